@@ -1,0 +1,48 @@
+# One pure part of Unisono: compiled once, cannot see mpi.h (no MPI include path is on it).
+# unisono_part(NAME SOURCES a.cpp ... [NEEDS parts or libraries ...])
+function(unisono_part name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;NEEDS" ${ARGN})
+  add_library(unisono_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(unisono_${name} PUBLIC ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(unisono_${name} PUBLIC ${ARG_NEEDS})
+endfunction()
+
+# A GoogleTest program beside the code it tests: unisono_unit_test(NAME SOURCES ... NEEDS parts ...)
+function(unisono_unit_test name)
+  if(NOT UNISONO_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;NEEDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_NEEDS} GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME unit.${name} COMMAND ${name})
+endfunction()
+
+# An MPI program, built once per MPI as NAME.mpich and NAME.openmpi into build/programs.
+# unisono_mpi_program(NAME SOURCES ... [NEEDS libraries ...])
+function(unisono_mpi_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;NEEDS" ${ARGN})
+  foreach(mpi ${UNISONO_MPIS})
+    add_executable(${name}.${mpi} ${ARG_SOURCES})
+    target_link_libraries(${name}.${mpi} PRIVATE ${ARG_NEEDS} unisono_mpi_${mpi})
+    set_target_properties(${name}.${mpi} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/programs)
+  endforeach()
+endfunction()
+
+# Runs an MPI program under Unisono (PRELOAD) or natively, with a time limit and the yield shim.
+# unisono_mpi_test(NAME test PROGRAM name MPI mpich RANKS 4 [ARGS ...] [ENV K=V ...] [NATIVE] [TIMEOUT s])
+function(unisono_mpi_test)
+  cmake_parse_arguments(ARG "NATIVE" "NAME;PROGRAM;MPI;RANKS;TIMEOUT" "ARGS;ENV" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  set(preload ${CMAKE_BINARY_DIR}/lib/libunisono-yield.so)
+  if(NOT ARG_NATIVE)
+    set(preload ${CMAKE_BINARY_DIR}/lib/libunisono-${ARG_MPI}.so:${preload})
+  endif()
+  add_test(NAME ${ARG_NAME}
+           COMMAND ${UNISONO_MPIEXEC_${ARG_MPI}} -n ${ARG_RANKS} env LD_PRELOAD=${preload} ${ARG_ENV}
+                   ${CMAKE_BINARY_DIR}/programs/${ARG_PROGRAM}.${ARG_MPI} ${ARG_ARGS})
+  set_tests_properties(${ARG_NAME} PROPERTIES TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77)
+endfunction()

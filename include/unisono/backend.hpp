@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "unisono/extent.hpp"
+#include "unisono/result.hpp"
+
+namespace unisono {
+
+/// One extent of a list access: `bytes` bytes between file offset `offset` and `memory`.
+struct Transfer {
+    std::uint64_t offset = 0;
+    std::byte* memory = nullptr;  ///< not written to by a write
+    std::uint64_t bytes = 0;
+};
+
+/// An access under way. Destroying it waits for it.
+class PendingIo {
+public:
+    virtual ~PendingIo() = default;
+    /// Blocks until the access has ended; call once.
+    virtual IoResult wait() = 0;
+};
+
+/// Moves lists of extents between memory and one open file. Thread-safe: several accesses may be
+/// under way at once. Writes exactly the bytes of the list, never a byte between them.
+class Backend {
+public:
+    virtual ~Backend() = default;
+
+    [[nodiscard]] virtual std::string_view name() const = 0;
+
+    /// Performs a list in ascending, disjoint order and returns when it is done. Loops over short
+    /// transfers and EINTR; stops at the first error, or at the end of the file when reading.
+    /// Errors are local to the calling rank.
+    virtual IoResult perform(Direction direction, std::span<Transfer const> list) = 0;
+
+    /// Starts a list; memory and list must live until the returned access has been waited for.
+    /// The default performs it at once.
+    virtual std::unique_ptr<PendingIo> start(Direction direction, std::span<Transfer const> list);
+};
+
+}  // namespace unisono
