@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+
+#include "unisono/extent.hpp"
+#include "unisono/shape.hpp"
+
+namespace unisono {
+
+/// A shape laid end to end: tile t begins at origin + t * extent. Describes a file view (origin =
+/// displacement, endless) as well as a memory buffer (origin 0, `count` tiles).
+///
+/// A data byte is named by its *position*: how many data bytes come before it. A collective call
+/// asks for one interval of positions of its view.
+struct Tiling {
+    ShapePtr shape;
+    std::int64_t origin = 0;
+    std::int64_t extent = 0;
+
+    /// Pieces ascend strictly over all tiles: offsets can be turned into positions.
+    [[nodiscard]] bool ascending() const {
+        return shape->ascending && extent >= shape->high - shape->low;
+    }
+    /// All data is one contiguous run that begins at origin + shape->low.
+    [[nodiscard]] bool dense() const {
+        return shape->kind == Shape::Kind::dense && extent == static_cast<std::int64_t>(shape->bytes);
+    }
+};
+
+/// Data positions [begin, end).
+using Positions = Extent;
+
+/// Offset of the data byte at `position`. The shape must not be empty. Cost: O(depth * log list).
+std::int64_t offset_of(Tiling const& tiling, std::uint64_t position);
+
+/// Number of data bytes whose offset is below `offset`. Only for ascending tilings.
+/// Cost: O(depth * log list).
+std::uint64_t position_of(Tiling const& tiling, std::int64_t offset);
+
+/// Offsets [first, last + 1) touched by `positions`. O(depth) where the tiling ascends, else
+/// O(tiles' bounds): a superset then.
+Extent touched(Tiling const& tiling, Positions positions);
+
+/// Those of `positions` whose offsets lie in `window`. Only for ascending tilings.
+Positions within(Tiling const& tiling, Positions positions, Extent window);
+
+/// How many contiguous pieces `positions` has, at most. O(1).
+std::uint64_t piece_estimate(Tiling const& tiling, Positions positions);
+
+/// OR of the offsets and lengths of all pieces of `positions` (an upper bound of its bits): the
+/// lowest bit that is set is a granule that divides every piece.
+std::uint64_t alignment_of(Tiling const& tiling, Positions positions);
+
+}  // namespace unisono

@@ -1,0 +1,209 @@
+#include "unisono/view.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+#include "access/copy.hpp"
+
+namespace unisono {
+namespace {
+
+// Oracle: the type map written out, one offset per data byte.
+using Map = std::vector<std::int64_t>;
+
+void list_bytes(Shape const& shape, std::int64_t origin, Map& map) {
+    origin += shape.start;
+    switch (shape.kind) {
+        case Shape::Kind::dense:
+            for (std::uint64_t i = 0; i < shape.bytes; ++i) map.push_back(origin + std::int64_t(i));
+            break;
+        case Shape::Kind::repeat:
+            for (std::uint64_t i = 0; i < shape.count; ++i)
+                list_bytes(*shape.child, origin + std::int64_t(i) * shape.stride, map);
+            break;
+        case Shape::Kind::blocks:
+            for (std::size_t i = 0; i < shape.offsets.size(); ++i)
+                for (auto b = shape.data_before[i]; b < shape.data_before[i + 1]; ++b)
+                    map.push_back(origin + shape.offsets[i] + std::int64_t(b - shape.data_before[i]));
+            break;
+        case Shape::Kind::list:
+            for (std::size_t i = 0; i < shape.offsets.size(); ++i)
+                list_bytes(*shape.children[i], origin + shape.offsets[i], map);
+            break;
+    }
+}
+
+Map map_of(Tiling const& tiling, Positions positions) {
+    Map tile;
+    list_bytes(*tiling.shape, 0, tile);
+    Map map;
+    for (auto p = positions.begin; p < positions.end; ++p)
+        map.push_back(tiling.origin + std::int64_t(p / tile.size()) * tiling.extent +
+                      tile[p % tile.size()]);
+    return map;
+}
+
+class Random {
+public:
+    explicit Random(std::uint64_t seed) : engine_{seed} {}
+    std::uint64_t below(std::uint64_t limit) { return engine_() % limit; }
+
+    // ascending = true gives shapes as file views have them.
+    ShapePtr shape(int depth, bool ascending) {
+        if (depth == 0) return make_dense(1 + below(9));
+        auto const child = shape(depth - 1, ascending);
+        auto const span = child->high - child->low;
+        switch (below(4)) {
+            case 0: {
+                auto const stride = ascending ? span + std::int64_t(below(10))
+                                              : std::int64_t(below(60)) - 30;
+                return make_repeat(1 + below(4), stride, child);
+            }
+            case 1: return make_shifted(child, std::int64_t(below(20)));
+            case 2: {
+                std::vector<std::int64_t> offsets;
+                std::vector<ShapePtr> children;
+                std::int64_t at = 0;
+                for (auto n = 1 + below(4); n > 0; --n) {
+                    auto const next = below(2) ? child : shape(depth - 1, ascending);
+                    at += std::int64_t(below(6));
+                    offsets.push_back(ascending ? at - next->low : std::int64_t(below(50)));
+                    at += next->high - next->low;
+                    children.push_back(next);
+                }
+                return make_list(offsets, children);
+            }
+            default: {
+                std::vector<std::int64_t> offsets;
+                std::vector<std::uint64_t> lengths;
+                std::int64_t at = 0;
+                for (auto n = 1 + below(6); n > 0; --n) {
+                    at += std::int64_t(below(6));
+                    offsets.push_back(ascending ? at : std::int64_t(below(50)));
+                    lengths.push_back(below(7));
+                    at += std::int64_t(lengths.back());
+                }
+                auto const blocks = make_blocks(offsets, lengths);
+                return blocks->empty() ? make_dense(3) : blocks;
+            }
+        }
+    }
+
+    Tiling tiling(bool ascending) {
+        auto const made = shape(int(below(5)), ascending);
+        auto const span = made->high - made->low;
+        return {made, std::int64_t(below(30)),
+                ascending ? span + std::int64_t(below(12)) : std::int64_t(below(40)) - 10};
+    }
+
+private:
+    std::mt19937_64 engine_;
+};
+
+// UNISONO_TEST_SEED=123 replays one.
+std::vector<std::uint64_t> test_seeds() {
+    if (auto const* one = std::getenv("UNISONO_TEST_SEED")) return {std::strtoull(one, nullptr, 10)};
+    std::vector<std::uint64_t> seeds(3000);
+    for (std::size_t i = 0; i < seeds.size(); ++i) seeds[i] = i;
+    return seeds;
+}
+
+Positions random_positions(Random& random, Tiling const& tiling) {
+    auto const all = 3 * tiling.shape->bytes;
+    auto const begin = random.below(all);
+    return {begin, begin + random.below(all - begin + 1)};
+}
+
+TEST(Cursor, walks_any_interval_of_any_shape_in_data_order) {
+    for (auto const seed : test_seeds()) {
+        SCOPED_TRACE(seed);
+        Random random{seed};
+        auto const tiling = random.tiling(seed % 2 == 0);
+        auto const positions = random_positions(random, tiling);
+        Map walked;
+        std::vector<Piece> batch(1 + random.below(5));
+        Cursor cursor{tiling, positions};
+        while (auto const count = cursor.next(batch))
+            for (std::size_t i = 0; i < count; ++i)
+                for (std::uint64_t b = 0; b < batch[i].bytes; ++b)
+                    walked.push_back(batch[i].offset + std::int64_t(b));
+        ASSERT_EQ(walked, map_of(tiling, positions)) << show(*tiling.shape);
+    }
+}
+
+TEST(View, offsets_and_positions_are_inverse_on_ascending_tilings) {
+    for (auto const seed : test_seeds()) {
+        SCOPED_TRACE(seed);
+        Random random{seed};
+        auto const tiling = random.tiling(true);
+        ASSERT_TRUE(tiling.ascending());
+        auto const map = map_of(tiling, {0, 3 * tiling.shape->bytes});
+        std::uint64_t position = 0;
+        for (std::int64_t offset = 0; offset <= map.back(); ++offset) {
+            ASSERT_EQ(position_of(tiling, offset), position) << "offset " << offset;
+            if (map[position] == offset) {
+                ASSERT_EQ(offset_of(tiling, position), offset);
+                ++position;
+            }
+        }
+    }
+}
+
+TEST(View, bounds_and_alignment_hold_for_every_piece) {
+    for (auto const seed : test_seeds()) {
+        SCOPED_TRACE(seed);
+        Random random{seed};
+        auto const tiling = random.tiling(true);
+        auto const positions = random_positions(random, tiling);
+        if (positions.empty()) continue;
+        auto const map = map_of(tiling, positions);
+        EXPECT_EQ(touched(tiling, positions),
+                  (Extent{std::uint64_t(map.front()), std::uint64_t(map.back() + 1)}));
+        auto const bits = alignment_of(tiling, positions);
+        auto const granule = std::int64_t(bits & -bits);
+        std::uint64_t pieces = 0;
+        walk(tiling, positions, [&](std::int64_t offset, std::uint64_t bytes) {
+            EXPECT_EQ(offset % granule, 0);
+            EXPECT_EQ(std::int64_t(bytes) % granule, 0);
+            ++pieces;
+        });
+        EXPECT_LE(pieces, piece_estimate(tiling, positions) + tiling.shape->pieces);
+    }
+}
+
+TEST(CopyData, moves_every_byte_between_two_shapes) {
+    for (auto const seed : test_seeds()) {
+        SCOPED_TRACE(seed);
+        Random random{seed};
+        auto const file = random.tiling(true);
+        auto memory = random.tiling(true);
+        auto const bytes = 1 + random.below(200);
+        auto const file_map = map_of(file, {5, 5 + bytes});
+        auto const memory_map = map_of(memory, {0, bytes});
+        std::vector<std::byte> source(std::size_t(memory_map.back()) + 1);
+        for (auto& byte : source) byte = std::byte(random.below(256));
+        std::vector<std::byte> target(std::size_t(file_map.back()) + 1, std::byte{0xEE});
+        auto expected = target;
+        for (std::size_t i = 0; i < bytes; ++i)
+            expected[std::size_t(file_map[i])] = source[std::size_t(memory_map[i])];
+        copy_data({memory, {0, bytes}, reinterpret_cast<std::uintptr_t>(source.data())},
+                  {file, {5, 5 + bytes}, reinterpret_cast<std::uintptr_t>(target.data())});
+        ASSERT_EQ(target, expected);
+    }
+}
+
+TEST(CopyBytes, copies_exactly_the_asked_length) {
+    for (std::uint64_t bytes = 0; bytes < 200; ++bytes) {
+        std::vector<std::byte> source(bytes, std::byte{7});
+        std::vector<std::byte> target(bytes + 2, std::byte{1});
+        copy_bytes(target.data() + 1, source.data(), bytes);
+        EXPECT_EQ(target.front(), std::byte{1});
+        EXPECT_EQ(target.back(), std::byte{1});
+        for (std::uint64_t i = 0; i < bytes; ++i) EXPECT_EQ(target[i + 1], std::byte{7});
+    }
+}
+
+}  // namespace
+}  // namespace unisono
