@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "unisono/extent.hpp"
+#include "unisono/options.hpp"
+#include "unisono/topology.hpp"
+
+namespace unisono {
+
+/// What all ranks know of one collective call once they have agreed. Equal on all ranks.
+struct Facts {
+    Direction direction = Direction::write;
+    Topology const* topology = nullptr;
+    Extent touched;                 ///< first to last file byte that any rank asks for
+    std::uint64_t bytes = 0;        ///< asked for by all ranks together
+    std::uint64_t pieces = 0;       ///< contiguous file pieces of all ranks together, at most
+    bool rank_ordered = true;       ///< ranks' extents are disjoint and ascend with the rank
+    bool ascending = true;          ///< every view is ascending: offsets can be searched
+    bool local_storage = false;     ///< one node's own file system: its page cache is shared by all ranks
+    bool mappable = false;          ///< local, and every rank may map the file for this direction
+    bool allocated = false;         ///< all touched bytes exist in the file already, none is a hole
+    Options const* options = nullptr;
+
+    [[nodiscard]] std::uint64_t mean_piece_bytes() const { return pieces == 0 ? 0 : bytes / pieces; }
+};
+
+/// How one collective call is done: O(aggregators), it lists no transfers. A function of the facts
+/// alone, so that all ranks hold the same plan without sending it.
+struct Plan {
+    enum class Way : std::uint8_t {
+        native,  ///< let the MPI library do it
+        direct,  ///< each rank accesses the file for itself
+        staged,  ///< aggregators access the file, data goes through their collective buffers
+    };
+
+    Way way = Way::native;
+    bool mapped = false;                     ///< direct: through a mapping of the file
+    std::vector<std::uint32_t> aggregators;  ///< staged: their ranks
+    std::vector<Extent> realms;              ///< staged: file bytes that each aggregator owns (its file realm);
+                                             ///< disjoint, ascending, together they cover Facts::touched
+    std::uint64_t window_bytes = 0;          ///< staged: collective buffer, one window a round
+};
+
+/// A way of doing collective I/O: a pure function from facts to a plan.
+struct Strategy {
+    std::string_view name;
+    std::string_view summary;
+    std::string_view source;                        ///< paper or origin
+    std::string_view (*unfit)(Facts const& facts);  ///< why it cannot do this call; empty: it can
+    Plan (*plan)(Facts const& facts);               ///< only called when it is fit
+};
+
+}  // namespace unisono

@@ -1,0 +1,34 @@
+#include "select/rule.hpp"
+
+#include "strategies/all.hpp"
+
+namespace unisono {
+namespace {
+
+// One system call per piece costs less than an exchange from here on (docs/performance.md).
+constexpr std::uint64_t large_piece_bytes = 64 * 1024;
+
+Choice by_rule(Facts const& facts) {
+    auto const buffering = facts.direction == Direction::read ? facts.options->cb_read
+                                                              : facts.options->cb_write;
+    if (facts.bytes == 0) return {&independent, "nothing to do"};
+    if (!facts.ascending) return {&independent, "a view's tiles run into each other"};
+    if (buffering == Switch::enable) return {&two_phase, "hint: collective buffering enabled"};
+    if (buffering == Switch::disable) return {&independent, "hint: collective buffering disabled"};
+    if (independent.plan(facts).mapped)
+        return {&independent, "one node: its page cache is shared memory already"};
+    if (facts.mean_piece_bytes() >= large_piece_bytes) return {&independent, "large pieces"};
+    if (facts.rank_ordered && facts.pieces <= facts.topology->ranks())
+        return {&independent, "one contiguous piece per rank, not interleaved"};
+    return {&two_phase, "small or interleaved pieces"};
+}
+
+}  // namespace
+
+Choice choose(Facts const& facts) {
+    if (auto const* named = find_strategy(facts.options->strategy))
+        if (named->unfit(facts).empty()) return {named, "asked for"};
+    return by_rule(facts);
+}
+
+}  // namespace unisono

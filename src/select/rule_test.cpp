@@ -1,0 +1,62 @@
+#include "select/rule.hpp"
+
+#include <gtest/gtest.h>
+
+#include "strategies/all.hpp"
+#include "strategies/realms.hpp"
+
+namespace unisono {
+namespace {
+
+struct Call {
+    Options options;
+    Topology topology = make_topology({0, 0, 0, 0});
+    Facts facts{.direction = Direction::write,
+                .topology = &topology,
+                .touched = {0, 1 << 20},
+                .bytes = 1 << 20,
+                .pieces = 4096,
+                .rank_ordered = false,
+                .options = &options};
+};
+
+TEST(Choose, interleaved_small_pieces_are_staged) {
+    Call call;
+    EXPECT_EQ(choose(call.facts).strategy, &two_phase);
+}
+
+TEST(Choose, one_piece_per_rank_in_rank_order_needs_no_exchange) {
+    Call call;
+    call.facts.pieces = 4;
+    call.facts.rank_ordered = true;
+    EXPECT_EQ(choose(call.facts).strategy, &independent);
+}
+
+TEST(Choose, an_overwrite_on_a_local_file_system_goes_through_a_mapping) {
+    Call call;
+    call.facts.mappable = true;
+    call.facts.allocated = true;
+    EXPECT_EQ(choose(call.facts).strategy, &independent);
+}
+
+TEST(Choose, the_users_word_comes_first_unless_the_strategy_is_unfit) {
+    Call call;
+    call.options.strategy = "independent";
+    EXPECT_EQ(choose(call.facts).strategy, &independent);
+    call.options.strategy = "two_phase";
+    call.facts.ascending = false;
+    EXPECT_EQ(choose(call.facts).strategy, &independent);
+}
+
+TEST(Choose, romio_hints_mean_what_they_say) {
+    Call call;
+    call.options.cb_write = Switch::disable;
+    EXPECT_EQ(choose(call.facts).strategy, &independent);
+    call.options.cb_write = Switch::enable;
+    call.facts.pieces = 4;
+    call.facts.rank_ordered = true;
+    EXPECT_EQ(choose(call.facts).strategy, &two_phase);
+}
+
+}  // namespace
+}  // namespace unisono

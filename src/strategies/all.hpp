@@ -1,0 +1,24 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "unisono/plan.hpp"
+
+namespace unisono {
+
+extern Strategy const native;
+extern Strategy const independent;
+extern Strategy const two_phase;
+
+/// Every strategy. Adding one: a file beside this one, its declaration above, its line in all.cpp.
+std::span<Strategy const* const> all_strategies();
+
+/// Null when there is none of that name.
+Strategy const* find_strategy(std::string_view name);
+
+/// One line per strategy: name, summary, source, separated by tabs.
+std::string list_strategies();
+
+}  // namespace unisono
