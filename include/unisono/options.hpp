@@ -1,9 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,28 +9,39 @@ namespace unisono {
 
 enum class Switch : std::uint8_t { automatic, enable, disable };
 
-/// Everything that a user can choose for one open file. Zero and `automatic` mean: Unisono decides.
-struct Options {
-    std::string strategy = "auto";     ///< unisono_strategy: auto or a name in strategies/all.cpp
-    std::string backend = "auto";      ///< unisono_backend: auto, posix, uring, mapped, mpiio
-    std::string exchange = "auto";     ///< unisono_exchange: auto, shared_memory, messages
-    std::uint32_t pretended_nodes = 0; ///< UNISONO_TOPOLOGY=nodes=N: split one machine's ranks into N nodes
-    bool leave_alone = false;          ///< unisono_enable=false, or the path is on the site's list: native only
+/// A hint or an environment setting: key and value, as text.
+using KeyValue = std::pair<std::string, std::string>;
 
-    std::uint64_t cb_buffer_size = 0;  ///< bytes per collective buffer
-    std::uint32_t cb_nodes = 0;        ///< aggregators in all
-    std::string cb_config_list;        ///< as ROMIO writes it, e.g. "*:4"
+/// Everything that a user can choose for one open file. Zero and `automatic` mean: Unisono decides.
+/// docs/hints.md lists the names; src/options/options.hpp fills it.
+struct Options {
+    std::string strategy = "auto";      ///< unisono_strategy: auto or a name in strategies/all.cpp
+    std::string backend = "auto";       ///< unisono_backend: auto, posix, uring, mapped, mpiio
+    std::string exchange = "auto";      ///< unisono_exchange: auto, shared_memory, messages
+    std::uint32_t pretended_nodes = 0;  ///< UNISONO_TOPOLOGY=nodes=N: split one machine's ranks
+    bool leave_alone = false;           ///< native only: unisono_enable=false, or the site says so
+
+    std::uint64_t cb_buffer_size = 0;     ///< bytes per collective buffer
+    std::uint32_t cb_nodes = 0;           ///< aggregators in all
+    std::string cb_config_list;           ///< as ROMIO writes it, e.g. "*:4"; it is well-formed
     Switch cb_read = Switch::automatic;   ///< romio_cb_read, collective_buffering
     Switch cb_write = Switch::automatic;  ///< romio_cb_write, collective_buffering
     Switch ds_read = Switch::automatic;   ///< romio_ds_read
-    Switch ds_write = Switch::automatic;  ///< romio_ds_write (Unisono never writes holes, whatever it says)
+    Switch ds_write = Switch::automatic;  ///< romio_ds_write (Unisono never writes holes anyway)
     bool no_indep_rw = false;             ///< romio_no_indep_rw
     std::uint64_t striping_unit = 0;      ///< bytes
     std::uint32_t striping_factor = 0;    ///< data servers
 
-    std::string report = "none";       ///< UNISONO_REPORT: none, summary, json
-    std::string report_file;           ///< UNISONO_REPORT_FILE: where to append; empty: stderr
-    std::string faults;                ///< UNISONO_FAULTS, for tests: see src/backends/fault.hpp
+    std::string report = "none";  ///< UNISONO_REPORT: none, summary, json
+    std::string report_file;      ///< UNISONO_REPORT_FILE: where to append; empty: stderr
+    std::string faults;           ///< UNISONO_FAULTS, for tests: see src/backends/fault.hpp
+
+    /// Hints of files and of the environment, whatever their meaning, that the MPI library's own
+    /// open should get on top of the program's MPI_Info (striping, direct_io, romio_lustre_...).
+    /// Those that must not override the program's are already left out.
+    std::vector<KeyValue> native_hints;
+
+    friend bool operator==(Options const&, Options const&) = default;
 };
 
 }  // namespace unisono

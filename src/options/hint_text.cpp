@@ -1,0 +1,202 @@
+#include "options/hint_text.hpp"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <filesystem>
+#include <limits>
+
+namespace unisono {
+namespace {
+
+std::string lower(std::string_view text) {
+    std::string result(text);
+    std::ranges::transform(result, result.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return result;
+}
+
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+    Number value{};
+    auto const* const end = text.data() + text.size();
+    auto const [stopped, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc{} || stopped != end) return std::nullopt;
+    return value;
+}
+
+bool has_value(std::string_view part) { return part.find('=') != std::string_view::npos; }
+
+/// Whether a part between commas begins a specification: what follows its glob is a hint.
+bool begins_spec(std::string_view part) {
+    auto const parts = split(part, ':');
+    return parts.size() > 1 && has_value(parts[1]);
+}
+
+/// Joins each part that begins nothing of its own to the one before it; drops empty ones.
+template <class Begins>
+std::vector<std::string> join_continuations(std::string_view text, char separator, Begins begins) {
+    std::vector<std::string> joined;
+    for (auto const part : split(text, separator)) {
+        if (trim(part).empty()) continue;
+        if (joined.empty() || begins(part)) {
+            joined.emplace_back(part);
+        } else {
+            joined.back() += separator;
+            joined.back() += part;
+        }
+    }
+    return joined;
+}
+
+/// "glob:key=value:key=value"; nothing if there is no glob or no hint.
+std::optional<HintSpec> parse_spec(std::string_view text) {
+    auto const colon = text.find(':');
+    if (colon == 0 || colon == std::string_view::npos) return std::nullopt;
+    HintSpec spec{.glob = std::string(trim(text.substr(0, colon))), .hints = {}};
+    for (auto const& hint : join_continuations(text.substr(colon + 1), ':', has_value)) {
+        auto const equals = hint.find('=');
+        if (equals == std::string::npos) return std::nullopt;
+        auto const value = std::string_view(hint).substr(equals + 1);
+        spec.hints.emplace_back(trim(hint.substr(0, equals)), trim(value));
+    }
+    return spec;
+}
+
+void add_spec(Parsed<HintFile>& into, std::string_view text, std::string_view name) {
+    if (auto spec = parse_spec(text)) {
+        into.value.specs.push_back(std::move(*spec));
+    } else {
+        into.complaints.push_back(std::string(name) + ": cannot read \"" + std::string(text) +
+                                  "\"; ignored; valid: glob:key=value:key=value");
+    }
+}
+
+/// The rest of a line that begins with `word` and a space.
+std::optional<std::string_view> after_word(std::string_view line, std::string_view word) {
+    if (!line.starts_with(word) || line.size() == word.size()) return std::nullopt;
+    auto const rest = line.substr(word.size());
+    if (rest.front() != ' ' && rest.front() != '\t') return std::nullopt;
+    return trim(rest);
+}
+
+bool matches(std::string const& glob, std::string const& name) {
+    return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+}
+
+}  // namespace
+
+std::string_view trim(std::string_view text) {
+    constexpr std::string_view blank = " \t\r\n";
+    auto const first = text.find_first_not_of(blank);
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(blank) - first + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    for (auto end = text.find(separator); end != std::string_view::npos;
+         end = text.find(separator)) {
+        parts.push_back(text.substr(0, end));
+        text.remove_prefix(end + 1);
+    }
+    parts.push_back(text);
+    return parts;
+}
+
+std::optional<std::uint32_t> parse_count(std::string_view text) {
+    return parse_number<std::uint32_t>(text);
+}
+
+std::optional<std::uint64_t> parse_bytes(std::string_view text) {
+    auto const digits = text.find_first_not_of("0123456789");
+    auto const number = parse_number<std::uint64_t>(text.substr(0, digits));
+    if (!number || digits == std::string_view::npos) return number;
+
+    auto const unit = lower(text.substr(digits));
+    constexpr std::string_view units = "kmgt";
+    auto const power = units.find(unit.front());
+    auto const rest = std::string_view(unit).substr(1);
+    if (power == std::string_view::npos || !(rest.empty() || rest == "b" || rest == "ib")) {
+        return std::nullopt;
+    }
+    auto const shift = 10 * (power + 1);
+    if (*number > (std::numeric_limits<std::uint64_t>::max() >> shift)) return std::nullopt;
+    return *number << shift;
+}
+
+std::optional<bool> parse_boolean(std::string_view text) {
+    constexpr std::array yes{"true", "enable", "enabled", "yes", "on", "1"};
+    constexpr std::array no{"false", "disable", "disabled", "no", "off", "0"};
+    auto const word = lower(text);
+    if (std::ranges::find(yes, word) != yes.end()) return true;
+    if (std::ranges::find(no, word) != no.end()) return false;
+    return std::nullopt;
+}
+
+std::optional<Switch> parse_switch(std::string_view text) {
+    auto const word = lower(text);
+    if (word == "automatic" || word == "auto") return Switch::automatic;
+    auto const on = parse_boolean(word);
+    if (!on) return std::nullopt;
+    return *on ? Switch::enable : Switch::disable;
+}
+
+Parsed<HintFile> parse_hint_file(std::string_view text, std::string_view name) {
+    Parsed<HintFile> file;
+    std::size_t line_number = 0;
+    for (auto const raw : split(text, '\n')) {
+        ++line_number;
+        auto const line = trim(raw);
+        if (line.empty() || line.front() == '#') continue;
+        if (auto const glob = after_word(line, "leave_alone")) {
+            file.value.leave_alone.emplace_back(*glob);
+        } else {
+            add_spec(file, line, std::string(name) + " line " + std::to_string(line_number));
+        }
+    }
+    return file;
+}
+
+Parsed<HintFile> parse_hint_list(std::string_view text, std::string_view name) {
+    Parsed<HintFile> file;
+    for (auto const& spec : join_continuations(text, ',', begins_spec)) {
+        add_spec(file, trim(spec), name);
+    }
+    return file;
+}
+
+std::vector<KeyValue> parse_romio_hints(std::string_view text) {
+    std::vector<KeyValue> hints;
+    for (auto const raw : split(text, '\n')) {
+        auto const line = trim(raw);
+        auto const end = line.find_first_of(" \t");
+        if (line.empty() || line.front() == '#' || end == std::string_view::npos) continue;
+        hints.emplace_back(line.substr(0, end), trim(line.substr(end)));
+    }
+    return hints;
+}
+
+std::string_view without_file_system_prefix(std::string_view path) {
+    auto const colon = path.find(':');
+    // One letter before the colon is a drive for ROMIO; a "/" before it is part of a real name.
+    if (colon == std::string_view::npos || colon < 2) return path;
+    auto const is_word = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+    if (!std::ranges::all_of(path.substr(0, colon), is_word)) return path;
+    return path.substr(colon + 1);
+}
+
+bool glob_matches(std::string const& glob, std::string_view path) {
+    if (matches(glob, std::string(path))) return true;
+    std::filesystem::path const bare(without_file_system_prefix(path));
+    if (matches(glob, bare.string())) return true;
+    if (glob.find('/') == std::string::npos) return matches(glob, bare.filename().string());
+    std::error_code no_working_directory;
+    auto const full = std::filesystem::absolute(bare, no_working_directory).lexically_normal();
+    return !no_working_directory && matches(glob, full.string());
+}
+
+}  // namespace unisono

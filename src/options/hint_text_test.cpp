@@ -1,0 +1,108 @@
+#include "options/hint_text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace unisono {
+namespace {
+
+using Hints = std::vector<KeyValue>;
+
+TEST(ParseBytes, takes_powers_of_1024) {
+    EXPECT_EQ(parse_bytes("16777216"), 16777216u);
+    EXPECT_EQ(parse_bytes("16M"), 16777216u);
+    EXPECT_EQ(parse_bytes("16mib"), 16777216u);
+    EXPECT_EQ(parse_bytes("64kB"), 65536u);
+    EXPECT_EQ(parse_bytes("3G"), 3221225472u);
+    EXPECT_EQ(parse_bytes("0"), 0u);
+}
+
+TEST(ParseBytes, refuses_what_is_no_size) {
+    for (auto const* text : {"", "M", "-1", "1.5M", "16 M", "16X", "16Mx", "16MM", "0x10",
+                             "18446744073709551616", "18014398509481985K"}) {
+        EXPECT_FALSE(parse_bytes(text)) << '"' << text << '"';
+    }
+}
+
+TEST(ParseSwitch, takes_what_romio_and_ompio_users_write) {
+    EXPECT_EQ(parse_switch("ENABLE"), Switch::enable);
+    EXPECT_EQ(parse_switch("true"), Switch::enable);
+    EXPECT_EQ(parse_switch("disable"), Switch::disable);
+    EXPECT_EQ(parse_switch("automatic"), Switch::automatic);
+    EXPECT_FALSE(parse_switch("maybe"));
+}
+
+TEST(HintFile, has_globs_comments_and_paths_to_leave_alone) {
+    auto const file = parse_hint_file(
+        "# our site\n"
+        "\n"
+        "  /scratch/*.nc : cb_nodes=8 : romio_cb_write=enable\r\n"
+        "leave_alone /home/*\n"
+        "*:unisono_strategy=native\n",
+        "site");
+    EXPECT_TRUE(file.complaints.empty());
+    ASSERT_EQ(file.value.specs.size(), 2u);
+    EXPECT_EQ(file.value.specs[0].glob, "/scratch/*.nc");
+    EXPECT_EQ(file.value.specs[0].hints, (Hints{{"cb_nodes", "8"}, {"romio_cb_write", "enable"}}));
+    EXPECT_EQ(file.value.specs[1].hints, (Hints{{"unisono_strategy", "native"}}));
+    EXPECT_EQ(file.value.leave_alone, std::vector<std::string>{"/home/*"});
+}
+
+TEST(HintFile, complains_with_the_line_and_reads_on) {
+    auto const file = parse_hint_file("*:cb_nodes\nno colon\n:a=b\n*:cb_nodes=2\n", "hints");
+    ASSERT_EQ(file.complaints.size(), 3u);
+    EXPECT_NE(file.complaints[1].find("hints line 2"), std::string::npos) << file.complaints[1];
+    ASSERT_EQ(file.value.specs.size(), 1u);
+}
+
+TEST(HintList, is_what_cray_sites_write) {
+    auto const list = parse_hint_list(
+        "*/mpsout.d01.*:cb_nodes=8:striping_factor=6,*/MPASPR*:cb_nodes=8,file1:direct_io=true",
+        "");
+    ASSERT_EQ(list.value.specs.size(), 3u);
+    EXPECT_EQ(list.value.specs[0].glob, "*/mpsout.d01.*");
+    EXPECT_EQ(list.value.specs[0].hints, (Hints{{"cb_nodes", "8"}, {"striping_factor", "6"}}));
+    EXPECT_EQ(list.value.specs[2].hints, (Hints{{"direct_io", "true"}}));
+}
+
+TEST(HintList, keeps_colons_and_commas_inside_a_value) {
+    auto const list = parse_hint_list("a:cb_config_list=n1:2,n2:3:cb_nodes=5,b:cb_nodes=1,", "");
+    ASSERT_EQ(list.value.specs.size(), 2u);
+    EXPECT_EQ(list.value.specs[0].hints,
+              (Hints{{"cb_config_list", "n1:2,n2:3"}, {"cb_nodes", "5"}}));
+    EXPECT_TRUE(list.complaints.empty());
+}
+
+TEST(RomioHints, are_lines_of_key_and_value) {
+    EXPECT_EQ(parse_romio_hints("# comment\ncb_nodes 32\n\ncb_config_list  n01,n11:2 \nlonely\n"),
+              (Hints{{"cb_nodes", "32"}, {"cb_config_list", "n01,n11:2"}}));
+}
+
+TEST(FileSystemPrefix, is_a_word_before_a_colon) {
+    EXPECT_EQ(without_file_system_prefix("ufs:/tmp/x"), "/tmp/x");
+    EXPECT_EQ(without_file_system_prefix("/tmp/a:b"), "/tmp/a:b");
+    EXPECT_EQ(without_file_system_prefix("c:x"), "c:x");
+    EXPECT_EQ(without_file_system_prefix("plain"), "plain");
+}
+
+TEST(Glob, star_crosses_directories) {
+    EXPECT_TRUE(glob_matches("*", "/a/b/c.nc"));
+    EXPECT_TRUE(glob_matches("/a/*.nc", "/a/b/c.nc"));
+    EXPECT_FALSE(glob_matches("/a/*.nc", "/b/c.nc"));
+}
+
+TEST(Glob, without_a_slash_names_the_last_part) {
+    EXPECT_TRUE(glob_matches("chk_????", "/scratch/run/chk_0001"));
+    EXPECT_FALSE(glob_matches("chk_????", "/scratch/chk_0001/other"));
+}
+
+TEST(Glob, sees_through_prefixes_and_relative_names) {
+    EXPECT_TRUE(glob_matches("/a/*", "ufs:/a/x"));
+    auto const here = std::filesystem::current_path().string();
+    EXPECT_TRUE(glob_matches(here + "/out/*", "./out/x"));
+    EXPECT_FALSE(glob_matches(here + "/out/*", "../out/x"));
+}
+
+}  // namespace
+}  // namespace unisono

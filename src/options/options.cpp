@@ -1,0 +1,402 @@
+#include "options/options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "options/cb_config_list.hpp"
+
+namespace unisono {
+namespace {
+
+constexpr std::array<Choice, 5> backends{{
+    {"auto", "chosen by file system and size of the pieces"},
+    {"posix", "one pread or pwrite per extent"},
+    {"uring", "io_uring, one submission per list"},
+    {"mapped", "a mapping of the file"},
+    {"mpiio", "contiguous calls of the MPI library"},
+}};
+constexpr std::array<Choice, 3> exchanges{{
+    {"auto", "shared memory on a node, messages between nodes"},
+    {"shared_memory", "shared memory on a node, messages between nodes"},
+    {"messages", "messages everywhere"},
+}};
+constexpr std::array<Choice, 3> reports{{
+    {"none", "say nothing"},
+    {"summary", "one line per file at its close"},
+    {"json", "one JSON object per file at its close"},
+}};
+constexpr Choice automatic_strategy{"auto", "Unisono chooses"};
+
+std::string names_of(std::span<Choice const> choices) {
+    std::string names;
+    for (auto const& choice : choices) {
+        if (!names.empty()) names += ", ";
+        names += choice.name;
+    }
+    return names;
+}
+
+std::string describe(std::string_view subject, std::span<Choice const> choices) {
+    std::size_t width = 0;
+    for (auto const& choice : choices) width = std::max(width, choice.name.size());
+    std::string text = "unisono: values of " + std::string(subject) + ":";
+    for (auto const& choice : choices) {
+        text += "\n  ";
+        text += choice.name;
+        text.append(width - choice.name.size() + 2, ' ');
+        text += choice.summary;
+    }
+    return text;
+}
+
+/// A setting on its way into the options, with what it may say back.
+struct Setting {
+    std::string_view value;
+    std::string_view subject;            ///< for messages: hint name and source, or variable
+    std::span<Choice const> strategies;  ///< with "auto"
+    std::vector<std::string>* messages;
+
+    void refuse(std::string_view valid) const {
+        say("unisono: " + std::string(subject) + ": \"" + std::string(value) +
+            "\" ignored; valid: " + std::string(valid));
+    }
+    void say(std::string message) const {
+        if (std::ranges::find(*messages, message) == messages->end()) {
+            messages->push_back(std::move(message));
+        }
+    }
+};
+
+using Setter = void (*)(Options&, Setting const&);
+
+void choose(std::string& field, Setting const& setting, std::span<Choice const> choices) {
+    if (setting.value == "help") return setting.say(describe(setting.subject, choices));
+    if (std::ranges::find(choices, setting.value, &Choice::name) == choices.end()) {
+        return setting.refuse(names_of(choices));
+    }
+    field = setting.value;
+}
+
+template <auto field>
+void set_switch(Options& options, Setting const& setting) {
+    if (auto const value = parse_switch(setting.value)) {
+        options.*field = *value;
+    } else {
+        setting.refuse("enable, disable, automatic");
+    }
+}
+
+template <auto field, bool when_true = true>
+void set_boolean(Options& options, Setting const& setting) {
+    if (auto const value = parse_boolean(setting.value)) {
+        options.*field = *value == when_true;
+    } else {
+        setting.refuse("true, false");
+    }
+}
+
+template <auto field>
+void set_bytes(Options& options, Setting const& setting) {
+    if (auto const value = parse_bytes(setting.value); value && *value > 0) {
+        options.*field = *value;
+    } else {
+        setting.refuse("a positive number of bytes, such as 16777216 or 16M");
+    }
+}
+
+template <auto field>
+void set_count(Options& options, Setting const& setting) {
+    if (auto const value = parse_count(setting.value); value && *value > 0) {
+        options.*field = *value;
+    } else {
+        setting.refuse("a positive number");
+    }
+}
+
+template <auto field>
+void set_text(Options& options, Setting const& setting) {
+    options.*field = setting.value;
+}
+
+void set_strategy(Options& options, Setting const& setting) {
+    choose(options.strategy, setting, setting.strategies);
+}
+void set_backend(Options& options, Setting const& setting) {
+    choose(options.backend, setting, backends);
+}
+void set_exchange(Options& options, Setting const& setting) {
+    choose(options.exchange, setting, exchanges);
+}
+void set_report(Options& options, Setting const& setting) {
+    choose(options.report, setting, reports);
+}
+
+void set_striping_factor(Options& options, Setting const& setting) {
+    // Lustre's "all servers": for the file's creator; to us it means that the count is not known.
+    if (setting.value == "-1") {
+        options.striping_factor = 0;
+    } else {
+        set_count<&Options::striping_factor>(options, setting);
+    }
+}
+
+void set_cb_config_list(Options& options, Setting const& setting) {
+    if (parse_cb_config_list(setting.value)) {
+        options.cb_config_list = setting.value;
+    } else {
+        setting.refuse("host:N,host:N,*:N");
+    }
+}
+
+void set_collective_buffering(Options& options, Setting const& setting) {
+    set_switch<&Options::cb_read>(options, setting);
+    if (parse_switch(setting.value)) options.cb_write = options.cb_read;
+}
+
+void set_topology(Options& options, Setting const& setting) {
+    constexpr std::string_view prefix = "nodes=";
+    auto const nodes = setting.value.starts_with(prefix)
+                           ? parse_count(setting.value.substr(prefix.size()))
+                           : std::nullopt;
+    if (nodes && *nodes > 0) {
+        options.pretended_nodes = *nodes;
+    } else {
+        setting.refuse("nodes=N");
+    }
+}
+
+struct Known {
+    std::string_view name;
+    Setter set;
+};
+
+// General before special: within one source, romio_cb_write corrects collective_buffering,
+// whatever the order in which they were given.
+constexpr std::array known_hints{
+    Known{"collective_buffering", set_collective_buffering},
+    Known{"stripe_size", set_bytes<&Options::striping_unit>},
+    Known{"stripe_width", set_striping_factor},
+    Known{"cb_read", set_switch<&Options::cb_read>},
+    Known{"cb_write", set_switch<&Options::cb_write>},
+    Known{"ds_read", set_switch<&Options::ds_read>},
+    Known{"ds_write", set_switch<&Options::ds_write>},
+    Known{"striping_unit", set_bytes<&Options::striping_unit>},
+    Known{"striping_factor", set_striping_factor},
+    Known{"romio_cb_read", set_switch<&Options::cb_read>},
+    Known{"romio_cb_write", set_switch<&Options::cb_write>},
+    Known{"romio_ds_read", set_switch<&Options::ds_read>},
+    Known{"romio_ds_write", set_switch<&Options::ds_write>},
+    Known{"romio_no_indep_rw", set_boolean<&Options::no_indep_rw>},
+    Known{"cb_buffer_size", set_bytes<&Options::cb_buffer_size>},
+    Known{"cb_nodes", set_count<&Options::cb_nodes>},
+    Known{"cb_config_list", set_cb_config_list},
+    Known{"unisono_strategy", set_strategy},
+    Known{"unisono_backend", set_backend},
+    Known{"unisono_exchange", set_exchange},
+    Known{"unisono_enable", set_boolean<&Options::leave_alone, false>},
+    Known{"unisono_faults", set_text<&Options::faults>},
+};
+
+constexpr std::array known_variables{
+    Known{"UNISONO_STRATEGY", set_strategy},
+    Known{"UNISONO_BACKEND", set_backend},
+    Known{"UNISONO_EXCHANGE", set_exchange},
+    Known{"UNISONO_TOPOLOGY", set_topology},
+    Known{"UNISONO_REPORT", set_report},
+    Known{"UNISONO_REPORT_FILE", set_text<&Options::report_file>},
+    Known{"UNISONO_FAULTS", set_text<&Options::faults>},
+    Known{"UNISONO_DISABLE", set_boolean<&Options::leave_alone>},
+};
+
+constexpr std::string_view own_prefix = "unisono_";
+
+std::string own_hint_names() {
+    std::string names;
+    for (auto const& hint : known_hints) {
+        if (!hint.name.starts_with(own_prefix)) continue;
+        if (!names.empty()) names += ", ";
+        names += hint.name;
+    }
+    return names;
+}
+
+void apply_hints(Options& options, std::span<KeyValue const> hints, std::string_view source,
+                 std::span<Choice const> strategies, std::vector<std::string>& messages) {
+    for (auto const& known : known_hints) {
+        for (auto const& [key, value] : hints) {
+            if (key != known.name) continue;
+            auto const subject = "hint " + key + " (" + std::string(source) + ")";
+            known.set(options, {value, subject, strategies, &messages});
+        }
+    }
+    for (auto const& [key, value] : hints) {
+        if (!key.starts_with(own_prefix)) continue;  // MPI: hints that nobody knows are ignored
+        if (std::ranges::find(known_hints, key, &Known::name) != known_hints.end()) continue;
+        Setting{key, "unknown hint (" + std::string(source) + ")", strategies, &messages}.refuse(
+            own_hint_names());
+    }
+}
+
+/// Hints of the first specification that names the file.
+std::span<KeyValue const> hints_for(HintFile const& file, std::string_view path) {
+    auto const match = std::ranges::find_if(
+        file.specs, [&](HintSpec const& spec) { return glob_matches(spec.glob, path); });
+    if (match == file.specs.end()) return {};
+    return match->hints;
+}
+
+bool has_key(std::span<KeyValue const> hints, std::string_view key) {
+    return std::ranges::find(hints, key, &KeyValue::first) != hints.end();
+}
+
+void pass_on(std::vector<KeyValue>& native, std::span<KeyValue const> hints) {
+    for (auto const& hint : hints) {
+        if (hint.first.starts_with(own_prefix)) continue;
+        auto const old = std::ranges::find(native, hint.first, &KeyValue::first);
+        if (old == native.end()) {
+            native.push_back(hint);
+        } else {
+            old->second = hint.second;
+        }
+    }
+}
+
+char const* text_of(Switch value) {
+    switch (value) {
+        case Switch::enable:
+            return "enable";
+        case Switch::disable:
+            return "disable";
+        case Switch::automatic:
+            break;
+    }
+    return "automatic";
+}
+
+}  // namespace
+
+Surroundings Surroundings::real() {
+    return {.variable = [](char const* name) -> char const* { return std::getenv(name); },
+            .content = [](std::string const& path) -> std::optional<std::string> {
+                std::ifstream file(path, std::ios::binary);
+                if (!file) return std::nullopt;
+                std::string text{std::istreambuf_iterator<char>(file), {}};
+                if (file.bad()) return std::nullopt;  // a directory, for instance
+                return text;
+            }};
+}
+
+OptionSources::OptionSources(Surroundings const& surroundings, std::span<Choice const> strategies)
+    : strategies_(strategies) {
+    auto const value_of = [&](char const* name) -> std::string {
+        auto const* const value = surroundings.variable(name);
+        return value == nullptr ? "" : std::string(trim(value));
+    };
+
+    auto const site = value_of("UNISONO_SITE_FILE");
+    site_ = read_hint_file(surroundings, site.empty() ? UNISONO_SITE_FILE_DEFAULT : site,
+                           !site.empty());
+    read_romio_hints(surroundings);
+    hints_ = read_unisono_hints(surroundings, value_of("UNISONO_HINTS"));
+    if (auto const text = value_of("MPICH_MPIIO_HINTS"); !text.empty()) {
+        // Complaints about it are its own library's affair.
+        cray_hints_ = {"MPICH_MPIIO_HINTS", parse_hint_list(text, "MPICH_MPIIO_HINTS").value};
+    }
+    for (auto const& known : known_variables) {
+        auto value = value_of(known.name.data());
+        if (!value.empty()) variables_.emplace_back(known.name, std::move(value));
+    }
+}
+
+OptionSources::HintSource OptionSources::read_hint_file(Surroundings const& surroundings,
+                                                        std::string const& path, bool must_exist) {
+    auto const text = surroundings.content(path);
+    if (!text) {
+        if (must_exist) messages_.push_back("unisono: " + path + ": cannot be read; ignored");
+        return {};
+    }
+    auto parsed = parse_hint_file(*text, path);
+    for (auto const& complaint : parsed.complaints) messages_.push_back("unisono: " + complaint);
+    return {path, std::move(parsed.value)};
+}
+
+OptionSources::HintSource OptionSources::read_unisono_hints(Surroundings const& surroundings,
+                                                            std::string const& setting) {
+    if (setting.empty()) return {};
+    if (setting.find('=') == std::string::npos) return read_hint_file(surroundings, setting, true);
+    auto parsed = parse_hint_list(setting, "UNISONO_HINTS");
+    for (auto const& complaint : parsed.complaints) messages_.push_back("unisono: " + complaint);
+    return {"UNISONO_HINTS", std::move(parsed.value)};
+}
+
+void OptionSources::read_romio_hints(Surroundings const& surroundings) {
+    auto const* const path = surroundings.variable("ROMIO_HINTS");
+    auto const named = path != nullptr && *path != '\0';
+    if (auto const text = surroundings.content(named ? path : "/etc/romio-hints")) {
+        romio_hints_ = parse_romio_hints(*text);
+    }
+}
+
+ChosenOptions OptionSources::options_for(std::string_view path,
+                                         std::span<KeyValue const> info) const {
+    ChosenOptions chosen{.options = {}, .messages = messages_};
+    auto& options = chosen.options;
+    std::vector<Choice> strategies{automatic_strategy};
+    strategies.insert(strategies.end(), strategies_.begin(), strategies_.end());
+    auto const apply = [&](std::span<KeyValue const> hints, std::string_view source) {
+        apply_hints(options, hints, source, strategies, chosen.messages);
+    };
+
+    options.leave_alone = std::ranges::any_of(
+        site_.file.leave_alone, [&](auto const& glob) { return glob_matches(glob, path); });
+    auto const weaker = {
+        std::pair{hints_for(site_.file, path), std::string_view(site_.name)},
+        std::pair{std::span<KeyValue const>(romio_hints_), std::string_view("ROMIO_HINTS")},
+        std::pair{hints_for(hints_.file, path), std::string_view(hints_.name)}};
+    for (auto const& [hints, source] : weaker) {
+        apply(hints, source);
+        pass_on(options.native_hints, hints);
+    }
+    std::erase_if(options.native_hints,
+                  [&](auto const& hint) { return has_key(info, hint.first); });
+
+    apply(info, "MPI_Info");
+    auto const cray_hints = hints_for(cray_hints_.file, path);
+    apply(cray_hints, cray_hints_.name);
+    pass_on(options.native_hints, cray_hints);
+
+    for (auto const& [name, value] : variables_) {
+        auto const known = std::ranges::find(known_variables, name, &Known::name);
+        known->set(options, {value, name, strategies, &chosen.messages});
+    }
+    return chosen;
+}
+
+std::vector<KeyValue> effective_hints(Options const& options) {
+    std::vector<KeyValue> hints;
+    auto const add_number = [&](char const* key, std::uint64_t value) {
+        if (value != 0) hints.emplace_back(key, std::to_string(value));
+    };
+    add_number("cb_buffer_size", options.cb_buffer_size);
+    add_number("cb_nodes", options.cb_nodes);
+    if (!options.cb_config_list.empty()) {
+        hints.emplace_back("cb_config_list", options.cb_config_list);
+    }
+    hints.emplace_back("romio_cb_read", text_of(options.cb_read));
+    hints.emplace_back("romio_cb_write", text_of(options.cb_write));
+    hints.emplace_back("romio_ds_read", text_of(options.ds_read));
+    hints.emplace_back("romio_ds_write", text_of(options.ds_write));
+    hints.emplace_back("romio_no_indep_rw", options.no_indep_rw ? "true" : "false");
+    add_number("striping_unit", options.striping_unit);
+    add_number("striping_factor", options.striping_factor);
+    hints.emplace_back("unisono_enable", options.leave_alone ? "false" : "true");
+    hints.emplace_back("unisono_strategy", options.strategy);
+    hints.emplace_back("unisono_backend", options.backend);
+    hints.emplace_back("unisono_exchange", options.exchange);
+    return hints;
+}
+
+}  // namespace unisono

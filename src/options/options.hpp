@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "options/hint_text.hpp"
+#include "unisono/options.hpp"
+
+namespace unisono {
+
+/// A value that an option can have, for the lists that users see.
+struct Choice {
+    std::string_view name;
+    std::string_view summary;
+};
+
+/// How the outside world is looked at; tests replace both.
+struct Surroundings {
+    /// An environment variable; nullptr if it is not set.
+    std::function<char const*(char const* name)> variable;
+    /// A file's content; nothing if it cannot be read.
+    std::function<std::optional<std::string>(std::string const& path)> content;
+
+    /// getenv() and the file system.
+    static Surroundings real();
+};
+
+/// The options for one file, and lines to print (without a newline; most are warnings, but the
+/// answer to `help` is one too). The same line may come for every file: print each once.
+struct ChosenOptions {
+    Options options;
+    std::vector<std::string> messages;
+};
+
+/// Everything that was said outside the program about how its files are to be treated, read once.
+/// From weak to strong: site file, ROMIO_HINTS, UNISONO_HINTS, the program's MPI_Info,
+/// MPICH_MPIIO_HINTS (which overrides MPI_Info on Cray systems, too), other UNISONO_* variables.
+/// Immutable after construction, so it can be shared by threads.
+class OptionSources {
+public:
+    /// Reads variables and files now. `strategies` must outlive this; "auto" is added to it.
+    /// Cost: a few small files; on many ranks let one read and send the Options (to_bytes).
+    OptionSources(Surroundings const& surroundings, std::span<Choice const> strategies);
+
+    /// The options for the file that the program opens as `path` with these hints. Errors: none;
+    /// what cannot be understood is ignored, with a message if it was meant for Unisono.
+    [[nodiscard]] ChosenOptions options_for(std::string_view path,
+                                            std::span<KeyValue const> info) const;
+
+private:
+    /// Hint files and lists, each with the name that messages call it by.
+    struct HintSource {
+        std::string name;
+        HintFile file;
+    };
+
+    HintSource read_hint_file(Surroundings const& surroundings, std::string const& path,
+                              bool must_exist);
+    HintSource read_unisono_hints(Surroundings const& surroundings, std::string const& setting);
+    void read_romio_hints(Surroundings const& surroundings);
+
+    std::span<Choice const> strategies_;
+    HintSource site_;
+    std::vector<KeyValue> romio_hints_;
+    HintSource hints_;
+    HintSource cray_hints_;
+    std::vector<KeyValue> variables_;  ///< those of UNISONO_* that are options
+    std::vector<std::string> messages_;
+};
+
+/// What is in force, under the names of MPI_File_get_info. Choices left to Unisono say so ("auto",
+/// "automatic"); numbers left to it are absent: set them in `options` first once they are known.
+std::vector<KeyValue> effective_hints(Options const& options);
+
+/// For sending one rank's options to all others, so that all agree; same build on both sides.
+std::vector<std::byte> to_bytes(Options const& options);
+/// Nothing if the bytes are not those of to_bytes().
+std::optional<Options> options_from_bytes(std::span<std::byte const> bytes);
+
+}  // namespace unisono

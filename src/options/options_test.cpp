@@ -1,0 +1,229 @@
+#include "options/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+
+namespace unisono {
+namespace {
+
+using Hints = std::vector<KeyValue>;
+
+constexpr std::array<Choice, 2> strategies{{
+    {"two_phase", "contiguous realms"},
+    {"native", "the MPI library's own"},
+}};
+
+/// A made-up machine: variables and files.
+struct World {
+    std::map<std::string, std::string> variables;
+    std::map<std::string, std::string> files;
+
+    [[nodiscard]] OptionSources sources() const {
+        return {{.variable = [this](char const* name) -> char const* {
+                     auto const found = variables.find(name);
+                     return found == variables.end() ? nullptr : found->second.c_str();
+                 },
+                 .content = [this](std::string const& path) -> std::optional<std::string> {
+                     auto const found = files.find(path);
+                     if (found == files.end()) return std::nullopt;
+                     return found->second;
+                 }},
+                strategies};
+    }
+    [[nodiscard]] ChosenOptions open(std::string_view path, Hints const& info = {}) const {
+        return sources().options_for(path, info);
+    }
+};
+
+TEST(Options, are_the_defaults_where_nothing_is_said) {
+    auto const chosen = World{}.open("/data/x");
+    EXPECT_EQ(chosen.options, Options{});
+    EXPECT_TRUE(chosen.messages.empty());
+}
+
+TEST(Options, stronger_sources_override_weaker_ones) {
+    World world;
+    std::vector<std::uint32_t> seen;
+    Hints info;
+    auto const look = [&] { seen.push_back(world.open("/data/x", info).options.cb_nodes); };
+
+    world.variables["UNISONO_SITE_FILE"] = "site";
+    world.files["site"] = "/data/*:cb_nodes=1\n";
+    look();
+    world.variables["ROMIO_HINTS"] = "romio";
+    world.files["romio"] = "cb_nodes 2\n";
+    look();
+    world.variables["UNISONO_HINTS"] = "mine";
+    world.files["mine"] = "x:cb_nodes=3\n*:cb_nodes=99\n";
+    look();
+    info = {{"cb_nodes", "4"}};
+    look();
+    world.variables["MPICH_MPIIO_HINTS"] = "/data/*:cb_nodes=5";
+    look();
+    EXPECT_EQ(seen, (std::vector<std::uint32_t>{1, 2, 3, 4, 5}));
+}
+
+TEST(Options, variables_are_the_last_word) {
+    World world;
+    world.variables = {{"UNISONO_STRATEGY", "native"},   {"UNISONO_BACKEND", "posix"},
+                       {"UNISONO_EXCHANGE", "messages"}, {"UNISONO_TOPOLOGY", "nodes=3"},
+                       {"UNISONO_REPORT", "json"},       {"UNISONO_REPORT_FILE", "r.json"},
+                       {"UNISONO_FAULTS", "eio at 4096"}};
+    auto const chosen = world.open("x", {{"unisono_strategy", "two_phase"},
+                                         {"unisono_backend", "mapped"},
+                                         {"unisono_exchange", "shared_memory"}});
+    EXPECT_TRUE(chosen.messages.empty());
+    EXPECT_EQ(chosen.options.strategy, "native");
+    EXPECT_EQ(chosen.options.backend, "posix");
+    EXPECT_EQ(chosen.options.exchange, "messages");
+    EXPECT_EQ(chosen.options.pretended_nodes, 3u);
+    EXPECT_EQ(chosen.options.report, "json");
+    EXPECT_EQ(chosen.options.report_file, "r.json");
+    EXPECT_EQ(chosen.options.faults, "eio at 4096");
+}
+
+TEST(Options, know_the_names_of_all_implementations) {
+    auto const options = World{}
+                             .open("x", {{"cb_buffer_size", "32M"},
+                                         {"cb_config_list", "*:2"},
+                                         {"romio_ds_read", "disable"},
+                                         {"romio_ds_write", "enable"},
+                                         {"romio_no_indep_rw", "true"},
+                                         {"stripe_size", "1M"},
+                                         {"stripe_width", "12"},
+                                         {"collective_buffering", "true"},
+                                         {"romio_cb_read", "disable"}})
+                             .options;
+    EXPECT_EQ(options.cb_buffer_size, 32u << 20);
+    EXPECT_EQ(options.cb_config_list, "*:2");
+    EXPECT_EQ(options.ds_read, Switch::disable);
+    EXPECT_EQ(options.ds_write, Switch::enable);
+    EXPECT_TRUE(options.no_indep_rw);
+    EXPECT_EQ(options.striping_unit, 1u << 20);
+    EXPECT_EQ(options.striping_factor, 12u);
+    EXPECT_EQ(options.cb_write, Switch::enable);
+    EXPECT_EQ(options.cb_read, Switch::disable);
+}
+
+TEST(Options, special_hint_wins_over_general_one_in_any_order) {
+    auto const options =
+        World{}
+            .open("x", {{"romio_cb_write", "disable"}, {"collective_buffering", "true"}})
+            .options;
+    EXPECT_EQ(options.cb_write, Switch::disable);
+    EXPECT_EQ(options.cb_read, Switch::enable);
+}
+
+TEST(Options, a_bad_value_names_the_valid_ones_and_changes_nothing) {
+    World world;
+    world.variables["UNISONO_STRATEGY"] = "fastest";
+    auto const chosen = world.open("x", {{"unisono_strategy", "native"}, {"cb_nodes", "many"}});
+    EXPECT_EQ(chosen.options.strategy, "native");
+    EXPECT_EQ(chosen.options.cb_nodes, 0u);
+    ASSERT_EQ(chosen.messages.size(), 2u);
+    EXPECT_EQ(chosen.messages[0],
+              "unisono: hint cb_nodes (MPI_Info): \"many\" ignored; valid: a positive number");
+    EXPECT_EQ(chosen.messages[1],
+              "unisono: UNISONO_STRATEGY: \"fastest\" ignored; valid: auto, two_phase, native");
+}
+
+TEST(Options, unknown_hints_of_ours_are_named_and_others_are_not) {
+    auto const chosen = World{}.open("x", {{"unisono_stratgey", "native"}, {"access_style", "x"}});
+    ASSERT_EQ(chosen.messages.size(), 1u);
+    EXPECT_NE(chosen.messages[0].find("\"unisono_stratgey\""), std::string::npos);
+    EXPECT_NE(chosen.messages[0].find("unisono_strategy, unisono_backend"), std::string::npos);
+}
+
+TEST(Options, help_lists_the_strategies_with_their_summaries) {
+    World world;
+    world.variables["UNISONO_STRATEGY"] = "help";
+    auto const chosen = world.open("x");
+    EXPECT_EQ(chosen.options.strategy, "auto");
+    ASSERT_EQ(chosen.messages.size(), 1u);
+    EXPECT_EQ(chosen.messages[0],
+              "unisono: values of UNISONO_STRATEGY:\n"
+              "  auto       Unisono chooses\n"
+              "  two_phase  contiguous realms\n"
+              "  native     the MPI library's own");
+}
+
+TEST(Options, site_can_leave_paths_alone_and_a_program_can_insist) {
+    World world;
+    world.variables["UNISONO_SITE_FILE"] = "site";
+    world.files["site"] = "leave_alone /home/*\n";
+    EXPECT_TRUE(world.open("/home/me/x").options.leave_alone);
+    EXPECT_FALSE(world.open("/scratch/x").options.leave_alone);
+    EXPECT_FALSE(world.open("/home/me/x", {{"unisono_enable", "true"}}).options.leave_alone);
+    world.variables["UNISONO_DISABLE"] = "1";
+    EXPECT_TRUE(world.open("/scratch/x", {{"unisono_enable", "true"}}).options.leave_alone);
+}
+
+TEST(Options, hints_can_be_given_inline) {
+    World world;
+    world.variables["UNISONO_HINTS"] = "*.h5:cb_nodes=7,*.nc:cb_nodes=9";
+    EXPECT_EQ(world.open("/d/a.h5").options.cb_nodes, 7u);
+    EXPECT_EQ(world.open("/d/a.nc").options.cb_nodes, 9u);
+    EXPECT_EQ(world.open("/d/a").options.cb_nodes, 0u);
+}
+
+TEST(Options, a_hints_file_that_is_missing_is_named) {
+    World world;
+    world.variables["UNISONO_HINTS"] = "/no/such/file";
+    auto const chosen = world.open("x");
+    ASSERT_EQ(chosen.messages.size(), 1u);
+    EXPECT_EQ(chosen.messages[0], "unisono: /no/such/file: cannot be read; ignored");
+}
+
+TEST(Options, pass_foreign_hints_on_but_not_over_the_programs_own) {
+    World world;
+    world.variables["UNISONO_HINTS"] = "*:striping_factor=8:direct_io=true:unisono_backend=posix";
+    world.variables["MPICH_MPIIO_HINTS"] = "*:cb_nodes=2";
+    auto const options = world.open("x", {{"striping_factor", "4"}, {"cb_nodes", "1"}}).options;
+    EXPECT_EQ(options.native_hints, (Hints{{"direct_io", "true"}, {"cb_nodes", "2"}}));
+    EXPECT_EQ(options.striping_factor, 4u);
+}
+
+TEST(EffectiveHints, say_what_is_in_force) {
+    Options options;
+    options.strategy = "two_phase";
+    options.cb_buffer_size = 16777216;
+    options.cb_write = Switch::enable;
+    auto const hints = effective_hints(options);
+    std::map<std::string, std::string> const by_key(hints.begin(), hints.end());
+    EXPECT_EQ(by_key.at("cb_buffer_size"), "16777216");
+    EXPECT_EQ(by_key.at("romio_cb_write"), "enable");
+    EXPECT_EQ(by_key.at("romio_cb_read"), "automatic");
+    EXPECT_EQ(by_key.at("unisono_strategy"), "two_phase");
+    EXPECT_FALSE(by_key.contains("cb_nodes"));
+}
+
+TEST(EffectiveHints, read_back_as_the_same_options) {
+    Options options;
+    options.strategy = "native";
+    options.cb_nodes = 3;
+    options.cb_config_list = "*:2";
+    options.ds_write = Switch::disable;
+    options.no_indep_rw = true;
+    options.leave_alone = true;
+    EXPECT_EQ(World{}.open("x", effective_hints(options)).options, options);
+}
+
+TEST(OptionsBytes, survive_the_journey) {
+    World world;
+    world.variables["UNISONO_HINTS"] = "*:striping_factor=8:direct_io=true:cb_config_list=*:4";
+    world.variables["UNISONO_REPORT"] = "json";
+    auto const options = world.open("x", {{"cb_buffer_size", "5G"}}).options;
+    EXPECT_EQ(options_from_bytes(to_bytes(options)), options);
+}
+
+TEST(OptionsBytes, refuse_what_was_cut_off) {
+    auto const bytes = to_bytes(Options{});
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+        EXPECT_FALSE(options_from_bytes(std::span(bytes).first(size))) << size;
+    }
+}
+
+}  // namespace
+}  // namespace unisono
