@@ -1,0 +1,70 @@
+# What `make install PREFIX=...` copies. Everything is found relative to where it lies, so the tree
+# can be moved or packed. Include it after src/ and cli/, when their targets exist.
+include(GNUInstallDirs)
+set(unisono_package_sources ${CMAKE_SOURCE_DIR}/cmake/package)
+set(unisono_package_files ${CMAKE_BINARY_DIR}/package)
+
+# The preload library that users name, and the engine that it loads from its own folder.
+function(unisono_install_libraries)
+  foreach(mpi ${UNISONO_MPIS})
+    foreach(library unisono-${mpi} unisono-${mpi}-engine)
+      if(TARGET ${library})
+        install(TARGETS ${library} LIBRARY DESTINATION lib)
+      else()
+        message(STATUS "Install: no target ${library}")
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
+# For programs that link with Unisono instead of preloading it.
+function(unisono_install_development_files)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/unisono DESTINATION include
+          FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+  foreach(mpi ${UNISONO_MPIS})
+    configure_file(${unisono_package_sources}/unisono.pc.in
+                   ${unisono_package_files}/unisono-${mpi}.pc @ONLY)
+    install(FILES ${unisono_package_files}/unisono-${mpi}.pc DESTINATION lib/pkgconfig)
+  endforeach()
+  include(CMakePackageConfigHelpers)
+  configure_package_config_file(
+    ${unisono_package_sources}/UnisonoConfig.cmake.in ${unisono_package_files}/UnisonoConfig.cmake
+    INSTALL_DESTINATION lib/cmake/Unisono NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+  write_basic_package_version_file(${unisono_package_files}/UnisonoConfigVersion.cmake
+                                   COMPATIBILITY SameMinorVersion)
+  install(FILES ${unisono_package_files}/UnisonoConfig.cmake
+                ${unisono_package_files}/UnisonoConfigVersion.cmake
+          DESTINATION lib/cmake/Unisono)
+endfunction()
+
+# The unisono command: a launcher, its Python package and the small programs that it calls.
+function(unisono_install_command)
+  install(PROGRAMS ${CMAKE_SOURCE_DIR}/cli/unisono.py DESTINATION bin RENAME unisono)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/cli/unisono DESTINATION lib/unisono/python
+          FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
+  if(TARGET unisono-strategies)
+    install(TARGETS unisono-strategies RUNTIME DESTINATION bin)
+  endif()
+endfunction()
+
+function(unisono_install_documents)
+  install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/CHANGELOG.md
+                ${CMAKE_SOURCE_DIR}/LICENSE
+          DESTINATION share/doc/unisono)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION share/doc/unisono
+          FILES_MATCHING PATTERN "*.md")
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/man/ DESTINATION share/man/man1
+          FILES_MATCHING PATTERN "*.1")
+  # Only an example: a site's own unisono.conf beside it must survive the next install.
+  install(FILES ${unisono_package_sources}/unisono.conf
+          DESTINATION ${CMAKE_INSTALL_SYSCONFDIR} RENAME unisono.conf.example)
+  configure_file(${unisono_package_sources}/modulefile.in
+                 ${unisono_package_files}/modulefile @ONLY)
+  install(FILES ${unisono_package_files}/modulefile
+          DESTINATION share/modulefiles/unisono RENAME ${PROJECT_VERSION})
+endfunction()
+
+unisono_install_libraries()
+unisono_install_development_files()
+unisono_install_command()
+unisono_install_documents()

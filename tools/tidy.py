@@ -1,0 +1,103 @@
+#!/usr/bin/python3
+"""Runs clang-tidy over the parts of Unisono that do not need MPI.
+
+A file that passed is not looked at again until it, a header, or the settings change. The whole run
+is bounded by --seconds: what could not be checked within that time counts as failed.
+"""
+
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def commands_of(build: pathlib.Path) -> dict[pathlib.Path, str]:
+    """Sources below src/, with their compiler commands, that compile without an MPI."""
+    chosen = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        source = pathlib.Path(entry["directory"], entry["file"]).resolve()
+        command = entry["command"]
+        if not source.is_relative_to(ROOT / "src") or source.suffix not in (".cpp", ".c"):
+            continue
+        if source.stem.endswith("_test") or needs_mpi(command):
+            continue
+        chosen[source] = command
+    return chosen
+
+
+def needs_mpi(command: str) -> bool:
+    """An include path that leads to an mpi.h is on the command line."""
+    words = shlex.split(command)
+    paths = [word[2:] for word in words if word.startswith("-I")]
+    paths += [path for flag, path in zip(words, words[1:]) if flag == "-isystem"]
+    return any((pathlib.Path(path) / "mpi.h").exists() for path in paths)
+
+
+def digest_of(paths, extra: str) -> str:
+    digest = hashlib.sha256(extra.encode())
+    for path in paths:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class Checker:
+    def __init__(self, build: pathlib.Path, deadline_s: float):
+        self.build = build
+        self.deadline_s = deadline_s
+        self.passed = build / "tidy-passed"
+        self.passed.mkdir(exist_ok=True)
+        headers = sorted(ROOT.glob("include/**/*.hpp")) + sorted(ROOT.glob("src/**/*.hpp"))
+        self.common = digest_of([ROOT / ".clang-tidy", *headers], "")
+
+    def check(self, source: pathlib.Path, command: str) -> tuple[bool, str]:
+        """Whether the file is in order, and what there is to say about it."""
+        stamp = self.passed / digest_of([source], self.common + command)
+        if stamp.exists():
+            return True, ""
+        left_s = self.deadline_s - time.monotonic()
+        if left_s <= 0:
+            return False, "not checked: no time left"
+        try:
+            run = subprocess.run(["clang-tidy", "--quiet", "-p", str(self.build), str(source)],
+                                 capture_output=True, text=True, timeout=left_s)
+        except subprocess.TimeoutExpired:
+            return False, "not checked to its end: no time left"
+        if run.returncode == 0:
+            stamp.touch()
+            return True, ""
+        return False, run.stdout.strip() or run.stderr.strip()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("--seconds", type=float, default=300, help="limit for the whole run")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+
+    commands = commands_of(options.build)
+    if not commands:
+        print("tidy: no sources found; run 'make build' first")
+        return 1
+    checker = Checker(options.build, time.monotonic() + options.seconds)
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for source, (good, text) in zip(commands, pool.map(lambda item: checker.check(*item),
+                                                           commands.items())):
+            if not good:
+                failed += 1
+                print(f"{source.relative_to(ROOT)}:\n{text}\n", flush=True)
+    print(f"tidy: {len(commands) - failed} of {len(commands)} files in order")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
