@@ -1,0 +1,51 @@
+#include "options/byte_stream.hpp"
+#include "report/report.hpp"
+
+namespace unisono {
+
+template <class Value, class Type>
+concept MaybeConst = std::is_same_v<std::remove_const_t<Value>, Type>;
+
+template <MaybeConst<Use> Any, class Visitor>
+void visit_members(Any& use, Visitor& visit) {
+    visit(use.calls);
+    visit(use.why);
+}
+
+template <MaybeConst<DirectionReport> Any, class Visitor>
+void visit_members(Any& report, Visitor& visit) {
+    visit(report.collective_calls);
+    visit(report.failed_calls);
+    visit(report.independent_calls);
+    visit(report.native_calls);
+    visit(report.asked_bytes);
+    visit(report.moved_bytes);
+    visit(report.sent_bytes);
+    visit(report.messages);
+    visit(report.pieces);
+    visit(report.holes);
+    visit(report.rounds);
+    visit(report.spent);
+    visit(report.strategies);
+}
+
+template <MaybeConst<FileReport> Any, class Visitor>
+void visit_members(Any& report, Visitor& visit) {
+    visit(report.file);
+    visit(report.ranks);
+    visit(report.nodes);
+    visit(report.aggregators);
+    visit(report.backend);
+    visit(report.layout);
+    visit(report.notes);
+    visit(report.read);
+    visit(report.write);
+}
+
+std::vector<std::byte> to_bytes(FileReport const& report) { return bytes_of(report); }
+
+std::optional<FileReport> report_from_bytes(std::span<std::byte const> bytes) {
+    return value_from_bytes<FileReport>(bytes);
+}
+
+}  // namespace unisono

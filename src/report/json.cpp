@@ -1,0 +1,63 @@
+#include <nlohmann/json.hpp>
+
+#include "report/report.hpp"
+
+namespace unisono {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json spent_json(DirectionReport const& report, std::uint32_t ranks) {
+    Json seconds = Json::object();
+    for (std::size_t phase = 0; phase < phase_names.size(); ++phase) {
+        auto const& spent = report.spent[phase];
+        seconds[std::string(phase_names[phase])] = {{"mean", spent.total_s / ranks},
+                                                    {"longest", spent.longest_s}};
+    }
+    return seconds;
+}
+
+Json strategies_json(DirectionReport const& report) {
+    Json strategies = Json::object();
+    for (auto const& [name, use] : report.strategies) {
+        strategies[name] = {{"calls", use.calls}, {"why", use.why}};
+    }
+    return strategies;
+}
+
+Json direction_json(DirectionReport const& report, std::uint32_t ranks) {
+    return {{"calls",
+             {{"collective", report.collective_calls},
+              {"failed", report.failed_calls},
+              {"independent", report.independent_calls},
+              {"native", report.native_calls}}},
+            {"bytes",
+             {{"asked", report.asked_bytes},
+              {"moved", report.moved_bytes},
+              {"sent", report.sent_bytes}}},
+            {"messages", report.messages},
+            {"pieces", report.pieces},
+            {"holes", report.holes},
+            {"rounds", report.rounds},
+            {"seconds", spent_json(report, ranks)},
+            {"strategies", strategies_json(report)}};
+}
+
+}  // namespace
+
+std::string to_json(FileReport const& report) {
+    Json json{{"file", report.file},
+              {"unisono_version", UNISONO_VERSION},
+              {"ranks", report.ranks},
+              {"nodes", report.nodes},
+              {"aggregators", report.aggregators},
+              {"backend", report.backend},
+              {"layout", report.layout},
+              {"notes", report.notes},
+              {"read", direction_json(report.read, report.ranks)},
+              {"write", direction_json(report.write, report.ranks)}};
+    // A file name is bytes; JSON is UTF-8.
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace unisono

@@ -1,0 +1,93 @@
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "report/report.hpp"
+
+namespace unisono {
+namespace {
+
+std::string print(char const* format, double value) {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), format, value);
+    return text.data();
+}
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+    return std::to_string(count) + ' ' + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+/// "two_phase 24 (interleaved), native 1 (atomic mode)"
+std::string strategies_text(DirectionReport const& report) {
+    std::string text;
+    auto const add = [&](std::string const& name, std::uint64_t calls, std::string const& why) {
+        if (!text.empty()) text += ", ";
+        text += name + ' ' + std::to_string(calls);
+        if (!why.empty()) text += " (" + why + ')';
+    };
+    for (auto const& [name, use] : report.strategies) {
+        add(name, use.calls, use.why.empty() ? "" : use.why.front());
+    }
+    for (auto const& [reason, calls] : report.native_calls) add("passed on", calls, reason);
+    return text;
+}
+
+/// "waiting 0.10 s, exchange 0.20 s, ..." on the slowest rank of each.
+std::string phases_text(DirectionReport const& report) {
+    std::string text;
+    for (auto const phase : {Phase::waiting, Phase::exchange, Phase::copying, Phase::file}) {
+        if (!text.empty()) text += ", ";
+        text += phase_names[static_cast<std::size_t>(phase)];
+        text += print(" %.3g s", report[phase].longest_s);
+    }
+    return text;
+}
+
+std::string direction_text(char const* verb, DirectionReport const& report) {
+    auto const asked = static_cast<double>(report.asked_bytes);
+    std::string text = std::string(verb) + ' ' + human_bytes(asked) + " in " +
+                       counted(report.collective_calls, "collective call");
+    if (report.independent_calls > 0) {
+        text += " and " + std::to_string(report.independent_calls) + " independent";
+    }
+    if (auto const seconds = report[Phase::whole].longest_s; seconds > 0) {
+        text += ", " + print("%.3g s", seconds) + ", " + human_bytes(asked / seconds) + "/s";
+    }
+    if (report.failed_calls > 0) text += ", " + std::to_string(report.failed_calls) + " FAILED";
+    if (auto const strategies = strategies_text(report); !strategies.empty()) {
+        text += ": " + strategies;
+    }
+    text += "; " + phases_text(report);
+    if (report.asked_bytes > 0) {
+        text +=
+            print("; moved %.2f per byte asked", static_cast<double>(report.moved_bytes) / asked);
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string human_bytes(double bytes) {
+    constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    std::size_t unit = 0;
+    while (bytes >= 1024 && unit + 1 < units.size()) {
+        bytes /= 1024;
+        ++unit;
+    }
+    auto const whole = unit == 0 && bytes == std::floor(bytes);
+    return print(whole ? "%.0f " : "%.2f ", bytes) + units[unit];
+}
+
+std::string summary_line(FileReport const& report) {
+    std::string text = "unisono: " + report.file + ": " + counted(report.ranks, "rank");
+    if (report.nodes > 1) text += " on " + counted(report.nodes, "node");
+    if (report.aggregators > 0) text += ", " + counted(report.aggregators, "aggregator");
+    if (!report.backend.empty()) text += ", " + report.backend;
+    if (report.write.idle() && report.read.idle()) text += "; no data access";
+    if (!report.write.idle()) text += "; " + direction_text("wrote", report.write);
+    if (!report.read.idle()) text += "; " + direction_text("read", report.read);
+    for (auto const& note : report.notes) text += "; note: " + note;
+    return text;
+}
+
+}  // namespace unisono
