@@ -1,0 +1,426 @@
+#include "interpose/datatypes.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <mutex>
+#include <new>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace unisono::interpose {
+namespace {
+
+using DatatypePtr = std::shared_ptr<Datatype const>;
+
+struct DecodeFailure {
+    int mpi_error;
+};
+
+void check(int mpi_error) {
+    if (mpi_error != MPI_SUCCESS) throw DecodeFailure{mpi_error};
+}
+
+DatatypePtr decode_or_throw(MPI_Datatype type);
+
+// ---- What MPI says about a type -----------------------------------------------------------------
+
+struct Envelope {
+#if MPI_VERSION >= 4
+    using Number = MPI_Count;
+#else
+    using Number = int;
+#endif
+    Number integers = 0;
+    Number addresses = 0;
+    Number large_counts = 0;
+    Number datatypes = 0;
+    int combiner = MPI_COMBINER_NAMED;
+
+    // Predefined types, with or without a name: they have no parts and are never freed.
+    [[nodiscard]] bool predefined() const {
+        return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+               combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+    }
+};
+
+Envelope envelope_of(MPI_Datatype type) {
+    Envelope envelope;
+#if MPI_VERSION >= 4
+    check(PMPI_Type_get_envelope_c(type, &envelope.integers, &envelope.addresses,
+                                   &envelope.large_counts, &envelope.datatypes,
+                                   &envelope.combiner));
+#else
+    check(PMPI_Type_get_envelope(type, &envelope.integers, &envelope.addresses, &envelope.datatypes,
+                                 &envelope.combiner));
+#endif
+    return envelope;
+}
+
+// The arguments that a derived type was made with, in one order for small and large constructors:
+// that of the large one, with subarray's and darray's sizes where the small one has them.
+class Contents {
+public:
+    Contents(MPI_Datatype type, Envelope const& envelope)
+        : integers_(size(envelope.integers)),
+          addresses_(size(envelope.addresses)),
+          datatypes_(size(envelope.datatypes)) {
+#if MPI_VERSION >= 4
+        large_.resize(size(envelope.large_counts));
+        check(PMPI_Type_get_contents_c(type, envelope.integers, envelope.addresses,
+                                       envelope.large_counts, envelope.datatypes, integers_.data(),
+                                       addresses_.data(), large_.data(), datatypes_.data()));
+        if (!large_.empty()) take_up_integers(envelope.combiner);
+#else
+        check(PMPI_Type_get_contents(type, envelope.integers, envelope.addresses,
+                                     envelope.datatypes, integers_.data(), addresses_.data(),
+                                     datatypes_.data()));
+#endif
+    }
+    Contents(Contents const&) = delete;
+    Contents& operator=(Contents const&) = delete;
+
+    // MPI_Type_get_contents returns new handles of derived types, which are ours to free.
+    ~Contents() {
+        for (auto& type : datatypes_) try {
+                if (!envelope_of(type).predefined()) PMPI_Type_free(&type);
+            } catch (DecodeFailure const&) {
+                // A handle that MPI does not know is not ours to free.
+            }
+    }
+
+    [[nodiscard]] std::int64_t number(std::size_t index) const {
+        if (!large_.empty()) return static_cast<std::int64_t>(large_[index]);
+        if (index < integers_.size()) return integers_[index];
+        return static_cast<std::int64_t>(addresses_[index - integers_.size()]);
+    }
+    [[nodiscard]] std::uint64_t count(std::size_t index) const {
+        return static_cast<std::uint64_t>(number(index));
+    }
+    [[nodiscard]] DatatypePtr child(std::size_t index = 0) const {
+        return decode_or_throw(datatypes_.at(index));
+    }
+
+private:
+    static std::size_t size(Envelope::Number number) { return static_cast<std::size_t>(number); }
+
+#if MPI_VERSION >= 4
+    void take_up_integers(int combiner) {
+        std::size_t const before = combiner == MPI_COMBINER_SUBARRAY ? 1
+                                   : combiner == MPI_COMBINER_DARRAY ? 3
+                                                                     : 0;
+        auto const split = integers_.begin() + static_cast<std::ptrdiff_t>(before);
+        large_.insert(large_.begin(), integers_.begin(), split);
+        large_.insert(large_.end(), split, integers_.end());
+    }
+#endif
+
+    std::vector<int> integers_;
+    std::vector<MPI_Aint> addresses_;
+    std::vector<MPI_Count> large_;  // all numbers of a type made by a large constructor
+    std::vector<MPI_Datatype> datatypes_;
+};
+
+// ---- Shapes, one combiner each ------------------------------------------------------------------
+
+ShapePtr predefined_shape(MPI_Datatype type, std::uint64_t bytes) {
+    if (type == MPI_SHORT_INT) {
+        // The one pair with a gap between its parts; the others have theirs at the end.
+        struct ShortInt {
+            short value;
+            int index;
+        };
+        std::int64_t const offsets[] = {0, offsetof(ShortInt, index)};
+        std::uint64_t const lengths[] = {sizeof(short), sizeof(int)};
+        return make_blocks(offsets, lengths);
+    }
+    return make_dense(bytes);
+}
+
+ShapePtr consecutive(std::uint64_t count, Datatype const& child) {
+    return make_repeat(count, child.extent, child.shape);
+}
+
+// `unit_bytes`: what the stride, the last argument, counts.
+ShapePtr vector_shape(Contents const& contents, Datatype const& child, std::int64_t unit_bytes) {
+    auto const block = consecutive(contents.count(1), child);
+    return make_repeat(contents.count(0), contents.number(2) * unit_bytes, block);
+}
+
+// Where an index list has the length and the displacement of entry i.
+struct IndexList {
+    std::size_t entries;
+    std::size_t first_length;
+    std::size_t length_step;  // 0: one length for all
+    std::size_t first_displacement;
+    std::int64_t unit_bytes;  // what displacements count
+};
+
+IndexList with_lengths(Contents const& contents, std::int64_t unit_bytes) {
+    auto const entries = static_cast<std::size_t>(contents.number(0));
+    return {entries, 1, 1, 1 + entries, unit_bytes};
+}
+
+IndexList with_one_length(Contents const& contents, std::int64_t unit_bytes) {
+    return {static_cast<std::size_t>(contents.number(0)), 1, 0, 2, unit_bytes};
+}
+
+ShapePtr indexed_shape(Contents const& contents, Datatype const& child, IndexList const& list) {
+    auto const& element = *child.shape;
+    auto const gapless = element.kind == Shape::Kind::dense &&
+                         child.extent == static_cast<std::int64_t>(element.bytes);
+    std::vector<std::int64_t> offsets(list.entries);
+    std::vector<std::uint64_t> lengths(gapless ? list.entries : 0);
+    std::vector<ShapePtr> blocks(gapless ? 0 : list.entries);
+    std::unordered_map<std::uint64_t, ShapePtr> block_of_length;
+    for (std::size_t i = 0; i < list.entries; ++i) {
+        auto const length = contents.count(list.first_length + i * list.length_step);
+        offsets[i] = contents.number(list.first_displacement + i) * list.unit_bytes;
+        if (gapless) {
+            offsets[i] += element.start;
+            lengths[i] = length * element.bytes;
+        } else {
+            auto& block = block_of_length[length];
+            if (!block) block = consecutive(length, child);
+            blocks[i] = block;
+        }
+    }
+    return gapless ? make_blocks(offsets, lengths) : make_list(offsets, blocks);
+}
+
+ShapePtr struct_shape(Contents const& contents) {
+    auto const entries = static_cast<std::size_t>(contents.number(0));
+    std::vector<std::int64_t> offsets(entries);
+    std::vector<ShapePtr> blocks(entries);
+    for (std::size_t i = 0; i < entries; ++i) {
+        offsets[i] = contents.number(1 + entries + i);
+        blocks[i] = consecutive(contents.count(1 + i), *contents.child(i));
+    }
+    return make_list(offsets, blocks);
+}
+
+std::size_t nth_fastest(std::size_t n, std::size_t dimensions, std::int64_t order) {
+    return order == MPI_ORDER_FORTRAN ? n : dimensions - 1 - n;
+}
+
+ShapePtr subarray_shape(Contents const& contents, Datatype const& child) {
+    auto const dimensions = static_cast<std::size_t>(contents.number(0));
+    auto const order = contents.number(1 + 3 * dimensions);
+    auto shape = child.shape;
+    auto stride = child.extent;
+    for (std::size_t n = 0; n < dimensions; ++n) {
+        auto const dimension = nth_fastest(n, dimensions, order);
+        auto const part = contents.count(1 + dimensions + dimension);
+        auto const start = contents.number(1 + 2 * dimensions + dimension);
+        shape = make_shifted(make_repeat(part, stride, shape), start * stride);
+        stride *= contents.number(1 + dimension);
+    }
+    return shape;
+}
+
+// One dimension of a distributed array: `elements` elements, dealt in blocks to `processes`.
+struct Distribution {
+    std::int64_t elements;
+    std::int64_t kind;
+    std::int64_t argument;
+    std::int64_t processes;
+    std::int64_t coordinate;
+
+    [[nodiscard]] std::int64_t block() const {
+        auto const given = argument != MPI_DISTRIBUTE_DFLT_DARG;
+        if (kind == MPI_DISTRIBUTE_NONE) return elements;
+        if (kind == MPI_DISTRIBUTE_BLOCK)
+            return given ? argument : (elements + processes - 1) / processes;
+        return given ? argument : 1;
+    }
+};
+
+// Every distribution deals whole blocks in turn, and then what is left of one: MPI makes sure that
+// BLOCK and NONE get round only once.
+ShapePtr distributed(Distribution const& distribution, std::int64_t stride, ShapePtr const& child) {
+    auto const block = distribution.block();
+    auto const start = distribution.coordinate * block;
+    auto const round = distribution.processes * block;
+    if (start >= distribution.elements) return make_dense(0);
+    auto const left = distribution.elements - start;
+    auto const whole_rounds = left / round;
+    auto const last = std::min(left % round, block);
+    auto const whole_blocks = whole_rounds + (last == block ? 1 : 0);
+
+    auto const repeat = [&](std::int64_t count, std::int64_t stride_bytes, ShapePtr const& what) {
+        return make_repeat(static_cast<std::uint64_t>(count), stride_bytes, what);
+    };
+    auto const blocks = repeat(whole_blocks, round * stride, repeat(block, stride, child));
+    auto const rest = last == block ? make_dense(0) : repeat(last, stride, child);
+    std::int64_t const offsets[] = {start * stride, (start + whole_blocks * round) * stride};
+    ShapePtr const parts[] = {blocks, rest};
+    return make_list(offsets, parts);
+}
+
+ShapePtr darray_shape(Contents const& contents, Datatype const& child) {
+    auto const dimensions = static_cast<std::size_t>(contents.number(2));
+    auto const argument = [&](std::size_t which, std::size_t dimension) {
+        return contents.number(3 + which * dimensions + dimension);
+    };
+    // Ranks are laid out row by row, whatever the order of the array.
+    std::vector<std::int64_t> coordinates(dimensions);
+    auto rank = contents.number(1);
+    for (auto dimension = dimensions; dimension-- > 0;) {
+        coordinates[dimension] = rank % argument(3, dimension);
+        rank /= argument(3, dimension);
+    }
+    auto shape = child.shape;
+    auto stride = child.extent;
+    for (std::size_t n = 0; n < dimensions; ++n) {
+        auto const dimension = nth_fastest(n, dimensions, contents.number(3 + 4 * dimensions));
+        Distribution const distribution{argument(0, dimension), argument(1, dimension),
+                                        argument(2, dimension), argument(3, dimension),
+                                        coordinates[dimension]};
+        shape = distributed(distribution, stride, shape);
+        stride *= distribution.elements;
+    }
+    return shape;
+}
+
+ShapePtr derived_shape(MPI_Datatype type, Envelope const& envelope) {
+    Contents const contents{type, envelope};
+    if (envelope.combiner == MPI_COMBINER_STRUCT) return struct_shape(contents);
+#ifdef MPICH_VERSION
+    if (envelope.combiner == MPI_COMBINER_STRUCT_INTEGER) return struct_shape(contents);
+#endif
+    auto const child = contents.child();
+    switch (envelope.combiner) {
+        case MPI_COMBINER_DUP:
+        case MPI_COMBINER_RESIZED:
+            return child->shape;
+        case MPI_COMBINER_CONTIGUOUS:
+            return consecutive(contents.count(0), *child);
+        case MPI_COMBINER_VECTOR:
+            return vector_shape(contents, *child, child->extent);
+        case MPI_COMBINER_INDEXED:
+            return indexed_shape(contents, *child, with_lengths(contents, child->extent));
+        case MPI_COMBINER_INDEXED_BLOCK:
+            return indexed_shape(contents, *child, with_one_length(contents, child->extent));
+        case MPI_COMBINER_HINDEXED_BLOCK:
+            return indexed_shape(contents, *child, with_one_length(contents, 1));
+#ifdef MPICH_VERSION
+        case MPI_COMBINER_HVECTOR_INTEGER:
+#endif
+        case MPI_COMBINER_HVECTOR:
+            return vector_shape(contents, *child, 1);
+#ifdef MPICH_VERSION
+        case MPI_COMBINER_HINDEXED_INTEGER:
+#endif
+        case MPI_COMBINER_HINDEXED:
+            return indexed_shape(contents, *child, with_lengths(contents, 1));
+        case MPI_COMBINER_SUBARRAY:
+            return subarray_shape(contents, *child);
+        case MPI_COMBINER_DARRAY:
+            return darray_shape(contents, *child);
+        default:
+            throw DecodeFailure{MPI_ERR_UNSUPPORTED_OPERATION};
+    }
+}
+
+DatatypePtr read_description(MPI_Datatype type, Envelope const& envelope) {
+    MPI_Count bytes = 0;
+    MPI_Count lower_bound = 0;
+    MPI_Count extent = 0;
+    check(PMPI_Type_size_x(type, &bytes));
+    check(PMPI_Type_get_extent_x(type, &lower_bound, &extent));
+    auto decoded = std::make_shared<Datatype>();
+    decoded->lower_bound = static_cast<std::int64_t>(lower_bound);
+    decoded->extent = static_cast<std::int64_t>(extent);
+    decoded->bytes = static_cast<std::uint64_t>(bytes);
+    decoded->shape = envelope.predefined() ? predefined_shape(type, decoded->bytes)
+                                           : derived_shape(type, envelope);
+    // Wrong data is worse than native speed.
+    if (decoded->shape->bytes != decoded->bytes) throw DecodeFailure{MPI_ERR_UNSUPPORTED_OPERATION};
+    return decoded;
+}
+
+// ---- The cache ----------------------------------------------------------------------------------
+
+// A named type lives for ever and may not take attributes everywhere; any other carries its decoded
+// form as an attribute, so that it goes when the type goes (its handle may then be reused).
+class Cache {
+public:
+    DatatypePtr find(MPI_Datatype type) {
+        std::scoped_lock const lock{mutex_};
+        if (auto const found = named_.find(type); found != named_.end()) return found->second;
+        if (keyval_ == MPI_KEYVAL_INVALID) return nullptr;
+        void* attribute = nullptr;
+        int found = 0;
+        check(PMPI_Type_get_attr(type, keyval_, &attribute, &found));
+        return found ? *static_cast<DatatypePtr*>(attribute) : nullptr;
+    }
+
+    void keep(MPI_Datatype type, Envelope const& envelope, DatatypePtr const& decoded) {
+        std::scoped_lock const lock{mutex_};
+        if (envelope.combiner == MPI_COMBINER_NAMED) {
+            named_.emplace(type, decoded);
+            return;
+        }
+        if (keyval_ == MPI_KEYVAL_INVALID)
+            check(PMPI_Type_create_keyval(copy_to_duplicate, forget, &keyval_, nullptr));
+        auto holder = std::make_unique<DatatypePtr>(decoded);
+        check(PMPI_Type_set_attr(type, keyval_, holder.get()));
+        static_cast<void>(holder.release());  // now forget()'s to delete
+    }
+
+private:
+    // A duplicate has the same type map and bounds.
+    static int copy_to_duplicate(MPI_Datatype, int, void*, void* attribute, void* copy, int* keep) {
+        auto* holder = new (std::nothrow) DatatypePtr(*static_cast<DatatypePtr*>(attribute));
+        *static_cast<void**>(copy) = holder;
+        *keep = holder != nullptr;
+        return MPI_SUCCESS;
+    }
+
+    static int forget(MPI_Datatype, int, void* attribute, void*) {
+        delete static_cast<DatatypePtr*>(attribute);
+        return MPI_SUCCESS;
+    }
+
+    std::mutex mutex_;
+    std::unordered_map<MPI_Datatype, DatatypePtr> named_;
+    int keyval_ = MPI_KEYVAL_INVALID;
+};
+
+Cache& cache() {
+    // Never destroyed: MPI may delete attributes while the process exits.
+    static auto* const instance = new Cache;
+    return *instance;
+}
+
+DatatypePtr decode_or_throw(MPI_Datatype type) {
+    if (type == MPI_DATATYPE_NULL) throw DecodeFailure{MPI_ERR_TYPE};
+    if (auto found = cache().find(type)) return found;
+    auto const envelope = envelope_of(type);
+    auto decoded = read_description(type, envelope);
+    cache().keep(type, envelope, decoded);
+    return decoded;
+}
+
+}  // namespace
+
+std::shared_ptr<Datatype const> decode(MPI_Datatype type, int* mpi_error) {
+    *mpi_error = MPI_SUCCESS;
+    try {
+        return decode_or_throw(type);
+    } catch (DecodeFailure const& failure) {
+        PMPI_Error_class(failure.mpi_error, mpi_error);
+    } catch (std::bad_alloc const&) {
+        *mpi_error = MPI_ERR_NO_MEM;
+    }
+    return nullptr;
+}
+
+int unusable(MPI_Datatype type, MPI_Comm quiet) {
+    char nothing = 0;
+    int position = 0;
+    auto const error = PMPI_Pack(&nothing, 0, type, &nothing, 1, &position, quiet);
+    return error == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_TYPE;
+}
+
+}  // namespace unisono::interpose

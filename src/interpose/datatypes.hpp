@@ -1,0 +1,36 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "unisono/shape.hpp"
+
+namespace unisono::interpose {
+
+/// An MPI datatype as Unisono sees it: which bytes of one element hold data, and how far apart
+/// elements lie. Immutable.
+struct Datatype {
+    ShapePtr shape;
+    std::int64_t lower_bound = 0;  ///< bytes, may be negative
+    std::int64_t extent = 0;       ///< bytes from one element to the next, may be negative or zero
+    std::uint64_t bytes = 0;       ///< data bytes in one element
+};
+
+/// Decodes any datatype, committed or not. Null and an MPI error class in `*mpi_error` when it
+/// cannot: MPI_ERR_TYPE for MPI_DATATYPE_NULL, MPI_ERR_UNSUPPORTED_OPERATION for a type that this
+/// MPI describes in a way that Unisono does not know (leave such a call to the MPI library), or
+/// what the MPI library said. Any other invalid handle is as fatal as in MPI_Type_size: ask
+/// `unusable()` first where that matters.
+///
+/// The result is kept with the datatype, so the first call costs the type's description (never its
+/// elements) and later ones a look-up. Thread-safe. Local; MPI must be initialised.
+std::shared_ptr<Datatype const> decode(MPI_Datatype type, int* mpi_error);
+
+/// MPI_SUCCESS if data can be moved with `type`; MPI_ERR_TYPE if it is null, not committed or no
+/// datatype at all. `quiet` is any communicator whose error handler is MPI_ERRORS_RETURN.
+/// Local, no communication; costs an empty MPI_Pack.
+int unusable(MPI_Datatype type, MPI_Comm quiet);
+
+}  // namespace unisono::interpose
