@@ -18,6 +18,10 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
+# The analyzer's search within functions only: less than half of the time of the deep one.
+SHALLOW = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang",
+                                              "mode=shallow")]
+
 
 def commands_of(build: pathlib.Path) -> dict[pathlib.Path, str]:
     """Sources below src/, with their compiler commands, that compile without an MPI."""
@@ -66,8 +70,8 @@ class Checker:
         if left_s <= 0:
             return False, "not checked: no time left"
         try:
-            run = subprocess.run(["clang-tidy", "--quiet", "-p", str(self.build), str(source)],
-                                 capture_output=True, text=True, timeout=left_s)
+            run = subprocess.run(["clang-tidy", "--quiet", "-p", str(self.build), *SHALLOW,
+                                  str(source)], capture_output=True, text=True, timeout=left_s)
         except subprocess.TimeoutExpired:
             return False, "not checked to its end: no time left"
         if run.returncode == 0:

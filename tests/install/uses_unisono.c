@@ -21,9 +21,9 @@ static MPI_File open_interleaved(char const* path, int rank, int ranks) {
     MPI_Type_create_resized(MPI_INT, 0, (MPI_Aint)ranks * (MPI_Aint)sizeof(int), &every_nth);
     MPI_Type_commit(&every_nth);
     MPI_Offset const begin = rank * (MPI_Offset)sizeof(int);
-    require(MPI_File_set_view(file, begin, MPI_INT, every_nth, "native", MPI_INFO_NULL) ==
-                MPI_SUCCESS,
-            "set_view");
+    require(
+        MPI_File_set_view(file, begin, MPI_INT, every_nth, "native", MPI_INFO_NULL) == MPI_SUCCESS,
+        "set_view");
     MPI_Type_free(&every_nth);
     return file;
 }
