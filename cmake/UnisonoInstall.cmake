@@ -37,11 +37,8 @@ function(unisono_install_development_files)
           DESTINATION lib/cmake/Unisono)
 endfunction()
 
-# The unisono command: a launcher, its Python package and the small programs that it calls.
-function(unisono_install_command)
-  install(PROGRAMS ${CMAKE_SOURCE_DIR}/cli/unisono.py DESTINATION bin RENAME unisono)
-  install(DIRECTORY ${CMAKE_SOURCE_DIR}/cli/unisono DESTINATION lib/unisono/python
-          FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
+# What the unisono command calls; cli/ installs the command itself.
+function(unisono_install_helpers)
   if(TARGET unisono-strategies)
     install(TARGETS unisono-strategies RUNTIME DESTINATION bin)
   endif()
@@ -52,9 +49,7 @@ function(unisono_install_documents)
                 ${CMAKE_SOURCE_DIR}/LICENSE
           DESTINATION share/doc/unisono)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION share/doc/unisono
-          FILES_MATCHING PATTERN "*.md")
-  install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/man/ DESTINATION share/man/man1
-          FILES_MATCHING PATTERN "*.1")
+          FILES_MATCHING PATTERN "*.md" PATTERN man EXCLUDE)
   # Only an example: a site's own unisono.conf beside it must survive the next install.
   install(FILES ${unisono_package_sources}/unisono.conf
           DESTINATION ${CMAKE_INSTALL_SYSCONFDIR} RENAME unisono.conf.example)
@@ -66,5 +61,5 @@ endfunction()
 
 unisono_install_libraries()
 unisono_install_development_files()
-unisono_install_command()
+unisono_install_helpers()
 unisono_install_documents()

@@ -69,7 +69,9 @@ def parts_of_test_run(build: str) -> list[Part]:
         Part("tidy", [PYTHON, "tools/tidy.py", "--build", build]),
         Part("sanitizers", ["tools/sanitize.sh"]),
         Part("ctest", ["ctest", "--test-dir", build, "--output-on-failure", "--no-tests=error",
-                       # One at a time: an MPI test has more ranks than this machine has cores.
+                       # pytest, below, runs the tests of the command, too.
+                       "--exclude-regex", "^cli$",
+                       # One at a time: an MPI test alone has more ranks than most machines cores.
                        "--parallel", "1"]),
         Part("pytest", [PYTHON, "-m", "pytest", "--import-mode=importlib", "-rs", "-p",
                         "no:cacheprovider", *folders]),
@@ -101,7 +103,7 @@ def main() -> int:
         parts = [part for part in parts if part.name in options.only]
     log_folder = ROOT / options.build / "test-logs"
     log_folder.mkdir(parents=True, exist_ok=True)
-    environment = os.environ | {"UNISONO_BUILD": str(ROOT / options.build)}
+    environment = os.environ | {"UNISONO_BUILD_DIR": str(ROOT / options.build)}
     for part in parts:
         part.run(log_folder, environment)
     print_end(parts)

@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("UNISONO_BUILD", ROOT / "build"))
+BUILD = pathlib.Path(os.environ.get("UNISONO_BUILD_DIR", ROOT / "build"))
 PROGRAM = ROOT / "tests/install/uses_unisono.c"
 RANKS = 2
 PIECES = 1000
