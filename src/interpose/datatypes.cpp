@@ -82,11 +82,7 @@ public:
 
     // MPI_Type_get_contents returns new handles of derived types, which are ours to free.
     ~Contents() {
-        for (auto& type : datatypes_) try {
-                if (!envelope_of(type).predefined()) PMPI_Type_free(&type);
-            } catch (DecodeFailure const&) {
-                // A handle that MPI does not know is not ours to free.
-            }
+        for (auto& type : datatypes_) release(type);
     }
 
     [[nodiscard]] std::int64_t number(std::size_t index) const {
@@ -102,6 +98,14 @@ public:
     }
 
 private:
+    static void release(MPI_Datatype& type) {
+        try {
+            if (!envelope_of(type).predefined()) PMPI_Type_free(&type);
+        } catch (DecodeFailure const&) {
+            // A handle that MPI does not know is not ours to free.
+        }
+    }
+
     static std::size_t size(Envelope::Number number) { return static_cast<std::size_t>(number); }
 
 #if MPI_VERSION >= 4

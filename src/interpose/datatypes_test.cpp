@@ -65,6 +65,7 @@ struct Bounds {
     }
     // Bytes that `count` elements span.
     [[nodiscard]] std::pair<std::int64_t, std::int64_t> span(int count) const {
+        if (bytes == 0) return {0, 0};  // MPI says nothing sensible then
         auto const shift = extent * (count - 1);
         return {true_low + std::min<MPI_Count>(0, shift),
                 true_low + true_extent + std::max<MPI_Count>(0, shift)};
