@@ -1,0 +1,128 @@
+"""A cell is one pattern in one mode, with so many ranks, in one directory, on all sides."""
+
+import dataclasses
+import functools
+
+import ratios
+from ratios import Alternations, Ratio
+from sides import DEFAULT_ROMIO, POSIX, SIDES
+from targets import CLEARLY_BELOW, TARGET_RANKS, target_of
+
+NATIVE = tuple(side.name for side in SIDES if side.native)
+UNISONO = tuple(side for side in SIDES if side.unisono)
+
+
+@dataclasses.dataclass(eq=False)
+class Cell:
+    ranks: int
+    directory: str
+    pattern: str
+    mode: str
+    bytes: int = 0
+    samples: dict[str, Alternations] = dataclasses.field(default_factory=dict)
+    errors: dict[str, str] = dataclasses.field(default_factory=dict)
+    strategies: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
+    spoilt_hole_bytes: dict[str, int] = dataclasses.field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return f"{self.pattern} {self.mode} ({self.ranks} ranks, {self.directory})"
+
+    def add(self, side: str, line: dict) -> None:
+        """Takes one line of the program's output: one alternation of this side."""
+        self.bytes = line["bytes"]
+        self.samples.setdefault(side, []).append(line["seconds"])
+        self.spoilt_hole_bytes[side] = max(self.spoilt_hole_bytes.get(side, 0),
+                                           line["spoilt_hole_bytes"])
+        if "strategies" in line:
+            self.strategies[side] = line["strategies"]
+
+    def add_error(self, side: str, message: str) -> None:
+        """Keeps the alternations of all sides in step."""
+        self.samples.setdefault(side, []).append([])
+        self.errors[side] = message
+
+    def measured(self, side: str) -> bool:
+        return side not in self.errors and any(self.samples.get(side, []))
+
+    def mb_per_s(self, side: str) -> float:
+        return self.bytes / ratios.median_seconds(self.samples[side]) / 1e6
+
+    def spread(self, side: str) -> float:
+        return ratios.spread(self.samples[side])
+
+    @functools.cache
+    def ratio(self, ours: str, theirs: str) -> Ratio | None:
+        """None if one of the two was not measured."""
+        if not (self.measured(ours) and self.measured(theirs)):
+            return None
+        return ratios.compare(self.samples[ours], self.samples[theirs],
+                              key=f"{self.name} {ours} {theirs}")
+
+    def best_native(self) -> str:
+        """The fastest native side; empty if none was measured."""
+        return max(filter(self.measured, NATIVE), key=self.mb_per_s, default="")
+
+
+def clearly_below_own_default(cell: Cell, side) -> Ratio | None:
+    """The ratio, if its confidence interval lies below CLEARLY_BELOW."""
+    ratio = cell.ratio(side.name, side.own_default)
+    return ratio if ratio and ratio.high < CLEARLY_BELOW else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """One target of one cell."""
+
+    cell: Cell
+    side: str
+    against: str
+    target: float
+    ratio: Ratio
+
+    @property
+    def missed(self) -> bool:
+        return self.ratio.value < self.target
+
+
+def target_checks(cells: list[Cell]) -> list[Check]:
+    """Every target that the measured cells allow to be checked."""
+    checks = []
+    for cell in cells:
+        target = target_of(cell.pattern)
+        if target is None or cell.ranks != TARGET_RANKS:
+            continue
+        opponents = ((target.default_romio, "default ROMIO", DEFAULT_ROMIO),
+                     (target.best_native, "best native", cell.best_native()),
+                     (target.posix, "posix", POSIX))
+        for side in UNISONO:
+            for wanted, against, opponent in opponents:
+                ratio = cell.ratio(side.name, opponent)
+                if ratio and cell.mode in wanted:
+                    checks.append(Check(cell, side.name, against, wanted[cell.mode], ratio))
+    return checks
+
+
+@dataclasses.dataclass(frozen=True)
+class Shrinking:
+    """A ratio against the default ROMIO that falls clearly when there are more ranks."""
+
+    few: Cell
+    many: Cell
+    side: str
+
+
+def shrinking_with_ranks(cells: list[Cell]) -> list[Shrinking]:
+    found = []
+    for few in cells:
+        for many in cells:
+            same = ((few.directory, few.pattern, few.mode)
+                    == (many.directory, many.pattern, many.mode))
+            if not same or few.ranks != TARGET_RANKS or many.ranks <= few.ranks:
+                continue
+            for side in UNISONO:
+                before = few.ratio(side.name, DEFAULT_ROMIO)
+                after = many.ratio(side.name, DEFAULT_ROMIO)
+                if before and after and after.high < before.low:
+                    found.append(Shrinking(few, many, side.name))
+    return found

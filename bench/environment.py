@@ -1,0 +1,62 @@
+"""What a measurement depends on besides the code: written into the JSON file."""
+
+import datetime
+import os
+import pathlib
+import platform
+import re
+import shutil
+import subprocess
+
+from sides import LAUNCHERS
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+VERSION_NUMBER = re.compile(r"\d+\.\d+\.\d+")
+
+
+def describe(directories: list[pathlib.Path]) -> dict:
+    return {
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "kernel": platform.release(),
+        "cpu": _cpu_model(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "load_at_start": os.getloadavg()[0],
+        "mpi": {name: _mpi_version(launcher) for name, launcher in LAUNCHERS.items()},
+        "file_systems": {str(directory): file_system_of(directory) for directory in directories},
+        "git_revision": _git("rev-parse", "HEAD"),
+        "git_changed_files": len(_git("status", "--porcelain").splitlines()),
+    }
+
+
+def file_system_of(directory: pathlib.Path) -> str:
+    """Type of the mounted file system, e.g. tmpfs: that of the longest mount point above it."""
+    best, best_type = "", "unknown"
+    for line in pathlib.Path("/proc/mounts").read_text().splitlines():
+        _, mount_point, kind, *_ = line.split()
+        mount_point = mount_point.replace("\\040", " ")
+        if directory.resolve().is_relative_to(mount_point) and len(mount_point) >= len(best):
+            best, best_type = mount_point, kind
+    return best_type
+
+
+def _cpu_model() -> str:
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def _mpi_version(launcher: str) -> str:
+    if shutil.which(launcher) is None:
+        return ""
+    output = subprocess.run([launcher, "--version"], capture_output=True, text=True, timeout=30)
+    lines = [line.strip() for line in output.stdout.splitlines() if line.strip()]
+    return next((line for line in lines if VERSION_NUMBER.search(line)), "")
+
+
+def _git(*arguments: str) -> str:
+    if shutil.which("git") is None:
+        return ""
+    output = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True)
+    return output.stdout.strip()

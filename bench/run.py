@@ -1,0 +1,296 @@
+#!/usr/bin/python3
+"""Measures Unisono against the MPI libraries' own collective I/O, and contiguous POSIX calls.
+
+All sides take turns, pattern by pattern, in one run under one lock, so that drift of the machine
+hits them alike. bench/README.md explains the columns. The exit code is 1 if a measurement of
+Unisono or of the POSIX side failed (wrong contents, error, hang); missed targets do not count.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import fcntl
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import time
+
+import environment
+import sides
+import table
+from cells import Cell, clearly_below_own_default, target_checks
+from cells import UNISONO as UNISONO_SIDES
+from sides import LaunchError, Side, Tools
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MODES = tuple(table.MODE_LETTERS)
+PATTERNS = ("contiguous", "strided-64", "strided-1k", "strided-4k", "strided-64k", "strided-1m",
+            "tile", "block-3d", "noncontig", "hpio-64", "hpio-1k", "irregular", "memory-24",
+            "calls-contiguous", "calls-strided", "lattice")
+FULL_RANKS = (4, 8, 16)
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """What is measured side by side: one pattern in some modes."""
+
+    ranks: int
+    directory: pathlib.Path
+    pattern: str
+    modes: tuple[str, ...]
+
+
+def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    names = [side.name for side in sides.SIDES]
+    add = parser.add_argument
+    add("--build", type=pathlib.Path, default=ROOT / "build", help="where everything was built")
+    add("--patterns", type=_list_of(PATTERNS), default=PATTERNS, help=", ".join(PATTERNS))
+    add("--modes", type=_list_of(MODES), help=f"{', '.join(MODES)} (default: see bench/README.md)")
+    add("--sides", type=_list_of(names), default=names, help=", ".join(names))
+    add("--ranks", type=_whole_numbers, help="e.g. 4,8 (default 4)")
+    add("--bytes", type=int, default=64 << 20, help="of all ranks together (default 64 MiB)")
+    add("--alternations", type=int, default=3, help="how often all sides take turns (default 3)")
+    add("--repeats", type=int, default=2, help="measurements in each turn (default 2)")
+    add("--limit", type=float, default=1.0, metavar="SECONDS",
+        help="no second repeat within a turn after so much measured time (default 1)")
+    add("--directory", type=pathlib.Path, action="append", dest="directories",
+        help="where to put the file; repeatable (default: /dev/shm and BUILD)")
+    add("--json", type=pathlib.Path, help="result file (default BUILD/bench.json)")
+    add("--strategy", default="", help="UNISONO_STRATEGY on Unisono's sides")
+    add("--timeout", type=float, default=300.0, metavar="SECONDS", help="of one turn of one side")
+    add("--lock", type=pathlib.Path, default=_default_lock(),
+        help="lock file that keeps others from measuring meanwhile (UNISONO_TIMING_LOCK)")
+    add("--full", action="store_true",
+        help=f"every mode in every directory, with {FULL_RANKS} ranks")
+    return _completed(parser.parse_args(words))
+
+
+def _completed(arguments: argparse.Namespace) -> argparse.Namespace:
+    """Puts in the defaults that depend on other arguments."""
+    arguments.build = arguments.build.resolve()
+    arguments.ranks = arguments.ranks or (FULL_RANKS if arguments.full else (4,))
+    arguments.directories = arguments.directories or [pathlib.Path("/dev/shm"), arguments.build]
+    arguments.json = arguments.json or arguments.build / "bench.json"
+    return arguments
+
+
+def _default_lock() -> pathlib.Path:
+    return pathlib.Path(os.environ.get("UNISONO_TIMING_LOCK")
+                        or pathlib.Path(tempfile.gettempdir(), "unisono-timing.lock"))
+
+
+def _list_of(known):
+    def parse(text: str) -> tuple[str, ...]:
+        chosen = tuple(filter(None, text.split(",")))
+        for name in chosen:
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"unknown {name!r}, use {', '.join(known)}")
+        return chosen
+    return parse
+
+
+def _whole_numbers(text: str) -> tuple[int, ...]:
+    numbers = tuple(int(part) for part in text.split(","))
+    if min(numbers) < 1:
+        raise argparse.ArgumentTypeError("ranks are counted from 1")
+    return numbers
+
+
+def modes_for(file_system: str, full: bool) -> tuple[str, ...]:
+    """The default modes. On tmpfs a sync does nothing; on a disk overwrites and reads of cached
+    files measure the same memory copies as on tmpfs."""
+    if full:
+        return MODES
+    return ("fresh", "overwrite", "read") if file_system == "tmpfs" else ("fresh", "sync")
+
+
+def groups_of(arguments: argparse.Namespace) -> list[Group]:
+    groups = []
+    for ranks in arguments.ranks:
+        for directory in arguments.directories:
+            modes = arguments.modes or modes_for(environment.file_system_of(directory),
+                                                 arguments.full)
+            groups += [Group(ranks, directory, pattern, modes) for pattern in arguments.patterns]
+    return groups
+
+
+def usable_sides(names: tuple[str, ...], tools: Tools) -> list[Side]:
+    """The chosen sides that can run; says which ones cannot, and why."""
+    usable = []
+    for side in sides.SIDES:
+        if side.name not in names:
+            continue
+        if why := tools.missing_for(side):
+            print(f"skipped: {side.name} ({side.title}): {why}")
+        else:
+            usable.append(side)
+    return usable
+
+
+@contextlib.contextmanager
+def timing_lock(path: pathlib.Path):
+    with open(path, "a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"waiting for {path}: somebody else is measuring", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+class Progress:
+    """One line that is rewritten on a terminal; one line for each group elsewhere."""
+
+    def __init__(self, turns: int):
+        self.turns = turns
+        self.done = 0
+        self.start_s = time.monotonic()
+        self.terminal = sys.stdout.isatty()
+
+    def begin_turn(self, group: Group, side: Side) -> None:
+        if self.terminal:
+            print(f"\r\033[K{self._status(group)}  {side.name}", end="", flush=True)
+
+    def end_turn(self) -> None:
+        self.done += 1
+
+    def end_group(self, group: Group) -> None:
+        if not self.terminal:
+            print(self._status(group), flush=True)
+
+    def finish(self) -> None:
+        if self.terminal:
+            print("\r\033[K", end="")
+        print(f"measured in {_minutes(time.monotonic() - self.start_s)}\n")
+
+    def _status(self, group: Group) -> str:
+        spent_s = time.monotonic() - self.start_s
+        left = "?:??"
+        if self.done:
+            left = _minutes(spent_s / self.done * (self.turns - self.done))
+        return (f"[{self.done}/{self.turns}] {_minutes(spent_s)}, {left} left: "
+                f"{group.ranks} ranks, {group.directory}, {group.pattern}")
+
+
+def _minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+def rotated(chosen: list[Side], by: int) -> list[Side]:
+    """Every alternation begins with another side, so that no side always follows the same one."""
+    by %= len(chosen)
+    return chosen[by:] + chosen[:by]
+
+
+class Measurement:
+    """One run of the whole benchmark."""
+
+    def __init__(self, arguments: argparse.Namespace, tools: Tools, chosen: list[Side]):
+        self.arguments = arguments
+        self.tools = tools
+        self.chosen = chosen
+        self.cells: list[Cell] = []
+
+    def measure(self, groups: list[Group], save) -> None:
+        """Calls save() after each group, so that a run that is cut short leaves its results."""
+        progress = Progress(len(groups) * self.arguments.alternations * len(self.chosen))
+        for group in groups:
+            cells = {mode: Cell(group.ranks, str(group.directory), group.pattern, mode)
+                     for mode in group.modes}
+            for alternation in range(self.arguments.alternations):
+                for side in rotated(self.chosen, alternation):
+                    progress.begin_turn(group, side)
+                    self._take_turn(group, side, cells)
+                    progress.end_turn()
+            self.cells += cells.values()
+            save()
+            progress.end_group(group)
+        progress.finish()
+
+    def _take_turn(self, group: Group, side: Side, cells: dict[str, Cell]) -> None:
+        scratch = group.directory / f"unisono-bench-{os.getpid()}"
+        report = self.tools.build / f"unisono-bench-{os.getpid()}.report"
+        words = ["--pattern", group.pattern, "--mode", ",".join(group.modes),
+                 "--path", str(scratch), "--bytes", str(self.arguments.bytes),
+                 "--repeats", str(self.arguments.repeats),
+                 "--limit-seconds", str(self.arguments.limit)]
+        try:
+            lines = sides.launch(side, self.tools, group.ranks, words, report)
+            for line in lines:
+                cells[line["mode"]].add(side.name, line)
+        except LaunchError as error:
+            for cell in cells.values():
+                cell.add_error(side.name, str(error))
+        finally:
+            scratch.unlink(missing_ok=True)
+            report.unlink(missing_ok=True)
+
+
+def as_json(cell: Cell) -> dict:
+    measured = [side.name for side in sides.SIDES if cell.measured(side.name)]
+    described = {name: {"mb_per_s": cell.mb_per_s(name), "spread": cell.spread(name),
+                        "seconds": cell.samples[name],
+                        "spoilt_hole_bytes": cell.spoilt_hole_bytes[name]} for name in measured}
+    for name, error in cell.errors.items():
+        described[name] = {"error": error}
+    compared = {}
+    for side in UNISONO_SIDES:
+        if side.name not in measured:
+            continue
+        described[side.name]["strategies"] = cell.strategies.get(side.name, {})
+        compared[side.name] = {
+            **{other: dataclasses.asdict(cell.ratio(side.name, other))
+               for other in measured if other != side.name},
+            "clearly_below_own_default": clearly_below_own_default(cell, side) is not None}
+    return {"ranks": cell.ranks, "directory": cell.directory, "pattern": cell.pattern,
+            "mode": cell.mode, "bytes": cell.bytes, "best_native": cell.best_native(),
+            "sides": described, "ratios": compared}
+
+
+def save_json(path: pathlib.Path, described: dict, settings: dict, cells: list[Cell]) -> None:
+    """Replaces the file in one step."""
+    missed = [{"cell": check.cell.name, "side": check.side, "against": check.against,
+               "target": check.target, "ratio": check.ratio.value}
+              for check in target_checks(cells) if check.missed]
+    content = {"environment": described, "settings": settings, "cells": list(map(as_json, cells)),
+               "missed_targets": missed}
+    unfinished = path.with_name(path.name + ".part")
+    unfinished.write_text(json.dumps(content, indent=1) + "\n")
+    unfinished.replace(path)
+
+
+def failed(cells: list[Cell]) -> bool:
+    ours = [side.name for side in sides.SIDES if not side.native]
+    return any(name in cell.errors for cell in cells for name in ours)
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    tools = Tools(arguments.build, arguments.strategy, arguments.timeout)
+    chosen = usable_sides(arguments.sides, tools)
+    if not chosen:
+        print("nothing to measure", file=sys.stderr)
+        return 2
+    settings = {name: str(value) for name, value in vars(arguments).items()}
+    measurement = Measurement(arguments, tools, chosen)
+    with timing_lock(arguments.lock):
+        described = environment.describe(arguments.directories)
+        for key, value in described.items():
+            print(f"{key}: {value}")
+
+        def save():
+            save_json(arguments.json, described, settings, measurement.cells)
+
+        with contextlib.suppress(KeyboardInterrupt):
+            measurement.measure(groups_of(arguments), save)
+    print(table.render(measurement.cells, [side.name for side in chosen]))
+    print(table.findings(measurement.cells))
+    print(f"\nin full: {arguments.json}")
+    return 1 if failed(measurement.cells) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,165 @@
+"""The sides of the comparison, and how each one is launched."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+
+
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """One implementation under test. `hints` may name {ranks}."""
+
+    name: str
+    title: str
+    mpi: str
+    launcher_options: tuple[str, ...] = ()
+    hints: str = ""
+    unisono: bool = False
+    posix: bool = False
+    own_default: str = ""  # for Unisono: what its MPI does by itself
+
+    @property
+    def native(self) -> bool:
+        return not self.unisono and not self.posix
+
+
+DEFAULT_ROMIO = "mpich"
+POSIX = "posix"
+
+SIDES = (
+    Side("mpich", "MPICH default (ROMIO)", "mpich"),
+    Side("mpich-tuned", "MPICH, every rank aggregates", "mpich",
+         hints="cb_config_list=*:{ranks}"),
+    Side("ompio", "Open MPI default (OMPIO)", "openmpi"),
+    Side("ompi-romio", "Open MPI's ROMIO", "openmpi",
+         launcher_options=("--mca", "io", "romio321")),
+    Side("unisono-mpich", "Unisono on MPICH", "mpich", unisono=True, own_default="mpich"),
+    Side("unisono-ompi", "Unisono on Open MPI", "openmpi", unisono=True, own_default="ompio"),
+    Side(POSIX, "contiguous pwrite / pread", "mpich", posix=True),
+)
+
+LAUNCHERS = {"mpich": "mpiexec.mpich", "openmpi": "mpiexec.openmpi"}
+
+
+class LaunchError(Exception):
+    """One line for the user."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Tools:
+    """Where the build put things."""
+
+    build: pathlib.Path
+    strategy: str = ""
+    timeout_s: float = 300.0
+
+    def program(self, mpi: str) -> pathlib.Path:
+        return self.build / "programs" / f"unisono-bench-patterns.{mpi}"
+
+    def library(self, mpi: str) -> pathlib.Path:
+        return self.build / "lib" / f"libunisono-{mpi}.so"
+
+    @property
+    def yield_shim(self) -> pathlib.Path:
+        return self.build / "lib" / "libunisono-yield.so"
+
+    def missing_for(self, side: Side) -> str:
+        """Why this side cannot run here; empty if it can."""
+        if shutil.which(LAUNCHERS[side.mpi]) is None:
+            return f"{LAUNCHERS[side.mpi]} is not installed"
+        needed = [self.program(side.mpi)]
+        if side.mpi == "mpich":
+            needed.append(self.yield_shim)
+        if side.unisono:
+            needed.append(self.library(side.mpi))
+        absent = [path for path in needed if not path.exists()]
+        return f"{absent[0]} is not built" if absent else ""
+
+
+def command_for(side: Side, tools: Tools, ranks: int, arguments: list[str],
+                report: pathlib.Path) -> list[str]:
+    """The whole command line. MPICH never yields its core, so it always gets the yield shim."""
+    preload = [tools.library(side.mpi)] if side.unisono else []
+    if side.mpi == "mpich":
+        preload.append(tools.yield_shim)
+    command = [LAUNCHERS[side.mpi], *side.launcher_options]
+    if side.mpi == "openmpi":
+        command.append("--oversubscribe")
+        if os.geteuid() == 0:
+            command.append("--allow-run-as-root")
+    command += ["-n", str(ranks), "env"]
+    if preload:
+        command.append("LD_PRELOAD=" + ":".join(map(str, preload)))
+    if side.unisono:
+        command += ["UNISONO_REPORT=json", f"UNISONO_REPORT_FILE={report}"]
+        if tools.strategy:
+            command.append(f"UNISONO_STRATEGY={tools.strategy}")
+    command += [str(tools.program(side.mpi)), *arguments]
+    if side.hints:
+        command += ["--hints", side.hints.format(ranks=ranks)]
+    if side.posix:
+        command.append("--posix")
+    return command
+
+
+def launch(side: Side, tools: Tools, ranks: int, arguments: list[str],
+           report: pathlib.Path) -> list[dict]:
+    """Runs the program on one side; returns its lines, with `strategies` on Unisono's sides.
+
+    Raises LaunchError if it fails, hangs, finds wrong contents, or Unisono had no part in it.
+    """
+    report.unlink(missing_ok=True)
+    command = command_for(side, tools, ranks, arguments, report)
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, errors="replace",
+                          start_new_session=True) as process:
+        try:
+            output, errors = process.communicate(timeout=tools.timeout_s)
+        except BaseException as error:
+            _end_session_of(process)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise LaunchError(f"no end within {tools.timeout_s:.0f} s") from error
+            raise
+    if process.returncode != 0 or "cannot be preloaded" in errors:
+        raise LaunchError(_first_line(errors) or f"exit code {process.returncode}")
+    lines = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    if side.unisono:
+        strategies = strategies_in(report)
+        report.unlink(missing_ok=True)
+        for line in lines:
+            line["strategies"] = strategies
+    return lines
+
+
+def strategies_in(report: pathlib.Path) -> dict[str, int]:
+    """Calls by strategy, from Unisono's own report."""
+    if not report.exists():
+        raise LaunchError("the library is loaded, but reported no file: it took no part")
+    calls: dict[str, int] = {}
+    for line in report.read_text(errors="replace").splitlines():
+        opened = json.loads(line)
+        for direction in ("read", "write"):
+            for name, use in opened[direction]["strategies"].items():
+                calls[name] = calls.get(name, 0) + use["calls"]
+    return calls
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def _end_session_of(process: subprocess.Popen) -> None:
+    """Launchers pass SIGTERM on to their ranks; SIGKILL is for what remains of the group."""
+    for signal_number, patience_s in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
+        try:
+            os.killpg(process.pid, signal_number)
+            process.communicate(timeout=patience_s)
+            return
+        except ProcessLookupError:
+            return
+        except subprocess.TimeoutExpired:
+            continue

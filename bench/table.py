@@ -1,0 +1,139 @@
+"""The benchmark's results as text."""
+
+import itertools
+
+from cells import (UNISONO, Cell, clearly_below_own_default, shrinking_with_ranks, target_checks)
+from ratios import Ratio
+from sides import DEFAULT_ROMIO, POSIX, SIDES
+
+MODE_LETTERS = {"fresh": "F", "overwrite": "O", "read": "R", "sync": "S"}
+
+
+def render(cells: list[Cell], side_names: list[str]) -> str:
+    """All tables, one for each number of ranks and directory."""
+    def group(cell: Cell):
+        return cell.ranks, cell.directory
+
+    parts = []
+    for (ranks, directory), members in itertools.groupby(sorted(cells, key=group), key=group):
+        title = f"{ranks} ranks, {directory}: MB/s, median and spread"
+        parts += [title, _aligned(_rows(list(members), side_names)), ""]
+    return "\n".join(parts)
+
+
+def _rows(cells: list[Cell], side_names: list[str]) -> list[list[str]]:
+    ours = [side for side in UNISONO if side.name in side_names]
+    header = ["pattern", "", *side_names]
+    for side in ours:
+        header += [f"{side.name} / ROMIO", "/ best native", "/ posix"]
+        if side.own_default != DEFAULT_ROMIO:
+            header.append(f"/ {side.own_default}")
+        header.append("")
+    rows = [header]
+    for cell in cells:
+        row = [cell.pattern, MODE_LETTERS[cell.mode]]
+        row += [speed(cell, name) for name in side_names]
+        for side in ours:
+            row += _ratio_columns(cell, side)
+        rows.append(row)
+    return rows
+
+
+def _ratio_columns(cell: Cell, side) -> list[str]:
+    opponents = [DEFAULT_ROMIO, cell.best_native(), POSIX]
+    if side.own_default != DEFAULT_ROMIO:
+        opponents.append(side.own_default)
+    columns = [with_interval(cell.ratio(side.name, opponents[0]))]
+    columns += [plain(cell.ratio(side.name, opponent)) for opponent in opponents[1:3]]
+    columns += [with_interval(cell.ratio(side.name, opponent)) for opponent in opponents[3:]]
+    return [*columns, marks(cell, side)]
+
+
+def speed(cell: Cell, side: str) -> str:
+    if side in cell.errors:
+        return "failed"
+    if not cell.measured(side):
+        return "-"
+    return f"{cell.mb_per_s(side):.0f} ±{100 * cell.spread(side):.0f}%"
+
+
+def plain(ratio: Ratio | None) -> str:
+    return f"{ratio.value:.2f}" if ratio else "-"
+
+
+def with_interval(ratio: Ratio | None) -> str:
+    return f"{ratio.value:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]" if ratio else "-"
+
+
+def marks(cell: Cell, side) -> str:
+    """`!` clearly below the own MPI's default, `t` a target missed."""
+    missed = any(check.missed for check in target_checks([cell]) if check.side == side.name)
+    return ("!" if clearly_below_own_default(cell, side) else "") + ("t" if missed else "")
+
+
+def _aligned(rows: list[list[str]]) -> str:
+    """First two columns to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = []
+    for row in rows:
+        fields = [text.ljust(width) if index < 2 else text.rjust(width)
+                  for index, (text, width) in enumerate(zip(row, widths))]
+        lines.append("  ".join(fields).rstrip())
+    return "\n".join(lines)
+
+
+def findings(cells: list[Cell]) -> str:
+    """What a reader must not overlook: failures, cells below the default, missed targets."""
+    sections = (
+        ("Failed", _failures(cells)),
+        ("Clearly below the default of their own MPI (!)", _below_default(cells)),
+        (_targets_title(cells), _missed_targets(cells)),
+        ("Gain over the default ROMIO shrinks with more ranks", _shrinking(cells)),
+        ("Bytes in holes of fresh files that are not zero (allowed by MPI)", _spoilt_holes(cells)),
+    )
+    parts = []
+    for title, lines in sections:
+        if lines:
+            parts += [f"{title}: {len(lines)}", *(f"  {line}" for line in lines)]
+    return "\n".join(parts)
+
+
+def _failures(cells: list[Cell]) -> list[str]:
+    return [f"{cell.name}, {side}: {message}"
+            for cell in cells for side, message in cell.errors.items()]
+
+
+def _below_default(cells: list[Cell]) -> list[str]:
+    lines = []
+    for cell in cells:
+        for side in UNISONO:
+            if ratio := clearly_below_own_default(cell, side):
+                lines.append(f"{cell.name}: {side.name} / {side.own_default} "
+                             f"{with_interval(ratio)}")
+    return lines
+
+
+def _targets_title(cells: list[Cell]) -> str:
+    return f"Targets missed (t), of {len(target_checks(cells))} that were checked"
+
+
+def _missed_targets(cells: list[Cell]) -> list[str]:
+    return [f"{check.cell.name}: {check.side} / {check.against} {plain(check.ratio)}, "
+            f"target {check.target:g}"
+            for check in target_checks(cells) if check.missed]
+
+
+def _shrinking(cells: list[Cell]) -> list[str]:
+    lines = []
+    for found in shrinking_with_ranks(cells):
+        before = found.few.ratio(found.side, DEFAULT_ROMIO)
+        after = found.many.ratio(found.side, DEFAULT_ROMIO)
+        lines.append(f"{found.many.name}: {found.side} {plain(after)}, "
+                     f"{plain(before)} with {found.few.ranks} ranks")
+    return lines
+
+
+def _spoilt_holes(cells: list[Cell]) -> list[str]:
+    order = [side.name for side in SIDES]
+    return [f"{cell.name}, {side}: {cell.spoilt_hole_bytes[side]}"
+            for cell in cells for side in order if cell.spoilt_hole_bytes.get(side)]

@@ -1,0 +1,310 @@
+"""Tests of the benchmark's arithmetic, tables and command lines. Nothing is measured."""
+
+import json
+import pathlib
+import random
+import subprocess
+
+import pytest
+
+import environment
+import ratios
+import run
+import sides
+import table
+from cells import Cell, clearly_below_own_default, shrinking_with_ranks, target_checks
+from cells import UNISONO as UNISONO_SIDES
+from targets import TARGETS, target_of
+
+
+def line(seconds, bytes_=1_000_000, spoilt=0):
+    return {"bytes": bytes_, "seconds": seconds, "spoilt_hole_bytes": spoilt}
+
+
+def cell_with(pattern="strided-64", mode="fresh", ranks=4, **seconds_by_side):
+    """One alternation for each value; side names with _ for -."""
+    cell = Cell(ranks, "/somewhere", pattern, mode)
+    for side, seconds in seconds_by_side.items():
+        for value in seconds:
+            cell.add(side.replace("_", "-"), line([value]))
+    return cell
+
+
+# ---- ratios
+
+def test_median_is_taken_over_all_alternations():
+    assert ratios.median_seconds([[1.0, 9.0], [], [2.0]]) == 2.0
+
+
+def test_spread_is_interquartile_range_over_median():
+    # 1..5: quartiles 2, 3 and 4
+    assert ratios.spread([[1.0, 2.0], [3.0, 4.0, 5.0]]) == pytest.approx((4 - 2) / 3)
+    assert ratios.spread([[1.0]]) == 0.0
+
+
+def test_ratio_above_one_means_ours_is_faster():
+    ratio = ratios.compare(ours=[[1.0], [1.0]], theirs=[[4.0], [4.0]])
+    assert (ratio.value, ratio.low, ratio.high) == (4.0, 4.0, 4.0)
+
+
+def test_interval_encloses_the_ratio_and_is_reproducible():
+    dice = random.Random(7)
+    ours = [[dice.uniform(0.9, 1.1) for _ in range(3)] for _ in range(5)]
+    theirs = [[dice.uniform(1.8, 2.2) for _ in range(3)] for _ in range(5)]
+    ratio = ratios.compare(ours, theirs, key="a cell")
+    assert ratio.low <= ratio.value <= ratio.high
+    assert 1.6 < ratio.low < ratio.high < 2.5
+    assert ratios.compare(ours, theirs, key="a cell") == ratio
+
+
+def test_interval_covers_the_true_ratio_about_as_often_as_it_says():
+    """Both sides drawn from one distribution: the true ratio is 1. With 6 alternations a bootstrap
+    is a little too narrow, so 85 % are asked for where it says 95 %."""
+    covered = 0
+    for seed in range(60):
+        dice = random.Random(seed)
+        ours, theirs = ([[dice.gauss(1, 0.1) for _ in range(3)] for _ in range(6)]
+                        for _ in range(2))
+        ratio = ratios.compare(ours, theirs, key=str(seed))
+        covered += ratio.low <= 1 <= ratio.high
+    assert covered >= 0.85 * 60
+
+
+def test_drift_that_hits_both_sides_does_not_widen_the_interval_as_much():
+    """The machine gets ten times slower half-way; the sides' ratio stays 2."""
+    ours = [[1.0], [1.0], [1.0], [10.0], [10.0], [10.0], [10.0]]
+    theirs = [[2.0], [2.0], [2.0], [20.0], [20.0], [20.0], [20.0]]
+    ratio = ratios.compare(ours, theirs)
+    assert (ratio.low, ratio.value, ratio.high) == (2.0, 2.0, 2.0)
+
+
+def test_alternations_without_a_partner_are_left_out():
+    ratio = ratios.compare(ours=[[1.0], [100.0]], theirs=[[3.0], []])
+    assert ratio.value == 3.0
+    with pytest.raises(ValueError):
+        ratios.compare(ours=[[1.0], []], theirs=[[], [1.0]])
+
+
+# ---- cells
+
+def test_throughput_counts_useful_bytes():
+    assert cell_with(mpich=[0.5, 0.5]).mb_per_s("mpich") == pytest.approx(2.0)
+
+
+def test_best_native_is_the_fastest_that_did_not_fail():
+    cell = cell_with(mpich=[3.0], mpich_tuned=[1.0], ompio=[2.0], unisono_mpich=[0.1], posix=[0.1])
+    assert cell.best_native() == "mpich-tuned"
+    cell.add_error("mpich-tuned", "wrong byte at offset 5")
+    assert cell.best_native() == "ompio"
+    assert Cell(4, "/somewhere", "tile", "read").best_native() == ""
+
+
+def test_error_in_one_alternation_disqualifies_the_side_and_keeps_step():
+    cell = cell_with(mpich=[1.0])
+    cell.add_error("mpich", "no end within 300 s")
+    assert cell.samples["mpich"] == [[1.0], []]
+    assert not cell.measured("mpich")
+    assert cell.ratio("mpich", "mpich") is None
+
+
+def test_clearly_below_means_the_whole_interval_is_under_the_limit():
+    on_mpich = UNISONO_SIDES[0]
+    slow = cell_with(mpich=[1.0] * 5, unisono_mpich=[2.0] * 5)
+    assert clearly_below_own_default(slow, on_mpich).value == 0.5
+    noisy = cell_with(mpich=[1.0] * 5, unisono_mpich=[2.0, 0.5, 2.0, 0.5, 2.0])
+    assert clearly_below_own_default(noisy, on_mpich) is None
+    assert clearly_below_own_default(cell_with(mpich=[1.0]), on_mpich) is None
+
+
+def test_own_default_of_unisono_on_open_mpi_is_ompio():
+    on_ompi = next(side for side in UNISONO_SIDES if side.mpi == "openmpi")
+    cell = cell_with(mpich=[9.0] * 3, ompio=[1.0] * 3, unisono_ompi=[3.0] * 3)
+    assert clearly_below_own_default(cell, on_ompi) is not None
+
+
+# ---- targets
+
+def test_every_pattern_has_exactly_one_target():
+    for pattern in run.PATTERNS:
+        assert sum(pattern in target.patterns for target in TARGETS) == 1, pattern
+    assert target_of("no such pattern") is None
+
+
+def test_targets_compare_with_romio_best_native_and_posix():
+    cell = cell_with(mpich=[8.0], mpich_tuned=[2.0], unisono_mpich=[1.0], posix=[0.5])
+    checks = {check.against: check for check in target_checks([cell])}
+    assert {name: check.ratio.value for name, check in checks.items()} == {
+        "default ROMIO": 8.0, "best native": 2.0, "posix": 0.5}
+    assert not checks["default ROMIO"].missed       # 8 >= 7
+    assert checks["best native"].missed             # 2 < 2.5
+    assert checks["posix"].missed                   # 0.5 < 0.7
+
+
+def test_targets_hold_for_four_ranks_and_not_for_sync():
+    sides_ = dict(mpich=[8.0], unisono_mpich=[1.0])
+    assert target_checks([cell_with(ranks=8, **sides_)]) == []
+    assert target_checks([cell_with(mode="sync", **sides_)]) == []
+    assert len(target_checks([cell_with(**sides_)])) == 2  # ROMIO is the best native, too
+
+
+def test_gain_that_shrinks_with_ranks_is_found():
+    few = cell_with(ranks=4, mpich=[8.0] * 3, unisono_mpich=[1.0] * 3)
+    less = cell_with(ranks=8, mpich=[6.0] * 3, unisono_mpich=[1.0] * 3)
+    more = cell_with(ranks=16, mpich=[9.0] * 3, unisono_mpich=[1.0] * 3)
+    assert [found.many for found in shrinking_with_ranks([few, less, more])] == [less]
+
+
+# ---- tables
+
+def test_table_shows_speed_ratio_and_marks():
+    cell = cell_with(mpich=[1.0] * 3, unisono_mpich=[2.0] * 3, posix=[1.0] * 3)
+    text = table.render([cell], ["mpich", "unisono-mpich", "posix"])
+    header, row = text.splitlines()[1:3]
+    assert text.startswith("4 ranks, /somewhere")
+    assert header.split()[:2] == ["pattern", "mpich"]
+    assert row.split() == ["strided-64", "F", "1", "±0%", "0", "±0%", "1", "±0%",
+                           "0.50", "[0.50,", "0.50]", "0.50", "0.50", "!t"]
+
+
+def test_table_lines_are_aligned():
+    cells = [cell_with(pattern=name, mpich=[seconds]) for name, seconds in
+             (("tile", 1e-3), ("calls-contiguous", 1.0))]
+    rows = table.render(cells, ["mpich"]).splitlines()[1:4]
+    assert len({len(row) for row in rows}) == 1
+
+
+def test_failed_and_missing_sides_are_named():
+    cell = cell_with(mpich=[1.0])
+    cell.add_error("unisono-mpich", "wrong byte at offset 5")
+    row = table.render([cell], ["mpich", "ompio", "unisono-mpich"]).splitlines()[2]
+    assert row.split()[2:6] == ["1", "±0%", "-", "failed"]
+    assert "unisono-mpich: wrong byte at offset 5" in table.findings([cell])
+    assert run.failed([cell])
+
+
+def test_failure_of_a_native_side_is_told_but_is_not_ours():
+    cell = cell_with(mpich=[1.0])
+    cell.add_error("ompio", "no end within 300 s")
+    assert "ompio: no end" in table.findings([cell])
+    assert not run.failed([cell])
+
+
+def test_findings_list_missed_targets_slow_cells_and_spoilt_holes():
+    cell = cell_with(mpich=[1.0] * 3, unisono_mpich=[2.0] * 3)
+    cell.add("mpich", line([1.0], spoilt=64))
+    text = table.findings([cell])
+    assert "unisono-mpich / default ROMIO 0.50, target 7" in text
+    assert "unisono-mpich / mpich 0.50 [0.50, 0.50]" in text
+    assert "mpich: 64" in text
+
+
+# ---- command lines
+
+def build_with(folder: pathlib.Path, *names: str) -> sides.Tools:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    return sides.Tools(folder)
+
+
+def side_named(name: str) -> sides.Side:
+    return next(side for side in sides.SIDES if side.name == name)
+
+
+def test_mpich_is_always_launched_with_the_yield_shim(tmp_path):
+    tools = sides.Tools(tmp_path, strategy="two_phase")
+    report = tmp_path / "report"
+    native = sides.command_for(side_named("mpich-tuned"), tools, 8, ["--pattern", "tile"], report)
+    ours = sides.command_for(side_named("unisono-mpich"), tools, 8, ["--pattern", "tile"], report)
+    shim = str(tools.yield_shim)
+    assert f"LD_PRELOAD={shim}" in native
+    assert f"LD_PRELOAD={tools.library('mpich')}:{shim}" in ours
+    assert native[-2:] == ["--hints", "cb_config_list=*:8"]
+    assert "UNISONO_STRATEGY=two_phase" in ours
+    assert not any("UNISONO" in word for word in native)
+
+
+def test_sides_on_open_mpi_differ_only_in_what_they_are(tmp_path):
+    def words(name):
+        return sides.command_for(side_named(name), sides.Tools(tmp_path), 4, [], tmp_path / "r")
+    assert [word for word in words("ompi-romio") if word not in words("ompio")] == [
+        "--mca", "io", "romio321"]
+    assert f"LD_PRELOAD={tmp_path}/lib/libunisono-openmpi.so" in words("unisono-ompi")
+
+
+def test_missing_library_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(sides.shutil, "which", lambda name: name)
+    tools = build_with(tmp_path, "lib/libunisono-yield.so", "programs/unisono-bench-patterns.mpich")
+    assert tools.missing_for(side_named("mpich")) == ""
+    assert "libunisono-mpich.so" in tools.missing_for(side_named("unisono-mpich"))
+
+
+def test_strategies_come_from_unisonos_own_report(tmp_path):
+    report = tmp_path / "report"
+    with pytest.raises(sides.LaunchError, match="took no part"):
+        sides.strategies_in(report)
+    opened = {"read": {"strategies": {}},
+              "write": {"strategies": {"two_phase": {"calls": 3, "why": ["interleaved"]}}}}
+    report.write_text(json.dumps(opened) + "\n" + json.dumps(opened) + "\n")
+    assert sides.strategies_in(report) == {"two_phase": 6}
+
+
+def test_hanging_launch_is_ended_and_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(sides, "command_for", lambda *_: ["sleep", "60"])
+    tools = sides.Tools(tmp_path, timeout_s=0.2)
+    with pytest.raises(sides.LaunchError, match="no end within"):
+        sides.launch(side_named("mpich"), tools, 1, [], tmp_path / "report")
+
+
+def test_failing_launch_tells_the_first_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(sides, "command_for",
+                        lambda *_: ["sh", "-c", "echo wrong byte at offset 5 >&2; exit 1"])
+    with pytest.raises(sides.LaunchError, match="^wrong byte at offset 5$"):
+        sides.launch(side_named("mpich"), sides.Tools(tmp_path), 1, [], tmp_path / "report")
+
+
+def test_sides_take_turns_in_rotating_order():
+    first = [run.rotated(list(sides.SIDES), turn)[0] for turn in range(len(sides.SIDES))]
+    assert first == list(sides.SIDES)
+    assert run.rotated([1, 2], 3) == [2, 1]
+
+
+def test_default_arguments_depend_on_full(monkeypatch):
+    monkeypatch.setenv("UNISONO_TIMING_LOCK", "/somewhere/lock")
+    assert run.parse_arguments([]).ranks == (4,)
+    full = run.parse_arguments(["--full", "--directory", "/a", "--directory", "/b"])
+    assert full.ranks == (4, 8, 16)
+    assert full.directories == [pathlib.Path("/a"), pathlib.Path("/b")]
+    assert full.lock == pathlib.Path("/somewhere/lock")
+    with pytest.raises(SystemExit):
+        run.parse_arguments(["--modes", "fresh,nonsense"])
+
+
+def test_results_survive_as_json(tmp_path):
+    cell = cell_with(mpich=[1.0] * 3, unisono_mpich=[2.0] * 3)
+    cell.add_error("ompio", "exit code 1")
+    path = tmp_path / "bench.json"
+    run.save_json(path, {"cores": 2}, {"bytes": "1"}, [cell])
+    stored = json.loads(path.read_text())
+    assert stored["cells"][0]["sides"]["mpich"]["seconds"] == [[1.0], [1.0], [1.0]]
+    assert stored["cells"][0]["sides"]["ompio"] == {"error": "exit code 1"}
+    assert stored["cells"][0]["ratios"]["unisono-mpich"]["clearly_below_own_default"]
+    assert {missed["against"] for missed in stored["missed_targets"]} == {"default ROMIO",
+                                                                         "best native"}
+
+
+def test_file_system_is_that_of_the_longest_mount_point():
+    assert environment.file_system_of(pathlib.Path("/proc/self")) == "proc"
+
+
+def test_patterns_are_those_of_the_program():
+    source = pathlib.Path(run.__file__).with_name("pattern_table.cpp").read_text()
+    table_text = source.split("constexpr std::array patterns{")[1].split("};")[0]
+    names = [part.split('"')[1] for part in table_text.split("Pattern{")[1:]]
+    assert tuple(names) == run.PATTERNS
+
+
+def test_help_names_every_side():
+    shown = subprocess.run([run.__file__, "--help"], capture_output=True, text=True, check=True)
+    assert all(side.name in shown.stdout for side in sides.SIDES)
