@@ -1,0 +1,188 @@
+"""The command as users call it, with real launchers where the machine has them."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from unisono import places
+
+BUILD = places.PREFIX  # the tests' package is the one in the build directory
+
+MPIS = [
+    pytest.param(name, marks=pytest.mark.skipif(not ready, reason=f"needs {name} and its library"))
+    for name in ("mpich", "openmpi")
+    for ready in [
+        shutil.which(f"mpiexec.{name}") and (BUILD / "lib" / f"libunisono-{name}.so").exists()
+    ]
+]
+EXTRA = {"mpich": [], "openmpi": ["--allow-run-as-root", "--oversubscribe"]}
+ENVIRONMENT = {
+    k: v for k, v in os.environ.items() if k != "LD_PRELOAD" and not k.startswith("UNISONO_")
+}
+
+
+def launch(mpi, ranks=2):
+    return [f"mpiexec.{mpi}", *EXTRA[mpi], "-n", str(ranks)]
+
+
+def test_help_and_version(unisono):
+    assert "run" in unisono("--help").stdout
+    assert unisono("--version").stdout.startswith("unisono 0.")
+    assert "--strategy" in unisono("run", "--help").stdout
+
+
+def test_works_through_a_link_and_without_the_users_python_path(tmp_path):
+    link = tmp_path / "unisono"
+    link.symlink_to(BUILD / "bin" / "unisono")
+    (tmp_path / "click.py").write_text("raise RuntimeError")
+    done = subprocess.run([link, "--version"], env=ENVIRONMENT | {"PYTHONPATH": str(tmp_path)},
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    assert done.stdout.startswith("unisono ")
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_ranks_have_the_library_and_the_launcher_has_not(unisono, mpi):
+    script = 'echo "rank $LD_PRELOAD"; tr "\\0" "\\n" < /proc/$PPID/environ | grep ^LD_PRELOAD'
+    done = unisono("run", "--", *launch(mpi), "sh", "-c", script, env=ENVIRONMENT)
+    assert done.stdout.splitlines() == [f"rank {BUILD}/lib/libunisono-{mpi}.so"] * 2, done.stderr
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_choices_reach_the_ranks(unisono, mpi, tmp_path):
+    hints = tmp_path / "hints"
+    hints.write_text("*:cb_nodes=2\n")
+    done = unisono(
+        "run", "--strategy", "native", "--backend", "posix", "--topology", "nodes=2",
+        "--hints", "hints", "--", *launch(mpi, 1), "env",
+        env=ENVIRONMENT | {"UNISONO_EXCHANGE": "messages"}, cwd=tmp_path,
+    )  # fmt: skip
+    lines = done.stdout.splitlines()
+    for line in ("UNISONO_STRATEGY=native", "UNISONO_BACKEND=posix", "UNISONO_TOPOLOGY=nodes=2",
+                 f"UNISONO_HINTS={hints}", "UNISONO_EXCHANGE=messages"):  # fmt: skip
+        assert line in lines, done.stderr
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_each_program_of_a_job_and_files_of_programs(unisono, mpi, tmp_path):
+    show = ["sh", "-c", "echo $0 $LD_PRELOAD"]
+    library = f"{BUILD}/lib/libunisono-{mpi}.so"
+    done = unisono("run", "--", *launch(mpi, 1), *show, "a", ":", "-n", 1, *show, "b",
+                   env=ENVIRONMENT)  # fmt: skip
+    assert sorted(done.stdout.splitlines()) == [f"a {library}", f"b {library}"], done.stderr
+
+    file = tmp_path / "programs"
+    file.write_text("-n 1 printenv LD_PRELOAD\n")
+    option = {"mpich": ["-configfile"], "openmpi": ["--allow-run-as-root", "--app"]}[mpi]
+    done = unisono("run", "--", f"mpiexec.{mpi}", *option, file,
+                   env=ENVIRONMENT | {"TMPDIR": str(tmp_path)})  # fmt: skip
+    assert done.stdout.splitlines() == [library], done.stderr
+    assert list(tmp_path.glob("unisono-*")) == []
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+@pytest.mark.parametrize("report", [[], ["--report"]])
+def test_exit_code_is_the_programs(unisono, mpi, report):
+    done = unisono("run", *report, "--", *launch(mpi, 1), "sh", "-c", "exit 7", env=ENVIRONMENT)
+    assert done.returncode == 7
+    assert ("no report" in done.stderr) == bool(report)
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_a_report_is_shown_after_the_programs_output(unisono, mpi, sample_report, tmp_path):
+    script = f'cat {sample_report} >> "$UNISONO_REPORT_FILE"; echo "$UNISONO_REPORT"'
+    environment = ENVIRONMENT | {"TMPDIR": str(tmp_path)}
+    done = unisono("run", "--report", "--", *launch(mpi, 1), "sh", "-c", script, env=environment)
+    assert done.stdout == "json\n"
+    assert "/scratch/chk_0001.h5" in done.stderr
+    assert "Why was it slow?" in done.stderr
+    assert list(tmp_path.glob("unisono-*")) == []
+
+
+def test_a_named_report_file_is_kept_and_only_its_news_are_shown(unisono, sample_report, tmp_path):
+    file = tmp_path / "all.json"
+    file.write_text(sample_report.read_text().replace("chk_0001", "earlier"))
+    script = f'sed s/chk_0001/now/ {sample_report} >> "$UNISONO_REPORT_FILE"'
+    done = unisono("run", "--report", "--mpi", _any_mpi(), "--", "sh", "-c", script,
+                   env=ENVIRONMENT | {"UNISONO_REPORT_FILE": str(file)})  # fmt: skip
+    assert "now.h5" in done.stderr and "earlier" not in done.stderr
+    assert "earlier" in file.read_text()
+
+
+def test_signals_are_handed_on():
+    process = subprocess.Popen(
+        [BUILD / "bin" / "unisono", "run", "--report", "--mpi", _any_mpi(), "--", "sh", "-c",
+         "trap 'echo got it; exit 5' TERM; echo ready; while :; do sleep 0.05; done"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=ENVIRONMENT,
+    )  # fmt: skip
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.2)
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=20)
+    assert (out, process.returncode) == ("got it\n", 5)
+
+
+def test_unknown_strategy_names_the_valid_ones(unisono):
+    known = places.known_strategies(BUILD)
+    if known is None:
+        pytest.skip("unisono-strategies is not built")
+    done = unisono("run", "--strategy", "fastest", "--", "true", env=ENVIRONMENT)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "unisono: unknown strategy 'fastest'; valid: "
+        + ", ".join(["auto", *(entry.name for entry in known)]) + "\n"
+    )  # fmt: skip
+    listed = unisono("strategies", env=ENVIRONMENT).stdout
+    assert all(entry.name in listed for entry in known)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["run"], 2, "nothing to run"),
+        (["run", "--", "no-such-program"], 127, "program not found: no-such-program"),
+        (["run", "--topology", "4", "--", "true"], 2, "valid: nodes=N"),
+        (["run", "--hints", "/no/such/file", "--", "true"], 2, "does not exist"),
+        (["run", "--", "true"], 2, "cannot tell which MPI 'true' uses"),
+        (["report", "/dev/null/x"], 2, "does not exist"),
+    ],
+)
+def test_mistakes_are_named(unisono, arguments, code, message):
+    done = unisono(*arguments, env=ENVIRONMENT)
+    assert done.returncode == code
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_report_renders_a_file(unisono, sample_report):
+    assert "/scratch/chk_0001.h5" in unisono("report", sample_report).stdout
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_env_prints_what_the_ranks_need(unisono, mpi):
+    done = unisono("env", "--strategy", "native", "--", f"mpiexec.{mpi}", env=ENVIRONMENT)
+    assert done.stdout.splitlines() == [
+        f"LD_PRELOAD={BUILD}/lib/libunisono-{mpi}.so", "UNISONO_STRATEGY=native",
+    ]  # fmt: skip
+
+
+def test_a_missing_library_is_explained(tmp_path):
+    with pytest.raises(places.Failure, match="libunisono-mpich.so is not in"):
+        places.preload_library("mpich", tmp_path)
+
+
+def test_a_library_in_a_folder_of_its_architecture_is_found(tmp_path):
+    library = tmp_path / "lib" / "x86_64-linux-gnu" / "libunisono-mpich.so"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    assert places.preload_library("mpich", tmp_path) == library
+
+
+def _any_mpi():
+    for mpi in ("mpich", "openmpi"):
+        if (BUILD / "lib" / f"libunisono-{mpi}.so").exists():
+            return mpi
+    pytest.skip("no library is built")

@@ -1,0 +1,105 @@
+import shutil
+import subprocess
+
+import pytest
+
+from unisono import launchers, mpi
+
+CALLS_MPI = "int MPI_Finalize(void); int {function}(void) {{ return MPI_Finalize(); }}"
+ON_DEBIAN = pytest.mark.skipif(
+    not (shutil.which("mpiexec.mpich") and shutil.which("mpiexec.openmpi")),
+    reason="needs both MPIs of Debian",
+)
+
+
+@pytest.mark.parametrize(
+    ("libraries", "expected"),
+    [
+        (["libmpich.so.12", "libc.so.6"], "mpich"),
+        (["libmpi.so.12", "libc.so.6"], "mpich"),
+        (["libmpi_cray.so.12"], "mpich"),
+        (["libmpi.so.40", "libopen-rte.so.40"], "openmpi"),
+        (["libmpi.so.40"], "openmpi"),
+        (["libhdf5.so.103", "libc.so.6"], None),
+        ([], None),
+    ],
+)
+def test_libraries_tell_the_mpi(libraries, expected):
+    assert mpi.mpi_of_libraries(libraries) == expected
+
+
+@ON_DEBIAN
+def test_debians_launchers_are_recognised():
+    assert mpi.launcher_family("mpiexec.mpich") is launchers.HYDRA
+    assert mpi.launcher_family("/usr/bin/mpirun.openmpi") is launchers.OPEN_MPI
+    assert mpi.launcher_family("mpiexec") in (launchers.HYDRA, launchers.OPEN_MPI)
+    assert mpi.launcher_family("env") is None
+    assert mpi.launcher_family("srun") is launchers.SLURM
+
+
+@pytest.mark.parametrize(
+    ("says", "expected"),
+    [
+        ("mpirun (Open MPI) 4.1.4", launchers.OPEN_MPI),
+        ("HYDRA build details:", launchers.HYDRA),
+        ("Intel(R) MPI Library for Linux* OS, Version 2021.9", launchers.HYDRA),
+        ("something else", launchers.OTHER),
+    ],
+)
+def test_an_unknown_mpiexec_is_asked_for_its_version(executable, says, expected):
+    script = executable("mpiexec", f"#!/bin/sh\necho '{says}'\n")
+    assert mpi.launcher_family(str(script)) is expected
+
+
+def test_a_link_to_a_launcher_is_followed(tmp_path, executable):
+    target = executable("real/mpiexec.hydra")
+    link = tmp_path / "mpirun"
+    link.symlink_to(target)
+    assert mpi.launcher_family(str(link)) is launchers.HYDRA
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="needs a compiler")
+@pytest.mark.parametrize("library", ["mpich", "openmpi"])
+def test_program_is_asked_for_its_libraries(tmp_path, library):
+    compiler = shutil.which(f"mpicc.{library}")
+    if compiler is None:
+        pytest.skip(f"needs {library}")
+    program = _compile(tmp_path, compiler, CALLS_MPI.format(function="main"))
+    assert mpi.mpi_of_program([program]) == library
+    assert mpi.mpi_of_program(["env", "A=1", program, "argument"]) == library
+    assert mpi.mpi_of_program(["valgrind", program]) in (library, None)  # None: not installed
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="needs a compiler")
+def test_static_programs_are_recognised(tmp_path):
+    program = _compile(tmp_path, "cc", "int main(void) { return 0; }", "-static")
+    assert mpi.is_static(program)
+    assert not mpi.is_static("/bin/sh")
+
+
+def test_programs_without_mpi_have_none(executable):
+    assert mpi.mpi_of_program(["true"]) is None
+    assert mpi.mpi_of_program([str(executable("script"))]) is None
+    assert mpi.mpi_of_program(["no-such-program"]) is None
+
+
+@pytest.mark.skipif(not shutil.which("mpicc.mpich"), reason="needs MPICH")
+def test_python_is_asked_for_its_mpi4py(tmp_path, executable):
+    package = tmp_path / "mpi4py"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    text = CALLS_MPI.format(function="f")
+    module = _compile(tmp_path, "mpicc.mpich", text, "-shared", "-fPIC")
+    shutil.move(module, package / "MPI.cpython-311-x86_64-linux-gnu.so")
+    interpreter = executable(
+        "python3", f'#!/bin/sh\nPYTHONPATH={tmp_path} exec /usr/bin/python3 "$@"\n'
+    )
+    assert mpi.mpi_of_program([str(interpreter), "script.py"]) == "mpich"
+
+
+def _compile(tmp_path, compiler, text, *options):
+    source = tmp_path / "program.c"
+    source.write_text(text)
+    program = tmp_path / "program"
+    subprocess.run([compiler, *options, "-o", program, source], check=True)
+    return str(program)

@@ -1,0 +1,100 @@
+import copy
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from unisono import report
+from unisono.places import Failure
+
+
+@pytest.fixture
+def record(sample_report):
+    return json.loads(sample_report.read_text())
+
+
+def shown(*records):
+    stream = io.StringIO()
+    report.show(list(records), Console(file=stream, width=100))
+    return stream.getvalue()
+
+
+def test_the_table_says_what_the_library_counted(record):
+    text = shown(record)
+    assert "/scratch/chk_0001.h5" in text
+    assert "2 ranks, 4 aggregators, posix, 12 servers, 1 MiB stripes (hints)" in text
+    for label, cell in [
+        ("collective calls", "24"),
+        ("left to the MPI library", "1 (atomic mode)"),
+        ("bytes asked for", "2.00 GiB"),
+        ("throughput", "1.00 GiB/s"),  # 2 GiB in 2 s
+        ("moved per byte asked", "1.00"),
+        ("strategies", "independent: 4 calls"),
+        ("waiting", "0.5 s (mean 0.312 s)"),
+        ("file", "1.5 s (mean 1.5 s)"),
+    ]:
+        assert any(label in line and cell in line for line in text.splitlines()), (label, text)
+    assert "interleaved pieces of 64 B" in text
+
+
+def test_a_file_that_was_only_opened_is_shown_too(record):
+    for name in ("read", "write"):
+        record[name]["calls"] = {"collective": 0, "failed": 0, "independent": 0, "native": {}}
+    assert "/scratch/chk_0001.h5" in shown(record)
+
+
+def test_names_are_not_taken_for_markup(record):
+    record["file"] = "/data/[red]x[/nothing].h5"
+    assert record["file"] in shown(record)
+
+
+def test_time_is_explained_by_its_largest_part(record):
+    assert any("75% of the time the file system" in line for line in report.explain(record))
+    slow = copy.deepcopy(record)
+    slow["write"]["seconds"]["file"]["mean"] = 0.1
+    slow["write"]["seconds"]["waiting"]["mean"] = 1.6
+    assert any("80% of the time ranks waited" in line for line in report.explain(slow))
+
+
+def test_calls_left_to_mpi_failures_and_notes_are_explained(record):
+    record["write"]["calls"]["failed"] = 2
+    lines = report.explain(record)
+    assert "write: 1 call left to the MPI library: atomic mode." in lines
+    assert any("2 calls failed" in line for line in lines)
+    assert "note: striped over 1 of 12 servers" in lines
+
+
+def test_small_calls_small_pieces_and_extra_bytes_are_explained(record):
+    write = record["write"]
+    write["bytes"] = {"asked": 24 * 2 * 1000, "moved": 24 * 2 * 2000, "sent": 0}
+    write["pieces"], write["holes"] = 24 * 2 * 10, 5
+    lines = " ".join(report.explain(record))
+    assert "Calls are small (1000 B per rank and call)" in lines
+    assert "Pieces in the file are 100 B on average" in lines
+    assert "2.00 bytes were moved for each byte asked for" in lines
+
+
+def test_nothing_is_said_where_nothing_stands_out(record):
+    quiet = copy.deepcopy(record)
+    quiet["notes"] = []
+    quiet["write"]["calls"]["native"] = {}
+    quiet["write"]["seconds"]["file"]["mean"] = 0.5
+    quiet["read"]["calls"]["independent"] = 0
+    assert report.explain(quiet) == []
+
+
+def test_records_are_read_after_an_offset(tmp_path, sample_report):
+    line = sample_report.read_text().strip()
+    file = tmp_path / "report.json"
+    file.write_text(f"{line}\n{line}\n\n")
+    assert len(report.read_records(str(file))) == 2
+    assert len(report.read_records(str(file), len(line) + 1)) == 1
+
+
+@pytest.mark.parametrize("line", ["not json", "[]", '{"other": 1}'])
+def test_a_file_that_is_no_report_is_named_with_its_line(tmp_path, line):
+    file = tmp_path / "report.json"
+    file.write_text(f"\n{line}\n")
+    with pytest.raises(Failure, match="report.json line 2: "):
+        report.read_records(str(file))

@@ -1,0 +1,1 @@
+"""The command `unisono`: starts MPI programs under Unisono and reads its reports."""

@@ -1,0 +1,182 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from . import places, preload, report, run
+from .places import Failure
+from .version import VERSION
+
+_WIDTH_WITHOUT_TERMINAL = 100
+
+
+def _console(stream: Any) -> Console:
+    width = None if stream.isatty() else _WIDTH_WITHOUT_TERMINAL
+    return Console(file=stream, width=width)
+
+
+class _Group(click.Group):
+    """Turns what the user can act on into one line and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Failure as failure:
+            click.echo(f"unisono: {failure}", err=True)
+            sys.exit(failure.exit_code)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(VERSION, message="unisono %(version)s")
+def main() -> None:
+    """Collective I/O for MPI programs, without changing them."""
+
+
+def _check_topology(_context: Any, _parameter: Any, value: str | None) -> str | None:
+    if value is not None and not re.fullmatch(r"nodes=[1-9]\d*", value):
+        raise click.BadParameter(f"'{value}'; valid: nodes=N")
+    return value
+
+
+def _settings_options(function: Callable[..., None]) -> Callable[..., None]:
+    """The options that `run` and `env` share."""
+    options = [
+        click.option("--strategy", metavar="NAME", help="See 'unisono strategies'."),
+        click.option("--backend", metavar="NAME", help="How files are accessed: posix, uring, ..."),
+        click.option(
+            "--hints",
+            metavar="FILE",
+            type=click.Path(exists=True, dir_okay=False, resolve_path=True),
+            help="Lines 'glob:key=value:key=value'.",
+        ),
+        click.option(
+            "--topology",
+            metavar="nodes=N",
+            callback=_check_topology,
+            help="Pretend that one machine's ranks run on N nodes.",
+        ),
+        click.option(
+            "--mpi",
+            type=click.Choice(["mpich", "openmpi"]),
+            help="Where it cannot be found out.",
+        ),
+        click.argument("command", nargs=-1, type=click.UNPROCESSED),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def _settings(
+    strategy: str | None, backend: str | None, hints: str | None, topology: str | None
+) -> dict[str, str]:
+    """All UNISONO_* variables for the ranks: those that are set now, and the options."""
+    if strategy is not None:
+        places.check_strategy(strategy)
+    settings = {k: v for k, v in os.environ.items() if k.startswith("UNISONO_")}
+    given = {
+        "UNISONO_STRATEGY": strategy,
+        "UNISONO_BACKEND": backend,
+        "UNISONO_HINTS": hints,
+        "UNISONO_TOPOLOGY": topology,
+    }
+    settings.update({k: v for k, v in given.items() if v is not None})
+    return settings
+
+
+# The first word that is no option of ours begins the command.
+_PASS_ON = {"allow_interspersed_args": False}
+
+
+@main.command("run", context_settings=_PASS_ON)
+@click.option("--report", "show_report", is_flag=True, help="Say at the end what was done and why.")
+@_settings_options
+def run_command(
+    command: tuple[str, ...], show_report: bool, mpi: str | None, **choices: str | None
+) -> None:
+    """Run an MPI program under Unisono.
+
+    \b
+    unisono run -- mpiexec -n 4 ./app
+    """
+    settings = _settings(**choices)
+    if show_report:
+        sys.exit(_run_with_report(list(command), settings, mpi))
+    job = _prepare(list(command), settings, mpi)
+    if job.temporary:
+        sys.exit(run.run_and_wait(job))
+    run.replace_this_process(job)
+
+
+def _prepare(command: list[str], settings: dict[str, str], mpi: str | None) -> preload.Job:
+    job = preload.rewrite(command, settings, places.preload_library, mpi)
+    for warning in job.warnings:
+        click.echo(f"unisono: warning: {warning}", err=True)
+    return job
+
+
+def _run_with_report(command: list[str], settings: dict[str, str], mpi: str | None) -> int:
+    with tempfile.TemporaryDirectory(prefix="unisono-") as folder:
+        # A file that the user has named may hold reports of earlier runs, and is kept.
+        file = Path(settings.get("UNISONO_REPORT_FILE", f"{folder}/report.json")).absolute()
+        offset = file.stat().st_size if file.exists() else 0
+        settings |= {"UNISONO_REPORT": "json", "UNISONO_REPORT_FILE": str(file)}
+        code = run.run_and_wait(_prepare(command, settings, mpi))
+        records = report.read_records(str(file), offset) if file.exists() else []
+    if records:
+        report.show(records, _console(sys.stderr))
+    else:
+        click.echo("unisono: no report: no file was opened through MPI-IO, or the program did not"
+                   " close it, or its first rank ran on another machine", err=True)  # fmt: skip
+    return code
+
+
+@main.command("report")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+def report_command(file: str) -> None:
+    """Show a report file (UNISONO_REPORT=json)."""
+    report.show(report.read_records(file), _console(sys.stdout))
+
+
+@main.command("env", context_settings=_PASS_ON)
+@_settings_options
+def env_command(command: tuple[str, ...], mpi: str | None, **choices: str | None) -> None:
+    """Print the variables for a command's ranks.
+
+    \b
+    mpiexec -n 4 env $(unisono env -- mpiexec) ./app
+    """
+    settings = _settings(**choices)
+    if mpi is None:
+        mpi = preload.rewrite(list(command), {}, places.preload_library).mpi
+    if not mpi:
+        raise Failure("name a program or --mpi mpich or --mpi openmpi")
+    library = str(places.preload_library(mpi))
+    click.echo(f"LD_PRELOAD={shlex.quote(library)}")
+    for name, value in sorted(settings.items()):
+        click.echo(f"{name}={shlex.quote(value)}")
+
+
+@main.command("strategies")
+def strategies_command() -> None:
+    """List the strategies."""
+    known = places.known_strategies()
+    if known is None:
+        raise Failure("the list is not there: bin/unisono-strategies is missing")
+    table = Table("name", "what it does", "source")
+    for entry in known:
+        table.add_row(escape(entry.name), escape(entry.summary), escape(entry.source))
+    _console(sys.stdout).print(table)

@@ -1,0 +1,157 @@
+"""Rewrites a command line so that every rank, and nothing else, is started under Unisono.
+
+Each program word is preceded by `env LD_PRELOAD=... UNISONO_...=...`. The launcher, its daemons
+and programs that only wrap the rank (timeout, numactl, env) do not see the library. The variables
+travel in the command line because launchers do not all hand their environment to other nodes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import launchers, mpi
+from .launchers import Family, Segment
+from .places import Failure
+
+
+@dataclass
+class Job:
+    """What is to be run, ready for exec, and files to remove afterwards."""
+
+    command: list[str]
+    mpi: str
+    warnings: list[str] = field(default_factory=list)
+    temporary: list[Path] = field(default_factory=list)
+
+
+@dataclass
+class _Rewriter:
+    family: Family
+    settings: dict[str, str]
+    library: Callable[[str], Path]
+    forced_mpi: str | None
+    job: Job
+
+    def segment(self, words: list[str]) -> list[str]:
+        segment = launchers.parse_segment(words, self.family)
+        if segment.programs_file is not None:
+            options = list(segment.options)
+            options[segment.programs_file] = self._programs_file(options[segment.programs_file])
+            return options + segment.program
+        if not segment.program:
+            return segment.options  # for instance `mpiexec --version`
+        return segment.options + self._program(segment)
+
+    def _program(self, segment: Segment) -> list[str]:
+        start = launchers.skip_wrappers(segment.program, launchers.TRANSPARENT)
+        wrappers, program = segment.program[:start], segment.program[start:]
+        program = [_located(program[0], segment.folders), *program[1:]]
+        library = str(self.library(self._mpi_for(program)))
+        before = _preload_before(wrappers, segment.variables)
+        return [*wrappers, *_environment(library, before, self.settings), *program]
+
+    def _mpi_for(self, program: list[str]) -> str:
+        linked = None if self.forced_mpi else mpi.mpi_of_program(program)
+        chosen = self.forced_mpi or linked or self.family.mpi
+        if chosen is None:
+            raise Failure(
+                f"cannot tell which MPI '{program[0]}' uses; say it with --mpi mpich or --mpi"
+                " openmpi (for a script, put 'unisono run' before the mpiexec inside it)"
+            )
+        if linked and self.family.mpi and linked != self.family.mpi:
+            self.job.warnings.append(
+                f"{program[0]} is linked with {linked}, but the launcher is {self.family.mpi}'s:"
+                " its processes may each run alone"
+            )
+        file = shutil.which(program[0])
+        if file and mpi.is_static(file):
+            self.job.warnings.append(f"{program[0]} is statically linked: it runs without Unisono")
+        self.job.mpi = chosen
+        return chosen
+
+    def _programs_file(self, name: str) -> str:
+        """A copy of a launcher's file of command lines, each of them rewritten."""
+        try:
+            lines = Path(name).read_text().splitlines()
+        except OSError as error:
+            raise Failure(f"{name}: {error.strerror}") from error
+        copied = [self._line_of_programs(line) for line in lines]
+        descriptor, copy = tempfile.mkstemp(prefix="unisono-", suffix=".programs")
+        self.job.temporary.append(Path(copy))
+        with os.fdopen(descriptor, "w") as file:
+            file.writelines(f"{line}\n" for line in copied)
+        return copy
+
+    def _line_of_programs(self, line: str) -> str:
+        if not line.strip() or line.lstrip().startswith("#"):
+            return line
+        words = self.segment(line.split())  # launchers know no quotes here
+        unspeakable = next((word for word in words if " " in word), None)
+        if unspeakable:
+            raise Failure(f"a launcher's file of programs cannot hold a space: '{unspeakable}'")
+        return " ".join(words)
+
+
+def rewrite(
+    command: list[str],
+    settings: dict[str, str],
+    library: Callable[[str], Path],
+    forced_mpi: str | None = None,
+) -> Job:
+    """`settings` are the variables for the ranks; `library` finds the library for an MPI."""
+    if not command:
+        raise Failure("nothing to run")
+    start = launchers.skip_wrappers(command, launchers.TRANSPARENT)
+    if shutil.which(command[start]) is None:
+        raise Failure(f"program not found: {command[start]}", 127)
+    family = mpi.launcher_family(command[start])
+    job = Job(command=[], mpi=forced_mpi or (family and family.mpi) or "")
+    rewriter = _Rewriter(family or launchers.OTHER, settings, library, forced_mpi, job)
+    if family is None:
+        job.command = rewriter.segment(command)
+        return job
+    segments = launchers.split_segments(command[start + 1 :])
+    job.command = command[: start + 1]
+    for number, words in enumerate(segments):
+        job.command += [":"] * (number > 0) + rewriter.segment(words)
+    return job
+
+
+def _located(program: str, folders: list[str]) -> str:
+    """`env` searches only PATH; a launcher may find a bare name elsewhere, too."""
+    if shutil.which(program):
+        return program
+    for folder in [*folders, "."]:
+        path = os.path.join(folder, program)
+        if shutil.which(path):
+            # A relative path is resolved by the rank, which may start in one of the folders.
+            return program if os.sep in program else os.path.abspath(path)
+    raise Failure(f"program not found: {program}", 127)
+
+
+_FORGETS_PRELOAD = frozenset(
+    ["-i", "--ignore-environment", "LD_PRELOAD", "-uLD_PRELOAD", "--unset=LD_PRELOAD"]
+)
+
+
+def _preload_before(wrappers: list[str], variables: dict[str, str]) -> str:
+    """LD_PRELOAD as the rank would have it without us."""
+    value = variables.get("LD_PRELOAD", os.environ.get("LD_PRELOAD", ""))
+    for word in wrappers:  # env's words
+        if word.startswith("LD_PRELOAD="):
+            value = word.removeprefix("LD_PRELOAD=")
+        elif word in _FORGETS_PRELOAD:
+            value = ""
+    return value
+
+
+def _environment(library: str, before: str, settings: dict[str, str]) -> list[str]:
+    preload = f"{library}:{before}" if before else library
+    # Found here, as the launcher may be told to search elsewhere for its programs.
+    env = shutil.which("env") or "env"
+    return [env, f"LD_PRELOAD={preload}", *(f"{k}={v}" for k, v in settings.items())]
