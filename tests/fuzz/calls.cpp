@@ -1,0 +1,130 @@
+#include "calls.hpp"
+
+#include <cstddef>
+
+namespace fuzz {
+
+namespace {
+
+/// The same call for reading and writing, collective or not, at an offset or at the pointer.
+template <class WithOffset, class WithPointer>
+struct Family {
+    WithOffset write_at, write_at_all, read_at, read_at_all;
+    WithPointer write, write_all, read, read_all;
+
+    [[nodiscard]] WithOffset with_offset(Access const& access) const {
+        if (access.writes) return access.collective ? write_at_all : write_at;
+        return access.collective ? read_at_all : read_at;
+    }
+    [[nodiscard]] WithPointer with_pointer(Access const& access) const {
+        if (access.writes) return access.collective ? write_all : write;
+        return access.collective ? read_all : read;
+    }
+};
+
+template <class WithOffset, class WithPointer, class Count, class Last>
+int call_one(Family<WithOffset, WithPointer> const& family, MPI_File file, Access const& access,
+             void* buffer, MPI_Datatype type, Last* last) {
+    auto const offset = static_cast<MPI_Offset>(access.offset);
+    auto const count = static_cast<Count>(access.count);
+    if (access.at_offset) {
+        return family.with_offset(access)(file, offset, buffer, count, type, last);
+    }
+    return family.with_pointer(access)(file, buffer, count, type, last);
+}
+
+// MPI declares the buffers of writes const, those of reads not: lambdas give them one type.
+#define FUZZ_WRAP_AT(name, Count, Last)                                                \
+    [](MPI_File file, MPI_Offset offset, void* buffer, Count count, MPI_Datatype type, \
+       Last* last) { return name(file, offset, buffer, count, type, last); }
+#define FUZZ_WRAP(name, Count, Last)                                              \
+    [](MPI_File file, void* buffer, Count count, MPI_Datatype type, Last* last) { \
+        return name(file, buffer, count, type, last);                             \
+    }
+#define FUZZ_FAMILY(prefix, suffix, Count, Last)                                \
+    {                                                                           \
+        FUZZ_WRAP_AT(MPI_File_##prefix##write_at##suffix, Count, Last),         \
+            FUZZ_WRAP_AT(MPI_File_##prefix##write_at_all##suffix, Count, Last), \
+            FUZZ_WRAP_AT(MPI_File_##prefix##read_at##suffix, Count, Last),      \
+            FUZZ_WRAP_AT(MPI_File_##prefix##read_at_all##suffix, Count, Last),  \
+            FUZZ_WRAP(MPI_File_##prefix##write##suffix, Count, Last),           \
+            FUZZ_WRAP(MPI_File_##prefix##write_all##suffix, Count, Last),       \
+            FUZZ_WRAP(MPI_File_##prefix##read##suffix, Count, Last),            \
+            FUZZ_WRAP(MPI_File_##prefix##read_all##suffix, Count, Last)         \
+    }
+
+template <class Count, class Last>
+using FamilyOf = Family<int (*)(MPI_File, MPI_Offset, void*, Count, MPI_Datatype, Last*),
+                        int (*)(MPI_File, void*, Count, MPI_Datatype, Last*)>;
+
+template <class Count, class Last>
+int call_family(FamilyOf<Count, Last> const& family, MPI_File file, Access const& access,
+                void* buffer, MPI_Datatype type, Last* last) {
+    return call_one<decltype(family.write_at), decltype(family.write), Count, Last>(
+        family, file, access, buffer, type, last);
+}
+
+int call_blocking(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,
+                  MPI_Status* status) {
+#if MPI_VERSION >= 4
+    if (access.large_count) {
+        FamilyOf<MPI_Count, MPI_Status> const large = FUZZ_FAMILY(, _c, MPI_Count, MPI_Status);
+        return call_family<MPI_Count>(large, file, access, buffer, type, status);
+    }
+#endif
+    FamilyOf<int, MPI_Status> const plain = FUZZ_FAMILY(, , int, MPI_Status);
+    return call_family<int>(plain, file, access, buffer, type, status);
+}
+
+int call_nonblocking(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,
+                     MPI_Status* status) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    int code = MPI_SUCCESS;
+#if MPI_VERSION >= 4
+    if (access.large_count) {
+        FamilyOf<MPI_Count, MPI_Request> const large = FUZZ_FAMILY(i, _c, MPI_Count, MPI_Request);
+        code = call_family<MPI_Count>(large, file, access, buffer, type, &request);
+        return code == MPI_SUCCESS ? MPI_Wait(&request, status) : code;
+    }
+#endif
+    FamilyOf<int, MPI_Request> const plain = FUZZ_FAMILY(i, , int, MPI_Request);
+    code = call_family<int>(plain, file, access, buffer, type, &request);
+    return code == MPI_SUCCESS ? MPI_Wait(&request, status) : code;
+}
+
+int call_split(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,
+               MPI_Status* status) {
+    auto const offset = static_cast<MPI_Offset>(access.offset);
+    auto const count = static_cast<int>(access.count);
+    if (access.writes) {
+        int const code = access.at_offset
+                             ? MPI_File_write_at_all_begin(file, offset, buffer, count, type)
+                             : MPI_File_write_all_begin(file, buffer, count, type);
+        if (code != MPI_SUCCESS) return code;
+        return access.at_offset ? MPI_File_write_at_all_end(file, buffer, status)
+                                : MPI_File_write_all_end(file, buffer, status);
+    }
+    int const code = access.at_offset
+                         ? MPI_File_read_at_all_begin(file, offset, buffer, count, type)
+                         : MPI_File_read_all_begin(file, buffer, count, type);
+    if (code != MPI_SUCCESS) return code;
+    return access.at_offset ? MPI_File_read_at_all_end(file, buffer, status)
+                            : MPI_File_read_all_end(file, buffer, status);
+}
+
+}  // namespace
+
+int call_access(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,
+                MPI_Status* status) {
+    switch (access.flavour) {
+        case Flavour::blocking:
+            return call_blocking(file, access, buffer, type, status);
+        case Flavour::nonblocking:
+            return call_nonblocking(file, access, buffer, type, status);
+        case Flavour::split:
+            return call_split(file, access, buffer, type, status);
+    }
+    return MPI_ERR_OTHER;
+}
+
+}  // namespace fuzz

@@ -1,0 +1,200 @@
+#include "case.hpp"
+
+#include <algorithm>
+
+#include "random.hpp"
+
+namespace fuzz {
+
+std::uint64_t View::offset_of(std::uint64_t data_position) const {
+    std::uint64_t found = 0;
+    for_each_extent(data_position, 1,
+                    [&](std::uint64_t offset, std::uint64_t, std::uint64_t) { found = offset; });
+    return found;
+}
+
+std::uint64_t View::bytes_before(std::uint64_t end, std::uint64_t first,
+                                 std::uint64_t count) const {
+    std::uint64_t before = count;
+    for_each_extent(first, count,
+                    [&](std::uint64_t offset, std::uint64_t index, std::uint64_t bytes) {
+                        if (offset + bytes <= end || before < index) return;
+                        before = std::min(before, index + (offset < end ? end - offset : 0));
+                    });
+    return before;
+}
+
+std::uint64_t View::first_etype_after(std::uint64_t end) const {
+    std::uint64_t low = 0;
+    std::uint64_t high = 1;
+    while (offset_of(high * etype_bytes()) < end) high *= 2;
+    while (low < high) {
+        auto const middle = (low + high) / 2;
+        if (offset_of(middle * etype_bytes()) < end) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+Buffer::Buffer(Access const& access) : access_(access) {
+    auto const& map = access.memory->map;
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    if (access.bytes() > 0) {
+        auto const last = static_cast<std::int64_t>(access.count - 1) * map.extent();
+        low = map.true_lower() + std::min<std::int64_t>(0, last);
+        high = map.true_upper() + std::max<std::int64_t>(0, last);
+    }
+    origin_ = guard_bytes - low;
+    bytes.resize(static_cast<std::size_t>(high - low + 2 * guard_bytes));
+    fill_pattern(access.pattern, bytes);
+}
+
+std::vector<std::uint8_t> Buffer::packed() const {
+    std::vector<std::uint8_t> data(access_.bytes());
+    for_each_run(access_.memory->map, origin_, 0, access_.bytes(),
+                 [&](std::int64_t offset, std::uint64_t index, std::uint64_t run_bytes) {
+                     std::copy_n(bytes.begin() + offset, run_bytes,
+                                 data.begin() + static_cast<std::ptrdiff_t>(index));
+                 });
+    return data;
+}
+
+std::optional<std::int64_t> Buffer::damage(std::vector<std::uint8_t> const& before) const {
+    auto masked = bytes;
+    if (!access_.writes) {
+        for_each_run(access_.memory->map, origin_, 0, access_.bytes(),
+                     [&](std::int64_t offset, std::uint64_t, std::uint64_t run_bytes) {
+                         std::copy_n(before.begin() + offset, run_bytes, masked.begin() + offset);
+                     });
+    }
+    auto const [ours, theirs] = std::mismatch(masked.begin(), masked.end(), before.begin());
+    if (ours == masked.end()) return std::nullopt;
+    return (ours - masked.begin()) - origin_;
+}
+
+namespace {
+
+void apply_write(Access const& access, Outcome const& outcome, int rank, View const& view,
+                 FileModel& model) {
+    auto const data = Buffer(access).packed();
+    auto const certain = outcome.failed ? std::min(outcome.bytes, access.bytes()) : access.bytes();
+    auto const first = access.offset * view.etype_bytes();
+    view.for_each_extent(first, certain, [&](auto offset, auto index, auto bytes) {
+        model.write(rank, offset, {data.data() + index, bytes});
+    });
+    view.for_each_extent(
+        first + certain, access.bytes() - certain, [&](auto offset, auto index, auto bytes) {
+            model.perhaps_write(rank, offset, {data.data() + certain + index, bytes});
+        });
+}
+
+void note_reads(Access const& access, int rank, View const& view, FileModel& model) {
+    auto const first = access.offset * view.etype_bytes();
+    bool beyond = false;
+    view.for_each_extent(first, access.bytes(), [&](auto offset, auto, auto bytes) {
+        model.note_read(rank, offset, bytes);
+        beyond = beyond || offset + bytes > model.size_least(rank);
+    });
+    if (beyond) model.note_size_read(rank);
+}
+
+void move_pointer(Access const& access, Outcome const& outcome, int rank, FileState& file) {
+    if (access.at_offset) return;
+    auto& member = file.state[static_cast<std::size_t>(rank)];
+    auto const& model = file.model;
+    auto moved = access.bytes();
+    if (!access.writes) {
+        auto const first = access.offset * member.view.etype_bytes();
+        moved = member.view.bytes_before(model.size_least(rank), first, access.bytes());
+        auto const most = member.view.bytes_before(model.size_most(), first, access.bytes());
+        bool const whole_etypes = moved % member.view.etype_bytes() == 0;
+        // The MPI libraries move the pointer over what was asked for, or over what was read.
+        bool const native_and_short = file.native && moved != access.bytes();
+        if (moved != most || !whole_etypes || native_and_short) member.position_known = false;
+    }
+    if (outcome.failed) member.position_known = false;
+    member.position = access.offset + moved / member.view.etype_bytes();
+}
+
+void apply_access(Step const& step, std::vector<Outcome> const& outcomes, FileState& file) {
+    for (std::size_t m = 0; m < file.members.size(); ++m) {
+        auto const& access = step.accesses[m];
+        if (!access.takes_part || !access.writes || access.bytes() == 0) continue;
+        apply_write(access, outcomes[m], static_cast<int>(m), file.state[m].view, file.model);
+    }
+    for (std::size_t m = 0; m < file.members.size(); ++m) {
+        auto const& access = step.accesses[m];
+        if (!access.takes_part || access.bytes() == 0) continue;
+        auto const rank = static_cast<int>(m);
+        if (!access.writes) note_reads(access, rank, file.state[m].view, file.model);
+        move_pointer(access, outcomes[m], rank, file);
+    }
+}
+
+void apply_seek(Step const& step, FileState& file) {
+    for (std::size_t m = 0; m < file.members.size(); ++m) {
+        if (!step.seeks[m].takes_part) continue;
+        file.state[m].position = step.seeks[m].position;
+        file.state[m].position_known = true;
+        if (step.seeks[m].whence == MPI_SEEK_END) file.model.note_size_read(static_cast<int>(m));
+    }
+}
+
+}  // namespace
+
+void reset_members(FileState& file) {
+    bool const append = (file.open_mode & MPI_MODE_APPEND) != 0;
+    file.state.assign(file.members.size(), Member{});
+    for (auto& member : file.state) member.position = append ? file.model.size_most() : 0;
+}
+
+void apply(Step const& step, std::vector<Outcome> const& outcomes, FileState& file) {
+    switch (step.kind) {
+        case StepKind::access:
+            return apply_access(step, outcomes, file);
+        case StepKind::seek:
+            return apply_seek(step, file);
+        case StepKind::set_view:
+            for (std::size_t m = 0; m < file.members.size(); ++m) {
+                file.state[m] = Member{step.views[m], 0, true};
+            }
+            return;
+        case StepKind::check_size:
+            for (std::size_t m = 0; m < file.members.size(); ++m) {
+                file.model.note_size_read(static_cast<int>(m));
+            }
+            return;
+        case StepKind::settle:
+        case StepKind::peek:
+            file.model.settle();
+            file.model.barrier();
+            return;
+        case StepKind::set_size:
+        case StepKind::preallocate:
+            file.model.settle();
+            file.model.barrier();
+            if (step.kind == StepKind::set_size || step.size_bytes > file.model.size_most()) {
+                file.model.resize(step.size_bytes);
+            }
+            return;
+        case StepKind::reopen:
+            file.model.settle();
+            file.model.barrier();
+            if (step.delete_before) file.model.resize(0);
+            file.open_mode = step.open_mode;
+            reset_members(file);
+            return;
+        case StepKind::byte_offset:
+        case StepKind::sync:
+        case StepKind::check_view:
+        case StepKind::toggle_atomicity:
+        case StepKind::forbidden_access:
+            return;
+    }
+}
+
+}  // namespace fuzz

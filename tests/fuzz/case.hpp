@@ -1,0 +1,174 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model.hpp"
+#include "types.hpp"
+
+namespace fuzz {
+
+/// A file view of one rank.
+struct View {
+    std::uint64_t displacement_bytes = 0;
+    TypePtr etype = basic_byte();
+    TypePtr file_type = basic_byte();
+
+    [[nodiscard]] std::uint64_t etype_bytes() const { return etype->map.size_bytes(); }
+    [[nodiscard]] bool empty() const { return file_type->map.size_bytes() == 0; }
+    [[nodiscard]] bool plain() const { return file_type->plain && etype->predefined; }
+    /// Offsets ascend with positions, also from tile to tile.
+    [[nodiscard]] bool ascending() const {
+        return file_type->map.extent() >= file_type->map.true_extent();
+    }
+    /// File offset of a data byte. The view must not be empty.
+    [[nodiscard]] std::uint64_t offset_of(std::uint64_t data_position) const;
+    /// Of the data bytes [first, first + count), those before the first that lies at or beyond
+    /// `end`, in data order.
+    [[nodiscard]] std::uint64_t bytes_before(std::uint64_t end, std::uint64_t first,
+                                             std::uint64_t count) const;
+    /// The first etype that begins at or after file offset `end`. Only for ascending views.
+    [[nodiscard]] std::uint64_t first_etype_after(std::uint64_t end) const;
+
+    template <class Visit>
+    void for_each_extent(std::uint64_t first, std::uint64_t count, Visit&& visit) const {
+        for_each_run(file_type->map, static_cast<std::int64_t>(displacement_bytes), first, count,
+                     [&](std::int64_t offset, std::uint64_t index, std::uint64_t bytes) {
+                         visit(static_cast<std::uint64_t>(offset), index, bytes);
+                     });
+    }
+};
+
+enum class Flavour : std::uint8_t { blocking, split, nonblocking };
+
+/// One rank's part of a data access.
+struct Access {
+    bool takes_part = false;
+    bool collective = false;
+    bool writes = false;
+    bool at_offset = false;  ///< explicit offset; else the file pointer
+    Flavour flavour = Flavour::blocking;
+    bool large_count = false;
+    bool ignore_status = false;
+    bool from_bottom = false;  ///< MPI_BOTTOM and a type of absolute addresses
+    std::uint64_t offset = 0;  ///< in etypes; for file pointer calls: where the pointer is
+    TypePtr memory = basic_byte();
+    std::uint64_t count = 0;
+    std::uint64_t pattern = 0;  ///< seed of the buffer's contents
+
+    [[nodiscard]] std::uint64_t bytes() const { return count * memory->map.size_bytes(); }
+};
+
+/// The user's buffer: everything that the datatype spans, and guards around it.
+class Buffer {
+public:
+    explicit Buffer(Access const& access);
+
+    std::vector<std::uint8_t> bytes;
+    /// Where the datatype's origin is.
+    [[nodiscard]] std::uint8_t* origin() { return bytes.data() + origin_; }
+    [[nodiscard]] std::vector<std::uint8_t> packed() const;
+    /// Offset of the first byte that differs from `before` and is not the datatype's data.
+    [[nodiscard]] std::optional<std::int64_t> damage(std::vector<std::uint8_t> const& before) const;
+
+private:
+    static constexpr std::int64_t guard_bytes = 64;
+    Access const& access_;
+    std::int64_t origin_ = 0;
+};
+
+struct Seek {
+    bool takes_part = false;
+    int whence = 0;
+    std::int64_t offset = 0;     ///< what is given to MPI_File_seek
+    std::uint64_t position = 0;  ///< in etypes: where the pointer is afterwards, or what is asked
+};
+
+/// An injected failure: the call that touches this byte in this direction fails.
+struct Fault {
+    bool writes = true;
+    std::uint64_t offset = 0;
+    std::string name;  ///< errno's name
+    int error_class = 0;
+};
+
+enum class StepKind : std::uint8_t {
+    access,
+    seek,
+    byte_offset,
+    set_view,
+    settle,
+    sync,
+    set_size,
+    preallocate,
+    check_size,
+    check_view,
+    peek,
+    toggle_atomicity,
+    forbidden_access,
+    reopen,
+};
+
+/// May a call fail? `perhaps` when the injected fault lies in a hole that a read may sieve over.
+enum class Failure : std::uint8_t { never, perhaps, surely };
+
+/// One operation on one file by the ranks that have it open.
+struct Step {
+    StepKind kind = StepKind::access;
+    std::size_t file = 0;
+    bool barrier_before = false;
+    std::vector<Access> accesses;   ///< per member
+    std::vector<Seek> seeks;        ///< per member; also for byte_offset
+    std::vector<View> views;        ///< per member
+    std::vector<Failure> failures;  ///< per member
+    std::uint64_t size_bytes = 0;
+    int open_mode = 0;
+    bool delete_before = false;  ///< reopen: the file is made anew
+};
+
+/// What came of a member's part of an access.
+struct Outcome {
+    bool failed = false;
+    int error_class = 0;
+    std::uint64_t bytes = 0;  ///< as the status says
+};
+
+struct Member {
+    View view;
+    std::uint64_t position = 0;  ///< file pointer, in etypes
+    bool position_known = true;
+};
+
+/// One file of a case, as every rank knows it.
+struct FileState {
+    std::string path;
+    std::vector<int> members;  ///< ranks in MPI_COMM_WORLD, in the order of the file's communicator
+    int open_mode = 0;
+    bool unlink_after_open = false;
+    bool native = false;  ///< served by the MPI library: its known bugs are not ours
+    std::uint64_t scale_bytes = 0;
+    std::uint64_t base_bytes = 0;  ///< added to displacements
+    std::vector<std::pair<std::string, std::string>> hints;
+    std::optional<std::vector<std::uint8_t>> initial;  ///< contents before the open, if it existed
+    std::optional<Fault> fault;
+    FileModel model;
+    std::vector<Member> state;
+
+    [[nodiscard]] bool may_read() const { return (open_mode & MPI_MODE_WRONLY) == 0; }
+    [[nodiscard]] bool may_write() const { return (open_mode & MPI_MODE_RDONLY) == 0; }
+};
+
+/// Brings the model up to date after a step; outcomes per member, for accesses.
+void apply(Step const& step, std::vector<Outcome> const& outcomes, FileState& file);
+
+/// Puts the file pointers where MPI_File_open leaves them.
+void reset_members(FileState& file);
+
+std::string describe(FileState const& file);
+std::string describe(Step const& step, FileState const& file);
+std::string describe_mode(int open_mode);
+
+}  // namespace fuzz

@@ -1,0 +1,115 @@
+#include "check.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace fuzz {
+
+namespace {
+
+std::string hexadecimal(std::uint8_t byte) {
+    static char const digits[] = "0123456789abcdef";
+    return std::string("0x") + digits[byte >> 4] + digits[byte & 15];
+}
+
+std::string difference(std::uint64_t offset, std::uint8_t expected, std::uint8_t actual) {
+    return "file offset " + std::to_string(offset) + ": expected " + hexadecimal(expected) +
+           ", found " + hexadecimal(actual);
+}
+
+std::uint64_t size_of(int descriptor) {
+    struct stat status {};
+    fstat(descriptor, &status);
+    return static_cast<std::uint64_t>(status.st_size);
+}
+
+/// Reads what exists of [offset, offset + bytes).
+std::vector<std::uint8_t> read_at(int descriptor, std::uint64_t offset, std::uint64_t bytes) {
+    std::vector<std::uint8_t> data(bytes);
+    std::uint64_t done = 0;
+    while (done < bytes) {
+        auto const got =
+            pread(descriptor, data.data() + done, bytes - done, static_cast<off_t>(offset + done));
+        if (got <= 0) break;
+        done += static_cast<std::uint64_t>(got);
+    }
+    data.resize(done);
+    return data;
+}
+
+std::optional<std::string> check_bytes(FileModel const& model, std::uint64_t offset,
+                                       std::vector<std::uint8_t> const& data) {
+    for (std::size_t i = 0; i < data.size(); ++i) {
+        if (!model.allows(0, offset + i, data[i])) {
+            return difference(offset + i, model.expected(0, offset + i), data[i]);
+        }
+    }
+    return std::nullopt;
+}
+
+/// Nobody ever touched what lies outside the model's pages.
+std::optional<std::string> check_untouched(int descriptor, FileModel const& model) {
+    constexpr std::uint64_t chunk_bytes = 1 << 20;
+    for (off_t from = 0;;) {
+        auto const begin = lseek(descriptor, from, SEEK_DATA);
+        if (begin < 0) return std::nullopt;
+        auto const end = lseek(descriptor, begin, SEEK_HOLE);
+        for (auto at = begin; at < end; at += chunk_bytes) {
+            auto const offset = static_cast<std::uint64_t>(at);
+            auto const bytes =
+                std::min<std::uint64_t>(chunk_bytes, static_cast<std::uint64_t>(end - at));
+            auto const wrong = check_bytes(model, offset, read_at(descriptor, offset, bytes));
+            if (wrong) return wrong;
+        }
+        from = end;
+    }
+}
+
+}  // namespace
+
+std::optional<std::string> check_file(int descriptor, FileModel const& model, bool spoil) {
+    auto const size = size_of(descriptor);
+    if (size < model.size_least(0) || size > model.size_most()) {
+        return "file size: expected " + std::to_string(model.size_least(0)) + ", found " +
+               std::to_string(size);
+    }
+    for (auto const offset : model.page_offsets()) {
+        auto data = read_at(descriptor, offset, FileModel::page_bytes);
+        if (spoil && !data.empty()) {
+            data[data.size() / 2] ^= 0x40;
+            spoil = false;
+        }
+        if (auto const wrong = check_bytes(model, offset, data)) return wrong;
+    }
+    return check_untouched(descriptor, model);
+}
+
+void adopt_file(int descriptor, FileModel& model) {
+    auto const size = size_of(descriptor);
+    for (auto const offset : model.page_offsets()) {
+        auto data = read_at(descriptor, offset, FileModel::page_bytes);
+        data.resize(FileModel::page_bytes);
+        model.adopt(size, offset, data);
+    }
+}
+
+std::optional<std::string> check_read(Access const& access, View const& view, int rank,
+                                      FileModel const& model, std::uint64_t bytes,
+                                      std::vector<std::uint8_t> const& packed) {
+    std::optional<std::string> wrong;
+    auto const first = access.offset * view.etype_bytes();
+    view.for_each_extent(first, bytes, [&](auto offset, auto index, auto run_bytes) {
+        for (std::uint64_t i = 0; i < run_bytes && !wrong; ++i) {
+            if (model.allows(rank, offset + i, packed[index + i])) continue;
+            wrong = "data byte " + std::to_string(index + i) + " of the read, " +
+                    difference(offset + i, model.expected(rank, offset + i), packed[index + i]);
+        }
+    });
+    return wrong;
+}
+
+}  // namespace fuzz

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "case.hpp"
+
+namespace fuzz {
+
+/// Compares what a POSIX reader finds in the open file with the model, whole pages and holes alike;
+/// all writes must be settled. `spoil` changes one byte first, to show that it would be noticed.
+/// Returns what is wrong.
+std::optional<std::string> check_file(int descriptor, FileModel const& model, bool spoil);
+
+/// Makes the model certain by what is in the file (which check_file has accepted).
+void adopt_file(int descriptor, FileModel& model);
+
+/// Checks the data that a read delivered: `bytes` as its status says, `packed` in data order.
+std::optional<std::string> check_read(Access const& access, View const& view, int rank,
+                                      FileModel const& model, std::uint64_t bytes,
+                                      std::vector<std::uint8_t> const& packed);
+
+}  // namespace fuzz

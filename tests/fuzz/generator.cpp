@@ -1,0 +1,486 @@
+#include "generator.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace fuzz {
+
+namespace {
+
+constexpr std::uint64_t kRunsPerAccess = 8192;  // bounds the work of the model per rank
+constexpr std::int64_t kMemorySpanBytes = 1 << 20;
+
+bool any_collective(Step const& step) {
+    return std::any_of(step.accesses.begin(), step.accesses.end(),
+                       [](Access const& access) { return access.collective; });
+}
+
+}  // namespace
+
+Generator::Generator(std::uint64_t seed, int ranks, Options const& options)
+    : random_(seed * 0x2545f4914f6cdd1dull + static_cast<std::uint64_t>(ranks)),
+      ranks_(ranks),
+      options_(options) {
+    make_files(seed);
+    step_count_ = std::min(options.steps_max, 3 + random_.small_below(40));
+}
+
+std::vector<std::vector<int>> Generator::random_members() {
+    std::vector<int> everyone(static_cast<std::size_t>(ranks_));
+    std::iota(everyone.begin(), everyone.end(), 0);
+    auto const kind = options_.faults ? 0 : random_.below(10);
+    if (kind < 6 || ranks_ == 1) return {everyone};
+    if (kind == 6) {  // MPI_COMM_SELF, a file for each
+        std::vector<std::vector<int>> selves;
+        for (int const rank : everyone) selves.push_back({rank});
+        return selves;
+    }
+    if (kind == 7) {  // the same ranks in reverse order
+        std::reverse(everyone.begin(), everyone.end());
+        return {everyone};
+    }
+    std::vector<std::vector<int>> halves(2);  // a split; sometimes one half has no file
+    for (int const rank : everyone) halves[random_.below(2)].push_back(rank);
+    std::erase_if(halves, [](auto const& half) { return half.empty(); });
+    if (kind == 8) halves.resize(1);
+    return halves;
+}
+
+void Generator::make_files(std::uint64_t seed) {
+    auto const sets = options_.faults || random_.chance(70) ? 1 : 2;
+    for (int set = 0; set < sets; ++set) {
+        for (auto const& members : random_members()) {
+            auto const path = options_.folder + "/fuzz-" + std::to_string(seed) + "-" +
+                              std::to_string(files_.size());
+            files_.push_back(make_file(path, members));
+        }
+    }
+}
+
+FileState Generator::make_file(std::string path, std::vector<int> members) {
+    auto const ranks = static_cast<int>(members.size());
+    FileState file{.path = std::move(path),
+                   .members = std::move(members),
+                   .hints = {},
+                   .initial = {},
+                   .fault = {},
+                   .model = FileModel(ranks),
+                   .state = {}};
+    static std::vector<std::uint64_t> const scales = {64, 1000, 4096, 10000, 40000, 150000};
+    file.scale_bytes = random_.pick(scales);
+    if (random_.chance(8)) {
+        static std::vector<std::uint64_t> const bases = {(1ull << 31) - 500, (1ull << 32) - 500,
+                                                         1ull << 33, (1ull << 40) + 17};
+        file.base_bytes = random_.pick(bases);
+    }
+    if (random_.chance(50)) {
+        file.initial.emplace(random_.below(2 * file.scale_bytes));
+        fill_pattern(random_.next(), *file.initial);
+        file.model.adopt(file.initial->size(), 0, *file.initial);
+    }
+    file.open_mode = random_mode(file.initial.has_value());
+    file.unlink_after_open = random_.chance(4);
+    choose_hints(file);
+    choose_fault(file);
+    reset_members(file);
+    return file;
+}
+
+int Generator::random_mode(bool exists) {
+    if (options_.faults) return MPI_MODE_CREATE | MPI_MODE_RDWR;
+    if (exists && random_.chance(15)) return MPI_MODE_RDONLY;
+    // Natively a write-only file cannot be sieved: known to fail.
+    int mode = random_.chance(10) && !options_.native ? MPI_MODE_WRONLY : MPI_MODE_RDWR;
+    if (!exists || random_.chance(50)) mode |= MPI_MODE_CREATE;
+    if (!exists && random_.chance(20)) mode |= MPI_MODE_EXCL;
+    if (random_.chance(8)) mode |= MPI_MODE_APPEND;
+    if (random_.chance(4)) mode |= MPI_MODE_DELETE_ON_CLOSE;
+    if (random_.chance(4)) mode |= MPI_MODE_UNIQUE_OPEN;
+    return mode;
+}
+
+void Generator::choose_hints(FileState& file) {
+    static std::vector<std::string> const strategies = {"auto",      "auto",      "independent",
+                                                        "two_phase", "two_phase", "native"};
+    static std::vector<std::string> const exchanges = {"auto", "shared_memory", "messages"};
+    static std::vector<std::string> const backends = {"auto", "posix", "uring", "mapped"};
+    static std::vector<std::uint64_t> const buffers = {1024, 1500, 4096, 16384, 65536, 1 << 20};
+    auto const strategy = random_.pick(strategies);
+    if (options_.faults) {
+        file.hints.emplace_back("unisono_strategy", strategy == "native" ? "two_phase" : strategy);
+    } else if (random_.chance(80)) {
+        file.hints.emplace_back("unisono_strategy", strategy);
+        file.native = strategy == "native";
+    }
+    if (random_.chance(60)) {
+        file.hints.emplace_back("unisono_exchange", random_.pick(exchanges));
+    }
+    if (random_.chance(60)) file.hints.emplace_back("unisono_backend", random_.pick(backends));
+    if (random_.chance(60)) {
+        file.hints.emplace_back("cb_buffer_size", std::to_string(random_.pick(buffers)));
+    }
+    if (random_.chance(40)) {
+        file.hints.emplace_back("cb_nodes",
+                                std::to_string(random_.between(1, static_cast<int>(ranks_) + 1)));
+    }
+    if (options_.native) file.native = true;
+    if (file.native) file.model.let_holes_be_anything();
+}
+
+void Generator::choose_fault(FileState& file) {
+    if (options_.native) return;
+    if (!options_.faults) {
+        if (!file.native && random_.chance(10)) {  // short transfers, which nobody may notice
+            file.hints.emplace_back("unisono_faults",
+                                    random_.chance(50) ? "write=short" : "write=short,read=short");
+        }
+        return;
+    }
+    struct Kind {
+        char const* name;
+        int error_class;
+    };
+    static std::vector<Kind> const kinds = {
+        {"EIO", MPI_ERR_IO}, {"ENOSPC", MPI_ERR_NO_SPACE}, {"EDQUOT", MPI_ERR_QUOTA}};
+    Fault fault;
+    fault.writes = random_.chance(60);
+    auto const kind = fault.writes ? random_.pick(kinds) : kinds[0];
+    fault.offset = file.base_bytes + random_.below(file.scale_bytes);
+    fault.name = kind.name;
+    fault.error_class = kind.error_class;
+    file.hints.emplace_back("unisono_faults", (fault.writes ? "write@" : "read@") +
+                                                  std::to_string(fault.offset) + "=" + fault.name);
+    file.fault = fault;
+}
+
+TypeLimits Generator::limits(FileState const& file) const {
+    TypeLimits limits;
+    limits.plain_only = file.native;
+    limits.depth = file.native ? 2 : 4;
+    limits.span_bytes =
+        static_cast<std::int64_t>(std::max<std::uint64_t>(64, file.scale_bytes / 2));
+    limits.interleaving_tiles = !file.native;
+    return limits;
+}
+
+StepKind Generator::choose_kind(FileState const& file) {
+    auto const dice = random_.below(100);
+    if (options_.faults) {
+        return dice < 75 ? StepKind::access : dice < 88 ? StepKind::set_view : StepKind::settle;
+    }
+    if (dice < 55) return StepKind::access;
+    if (dice < 70) return StepKind::set_view;
+    if (dice < 76) return StepKind::seek;
+    if (dice < 79) return StepKind::byte_offset;
+    if (dice < 81) return StepKind::check_view;
+    if (dice < 84) return StepKind::check_size;
+    if (dice < 86) return StepKind::forbidden_access;
+    if (dice < 87) return StepKind::toggle_atomicity;
+    if (!file.may_write()) return StepKind::access;
+    if (dice < 92) return StepKind::settle;
+    if (dice < 93) return StepKind::sync;
+    if (dice < 95) return StepKind::peek;
+    if (dice < 97) return StepKind::set_size;
+    if (dice < 98) return StepKind::preallocate;
+    return StepKind::reopen;
+}
+
+Step Generator::next() {
+    for (;;) {
+        Step step;
+        step.file = random_.below(files_.size());
+        auto& file = files_[step.file];
+        step.kind = choose_kind(file);
+        step.failures.assign(file.members.size(), Failure::never);
+        if (fill(step, file)) return step;
+    }
+}
+
+bool Generator::fill(Step& step, FileState& file) {
+    switch (step.kind) {
+        case StepKind::access:
+            return fill_access(step, file);
+        case StepKind::seek:
+            return fill_seek(step, file);
+        case StepKind::byte_offset:
+            return fill_byte_offset(step, file);
+        case StepKind::set_view:
+            return fill_views(step, file);
+        case StepKind::check_size:
+            step.size_bytes = file.model.size_most();
+            return file.model.size_is_certain();
+        case StepKind::set_size:
+        case StepKind::preallocate:
+            return fill_sizes(step, file);
+        case StepKind::reopen:
+            return fill_reopen(step, file);
+        case StepKind::forbidden_access:
+            return fill_forbidden(step, file);
+        case StepKind::peek:
+            return file.may_write();
+        case StepKind::settle:
+        case StepKind::sync:
+        case StepKind::check_view:
+        case StepKind::toggle_atomicity:
+            return true;
+    }
+    return false;
+}
+
+std::uint64_t Generator::random_position(FileState const& file, View const& view) {
+    if (view.empty()) return 0;
+    auto const& map = view.file_type->map;
+    auto const tiles = 1 + file.scale_bytes / static_cast<std::uint64_t>(map.extent());
+    auto const byte = random_.below(tiles) * map.size_bytes() + random_.below(map.size_bytes());
+    return (random_.chance(20) ? 0 : byte) / view.etype_bytes();
+}
+
+TypePtr Generator::choose_memory_type(Access& access, FileState const& file) {
+    auto const memory_limits = limits(file);
+    for (int attempt = 0; attempt < 10; ++attempt) {
+        auto type = random_.chance(25) ? basic(random_.below(8))
+                                       : random_memory_type(random_, memory_limits);
+        if (access.writes || disjoint(type->map, 1 << 20) ||
+            (random_.chance(30) && disjoint(type->map, 1))) {
+            return type;
+        }
+    }
+    return basic_byte();
+}
+
+std::uint64_t Generator::choose_count(Access const& access, View const& view,
+                                      std::uint64_t bytes_max) {
+    auto const& memory = access.memory->map;
+    auto const& file = view.file_type->map;
+    if (memory.size_bytes() == 0) return random_.below(4);
+    if (view.empty()) return 0;
+    auto const unit = view.etype_bytes() / std::gcd(view.etype_bytes(), memory.size_bytes());
+    auto const by_memory_runs = kRunsPerAccess / memory.runs.size();
+    auto const by_memory_span = static_cast<std::uint64_t>(
+        kMemorySpanBytes / std::max<std::int64_t>(1, std::abs(memory.extent())));
+    auto const by_file_runs =
+        kRunsPerAccess / file.runs.size() * file.size_bytes() / memory.size_bytes();
+    auto const by_bytes = 1 + bytes_max / memory.size_bytes();
+    auto const most = std::min({by_memory_runs, by_memory_span, by_file_runs, by_bytes});
+    auto count = random_.below(most / unit + 1) * unit;
+    if (count == 0 && random_.chance(80)) count = unit;
+    bool const fits = count * memory.size_bytes() <= 4 * bytes_max + 64 * view.etype_bytes();
+    if (!fits || count > 4 * kRunsPerAccess) return 0;
+    return access.writes || disjoint(memory, count) ? count : 0;
+}
+
+Access Generator::make_access(FileState const& file, Member const& member, bool writes,
+                              bool at_offset) {
+    Access access;
+    access.takes_part = true;
+    access.writes = writes;
+    access.at_offset = at_offset;
+    access.ignore_status = random_.chance(10);
+    access.pattern = random_.next();
+    access.offset = at_offset ? random_position(file, member.view) : member.position;
+    access.memory = choose_memory_type(access, file);
+    auto const bytes_max = 1 + random_.small_below(file.scale_bytes * 2);
+    access.count = random_.chance(8) ? 0 : choose_count(access, member.view, bytes_max);
+    access.from_bottom = !file.native && access.bytes() > 0 && random_.chance(3);
+    return access;
+}
+
+bool Generator::fill_access(Step& step, FileState& file) {
+    bool const collective = random_.chance(70);
+    bool writes = file.may_write() && (!file.may_read() || random_.chance(55));
+    bool at_offset = random_.chance(60);
+    for (auto const& member : file.state) {
+        // Far out, or unknown after a short read: use an explicit offset.
+        if (!member.position_known ||
+            (!member.view.empty() &&
+             member.view.offset_of(member.position * member.view.etype_bytes()) >
+                 file.base_bytes + 4 * file.scale_bytes)) {
+            at_offset = true;
+        }
+    }
+    bool const idle_ranks = random_.chance(30);
+    for (auto const& member : file.state) {
+        if (!collective) {
+            writes = file.may_write() && (!file.may_read() || random_.chance(50));
+        }
+        auto access = make_access(file, member, writes, at_offset);
+        access.collective = collective;
+        if (idle_ranks && random_.chance(50)) access.count = 0;
+        if (!collective && random_.chance(40)) access = Access{};
+        step.accesses.push_back(std::move(access));
+    }
+    choose_flavour(step, file);
+    find_races(step, file);
+    expect_failures(step, file);
+    return true;
+}
+
+/// Split and nonblocking calls are the MPI library's business, so they are kept simple enough for
+/// it. A collective call has the same flavour on all ranks.
+void Generator::choose_flavour(Step& step, FileState const& file) {
+    auto const dice = random_.below(100);
+    auto flavour = dice < 80   ? Flavour::blocking
+                   : dice < 87 ? Flavour::split
+                               : Flavour::nonblocking;
+    bool const collective = any_collective(step);
+    if (options_.faults || (flavour == Flavour::split && !collective)) flavour = Flavour::blocking;
+    for (std::size_t m = 0; m < step.accesses.size(); ++m) {
+        auto const& access = step.accesses[m];
+        bool const plain = access.memory->plain && file.state[m].view.plain();
+        if (access.takes_part && !plain) flavour = Flavour::blocking;
+        if (access.takes_part && !access.writes && !file.model.size_is_certain()) {
+            flavour = Flavour::blocking;
+        }
+    }
+    for (auto& access : step.accesses) {
+        access.flavour = flavour;
+#if MPI_VERSION >= 4
+        access.large_count = flavour != Flavour::split && random_.chance(15) && !file.native;
+#endif
+    }
+}
+
+void Generator::find_races(Step& step, FileState& file) {
+    for (std::size_t m = 0; m < step.accesses.size() && !step.barrier_before; ++m) {
+        auto const& access = step.accesses[m];
+        if (!access.takes_part || !access.writes) continue;
+        auto const& view = file.state[m].view;
+        view.for_each_extent(access.offset * view.etype_bytes(), access.bytes(),
+                             [&](auto offset, auto, auto bytes) {
+                                 if (file.model.races(static_cast<int>(m), offset, bytes)) {
+                                     step.barrier_before = true;
+                                 }
+                             });
+    }
+    if (step.barrier_before) file.model.barrier();
+}
+
+Failure Generator::failure_of(Access const& access, View const& view, FileState const& file) {
+    auto const& fault = *file.fault;
+    if (!access.takes_part || access.writes != fault.writes || access.bytes() == 0) {
+        return Failure::never;
+    }
+    auto low = ~0ull;
+    auto high = 0ull;
+    auto touches = false;
+    view.for_each_extent(
+        access.offset * view.etype_bytes(), access.bytes(), [&](auto offset, auto, auto bytes) {
+            low = std::min<unsigned long long>(low, offset);
+            high = std::max<unsigned long long>(high, offset + bytes);
+            touches = touches || (offset <= fault.offset && fault.offset < offset + bytes);
+        });
+    if (fault.writes) return touches ? Failure::surely : Failure::never;
+    // Sieving may read what lies between, a whole aligned block of it.
+    constexpr std::uint64_t reach = 1 << 22;
+    if (touches && fault.offset < file.model.size_least(0)) return Failure::surely;
+    return fault.offset + reach >= low && fault.offset < high + reach ? Failure::perhaps
+                                                                      : Failure::never;
+}
+
+void Generator::expect_failures(Step& step, FileState const& file) {
+    if (!file.fault) return;
+    auto worst = Failure::never;
+    for (std::size_t m = 0; m < step.accesses.size(); ++m) {
+        step.failures[m] = failure_of(step.accesses[m], file.state[m].view, file);
+        worst = std::max(worst, step.failures[m]);
+    }
+    if (any_collective(step)) std::fill(step.failures.begin(), step.failures.end(), worst);
+}
+
+bool Generator::fill_seek(Step& step, FileState& file) {
+    for (auto const& member : file.state) {
+        Seek seek;
+        seek.takes_part = random_.chance(70);
+        auto const target = random_position(file, member.view);
+        auto const dice = random_.below(3);
+        seek.position = target;
+        seek.whence = MPI_SEEK_SET;
+        seek.offset = static_cast<std::int64_t>(target);
+        if (dice == 1 && member.position_known) {
+            seek.whence = MPI_SEEK_CUR;
+            seek.offset = static_cast<std::int64_t>(target - member.position);
+        }
+        // The MPI libraries only agree with the standard on the end of the file in bytes.
+        bool const vague_end = file.native && (member.view.displacement_bytes > 0 ||
+                                               member.view.file_type != basic_byte());
+        if (dice == 2 && !member.view.empty() && member.view.ascending() && !vague_end &&
+            file.model.size_is_certain()) {
+            auto const end = member.view.first_etype_after(file.model.size_most());
+            auto const back = random_.below(std::min<std::uint64_t>(end, 50) + 1);
+            seek.whence = MPI_SEEK_END;
+            seek.offset = -static_cast<std::int64_t>(back);
+            seek.position = end - back;
+        }
+        step.seeks.push_back(seek);
+    }
+    return true;
+}
+
+bool Generator::fill_byte_offset(Step& step, FileState& file) {
+    for (auto const& member : file.state) {
+        Seek query;
+        query.takes_part = !member.view.empty() && random_.chance(70);
+        if (query.takes_part) {
+            auto const position = random_position(file, member.view);
+            query.offset = static_cast<std::int64_t>(position);
+            query.position = member.view.offset_of(position * member.view.etype_bytes());
+        }
+        step.seeks.push_back(query);
+    }
+    return true;
+}
+
+bool Generator::fill_views(Step& step, FileState& file) {
+    auto const etype = file.native ? basic(random_.below(8)) : random_etype(random_, limits(file));
+    bool const back_to_bytes = random_.chance(10);
+    bool const same_for_all = random_.chance(20);
+    for (std::size_t m = 0; m < file.members.size(); ++m) {
+        View view;
+        if (back_to_bytes) {
+            view.displacement_bytes = file.base_bytes;
+        } else if (same_for_all && m > 0) {
+            view = step.views[0];
+        } else {
+            view.etype = etype;
+            view.file_type =
+                random_.chance(15) ? etype : random_file_type(random_, etype, limits(file));
+            view.displacement_bytes = file.base_bytes + random_.small_below(file.scale_bytes);
+        }
+        step.views.push_back(view);
+    }
+    return true;
+}
+
+bool Generator::fill_sizes(Step& step, FileState& file) {
+    if (!file.may_write()) return false;
+    auto const size = file.model.size_most();
+    step.size_bytes =
+        random_.chance(50) ? random_.below(size + 1) : size + random_.below(file.scale_bytes);
+    // Preallocating a sparse file with an end beyond 2 GiB would really take that space.
+    constexpr std::uint64_t allocation_bytes_max = 1 << 22;
+    return step.kind == StepKind::set_size || step.size_bytes < allocation_bytes_max;
+}
+
+bool Generator::fill_reopen(Step& step, FileState& file) {
+    if (file.unlink_after_open || (file.open_mode & MPI_MODE_DELETE_ON_CLOSE) != 0) return false;
+    step.delete_before = random_.chance(15);
+    step.open_mode = random_mode(!step.delete_before) & ~MPI_MODE_DELETE_ON_CLOSE;
+    return true;
+}
+
+bool Generator::fill_forbidden(Step& step, FileState& file) {
+    if (file.may_read() && file.may_write()) return false;
+    for (auto const& member : file.state) {
+        Access access;
+        access.takes_part = true;
+        access.collective = true;
+        access.writes = !file.may_write();
+        access.at_offset = true;
+        access.pattern = random_.next();
+        if (!member.view.empty()) access.count = member.view.etype_bytes();
+        step.accesses.push_back(access);
+    }
+    return true;
+}
+
+}  // namespace fuzz

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <string>
+
+#include "case.hpp"
+#include "random.hpp"
+#include "random_types.hpp"
+
+namespace fuzz {
+
+struct Options {
+    std::string folder;   ///< where the files of a case live while it runs
+    bool native = false;  ///< no Unisono: only what every MPI library is known to get right
+    bool faults = false;  ///< inject failures
+    bool canary = false;  ///< spoil one byte: must be found
+    std::uint64_t steps_max =
+        1000;  ///< stop each case after so many steps, to narrow a failure down
+};
+
+/// Makes a case up, step by step, from a seed. It knows the model, never the real outcome, so that
+/// all ranks make up the same case.
+class Generator {
+public:
+    Generator(std::uint64_t seed, int ranks, Options const& options);
+
+    [[nodiscard]] std::vector<FileState>& files() { return files_; }
+    [[nodiscard]] std::uint64_t step_count() const { return step_count_; }
+    Step next();
+
+private:
+    void make_files(std::uint64_t seed);
+    std::vector<std::vector<int>> random_members();
+    FileState make_file(std::string path, std::vector<int> members);
+    void choose_hints(FileState& file);
+    void choose_fault(FileState& file);
+    int random_mode(bool exists);
+
+    StepKind choose_kind(FileState const& file);
+    bool fill(Step& step, FileState& file);
+    bool fill_access(Step& step, FileState& file);
+    bool fill_seek(Step& step, FileState& file);
+    bool fill_byte_offset(Step& step, FileState& file);
+    bool fill_views(Step& step, FileState& file);
+    bool fill_sizes(Step& step, FileState& file);
+    bool fill_reopen(Step& step, FileState& file);
+    bool fill_forbidden(Step& step, FileState& file);
+
+    Access make_access(FileState const& file, Member const& member, bool writes, bool at_offset);
+    TypePtr choose_memory_type(Access& access, FileState const& file);
+    std::uint64_t choose_count(Access const& access, View const& view, std::uint64_t bytes_max);
+    void choose_flavour(Step& step, FileState const& file);
+    std::uint64_t random_position(FileState const& file, View const& view);
+    void find_races(Step& step, FileState& file);
+    void expect_failures(Step& step, FileState const& file);
+    Failure failure_of(Access const& access, View const& view, FileState const& file);
+    [[nodiscard]] TypeLimits limits(FileState const& file) const;
+
+    Random random_;
+    int ranks_;
+    Options options_;
+    std::vector<FileState> files_;
+    std::uint64_t step_count_ = 0;
+};
+
+}  // namespace fuzz

@@ -1,0 +1,228 @@
+// The differential fuzzer: random MPI-IO programs, checked against a plain model of the file. Run
+// it under LD_PRELOAD of Unisono; fuzz.py does that. The MPI library is never the oracle.
+#include <fcntl.h>
+#include <mpi.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "generator.hpp"
+#include "operations.hpp"
+
+namespace fuzz {
+namespace {
+
+struct Arguments {
+    Options options;
+    std::uint64_t seed = 1;
+    std::uint64_t cases = 1;
+    double seconds = 0;  ///< stop after this time; 0: after `cases`
+    bool verbose = false;
+    std::string progress;  ///< file with one line per rank: what it is doing
+};
+
+int usage() {
+    std::fprintf(stderr,
+                 "usage: fuzz --folder DIR [--seed S] [--cases N] [--seconds T] [--steps N]\n"
+                 "            [--native] [--faults] [--canary] [--verbose] [--progress FILE]\n");
+    return 2;
+}
+
+bool parse(int argc, char** argv, Arguments& arguments) {
+    for (int i = 1; i < argc; ++i) {
+        std::string const name = argv[i];
+        if (name == "--native") {
+            arguments.options.native = true;
+        } else if (name == "--faults") {
+            arguments.options.faults = true;
+        } else if (name == "--canary") {
+            arguments.options.canary = true;
+        } else if (name == "--verbose") {
+            arguments.verbose = true;
+        } else if (i + 1 == argc) {
+            return false;
+        } else if (name == "--folder") {
+            arguments.options.folder = argv[++i];
+        } else if (name == "--seed") {
+            arguments.seed = std::strtoull(argv[++i], nullptr, 10);
+        } else if (name == "--cases") {
+            arguments.cases = std::strtoull(argv[++i], nullptr, 10);
+        } else if (name == "--seconds") {
+            arguments.seconds = std::strtod(argv[++i], nullptr);
+        } else if (name == "--steps") {
+            arguments.options.steps_max = std::strtoull(argv[++i], nullptr, 10);
+        } else if (name == "--progress") {
+            arguments.progress = argv[++i];
+        } else {
+            return false;
+        }
+    }
+    return !arguments.options.folder.empty();
+}
+
+/// A file that survives this process: after a hang or a crash it says where each rank was.
+class Progress {
+public:
+    Progress(std::string const& path, int rank) {
+        if (path.empty()) return;
+        int const descriptor = ::open(path.c_str(), O_RDWR | O_CREAT, 0600);
+        if (descriptor < 0 || ftruncate(descriptor, 16 * line_bytes) != 0) return;
+        void* const mapped =
+            mmap(nullptr, 16 * line_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+        ::close(descriptor);
+        if (mapped != MAP_FAILED) line_ = static_cast<char*>(mapped) + rank % 16 * line_bytes;
+    }
+    void say(std::uint64_t seed, std::uint64_t step) {
+        if (line_ == nullptr) return;
+        std::snprintf(line_, line_bytes, "%llu %llu", static_cast<unsigned long long>(seed),
+                      static_cast<unsigned long long>(step));
+    }
+
+private:
+    static constexpr std::size_t line_bytes = 64;
+    char* line_ = nullptr;
+};
+
+class Runner {
+public:
+    Runner(Arguments arguments, char const* program)
+        : arguments_(std::move(arguments)), program_(program) {
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+        MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+    }
+
+    int run() {
+        Progress progress(arguments_.progress, rank_);
+        auto const start = std::chrono::steady_clock::now();
+        std::uint64_t done = 0;
+        for (; failed_ == 0 && done < arguments_.cases; ++done) {
+            std::chrono::duration<double> const elapsed = std::chrono::steady_clock::now() - start;
+            int over = arguments_.seconds > 0 && elapsed.count() > arguments_.seconds;
+            MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD);
+            if (over) break;
+            run_case(arguments_.seed + done, progress);
+        }
+        auto const passed = done - failed_;
+        if (rank_ == 0) {
+            if (arguments_.options.canary) std::printf("%d canaries\n", canaries_);
+            std::printf("%llu passed, %d failed\n", static_cast<unsigned long long>(passed),
+                        failed_);
+        }
+        return failed_ == 0 ? 0 : 1;
+    }
+
+private:
+    void run_case(std::uint64_t seed, Progress& progress) {
+        Generator generator(seed, ranks_, arguments_.options);
+        auto opening = std::vector<std::string>();
+        for (auto const& file : generator.files()) opening.push_back(describe(file));
+        std::vector<std::string> history;
+        Performer performer(generator.files(), arguments_.options);
+        progress.say(seed, 0);
+        performer.open_all();
+        for (std::uint64_t number = 1; number <= generator.step_count(); ++number) {
+            progress.say(seed, number);
+            auto const step = generator.next();
+            auto const& file = generator.files()[step.file];
+            history.push_back(describe(step, file));
+            if (arguments_.verbose && rank_ == 0) {
+                std::printf("%3llu  %s\n", static_cast<unsigned long long>(number),
+                            history.back().c_str());
+                std::fflush(stdout);
+            }
+            performer.perform(number, step);
+        }
+        progress.say(seed, generator.step_count() + 1);
+        performer.close_all(generator.step_count() + 1);
+        conclude(seed, performer, opening, history);
+    }
+
+    /// All ranks agree on the verdict; the one that saw the earliest wrong step speaks.
+    void conclude(std::uint64_t seed, Performer const& performer,
+                  std::vector<std::string> const& opening,
+                  std::vector<std::string> const& history) {
+        struct {
+            int step, rank;
+        } mine{1 << 30, rank_}, first{};
+        if (performer.complaint()) mine.step = static_cast<int>(performer.complaint()->step);
+        MPI_Allreduce(&mine, &first, 1, MPI_2INT, MPI_MINLOC, MPI_COMM_WORLD);
+        int spoilt = performer.spoilt();
+        MPI_Allreduce(MPI_IN_PLACE, &spoilt, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        bool const wrong = first.step != 1 << 30;
+        if (arguments_.options.canary) {
+            // A spoilt case must be noticed, any other must not.
+            canaries_ += spoilt;
+            if (wrong == (spoilt != 0)) return;
+            ++failed_;
+            if (rank_ == 0) {
+                std::printf("seed %llu: the canary was %s\n", static_cast<unsigned long long>(seed),
+                            wrong ? "not set, but something is wrong" : "not noticed");
+            }
+            return;
+        }
+        if (!wrong) return;
+        ++failed_;
+        if (rank_ == first.rank) print_failure(seed, *performer.complaint(), opening, history);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+
+    void print_failure(std::uint64_t seed, Complaint const& complaint,
+                       std::vector<std::string> const& opening,
+                       std::vector<std::string> const& history) const {
+        std::printf("FAILED: seed %llu, %d ranks, step %llu, rank %d: %s\n",
+                    static_cast<unsigned long long>(seed), ranks_,
+                    static_cast<unsigned long long>(complaint.step), rank_, complaint.text.c_str());
+        for (std::size_t i = 0; i < opening.size(); ++i) {
+            std::printf("     file %zu: %s\n", i, opening[i].c_str());
+        }
+        for (std::size_t i = 0; i < history.size() && i < complaint.step; ++i) {
+            std::printf("%s %2zu  %s\n", i + 1 == complaint.step ? "-->" : "   ", i + 1,
+                        history[i].c_str());
+        }
+        std::printf("%s\n", replay(seed).c_str());
+        std::fflush(stdout);
+    }
+
+    /// What to type to see this again.
+    [[nodiscard]] std::string replay(std::uint64_t seed) const {
+        std::string text = "replay: ";
+        text += std::strstr(program_, ".openmpi") != nullptr
+                    ? "mpiexec.openmpi --oversubscribe --allow-run-as-root"
+                    : "mpiexec.mpich";
+        text += " -n " + std::to_string(ranks_) + " env";
+        for (char const* name : {"LD_PRELOAD", "UNISONO_TOPOLOGY"}) {
+            char const* const value = std::getenv(name);
+            if (value != nullptr) text += std::string(" ") + name + "=" + value;
+        }
+        text += std::string(" ") + program_ + " --folder " + arguments_.options.folder;
+        text += " --seed " + std::to_string(seed);
+        if (arguments_.options.native) text += " --native";
+        if (arguments_.options.faults) text += " --faults";
+        return text;
+    }
+
+    Arguments arguments_;
+    char const* program_;
+    int rank_ = 0;
+    int ranks_ = 1;
+    int failed_ = 0;
+    int canaries_ = 0;
+};
+
+}  // namespace
+}  // namespace fuzz
+
+int main(int argc, char** argv) {
+    fuzz::Arguments arguments;
+    if (!fuzz::parse(argc, argv, arguments)) return fuzz::usage();
+    MPI_Init(&argc, &argv);
+    int const code = fuzz::Runner(std::move(arguments), argv[0]).run();
+    MPI_Finalize();
+    return code;
+}

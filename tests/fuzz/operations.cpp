@@ -1,0 +1,565 @@
+#include "operations.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "calls.hpp"
+#include "check.hpp"
+
+namespace fuzz {
+
+namespace {
+
+int error_handler_calls = 0;
+
+void count_error(MPI_File*, int*, ...) { ++error_handler_calls; }
+
+MPI_Errhandler counting_handler() {
+    static MPI_Errhandler handler = [] {
+        MPI_Errhandler made = MPI_ERRHANDLER_NULL;
+        MPI_File_create_errhandler(&count_error, &made);
+        return made;
+    }();
+    return handler;
+}
+
+int class_of(int code) {
+    int error_class = MPI_SUCCESS;
+    MPI_Error_class(code, &error_class);
+    return error_class;
+}
+
+std::string text_of(int code) {
+    char text[MPI_MAX_ERROR_STRING + 1] = "";
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    return std::string(text, static_cast<std::size_t>(length));
+}
+
+std::string expected_found(std::string const& what, std::uint64_t expected, std::uint64_t found) {
+    return what + ": expected " + std::to_string(expected) + ", found " + std::to_string(found);
+}
+
+MPI_Info make_info(FileState const& file) {
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    for (auto const& [key, value] : file.hints) MPI_Info_set(info, key.c_str(), value.c_str());
+    return info;
+}
+
+/// The access's type as handed to MPI: `absolute` types count from MPI_BOTTOM.
+MPI_Datatype absolute_type(MPI_Datatype type, void* origin) {
+    MPI_Aint address = 0;
+    MPI_Get_address(origin, &address);
+    int const one = 1;
+    MPI_Datatype absolute = MPI_DATATYPE_NULL;
+    MPI_Type_create_hindexed(1, &one, &address, type, &absolute);
+    MPI_Type_commit(&absolute);
+    return absolute;
+}
+
+int call_with_type(MPI_File handle, Access const& access, Buffer& buffer, MPI_Status* status) {
+    Datatype type(access.memory);
+    type.commit();
+    if (!access.from_bottom) {
+        bool const nothing = access.count == 0 && access.pattern % 2 == 0;
+        void* const origin = nothing ? nullptr : buffer.origin();
+        return call_access(handle, access, origin, type.get(), status);
+    }
+    auto absolute = absolute_type(type.get(), buffer.origin());
+    int const code = call_access(handle, access, MPI_BOTTOM, absolute, status);
+    MPI_Type_free(&absolute);
+    return code;
+}
+
+/// MPI_File_get_view hands out new handles of derived types.
+void free_if_derived(MPI_Datatype type) {
+    int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
+    MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    if (combiner != MPI_COMBINER_NAMED) MPI_Type_free(&type);
+}
+
+std::uint64_t elements_of(Access const& access) {
+    std::uint64_t elements = 0;
+    for (auto const& run : access.memory->map.runs) elements += run.bytes / run.element_bytes;
+    return elements * access.count;
+}
+
+}  // namespace
+
+Performer::Performer(std::vector<FileState>& files, Options const& options)
+    : files_(files), options_(options), open_(files.size()) {
+    for (std::size_t i = 0; i < files_.size(); ++i) make_communicator(files_[i], open_[i]);
+}
+
+Performer::~Performer() {
+    for (auto& open : open_) {
+        if (open.communicator != MPI_COMM_NULL && open.communicator != MPI_COMM_WORLD &&
+            open.communicator != MPI_COMM_SELF) {
+            MPI_Comm_free(&open.communicator);
+        }
+    }
+}
+
+void Performer::complain(std::string text) {
+    if (!complaint_) complaint_ = Complaint{step_number_, std::move(text)};
+}
+
+void Performer::expect_success(int code, char const* call) {
+    if (code != MPI_SUCCESS) complain(std::string(call) + " failed: " + text_of(code));
+    if (code == MPI_SUCCESS && error_handler_calls != 0) {
+        complain(std::string(call) + " succeeded, but called the error handler");
+    }
+    error_handler_calls = 0;
+}
+
+void Performer::make_communicator(FileState const& file, Open& open) {
+    int rank = 0, ranks = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    auto const mine = std::find(file.members.begin(), file.members.end(), rank);
+    if (mine != file.members.end()) open.member = static_cast<int>(mine - file.members.begin());
+    bool const everyone = static_cast<int>(file.members.size()) == ranks &&
+                          std::is_sorted(file.members.begin(), file.members.end());
+    if (everyone) {
+        open.communicator = MPI_COMM_WORLD;
+    } else if (file.members.size() == 1) {
+        open.communicator = open.member < 0 ? MPI_COMM_NULL : MPI_COMM_SELF;
+    } else {
+        MPI_Comm_split(MPI_COMM_WORLD, open.member < 0 ? MPI_UNDEFINED : 0, open.member,
+                       &open.communicator);
+    }
+}
+
+void Performer::make_initial(FileState const& file) const {
+    unlink(file.path.c_str());
+    if (!file.initial) return;
+    int const descriptor = ::open(file.path.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
+    auto const written = pwrite(descriptor, file.initial->data(), file.initial->size(), 0);
+    if (written != static_cast<ssize_t>(file.initial->size())) {
+        MPI_Abort(MPI_COMM_WORLD, 3);  // no room to test in
+    }
+    ::close(descriptor);
+}
+
+void Performer::open_all() {
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+        auto& open = open_[i];
+        if (open.member < 0) continue;
+        if (open.member == 0) make_initial(files_[i]);
+        MPI_Barrier(open.communicator);
+        try_forbidden_open(files_[i], open);
+        open_file(files_[i], open);
+        if (files_[i].unlink_after_open && open.member == 0) unlink(files_[i].path.c_str());
+        MPI_Barrier(open.communicator);
+    }
+}
+
+/// A file that is not there cannot be opened without CREATE, one that is there not with EXCL.
+void Performer::try_forbidden_open(FileState const& file, Open const& open) {
+    if (file.scale_bytes % 1000 != 0 || options_.faults) return;  // often enough
+    int const mode =
+        file.initial ? MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR : MPI_MODE_RDONLY;
+    int const expected = file.initial ? MPI_ERR_FILE_EXISTS : MPI_ERR_NO_SUCH_FILE;
+    MPI_File handle = MPI_FILE_NULL;
+    int const code =
+        MPI_File_open(open.communicator, file.path.c_str(), mode, MPI_INFO_NULL, &handle);
+    if (code == MPI_SUCCESS) {
+        complain("MPI_File_open with " + describe_mode(mode) + " succeeded");
+        MPI_File_close(&handle);
+    } else if (class_of(code) != expected) {
+        complain("MPI_File_open with " + describe_mode(mode) + ": unexpected " + text_of(code));
+    }
+}
+
+void Performer::open_file(FileState const& file, Open& open) {
+    MPI_Info info = make_info(file);
+    int const code =
+        MPI_File_open(open.communicator, file.path.c_str(), file.open_mode, info, &open.handle);
+    MPI_Info_free(&info);
+    expect_success(code, "MPI_File_open");
+    if (code != MPI_SUCCESS) {
+        // Nothing can be done on this file any more, and the others would wait for this rank.
+        std::fprintf(stderr, "fuzz: MPI_File_open failed: %s\n", text_of(code).c_str());
+        MPI_Abort(MPI_COMM_WORLD, 4);
+    }
+    MPI_File_set_errhandler(open.handle, counting_handler());
+    if (open.member == 0 || file.fault) open.descriptor = ::open(file.path.c_str(), O_RDONLY);
+}
+
+void Performer::close_file(FileState const& file, Open& open) {
+    expect_success(MPI_File_close(&open.handle), "MPI_File_close");
+    MPI_Barrier(open.communicator);
+    bool const must_be_gone =
+        file.unlink_after_open || (file.open_mode & MPI_MODE_DELETE_ON_CLOSE) != 0;
+    if (open.member == 0 && (access(file.path.c_str(), F_OK) == 0) == must_be_gone) {
+        complain(must_be_gone ? "the file is still there after MPI_File_close"
+                              : "the file is gone after MPI_File_close");
+    }
+}
+
+void Performer::check_closed(FileState& file, Open& open) {
+    file.model.settle();
+    if (open.descriptor < 0) return;
+    bool const spoil = options_.canary && !spoilt_ && open.member == 0 &&
+                       file.model.size_least(0) > 0 && !file.model.page_offsets().empty();
+    spoilt_ = spoilt_ || spoil;
+    if (auto const wrong = check_file(open.descriptor, file.model, spoil)) {
+        complain("after close: " + *wrong);
+    }
+    ::close(open.descriptor);
+    open.descriptor = -1;
+}
+
+void Performer::close_all(std::uint64_t number) {
+    step_number_ = number;
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+        if (open_[i].member < 0) continue;
+        close_file(files_[i], open_[i]);
+        check_closed(files_[i], open_[i]);
+        if (open_[i].member == 0) unlink(files_[i].path.c_str());
+    }
+}
+
+void Performer::perform(std::uint64_t number, Step const& step) {
+    step_number_ = number;
+    auto& file = files_[step.file];
+    auto& open = open_[step.file];
+    bool const takes_part = open.member >= 0;
+    if (takes_part && step.barrier_before) MPI_Barrier(open.communicator);
+    if (step.kind == StepKind::access) {
+        perform_access(step, file, open);
+    } else {
+        if (takes_part) perform_kind(step, file, open);
+        apply(step, {}, file);
+    }
+    if (takes_part) check_position(file, open);
+}
+
+void Performer::perform_kind(Step const& step, FileState& file, Open& open) {
+    switch (step.kind) {
+        case StepKind::access:
+            return;
+        case StepKind::seek:
+            return perform_seek(step, open);
+        case StepKind::byte_offset:
+            return perform_byte_offset(step, open);
+        case StepKind::set_view:
+            return perform_set_view(step, open);
+        case StepKind::settle:
+            return settle(file, open);
+        case StepKind::sync:
+            return expect_success(MPI_File_sync(open.handle), "MPI_File_sync");
+        case StepKind::set_size:
+        case StepKind::preallocate:
+            return perform_sizes(step, file, open);
+        case StepKind::check_size:
+            return perform_check_size(step, open);
+        case StepKind::check_view:
+            return perform_check_view(file, open);
+        case StepKind::peek:
+            return look(file, open);
+        case StepKind::toggle_atomicity:
+            return perform_toggle(open);
+        case StepKind::forbidden_access:
+            return perform_forbidden(step, open);
+        case StepKind::reopen:
+            return perform_reopen(step, file, open);
+    }
+}
+
+void Performer::perform_access(Step const& step, FileState& file, Open& open) {
+    bool const may_fail = std::any_of(step.failures.begin(), step.failures.end(),
+                                      [](Failure failure) { return failure != Failure::never; });
+    std::vector<Outcome> outcomes(file.members.size());
+    auto const member = static_cast<std::size_t>(std::max(0, open.member));
+    auto const& access = step.accesses[member];
+    Buffer buffer(access);
+    auto const before = buffer.bytes;
+    bool const calls = open.member >= 0 && access.takes_part;
+    error_handler_calls = 0;
+    call_code_ = MPI_SUCCESS;
+    if (calls) call_and_look(open.handle, access, buffer, outcomes[member]);
+    if (may_fail) outcomes = agree(step, outcomes[member], open);
+    apply(step, outcomes, file);
+    if (calls) {
+        if (auto const at = buffer.damage(before)) {
+            complain("the buffer was changed where it is not data, at byte " + std::to_string(*at) +
+                     " from its origin");
+        }
+        check_outcome(step, file, outcomes[member], open.member);
+        check_data(file, access, buffer, outcomes[member], open.member);
+    }
+    if (may_fail) recover(file, open);
+}
+
+void Performer::call_and_look(MPI_File handle, Access const& access, Buffer& buffer,
+                              Outcome& outcome) {
+    std::memset(&status_, 0x55, sizeof status_);  // nothing left over from an earlier call
+    auto* const status = access.ignore_status ? MPI_STATUS_IGNORE : &status_;
+    call_code_ = call_with_type(handle, access, buffer, status);
+    outcome.failed = call_code_ != MPI_SUCCESS;
+    outcome.error_class = class_of(call_code_);
+    outcome.bytes = access.bytes();
+    if (!access.ignore_status) {
+        int bytes = 0;
+        MPI_Get_elements(&status_, MPI_BYTE, &bytes);
+        outcome.bytes = static_cast<std::uint64_t>(bytes);
+    } else if (outcome.failed) {
+        outcome.bytes = 0;
+    }
+}
+
+/// Everyone learns everyone's outcome, because the model needs to know what was written.
+std::vector<Outcome> Performer::agree(Step const& step, Outcome const& mine, Open const& open) {
+    std::vector<Outcome> outcomes(step.accesses.size());
+    MPI_Allgather(&mine, sizeof mine, MPI_BYTE, outcomes.data(), sizeof mine, MPI_BYTE,
+                  open.communicator);
+    for (std::size_t m = 0; m < outcomes.size(); ++m) {
+        if (!step.accesses[m].collective) continue;
+        if (outcomes[m].error_class != outcomes[0].error_class) {
+            complain("ranks 0 and " + std::to_string(m) +
+                     " have different error classes: " + std::to_string(outcomes[0].error_class) +
+                     " and " + std::to_string(outcomes[m].error_class));
+        }
+    }
+    return outcomes;
+}
+
+void Performer::check_outcome(Step const& step, FileState const& file, Outcome const& outcome,
+                              int member) {
+    auto const m = static_cast<std::size_t>(member);
+    auto const failure = step.failures[m];
+    if (failure == Failure::never) return expect_success(call_code_, "the call");
+    if (!outcome.failed) {
+        if (failure == Failure::surely) complain("the call succeeded in spite of the failure");
+        return expect_success(call_code_, "the call");
+    }
+    if (outcome.error_class != file.fault->error_class) {
+        complain("the call failed with another error class: " + text_of(call_code_));
+    }
+    if (error_handler_calls != 1) {
+        complain(expected_found("calls of the error handler", 1,
+                                static_cast<std::uint64_t>(error_handler_calls)));
+    }
+    auto const& access = step.accesses[m];
+    auto const& view = file.state[m].view;
+    auto most = access.bytes();
+    view.for_each_extent(
+        access.offset * view.etype_bytes(), access.bytes(),
+        [&](auto offset, auto index, auto bytes) {
+            auto const at = file.fault->offset;
+            if (access.writes == file.fault->writes && offset <= at && at < offset + bytes) {
+                most = std::min(most, index + at - offset);
+            }
+        });
+    if (!access.ignore_status && outcome.bytes > most) {
+        complain(
+            expected_found("bytes in the status of a failed call, at most", most, outcome.bytes));
+    }
+}
+
+void Performer::check_data(FileState const& file, Access const& access, Buffer const& buffer,
+                           Outcome const& outcome, int member) {
+    auto const& view = file.state[static_cast<std::size_t>(member)].view;
+    auto least = access.bytes();
+    auto most = access.bytes();
+    if (!access.writes && access.bytes() > 0) {
+        auto const first = access.offset * view.etype_bytes();
+        least = view.bytes_before(file.model.size_least(member), first, access.bytes());
+        most = view.bytes_before(file.model.size_most(), first, access.bytes());
+    }
+    // ROMIO and OMPIO report what was asked for when a collective read is short.
+    bool const vague = file.native && !access.writes && least != access.bytes();
+    bool const checks_count = !access.ignore_status && !outcome.failed && !vague;
+    if (checks_count && (outcome.bytes < least || outcome.bytes > most)) {
+        complain(expected_found("bytes in the status", least, outcome.bytes));
+        return;
+    }
+    if (checks_count) check_counts(access, outcome.bytes);
+    if (access.writes) return;
+    auto const delivered = checks_count || outcome.failed ? std::min(outcome.bytes, most) : least;
+    auto const packed = buffer.packed();
+    if (auto const wrong = check_read(access, view, member, file.model, delivered, packed)) {
+        complain(*wrong);
+    }
+}
+
+/// MPI_Get_count and MPI_Get_elements in the terms of the buffer's own datatype.
+void Performer::check_counts(Access const& access, std::uint64_t bytes) {
+    auto const size = access.memory->map.size_bytes();
+    if (size == 0) return;
+    Datatype type(access.memory);
+    type.commit();
+    int count = -1;
+    MPI_Get_count(&status_, type.get(), &count);
+    int const expected = bytes % size == 0 ? static_cast<int>(bytes / size) : MPI_UNDEFINED;
+    if (count != expected) {
+        complain("MPI_Get_count: expected " + std::to_string(expected) + ", found " +
+                 std::to_string(count));
+    }
+    if (bytes != access.bytes() || !access.memory->plain) return;
+    int elements = -1;
+    MPI_Get_elements(&status_, type.get(), &elements);
+    if (elements != static_cast<int>(elements_of(access))) {
+        complain(expected_found("MPI_Get_elements", elements_of(access),
+                                static_cast<std::uint64_t>(elements)));
+    }
+}
+
+/// After a failed call the file may hold old or new bytes: look, and go on from there. The failed
+/// call must not have broken anything for the calls to come.
+void Performer::recover(FileState& file, Open& open) {
+    settle(file, open);
+    file.model.settle();
+    file.model.barrier();
+    if (auto const wrong = check_file(open.descriptor, file.model, false)) {
+        complain("after a failed call: " + *wrong);
+    }
+    adopt_file(open.descriptor, file.model);
+    MPI_Barrier(open.communicator);
+}
+
+void Performer::check_position(FileState const& file, Open const& open) {
+    auto const& member = file.state[static_cast<std::size_t>(open.member)];
+    if (!member.position_known || member.view.empty()) return;
+    MPI_Offset position = -1;
+    expect_success(MPI_File_get_position(open.handle, &position), "MPI_File_get_position");
+    if (static_cast<std::uint64_t>(position) != member.position) {
+        complain(
+            expected_found("file pointer", member.position, static_cast<std::uint64_t>(position)));
+    }
+}
+
+void Performer::perform_seek(Step const& step, Open& open) {
+    auto const& seek = step.seeks[static_cast<std::size_t>(open.member)];
+    if (!seek.takes_part) return;
+    expect_success(MPI_File_seek(open.handle, seek.offset, seek.whence), "MPI_File_seek");
+}
+
+void Performer::perform_byte_offset(Step const& step, Open& open) {
+    auto const& query = step.seeks[static_cast<std::size_t>(open.member)];
+    if (!query.takes_part) return;
+    MPI_Offset found = -1;
+    expect_success(MPI_File_get_byte_offset(open.handle, query.offset, &found),
+                   "MPI_File_get_byte_offset");
+    if (static_cast<std::uint64_t>(found) != query.position) {
+        complain(expected_found("MPI_File_get_byte_offset", query.position,
+                                static_cast<std::uint64_t>(found)));
+    }
+}
+
+void Performer::perform_set_view(Step const& step, Open& open) {
+    auto const& view = step.views[static_cast<std::size_t>(open.member)];
+    Datatype etype(view.etype);
+    Datatype file_type(view.file_type);
+    etype.commit();
+    file_type.commit();
+    int const code =
+        MPI_File_set_view(open.handle, static_cast<MPI_Offset>(view.displacement_bytes),
+                          etype.get(), file_type.get(), "native", MPI_INFO_NULL);
+    expect_success(code, "MPI_File_set_view");
+}
+
+void Performer::perform_check_view(FileState const& file, Open& open) {
+    auto const& view = file.state[static_cast<std::size_t>(open.member)].view;
+    MPI_Offset displacement = -1;
+    MPI_Datatype etype = MPI_DATATYPE_NULL, file_type = MPI_DATATYPE_NULL;
+    char representation[MPI_MAX_DATAREP_STRING + 1] = "";
+    expect_success(
+        MPI_File_get_view(open.handle, &displacement, &etype, &file_type, representation),
+        "MPI_File_get_view");
+    int etype_bytes = -1, file_type_bytes = -1;
+    MPI_Type_size(etype, &etype_bytes);
+    MPI_Type_size(file_type, &file_type_bytes);
+    if (static_cast<std::uint64_t>(displacement) != view.displacement_bytes ||
+        static_cast<std::uint64_t>(etype_bytes) != view.etype_bytes() ||
+        static_cast<std::uint64_t>(file_type_bytes) != view.file_type->map.size_bytes() ||
+        std::strcmp(representation, "native") != 0) {
+        complain("MPI_File_get_view: displacement " + std::to_string(displacement) + ", etype of " +
+                 std::to_string(etype_bytes) + " bytes, file type of " +
+                 std::to_string(file_type_bytes) + " bytes, " + representation);
+    }
+    free_if_derived(etype);
+    free_if_derived(file_type);
+}
+
+void Performer::perform_sizes(Step const& step, FileState const& file, Open& open) {
+    auto const size = static_cast<MPI_Offset>(step.size_bytes);
+    settle(file, open);
+    if (step.kind == StepKind::set_size) {
+        expect_success(MPI_File_set_size(open.handle, size), "MPI_File_set_size");
+    } else {
+        expect_success(MPI_File_preallocate(open.handle, size), "MPI_File_preallocate");
+    }
+    settle(file, open);
+}
+
+void Performer::perform_check_size(Step const& step, Open& open) {
+    MPI_Offset size = -1;
+    expect_success(MPI_File_get_size(open.handle, &size), "MPI_File_get_size");
+    if (static_cast<std::uint64_t>(size) != step.size_bytes) {
+        complain(
+            expected_found("MPI_File_get_size", step.size_bytes, static_cast<std::uint64_t>(size)));
+    }
+}
+
+void Performer::perform_forbidden(Step const& step, Open& open) {
+    auto const& access = step.accesses[static_cast<std::size_t>(open.member)];
+    if (access.count == 0) return;  // an empty view: MPI libraries may see nothing to forbid
+    Buffer buffer(access);
+    auto const before = buffer.bytes;
+    if (call_with_type(open.handle, access, buffer, MPI_STATUS_IGNORE) == MPI_SUCCESS) {
+        complain("the open mode forbids this call, but it succeeded");
+    }
+    if (buffer.damage(before)) complain("a forbidden call changed the buffer");
+    error_handler_calls = 0;
+}
+
+void Performer::perform_toggle(Open& open) {
+    int const code = MPI_File_set_atomicity(open.handle, 1);
+    error_handler_calls = 0;
+    if (code != MPI_SUCCESS) return;  // OMPIO has no atomic mode
+    int atomic = 0;
+    expect_success(MPI_File_get_atomicity(open.handle, &atomic), "MPI_File_get_atomicity");
+    if (atomic == 0) complain("MPI_File_get_atomicity: not atomic after set_atomicity");
+    expect_success(MPI_File_set_atomicity(open.handle, 0), "MPI_File_set_atomicity");
+}
+
+void Performer::perform_reopen(Step const& step, FileState& file, Open& open) {
+    close_file(file, open);
+    check_closed(file, open);
+    MPI_Barrier(open.communicator);
+    if (step.delete_before && open.member == 0) {
+        expect_success(MPI_File_delete(file.path.c_str(), MPI_INFO_NULL), "MPI_File_delete");
+    }
+    MPI_Barrier(open.communicator);
+    file.open_mode = step.open_mode;
+    open_file(file, open);
+    MPI_Barrier(open.communicator);
+}
+
+/// sync-barrier-sync: afterwards everyone sees what anyone wrote. A file that is only read has
+/// nothing to sync, and MPI forbids it there.
+void Performer::settle(FileState const& file, Open& open) {
+    if (file.may_write()) expect_success(MPI_File_sync(open.handle), "MPI_File_sync");
+    MPI_Barrier(open.communicator);
+    if (file.may_write()) expect_success(MPI_File_sync(open.handle), "MPI_File_sync");
+}
+
+void Performer::look(FileState& file, Open& open) {
+    settle(file, open);
+    file.model.settle();
+    if (open.descriptor >= 0) {
+        if (auto const wrong = check_file(open.descriptor, file.model, false)) {
+            complain("after sync: " + *wrong);
+        }
+    }
+    MPI_Barrier(open.communicator);
+}
+
+}  // namespace fuzz

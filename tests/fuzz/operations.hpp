@@ -1,0 +1,88 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "case.hpp"
+#include "generator.hpp"
+
+namespace fuzz {
+
+/// The first thing that went wrong on this rank.
+struct Complaint {
+    std::uint64_t step = 0;
+    std::string text;
+};
+
+/// Performs a case through MPI and checks what comes back. All ranks of MPI_COMM_WORLD have one and
+/// call the same members in the same order. A complaint does not stop the case: the others could
+/// not know.
+class Performer {
+public:
+    Performer(std::vector<FileState>& files, Options const& options);
+    ~Performer();
+    Performer(Performer const&) = delete;
+    Performer& operator=(Performer const&) = delete;
+
+    void open_all();
+    void perform(std::uint64_t number, Step const& step);
+    void close_all(std::uint64_t number);
+
+    [[nodiscard]] std::optional<Complaint> const& complaint() const { return complaint_; }
+    /// Did --canary find a byte to spoil on this rank?
+    [[nodiscard]] bool spoilt() const { return spoilt_; }
+
+private:
+    struct Open {
+        MPI_Comm communicator = MPI_COMM_NULL;
+        MPI_File handle = MPI_FILE_NULL;
+        int descriptor = -1;  ///< the first member's, to look at the file even when it is unlinked
+        int member = -1;      ///< this rank's, -1 when it does not take part
+    };
+
+    void complain(std::string text);
+    void expect_success(int code, char const* call);
+    void make_communicator(FileState const& file, Open& open);
+    void make_initial(FileState const& file) const;
+    void open_file(FileState const& file, Open& open);
+    void try_forbidden_open(FileState const& file, Open const& open);
+    void close_file(FileState const& file, Open& open);
+    void check_closed(FileState& file, Open& open);
+
+    void perform_kind(Step const& step, FileState& file, Open& open);
+    void perform_access(Step const& step, FileState& file, Open& open);
+    void call_and_look(MPI_File handle, Access const& access, Buffer& buffer, Outcome& outcome);
+    std::vector<Outcome> agree(Step const& step, Outcome const& mine, Open const& open);
+    void check_outcome(Step const& step, FileState const& file, Outcome const& outcome, int member);
+    void check_data(FileState const& file, Access const& access, Buffer const& buffer,
+                    Outcome const& outcome, int member);
+    void check_counts(Access const& access, std::uint64_t bytes);
+    void recover(FileState& file, Open& open);
+    void check_position(FileState const& file, Open const& open);
+
+    void perform_seek(Step const& step, Open& open);
+    void perform_byte_offset(Step const& step, Open& open);
+    void perform_set_view(Step const& step, Open& open);
+    void perform_check_view(FileState const& file, Open& open);
+    void perform_sizes(Step const& step, FileState const& file, Open& open);
+    void perform_check_size(Step const& step, Open& open);
+    void perform_forbidden(Step const& step, Open& open);
+    void perform_toggle(Open& open);
+    void perform_reopen(Step const& step, FileState& file, Open& open);
+    void settle(FileState const& file, Open& open);
+    void look(FileState& file, Open& open);
+
+    std::vector<FileState>& files_;
+    Options const& options_;
+    std::vector<Open> open_;
+    std::optional<Complaint> complaint_;
+    std::uint64_t step_number_ = 0;
+    int call_code_ = MPI_SUCCESS;  ///< of the data access under check
+    MPI_Status status_{};
+    bool spoilt_ = false;
+};
+
+}  // namespace fuzz
