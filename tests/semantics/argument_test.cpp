@@ -1,0 +1,161 @@
+// Wrong arguments: an error on all ranks, no hang, and the next right call works. Natively only
+// where all ranks are wrong alike; under Unisono also when a single rank is.
+#include "files.hpp"
+#include "suites.hpp"
+
+namespace semantics {
+namespace {
+
+using Call = int (*)(MPI_File, bool wrong);
+
+Bytes& memory() {
+    static Bytes bytes(64, 1);
+    return bytes;
+}
+
+int negative_count(MPI_File file, bool wrong) {
+    return MPI_File_write_all(file, memory().data(), wrong ? -1 : 8, MPI_BYTE, MPI_STATUS_IGNORE);
+}
+int negative_count_read(MPI_File file, bool wrong) {
+    return MPI_File_read_at_all(file, 0, memory().data(), wrong ? -7 : 8, MPI_BYTE,
+                                MPI_STATUS_IGNORE);
+}
+int negative_offset(MPI_File file, bool wrong) {
+    return MPI_File_write_at_all(file, wrong ? -1 : 0, memory().data(), 8, MPI_BYTE,
+                                 MPI_STATUS_IGNORE);
+}
+int negative_offset_read(MPI_File file, bool wrong) {
+    return MPI_File_read_at_all(file, wrong ? -100 : 0, memory().data(), 8, MPI_BYTE,
+                                MPI_STATUS_IGNORE);
+}
+int null_type(MPI_File file, bool wrong) {
+    return MPI_File_write_all(file, memory().data(), 8, wrong ? MPI_DATATYPE_NULL : MPI_BYTE,
+                              MPI_STATUS_IGNORE);
+}
+int uncommitted_type(MPI_File file, bool wrong) {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(8, MPI_BYTE, &type);
+    if (!wrong) MPI_Type_commit(&type);
+    int const code = MPI_File_write_all(file, memory().data(), 1, type, MPI_STATUS_IGNORE);
+    MPI_Type_free(&type);
+    return code;
+}
+
+Call const calls[] = {negative_count,       negative_count_read, negative_offset,
+                      negative_offset_read, null_type,           uncommitted_type};
+
+// The file still works: a dealt write and a read of it.
+void check_that_all_is_well(Context const& context, MPI_File file) {
+    DealtView const view(context, 16);
+    CHECK_MPI(view.set(file));
+    Bytes const data = view.data(0, 160);
+    Bytes back(160);
+    CHECK_MPI(MPI_File_write_all(file, data.data(), 160, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 160, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, data, "after the error");
+}
+
+void all_ranks_pass_wrong_arguments(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    for (Call const call : calls) {
+        int const code = call(file, true);
+        CHECK(code != MPI_SUCCESS);
+        CHECK(same_on_all(context, error_class(code)));
+        check_that_all_is_well(context, file);
+    }
+    close_file(file);
+}
+
+void one_rank_passes_wrong_arguments(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    for (int culprit : {0, context.size - 1}) {
+        for (Call const call : calls) {
+            int const code = call(file, context.rank == culprit);
+            CHECK(code != MPI_SUCCESS);
+            CHECK(same_on_all(context, error_class(code)));
+            check_that_all_is_well(context, file);
+        }
+    }
+    close_file(file);
+}
+
+void writing_a_read_only_file_fails(Context const& context) {
+    prepare_file(context, context.path(), 1000);
+    MPI_File file = open_file(context, context.path(), MPI_MODE_RDONLY);
+    DealtView const view(context, 16);
+    CHECK_MPI(view.set(file));
+    Bytes const data(160, 1);
+    int const code = MPI_File_write_all(file, data.data(), 160, MPI_BYTE, MPI_STATUS_IGNORE);
+    CHECK(code != MPI_SUCCESS);
+    CHECK(same_on_all(context, error_class(code)));
+    CHECK_FAILS(MPI_File_write(file, data.data(), 160, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_FAILS(MPI_File_write_at_all(file, 0, data.data(), 160, MPI_BYTE, MPI_STATUS_IGNORE));
+    Bytes back(16);
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 16, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, view.data(0, 16), "what was read");
+    close_file(file);
+    check_file(context, context.path(), 1000);
+}
+
+void reading_a_write_only_file_fails(Context const& context) {
+    prepare_file(context, context.path(), 1000);
+    MPI_File file = open_file(context, context.path(), MPI_MODE_WRONLY);
+    DealtView const view(context, 16);
+    CHECK_MPI(view.set(file));
+    Bytes back(160, 0);
+    int const code = MPI_File_read_all(file, back.data(), 160, MPI_BYTE, MPI_STATUS_IGNORE);
+    CHECK(code != MPI_SUCCESS);
+    CHECK(same_on_all(context, error_class(code)));
+    CHECK_FAILS(MPI_File_read_at(file, 0, back.data(), 160, MPI_BYTE, MPI_STATUS_IGNORE));
+    Bytes const data = view.data(0, 16);
+    CHECK_MPI(MPI_File_write_all(file, data.data(), 16, MPI_BYTE, MPI_STATUS_IGNORE));
+    close_file(file);
+    check_file(context, context.path(), 1000);
+}
+
+void a_null_file_is_an_error(Context const&) {
+    int value = 0;
+    MPI_Offset position = 0;
+    CHECK_FAILS(MPI_File_write_all(MPI_FILE_NULL, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_FAILS(MPI_File_read_at_all(MPI_FILE_NULL, 0, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_FAILS(MPI_File_seek(MPI_FILE_NULL, 0, MPI_SEEK_SET));
+    CHECK_FAILS(MPI_File_get_position(MPI_FILE_NULL, &position));
+    CHECK_FAILS(MPI_File_sync(MPI_FILE_NULL));
+    CHECK_FAILS(MPI_File_set_view(MPI_FILE_NULL, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    MPI_File file = MPI_FILE_NULL;
+    CHECK_FAILS(MPI_File_close(&file));
+}
+
+void a_wrong_view_is_an_error_and_the_old_one_stays(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    DealtView const view(context, 16);
+    CHECK_MPI(view.set(file));
+    int const code = MPI_File_set_view(file, -5, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+    CHECK(code != MPI_SUCCESS);
+    CHECK(same_on_all(context, error_class(code)));
+    MPI_Offset offset = -1;
+    CHECK_MPI(MPI_File_get_byte_offset(file, 20, &offset));
+    CHECK_EQUAL(offset, view.offset(20));
+    Bytes const data = view.data(0, 160);
+    CHECK_MPI(MPI_File_write_all(file, data.data(), 160, MPI_BYTE, MPI_STATUS_IGNORE));
+    close_file(file);
+    check_file(context, context.path(), 160 * static_cast<std::size_t>(context.size));
+}
+
+}  // namespace
+
+std::span<Test const> argument_tests() {
+    static Test const tests[] = {
+        {"all_ranks_pass_wrong_arguments", all_ranks_pass_wrong_arguments},
+        {"one_rank_passes_wrong_arguments", one_rank_passes_wrong_arguments, under_unisono,
+         "natively the other ranks wait for ever"},
+        {"writing_a_read_only_file_fails", writing_a_read_only_file_fails},
+        {"reading_a_write_only_file_fails", reading_a_write_only_file_fails},
+        {"a_null_file_is_an_error", a_null_file_is_an_error},
+        {"a_wrong_view_is_an_error_and_the_old_one_stays",
+         a_wrong_view_is_an_error_and_the_old_one_stays},
+    };
+    return tests;
+}
+
+}  // namespace semantics

@@ -1,0 +1,206 @@
+// MPI's default consistency: a rank sees its own writes at once, others after sync-barrier-sync or
+// close and open.
+#include <algorithm>
+
+#include "files.hpp"
+#include "suites.hpp"
+
+namespace semantics {
+namespace {
+
+constexpr int mine_bytes = 4000;
+
+void independent_read_sees_own_collective_write(Context const& context) {
+    DealtView const view(context, 48);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    Bytes const data = view.data(0, mine_bytes);
+    Bytes back(mine_bytes);
+    CHECK_MPI(MPI_File_write_at_all(file, 0, data.data(), mine_bytes, MPI_BYTE,
+                                    MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_read_at(file, 100, back.data() + 100, 3000, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_read(file, back.data(), 100, MPI_BYTE, MPI_STATUS_IGNORE));
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_File_iread_at(file, 3100, back.data() + 3100, 900, MPI_BYTE, &request));
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    check_bytes(back, data, "independent read");
+    close_file(file);
+}
+
+void collective_read_sees_own_independent_write(Context const& context) {
+    DealtView const view(context, 48);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    Bytes const data = view.data(0, mine_bytes);
+    Bytes back(mine_bytes);
+    CHECK_MPI(MPI_File_write(file, data.data(), 1000, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_write_at(file, 1000, data.data() + 1000, 3000, MPI_BYTE,
+                                MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, data, "collective read");
+    close_file(file);
+}
+
+void the_last_own_write_wins(Context const& context) {
+    DealtView const view(context, 100);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    Bytes const first = view.data(0, mine_bytes, 1), second = view.data(0, mine_bytes, 2),
+                third = view.data(0, mine_bytes, 3);
+    Bytes expected = first;
+    Bytes back(mine_bytes);
+    CHECK_MPI(MPI_File_write_at_all(file, 0, first.data(), mine_bytes, MPI_BYTE,
+                                    MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_write_at(file, 50, second.data() + 50, 500, MPI_BYTE, MPI_STATUS_IGNORE));
+    std::copy_n(second.begin() + 50, 500, expected.begin() + 50);
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, expected, "independent over collective");
+    CHECK_MPI(MPI_File_write_at_all(file, 300, third.data() + 300, 900, MPI_BYTE,
+                                    MPI_STATUS_IGNORE));
+    std::copy_n(third.begin() + 300, 900, expected.begin() + 300);
+    CHECK_MPI(MPI_File_read_at(file, 0, back.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, expected, "collective over independent");
+    close_file(file);
+    context.barrier();
+    Bytes const whole = read_whole(context.path());
+    for (int i = 0; i < mine_bytes; ++i) {
+        auto const offset = static_cast<std::size_t>(view.offset(i));
+        if (!CHECK(offset < whole.size()) || !CHECK_EQUAL(int{whole[offset]}, int{expected[i]}))
+            break;
+    }
+}
+
+void own_writes_survive_a_change_of_view(Context const& context) {
+    DealtView const fine(context, 16), coarse(context, 160);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(fine.set(file));
+    Bytes const data = fine.data(0, 1600);
+    CHECK_MPI(MPI_File_write_all(file, data.data(), 1600, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    Bytes back(16);
+    CHECK_MPI(MPI_File_read_at(file, fine.offset(32), back.data(), 16, MPI_BYTE,
+                               MPI_STATUS_IGNORE));
+    check_bytes(back, fine.data(32, 16), "own block through another view");
+    CHECK_MPI(coarse.set(file));
+    CHECK_MPI(MPI_File_sync(file));
+    context.barrier();
+    CHECK_MPI(MPI_File_sync(file));
+    back.resize(1600);
+    CHECK_MPI(MPI_File_read_all(file, back.data(), 1600, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, coarse.data(0, 1600), "everybody's blocks through another view");
+    close_file(file);
+}
+
+void read_as_neighbour(Context const& context, MPI_File file, unsigned salt) {
+    auto const neighbour = (context.rank + 1) % context.size;
+    DealtView const theirs(neighbour, context.size, 40);
+    Bytes back(mine_bytes);
+    CHECK_MPI(theirs.set(file));
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, theirs.data(0, mine_bytes, salt), "collective read of the neighbour's");
+    CHECK_MPI(MPI_File_read_at(file, 0, back.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, theirs.data(0, mine_bytes, salt), "independent read of the neighbour's");
+}
+
+void others_see_it_after_sync_barrier_sync(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    for (unsigned salt = 0; salt < 3; ++salt) {
+        DealtView const view(context, 40);
+        CHECK_MPI(view.set(file));
+        Bytes const data = view.data(0, mine_bytes, salt);
+        if (salt == 1)
+            CHECK_MPI(MPI_File_write(file, data.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+        else
+            CHECK_MPI(
+                MPI_File_write_all(file, data.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+        CHECK_MPI(MPI_File_sync(file));
+        context.barrier();
+        CHECK_MPI(MPI_File_sync(file));
+        read_as_neighbour(context, file, salt);
+        CHECK_MPI(MPI_File_sync(file));
+        context.barrier();
+        CHECK_MPI(MPI_File_sync(file));
+    }
+    close_file(file);
+}
+
+void others_see_it_after_close_and_open(Context const& context) {
+    DealtView const view(context, 40);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    Bytes const data = view.data(0, mine_bytes);
+    CHECK_MPI(MPI_File_write_all(file, data.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    close_file(file);
+    context.barrier();
+    file = open_file(context, context.path(), MPI_MODE_RDONLY);
+    read_as_neighbour(context, file, 0);
+    close_file(file);
+}
+
+void system_calls_see_it_after_sync(Context const& context) {
+    DealtView const view(context, 50);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    Bytes const data = view.data(0, mine_bytes);
+    CHECK_MPI(MPI_File_write_all(file, data.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_sync(file));
+    check_file(context, context.path(), static_cast<std::size_t>(mine_bytes) * context.size);
+    close_file(file);
+}
+
+void a_second_handle_sees_it_after_sync(Context const& context) {
+    DealtView const view(context, 64);
+    MPI_File writer = open_file(context, context.path());
+    MPI_File reader = open_file(context, context.path());
+    CHECK_MPI(view.set(writer));
+    CHECK_MPI(view.set(reader));
+    for (unsigned salt = 0; salt < 2; ++salt) {
+        Bytes const data = view.data(0, mine_bytes, salt);
+        Bytes back(mine_bytes);
+        CHECK_MPI(MPI_File_write_at_all(writer, 0, data.data(), mine_bytes, MPI_BYTE,
+                                        MPI_STATUS_IGNORE));
+        CHECK_MPI(MPI_File_sync(writer));
+        context.barrier();
+        CHECK_MPI(MPI_File_sync(reader));
+        CHECK_MPI(MPI_File_read_at_all(reader, 0, back.data(), mine_bytes, MPI_BYTE,
+                                       MPI_STATUS_IGNORE));
+        check_bytes(back, data, "read through the second handle");
+        context.barrier();
+    }
+    close_file(reader);
+    close_file(writer);
+}
+
+// get_size is local: a collective write that grows the file has done so when it returns.
+void the_size_is_right_after_a_collective_write(Context const& context) {
+    DealtView const view(context, 64);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    for (int call = 1; call <= 3; ++call) {
+        Bytes const data = view.data((call - 1) * 640, 640);
+        CHECK_MPI(MPI_File_write_all(file, data.data(), 640, MPI_BYTE, MPI_STATUS_IGNORE));
+        context.barrier();
+        CHECK_EQUAL(size_of(file), 640LL * call * context.size);
+        context.barrier();
+    }
+    close_file(file);
+}
+
+}  // namespace
+
+std::span<Test const> consistency_tests() {
+    static Test const tests[] = {
+        {"independent_read_sees_own_collective_write", independent_read_sees_own_collective_write},
+        {"collective_read_sees_own_independent_write", collective_read_sees_own_independent_write},
+        {"the_last_own_write_wins", the_last_own_write_wins},
+        {"own_writes_survive_a_change_of_view", own_writes_survive_a_change_of_view},
+        {"others_see_it_after_sync_barrier_sync", others_see_it_after_sync_barrier_sync},
+        {"others_see_it_after_close_and_open", others_see_it_after_close_and_open},
+        {"system_calls_see_it_after_sync", system_calls_see_it_after_sync},
+        {"a_second_handle_sees_it_after_sync", a_second_handle_sees_it_after_sync},
+        {"the_size_is_right_after_a_collective_write", the_size_is_right_after_a_collective_write},
+    };
+    return tests;
+}
+
+}  // namespace semantics

@@ -1,0 +1,185 @@
+#include "files.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+namespace semantics {
+
+Type make_vector(int count, int block, int stride, MPI_Datatype old) {
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    MPI_Type_vector(count, block, stride, old, &made);
+    return Type(made);
+}
+
+Type make_contiguous(int count, MPI_Datatype old) {
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(count, old, &made);
+    return Type(made);
+}
+
+Type make_resized(MPI_Aint lower_bound, MPI_Aint extent, MPI_Datatype old) {
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    MPI_Type_create_resized(old, lower_bound, extent, &made);
+    return Type(made);
+}
+
+namespace {
+
+int size_of_type(MPI_Datatype type) {
+    int bytes = 0;
+    MPI_Type_size(type, &bytes);
+    return bytes;
+}
+
+Type dealt_type(int rank, int size, int block_elements, MPI_Datatype etype) {
+    MPI_Aint const block_bytes = static_cast<MPI_Aint>(block_elements) * size_of_type(etype);
+    MPI_Aint const begin = rank * block_bytes;
+    MPI_Datatype block = MPI_DATATYPE_NULL, dealt = MPI_DATATYPE_NULL;
+    MPI_Type_create_hindexed_block(1, block_elements, &begin, etype, &block);
+    MPI_Type_create_resized(block, 0, size * block_bytes, &dealt);
+    MPI_Type_free(&block);
+    return Type(dealt);
+}
+
+}  // namespace
+
+DealtView::DealtView(int rank, int size, int block_elements, MPI_Datatype etype,
+                     MPI_Offset displacement)
+    : rank_(rank),
+      size_(size),
+      block_bytes_(static_cast<MPI_Offset>(block_elements) * size_of_type(etype)),
+      displacement_(displacement),
+      etype_(etype),
+      filetype_(dealt_type(rank, size, block_elements, etype)) {}
+
+int DealtView::set(MPI_File file) const {
+    return MPI_File_set_view(file, displacement_, etype_, filetype_, "native", MPI_INFO_NULL);
+}
+
+MPI_Offset DealtView::offset(MPI_Offset position) const {
+    return displacement_ + (position / block_bytes_ * size_ + rank_) * block_bytes_ +
+           position % block_bytes_;
+}
+
+MPI_Offset DealtView::bytes_below(MPI_Offset offset) const {
+    if (offset <= displacement_) return 0;
+    auto const tile_bytes = block_bytes_ * size_;
+    auto const inside = offset - displacement_;
+    auto const partial = inside % tile_bytes - rank_ * block_bytes_;
+    return inside / tile_bytes * block_bytes_ +
+           std::clamp<MPI_Offset>(partial, 0, block_bytes_);
+}
+
+Bytes DealtView::data(MPI_Offset position, std::size_t bytes, unsigned salt) const {
+    Bytes result(bytes);
+    for (std::size_t i = 0; i < bytes; ++i)
+        result[i] = pattern(offset(position + static_cast<MPI_Offset>(i)), salt);
+    return result;
+}
+
+MPI_File open_file(Context const& context, std::string const& path, int mode, MPI_Info info) {
+    MPI_File file = MPI_FILE_NULL;
+    CHECK_MPI(MPI_File_open(context.comm, path.c_str(), mode, info, &file));
+    return file;
+}
+
+void close_file(MPI_File& file) { CHECK_MPI(MPI_File_close(&file)); }
+
+Bytes pattern_bytes(MPI_Offset offset, std::size_t bytes, unsigned salt) {
+    Bytes result(bytes);
+    for (std::size_t i = 0; i < bytes; ++i)
+        result[i] = pattern(offset + static_cast<MPI_Offset>(i), salt);
+    return result;
+}
+
+Bytes read_whole(std::string const& path) {
+    std::ifstream stream(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+void write_whole(std::string const& path, Bytes const& content) {
+    std::ofstream stream(path, std::ios::binary | std::ios::trunc);
+    stream.write(reinterpret_cast<char const*>(content.data()),
+                 static_cast<std::streamsize>(content.size()));
+}
+
+void prepare_file(Context const& context, std::string const& path, std::size_t bytes,
+                  unsigned salt) {
+    if (context.root()) write_whole(path, pattern_bytes(0, bytes, salt));
+    context.barrier();
+}
+
+void check_file(Context const& context, std::string const& path, std::size_t bytes,
+                unsigned salt) {
+    context.barrier();
+    if (context.root()) check_bytes(read_whole(path), pattern_bytes(0, bytes, salt), "the file");
+    context.barrier();
+}
+
+std::size_t matching_prefix(Bytes const& actual, Bytes const& expected) {
+    auto const common = std::min(actual.size(), expected.size());
+    auto const end = actual.begin() + static_cast<std::ptrdiff_t>(common);
+    return static_cast<std::size_t>(
+        std::mismatch(actual.begin(), end, expected.begin()).first - actual.begin());
+}
+
+void check_bytes(Bytes const& actual, Bytes const& expected, char const* what) {
+    if (actual == expected) return;
+    auto const at = matching_prefix(actual, expected);
+    auto text = std::string(what) + ": " + std::to_string(actual.size()) + " bytes, expected " +
+                std::to_string(expected.size()) + "; first difference at byte " +
+                std::to_string(at);
+    if (at < actual.size() && at < expected.size())
+        text += ": " + std::to_string(actual[at]) + ", expected " + std::to_string(expected[at]);
+    record_failure(__FILE__, __LINE__, text);
+}
+
+long long count_of(MPI_Status const& status, MPI_Datatype type) {
+    int count = 0;
+    MPI_Get_count(&status, type, &count);
+    return count;
+}
+
+long long elements_of(MPI_Status const& status, MPI_Datatype type) {
+    int count = 0;
+    MPI_Get_elements(&status, type, &count);
+    return count;
+}
+
+long long elements_x_of(MPI_Status const& status, MPI_Datatype type) {
+    MPI_Count count = 0;
+    MPI_Get_elements_x(&status, type, &count);
+    return count;
+}
+
+long long position_of(MPI_File file) {
+    MPI_Offset position = -1;
+    MPI_File_get_position(file, &position);
+    return position;
+}
+
+long long size_of(MPI_File file) {
+    MPI_Offset bytes = -1;
+    MPI_File_get_size(file, &bytes);
+    return bytes;
+}
+
+MPI_Info make_info(std::vector<std::pair<std::string, std::string>> const& keys) {
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    for (auto const& [key, value] : keys) MPI_Info_set(info, key.c_str(), value.c_str());
+    return info;
+}
+
+std::string info_value(MPI_File file, std::string const& key) {
+    MPI_Info info = MPI_INFO_NULL;
+    if (MPI_File_get_info(file, &info) != MPI_SUCCESS) return "";
+    char value[MPI_MAX_INFO_VAL + 1] = "";
+    int found = 0;
+    MPI_Info_get(info, key.c_str(), MPI_MAX_INFO_VAL, value, &found);
+    MPI_Info_free(&info);
+    return found ? value : "";
+}
+
+}  // namespace semantics

@@ -1,0 +1,110 @@
+// A full file system: the same error on all ranks, true counts, no SIGBUS on any path.
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "files.hpp"
+#include "suites.hpp"
+
+namespace semantics {
+namespace {
+
+constexpr int device_bytes = 1 << 20;
+
+/// A file system of 1 MiB. It has no place in the directory tree: all ranks reach it through rank
+/// 0's descriptor, so that nothing stays behind however the program ends. Needs root.
+class TinyDevice {
+public:
+    explicit TinyDevice(Context const& context) : context_(context) {
+        int place[2] = {0, -1};
+        if (context.root()) {
+            attach();
+            place[0] = getpid();
+            place[1] = descriptor_;
+        }
+        MPI_Bcast(place, 2, MPI_INT, 0, context.comm);
+        path_ = "/proc/" + std::to_string(place[0]) + "/fd/" + std::to_string(place[1]) + "/data";
+        usable_ = place[1] >= 0;
+    }
+    ~TinyDevice() {
+        context_.barrier();
+        if (descriptor_ >= 0) close(descriptor_);
+    }
+    [[nodiscard]] bool usable() const { return usable_; }
+    [[nodiscard]] std::string const& path() const { return path_; }
+
+private:
+    void attach() {
+        auto const point = context_.path("device");
+        auto const options = "size=" + std::to_string(device_bytes);
+        mkdir(point.c_str(), 0700);
+        if (mount("none", point.c_str(), "tmpfs", 0, options.c_str()) != 0) return;
+        descriptor_ = open(point.c_str(), O_RDONLY | O_DIRECTORY);
+        umount2(point.c_str(), MNT_DETACH);
+    }
+    Context const& context_;
+    int descriptor_ = -1;
+    bool usable_ = false;
+    std::string path_;
+};
+
+// Each rank claims a count; what it claims must really be in the file.
+void check_claim(MPI_File file, long long count, Bytes const& data) {
+    CHECK(count >= 0 && count <= static_cast<long long>(data.size()));
+    Bytes back(data.size(), 0);
+    MPI_Status status;
+    CHECK_MPI(MPI_File_read_at(file, 0, back.data(), static_cast<int>(back.size()), MPI_BYTE,
+                               &status));
+    CHECK(matching_prefix(back, data) >= static_cast<std::size_t>(std::max(0LL, count)));
+}
+
+void fill(Context const& context, int used, int step, int pieces, bool fresh) {
+    TinyDevice const device(context);
+    if (!device.usable()) return skip("needs root, to mount a small file system");
+    Type const tile = make_resized(0, static_cast<MPI_Aint>(step) * context.size,
+                                   make_contiguous(used, MPI_BYTE));
+    MPI_File file = open_file(context, device.path());
+    if (!fresh) CHECK_MPI(MPI_File_set_size(file, static_cast<MPI_Offset>(step) * pieces *
+                                                      context.size));
+    CHECK_MPI(MPI_File_set_view(file, static_cast<MPI_Offset>(step) * context.rank, MPI_BYTE, tile,
+                                "native", MPI_INFO_NULL));
+    Bytes const data(static_cast<std::size_t>(used) * pieces, 99);
+    MPI_Status status;
+    int const code = MPI_File_write_at_all(file, 0, data.data(), static_cast<int>(data.size()),
+                                           MPI_BYTE, &status);
+    CHECK_EQUAL(error_class(code), MPI_ERR_NO_SPACE);
+    check_claim(file, count_of(status), data);
+    // Room again: the program goes on.
+    context.barrier();
+    CHECK_MPI(MPI_File_set_size(file, 0));
+    int const few = std::min<int>(static_cast<int>(data.size()), 40 * used);
+    CHECK_MPI(MPI_File_write_at_all(file, 0, data.data(), few, MPI_BYTE, &status));
+    CHECK_EQUAL(count_of(status), few);
+    close_file(file);
+}
+
+void large_pieces(Context const& context) { fill(context, 16384, 16384, 200, true); }
+void small_pieces(Context const& context) { fill(context, 64, 64, 40000, true); }
+void small_pieces_with_holes(Context const& context) { fill(context, 32, 128, 20000, true); }
+// Overwriting a sparse file: mapped pages find no room, which must not end in SIGBUS.
+void small_pieces_in_a_sparse_file(Context const& context) { fill(context, 32, 128, 20000, false); }
+void large_pieces_in_a_sparse_file(Context const& context) { fill(context, 16384, 32768, 200, false); }
+
+}  // namespace
+
+std::span<Test const> full_device_tests() {
+    constexpr char const* lies = "natively counts are wrong, or the error does not reach all ranks";
+    static Test const tests[] = {
+        {"large_pieces", large_pieces, under_unisono, lies},
+        {"small_pieces", small_pieces, under_unisono, lies},
+        {"small_pieces_with_holes", small_pieces_with_holes, under_unisono, lies},
+        {"small_pieces_in_a_sparse_file", small_pieces_in_a_sparse_file, under_unisono, lies},
+        {"large_pieces_in_a_sparse_file", large_pieces_in_a_sparse_file, under_unisono, lies},
+    };
+    return tests;
+}
+
+}  // namespace semantics

@@ -1,0 +1,183 @@
+#include "harness.hpp"
+
+#include <signal.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+namespace semantics {
+namespace {
+
+constexpr unsigned test_limit_s = 40;
+constexpr int failures_printed_max = 8;
+constexpr int exit_skipped = 77;
+
+std::atomic<int> failures{0};
+bool skipped = false;
+std::string skip_reason;
+int my_rank = 0;
+char running_test[128] = "";
+
+// A hang is told by the rank that hangs: which test, which rank. Then everything ends.
+void on_alarm(int) {
+    char const text[] = "semantics: no end in sight: ";
+    [[maybe_unused]] auto written = write(STDERR_FILENO, text, sizeof text - 1);
+    written = write(STDERR_FILENO, running_test, strlen(running_test));
+    written = write(STDERR_FILENO, "\n", 1);
+    _exit(3);
+}
+
+bool selected(std::string const& name, std::vector<std::string> const& filters) {
+    return filters.empty() || std::any_of(filters.begin(), filters.end(), [&](auto const& filter) {
+               return name.starts_with(filter);
+           });
+}
+
+unsigned this_place(Context const& context) {
+    if (context.unisono) return under_unisono;
+#ifdef OPEN_MPI
+    return native_openmpi;
+#else
+    return native_mpich;
+#endif
+}
+
+void empty_directory(Context const& context) {
+    context.barrier();
+    if (context.root()) {
+        for (auto const& entry : std::filesystem::directory_iterator(context.directory))
+            std::filesystem::remove_all(entry.path());
+    }
+    context.barrier();
+}
+
+enum class Verdict { passed, failed, skipped };
+
+Verdict run_one(Context const& context, Test const& test) {
+    failures = 0;
+    skipped = false;
+    skip_reason.clear();
+    snprintf(running_test, sizeof running_test, "%s, rank %d", context.test.c_str(), context.rank);
+    context.barrier();
+    double const begin_s = MPI_Wtime();
+    alarm(test_limit_s);
+    test.run(context);
+    int mine = failures, all = 0;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, context.comm);
+    empty_directory(context);
+    alarm(0);
+    auto const verdict = all > 0 ? Verdict::failed : skipped ? Verdict::skipped : Verdict::passed;
+    if (context.root()) {
+        char const* words[] = {"ok      ", "FAILED  ", "skipped "};
+        printf("%s%s (%.0f ms)%s%s\n", words[static_cast<int>(verdict)], context.test.c_str(),
+               1e3 * (MPI_Wtime() - begin_s), skipped ? ": " : "", skip_reason.c_str());
+        fflush(stdout);
+    }
+    return verdict;
+}
+
+}  // namespace
+
+void record_failure(char const* file, int line, std::string const& message) {
+    if (++failures > failures_printed_max) return;
+    fprintf(stderr, "%s:%d: rank %d: %s\n", std::filesystem::path(file).filename().c_str(), line,
+            my_rank, message.c_str());
+}
+
+bool check_equal(long long actual, long long expected, char const* expression, char const* file,
+                 int line) {
+    if (actual == expected) return true;
+    return check_equal(std::to_string(actual), std::to_string(expected), expression, file, line);
+}
+
+bool check_equal(std::string const& actual, std::string const& expected, char const* expression,
+                 char const* file, int line) {
+    if (actual == expected) return true;
+    record_failure(file, line,
+                   std::string(expression) + " is " + actual + ", expected " + expected);
+    return false;
+}
+
+bool check_success(int code, char const* expression, char const* file, int line) {
+    if (code == MPI_SUCCESS) return true;
+    record_failure(file, line, std::string(expression) + ": " + error_text(code));
+    return false;
+}
+
+bool check_true(bool holds, char const* expression, char const* file, int line) {
+    if (!holds) record_failure(file, line, std::string(expression) + " does not hold");
+    return holds;
+}
+
+void skip(std::string const& why) {
+    skipped = true;
+    skip_reason = why;
+}
+
+bool enough_room(Context const& context, long long bytes) {
+    struct statvfs room {};
+    bool const enough = statvfs(context.directory.c_str(), &room) == 0 &&
+                        static_cast<long long>(room.f_bavail * room.f_frsize) > bytes;
+    if (all_true(context, enough)) return true;
+    skip("too little room in " + context.directory);
+    return false;
+}
+
+bool all_true(Context const& context, bool mine) {
+    int const value = mine;
+    int all = 0;
+    MPI_Allreduce(&value, &all, 1, MPI_INT, MPI_MIN, context.comm);
+    return all != 0;
+}
+
+bool same_on_all(Context const& context, long long value) {
+    long long ends[2] = {value, -value}, all[2] = {0, 0};
+    MPI_Allreduce(ends, all, 2, MPI_LONG_LONG, MPI_MIN, context.comm);
+    return all[0] == -all[1];
+}
+
+std::string error_text(int code) {
+    char text[MPI_MAX_ERROR_STRING + 1] = "";
+    int length = 0;
+    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) return "unknown error code";
+    return {text, static_cast<std::size_t>(length)};
+}
+
+int error_class(int code) {
+    int result = MPI_ERR_UNKNOWN;
+    MPI_Error_class(code, &result);
+    return result;
+}
+
+int run_suites(Context context, std::span<Suite const> suites,
+               std::vector<std::string> const& filters) {
+    my_rank = context.rank;
+    signal(SIGALRM, on_alarm);
+    int ran = 0, failed = 0, left_out = 0;
+    for (auto const& suite : suites) {
+        for (auto const& test : suite.tests) {
+            context.test = std::string(suite.name) + "." + test.name;
+            if (!selected(context.test, filters)) continue;
+            if (suite.on_request && filters.empty()) continue;
+            if (context.size < test.ranks_min) continue;
+            if (!(test.where & this_place(context))) {
+                if (context.root()) printf("left out %s: %s\n", context.test.c_str(), test.reason);
+                ++left_out;
+                continue;
+            }
+            auto const verdict = run_one(context, test);
+            ran += verdict != Verdict::skipped;
+            failed += verdict == Verdict::failed;
+        }
+    }
+    if (context.root())
+        printf("%d tests, %d failed, %d left out, %d ranks\n", ran, failed, left_out, context.size);
+    return failed > 0 ? 1 : ran > 0 ? 0 : exit_skipped;
+}
+
+}  // namespace semantics

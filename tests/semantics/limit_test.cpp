@@ -1,0 +1,124 @@
+// RLIMIT_FSIZE with SIGXFSZ ignored: the kernel itself cuts the write short. Open MPI 4.1.4 natively
+// returns success and full counts for such a call and loses most of the data; MPICH 4.0.2 returns
+// an error with full counts.
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "files.hpp"
+#include "suites.hpp"
+
+namespace semantics {
+namespace {
+
+/// Lowers the soft limit of the file size in this process, until destroyed.
+class FileSizeLimit {
+public:
+    explicit FileSizeLimit(MPI_Offset bytes) {
+        getrlimit(RLIMIT_FSIZE, &before_);
+        previous_ = signal(SIGXFSZ, SIG_IGN);
+        rlimit lower = before_;
+        lower.rlim_cur = static_cast<rlim_t>(bytes);
+        CHECK_EQUAL(setrlimit(RLIMIT_FSIZE, &lower), 0);
+    }
+    ~FileSizeLimit() {
+        setrlimit(RLIMIT_FSIZE, &before_);
+        signal(SIGXFSZ, previous_);
+    }
+
+private:
+    rlimit before_{};
+    void (*previous_)(int) = SIG_DFL;
+};
+
+// High enough for whatever else the process keeps in files (shared memory); the file is sparse.
+constexpr MPI_Offset limit_bytes = 256LL << 20;
+
+struct Outcome {
+    int code;
+    long long count;
+};
+
+Outcome write_across_the_limit(Context const& context, DealtView const& view, int asked) {
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    Bytes const data = view.data(0, static_cast<std::size_t>(asked));
+    MPI_Status status;
+    Outcome outcome{};
+    {
+        FileSizeLimit const limit(limit_bytes);
+        outcome.code = MPI_File_write_at_all(file, 0, data.data(), asked, MPI_BYTE, &status);
+        outcome.count = count_of(status);
+    }
+    // The limit is gone: the same call succeeds now.
+    Bytes back(data.size());
+    CHECK_MPI(MPI_File_write_at_all(file, 0, data.data(), asked, MPI_BYTE, &status));
+    CHECK_EQUAL(count_of(status), asked);
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), asked, MPI_BYTE, &status));
+    check_bytes(back, data, "after the error");
+    close_file(file);
+    return outcome;
+}
+
+void a_write_across_the_limit_is_an_error_on_all_ranks(Context const& context) {
+    constexpr int block = 4096, blocks = 8;
+    auto const begin = limit_bytes - 3LL * block * context.size - block / 2;
+    DealtView const view(context, block, MPI_BYTE, begin);
+    auto const outcome = write_across_the_limit(context, view, blocks * block);
+    CHECK(outcome.code != MPI_SUCCESS);
+    CHECK(same_on_all(context, error_class(outcome.code)));
+    CHECK_EQUAL(outcome.count, view.bytes_below(limit_bytes));
+}
+
+void small_pieces_across_the_limit(Context const& context) {
+    auto const begin = limit_bytes - 3000LL * context.size;
+    DealtView const view(context, 24, MPI_BYTE, begin);
+    auto const outcome = write_across_the_limit(context, view, 24 * 400);
+    CHECK(outcome.code != MPI_SUCCESS);
+    CHECK(same_on_all(context, error_class(outcome.code)));
+    CHECK_EQUAL(outcome.count, view.bytes_below(limit_bytes));
+}
+
+// The count is true with holes too: what is claimed is in the file, and nothing beyond the limit.
+void pieces_with_holes_across_the_limit(Context const& context) {
+    constexpr int used = 16, step = 48, pieces = 300;
+    auto const begin = limit_bytes - 100LL * step * context.size;
+    Type const tile = make_resized(0, static_cast<MPI_Aint>(step) * context.size,
+                                   make_contiguous(used, MPI_BYTE));
+    MPI_File file = open_file(context, context.path());
+    MPI_Offset const mine = begin + static_cast<MPI_Offset>(step) * context.rank;
+    CHECK_MPI(MPI_File_set_view(file, mine, MPI_BYTE, tile, "native", MPI_INFO_NULL));
+    Bytes const data(used * pieces, 77);
+    MPI_Status status;
+    int code = MPI_SUCCESS;
+    {
+        FileSizeLimit const limit(limit_bytes);
+        code = MPI_File_write_at_all(file, 0, data.data(), used * pieces, MPI_BYTE, &status);
+    }
+    CHECK(code != MPI_SUCCESS);
+    CHECK(same_on_all(context, error_class(code)));
+    auto const count = count_of(status);
+    CHECK(count >= 0 && count <= used * 100);
+    Bytes back(data.size(), 0);
+    CHECK_MPI(MPI_File_read_at(file, 0, back.data(), used * pieces, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK(matching_prefix(back, data) >= static_cast<std::size_t>(std::max(0LL, count)));
+    CHECK(size_of(file) <= limit_bytes);
+    close_file(file);
+}
+
+}  // namespace
+
+std::span<Test const> limit_tests() {
+    constexpr char const* lies = "Open MPI 4.1.4 says success, MPICH 4.0.2 gives full counts";
+    static Test const tests[] = {
+        {"a_write_across_the_limit_is_an_error_on_all_ranks",
+         a_write_across_the_limit_is_an_error_on_all_ranks, under_unisono, lies},
+        {"small_pieces_across_the_limit", small_pieces_across_the_limit, under_unisono, lies},
+        {"pieces_with_holes_across_the_limit", pieces_with_holes_across_the_limit, under_unisono,
+         lies},
+    };
+    return tests;
+}
+
+}  // namespace semantics

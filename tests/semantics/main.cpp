@@ -1,0 +1,96 @@
+// MPI-IO semantics and error tests, one process launch for many of them.
+//   semantics --under native|unisono [--threads single|funneled|multiple] [NAME-PREFIX ...]
+#include <stdlib.h>
+
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "files.hpp"
+#include "harness.hpp"
+#include "suites.hpp"
+
+using namespace semantics;
+
+namespace {
+
+struct Arguments {
+    bool expect_unisono = false;
+    int thread_level = MPI_THREAD_MULTIPLE;
+    std::vector<std::string> filters;
+};
+
+int parse_level(std::string const& word) {
+    if (word == "single") return MPI_THREAD_SINGLE;
+    if (word == "funneled") return MPI_THREAD_FUNNELED;
+    return MPI_THREAD_MULTIPLE;
+}
+
+Arguments parse(int count, char** words) {
+    Arguments arguments;
+    for (int i = 1; i < count; ++i) {
+        std::string const word = words[i];
+        if (word == "--under" && i + 1 < count)
+            arguments.expect_unisono = std::string(words[++i]) == "unisono";
+        else if (word == "--threads" && i + 1 < count)
+            arguments.thread_level = parse_level(words[++i]);
+        else
+            arguments.filters.push_back(word);
+    }
+    return arguments;
+}
+
+// UNISONO_TEST_DIR, else memory, else the usual place for temporary files.
+std::string make_directory(Context const& context) {
+    char name[4096] = "";
+    if (context.root()) {
+        char const* wished = getenv("UNISONO_TEST_DIR");
+        std::string base = wished != nullptr ? wished : "/dev/shm";
+        if (!std::filesystem::is_directory(base)) base = std::filesystem::temp_directory_path();
+        snprintf(name, sizeof name, "%s/unisono-semantics-XXXXXX", base.c_str());
+        if (mkdtemp(name) == nullptr) {
+            perror(name);
+            MPI_Abort(context.comm, 1);
+        }
+        std::filesystem::permissions(name, std::filesystem::perms::all);  // for tests as nobody
+    }
+    MPI_Bcast(name, sizeof name, MPI_CHAR, 0, context.comm);
+    return name;
+}
+
+bool detect_unisono(Context const& context) {
+    MPI_File file = open_file(context, context.path("probe"),
+                              MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+    bool const found = !info_value(file, "unisono_strategy").empty();
+    close_file(file);
+    return found;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    auto const arguments = parse(argc, argv);
+    Context context;
+    MPI_Init_thread(&argc, &argv, arguments.thread_level, &context.thread_level);
+    MPI_Comm_dup(MPI_COMM_WORLD, &context.comm);
+    MPI_Comm_rank(context.comm, &context.rank);
+    MPI_Comm_size(context.comm, &context.size);
+    context.directory = make_directory(context);
+    context.unisono = detect_unisono(context);
+
+    int code = 1;
+    if (context.unisono == arguments.expect_unisono) {
+        code = run_suites(context, all_suites(), arguments.filters);
+    } else if (context.root()) {
+        fprintf(stderr, "semantics: %s\n", context.unisono
+                                               ? "Unisono is at work in a native run"
+                                               : "no key unisono_strategy: Unisono is not at work");
+    }
+    context.barrier();
+    if (context.root()) std::filesystem::remove_all(context.directory);
+    MPI_Comm_free(&context.comm);
+    MPI_Finalize();
+    return code;
+}

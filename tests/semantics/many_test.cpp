@@ -1,0 +1,95 @@
+// Many files at once and one after the other: nothing is mixed up, nothing is left behind.
+#include <dirent.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "files.hpp"
+#include "suites.hpp"
+
+namespace semantics {
+namespace {
+
+void a_hundred_files_open_at_once(Context const& context) {
+    constexpr int files_count = 100, call_bytes = 240;
+    std::vector<MPI_File> files;
+    DealtView const view(context, 24);
+    for (int i = 0; i < files_count; ++i) {
+        files.push_back(open_file(context, context.path(std::to_string(i))));
+        CHECK_MPI(view.set(files.back()));
+    }
+    for (int call = 0; call < 2; ++call)
+        for (int i = 0; i < files_count; ++i) {
+            Bytes const data = view.data(call * call_bytes, call_bytes, static_cast<unsigned>(i));
+            CHECK_MPI(MPI_File_write_all(files[static_cast<std::size_t>(i)], data.data(),
+                                         call_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+        }
+    Bytes back(2 * call_bytes);
+    for (int i = files_count - 1; i >= 0; --i) {
+        auto& file = files[static_cast<std::size_t>(i)];
+        CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 2 * call_bytes, MPI_BYTE,
+                                       MPI_STATUS_IGNORE));
+        check_bytes(back, view.data(0, 2 * call_bytes, static_cast<unsigned>(i)), "one of many");
+    }
+    for (int i = 0; i < files_count; ++i)  // odd ones first
+        close_file(files[static_cast<std::size_t>((2 * i + 1) % (files_count + 1))]);
+}
+
+long open_descriptors() {
+    auto const entries = std::filesystem::directory_iterator("/proc/self/fd");
+    return std::distance(begin(entries), end(entries));
+}
+
+void open_use_close(Context const& context, int times) {
+    DealtView const view(context, 24);
+    Bytes const data = view.data(0, 240);
+    for (int i = 0; i < times; ++i) {
+        MPI_File file = open_file(context, context.path());
+        CHECK_MPI(view.set(file));
+        CHECK_MPI(MPI_File_write_all(file, data.data(), 240, MPI_BYTE, MPI_STATUS_IGNORE));
+        close_file(file);
+    }
+}
+
+// More rounds than MPICH has communicators (2048 context ids) would take long; 60 show a leak of
+// descriptors just as well.
+void closing_gives_everything_back(Context const& context) {
+    open_use_close(context, 3);
+    context.barrier();
+    auto const before = open_descriptors();
+    open_use_close(context, 60);
+    context.barrier();
+    CHECK_EQUAL(open_descriptors(), before);
+}
+
+// HDF5 and PnetCDF set a view around every access.
+void many_views_on_one_file(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    Bytes back(60);
+    for (int i = 0; i < 300; ++i) {
+        DealtView const view(context, 10 + i % 7, MPI_BYTE, 100 * i);
+        CHECK_MPI(view.set(file));
+        Bytes const data = view.data(0, 60);
+        CHECK_MPI(MPI_File_write_all(file, data.data(), 60, MPI_BYTE, MPI_STATUS_IGNORE));
+        if (i % 10 == 0) {
+            CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 60, MPI_BYTE,
+                                           MPI_STATUS_IGNORE));
+            check_bytes(back, data, "what was read");
+        }
+        CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    }
+    close_file(file);
+}
+
+}  // namespace
+
+std::span<Test const> many_tests() {
+    static Test const tests[] = {
+        {"a_hundred_files_open_at_once", a_hundred_files_open_at_once},
+        {"closing_gives_everything_back", closing_gives_everything_back},
+        {"many_views_on_one_file", many_views_on_one_file},
+    };
+    return tests;
+}
+
+}  // namespace semantics

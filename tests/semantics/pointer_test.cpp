@@ -1,0 +1,274 @@
+// The individual file pointer: what moves it, by how much, and what seek and get_byte_offset say.
+#include <algorithm>
+#include <random>
+
+#include "files.hpp"
+#include "suites.hpp"
+
+namespace semantics {
+namespace {
+
+constexpr int block_ints = 4;
+
+void blocking_calls_move_it(Context const& context) {
+    DealtView const view(context, block_ints, MPI_INT, 24);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    Bytes const data = view.data(0, 64);
+    CHECK_EQUAL(position_of(file), 0);
+    CHECK_MPI(MPI_File_write(file, data.data(), 3, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(position_of(file), 3);
+    CHECK_MPI(MPI_File_write_all(file, data.data() + 12, 5, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(position_of(file), 8);
+    CHECK_MPI(MPI_File_write_at(file, 8, data.data() + 32, 2, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(position_of(file), 8);
+    CHECK_MPI(MPI_File_write_at_all(file, 10, data.data() + 40, 6, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(position_of(file), 8);
+
+    Bytes back(64);
+    CHECK_MPI(MPI_File_read(file, back.data() + 32, 1, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(position_of(file), 9);
+    CHECK_MPI(MPI_File_read_all(file, back.data() + 36, 7, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(position_of(file), 16);
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 8, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(position_of(file), 16);
+    check_bytes(back, data, "what was read");
+    close_file(file);
+}
+
+void zero_counts_leave_it(Context const& context) {
+    DealtView const view(context, block_ints, MPI_INT);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    CHECK_MPI(MPI_File_seek(file, 5, MPI_SEEK_SET));
+    CHECK_MPI(MPI_File_write_all(file, nullptr, 0, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_read_all(file, nullptr, 0, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_write(file, nullptr, 0, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(position_of(file), 5);
+    close_file(file);
+}
+
+void memory_types_move_it_by_their_size(Context const& context) {
+    DealtView const view(context, 8, MPI_SHORT);
+    Type const every_second = make_vector(6, 1, 2, MPI_INT);  // 24 bytes of data: 12 etypes
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    std::vector<int> memory(12, 7);
+    CHECK_MPI(MPI_File_write_all(file, memory.data(), 1, every_second, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(position_of(file), 12);
+    CHECK_MPI(MPI_File_write(file, memory.data(), 1, every_second, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(position_of(file), 24);
+    close_file(file);
+}
+
+void seek_set_and_current(Context const& context) {
+    DealtView const view(context, block_ints, MPI_INT, 100);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    CHECK_MPI(MPI_File_seek(file, 9, MPI_SEEK_SET));
+    CHECK_EQUAL(position_of(file), 9);
+    CHECK_MPI(MPI_File_seek(file, -4, MPI_SEEK_CUR));
+    CHECK_EQUAL(position_of(file), 5);
+    CHECK_MPI(MPI_File_seek(file, 6, MPI_SEEK_CUR));
+    CHECK_EQUAL(position_of(file), 11);
+    close_file(file);
+}
+
+void seek_far(Context const& context) {
+    DealtView const view(context, block_ints, MPI_INT, 100);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    int const value = 5;
+    CHECK_MPI(MPI_File_write_all(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_seek(file, 1LL << 40, MPI_SEEK_SET));
+    CHECK_EQUAL(position_of(file), 1LL << 40);
+    close_file(file);
+}
+
+void seek_before_the_view_fails_and_leaves_it(Context const& context) {
+    DealtView const view(context, block_ints, MPI_INT, 100);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    CHECK_MPI(MPI_File_seek(file, 3, MPI_SEEK_SET));
+    CHECK_FAILS(MPI_File_seek(file, -1, MPI_SEEK_SET));
+    CHECK_EQUAL(position_of(file), 3);
+    CHECK_FAILS(MPI_File_seek(file, -4, MPI_SEEK_CUR));
+    CHECK_EQUAL(position_of(file), 3);
+    close_file(file);
+}
+
+void seek_end_counts_in_the_view(Context const& context) {
+    constexpr int blocks = 6;
+    DealtView const view(context, block_ints, MPI_INT, 40);
+    auto const bytes = 40 + blocks * context.size * view.block_bytes();
+    prepare_file(context, context.path(), static_cast<std::size_t>(bytes));
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    CHECK_MPI(MPI_File_seek(file, 0, MPI_SEEK_END));
+    CHECK_EQUAL(position_of(file), blocks * block_ints);
+    CHECK_MPI(MPI_File_seek(file, -5, MPI_SEEK_END));
+    CHECK_EQUAL(position_of(file), blocks * block_ints - 5);
+    int value = 0;
+    CHECK_MPI(MPI_File_read_all(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+    Bytes actual(sizeof value);
+    std::copy_n(reinterpret_cast<std::uint8_t*>(&value), sizeof value, actual.begin());
+    check_bytes(actual, view.data((blocks * block_ints - 5) * 4, 4), "read after SEEK_END");
+    close_file(file);
+}
+
+void set_view_resets_it(Context const& context) {
+    DealtView const ints(context, block_ints, MPI_INT), bytes(context, 3, MPI_BYTE, 5);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(ints.set(file));
+    CHECK_MPI(MPI_File_seek(file, 7, MPI_SEEK_SET));
+    CHECK_MPI(bytes.set(file));
+    CHECK_EQUAL(position_of(file), 0);
+    Bytes const data = bytes.data(0, 10);
+    CHECK_MPI(MPI_File_write_all(file, data.data(), 10, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(position_of(file), 10);
+    CHECK_MPI(ints.set(file));
+    CHECK_EQUAL(position_of(file), 0);
+    close_file(file);
+}
+
+void split_calls_move_it(Context const& context) {
+    DealtView const view(context, block_ints, MPI_INT);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    Bytes const data = view.data(0, 40);
+    Bytes back(40);
+    CHECK_MPI(MPI_File_write_all_begin(file, data.data(), 10, MPI_INT));
+    CHECK_MPI(MPI_File_write_all_end(file, data.data(), MPI_STATUS_IGNORE));
+    CHECK_EQUAL(position_of(file), 10);
+    CHECK_MPI(MPI_File_seek(file, 0, MPI_SEEK_SET));
+    CHECK_MPI(MPI_File_read_all_begin(file, back.data(), 10, MPI_INT));
+    CHECK_MPI(MPI_File_read_all_end(file, back.data(), MPI_STATUS_IGNORE));
+    CHECK_EQUAL(position_of(file), 10);
+    CHECK_MPI(MPI_File_write_at_all_begin(file, 50, data.data(), 10, MPI_INT));
+    CHECK_MPI(MPI_File_write_at_all_end(file, data.data(), MPI_STATUS_IGNORE));
+    CHECK_EQUAL(position_of(file), 10);
+    check_bytes(back, data, "what was read");
+    close_file(file);
+}
+
+// MPI: the pointer is updated by the call that starts the access.
+void nonblocking_calls_move_it_at_once(Context const& context) {
+    DealtView const view(context, block_ints, MPI_INT);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    Bytes const data = view.data(0, 40);
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_File_iwrite(file, data.data(), 4, MPI_INT, &request));
+    CHECK_EQUAL(position_of(file), 4);
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_iwrite_all(file, data.data() + 16, 6, MPI_INT, &request));
+    CHECK_EQUAL(position_of(file), 10);
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    Bytes back(40);
+    CHECK_MPI(MPI_File_seek(file, 0, MPI_SEEK_SET));
+    CHECK_MPI(MPI_File_iread_all(file, back.data(), 10, MPI_INT, &request));
+    CHECK_EQUAL(position_of(file), 10);
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(position_of(file), 10);
+    check_bytes(back, data, "what was read");
+    close_file(file);
+}
+
+void byte_offsets_follow_the_view(Context const& context) {
+    DealtView const view(context, block_ints, MPI_INT, 1000);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    for (MPI_Offset etype : {0LL, 1LL, 3LL, 4LL, 5LL, 7LL, 8LL, 4001LL, 1LL << 36}) {
+        MPI_Offset offset = -1;
+        CHECK_MPI(MPI_File_get_byte_offset(file, etype, &offset));
+        CHECK_EQUAL(offset, view.offset(etype * 4));
+    }
+    close_file(file);
+}
+
+void byte_offsets_of_a_nested_view(Context const& context) {
+    Type const pairs = make_vector(2, 1, 3, MPI_INT);         // bytes 0-3, 12-15
+    Type const padded = make_resized(0, 64, pairs);           // one pair per 64 bytes
+    Type const nested = make_vector(2, 1, 3, padded);         // pairs at 0 and 192, extent 256
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(MPI_File_set_view(file, 8, MPI_INT, nested, "native", MPI_INFO_NULL));
+    MPI_Offset const expected[] = {8, 20, 200, 212, 264, 276, 456, 468};
+    for (int etype = 0; etype < 8; ++etype) {
+        MPI_Offset offset = -1;
+        CHECK_MPI(MPI_File_get_byte_offset(file, etype, &offset));
+        CHECK_EQUAL(offset, expected[etype]);
+    }
+    close_file(file);
+}
+
+enum class Way { independent, collective, split, nonblocking, nonblocking_collective, ways };
+
+void write_in_one_way(MPI_File file, Way way, Bytes const& data) {
+    auto const count = static_cast<int>(data.size());
+    MPI_Request request = MPI_REQUEST_NULL;
+    switch (way) {
+        case Way::independent:
+            CHECK_MPI(MPI_File_write(file, data.data(), count, MPI_BYTE, MPI_STATUS_IGNORE));
+            break;
+        case Way::collective:
+            CHECK_MPI(MPI_File_write_all(file, data.data(), count, MPI_BYTE, MPI_STATUS_IGNORE));
+            break;
+        case Way::split:
+            CHECK_MPI(MPI_File_write_all_begin(file, data.data(), count, MPI_BYTE));
+            CHECK_MPI(MPI_File_write_all_end(file, data.data(), MPI_STATUS_IGNORE));
+            break;
+        case Way::nonblocking:
+            CHECK_MPI(MPI_File_iwrite(file, data.data(), count, MPI_BYTE, &request));
+            break;
+        default:
+            CHECK_MPI(MPI_File_iwrite_all(file, data.data(), count, MPI_BYTE, &request));
+    }
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+}
+
+// Forty writes in ways drawn by lot, the same on all ranks; sizes differ from rank to rank.
+void mixed_calls_write_one_after_the_other(Context const& context) {
+    DealtView const view(context, 24, MPI_BYTE, 3);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    std::mt19937 way_lot(7), size_lot(100 + static_cast<unsigned>(context.rank));
+    MPI_Offset position = 0;
+    for (int call = 0; call < 40; ++call) {
+        auto const way = static_cast<Way>(way_lot() % static_cast<unsigned>(Way::ways));
+        auto const bytes = size_lot() % 90;
+        write_in_one_way(file, way, view.data(position, bytes));
+        position += bytes;
+        CHECK_EQUAL(position_of(file), position);
+    }
+    Bytes back(static_cast<std::size_t>(position));
+    CHECK_MPI(MPI_File_seek(file, -position, MPI_SEEK_CUR));
+    CHECK_MPI(MPI_File_read_all(file, back.data(), static_cast<int>(position), MPI_BYTE,
+                                MPI_STATUS_IGNORE));
+    check_bytes(back, view.data(0, back.size()), "what was read");
+    CHECK_EQUAL(position_of(file), position);
+    close_file(file);
+}
+
+}  // namespace
+
+std::span<Test const> pointer_tests() {
+    static Test const tests[] = {
+        {"blocking_calls_move_it", blocking_calls_move_it},
+        {"zero_counts_leave_it", zero_counts_leave_it},
+        {"memory_types_move_it_by_their_size", memory_types_move_it_by_their_size},
+        {"seek_set_and_current", seek_set_and_current},
+        {"seek_far", seek_far, under_unisono,
+         "MPICH 4.0.2 walks a strided view tile by tile: a far seek takes minutes"},
+        {"seek_before_the_view_fails_and_leaves_it", seek_before_the_view_fails_and_leaves_it},
+        {"seek_end_counts_in_the_view", seek_end_counts_in_the_view},
+        {"set_view_resets_it", set_view_resets_it},
+        {"split_calls_move_it", split_calls_move_it},
+        {"nonblocking_calls_move_it_at_once", nonblocking_calls_move_it_at_once},
+        {"byte_offsets_follow_the_view", byte_offsets_follow_the_view},
+        {"byte_offsets_of_a_nested_view", byte_offsets_of_a_nested_view},
+        {"mixed_calls_write_one_after_the_other", mixed_calls_write_one_after_the_other},
+    };
+    return tests;
+}
+
+}  // namespace semantics

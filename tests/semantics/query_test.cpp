@@ -1,0 +1,237 @@
+// What a file says about itself, and the collective calls that change it: size, atomicity, info.
+#include <algorithm>
+
+#include "files.hpp"
+#include "suites.hpp"
+
+namespace semantics {
+namespace {
+
+void get_view_gives_back_the_view(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    DealtView const view(context, 6, MPI_INT, 333);
+    CHECK_MPI(view.set(file));
+    int const value = 1;
+    CHECK_MPI(MPI_File_write_all(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+    MPI_Offset displacement = -1;
+    MPI_Datatype etype = MPI_DATATYPE_NULL, filetype = MPI_DATATYPE_NULL;
+    char representation[MPI_MAX_DATAREP_STRING + 1] = "";
+    CHECK_MPI(MPI_File_get_view(file, &displacement, &etype, &filetype, representation));
+    CHECK_EQUAL(displacement, 333);
+    CHECK_EQUAL(std::string(representation), "native");
+    int etype_bytes = 0, filetype_bytes = 0;
+    MPI_Aint lower_bound = -1, extent = -1;
+    MPI_Type_size(etype, &etype_bytes);
+    MPI_Type_size(filetype, &filetype_bytes);
+    MPI_Type_get_extent(filetype, &lower_bound, &extent);
+    CHECK_EQUAL(etype_bytes, 4);
+    CHECK_EQUAL(filetype_bytes, 24);
+    CHECK_EQUAL(extent, 24 * context.size);
+    int integers, addresses, types, combiner = -1;
+    MPI_Type_get_envelope(filetype, &integers, &addresses, &types, &combiner);
+    CHECK(combiner == MPI_COMBINER_RESIZED || combiner == MPI_COMBINER_DUP);
+    if (combiner != MPI_COMBINER_NAMED) MPI_Type_free(&filetype);
+    close_file(file);
+}
+
+void a_fresh_file_has_the_byte_view(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    MPI_Offset displacement = -1;
+    MPI_Datatype etype = MPI_DATATYPE_NULL, filetype = MPI_DATATYPE_NULL;
+    char representation[MPI_MAX_DATAREP_STRING + 1] = "";
+    CHECK_MPI(MPI_File_get_view(file, &displacement, &etype, &filetype, representation));
+    CHECK_EQUAL(displacement, 0);
+    CHECK(etype == MPI_BYTE);
+    CHECK(filetype == MPI_BYTE);
+    CHECK_EQUAL(std::string(representation), "native");
+    close_file(file);
+}
+
+void amode_and_group(Context const& context) {
+    int const mode = MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_UNIQUE_OPEN;
+    MPI_File file = open_file(context, context.path(), mode);
+    int got = 0;
+    CHECK_MPI(MPI_File_get_amode(file, &got));
+    CHECK_EQUAL(got, mode);
+    MPI_Group files = MPI_GROUP_NULL, ours = MPI_GROUP_NULL;
+    CHECK_MPI(MPI_File_get_group(file, &files));
+    MPI_Comm_group(context.comm, &ours);
+    int comparison = MPI_UNEQUAL;
+    MPI_Group_compare(files, ours, &comparison);
+    CHECK_EQUAL(comparison, MPI_IDENT);
+    MPI_Group_free(&files);
+    MPI_Group_free(&ours);
+    close_file(file);
+}
+
+void write_only_files_can_be_written(Context const& context) {
+    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_WRONLY);
+    for (int block : {8, 4096}) {
+        DealtView const view(context, block);
+        CHECK_MPI(view.set(file));
+        Bytes const data = view.data(0, 10 * static_cast<std::size_t>(block));
+        CHECK_MPI(MPI_File_write_all(file, data.data(), 10 * block, MPI_BYTE, MPI_STATUS_IGNORE));
+    }
+    close_file(file);
+    check_file(context, context.path(), 40960 * static_cast<std::size_t>(context.size));
+}
+
+void set_size_cuts_and_grows(Context const& context) {
+    DealtView const view(context, 10);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    Bytes const data = view.data(0, 500);
+    CHECK_MPI(MPI_File_write_all(file, data.data(), 500, MPI_BYTE, MPI_STATUS_IGNORE));
+    auto const half = 25LL * 10 * context.size;
+    CHECK_MPI(MPI_File_set_size(file, half));
+    CHECK_EQUAL(size_of(file), half);
+    CHECK_EQUAL(position_of(file), 500);  // the pointer stays
+    Bytes back(500, 0);
+    MPI_Status status;
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 500, MPI_BYTE, &status));
+    CHECK_EQUAL(count_of(status), 250);
+    CHECK_MPI(MPI_File_set_size(file, 2 * half));
+    CHECK_EQUAL(size_of(file), 2 * half);
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 500, MPI_BYTE, &status));
+    CHECK_EQUAL(count_of(status), 500);
+    Bytes wanted = view.data(0, 250);
+    wanted.resize(500, 0);
+    check_bytes(back, wanted, "a file cut and grown again");
+    close_file(file);
+}
+
+void preallocate_keeps_the_content(Context const& context) {
+    DealtView const view(context, 10);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    Bytes const data = view.data(0, 500);
+    CHECK_MPI(MPI_File_write_all(file, data.data(), 500, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_preallocate(file, 100000));
+    CHECK_EQUAL(size_of(file), 100000);
+    CHECK_MPI(MPI_File_preallocate(file, 50));
+    CHECK_EQUAL(size_of(file), 100000);
+    Bytes back(500);
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 500, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, data, "after preallocate");
+    close_file(file);
+}
+
+void type_extent_is_the_memory_extent(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    Type const wide = make_resized(0, 40, MPI_DOUBLE);
+    MPI_Aint extent = -1;
+    CHECK_MPI(MPI_File_get_type_extent(file, wide, &extent));
+    CHECK_EQUAL(extent, 40);
+    close_file(file);
+}
+
+void atomic_mode_is_atomic_and_ends(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    constexpr int bytes = 50000;
+    Bytes const mine = pattern_bytes(0, bytes, static_cast<unsigned>(context.rank));
+    CHECK_MPI(MPI_File_write_at_all(file, 0, mine.data(), bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    if (!CHECK_MPI(MPI_File_set_atomicity(file, 1))) return close_file(file);
+    int atomic = -1;
+    CHECK_MPI(MPI_File_get_atomicity(file, &atomic));
+    CHECK_EQUAL(atomic, 1);
+    MPI_Status status;
+    CHECK_MPI(MPI_File_write_at_all(file, 0, mine.data(), bytes, MPI_BYTE, &status));
+    CHECK_EQUAL(count_of(status), bytes);
+    context.barrier();
+    // Not a mixture: the whole region comes from one writer, and everybody sees it without sync.
+    Bytes back(bytes);
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    unsigned writer = 0;
+    while (writer + 1 < static_cast<unsigned>(context.size) && back[0] != pattern(0, writer))
+        ++writer;
+    check_bytes(back, pattern_bytes(0, bytes, writer), "one writer's bytes");
+    CHECK_MPI(MPI_File_set_atomicity(file, 0));
+    CHECK_MPI(MPI_File_get_atomicity(file, &atomic));
+    CHECK_EQUAL(atomic, 0);
+    DealtView const view(context, 100);
+    CHECK_MPI(view.set(file));
+    Bytes const data = view.data(0, 10000);
+    CHECK_MPI(MPI_File_write_all(file, data.data(), 10000, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_read_at(file, 0, back.data(), 10000, MPI_BYTE, MPI_STATUS_IGNORE));
+    back.resize(10000);
+    check_bytes(back, data, "after atomic mode");
+    close_file(file);
+}
+
+void atomic_mode_keeps_view_and_pointer(Context const& context) {
+    DealtView const view(context, 16, MPI_INT, 8);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    Bytes const data = view.data(0, 640);
+    CHECK_MPI(MPI_File_write_all(file, data.data(), 40, MPI_INT, MPI_STATUS_IGNORE));
+    if (!CHECK_MPI(MPI_File_set_atomicity(file, 1))) return close_file(file);
+    CHECK_EQUAL(position_of(file), 40);
+    CHECK_MPI(MPI_File_write_all(file, data.data() + 160, 40, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(position_of(file), 80);
+    CHECK_MPI(MPI_File_set_atomicity(file, 0));
+    CHECK_MPI(MPI_File_write_all(file, data.data() + 320, 80, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(position_of(file), 160);
+    Bytes back(640);
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 160, MPI_INT, MPI_STATUS_IGNORE));
+    check_bytes(back, data, "before, during and after atomic mode");
+    close_file(file);
+}
+
+void hints_come_back(Context const& context) {
+    MPI_Info hints = make_info({{"cb_buffer_size", "1048576"}, {"cb_nodes", "1"}});
+    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
+    MPI_Info_free(&hints);
+    CHECK_EQUAL(info_value(file, "cb_buffer_size"), "1048576");
+    CHECK_EQUAL(info_value(file, "cb_nodes"), "1");
+    close_file(file);
+}
+
+void unisono_hints_come_back(Context const& context) {
+    MPI_Info hints = make_info({{"unisono_strategy", "two_phase"}, {"unisono_no_such_key", "1"}});
+    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
+    MPI_Info_free(&hints);
+    CHECK_EQUAL(info_value(file, "unisono_strategy"), "two_phase");
+    CHECK_EQUAL(info_value(file, "unisono_no_such_key"), "");
+    close_file(file);
+}
+
+void set_info_changes_hints(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    MPI_Info hints = make_info({{"unisono_strategy", "independent"}, {"cb_buffer_size", "65536"}});
+    CHECK_MPI(MPI_File_set_info(file, hints));
+    MPI_Info_free(&hints);
+    CHECK_EQUAL(info_value(file, "unisono_strategy"), "independent");
+    CHECK_EQUAL(info_value(file, "cb_buffer_size"), "65536");
+    DealtView const view(context, 100);
+    CHECK_MPI(view.set(file));
+    Bytes const data = view.data(0, 100000);
+    CHECK_MPI(MPI_File_write_all(file, data.data(), 100000, MPI_BYTE, MPI_STATUS_IGNORE));
+    close_file(file);
+    check_file(context, context.path(), 100000 * static_cast<std::size_t>(context.size));
+}
+
+}  // namespace
+
+std::span<Test const> query_tests() {
+    constexpr char const* no_atomic_mode = "OMPIO of Open MPI 4.1 has no atomic mode";
+    constexpr char const* own_hints = "Unisono's own hints";
+    static Test const tests[] = {
+        {"get_view_gives_back_the_view", get_view_gives_back_the_view},
+        {"a_fresh_file_has_the_byte_view", a_fresh_file_has_the_byte_view},
+        {"amode_and_group", amode_and_group},
+        {"write_only_files_can_be_written", write_only_files_can_be_written},
+        {"set_size_cuts_and_grows", set_size_cuts_and_grows},
+        {"preallocate_keeps_the_content", preallocate_keeps_the_content},
+        {"type_extent_is_the_memory_extent", type_extent_is_the_memory_extent},
+        {"atomic_mode_is_atomic_and_ends", atomic_mode_is_atomic_and_ends,
+         under_unisono | native_mpich, no_atomic_mode},
+        {"atomic_mode_keeps_view_and_pointer", atomic_mode_keeps_view_and_pointer,
+         under_unisono | native_mpich, no_atomic_mode},
+        {"hints_come_back", hints_come_back},
+        {"unisono_hints_come_back", unisono_hints_come_back, under_unisono, own_hints},
+        {"set_info_changes_hints", set_info_changes_hints, under_unisono, own_hints},
+    };
+    return tests;
+}
+
+}  // namespace semantics

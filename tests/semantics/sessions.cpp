@@ -1,0 +1,96 @@
+// MPI sessions: a file on a communicator that comes from a session's group. There is no MPI_Init,
+// hence no MPI_COMM_WORLD and no MPI_COMM_SELF.
+//   sessions --under native|unisono
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+#include "files.hpp"
+#include "harness.hpp"
+
+#if MPI_VERSION < 4
+int main() {
+    printf("skipped: this MPI has no sessions\n");
+    return 77;
+}
+#else
+
+using namespace semantics;
+
+namespace {
+
+void a_file_without_comm_world(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    for (int block : {24, 4096}) {
+        DealtView const view(context, block, MPI_BYTE, 12);
+        CHECK_MPI(view.set(file));
+        Bytes const data = view.data(0, 20480);
+        Bytes back(20480);
+        MPI_Status status;
+        CHECK_MPI(MPI_File_write_all(file, data.data(), 20480, MPI_BYTE, &status));
+        CHECK_EQUAL(count_of(status), 20480);
+        CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 20480, MPI_BYTE, &status));
+        check_bytes(back, data, "what was read");
+    }
+    CHECK_MPI(MPI_File_sync(file));
+    close_file(file);
+}
+
+void an_error_without_comm_world(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    int const value = 1;
+    CHECK_FAILS(MPI_File_write_at_all(file, 0, &value, -1, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_write_at_all(file, context.rank, &value, 1, MPI_BYTE, MPI_STATUS_IGNORE));
+    close_file(file);
+}
+
+bool unisono_is_expected(int argc, char** argv) {
+    return argc > 2 && std::string(argv[2]) == "unisono";
+}
+
+void agree_on_directory(Context& context) {
+    char name[64] = "/tmp/unisono-sessions-XXXXXX";
+    if (context.root() && mkdtemp(name) == nullptr) perror(name);
+    MPI_Bcast(name, sizeof name, MPI_CHAR, 0, context.comm);
+    context.directory = name;
+}
+
+int run(Context context, bool expected) {
+    MPI_Comm_rank(context.comm, &context.rank);
+    MPI_Comm_size(context.comm, &context.size);
+    agree_on_directory(context);
+    MPI_File probe = open_file(context, context.path("probe"));
+    context.unisono = !info_value(probe, "unisono_strategy").empty();
+    close_file(probe);
+    static Test const tests[] = {{"a_file_without_comm_world", a_file_without_comm_world},
+                                 {"an_error_without_comm_world", an_error_without_comm_world}};
+    Suite const suite{"session", tests};
+    int code = run_suites(context, {&suite, 1}, {});
+    if (context.unisono != expected) {
+        fprintf(stderr, "sessions: Unisono is %sat work\n", context.unisono ? "" : "not ");
+        code = 1;
+    }
+    if (context.root()) std::filesystem::remove_all(context.directory);
+    return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    MPI_Session session = MPI_SESSION_NULL;
+    MPI_Group group = MPI_GROUP_NULL;
+    Context context;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, "unisono-semantics", MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                               &context.comm);
+    MPI_Group_free(&group);
+    int const code = run(context, unisono_is_expected(argc, argv));
+    MPI_Comm_free(&context.comm);
+    MPI_Session_finalize(&session);
+    return code;
+}
+#endif

@@ -1,0 +1,206 @@
+// Shared file pointers, ordered calls, other data representations: the native library does them;
+// view and file pointer must be right when they come between calls that Unisono does itself.
+#include <algorithm>
+#include <set>
+
+#include "files.hpp"
+#include "suites.hpp"
+
+namespace semantics {
+namespace {
+
+long long shared_position_of(MPI_File file) {
+    MPI_Offset position = -1;
+    MPI_File_get_position_shared(file, &position);
+    return position;
+}
+
+// All ranks must have the same view to use shared pointers: every second int, from byte 16.
+Type every_second_int() { return make_resized(0, 8, make_contiguous(1, MPI_INT)); }
+
+std::vector<int> ints_of(Bytes const& whole, std::size_t begin, std::size_t stride_bytes) {
+    std::vector<int> result;
+    for (auto at = begin; at + sizeof(int) <= whole.size(); at += stride_bytes) {
+        int value = 0;
+        std::copy_n(whole.begin() + static_cast<std::ptrdiff_t>(at), sizeof value,
+                    reinterpret_cast<std::uint8_t*>(&value));
+        result.push_back(value);
+    }
+    return result;
+}
+
+void ordered_calls_through_a_view(Context const& context) {
+    Type const tile = every_second_int();
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(MPI_File_set_view(file, 16, MPI_INT, tile, "native", MPI_INFO_NULL));
+    std::vector<int> mine(static_cast<std::size_t>(context.rank) + 1, 100 + context.rank);
+    auto const count = static_cast<int>(mine.size());
+    int const total = context.size * (context.size + 1) / 2;
+    CHECK_MPI(MPI_File_write_ordered(file, mine.data(), count, MPI_INT, MPI_STATUS_IGNORE));
+    context.barrier();
+    CHECK_EQUAL(shared_position_of(file), total);
+    CHECK_EQUAL(position_of(file), 0);
+    context.barrier();
+    CHECK_MPI(MPI_File_seek_shared(file, 0, MPI_SEEK_SET));
+    std::vector<int> back(mine.size());
+    CHECK_MPI(MPI_File_read_ordered(file, back.data(), count, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK(back == mine);
+    close_file(file);
+    context.barrier();
+    if (context.root()) {
+        std::vector<int> expected;
+        for (int rank = 0; rank < context.size; ++rank)
+            expected.insert(expected.end(), static_cast<std::size_t>(rank) + 1, 100 + rank);
+        CHECK(ints_of(read_whole(context.path()), 16, 8) == expected);
+    }
+    context.barrier();
+}
+
+void the_two_pointers_do_not_touch_each_other(Context const& context) {
+    Type const tile = every_second_int();
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, tile, "native", MPI_INFO_NULL));
+    // [0, size): collective by individual pointer; [size, 2 size): ordered.
+    int const value = 1000 + context.rank;
+    CHECK_MPI(MPI_File_seek(file, context.rank, MPI_SEEK_SET));
+    CHECK_MPI(MPI_File_write_all(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(shared_position_of(file), 0);
+    context.barrier();
+    CHECK_MPI(MPI_File_seek_shared(file, context.size, MPI_SEEK_SET));
+    int const ordered = 2000 + context.rank;
+    CHECK_MPI(MPI_File_write_ordered(file, &ordered, 1, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(position_of(file), context.rank + 1);
+    int back = 0;
+    CHECK_MPI(MPI_File_read_at_all(file, context.size + context.rank, &back, 1, MPI_INT,
+                                   MPI_STATUS_IGNORE));
+    CHECK_EQUAL(back, ordered);
+    close_file(file);
+    context.barrier();
+    if (context.root()) {
+        auto const ints = ints_of(read_whole(context.path()), 0, 8);
+        CHECK_EQUAL(ints.size(), static_cast<std::size_t>(2 * context.size));
+        for (int rank = 0; rank < context.size && ints.size() == 2u * context.size; ++rank) {
+            CHECK_EQUAL(ints[static_cast<std::size_t>(rank)], 1000 + rank);
+            CHECK_EQUAL(ints[static_cast<std::size_t>(context.size + rank)], 2000 + rank);
+        }
+    }
+    context.barrier();
+}
+
+void shared_writes_lose_nothing(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+    constexpr int calls = 5;
+    for (int call = 0; call < calls; ++call) {
+        int const record = 1 + context.rank * calls + call;
+        CHECK_MPI(MPI_File_write_shared(file, &record, 1, MPI_INT, MPI_STATUS_IGNORE));
+    }
+    context.barrier();
+    CHECK_EQUAL(shared_position_of(file), calls * context.size);
+    close_file(file);
+    context.barrier();
+    if (context.root()) {
+        auto const ints = ints_of(read_whole(context.path()), 0, 4);
+        std::set<int> const different(ints.begin(), ints.end());
+        CHECK_EQUAL(ints.size(), static_cast<std::size_t>(calls * context.size));
+        CHECK_EQUAL(different.size(), ints.size());
+        CHECK_EQUAL(different.count(0), 0u);
+    }
+    context.barrier();
+}
+
+void ordered_split_calls(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(MPI_File_set_view(file, 8, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+    int const value = 50 + context.rank;
+    CHECK_MPI(MPI_File_write_ordered_begin(file, &value, 1, MPI_INT));
+    CHECK_MPI(MPI_File_write_ordered_end(file, &value, MPI_STATUS_IGNORE));
+    int back = 0;
+    CHECK_MPI(MPI_File_read_at_all(file, context.rank, &back, 1, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(back, value);
+    close_file(file);
+}
+
+void a_sequential_file(Context const& context) {
+    MPI_File file = open_file(context, context.path(),
+                              MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL);
+    int const value = 50 + context.rank;
+    CHECK_MPI(MPI_File_write_ordered(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+    close_file(file);
+    context.barrier();
+    if (context.root()) {
+        auto const ints = ints_of(read_whole(context.path()), 0, 4);
+        CHECK_EQUAL(ints.size(), static_cast<std::size_t>(context.size));
+        for (std::size_t rank = 0; rank < ints.size(); ++rank)
+            CHECK_EQUAL(ints[rank], 50 + static_cast<int>(rank));
+    }
+    context.barrier();
+}
+
+// external32 is big-endian: either the library does it, or it says on all ranks that it does not.
+void external32_is_big_endian_or_refused(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    DealtView const view(context, 3, MPI_INT);
+    CHECK_MPI(view.set(file));
+    int const code = MPI_File_set_view(file, 0, MPI_INT, view.filetype(), "external32",
+                                       MPI_INFO_NULL);
+    CHECK(same_on_all(context, code == MPI_SUCCESS));
+    if (code != MPI_SUCCESS) return close_file(file);
+    std::vector<int> mine(9), back(9);
+    for (int i = 0; i < 9; ++i) mine[static_cast<std::size_t>(i)] = 0x01020300 + i;
+    MPI_Status status;
+    CHECK_MPI(MPI_File_write_all(file, mine.data(), 9, MPI_INT, &status));
+    CHECK_EQUAL(count_of(status, MPI_INT), 9);
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 9, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK(back == mine);
+    CHECK_MPI(MPI_File_seek(file, 4, MPI_SEEK_SET));
+    int one = 0;
+    CHECK_MPI(MPI_File_read(file, &one, 1, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(one, mine[4]);
+    // Back to native: the bytes of the file show what was really written.
+    CHECK_MPI(view.set(file));
+    CHECK_MPI(MPI_File_read_all(file, back.data(), 9, MPI_INT, MPI_STATUS_IGNORE));
+    for (int i = 0; i < 9; ++i)
+        CHECK_EQUAL(back[static_cast<std::size_t>(i)], (i << 24) + 0x00030201);
+    close_file(file);
+}
+
+void internal_representation_round_trip(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    DealtView const view(context, 3, MPI_INT);
+    int const code =
+        MPI_File_set_view(file, 0, MPI_INT, view.filetype(), "internal", MPI_INFO_NULL);
+    CHECK(same_on_all(context, code == MPI_SUCCESS));
+    if (code == MPI_SUCCESS) {
+        std::vector<int> mine(9, 5 + context.rank), back(9);
+        CHECK_MPI(MPI_File_write_all(file, mine.data(), 9, MPI_INT, MPI_STATUS_IGNORE));
+        CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 9, MPI_INT, MPI_STATUS_IGNORE));
+        CHECK(back == mine);
+    }
+    close_file(file);
+}
+
+void an_unknown_representation_is_an_error(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    CHECK_FAILS(
+        MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "no such representation", MPI_INFO_NULL));
+    close_file(file);
+}
+
+}  // namespace
+
+std::span<Test const> shared_pointer_tests() {
+    static Test const tests[] = {
+        {"ordered_calls_through_a_view", ordered_calls_through_a_view},
+        {"the_two_pointers_do_not_touch_each_other", the_two_pointers_do_not_touch_each_other},
+        {"shared_writes_lose_nothing", shared_writes_lose_nothing},
+        {"ordered_split_calls", ordered_split_calls},
+        {"a_sequential_file", a_sequential_file},
+        {"external32_is_big_endian_or_refused", external32_is_big_endian_or_refused},
+        {"internal_representation_round_trip", internal_representation_round_trip},
+        {"an_unknown_representation_is_an_error", an_unknown_representation_is_an_error},
+    };
+    return tests;
+}
+
+}  // namespace semantics

@@ -1,0 +1,94 @@
+// MPI_THREAD_MULTIPLE: two threads of each rank, each with its own file.
+#include <thread>
+
+#include "files.hpp"
+#include "suites.hpp"
+
+namespace semantics {
+namespace {
+
+void use_one_file(MPI_File file, DealtView const& view, int calls) {
+    constexpr int call_bytes = 4000;
+    Bytes back(call_bytes);
+    for (int call = 0; call < calls; ++call) {
+        Bytes const data = view.data(call * call_bytes, call_bytes);
+        MPI_Status status;
+        CHECK_MPI(MPI_File_write_all(file, data.data(), call_bytes, MPI_BYTE, &status));
+        CHECK_EQUAL(count_of(status), call_bytes);
+        CHECK_MPI(MPI_File_read_at_all(file, call * call_bytes, back.data(), call_bytes, MPI_BYTE,
+                                       &status));
+        check_bytes(back, data, "what was read");
+        CHECK_MPI(MPI_File_write_at(file, call * call_bytes, data.data(), 100, MPI_BYTE, &status));
+    }
+}
+
+bool threads_allowed(Context const& context) {
+    if (context.thread_level == MPI_THREAD_MULTIPLE) return true;
+    skip("no MPI_THREAD_MULTIPLE");
+    return false;
+}
+
+void run_two_threads(Context const& context, MPI_Comm first, MPI_Comm second) {
+    MPI_File files[2] = {MPI_FILE_NULL, MPI_FILE_NULL};
+    int const mode = MPI_MODE_CREATE | MPI_MODE_RDWR;
+    CHECK_MPI(MPI_File_open(first, context.path("a").c_str(), mode, MPI_INFO_NULL, &files[0]));
+    CHECK_MPI(MPI_File_open(second, context.path("b").c_str(), mode, MPI_INFO_NULL, &files[1]));
+    DealtView const views[2] = {DealtView(context, 20), DealtView(context, 500)};
+    for (int i = 0; i < 2; ++i) CHECK_MPI(views[i].set(files[i]));
+    std::thread other([&] { use_one_file(files[1], views[1], 15); });
+    use_one_file(files[0], views[0], 20);
+    other.join();
+    for (auto& file : files) close_file(file);
+    check_file(context, context.path("a"), 80000 * static_cast<std::size_t>(context.size));
+    check_file(context, context.path("b"), 60000 * static_cast<std::size_t>(context.size));
+}
+
+void two_files_on_duplicated_communicators(Context const& context) {
+    if (!threads_allowed(context)) return;
+    MPI_Comm copies[2];
+    for (auto& copy : copies) MPI_Comm_dup(context.comm, &copy);
+    run_two_threads(context, copies[0], copies[1]);
+    for (auto& copy : copies) MPI_Comm_free(&copy);
+}
+
+void two_files_on_the_same_communicator(Context const& context) {
+    if (!threads_allowed(context)) return;
+    run_two_threads(context, context.comm, context.comm);
+}
+
+void open_and_close_in_two_threads(Context const& context) {
+    if (!threads_allowed(context)) return;
+    MPI_Comm copies[2];
+    for (auto& copy : copies) MPI_Comm_dup(context.comm, &copy);
+    auto const life = [&](int which) {
+        DealtView const view(context, 40);
+        for (int round = 0; round < 4; ++round) {
+            MPI_File file = MPI_FILE_NULL;
+            auto const path = context.path(std::to_string(which));
+            CHECK_MPI(MPI_File_open(copies[which], path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR,
+                                    MPI_INFO_NULL, &file));
+            CHECK_MPI(view.set(file));
+            use_one_file(file, view, 2);
+            close_file(file);
+        }
+    };
+    std::thread other(life, 1);
+    life(0);
+    other.join();
+    for (auto& copy : copies) MPI_Comm_free(&copy);
+}
+
+}  // namespace
+
+std::span<Test const> thread_tests() {
+    constexpr unsigned where = under_unisono | native_mpich;
+    constexpr char const* reason = "OMPIO of Open MPI 4.1 is not safe in several threads";
+    static Test const tests[] = {
+        {"two_files_on_duplicated_communicators", two_files_on_duplicated_communicators},
+        {"two_files_on_the_same_communicator", two_files_on_the_same_communicator},
+        {"open_and_close_in_two_threads", open_and_close_in_two_threads, where, reason},
+    };
+    return tests;
+}
+
+}  // namespace semantics
