@@ -34,7 +34,7 @@ demo: setup build ## Run real MPI programs with and without Unisono and compare 
 	@$(PYTHON) demo/demo.py --build $(BUILD)
 
 test: setup      ## Run all tests (under 15 minutes)
-	@$(PYTHON) tools/test.py --build $(BUILD)
+	@$(PYTHON) tools/run_tests.py --build $(BUILD)
 
 bench: setup build ## Measure against the MPI libraries (30 minutes; BENCH=full: everything)
 	@$(PYTHON) bench/run.py $(if $(filter full,$(BENCH)),--full)

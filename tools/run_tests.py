@@ -73,8 +73,7 @@ def parts_of_test_run(build: str) -> list[Part]:
                        "--exclude-regex", "^cli$",
                        # One at a time: an MPI test alone has more ranks than most machines cores.
                        "--parallel", "1"]),
-        Part("pytest", [PYTHON, "-m", "pytest", "--import-mode=importlib", "-rs", "-p",
-                        "no:cacheprovider", *folders]),
+        Part("pytest", [PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", *folders]),
     ]
 
 
