@@ -1,0 +1,121 @@
+#include "backends/fault.hpp"
+
+#include <cerrno>
+#include <chrono>
+
+#include "backends/posix.hpp"
+#include "backends/test_support.hpp"
+
+namespace unisono {
+
+namespace {
+
+TEST(ParseFaults, reads_every_form) {
+    auto const parsed =
+        parse_faults("write@4096=ENOSPC,read@0=5,write=short,read=short,write=delay:250");
+    ASSERT_EQ(parsed.error, "");
+    ASSERT_EQ(parsed.faults.size(), 5u);
+    EXPECT_EQ(parsed.faults[0].direction, Direction::write);
+    EXPECT_EQ(parsed.faults[0].offset, 4096u);
+    EXPECT_EQ(parsed.faults[0].code, ENOSPC);
+    EXPECT_EQ(parsed.faults[1].direction, Direction::read);
+    EXPECT_EQ(parsed.faults[1].code, EIO);
+    EXPECT_EQ(parsed.faults[3].kind, Fault::Kind::short_transfers);
+    EXPECT_EQ(parsed.faults[4].delay_us, 250u);
+    EXPECT_TRUE(parse_faults("").faults.empty());
+    EXPECT_EQ(parse_faults("").error, "");
+}
+
+TEST(ParseFaults, names_the_valid_forms_when_it_reads_none) {
+    for (auto const* const wrong : {"write", "write@=EIO", "write@1", "write@1=ENOSUCHNAME",
+                                    "write@1=0", "write@-1=EIO", "write@1=EIO ", "sync=short",
+                                    "read=delay:", "read=delay:1ms", "write=short,,read=short"}) {
+        auto const parsed = parse_faults(wrong);
+        EXPECT_TRUE(parsed.faults.empty()) << wrong;
+        EXPECT_NE(parsed.error.find("write@OFFSET=ERRNO"), std::string::npos) << wrong;
+        EXPECT_EQ(make_fault_backend(make_posix_backend(0), wrong), nullptr) << wrong;
+    }
+}
+
+class FaultTest : public testing::Test {
+protected:
+    std::unique_ptr<Backend> with(std::string_view faults) {
+        return make_fault_backend(make_posix_backend(file.fd()), faults);
+    }
+
+    TemporaryFile file{test_folders().front()};
+    std::vector<std::byte> memory = pattern(300, 1);
+    // [100, 200) and [300, 500)
+    std::vector<Transfer> list{{100, &memory[0], 100}, {300, &memory[100], 200}};
+};
+
+TEST_F(FaultTest, bytes_before_the_fault_are_transferred_and_none_after) {
+    auto const backend = with("write@350=EIO,write@499=ENOSPC,write@250=EROFS,read@100=EPERM");
+    for (int repetition = 0; repetition < 2; ++repetition) {
+        auto const result = backend->perform(Direction::write, list);
+        EXPECT_EQ(result.error.code, EIO);
+        EXPECT_EQ(result.error.offset, 350u);
+        EXPECT_EQ(result.stopped_at, 350u);
+        EXPECT_EQ(result.bytes, 150u);
+        EXPECT_EQ(file.size(), 350u);
+    }
+    auto const read = backend->perform(Direction::read, list);
+    EXPECT_EQ(read.error.code, EPERM);
+    EXPECT_EQ(read.bytes, 0u);
+}
+
+TEST_F(FaultTest, access_that_touches_no_fault_succeeds) {
+    auto const backend = with("write@99=EIO,write@200=EIO,write@299=EIO,write@500=EIO");
+    auto const result = backend->start(Direction::write, list)->wait();
+    EXPECT_EQ(result.bytes, 300u);
+    EXPECT_EQ(result.stopped_at, IoResult::nowhere);
+    EXPECT_FALSE(result.error);
+}
+
+TEST_F(FaultTest, end_of_the_file_comes_before_a_later_fault) {
+    file.fill(pattern(150, 2));
+    auto const result = with("read@350=EIO")->perform(Direction::read, list);
+    EXPECT_EQ(result.bytes, 50u);
+    EXPECT_EQ(result.stopped_at, 150u);
+    EXPECT_FALSE(result.error);
+}
+
+TEST_F(FaultTest, delay_comes_before_the_access) {
+    auto const begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(with("write=delay:20000")->perform(Direction::write, list).bytes, 300u);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(20));
+}
+
+// Counts what reaches the system.
+class Counter final : public Backend {
+public:
+    Counter(std::unique_ptr<Backend> inner, unsigned& accesses)
+        : inner_(std::move(inner)), accesses_(accesses) {}
+    [[nodiscard]] std::string_view name() const override { return "counter"; }
+    IoResult perform(Direction direction, std::span<Transfer const> list) override {
+        ++accesses_;
+        return inner_->perform(direction, list);
+    }
+
+private:
+    std::unique_ptr<Backend> inner_;
+    unsigned& accesses_;
+};
+
+TEST_F(FaultTest, short_transfers_split_the_access_and_do_not_show) {
+    unsigned accesses = 0;
+    auto const backend = make_fault_backend(
+        std::make_unique<Counter>(make_posix_backend(file.fd()), accesses), "write=short");
+    constexpr unsigned repetitions = 20;
+    for (unsigned i = 0; i < repetitions; ++i) {
+        auto const result = backend->perform(Direction::write, list);
+        EXPECT_EQ(result.bytes, 300u);
+        EXPECT_EQ(result.stopped_at, IoResult::nowhere);
+    }
+    EXPECT_GT(accesses, repetitions);
+    EXPECT_EQ(file.size(), 500u);
+}
+
+}  // namespace
+
+}  // namespace unisono

@@ -1,0 +1,202 @@
+#include "backends/mapped.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <cstring>
+#include <vector>
+
+#include "backends/file_mapping.hpp"
+
+namespace unisono {
+
+namespace {
+
+constexpr std::uint64_t chunk_bytes_max = 4 << 20;
+
+// What a mapping costs, and what system calls would cost instead, in nanoseconds. Measured on
+// tmpfs and ext4; only the ratios matter.
+struct Costs {
+    std::uint64_t system_call_ns;  // preadv or pwritev of one piece, without its copy
+    std::uint64_t page_ns;         // populate and unmap one page
+    std::uint64_t populate_ns;     // one madvise
+    std::uint64_t map_ns;          // mmap and munmap
+};
+
+constexpr Costs read_costs{250, 120, 300, 3000};
+constexpr Costs write_costs{350, 250, 300, 3000};
+
+// The first transfers of a list that fit into one mapping.
+struct Chunk {
+    std::size_t transfer_count = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t run_count = 0;   // groups of file-adjacent transfers
+    std::uint64_t page_count = 0;  // pages of `touched`
+    std::vector<Extent> touched;   // whole pages, in groups that are populated together
+    Extent extent;                 // from the first to the last byte
+};
+
+void touch(Chunk& chunk, Extent pages, std::uint64_t gap_bytes) {
+    if (chunk.touched.empty() || pages.begin > chunk.touched.back().end + gap_bytes) {
+        chunk.touched.push_back(pages);
+        chunk.page_count += pages.bytes() / page_bytes();
+        return;
+    }
+    auto& group = chunk.touched.back();
+    chunk.page_count += (pages.end - group.end) / page_bytes();
+    group.end = pages.end;
+}
+
+// At least one transfer, even when it is larger than a chunk should be.
+void cut_chunk(Chunk& chunk, std::span<Transfer const> list, Direction direction) {
+    auto const gap_bytes = populate_gap_bytes(direction);
+    auto const page_mask = ~(page_bytes() - 1);
+    chunk = {0, 0, 0, 0, std::move(chunk.touched), {list[0].offset, list[0].offset}};
+    chunk.touched.clear();
+    for (auto const& transfer : list) {
+        auto const end = transfer.offset + transfer.bytes;
+        if (chunk.transfer_count > 0 && end - chunk.extent.begin > chunk_bytes_max) break;
+        ++chunk.transfer_count;
+        if (transfer.bytes == 0) continue;
+        if (transfer.offset != chunk.extent.end || chunk.run_count == 0) ++chunk.run_count;
+        chunk.bytes += transfer.bytes;
+        chunk.extent.end = end;
+        touch(chunk, {transfer.offset & page_mask, round_up(end, page_bytes())}, gap_bytes);
+    }
+}
+
+bool mapping_pays(Chunk const& chunk, Direction direction) {
+    auto const& costs = direction == Direction::read ? read_costs : write_costs;
+    if (chunk.extent.bytes() > chunk_bytes_max) return false;
+    return chunk.run_count * costs.system_call_ns > chunk.page_count * costs.page_ns +
+                                                        chunk.touched.size() * costs.populate_ns +
+                                                        costs.map_ns;
+}
+
+void copy(FileMapping const& mapping, Direction direction, std::span<Transfer const> list) {
+    for (auto const& transfer : list) {
+        if (transfer.bytes == 0) continue;
+        auto* const file = mapping.at(transfer.offset);
+        if (direction == Direction::read) {
+            std::memcpy(transfer.memory, file, transfer.bytes);
+        } else {
+            std::memcpy(file, transfer.memory, transfer.bytes);
+        }
+    }
+}
+
+class MappedBackend final : public Backend {
+public:
+    MappedBackend(int fd, std::unique_ptr<Backend> fallback, bool maps_writes)
+        : fd_(fd), fallback_(std::move(fallback)), maps_writes_(maps_writes) {}
+
+    [[nodiscard]] std::string_view name() const override { return "mapped"; }
+
+    IoResult perform(Direction direction, std::span<Transfer const> list) override {
+        struct stat status {};
+        bool const may_map = direction == Direction::read || maps_writes_;
+        if (!may_map || fstat(fd_, &status) != 0) return fallback_->perform(direction, list);
+        while (!list.empty() && list.back().bytes == 0) list = list.first(list.size() - 1);
+        return perform(direction, list, static_cast<std::uint64_t>(status.st_size));
+    }
+
+private:
+    // The list does not end with an empty transfer.
+    IoResult perform(Direction direction, std::span<Transfer const> list,
+                     std::uint64_t file_bytes) {
+        IoResult result;
+        std::uint64_t grown_bytes = 0;  // the last transfer, where it was written first
+        Chunk chunk;
+        while (!list.empty()) {
+            cut_chunk(chunk, list, direction);
+            bool const pays = mapping_pays(chunk, direction);
+            if (pays && direction == Direction::write && chunk.extent.end > file_bytes) {
+                if (!write_last(list)) return joined(result, fallback_->perform(direction, list));
+                grown_bytes = list.back().bytes;
+                file_bytes = list.back().offset + grown_bytes;
+                list = list.first(list.size() - 1);
+                continue;
+            }
+            auto const transfers = list.first(chunk.transfer_count);
+            if (pays && chunk.extent.end <= file_bytes && move(chunk, direction, transfers)) {
+                result.bytes += chunk.bytes;
+            } else {
+                result = joined(result, fallback_->perform(direction, transfers));
+                if (result.stopped_at != IoResult::nowhere) return result;
+            }
+            list = list.subspan(chunk.transfer_count);
+        }
+        result.bytes += grown_bytes;
+        return result;
+    }
+
+    // Makes the file long enough to be mapped. Not with ftruncate: between looking at the size and
+    // setting it, another process may have grown the file further, and would lose its bytes.
+    bool write_last(std::span<Transfer const> list) {
+        return fallback_->perform(Direction::write, list.last(1)).stopped_at == IoResult::nowhere;
+    }
+
+    // False when nothing was moved: then a system call can say why.
+    [[nodiscard]] bool move(Chunk const& chunk, Direction direction,
+                            std::span<Transfer const> list) const {
+        FileMapping mapping;
+        if (mapping.map(fd_, chunk.extent, direction)) return false;
+        if (mapping.populate(chunk.touched, direction)) return false;
+        copy(mapping, direction, list);
+        return true;
+    }
+
+    static IoResult joined(IoResult const& before, IoResult const& after) {
+        return {before.bytes + after.bytes, after.stopped_at, after.error};
+    }
+
+    int fd_;
+    std::unique_ptr<Backend> fallback_;
+    bool maps_writes_;
+};
+
+struct FileSystem {
+    unsigned magic;
+    bool keeps_blocks;  // writing back a page does not move it: no new space for the next store
+};
+
+// Elsewhere other machines may write the same file, or nobody has tried. Overlays count as copying
+// on write because what is below them is not known.
+constexpr FileSystem local_file_systems[] = {
+    {TMPFS_MAGIC, true},
+    {RAMFS_MAGIC, true},
+    {EXT4_SUPER_MAGIC, true},
+    {XFS_SUPER_MAGIC, true},
+    {F2FS_SUPER_MAGIC, true},
+    {BTRFS_SUPER_MAGIC, false},
+    {OVERLAYFS_SUPER_MAGIC, false},
+};
+
+FileSystem const* local_file_system(int fd) {
+    struct stat status {};
+    struct statfs file_system {};
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return nullptr;
+    if (fstatfs(fd, &file_system) != 0) return nullptr;
+    for (auto const& known : local_file_systems) {
+        if (known.magic == static_cast<unsigned>(file_system.f_type)) return &known;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_mapped_backend(int fd, std::unique_ptr<Backend> fallback) {
+    int const flags = fcntl(fd, F_GETFL);
+    auto const* const file_system = local_file_system(fd);
+    if (flags < 0 || file_system == nullptr) return fallback;
+    int const access = flags & O_ACCMODE;
+    if (access == O_WRONLY || (flags & (O_APPEND | O_DIRECT | O_SYNC | O_DSYNC)) != 0) {
+        return fallback;
+    }
+    bool const maps_writes = access == O_RDWR && file_system->keeps_blocks;
+    return std::make_unique<MappedBackend>(fd, std::move(fallback), maps_writes);
+}
+
+}  // namespace unisono

@@ -1,0 +1,120 @@
+#include "backends/mapped.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "backends/fault.hpp"
+#include "backends/posix.hpp"
+#include "backends/test_support.hpp"
+
+namespace unisono {
+
+namespace {
+
+// Passes on to system calls and counts.
+class Counter final : public Backend {
+public:
+    Counter(int fd, std::uint64_t& bytes) : posix_(make_posix_backend(fd)), bytes_(bytes) {}
+
+    [[nodiscard]] std::string_view name() const override { return "counter"; }
+
+    IoResult perform(Direction direction, std::span<Transfer const> list) override {
+        auto const result = posix_->perform(direction, list);
+        bytes_ += result.bytes;
+        return result;
+    }
+
+private:
+    std::unique_ptr<Backend> posix_;
+    std::uint64_t& bytes_;
+};
+
+class MappedTest : public testing::TestWithParam<std::string> {
+protected:
+    void SetUp() override {
+        backend = make_mapped_backend(file.fd(), std::make_unique<Counter>(file.fd(), by_call));
+        if (backend->name() != "mapped") GTEST_SKIP() << "not mapped on this file system";
+        for (std::uint64_t i = 0; i < memory.size() / 64; ++i) {
+            list.push_back({i * 128, &memory[i * 64], 64});
+        }
+    }
+
+    TemporaryFile file{GetParam()};
+    std::uint64_t by_call = 0;  // bytes moved by the fallback
+    std::unique_ptr<Backend> backend;
+    std::vector<std::byte> memory = pattern(1 << 20, 1);
+    std::vector<Transfer> list;  // 64 of every 128 bytes
+};
+
+TEST_P(MappedTest, growing_writes_its_last_piece_by_system_call_and_the_others_not) {
+    EXPECT_EQ(backend->perform(Direction::write, list).bytes, memory.size());
+    EXPECT_EQ(by_call, 64u);
+    EXPECT_EQ(file.size(), 2 * memory.size() - 64);
+}
+
+TEST_P(MappedTest, overwriting_and_reading_small_pieces_takes_no_system_calls) {
+    file.fill(std::vector<std::byte>(2 * memory.size()));
+    EXPECT_EQ(backend->perform(Direction::write, list).bytes, memory.size());
+    EXPECT_EQ(backend->perform(Direction::read, list).bytes, memory.size());
+    EXPECT_EQ(by_call, 0u);
+}
+
+TEST_P(MappedTest, large_and_far_pieces_go_by_system_call) {
+    std::vector<Transfer> const large{{0, &memory[0], 1 << 19},
+                                      {1 << 20, &memory[1 << 19], 1 << 19}};
+    EXPECT_EQ(backend->perform(Direction::write, large).bytes, memory.size());
+    EXPECT_EQ(by_call, memory.size());
+
+    std::vector<Transfer> far;
+    for (std::uint64_t i = 0; i < 16; ++i) far.push_back({i << 16, &memory[i], 1});
+    EXPECT_EQ(backend->perform(Direction::read, far).bytes, 16u);
+    EXPECT_EQ(by_call, memory.size() + 16);
+}
+
+TEST_P(MappedTest, growth_that_fails_leaves_the_error_and_the_count_of_system_calls) {
+    auto const faulty = make_mapped_backend(
+        file.fd(), make_fault_backend(make_posix_backend(file.fd()), "write@1000000=EDQUOT"));
+    // The last piece itself can be written, so the others are mapped and never reach the fault.
+    EXPECT_EQ(faulty->perform(Direction::write, list).bytes, memory.size());
+
+    ASSERT_EQ(ftruncate(file.fd(), 0), 0);
+    auto const last = list.back().offset;
+    auto const faulty_at_the_end = make_mapped_backend(
+        file.fd(), make_fault_backend(make_posix_backend(file.fd()),
+                                      "write@" + std::to_string(last + 10) + "=EDQUOT"));
+    auto const result = faulty_at_the_end->perform(Direction::write, list);
+    EXPECT_EQ(result.error.code, EDQUOT);
+    EXPECT_EQ(result.stopped_at, last + 10);
+    EXPECT_EQ(result.bytes, memory.size() - 54);
+}
+
+INSTANTIATE_TEST_SUITE_P(Folders, MappedTest, testing::ValuesIn(test_folders()),
+                         [](auto const& info) {
+                             return info.param == "/dev/shm" ? std::string("memory") : "disk";
+                         });
+
+std::string_view name_when_opened(int flags) {
+    TemporaryFile const file(test_folders().front());
+    int const fd = open(file.path().c_str(), flags);
+    auto const backend = make_mapped_backend(fd, make_posix_backend(fd));
+    auto const name = backend->name();
+    close(fd);
+    return name;
+}
+
+TEST(Mapped, is_the_fallback_where_a_mapping_would_not_mean_the_same) {
+    EXPECT_EQ(name_when_opened(O_WRONLY), "posix");
+    EXPECT_EQ(name_when_opened(O_RDWR | O_APPEND), "posix");
+    EXPECT_EQ(name_when_opened(O_RDWR | O_DSYNC), "posix");
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    EXPECT_EQ(make_mapped_backend(ends[0], make_posix_backend(ends[0]))->name(), "posix");
+    close(ends[0]);
+    close(ends[1]);
+}
+
+}  // namespace
+
+}  // namespace unisono
