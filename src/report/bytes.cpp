@@ -25,6 +25,7 @@ void visit_members(Any& report, Visitor& visit) {
     visit(report.pieces);
     visit(report.holes);
     visit(report.rounds);
+    visit(report.meetings);
     visit(report.spent);
     visit(report.strategies);
 }

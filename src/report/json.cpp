@@ -39,6 +39,7 @@ Json direction_json(DirectionReport const& report, std::uint32_t ranks) {
             {"pieces", report.pieces},
             {"holes", report.holes},
             {"rounds", report.rounds},
+            {"meetings", report.meetings},
             {"seconds", spent_json(report, ranks)},
             {"strategies", strategies_json(report)}};
 }

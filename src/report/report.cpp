@@ -47,6 +47,7 @@ void DirectionReport::merge(DirectionReport const& other) {
     pieces += other.pieces;
     holes += other.holes;
     take_larger(rounds, other.rounds);
+    take_larger(meetings, other.meetings);
     for (std::size_t phase = 0; phase < spent.size(); ++phase) {
         spent[phase].total_s += other.spent[phase].total_s;
         take_larger(spent[phase].longest_s, other.spent[phase].longest_s);

@@ -63,6 +63,7 @@ struct DirectionReport {
     std::uint64_t pieces = 0;                     ///< contiguous pieces accessed in the file
     std::uint64_t holes = 0;                      ///< gaps between pieces that were skipped
     std::uint64_t rounds = 0;                     ///< of the collective buffer; max
+    std::uint64_t meetings = 0;                   ///< of all ranks, in collective calls; max
     std::array<Spent, phase_names.size()> spent;  ///< by Phase
     std::map<std::string, Use> strategies;        ///< calls: max
 

@@ -25,6 +25,7 @@ FileReport rank_report(std::uint64_t asked_bytes, double waiting_s) {
     write.pieces = 12;
     write.holes = 3;
     write.rounds = 48;
+    write.meetings = 48;
     write[Phase::waiting].add(waiting_s);
     write[Phase::copying].add(0.25);
     write[Phase::file].add(1.5);

@@ -8,7 +8,7 @@ namespace {
 // One system call per piece costs less than an exchange from here on (docs/performance.md).
 constexpr std::uint64_t large_piece_bytes = 64 * 1024;
 
-Choice by_rule(Facts const& facts) {
+Selection by_rule(Facts const& facts) {
     auto const buffering = facts.direction == Direction::read ? facts.options->cb_read
                                                               : facts.options->cb_write;
     if (facts.bytes == 0) return {&independent, "nothing to do"};
@@ -25,7 +25,7 @@ Choice by_rule(Facts const& facts) {
 
 }  // namespace
 
-Choice choose(Facts const& facts) {
+Selection choose(Facts const& facts) {
     if (auto const* named = find_strategy(facts.options->strategy))
         if (named->unfit(facts).empty()) return {named, "asked for"};
     return by_rule(facts);

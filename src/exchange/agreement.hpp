@@ -1,0 +1,82 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include "unisono/extent.hpp"
+#include "unisono/result.hpp"
+
+namespace unisono {
+
+/// What one rank brings to a collective call; merged over all ranks in rank order before it.
+/// Trivially copyable: it travels through shared memory and messages as it is.
+struct Proposal {
+    Extent touched{IoResult::nowhere, 0};  ///< empty: no bytes asked for
+    std::uint64_t bytes = 0;
+    std::uint64_t pieces = 0;
+    std::uint64_t alignment = 0;        ///< OR of offsets and lengths
+    std::int32_t refusal = 0;           ///< MPI error class of bad arguments on some rank; 0: none
+    std::uint32_t refusing_rank = 0;
+    bool rank_ordered = true;
+    bool ascending = true;
+    bool mappable = true;
+    bool allocated = true;
+    bool local_storage = true;
+    bool must_be_native = false;  ///< some rank cannot do this call with Unisono
+    bool large_view = false;      ///< set_view: some rank's type is costly for the MPI library
+
+    void merge(Proposal const& later) {
+        rank_ordered = rank_ordered && later.rank_ordered &&
+                       (bytes == 0 || later.bytes == 0 || touched.end <= later.touched.begin);
+        touched = {std::min(touched.begin, later.touched.begin),
+                   std::max(touched.end, later.touched.end)};
+        bytes += later.bytes;
+        pieces += later.pieces;
+        alignment |= later.alignment;
+        if (refusal == 0) {
+            refusal = later.refusal;
+            refusing_rank = later.refusing_rank;
+        }
+        ascending = ascending && later.ascending;
+        mappable = mappable && later.mappable;
+        allocated = allocated && later.allocated;
+        local_storage = local_storage && later.local_storage;
+        must_be_native = must_be_native || later.must_be_native;
+        large_view = large_view || later.large_view;
+    }
+};
+
+/// How a collective call ended on one rank; merged over all ranks after it, so that all return
+/// the same error.
+struct Verdict {
+    std::uint64_t stopped_at = IoResult::nowhere;  ///< lowest file offset that some aggregator missed
+    std::uint64_t offset = 0;                      ///< where the error below happened
+    std::int32_t code = 0;                         ///< errno; 0: no error
+    std::uint32_t rank = 0;                        ///< of that error
+    std::array<char, 24> call{};                   ///< system call of that error
+
+    Verdict() = default;
+    Verdict(IoResult const& result, std::uint32_t my_rank)
+        : stopped_at{result.stopped_at},
+          offset{result.error.offset},
+          code{result.error.code},
+          rank{my_rank} {
+        std::strncpy(call.data(), result.error.call, call.size() - 1);
+    }
+
+    void merge(Verdict const& later) {
+        auto const later_error_first =
+            later.code != 0 && (code == 0 || later.offset < offset);
+        if (later_error_first) {
+            offset = later.offset;
+            code = later.code;
+            rank = later.rank;
+            call = later.call;
+        }
+        stopped_at = std::min(stopped_at, later.stopped_at);
+    }
+};
+
+}  // namespace unisono

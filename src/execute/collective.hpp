@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string_view>
+
+#include "exchange/rendezvous.hpp"
+#include "execute/request.hpp"
+#include "unisono/plan.hpp"
+
+namespace unisono {
+
+/// How a collective call went, as far as this rank's caller needs to know.
+struct Outcome {
+    bool native = false;             ///< nothing was done: all ranks must call the MPI library
+    std::int32_t refusal = 0;        ///< nothing was done: MPI error class of bad arguments
+    std::uint32_t refusing_rank = 0;
+    std::uint64_t bytes = 0;         ///< of this rank's request, in data order, truly moved
+    Verdict verdict;                 ///< agreed by all ranks
+    std::string_view strategy;
+    std::string_view why;
+    std::size_t aggregators = 0;
+};
+
+/// What this rank brings to the call: bounds, sizes, what its storage can do. The caller adds
+/// what only it knows (bad arguments, things that must go to the MPI library).
+Proposal propose(Request const& request, Storage const& storage);
+
+/// Does one collective call: agree, choose, execute, agree. Two meetings of all ranks, and one per
+/// round of a staged plan on each node. Collective over the team; every rank gets the same verdict.
+Outcome perform_collective(Team& team, Rendezvous& rendezvous, Storage const& storage,
+                           Options const& options, Request const& request, Proposal proposal,
+                           CallRecord& record);
+
+}  // namespace unisono

@@ -1,0 +1,66 @@
+#include "interpose/context.hpp"
+
+#include <mutex>
+
+namespace unisono::interpose {
+namespace {
+
+using Holder = std::shared_ptr<Context>;
+
+// MPI_Finalize deletes the attributes of the predefined communicators when none can be freed any
+// more: what belongs to those ends with the process.
+int forget_context(MPI_Comm comm, int, void* value, void*) {
+    if (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF)
+        delete static_cast<Holder*>(value);
+    return MPI_SUCCESS;
+}
+
+int attribute_key() {
+    static std::once_flag once;
+    static int key = MPI_KEYVAL_INVALID;
+    std::call_once(once, [] {
+        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_context, &key, nullptr);
+    });
+    return key;
+}
+
+// Sessions: nothing can be asked before MPI_Init, and threads may be used.
+bool threads_may_call_at_once() {
+    int initialised = 0, level = MPI_THREAD_MULTIPLE;
+    PMPI_Initialized(&initialised);
+    if (initialised != 0) PMPI_Query_thread(&level);
+    return level == MPI_THREAD_MULTIPLE;
+}
+
+}  // namespace
+
+std::shared_ptr<Context> Context::of(MPI_Comm comm) {
+    if (threads_may_call_at_once()) return std::make_shared<Context>(comm);
+    void* value = nullptr;
+    int found = 0;
+    PMPI_Comm_get_attr(comm, attribute_key(), static_cast<void*>(&value), &found);
+    if (found != 0) return *static_cast<Holder*>(value);
+    auto context = std::make_shared<Context>(comm);
+    PMPI_Comm_set_attr(comm, attribute_key(), new Holder{context});
+    return context;
+}
+
+Context::Context(MPI_Comm comm) {
+    PMPI_Comm_dup(comm, &comm_);
+    PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+    PMPI_Comm_size(comm_, &ranks_);
+    PMPI_Comm_rank(comm_, &rank_);
+}
+
+Context::~Context() {
+    teams_.clear();
+    PMPI_Comm_free(&comm_);
+}
+
+MpiTeam& Context::team(Placement placement) {
+    for (auto& entry : teams_)
+        if (entry.placement == placement) return entry.team;
+    return teams_.emplace_back(comm_, placement).team;
+}
+
+}  // namespace unisono::interpose

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <list>
+#include <memory>
+
+#include "interpose/mpi_team.hpp"
+
+namespace unisono::interpose {
+
+/// Unisono's own communicator over the ranks of one of the program's, and the teams made on it.
+///
+/// Kept with the program's communicator as an attribute, so that opening many files on it costs
+/// one duplicate in all. Programs with MPI_THREAD_MULTIPLE may do collective calls on two files of
+/// one communicator at once: there, every file has a context of its own.
+class Context {
+public:
+    /// The context of `comm`. Collective over `comm`, at least the first time.
+    static std::shared_ptr<Context> of(MPI_Comm comm);
+
+    explicit Context(MPI_Comm comm);
+    ~Context();
+    Context(Context const&) = delete;
+    Context& operator=(Context const&) = delete;
+
+    [[nodiscard]] MPI_Comm comm() const { return comm_; }
+    [[nodiscard]] int ranks() const { return ranks_; }
+    [[nodiscard]] int rank() const { return rank_; }
+
+    /// The team with this placement. Collective the first time.
+    MpiTeam& team(Placement placement);
+
+private:
+    struct Entry {
+        Entry(MPI_Comm comm, Placement where) : placement{where}, team{comm, where} {}
+        Placement placement;
+        MpiTeam team;
+    };
+
+    MPI_Comm comm_ = MPI_COMM_NULL;
+    int ranks_ = 1;
+    int rank_ = 0;
+    std::list<Entry> teams_;
+};
+
+}  // namespace unisono::interpose

@@ -1,0 +1,156 @@
+// The engine's table: which of Unisono's functions stands for which entry point.
+
+#include <cstring>
+
+#include "interpose/file_calls.hpp"
+#include "interpose/native.hpp"
+#include "interpose/transfer.hpp"
+
+namespace unisono::interpose {
+
+unisono_function const* native_functions = nullptr;
+
+namespace {
+
+// Blocking data calls. NAME is the MPI name without the prefix, COUNT int or MPI_Count, BUFFER the
+// buffer's type, HOW one of the transfer_* functions, DIRECTION read or write.
+#define UNISONO_CALL_AT(NAME, COUNT, BUFFER, HOW, DIRECTION)                                       \
+    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type,    \
+             MPI_Status* status) {                                                                 \
+        return HOW({handle, Direction::DIRECTION, offset, buffer, count, type, "MPI_" #NAME},      \
+                   status, [&] {                                                                   \
+                       return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, status);   \
+                   });                                                                             \
+    }
+#define UNISONO_CALL(NAME, COUNT, BUFFER, HOW, DIRECTION)                                          \
+    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type, MPI_Status* status) { \
+        return HOW({handle, Direction::DIRECTION, {}, buffer, count, type, "MPI_" #NAME}, status,  \
+                   [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, status); });     \
+    }
+#define UNISONO_NONBLOCKING_AT(NAME, COUNT, BUFFER, DIRECTION)                                     \
+    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type,    \
+             MPI_Request* request) {                                                               \
+        return transfer_nonblocking(                                                               \
+            {handle, Direction::DIRECTION, offset, buffer, count, type, "MPI_" #NAME}, request,    \
+            [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, request); });   \
+    }
+#define UNISONO_NONBLOCKING(NAME, COUNT, BUFFER, DIRECTION)                                        \
+    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type,                       \
+             MPI_Request* request) {                                                               \
+        return transfer_nonblocking(                                                               \
+            {handle, Direction::DIRECTION, {}, buffer, count, type, "MPI_" #NAME}, request,        \
+            [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, request); });           \
+    }
+// Calls that are passed on. RESULT is the type of the last argument: a status or a request.
+#define UNISONO_PASS_AT(NAME, COUNT, BUFFER, RESULT, NEEDS)                                        \
+    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type,    \
+             RESULT result) {                                                                      \
+        return pass_on(handle, Needs::NEEDS, "MPI_" #NAME, [&] {                                   \
+            return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, result);              \
+        });                                                                                        \
+    }
+#define UNISONO_PASS(NAME, COUNT, BUFFER, RESULT, NEEDS)                                           \
+    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type, RESULT result) {      \
+        return pass_on(handle, Needs::NEEDS, "MPI_" #NAME, [&] {                                   \
+            return UNISONO_NATIVE(NAME)(handle, buffer, count, type, result);                      \
+        });                                                                                        \
+    }
+#define UNISONO_BEGIN_AT(NAME, COUNT, BUFFER)                                                      \
+    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type) {  \
+        return pass_on(handle, Needs::view, "MPI_" #NAME, [&] {                                    \
+            return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type);                      \
+        });                                                                                        \
+    }
+#define UNISONO_BEGIN(NAME, COUNT, BUFFER, NEEDS)                                                  \
+    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {                     \
+        return pass_on(handle, Needs::NEEDS, "MPI_" #NAME,                                         \
+                       [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); });         \
+    }
+
+// Every data call, once for each type of count.
+#define UNISONO_DATA_CALLS(SUFFIX, COUNT)                                                          \
+    UNISONO_CALL(File_read##SUFFIX, COUNT, void*, transfer_independent, read)                      \
+    UNISONO_CALL(File_read_all##SUFFIX, COUNT, void*, transfer_collective, read)                   \
+    UNISONO_CALL_AT(File_read_at##SUFFIX, COUNT, void*, transfer_independent, read)                \
+    UNISONO_CALL_AT(File_read_at_all##SUFFIX, COUNT, void*, transfer_collective, read)             \
+    UNISONO_CALL(File_write##SUFFIX, COUNT, void const*, transfer_independent, write)              \
+    UNISONO_CALL(File_write_all##SUFFIX, COUNT, void const*, transfer_collective, write)           \
+    UNISONO_CALL_AT(File_write_at##SUFFIX, COUNT, void const*, transfer_independent, write)        \
+    UNISONO_CALL_AT(File_write_at_all##SUFFIX, COUNT, void const*, transfer_collective, write)     \
+    UNISONO_NONBLOCKING(File_iread##SUFFIX, COUNT, void*, read)                                    \
+    UNISONO_NONBLOCKING_AT(File_iread_at##SUFFIX, COUNT, void*, read)                              \
+    UNISONO_NONBLOCKING(File_iwrite##SUFFIX, COUNT, void const*, write)                            \
+    UNISONO_NONBLOCKING_AT(File_iwrite_at##SUFFIX, COUNT, void const*, write)                      \
+    UNISONO_PASS(File_iread_all##SUFFIX, COUNT, void*, MPI_Request*, view_and_pointer)             \
+    UNISONO_PASS_AT(File_iread_at_all##SUFFIX, COUNT, void*, MPI_Request*, view)                   \
+    UNISONO_PASS(File_iwrite_all##SUFFIX, COUNT, void const*, MPI_Request*, view_and_pointer)      \
+    UNISONO_PASS_AT(File_iwrite_at_all##SUFFIX, COUNT, void const*, MPI_Request*, view)            \
+    UNISONO_PASS(File_read_shared##SUFFIX, COUNT, void*, MPI_Status*, known_view)                  \
+    UNISONO_PASS(File_write_shared##SUFFIX, COUNT, void const*, MPI_Status*, known_view)           \
+    UNISONO_PASS(File_iread_shared##SUFFIX, COUNT, void*, MPI_Request*, known_view)                \
+    UNISONO_PASS(File_iwrite_shared##SUFFIX, COUNT, void const*, MPI_Request*, known_view)         \
+    UNISONO_PASS(File_read_ordered##SUFFIX, COUNT, void*, MPI_Status*, view)                       \
+    UNISONO_PASS(File_write_ordered##SUFFIX, COUNT, void const*, MPI_Status*, view)                \
+    UNISONO_BEGIN(File_read_all_begin##SUFFIX, COUNT, void*, view_and_pointer)                     \
+    UNISONO_BEGIN_AT(File_read_at_all_begin##SUFFIX, COUNT, void*)                                 \
+    UNISONO_BEGIN(File_read_ordered_begin##SUFFIX, COUNT, void*, view)                             \
+    UNISONO_BEGIN(File_write_all_begin##SUFFIX, COUNT, void const*, view_and_pointer)              \
+    UNISONO_BEGIN_AT(File_write_at_all_begin##SUFFIX, COUNT, void const*)                          \
+    UNISONO_BEGIN(File_write_ordered_begin##SUFFIX, COUNT, void const*, view)
+
+UNISONO_DATA_CALLS(, int)
+#ifdef UNISONO_LARGE_COUNTS
+UNISONO_DATA_CALLS(_c, MPI_Count)
+#endif
+
+#define UNISONO_END(NAME, BUFFER, NEEDS)                                                   \
+    int NAME(MPI_File handle, BUFFER buffer, MPI_Status* status) {                         \
+        return pass_on(handle, Needs::NEEDS, "MPI_" #NAME,                                 \
+                       [&] { return UNISONO_NATIVE(NAME)(handle, buffer, status); });      \
+    }
+UNISONO_END(File_read_all_end, void*, view_and_pointer)
+UNISONO_END(File_read_at_all_end, void*, view)
+UNISONO_END(File_read_ordered_end, void*, view)
+UNISONO_END(File_write_all_end, void const*, view_and_pointer)
+UNISONO_END(File_write_at_all_end, void const*, view)
+UNISONO_END(File_write_ordered_end, void const*, view)
+
+int File_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
+    return pass_on(handle, Needs::view, "MPI_File_seek_shared",
+                   [&] { return UNISONO_NATIVE(File_seek_shared)(handle, offset, whence); });
+}
+
+int File_get_position_shared(MPI_File handle, MPI_Offset* offset) {
+    return pass_on(handle, Needs::known_view, "MPI_File_get_position_shared",
+                   [&] { return UNISONO_NATIVE(File_get_position_shared)(handle, offset); });
+}
+
+constexpr auto File_open = file_open;
+constexpr auto File_close = file_close;
+constexpr auto File_set_view = file_set_view;
+constexpr auto File_get_view = file_get_view;
+constexpr auto File_get_info = file_get_info;
+constexpr auto File_set_info = file_set_info;
+constexpr auto File_set_atomicity = file_set_atomicity;
+constexpr auto File_seek = file_seek;
+constexpr auto File_get_position = file_get_position;
+constexpr auto File_get_byte_offset = file_get_byte_offset;
+
+}  // namespace
+}  // namespace unisono::interpose
+
+extern "C" __attribute__((visibility("default"))) int unisono_engine_start(
+    unisono_function const* native, unisono_function* taken) {
+    using namespace unisono::interpose;
+    native_functions = native;
+    // What this MPI library does not have stays absent.
+#define UNISONO_TAKE(name)                                                                   \
+    if (native[unisono_entry_##name] != nullptr) {                                           \
+        static_assert(std::is_same_v<decltype(&PMPI_##name), std::decay_t<decltype(name)>>); \
+        taken[unisono_entry_##name] =                                                        \
+            reinterpret_cast<unisono_function>(static_cast<decltype(&PMPI_##name)>(name));   \
+    }
+    UNISONO_ALL_ENTRIES(UNISONO_TAKE)
+#undef UNISONO_TAKE
+    return 0;
+}

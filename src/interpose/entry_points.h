@@ -1,0 +1,76 @@
+/* The entry points that Unisono takes over, as X macros: shared by the shim (C) and the engine.
+   Everything else of MPI_File_* goes straight to the MPI library. */
+#pragma once
+
+#define UNISONO_ENTRIES(X) \
+    X(File_open) \
+    X(File_close) \
+    X(File_set_view) \
+    X(File_get_view) \
+    X(File_get_info) \
+    X(File_set_info) \
+    X(File_set_atomicity) \
+    X(File_seek) \
+    X(File_get_position) \
+    X(File_get_byte_offset) \
+    X(File_seek_shared) \
+    X(File_get_position_shared) \
+    X(File_read_all_end) \
+    X(File_read_at_all_end) \
+    X(File_read_ordered_end) \
+    X(File_write_all_end) \
+    X(File_write_at_all_end) \
+    X(File_write_ordered_end) \
+    UNISONO_DATA_ENTRIES(X, )
+
+/* Calls with a count; `suffix` is nothing, or _c for MPI-4's large counts. */
+#define UNISONO_DATA_ENTRIES(X, suffix) \
+    X(File_read##suffix) \
+    X(File_read_all##suffix) \
+    X(File_read_at##suffix) \
+    X(File_read_at_all##suffix) \
+    X(File_write##suffix) \
+    X(File_write_all##suffix) \
+    X(File_write_at##suffix) \
+    X(File_write_at_all##suffix) \
+    X(File_iread##suffix) \
+    X(File_iread_all##suffix) \
+    X(File_iread_at##suffix) \
+    X(File_iread_at_all##suffix) \
+    X(File_iwrite##suffix) \
+    X(File_iwrite_all##suffix) \
+    X(File_iwrite_at##suffix) \
+    X(File_iwrite_at_all##suffix) \
+    X(File_read_shared##suffix) \
+    X(File_write_shared##suffix) \
+    X(File_iread_shared##suffix) \
+    X(File_iwrite_shared##suffix) \
+    X(File_read_ordered##suffix) \
+    X(File_write_ordered##suffix) \
+    X(File_read_all_begin##suffix) \
+    X(File_read_at_all_begin##suffix) \
+    X(File_read_ordered_begin##suffix) \
+    X(File_write_all_begin##suffix) \
+    X(File_write_at_all_begin##suffix) \
+    X(File_write_ordered_begin##suffix)
+
+#ifdef UNISONO_LARGE_COUNTS
+#define UNISONO_ALL_ENTRIES(X) UNISONO_ENTRIES(X) UNISONO_DATA_ENTRIES(X, _c)
+#else
+#define UNISONO_ALL_ENTRIES(X) UNISONO_ENTRIES(X)
+#endif
+
+#define UNISONO_ENTRY_INDEX(name) unisono_entry_##name,
+enum { UNISONO_ALL_ENTRIES(UNISONO_ENTRY_INDEX) unisono_entry_count };
+#undef UNISONO_ENTRY_INDEX
+
+/* Every entry point takes at most six arguments, each an integer or a pointer. In the calling
+   conventions of 64-bit Unix all six travel in registers whatever their types, so the shim can
+   pass on calls of any MPI without knowing its handle types. */
+typedef long (*unisono_function)(long, long, long, long, long, long);
+
+/* The engine's only exported symbol: `native` are the functions to call on (null where the MPI
+   library has none); fills `taken` with Unisono's own. Both have unisono_entry_count entries, and
+   `native` stays valid. Returns 0, or non-zero when Unisono has to stay out of this process. */
+typedef int (*unisono_engine_start_function)(unisono_function const* native,
+                                             unisono_function* taken);

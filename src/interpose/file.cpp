@@ -1,0 +1,195 @@
+#include "interpose/file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "backends/fault.hpp"
+#include "backends/mapped.hpp"
+#include "backends/posix.hpp"
+#include "backends/uring.hpp"
+#include "layouts/file_system.hpp"
+
+namespace unisono::interpose {
+namespace {
+
+// "ufs:/scratch/x" names a driver of ROMIO; the path is behind it.
+std::string without_driver(std::string const& path) {
+    auto const colon = path.find(':');
+    auto const slash = path.find('/');
+    auto const has_driver =
+        colon != std::string::npos && colon > 1 && (slash == std::string::npos || colon < slash) &&
+        access(path.c_str(), F_OK) != 0;
+    return has_driver ? path.substr(colon + 1) : path;
+}
+
+// Mapping needs a descriptor that can read, also for a program that only writes.
+int open_descriptor(std::string const& path, int access_mode) {
+    if ((access_mode & MPI_MODE_RDONLY) != 0) return open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    auto const both = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (both >= 0 || (access_mode & MPI_MODE_WRONLY) == 0) return both;
+    return open(path.c_str(), O_WRONLY | O_CLOEXEC);
+}
+
+void free_type(MPI_Datatype& type) {
+    if (type != MPI_DATATYPE_NULL) PMPI_Type_free(&type);
+}
+
+struct Table {
+    std::shared_mutex mutex;
+    std::unordered_map<std::uintptr_t, std::shared_ptr<File>> files;
+};
+
+Table& table() {
+    static auto* const table = new Table;  // files may be used until the very end of the process
+    return *table;
+}
+
+std::uintptr_t key(MPI_File handle) { return reinterpret_cast<std::uintptr_t>(handle); }
+
+}  // namespace
+
+FileView::~FileView() {
+    free_type(etype);
+    free_type(filetype);
+}
+
+File::File(MPI_File handle, std::shared_ptr<Context> context, std::string path, int access_mode,
+           Options options)
+    : handle_{handle},
+      context_{std::move(context)},
+      path_{std::move(path)},
+      access_mode_{access_mode},
+      options_{std::move(options)} {
+    report_.file = path_;
+    open_storage();
+    make_backend();
+}
+
+File::~File() {
+    storage_.backend.reset();
+    if (storage_.descriptor >= 0) close(storage_.descriptor);
+}
+
+void File::open_storage() {
+    storage_.descriptor = open_descriptor(without_driver(path_), access_mode_);
+    if (storage_.descriptor < 0) return;
+    storage_.local = file_system_facts(storage_.descriptor).local;
+}
+
+void File::make_backend() {
+    if (storage_.descriptor < 0) return;
+    auto const flags = fcntl(storage_.descriptor, F_GETFL) & O_ACCMODE;
+    auto const may_map = storage_.local && options_.faults.empty() &&
+                         (options_.backend == "auto" || options_.backend == "mapped");
+    storage_.mappable_read = may_map && flags != O_WRONLY;
+    storage_.mappable_write = may_map && flags == O_RDWR &&
+                              file_system_facts(storage_.descriptor).keeps_blocks;
+    storage_.backend = make_posix_backend(storage_.descriptor);
+    report_.backend = "posix";
+    if (options_.backend == "uring") {
+        if (auto uring = make_uring_backend(storage_.descriptor)) {
+            storage_.backend = std::move(uring);
+            report_.backend = "uring";
+        }
+    } else if (may_map) {
+        storage_.backend =
+            make_mapped_backend(storage_.descriptor, std::move(storage_.backend));
+        report_.backend = storage_.backend->name();
+    }
+    if (!options_.faults.empty())
+        if (auto faulty = make_fault_backend(std::move(storage_.backend), options_.faults))
+            storage_.backend = std::move(faulty);
+}
+
+MpiTeam& File::team() const {
+    return context_->team({.messages_only = options_.exchange == "messages",
+                           .pretended_nodes = options_.pretended_nodes});
+}
+
+void File::use(Options options) {
+    options_ = std::move(options);
+    make_backend();
+}
+
+std::shared_ptr<FileView const> File::view() const {
+    std::lock_guard const lock{mutex_};
+    return view_;
+}
+
+void File::use(std::shared_ptr<FileView> view) {
+    std::lock_guard const lock{mutex_};
+    view_ = std::move(view);
+    pointer_ = 0;
+}
+
+void File::mark_mirrored() {
+    std::lock_guard const lock{mutex_};
+    view_->mirrored = true;
+    free_type(view_->etype);
+    free_type(view_->filetype);
+}
+
+MPI_Offset File::pointer() const {
+    std::lock_guard const lock{mutex_};
+    return pointer_;
+}
+
+void File::set_pointer(MPI_Offset etypes) {
+    std::lock_guard const lock{mutex_};
+    pointer_ = etypes;
+}
+
+MPI_Offset File::advance_pointer(MPI_Offset etypes) {
+    std::lock_guard const lock{mutex_};
+    return std::exchange(pointer_, pointer_ + etypes);
+}
+
+void File::finish_report() {
+    if (options_.report == "none") return;
+    auto const mine = to_bytes(report_);
+    std::vector<int> sizes(static_cast<std::size_t>(context_->ranks()));
+    std::vector<int> starts(sizes.size());
+    int const size = static_cast<int>(mine.size());
+    PMPI_Gather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, context_->comm());
+    int total = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        starts[i] = total;
+        total += sizes[i];
+    }
+    std::vector<std::byte> all(context_->rank() == 0 ? static_cast<std::size_t>(total) : 0);
+    PMPI_Gatherv(mine.data(), size, MPI_BYTE, all.data(), sizes.data(), starts.data(), MPI_BYTE, 0,
+                 context_->comm());
+    if (context_->rank() != 0) return;
+    auto merged = report_;
+    for (std::size_t i = 1; i < sizes.size(); ++i) {
+        std::span const part{all.data() + starts[i], static_cast<std::size_t>(sizes[i])};
+        if (auto const report = report_from_bytes(part)) merged.merge(*report);
+    }
+    append_line(options_.report_file,
+                options_.report == "json" ? to_json(merged) : summary_line(merged));
+}
+
+void remember(std::shared_ptr<File> file) {
+    std::unique_lock const lock{table().mutex};
+    table().files[key(file->handle())] = std::move(file);
+}
+
+std::shared_ptr<File> find(MPI_File handle) {
+    std::shared_lock const lock{table().mutex};
+    auto const entry = table().files.find(key(handle));
+    return entry == table().files.end() ? nullptr : entry->second;
+}
+
+std::shared_ptr<File> forget(MPI_File handle) {
+    std::unique_lock const lock{table().mutex};
+    auto const entry = table().files.find(key(handle));
+    if (entry == table().files.end()) return nullptr;
+    auto file = std::move(entry->second);
+    table().files.erase(entry);
+    return file;
+}
+
+}  // namespace unisono::interpose

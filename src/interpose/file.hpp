@@ -1,0 +1,107 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "execute/collective.hpp"
+#include "interpose/context.hpp"
+#include "interpose/datatypes.hpp"
+#include "options/options.hpp"
+#include "report/report.hpp"
+
+namespace unisono::interpose {
+
+/// A file view. The MPI library's own handle gets it at once (`mirrored`), unless its type is so
+/// large that this would take long: then at the next collective call that is passed on.
+struct FileView {
+    Tiling tiling{make_dense(1), 0, 1};
+    std::uint64_t etype_bytes = 1;
+    bool usable = true;    ///< Unisono can walk it; may differ between ranks
+    bool native_representation = true;  ///< datarep "native" or "internal"; equal on all ranks
+    bool mirrored = true;
+    MPI_Offset displacement = 0;
+    MPI_Datatype etype = MPI_DATATYPE_NULL;     ///< own duplicates, while not mirrored
+    MPI_Datatype filetype = MPI_DATATYPE_NULL;
+
+    FileView() = default;
+    FileView(FileView const&) = delete;
+    FileView& operator=(FileView const&) = delete;
+    ~FileView();
+};
+
+/// What Unisono keeps for one open MPI file, beside the MPI library's handle, which stays valid.
+/// The descriptor is its own, opened at once: a path may be renamed or removed later.
+class File {
+public:
+    File(MPI_File handle, std::shared_ptr<Context> context, std::string path, int access_mode,
+         Options options);
+    ~File();
+    File(File const&) = delete;
+    File& operator=(File const&) = delete;
+
+    [[nodiscard]] MPI_File handle() const { return handle_; }
+    [[nodiscard]] int access_mode() const { return access_mode_; }
+    [[nodiscard]] Context& context() const { return *context_; }
+    [[nodiscard]] Options const& options() const { return options_; }
+    [[nodiscard]] Storage const& storage() const { return storage_; }
+    [[nodiscard]] std::string const& path() const { return path_; }
+    [[nodiscard]] MpiTeam& team() const;
+
+    /// Options from now on; equal on all ranks. Makes the backend anew.
+    void use(Options options);
+
+    [[nodiscard]] std::shared_ptr<FileView const> view() const;
+    void use(std::shared_ptr<FileView> view);
+    void mark_mirrored();
+
+    /// The individual file pointer, in etypes.
+    [[nodiscard]] MPI_Offset pointer() const;
+    void set_pointer(MPI_Offset etypes);
+    /// Reserves a part of the file for a call that moves the pointer: returns it and advances it.
+    MPI_Offset advance_pointer(MPI_Offset etypes);
+
+    void set_atomic(bool atomic) { atomic_ = atomic; }
+    /// Unisono does the data calls on this file; equal on all ranks.
+    [[nodiscard]] bool taken_over() const { return !atomic_ && view()->native_representation; }
+
+    /// Hints of the program, latest value of each.
+    std::vector<KeyValue> hints;
+
+    /// Adds to the report, when one is wanted.
+    template <class Add>
+    void record(Add&& add) {
+        if (options_.report == "none") return;
+        std::lock_guard const lock{mutex_};
+        add(report_);
+    }
+    /// Prints the report, on one rank. Collective when a report is wanted.
+    void finish_report();
+
+private:
+    void open_storage();
+    void make_backend();
+
+    MPI_File handle_;
+    std::shared_ptr<Context> context_;
+    std::string path_;
+    int access_mode_;
+    Options options_;
+    Storage storage_;
+    mutable std::mutex mutex_;  // guards what follows
+    std::shared_ptr<FileView> view_ = std::make_shared<FileView>();
+    MPI_Offset pointer_ = 0;
+    FileReport report_;
+    bool atomic_ = false;
+};
+
+/// Remembers, finds and forgets files by handle; a handle that is unknown belongs to the MPI
+/// library alone. Thread-safe.
+void remember(std::shared_ptr<File> file);
+std::shared_ptr<File> find(MPI_File handle);
+std::shared_ptr<File> forget(MPI_File handle);
+
+}  // namespace unisono::interpose

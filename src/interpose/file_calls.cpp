@@ -1,0 +1,315 @@
+#include "interpose/file_calls.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <set>
+
+#include "interpose/errors.hpp"
+#include "interpose/native.hpp"
+#include "interpose/transfer.hpp"
+#include "strategies/all.hpp"
+
+namespace unisono::interpose {
+namespace {
+
+// Beyond this many pieces over all ranks, telling the MPI library of a view is put off: it may
+// take seconds there.
+constexpr std::uint64_t large_view_pieces = 1 << 16;
+
+OptionSources const& option_sources() {
+    static std::vector<Choice> const choices = [] {
+        std::vector<Choice> all;
+        for (auto const* strategy : all_strategies())
+            all.push_back({strategy->name, strategy->summary});
+        return all;
+    }();
+    static OptionSources const sources{Surroundings::real(), choices};
+    return sources;
+}
+
+void print_once(std::vector<std::string> const& messages) {
+    static std::mutex mutex;
+    static std::set<std::string> printed;
+    std::lock_guard const lock{mutex};
+    for (auto const& message : messages)
+        if (printed.insert(message).second) std::fprintf(stderr, "%s\n", message.c_str());
+}
+
+std::vector<KeyValue> pairs_of(MPI_Info info) {
+    std::vector<KeyValue> pairs;
+    if (info == MPI_INFO_NULL) return pairs;
+    int keys = 0;
+    PMPI_Info_get_nkeys(info, &keys);
+    for (int i = 0; i < keys; ++i) {
+        std::array<char, MPI_MAX_INFO_KEY + 1> key{};
+        std::array<char, MPI_MAX_INFO_VAL + 1> value{};
+        int found = 0;
+        PMPI_Info_get_nthkey(info, i, key.data());
+        PMPI_Info_get(info, key.data(), MPI_MAX_INFO_VAL, value.data(), &found);
+        if (found != 0) pairs.emplace_back(key.data(), value.data());
+    }
+    return pairs;
+}
+
+void merge_into(std::vector<KeyValue>& hints, std::vector<KeyValue> const& newer) {
+    for (auto const& [key, value] : newer) {
+        auto const known = std::find_if(hints.begin(), hints.end(),
+                                        [&](auto const& hint) { return hint.first == key; });
+        if (known != hints.end())
+            known->second = value;
+        else
+            hints.emplace_back(key, value);
+    }
+}
+
+Options own_options(std::string const& path, std::vector<KeyValue> const& hints, bool print) {
+    auto chosen = option_sources().options_for(path, hints);
+    if (print) print_once(chosen.messages);
+    return chosen.options;
+}
+
+// Rank 0's word: ranks may see different environments and files, but must do the same.
+Options agree_on(Options const& own, Context const& context) {
+    if (context.ranks() == 1) return own;
+    auto bytes = to_bytes(own);
+    // One broadcast does for nearly all; the rest follows in a second.
+    struct Head {
+        std::uint64_t size;
+        std::array<std::byte, 1016> bytes;
+    } head{};
+    head.size = bytes.size();
+    std::copy_n(bytes.begin(), std::min(bytes.size(), head.bytes.size()), head.bytes.begin());
+    PMPI_Bcast(&head, sizeof head, MPI_BYTE, 0, context.comm());
+    bytes.resize(head.size);
+    auto const first = std::min(bytes.size(), head.bytes.size());
+    std::copy_n(head.bytes.begin(), first, bytes.begin());
+    if (bytes.size() > first)
+        PMPI_Bcast(bytes.data() + first, static_cast<int>(bytes.size() - first), MPI_BYTE, 0,
+                   context.comm());
+    return options_from_bytes(bytes).value_or(own);
+}
+
+void take_hints(File& file, MPI_Info info) {
+    auto const newer = pairs_of(info);
+    merge_into(file.hints, newer);
+    auto const& context = file.context();
+    file.use(agree_on(own_options(file.path(), file.hints, context.rank() == 0), context));
+}
+
+// The program's info object with the hints that sites and users add for the MPI library.
+MPI_Info with_native_hints(MPI_Info info, Options const& options) {
+    MPI_Info merged = MPI_INFO_NULL;
+    if (info == MPI_INFO_NULL)
+        PMPI_Info_create(&merged);
+    else
+        PMPI_Info_dup(info, &merged);
+    for (auto const& [key, value] : options.native_hints)
+        PMPI_Info_set(merged, key.c_str(), value.c_str());
+    return merged;
+}
+
+// May free it whatever it is: duplicates of named types are types like any other.
+MPI_Datatype duplicate(MPI_Datatype type) {
+    MPI_Datatype copy = MPI_DATATYPE_NULL;
+    PMPI_Type_dup(type, &copy);
+    return copy;
+}
+
+// What get_view hands out may not be freed when it is a predefined type, and must be otherwise.
+MPI_Datatype handed_out(MPI_Datatype kept) {
+    int integers = 0, addresses = 0, types = 0, combiner = 0;
+    PMPI_Type_get_envelope(kept, &integers, &addresses, &types, &combiner);
+    if (combiner != MPI_COMBINER_DUP) return duplicate(kept);
+    MPI_Datatype original = MPI_DATATYPE_NULL;
+    PMPI_Type_get_contents(kept, 0, 0, 1, nullptr, nullptr, &original);
+    return original;
+}
+
+bool is_native(char const* representation) {
+    return std::strcmp(representation, "native") == 0 ||
+           std::strcmp(representation, "internal") == 0;
+}
+
+std::shared_ptr<FileView> make_view(MPI_Offset displacement, MPI_Datatype etype,
+                                    MPI_Datatype filetype, char const* representation) {
+    auto view = std::make_shared<FileView>();
+    int mpi_error = MPI_SUCCESS;
+    auto const element = decode(etype, &mpi_error);
+    auto const tile = element == nullptr ? nullptr : decode(filetype, &mpi_error);
+    view->native_representation = is_native(representation);
+    view->displacement = displacement;
+    view->usable = tile != nullptr && element->bytes > 0 &&
+                   (tile->bytes == 0 || displacement + tile->shape->low >= 0);
+    if (!view->usable) return view;
+    view->tiling = {tile->shape, displacement, tile->extent};
+    view->etype_bytes = element->bytes;
+    return view;
+}
+
+// Some rank's new view is one that the MPI library had better not be told of now. Collective.
+bool put_off(File& file, FileView const& view) {
+    auto const may = view.usable && view.native_representation && view.displacement >= 0;
+    Proposal notice;
+    notice.large_view = may && view.tiling.shape->pieces > large_view_pieces;
+    notice.must_be_native = !may;
+    if (file.context().ranks() > 1) file.team().rendezvous().meet(notice);
+    return notice.large_view && !notice.must_be_native;
+}
+
+std::uint64_t file_bytes(File const& file) {
+    MPI_Offset size = 0;
+    PMPI_File_get_size(file.handle(), &size);
+    return static_cast<std::uint64_t>(size);
+}
+
+// The end of the file in etypes of the view, rounded up.
+MPI_Offset end_in_etypes(File const& file, FileView const& view) {
+    if (view.tiling.shape->empty()) return 0;
+    auto const bytes = position_of(view.tiling, static_cast<std::int64_t>(file_bytes(file)));
+    return static_cast<MPI_Offset>(div_ceil(bytes, view.etype_bytes));
+}
+
+int fail(File const& file, int error_class, char const* call, char const* why) {
+    return raise(file.handle(),
+                 error_code(error_class, std::string{call} + " on " + file.path() + ": " + why));
+}
+
+}  // namespace
+
+int file_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, MPI_File* handle) {
+    auto const hints = pairs_of(info);
+    auto own = own_options(path, hints, /*print=*/false);
+    int result = MPI_SUCCESS;
+    if (own.native_hints.empty()) {
+        result = UNISONO_NATIVE(File_open)(comm, path, access_mode, info, handle);
+    } else {
+        auto merged = with_native_hints(info, own);
+        result = UNISONO_NATIVE(File_open)(comm, path, access_mode, merged, handle);
+        PMPI_Info_free(&merged);
+    }
+    if (result != MPI_SUCCESS || (access_mode & MPI_MODE_SEQUENTIAL) != 0) return result;
+
+    auto context = Context::of(comm);
+    if (context->rank() == 0) own = own_options(path, hints, /*print=*/true);
+    auto options = agree_on(own, *context);
+    if (options.leave_alone) return result;
+    auto file = std::make_shared<File>(*handle, std::move(context), path, access_mode,
+                                       std::move(options));
+    file->hints = hints;
+    if ((access_mode & MPI_MODE_APPEND) != 0) {
+        MPI_Offset end = 0;
+        UNISONO_NATIVE(File_get_position)(*handle, &end);
+        file->set_pointer(end);
+    }
+    remember(std::move(file));
+    return result;
+}
+
+int file_close(MPI_File* handle) {
+    // Handles are used again after the close: forget first.
+    if (auto const file = forget(*handle)) file->finish_report();
+    return UNISONO_NATIVE(File_close)(handle);
+}
+
+int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
+                  MPI_Datatype filetype, char const* representation, MPI_Info info) {
+    auto const native = [&] {
+        return UNISONO_NATIVE(File_set_view)(handle, displacement, etype, filetype, representation,
+                                             info);
+    };
+    auto const file = find(handle);
+    if (file == nullptr) return native();
+    auto view = make_view(displacement, etype, filetype, representation);
+    if (put_off(*file, *view)) {
+        view->mirrored = false;
+        view->etype = duplicate(etype);
+        view->filetype = duplicate(filetype);
+    } else if (auto const result = native(); result != MPI_SUCCESS) {
+        return result;
+    }
+    file->use(std::move(view));
+    if (info != MPI_INFO_NULL) take_hints(*file, info);
+    return MPI_SUCCESS;
+}
+
+int file_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* etype,
+                  MPI_Datatype* filetype, char* representation) {
+    auto const file = find(handle);
+    auto const view = file == nullptr ? nullptr : file->view();
+    if (view == nullptr || view->mirrored)
+        return UNISONO_NATIVE(File_get_view)(handle, displacement, etype, filetype, representation);
+    *displacement = view->displacement;
+    *etype = handed_out(view->etype);
+    *filetype = handed_out(view->filetype);
+    std::strcpy(representation, "native");
+    return MPI_SUCCESS;
+}
+
+int file_get_info(MPI_File handle, MPI_Info* info) {
+    auto const result = UNISONO_NATIVE(File_get_info)(handle, info);
+    auto const file = find(handle);
+    if (result != MPI_SUCCESS || file == nullptr) return result;
+    for (auto const& [key, value] : effective_hints(file->options()))
+        PMPI_Info_set(*info, key.c_str(), value.c_str());
+    return result;
+}
+
+int file_set_info(MPI_File handle, MPI_Info info) {
+    auto const result = UNISONO_NATIVE(File_set_info)(handle, info);
+    auto const file = find(handle);
+    if (result == MPI_SUCCESS && file != nullptr) take_hints(*file, info);
+    return result;
+}
+
+int file_set_atomicity(MPI_File handle, int atomic) {
+    auto const file = find(handle);
+    if (file != nullptr)
+        if (auto const result = mirror_view(*file); result != MPI_SUCCESS) return result;
+    auto const result = UNISONO_NATIVE(File_set_atomicity)(handle, atomic);
+    if (result == MPI_SUCCESS && file != nullptr) file->set_atomic(atomic != 0);
+    return result;
+}
+
+int file_seek(MPI_File handle, MPI_Offset offset, int whence) {
+    auto const file = find(handle);
+    if (file == nullptr) return UNISONO_NATIVE(File_seek)(handle, offset, whence);
+    auto const view = file->view();
+    if (!view->usable || (whence == MPI_SEEK_END && !view->tiling.ascending()))
+        return pass_on(handle, Needs::view_and_pointer, "MPI_File_seek",
+                       [&] { return UNISONO_NATIVE(File_seek)(handle, offset, whence); });
+    auto target = offset;
+    if (whence == MPI_SEEK_CUR)
+        target += file->pointer();
+    else if (whence == MPI_SEEK_END)
+        target += end_in_etypes(*file, *view);
+    else if (whence != MPI_SEEK_SET)
+        return fail(*file, MPI_ERR_ARG, "MPI_File_seek", "whence is none of MPI_SEEK_*");
+    if (target < 0) return fail(*file, MPI_ERR_ARG, "MPI_File_seek", "before the start of the view");
+    file->set_pointer(target);
+    return MPI_SUCCESS;
+}
+
+int file_get_position(MPI_File handle, MPI_Offset* offset) {
+    auto const file = find(handle);
+    if (file == nullptr) return UNISONO_NATIVE(File_get_position)(handle, offset);
+    *offset = file->pointer();
+    return MPI_SUCCESS;
+}
+
+int file_get_byte_offset(MPI_File handle, MPI_Offset offset, MPI_Offset* displacement) {
+    auto const file = find(handle);
+    auto const view = file == nullptr ? nullptr : file->view();
+    if (view == nullptr || !view->usable || view->tiling.shape->empty())
+        return UNISONO_NATIVE(File_get_byte_offset)(handle, offset, displacement);
+    if (offset < 0)
+        return fail(*file, MPI_ERR_ARG, "MPI_File_get_byte_offset", "the offset is negative");
+    *displacement =
+        offset_of(view->tiling, static_cast<std::uint64_t>(offset) * view->etype_bytes);
+    return MPI_SUCCESS;
+}
+
+}  // namespace unisono::interpose

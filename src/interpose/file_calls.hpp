@@ -1,0 +1,21 @@
+#pragma once
+
+#include <mpi.h>
+
+namespace unisono::interpose {
+
+// Unisono's versions of the MPI functions of the same names, without data.
+int file_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, MPI_File* handle);
+int file_close(MPI_File* handle);
+int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
+                  MPI_Datatype filetype, char const* representation, MPI_Info info);
+int file_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* etype,
+                  MPI_Datatype* filetype, char* representation);
+int file_get_info(MPI_File handle, MPI_Info* info);
+int file_set_info(MPI_File handle, MPI_Info info);
+int file_set_atomicity(MPI_File handle, int atomic);
+int file_seek(MPI_File handle, MPI_Offset offset, int whence);
+int file_get_position(MPI_File handle, MPI_Offset* offset);
+int file_get_byte_offset(MPI_File handle, MPI_Offset offset, MPI_Offset* displacement);
+
+}  // namespace unisono::interpose

@@ -1,0 +1,194 @@
+#include "interpose/mpi_team.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <new>
+
+namespace unisono::interpose {
+namespace {
+
+constexpr int tag_of(Team::Kind kind) { return 1 + static_cast<int>(kind); }
+
+// A number that is equal for the ranks of one node only: the lowest rank there.
+std::uint32_t node_label(MPI_Comm comm, int rank, Placement placement) {
+    if (placement.messages_only) return static_cast<std::uint32_t>(rank);
+    MPI_Comm machine = MPI_COMM_NULL;
+    PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine);
+    int ranks = 0, index = 0, lowest = rank;
+    PMPI_Comm_size(machine, &ranks);
+    PMPI_Comm_rank(machine, &index);
+    if (placement.pretended_nodes == 0) {
+        PMPI_Bcast(&lowest, 1, MPI_INT, 0, machine);
+    } else {
+        auto const parts = static_cast<int>(placement.pretended_nodes);
+        MPI_Comm part = MPI_COMM_NULL;
+        auto const share = (ranks + parts - 1) / parts;
+        PMPI_Comm_split(machine, index / share, index, &part);
+        PMPI_Bcast(&lowest, 1, MPI_INT, 0, part);
+        PMPI_Comm_free(&part);
+    }
+    PMPI_Comm_free(&machine);
+    return static_cast<std::uint32_t>(lowest);
+}
+
+}  // namespace
+
+template <class Payload>
+MpiTeam::Merging<Payload>::Merging() {
+    PMPI_Type_contiguous(sizeof(Payload), MPI_BYTE, &type);
+    PMPI_Type_commit(&type);
+    PMPI_Op_create(
+        [](void* earlier, void* later, int* count, MPI_Datatype*) {
+            auto* first = static_cast<Payload*>(earlier);
+            auto* second = static_cast<Payload*>(later);
+            for (int i = 0; i < *count; ++i) {
+                auto merged = first[i];
+                merged.merge(second[i]);
+                second[i] = merged;
+            }
+        },
+        /*commute=*/0, &operation);
+}
+
+template <class Payload>
+MpiTeam::Merging<Payload>::~Merging() {
+    PMPI_Op_free(&operation);
+    PMPI_Type_free(&type);
+}
+
+MpiTeam::MpiTeam(MPI_Comm comm, Placement placement) : comm_{comm} {
+    int rank = 0, size = 1;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &size);
+    rank_ = static_cast<std::uint32_t>(rank);
+    divide_into_nodes(size == 1 ? 0 : node_label(comm, rank, placement));
+    int meets = meet_on_node() ? 1 : 0;
+    if (size > 1) PMPI_Allreduce(MPI_IN_PLACE, &meets, 1, MPI_INT, MPI_MIN, comm);
+    if (meets != 0) return;
+    // No shared memory somewhere: every rank is a node of its own, and messages do it all.
+    leave_nodes();
+    divide_into_nodes(rank_);
+    if (!meet_on_node()) throw std::bad_alloc{};
+}
+
+MpiTeam::~MpiTeam() {
+    finish_sends(0);
+    leave_nodes();
+}
+
+void MpiTeam::divide_into_nodes(std::uint32_t label) {
+    int size = 1;
+    PMPI_Comm_size(comm_, &size);
+    std::vector<std::uint32_t> labels(static_cast<std::size_t>(size), label);
+    if (size > 1)
+        PMPI_Allgather(&label, 1, MPI_UINT32_T, labels.data(), 1, MPI_UINT32_T, comm_);
+    topology_ = make_topology(labels);
+    auto const node = topology_.node_of[rank_];
+    auto const& ranks = topology_.ranks_of[node];
+    local_ranks_ = static_cast<std::uint32_t>(ranks.size());
+    local_index_ = static_cast<std::uint32_t>(
+        std::lower_bound(ranks.begin(), ranks.end(), rank_) - ranks.begin());
+    if (size == 1) return;
+    auto const rank = static_cast<int>(rank_);
+    PMPI_Comm_split(comm_, static_cast<int>(node), rank, &node_);
+    PMPI_Comm_split(comm_, local_index_ == 0 ? 0 : MPI_UNDEFINED, rank, &leaders_);
+}
+
+void MpiTeam::leave_nodes() {
+    if (node_ != MPI_COMM_NULL) PMPI_Comm_free(&node_);
+    if (leaders_ != MPI_COMM_NULL) PMPI_Comm_free(&leaders_);
+}
+
+bool MpiTeam::meet_on_node() {
+    control_ = allocate(Rendezvous::bytes_needed(local_ranks_));
+    if (control_.bytes.empty()) return false;
+    rendezvous_ =
+        std::make_unique<Rendezvous>(*this, control_.bytes, local_index_, local_ranks_);
+    return true;
+}
+
+MpiTeam::Memory MpiTeam::allocate(std::size_t bytes) {
+    Memory memory;
+    if (local_ranks_ == 1) {
+        auto const whole = bytes + 64;
+        memory.own = std::make_unique<std::byte[]>(whole);
+        auto const start = reinterpret_cast<std::uintptr_t>(memory.own.get());
+        memory.bytes = {memory.own.get() + (64 - start % 64), bytes};
+        return memory;
+    }
+    std::string name;
+    if (local_index_ == 0) memory.segment = SharedSegment::create(bytes, name);
+    std::array<char, 80> shared_name{};
+    name.copy(shared_name.data(), shared_name.size() - 1);
+    PMPI_Bcast(shared_name.data(), static_cast<int>(shared_name.size()), MPI_CHAR, 0, node_);
+    if (local_index_ != 0) memory.segment = SharedSegment::open(shared_name.data(), bytes);
+    int usable = memory.segment.bytes().empty() ? 0 : 1;
+    PMPI_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_INT, MPI_MIN, node_);
+    if (local_index_ == 0) SharedSegment::forget(name);
+    if (usable == 0) return {};
+    memory.bytes = memory.segment.bytes();
+    return memory;
+}
+
+std::span<std::byte> MpiTeam::node_memory(Area area, std::size_t bytes) {
+    auto& memory = areas_[static_cast<std::size_t>(area)];
+    if (memory.bytes.size() < bytes) memory = allocate(bytes);
+    return memory.bytes;
+}
+
+void MpiTeam::idle() {
+    constexpr unsigned progress_every = 8;
+    if (++idle_calls_ % progress_every == 0) {
+        int found = 0;
+        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &found, MPI_STATUS_IGNORE);
+    }
+    sched_yield();
+}
+
+template <class Payload>
+void MpiTeam::merge(std::optional<Merging<Payload>>& merging, Payload& payload) {
+    if (!merging) merging.emplace();
+    PMPI_Allreduce(MPI_IN_PLACE, &payload, 1, merging->type, merging->operation, leaders_);
+}
+
+void MpiTeam::merge_over_leaders(Proposal& proposal) { merge(merging_proposals_, proposal); }
+void MpiTeam::merge_over_leaders(Verdict& verdict) { merge(merging_verdicts_, verdict); }
+
+std::vector<Extent> MpiTeam::gather(Extent mine) {
+    std::vector<Extent> all(topology_.ranks());
+    PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm_);
+    return all;
+}
+
+void MpiTeam::minimum(std::span<std::uint64_t> values) {
+    if (topology_.ranks() == 1) return;
+    PMPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_UINT64_T,
+                   MPI_MIN, comm_);
+}
+
+void MpiTeam::send(std::uint32_t to, Kind kind, std::vector<std::byte> message) {
+    auto& sending = sending_.emplace_back(MPI_REQUEST_NULL, std::move(message));
+    PMPI_Isend(sending.message.data(), static_cast<int>(sending.message.size()), MPI_BYTE,
+               static_cast<int>(to), tag_of(kind), comm_, &sending.request);
+}
+
+std::vector<std::byte> MpiTeam::receive(std::uint32_t from, Kind kind) {
+    MPI_Message matched = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    PMPI_Mprobe(static_cast<int>(from), tag_of(kind), comm_, &matched, &status);
+    int bytes = 0;
+    PMPI_Get_count(&status, MPI_BYTE, &bytes);
+    std::vector<std::byte> message(static_cast<std::size_t>(bytes));
+    PMPI_Mrecv(message.data(), bytes, MPI_BYTE, &matched, MPI_STATUS_IGNORE);
+    return message;
+}
+
+void MpiTeam::finish_sends(std::size_t still_under_way) {
+    while (sending_.size() > still_under_way) {
+        PMPI_Wait(&sending_.front().request, MPI_STATUS_IGNORE);
+        sending_.pop_front();
+    }
+}
+
+}  // namespace unisono::interpose

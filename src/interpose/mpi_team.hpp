@@ -1,0 +1,92 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "exchange/rendezvous.hpp"
+#include "exchange/shared_segment.hpp"
+#include "exchange/team.hpp"
+
+namespace unisono::interpose {
+
+/// How the ranks of a communicator are taken to be spread over nodes.
+struct Placement {
+    bool messages_only = false;         ///< every rank a node of its own
+    std::uint32_t pretended_nodes = 0;  ///< split each machine's ranks into this many; 0: do not
+
+    friend bool operator==(Placement const&, Placement const&) = default;
+};
+
+/// A Team over an MPI communicator of Unisono's own. Uses PMPI_ names only.
+class MpiTeam final : public Team {
+public:
+    /// Collective over `comm`, which must outlive the team.
+    MpiTeam(MPI_Comm comm, Placement placement);
+    ~MpiTeam() override;
+    MpiTeam(MpiTeam const&) = delete;
+    MpiTeam& operator=(MpiTeam const&) = delete;
+
+    [[nodiscard]] std::uint32_t rank() const override { return rank_; }
+    [[nodiscard]] Topology const& topology() const override { return topology_; }
+    std::span<std::byte> node_memory(Area area, std::size_t bytes) override;
+    void idle() override;
+    void merge_over_leaders(Proposal& proposal) override;
+    void merge_over_leaders(Verdict& verdict) override;
+    std::vector<Extent> gather(Extent mine) override;
+    void minimum(std::span<std::uint64_t> values) override;
+    void send(std::uint32_t to, Kind kind, std::vector<std::byte> message) override;
+    std::vector<std::byte> receive(std::uint32_t from, Kind kind) override;
+    void finish_sends(std::size_t still_under_way) override;
+
+    [[nodiscard]] Rendezvous& rendezvous() { return *rendezvous_; }
+
+private:
+    /// Memory of one purpose: shared by the node, or private where a node has one rank.
+    struct Memory {
+        SharedSegment segment;
+        std::unique_ptr<std::byte[]> own;
+        std::span<std::byte> bytes;
+    };
+
+    /// The MPI operation that merges a payload over leaders, in rank order.
+    template <class Payload>
+    struct Merging {
+        MPI_Datatype type = MPI_DATATYPE_NULL;
+        MPI_Op operation = MPI_OP_NULL;
+        Merging();
+        ~Merging();
+    };
+
+    struct Sending {
+        MPI_Request request;
+        std::vector<std::byte> message;
+    };
+
+    void divide_into_nodes(std::uint32_t label);
+    void leave_nodes();
+    [[nodiscard]] bool meet_on_node();
+    [[nodiscard]] Memory allocate(std::size_t bytes);
+    template <class Payload>
+    void merge(std::optional<Merging<Payload>>& merging, Payload& payload);
+
+    MPI_Comm comm_;
+    std::uint32_t rank_ = 0;
+    Topology topology_;
+    MPI_Comm node_ = MPI_COMM_NULL;
+    MPI_Comm leaders_ = MPI_COMM_NULL;
+    std::uint32_t local_index_ = 0;
+    std::uint32_t local_ranks_ = 1;
+    Memory control_;
+    std::array<Memory, 2> areas_;  // by Area
+    std::unique_ptr<Rendezvous> rendezvous_;
+    std::optional<Merging<Proposal>> merging_proposals_;
+    std::optional<Merging<Verdict>> merging_verdicts_;
+    std::deque<Sending> sending_;  // addresses stay: MPI writes to them
+    unsigned idle_calls_ = 0;
+};
+
+}  // namespace unisono::interpose

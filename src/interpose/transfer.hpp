@@ -1,0 +1,49 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <functional>
+#include <optional>
+
+#include "interpose/file.hpp"
+
+namespace unisono::interpose {
+
+/// The arguments of a data call, whatever its name.
+struct DataCall {
+    MPI_File handle;
+    Direction direction;
+    std::optional<MPI_Offset> offset;  ///< explicit, in etypes; none: the individual file pointer
+    void const* buffer;                ///< written to by reads
+    MPI_Count count;
+    MPI_Datatype type;
+    char const* name;                  ///< of the MPI function, for messages
+};
+
+/// Calls the MPI library's own function with the same arguments.
+using NativeCall = std::function<int()>;
+
+/// A blocking collective data call: agreed by all ranks, done by Unisono, or passed on by all.
+int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall const& native);
+
+/// A blocking independent data call. Local.
+int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall const& native);
+
+/// A nonblocking independent call: the MPI library's, unless it does not know the view.
+int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall const& native);
+
+/// What a call that is passed on needs of the native handle.
+enum class Needs {
+    view,              ///< the view; collective call
+    view_and_pointer,  ///< the individual file pointer as well; collective call
+    known_view,        ///< the view; the call is not collective, so it cannot be given now
+};
+
+/// Passes a call on, with the native handle's view and file pointer as they should be, and takes
+/// the pointer back from it.
+int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& native);
+
+/// Gives the native handle the view that it does not know yet. Collective.
+int mirror_view(File& file);
+
+}  // namespace unisono::interpose

@@ -1,0 +1,15 @@
+#pragma once
+
+namespace unisono {
+
+/// What is known of a file system without asking it for a layout.
+struct FileSystemFacts {
+    bool local = false;         ///< one node's own: its page cache is all there is, and may be mapped
+    bool keeps_blocks = false;  ///< writing a page back does not move it: the next store needs no space
+};
+
+/// For the file behind a descriptor; nothing is known of what is not a regular file or not on a
+/// file system in the table. Errors: none. Cost: two system calls.
+FileSystemFacts file_system_facts(int descriptor);
+
+}  // namespace unisono
