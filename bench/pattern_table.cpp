@@ -115,14 +115,18 @@ Access contiguous_calls(Job const& job, std::uint64_t calls, std::uint64_t unit_
 
 Access contiguous(Job const& job) { return contiguous_calls(job, 1, 1); }
 
-constexpr std::uint64_t small_calls = 1000;
+/// Calls of 64 KiB by all ranks together: 1000 of them from 64 MB up.
+std::uint64_t small_calls(Job const& job) {
+    return std::clamp<std::uint64_t>(job.bytes / (64 * KiB), 1, 1000);
+}
 
-Access small_calls_contiguous(Job const& job) { return contiguous_calls(job, small_calls, 8); }
+Access small_calls_contiguous(Job const& job) { return contiguous_calls(job, small_calls(job), 8); }
 
 /// One view of blocks of 1 KiB, walked by the file pointer, call after call.
 Access small_calls_strided(Job const& job) {
-    Access access = round_robin(job, KiB, /*spacing=*/1, /*unit_bytes=*/small_calls * KiB);
-    access.calls = small_calls;
+    std::uint64_t const calls = small_calls(job);
+    Access access = round_robin(job, KiB, /*spacing=*/1, /*unit_bytes=*/calls * KiB);
+    access.calls = calls;
     access.count = access.bytes_per_call();
     return access;
 }

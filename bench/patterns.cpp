@@ -44,6 +44,15 @@ std::uint64_t sum_over_ranks(std::uint64_t value) {
     return over_ranks(value, MPI_UINT64_T, MPI_SUM);
 }
 
+constexpr std::int64_t no_offset = INT64_MAX;
+
+/// Signed on purpose: MPICH 4.0.2 compares unsigned 64-bit numbers as signed in MPI_MIN, so that
+/// UINT64_MAX for "none" would be the lowest and hide everybody's findings.
+std::int64_t lowest_over_ranks(std::optional<std::uint64_t> offset) {
+    auto const value = offset ? static_cast<std::int64_t>(*offset) : no_offset;
+    return over_ranks(value, MPI_INT64_T, MPI_MIN);
+}
+
 /// Seconds on a clock that all processes of one machine share.
 double now_s() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
@@ -141,6 +150,7 @@ private:
             TestFile const file(options_.path);
             file.fill(own_slice(), access_.coverage, first_read ? Salt::asked : Salt::earlier);
             file.sync();
+            MPI_Barrier(MPI_COMM_WORLD);  // all slices are there before one byte is spoilt
             if (first_read && job_.rank == 0 && options_.flip_offset)
                 file.flip_byte(*options_.flip_offset);
         }
@@ -236,9 +246,8 @@ private:
             finding = wrong_in_file(mode);
         spoilt_hole_bytes_ =
             std::max(spoilt_hole_bytes_, sum_over_ranks(finding.spoilt_hole_bytes));
-        std::uint64_t const wrong =
-            over_ranks(finding.wrong_offset.value_or(UINT64_MAX), MPI_UINT64_T, MPI_MIN);
-        if (wrong == UINT64_MAX) return true;
+        std::int64_t const wrong = lowest_over_ranks(finding.wrong_offset);
+        if (wrong == no_offset) return true;
         if (job_.rank == 0)
             std::cerr << pattern_.name << ' ' << name_of(mode) << ": wrong byte at offset " << wrong
                       << '\n';

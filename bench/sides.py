@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -41,6 +42,8 @@ SIDES = (
     Side("unisono-ompi", "Unisono on Open MPI", "openmpi", unisono=True, own_default="ompio"),
     Side(POSIX, "contiguous pwrite / pread", "mpich", posix=True),
 )
+
+OWN_MESSAGE = re.compile(r"wrong byte|^rank \d+:|cannot be preloaded")
 
 LAUNCHERS = {"mpich": "mpiexec.mpich", "openmpi": "mpiexec.openmpi"}
 
@@ -125,7 +128,7 @@ def launch(side: Side, tools: Tools, ranks: int, arguments: list[str],
                 raise LaunchError(f"no end within {tools.timeout_s:.0f} s") from error
             raise
     if process.returncode != 0 or "cannot be preloaded" in errors:
-        raise LaunchError(_first_line(errors) or f"exit code {process.returncode}")
+        raise LaunchError(_cause(errors) or f"exit code {process.returncode}")
     lines = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     if side.unisono:
         strategies = strategies_in(report)
@@ -148,8 +151,11 @@ def strategies_in(report: pathlib.Path) -> dict[str, int]:
     return calls
 
 
-def _first_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+def _cause(errors: str) -> str:
+    """What the program itself says, rather than what its launcher says about it."""
+    lines = [line.strip() for line in errors.splitlines() if line.strip(" -=")]
+    own = [line for line in lines if OWN_MESSAGE.search(line)]
+    return next(iter(own or lines), "")
 
 
 def _end_session_of(process: subprocess.Popen) -> None:

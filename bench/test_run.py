@@ -257,9 +257,9 @@ def test_hanging_launch_is_ended_and_told(tmp_path, monkeypatch):
         sides.launch(side_named("mpich"), tools, 1, [], tmp_path / "report")
 
 
-def test_failing_launch_tells_the_first_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(sides, "command_for",
-                        lambda *_: ["sh", "-c", "echo wrong byte at offset 5 >&2; exit 1"])
+def test_failing_launch_tells_what_the_program_said(tmp_path, monkeypatch):
+    script = "(echo -----; echo Primary job ended; echo wrong byte at offset 5) >&2; exit 1"
+    monkeypatch.setattr(sides, "command_for", lambda *_: ["sh", "-c", script])
     with pytest.raises(sides.LaunchError, match="^wrong byte at offset 5$"):
         sides.launch(side_named("mpich"), sides.Tools(tmp_path), 1, [], tmp_path / "report")
 
