@@ -99,6 +99,7 @@ def _rows(direction: Record) -> Iterator[tuple[str, str]]:
     yield "pieces / holes in the file", f"{direction['pieces']} / {direction['holes']}"
     yield "strategies", _strategies(direction)
     yield "rounds", str(direction["rounds"] or "")
+    yield "meetings of all ranks", str(direction["meetings"] or "")
     yield "sent between nodes", human_bytes(sizes["sent"]) if sizes["sent"] else ""
     yield "time in calls", _seconds(direction["seconds"]["whole"]["longest"])
     for phase in _PHASES:
