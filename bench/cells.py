@@ -1,7 +1,6 @@
 """A cell is one pattern in one mode, with so many ranks, in one directory, on all sides."""
 
 import dataclasses
-import functools
 
 import ratios
 from ratios import Alternations, Ratio
@@ -23,6 +22,7 @@ class Cell:
     errors: dict[str, str] = dataclasses.field(default_factory=dict)
     strategies: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
     spoilt_hole_bytes: dict[str, int] = dataclasses.field(default_factory=dict)
+    _ratios: dict[tuple[str, str], Ratio] = dataclasses.field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -30,6 +30,7 @@ class Cell:
 
     def add(self, side: str, line: dict) -> None:
         """Takes one line of the program's output: one alternation of this side."""
+        self._ratios.clear()
         self.bytes = line["bytes"]
         self.samples.setdefault(side, []).append(line["seconds"])
         self.spoilt_hole_bytes[side] = max(self.spoilt_hole_bytes.get(side, 0),
@@ -39,6 +40,7 @@ class Cell:
 
     def add_error(self, side: str, message: str) -> None:
         """Keeps the alternations of all sides in step."""
+        self._ratios.clear()
         self.samples.setdefault(side, []).append([])
         self.errors[side] = message
 
@@ -51,13 +53,15 @@ class Cell:
     def spread(self, side: str) -> float:
         return ratios.spread(self.samples[side])
 
-    @functools.cache
     def ratio(self, ours: str, theirs: str) -> Ratio | None:
-        """None if one of the two was not measured."""
+        """None if the two were not measured next to each other. Bootstraps once per pair."""
         if not (self.measured(ours) and self.measured(theirs)):
             return None
-        return ratios.compare(self.samples[ours], self.samples[theirs],
-                              key=f"{self.name} {ours} {theirs}")
+        pair = ours, theirs
+        if pair not in self._ratios and ratios.comparable(self.samples[ours], self.samples[theirs]):
+            self._ratios[pair] = ratios.compare(self.samples[ours], self.samples[theirs],
+                                                key=f"{self.name} {ours} {theirs}")
+        return self._ratios.get(pair)
 
     def best_native(self) -> str:
         """The fastest native side; empty if none was measured."""

@@ -40,13 +40,22 @@ def spread(alternations: Alternations) -> float:
     return (quartiles[2] - quartiles[0]) / quartiles[1]
 
 
+def _pairs(ours: Alternations, theirs: Alternations) -> list[tuple[list[float], list[float]]]:
+    return [(ours_, theirs_) for ours_, theirs_ in zip(ours, theirs) if ours_ and theirs_]
+
+
+def comparable(ours: Alternations, theirs: Alternations) -> bool:
+    """There is an alternation in which both sides were measured."""
+    return bool(_pairs(ours, theirs))
+
+
 def compare(ours: Alternations, theirs: Alternations, key: str = "") -> Ratio:
     """Ratio of the median times, theirs / ours: above 1, ours is faster.
 
     The interval is a bootstrap in two levels: alternations are drawn for both sides together,
     then repeats within them for each side. `key` seeds it, so that a table can be recomputed.
     """
-    pairs = [(ours_, theirs_) for ours_, theirs_ in zip(ours, theirs) if ours_ and theirs_]
+    pairs = _pairs(ours, theirs)
     if not pairs:
         raise ValueError("no alternation in which both sides were measured")
     dice = random.Random(zlib.crc32(key.encode()))

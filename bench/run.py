@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import fcntl
 import json
+import math
 import os
 import pathlib
 import sys
@@ -52,7 +53,10 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("--sides", type=_list_of(names), default=names, help=", ".join(names))
     add("--ranks", type=_whole_numbers, help="e.g. 4,8 (default 4)")
     add("--bytes", type=int, default=64 << 20, help="of all ranks together (default 64 MiB)")
-    add("--alternations", type=int, default=3, help="how often all sides take turns (default 3)")
+    add("--alternations", type=int, default=5, help="how often all sides take turns (default 5)")
+    add("--minutes", type=float,
+        help="after so long, end with what there is, but with one alternation at least (default 28;"
+             " with --full: no limit)")
     add("--repeats", type=int, default=2, help="measurements in each turn (default 2)")
     add("--limit", type=float, default=1.0, metavar="SECONDS",
         help="no second repeat within a turn after so much measured time (default 1)")
@@ -73,6 +77,8 @@ def _completed(arguments: argparse.Namespace) -> argparse.Namespace:
     arguments.build = arguments.build.resolve()
     arguments.ranks = arguments.ranks or (FULL_RANKS if arguments.full else (4,))
     arguments.directories = arguments.directories or [pathlib.Path("/dev/shm"), arguments.build]
+    if arguments.minutes is None:
+        arguments.minutes = math.inf if arguments.full else 28.0
     arguments.json = arguments.json or arguments.build / "bench.json"
     return arguments
 
@@ -144,8 +150,9 @@ def timing_lock(path: pathlib.Path):
 class Progress:
     """One line that is rewritten on a terminal; one line for each group elsewhere."""
 
-    def __init__(self, turns: int):
+    def __init__(self, turns: int, limit_s: float):
         self.turns = turns
+        self.limit_s = limit_s
         self.done = 0
         self.start_s = time.monotonic()
         self.terminal = sys.stdout.isatty()
@@ -164,14 +171,17 @@ class Progress:
     def finish(self) -> None:
         if self.terminal:
             print("\r\033[K", end="")
-        print(f"measured in {_minutes(time.monotonic() - self.start_s)}\n")
+        print(f"measured in {_minutes(self.spent_s())}\n")
+
+    def spent_s(self) -> float:
+        return time.monotonic() - self.start_s
 
     def _status(self, group: Group) -> str:
-        spent_s = time.monotonic() - self.start_s
         left = "?:??"
         if self.done:
-            left = _minutes(spent_s / self.done * (self.turns - self.done))
-        return (f"[{self.done}/{self.turns}] {_minutes(spent_s)}, {left} left: "
+            needed_s = self.spent_s() / self.done * (self.turns - self.done)
+            left = _minutes(max(min(needed_s, self.limit_s - self.spent_s()), 0))
+        return (f"[{self.done}/{self.turns}] {_minutes(self.spent_s())}, at most {left} left: "
                 f"{group.ranks} ranks, {group.directory}, {group.pattern}")
 
 
@@ -195,20 +205,30 @@ class Measurement:
         self.cells: list[Cell] = []
 
     def measure(self, groups: list[Group], save) -> None:
-        """Calls save() after each group, so that a run that is cut short leaves its results."""
-        progress = Progress(len(groups) * self.arguments.alternations * len(self.chosen))
-        for group in groups:
-            cells = {mode: Cell(group.ranks, str(group.directory), group.pattern, mode)
-                     for mode in group.modes}
-            for alternation in range(self.arguments.alternations):
-                for side in rotated(self.chosen, alternation):
-                    progress.begin_turn(group, side)
-                    self._take_turn(group, side, cells)
-                    progress.end_turn()
-            self.cells += cells.values()
+        """All groups once, then all again, as often as asked for and as there is time. Calls
+        save() after each round, so that a run that is cut short leaves its results."""
+        cells = {group: {mode: Cell(group.ranks, str(group.directory), group.pattern, mode)
+                         for mode in group.modes} for group in groups}
+        self.cells = [cell for members in cells.values() for cell in members.values()]
+        rounds = self.arguments.alternations
+        limit_s = 60 * self.arguments.minutes
+        progress = Progress(rounds * len(groups) * len(self.chosen), limit_s)
+        for turn in range(rounds):
+            for group in groups:
+                if turn > 0 and progress.spent_s() > limit_s:
+                    break
+                self._measure_group(group, turn, cells[group], progress)
             save()
-            progress.end_group(group)
         progress.finish()
+
+    def _measure_group(self, group: Group, turn: int, cells: dict[str, Cell],
+                       progress: Progress) -> None:
+        for side in rotated(self.chosen, turn):
+            progress.begin_turn(group, side)
+            if not any(side.name in cell.errors for cell in cells.values()):
+                self._take_turn(group, side, cells)  # one failure is enough, it may be a hang
+            progress.end_turn()
+        progress.end_group(group)
 
     def _take_turn(self, group: Group, side: Side, cells: dict[str, Cell]) -> None:
         scratch = group.directory / f"unisono-bench-{os.getpid()}"
@@ -230,33 +250,41 @@ class Measurement:
 
 
 def as_json(cell: Cell) -> dict:
-    measured = [side.name for side in sides.SIDES if cell.measured(side.name)]
-    described = {name: {"mb_per_s": cell.mb_per_s(name), "spread": cell.spread(name),
-                        "seconds": cell.samples[name],
-                        "spoilt_hole_bytes": cell.spoilt_hole_bytes[name]} for name in measured}
-    for name, error in cell.errors.items():
-        described[name] = {"error": error}
-    compared = {}
-    for side in UNISONO_SIDES:
-        if side.name not in measured:
-            continue
-        described[side.name]["strategies"] = cell.strategies.get(side.name, {})
-        compared[side.name] = {
-            **{other: dataclasses.asdict(cell.ratio(side.name, other))
-               for other in measured if other != side.name},
-            "clearly_below_own_default": clearly_below_own_default(cell, side) is not None}
+    described = {}
+    for name in cell.samples:
+        described[name] = {"seconds": cell.samples[name]}
+        if name in cell.errors:
+            described[name]["error"] = cell.errors[name]
+        else:
+            described[name] |= {"mb_per_s": cell.mb_per_s(name), "spread": cell.spread(name),
+                                "spoilt_hole_bytes": cell.spoilt_hole_bytes[name]}
+        if name in cell.strategies:
+            described[name]["strategies"] = cell.strategies[name]
     return {"ranks": cell.ranks, "directory": cell.directory, "pattern": cell.pattern,
-            "mode": cell.mode, "bytes": cell.bytes, "best_native": cell.best_native(),
-            "sides": described, "ratios": compared}
+            "mode": cell.mode, "bytes": cell.bytes, "sides": described}
 
 
-def save_json(path: pathlib.Path, described: dict, settings: dict, cells: list[Cell]) -> None:
+def ratios_as_json(cell: Cell) -> dict:
+    """Costs about 10 ms for each pair of sides."""
+    compared = {}
+    for side in filter(lambda side: cell.measured(side.name), UNISONO_SIDES):
+        others = {sides.DEFAULT_ROMIO, side.own_default, cell.best_native(), sides.POSIX}
+        found = {other: cell.ratio(side.name, other) for other in sorted(others)}
+        compared[side.name] = {other: dataclasses.asdict(ratio)
+                               for other, ratio in found.items() if ratio}
+        compared[side.name]["clearly_below_own_default"] = (
+            clearly_below_own_default(cell, side) is not None)
+    return {"best_native": cell.best_native(), "ratios": compared}
+
+
+def missed_as_json(cells: list[Cell]) -> list[dict]:
+    return [{"cell": check.cell.name, "side": check.side, "against": check.against,
+             "target": check.target, "ratio": check.ratio.value}
+            for check in target_checks(cells) if check.missed]
+
+
+def save_json(path: pathlib.Path, content: dict) -> None:
     """Replaces the file in one step."""
-    missed = [{"cell": check.cell.name, "side": check.side, "against": check.against,
-               "target": check.target, "ratio": check.ratio.value}
-              for check in target_checks(cells) if check.missed]
-    content = {"environment": described, "settings": settings, "cells": list(map(as_json, cells)),
-               "missed_targets": missed}
     unfinished = path.with_name(path.name + ".part")
     unfinished.write_text(json.dumps(content, indent=1) + "\n")
     unfinished.replace(path)
@@ -267,6 +295,25 @@ def failed(cells: list[Cell]) -> bool:
     return any(name in cell.errors for cell in cells for name in ours)
 
 
+def measure_and_save(arguments: argparse.Namespace, measurement: Measurement) -> None:
+    """Ends early, with what there is, on an interrupt from the keyboard."""
+    described = environment.describe(arguments.directories)
+    for key, value in described.items():
+        print(f"{key}: {value}")
+    settings = {name: str(value) for name, value in vars(arguments).items()}
+
+    def content() -> dict:
+        return {"environment": described, "settings": settings,
+                "cells": list(map(as_json, measurement.cells))}
+
+    with contextlib.suppress(KeyboardInterrupt):
+        measurement.measure(groups_of(arguments), lambda: save_json(arguments.json, content()))
+    final = content() | {"missed_targets": missed_as_json(measurement.cells)}
+    for cell, stored in zip(measurement.cells, final["cells"]):
+        stored |= ratios_as_json(cell)
+    save_json(arguments.json, final)
+
+
 def main() -> int:
     arguments = parse_arguments()
     tools = Tools(arguments.build, arguments.strategy, arguments.timeout)
@@ -274,18 +321,9 @@ def main() -> int:
     if not chosen:
         print("nothing to measure", file=sys.stderr)
         return 2
-    settings = {name: str(value) for name, value in vars(arguments).items()}
     measurement = Measurement(arguments, tools, chosen)
     with timing_lock(arguments.lock):
-        described = environment.describe(arguments.directories)
-        for key, value in described.items():
-            print(f"{key}: {value}")
-
-        def save():
-            save_json(arguments.json, described, settings, measurement.cells)
-
-        with contextlib.suppress(KeyboardInterrupt):
-            measurement.measure(groups_of(arguments), save)
+        measure_and_save(arguments, measurement)
     print(table.render(measurement.cells, [side.name for side in chosen]))
     print(table.findings(measurement.cells))
     print(f"\nin full: {arguments.json}")

@@ -285,13 +285,70 @@ def test_results_survive_as_json(tmp_path):
     cell = cell_with(mpich=[1.0] * 3, unisono_mpich=[2.0] * 3)
     cell.add_error("ompio", "exit code 1")
     path = tmp_path / "bench.json"
-    run.save_json(path, {"cores": 2}, {"bytes": "1"}, [cell])
+    run.save_json(path, {"cells": [run.as_json(cell) | run.ratios_as_json(cell)],
+                         "missed_targets": run.missed_as_json([cell])})
     stored = json.loads(path.read_text())
     assert stored["cells"][0]["sides"]["mpich"]["seconds"] == [[1.0], [1.0], [1.0]]
-    assert stored["cells"][0]["sides"]["ompio"] == {"error": "exit code 1"}
+    assert stored["cells"][0]["sides"]["ompio"] == {"seconds": [[]], "error": "exit code 1"}
     assert stored["cells"][0]["ratios"]["unisono-mpich"]["clearly_below_own_default"]
     assert {missed["against"] for missed in stored["missed_targets"]} == {"default ROMIO",
                                                                          "best native"}
+
+
+class FakeMeasurement(run.Measurement):
+    """Turns cost `turn_s` seconds of a clock that the test owns."""
+
+    def __init__(self, monkeypatch, turn_s, *words):
+        super().__init__(run.parse_arguments(list(words)), None, list(sides.SIDES[:2]))
+        self.clock_s = 0.0
+        self.turn_s = turn_s
+        self.taken = []
+        monkeypatch.setattr(run.time, "monotonic", lambda: self.clock_s)
+        monkeypatch.setattr(run.Progress, "begin_turn", lambda *_: None)
+
+    def _take_turn(self, group, side, cells):
+        self.clock_s += self.turn_s
+        self.taken.append((group.pattern, side.name))
+
+
+def groups(*patterns):
+    return [run.Group(4, pathlib.Path("/a"), pattern, ("fresh",)) for pattern in patterns]
+
+
+def test_sides_alternate_within_a_group_and_groups_within_a_round(monkeypatch):
+    fake = FakeMeasurement(monkeypatch, 1, "--alternations", "2")
+    saved = []
+    fake.measure(groups("tile", "lattice"), lambda: saved.append(len(fake.taken)))
+    one, two = (side.name for side in sides.SIDES[:2])
+    assert fake.taken == [("tile", one), ("tile", two), ("lattice", one), ("lattice", two),
+                          ("tile", two), ("tile", one), ("lattice", two), ("lattice", one)]
+    assert saved == [4, 8]
+
+
+def test_run_ends_in_time_but_not_before_every_group_was_measured(monkeypatch):
+    fake = FakeMeasurement(monkeypatch, 60, "--alternations", "9", "--minutes", "5")
+    fake.measure(groups("tile", "lattice"), lambda: None)
+    assert len(fake.taken) == 6  # the turns 5 and 6 began before five minutes were over
+    slow = FakeMeasurement(monkeypatch, 600, "--alternations", "9", "--minutes", "5")
+    slow.measure(groups("tile", "lattice"), lambda: None)
+    assert len(slow.taken) == 4
+
+
+def test_side_that_failed_is_not_tried_again(monkeypatch):
+    fake = FakeMeasurement(monkeypatch, 1, "--alternations", "3")
+    cells = {"fresh": Cell(4, "/a", "tile", "fresh")}
+    cells["fresh"].add_error(sides.SIDES[0].name, "no end within 300 s")
+    progress = run.Progress(2, 10.0)
+    fake._measure_group(groups("tile")[0], 0, cells, progress)
+    assert fake.taken == [("tile", sides.SIDES[1].name)]
+
+
+def test_cell_compares_anew_when_measurements_come_in():
+    cell = cell_with(mpich=[2.0], unisono_mpich=[1.0])
+    assert cell.ratio("unisono-mpich", "mpich").value == 2.0
+    cell.add("mpich", line([4.0]))
+    cell.add("unisono-mpich", line([1.0]))
+    assert cell.ratio("unisono-mpich", "mpich").value == 3.0
 
 
 def test_file_system_is_that_of_the_longest_mount_point():
