@@ -95,13 +95,9 @@ class Job:
                 if line.strip()]
 
 
-def calls_by_strategy(report):
-    """{strategy: number of calls} of one report object."""
-    return {name: used["calls"] if isinstance(used, dict) else used
-            for name, used in report["strategies"].items()}
-
-
 def own_calls(reports):
     """How many collective calls Unisono performed itself, that is, not by the native library."""
-    return sum(calls for report in reports
-               for name, calls in calls_by_strategy(report).items() if name != "native")
+    return sum(used["calls"] for report in reports
+               for direction in ("read", "write")
+               for strategy, used in report[direction]["strategies"].items()
+               if strategy != "native")

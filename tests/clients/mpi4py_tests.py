@@ -1,9 +1,9 @@
 """One rank of mpi4py's own test_io and test_file, and of a small check of our own.
 
-usage: mpi4py_tests.py FILE CACHE MPI [--unskip] [--only PATTERN], CACHE from build_mpi4py.sh
+usage: mpi4py_tests.py FILE CACHE MPI [--only PATTERN], CACHE being what build_mpi4py.sh made
 
-mpi4py skips the view tests on MPICH 4.0, whose native library fails them; with --unskip they run.
-Rank 0 prints the verdict line of the client tests when all ranks passed.
+mpi4py skips all tests with views on MPICH 4.0; here those run that can. Rank 0 prints the verdict
+line of the client tests when all ranks passed.
 """
 
 import argparse
@@ -12,6 +12,10 @@ import unittest
 from pathlib import Path
 
 VIEW_CLASSES = ["TestIOViewSelf", "TestIOViewWorld"]
+# These use resized index lists with ordered calls, which only the native library does, and MPICH 4.0
+# aborts the job when it flattens such a type ("Out of memory in file adio/common/flatten.c").
+FATAL_ON_MPICH_4_0 = ["testVector", "testHVector", "testIndexed", "testHIndexed",
+                      "testIndexedBlock", "testHIndexedBlock", "testStruct"]
 
 
 def parse_arguments():
@@ -19,9 +23,17 @@ def parse_arguments():
     parser.add_argument("file")
     parser.add_argument("cache", type=Path)
     parser.add_argument("mpi")
-    parser.add_argument("--unskip", action="store_true")
     parser.add_argument("--only", help="a pattern of test names")
     return parser.parse_args()
+
+
+def run_what_can_run(test_io):
+    """Takes back mpi4py's skipping of whole classes, and skips only what would abort the job."""
+    for name in VIEW_CLASSES:
+        case = getattr(test_io, name)
+        case.__unittest_skip__ = False
+        for test in FATAL_ON_MPICH_4_0:
+            setattr(case, test, unittest.skip("MPICH 4.0 aborts")(getattr(case, test)))
 
 
 def strategy_after_own_check(MPI, file):
@@ -50,9 +62,8 @@ def main():
     import test_file
     import test_io
 
-    if arguments.unskip:
-        for name in VIEW_CLASSES:
-            getattr(test_io, name).__unittest_skip__ = False
+    if MPI.get_vendor()[0] == "MPICH":
+        run_what_can_run(test_io)
     loader = unittest.TestLoader()
     if arguments.only:
         loader.testNamePatterns = [f"*{arguments.only}*"]

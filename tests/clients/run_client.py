@@ -13,6 +13,8 @@ from pathlib import Path
 
 from harness import Job, JobFailed, own_calls
 
+SKIPPED = 77  # what ctest takes for it
+
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -24,6 +26,7 @@ def parse_arguments():
     parser.add_argument("--files-min", type=int, default=1, help="reports expected at least")
     parser.add_argument("--own-calls-min", type=int, default=1,
                         help="collective calls that Unisono must have done itself, at least")
+    parser.add_argument("--needs", type=Path, help="skip (status 77) if this file is not there")
     parser.add_argument("program",
                         help="below build/programs, without the MPI's name, or a .py script")
     parser.add_argument("arguments", nargs="*",
@@ -57,6 +60,9 @@ def check_unisono(job, arguments, file):
 
 def main():
     arguments = parse_arguments()
+    if arguments.needs and not arguments.needs.exists():
+        print(f"skipped: no {arguments.needs}")
+        sys.exit(SKIPPED)
     with tempfile.TemporaryDirectory(prefix="unisono-clients-") as directory:
         file = Path(directory) / "client-file"
         job = Job(arguments.build, arguments.mpi, arguments.ranks, command_of(arguments, file),
