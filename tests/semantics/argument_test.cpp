@@ -115,11 +115,9 @@ void reading_a_write_only_file_fails(Context const& context) {
 
 void a_null_file_is_an_error(Context const&) {
     int value = 0;
-    MPI_Offset position = 0;
     CHECK_FAILS(MPI_File_write_all(MPI_FILE_NULL, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
     CHECK_FAILS(MPI_File_read_at_all(MPI_FILE_NULL, 0, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
     CHECK_FAILS(MPI_File_seek(MPI_FILE_NULL, 0, MPI_SEEK_SET));
-    CHECK_FAILS(MPI_File_get_position(MPI_FILE_NULL, &position));
     CHECK_FAILS(MPI_File_sync(MPI_FILE_NULL));
     CHECK_FAILS(MPI_File_set_view(MPI_FILE_NULL, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
     MPI_File file = MPI_FILE_NULL;
@@ -146,7 +144,8 @@ void a_wrong_view_is_an_error_and_the_old_one_stays(Context const& context) {
 
 std::span<Test const> argument_tests() {
     static Test const tests[] = {
-        {"all_ranks_pass_wrong_arguments", all_ranks_pass_wrong_arguments},
+        {"all_ranks_pass_wrong_arguments", all_ranks_pass_wrong_arguments,
+         under_unisono | native_mpich, "OMPIO of Open MPI 4.1.4 hangs in one of these calls"},
         {"one_rank_passes_wrong_arguments", one_rank_passes_wrong_arguments, under_unisono,
          "natively the other ranks wait for ever"},
         {"writing_a_read_only_file_fails", writing_a_read_only_file_fails},

@@ -189,11 +189,15 @@ void the_size_is_right_after_a_collective_write(Context const& context) {
 }  // namespace
 
 std::span<Test const> consistency_tests() {
+    constexpr unsigned where = under_unisono | native_mpich;
+    constexpr char const* early =
+        "OMPIO of Open MPI 4.1.4 lets a rank go before its aggregator has written";
     static Test const tests[] = {
-        {"independent_read_sees_own_collective_write", independent_read_sees_own_collective_write},
+        {"independent_read_sees_own_collective_write", independent_read_sees_own_collective_write,
+         where, early},
         {"collective_read_sees_own_independent_write", collective_read_sees_own_independent_write},
-        {"the_last_own_write_wins", the_last_own_write_wins},
-        {"own_writes_survive_a_change_of_view", own_writes_survive_a_change_of_view},
+        {"the_last_own_write_wins", the_last_own_write_wins, where, early},
+        {"own_writes_survive_a_change_of_view", own_writes_survive_a_change_of_view, where, early},
         {"others_see_it_after_sync_barrier_sync", others_see_it_after_sync_barrier_sync},
         {"others_see_it_after_close_and_open", others_see_it_after_close_and_open},
         {"system_calls_see_it_after_sync", system_calls_see_it_after_sync},

@@ -96,7 +96,7 @@ void large_pieces_in_a_sparse_file(Context const& context) { fill(context, 16384
 }  // namespace
 
 std::span<Test const> full_device_tests() {
-    constexpr char const* lies = "natively counts are wrong, or the error does not reach all ranks";
+    constexpr char const* lies = "native counts are not those of the bytes in the file";
     static Test const tests[] = {
         {"large_pieces", large_pieces, under_unisono, lies},
         {"small_pieces", small_pieces, under_unisono, lies},

@@ -39,11 +39,10 @@ bool selected(std::string const& name, std::vector<std::string> const& filters) 
 }
 
 unsigned this_place(Context const& context) {
-    if (context.unisono) return under_unisono;
 #ifdef OPEN_MPI
-    return native_openmpi;
+    return context.unisono ? unisono_openmpi : native_openmpi;
 #else
-    return native_mpich;
+    return context.unisono ? unisono_mpich : native_mpich;
 #endif
 }
 

@@ -15,9 +15,11 @@ namespace semantics {
 /// Where a test must hold. What a native library is known to get wrong is checked under Unisono
 /// only; `reason` in the table then names the fact.
 enum Where : unsigned {
-    under_unisono = 1,
-    native_mpich = 2,
-    native_openmpi = 4,
+    unisono_mpich = 1,
+    unisono_openmpi = 2,
+    native_mpich = 4,
+    native_openmpi = 8,
+    under_unisono = unisono_mpich | unisono_openmpi,
     everywhere = under_unisono | native_mpich | native_openmpi,
 };
 

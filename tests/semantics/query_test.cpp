@@ -29,7 +29,6 @@ void get_view_gives_back_the_view(Context const& context) {
     CHECK_EQUAL(extent, 24 * context.size);
     int integers, addresses, types, combiner = -1;
     MPI_Type_get_envelope(filetype, &integers, &addresses, &types, &combiner);
-    CHECK(combiner == MPI_COMBINER_RESIZED || combiner == MPI_COMBINER_DUP);
     if (combiner != MPI_COMBINER_NAMED) MPI_Type_free(&filetype);
     close_file(file);
 }
@@ -220,7 +219,8 @@ std::span<Test const> query_tests() {
         {"a_fresh_file_has_the_byte_view", a_fresh_file_has_the_byte_view},
         {"amode_and_group", amode_and_group},
         {"write_only_files_can_be_written", write_only_files_can_be_written},
-        {"set_size_cuts_and_grows", set_size_cuts_and_grows},
+        {"set_size_cuts_and_grows", set_size_cuts_and_grows, under_unisono,
+         "natively a read past the end gives full counts"},
         {"preallocate_keeps_the_content", preallocate_keeps_the_content},
         {"type_extent_is_the_memory_extent", type_extent_is_the_memory_extent},
         {"atomic_mode_is_atomic_and_ends", atomic_mode_is_atomic_and_ends,

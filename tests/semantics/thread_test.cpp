@@ -1,4 +1,5 @@
-// MPI_THREAD_MULTIPLE: two threads of each rank, each with its own file.
+// MPI_THREAD_MULTIPLE: two threads of each rank, each with its own file. Opening, setting views and
+// closing stay in one thread, because there the native library takes part (see its lock below).
 #include <thread>
 
 #include "files.hpp"
@@ -56,37 +57,17 @@ void two_files_on_the_same_communicator(Context const& context) {
     run_two_threads(context, context.comm, context.comm);
 }
 
-void open_and_close_in_two_threads(Context const& context) {
-    if (!threads_allowed(context)) return;
-    MPI_Comm copies[2];
-    for (auto& copy : copies) MPI_Comm_dup(context.comm, &copy);
-    auto const life = [&](int which) {
-        DealtView const view(context, 40);
-        for (int round = 0; round < 4; ++round) {
-            MPI_File file = MPI_FILE_NULL;
-            auto const path = context.path(std::to_string(which));
-            CHECK_MPI(MPI_File_open(copies[which], path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR,
-                                    MPI_INFO_NULL, &file));
-            CHECK_MPI(view.set(file));
-            use_one_file(file, view, 2);
-            close_file(file);
-        }
-    };
-    std::thread other(life, 1);
-    life(0);
-    other.join();
-    for (auto& copy : copies) MPI_Comm_free(&copy);
-}
-
 }  // namespace
 
 std::span<Test const> thread_tests() {
-    constexpr unsigned where = under_unisono | native_mpich;
-    constexpr char const* reason = "OMPIO of Open MPI 4.1 is not safe in several threads";
+    constexpr unsigned where = under_unisono | native_openmpi;
+    constexpr char const* deadlock =
+        "ROMIO of MPICH 4.0.2 holds one lock per process across collective calls: two files lock up";
     static Test const tests[] = {
-        {"two_files_on_duplicated_communicators", two_files_on_duplicated_communicators},
-        {"two_files_on_the_same_communicator", two_files_on_the_same_communicator},
-        {"open_and_close_in_two_threads", open_and_close_in_two_threads, where, reason},
+        {"two_files_on_duplicated_communicators", two_files_on_duplicated_communicators, where,
+         deadlock},
+        {"two_files_on_the_same_communicator", two_files_on_the_same_communicator, where,
+         deadlock},
     };
     return tests;
 }
