@@ -35,6 +35,7 @@ def test_debians_launchers_are_recognised():
     assert mpi.launcher_family("mpiexec") in (launchers.HYDRA, launchers.OPEN_MPI)
     assert mpi.launcher_family("env") is None
     assert mpi.launcher_family("srun") is launchers.SLURM
+    assert mpi.launcher_family("./my_program.mpich") is None
 
 
 @pytest.mark.parametrize(

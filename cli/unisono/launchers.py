@@ -178,15 +178,14 @@ def _is_setting(word: str) -> bool:
     return word.startswith("-") or "=" in word
 
 
+_LAUNCHERS = {
+    **dict.fromkeys(["mpiexec.mpich", "mpirun.mpich", "mpiexec.hydra", "hydra"], HYDRA),
+    **dict.fromkeys(["mpiexec.openmpi", "mpirun.openmpi", "orterun", "prterun"], OPEN_MPI),
+    "srun": SLURM,
+    **dict.fromkeys(["mpiexec", "mpirun", "aprun", "jsrun", "ibrun"], OTHER),
+}
+
+
 def family_by_name(name: str) -> Family | None:
     """The family that a launcher's own name tells; None if it is no launcher's name."""
-    stem = name.removesuffix(".mpich").removesuffix(".openmpi")
-    if name.endswith(".mpich") or "hydra" in name:
-        return HYDRA
-    if name.endswith(".openmpi") or stem in ("orterun", "prterun", "oshrun"):
-        return OPEN_MPI
-    if stem == "srun":
-        return SLURM
-    if stem in ("mpiexec", "mpirun", "aprun", "jsrun", "ibrun"):
-        return OTHER
-    return None
+    return _LAUNCHERS.get(name)

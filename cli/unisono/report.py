@@ -55,8 +55,12 @@ def _seconds(value: float) -> str:
     return f"{value:.3g} s"
 
 
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def _calls(count: int) -> str:
-    return f"{count} call" if count == 1 else f"{count} calls"
+    return _counted(count, "call")
 
 
 def was_used(direction: Record) -> bool:
@@ -109,11 +113,11 @@ def _rows(direction: Record) -> Iterator[tuple[str, str]]:
 
 
 def _heading(record: Record) -> str:
-    parts = [f"{record['ranks']} ranks"]
+    parts = [_counted(record["ranks"], "rank")]
     if record["nodes"] > 1:
-        parts.append(f"{record['nodes']} nodes")
+        parts.append(_counted(record["nodes"], "node"))
     if record["aggregators"]:
-        parts.append(f"{record['aggregators']} aggregators")
+        parts.append(_counted(record["aggregators"], "aggregator"))
     parts += [text for text in (record["backend"], record["layout"]) if text]
     return ", ".join(parts)
 
@@ -143,8 +147,8 @@ def _where_the_time_went(direction: Record) -> Iterator[str]:
     if whole <= 0:
         return
     advice = {
-        "waiting": "ranks waited for each other: they come to the call at different times, so"
-        " balance the work before it",
+        "waiting": "ranks waited for each other: they come to the call at different times, or"
+        " share cores",
         "exchange": "data travelled between nodes: try more aggregators (cb_nodes, cb_config_list)",
         "copying": "pieces were gathered in memory: larger pieces in the file or in memory help",
         "file": "the file system itself was busy",
@@ -199,7 +203,7 @@ def _show_one(record: Record, console: Console) -> None:
     if sentences:
         console.print("Why was it slow?", style="bold", highlight=False)
     for sentence in sentences:
-        console.print(f"  {escape(sentence)}", highlight=False)
+        console.print(f"  {escape(sentence)}", highlight=False, soft_wrap=True)
     console.print()
 
 
