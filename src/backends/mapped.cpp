@@ -1,14 +1,13 @@
 #include "backends/mapped.hpp"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 #include <cstring>
 #include <vector>
 
 #include "backends/file_mapping.hpp"
+#include "layouts/file_system.hpp"
 
 namespace unisono {
 
@@ -157,45 +156,17 @@ private:
     bool maps_writes_;
 };
 
-struct FileSystem {
-    unsigned magic;
-    bool keeps_blocks;  // writing back a page does not move it: no new space for the next store
-};
-
-// Elsewhere other machines may write the same file, or nobody has tried. Overlays count as copying
-// on write because what is below them is not known.
-constexpr FileSystem local_file_systems[] = {
-    {TMPFS_MAGIC, true},
-    {RAMFS_MAGIC, true},
-    {EXT4_SUPER_MAGIC, true},
-    {XFS_SUPER_MAGIC, true},
-    {F2FS_SUPER_MAGIC, true},
-    {BTRFS_SUPER_MAGIC, false},
-    {OVERLAYFS_SUPER_MAGIC, false},
-};
-
-FileSystem const* local_file_system(int fd) {
-    struct stat status {};
-    struct statfs file_system {};
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return nullptr;
-    if (fstatfs(fd, &file_system) != 0) return nullptr;
-    for (auto const& known : local_file_systems) {
-        if (known.magic == static_cast<unsigned>(file_system.f_type)) return &known;
-    }
-    return nullptr;
-}
-
 }  // namespace
 
 std::unique_ptr<Backend> make_mapped_backend(int fd, std::unique_ptr<Backend> fallback) {
     int const flags = fcntl(fd, F_GETFL);
-    auto const* const file_system = local_file_system(fd);
-    if (flags < 0 || file_system == nullptr) return fallback;
+    auto const file_system = file_system_facts(fd);
+    if (flags < 0 || !file_system.local) return fallback;
     int const access = flags & O_ACCMODE;
     if (access == O_WRONLY || (flags & (O_APPEND | O_DIRECT | O_SYNC | O_DSYNC)) != 0) {
         return fallback;
     }
-    bool const maps_writes = access == O_RDWR && file_system->keeps_blocks;
+    bool const maps_writes = access == O_RDWR && file_system.keeps_blocks;
     return std::make_unique<MappedBackend>(fd, std::move(fallback), maps_writes);
 }
 

@@ -1,0 +1,280 @@
+#include "execute/collective.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <random>
+
+#include "backends/fault.hpp"
+#include "backends/posix.hpp"
+#include "execute/thread_team.hpp"
+
+namespace unisono {
+namespace {
+
+/// A file that is removed in the end, with known contents.
+class TemporaryFile {
+public:
+    TemporaryFile() {
+        auto const* folder = std::getenv("TMPDIR");
+        path_ = std::string{folder == nullptr ? "/tmp" : folder} + "/unisono-test-XXXXXX";
+        descriptor_ = mkstemp(path_.data());
+    }
+    ~TemporaryFile() {
+        close(descriptor_);
+        unlink(path_.c_str());
+    }
+    [[nodiscard]] int descriptor() const { return descriptor_; }
+    void fill(std::vector<std::byte> const& bytes) const {
+        ASSERT_EQ(ftruncate(descriptor_, 0), 0);
+        ASSERT_EQ(pwrite(descriptor_, bytes.data(), bytes.size(), 0), ssize_t(bytes.size()));
+    }
+    [[nodiscard]] std::vector<std::byte> contents() const {
+        std::vector<std::byte> bytes(std::size_t(lseek(descriptor_, 0, SEEK_END)));
+        EXPECT_EQ(pread(descriptor_, bytes.data(), bytes.size(), 0), ssize_t(bytes.size()));
+        return bytes;
+    }
+
+private:
+    std::string path_;
+    int descriptor_;
+};
+
+/// One collective call of several ranks, made up from a seed.
+struct Case {
+    explicit Case(std::uint64_t seed) : engine{seed} {
+        auto const ranks = std::uint32_t(1 + below(6));
+        std::vector<std::uint32_t> labels(ranks);
+        auto const nodes = 1 + below(ranks);
+        for (auto& label : labels) label = std::uint32_t(below(nodes));
+        topology = make_topology(labels);
+        options.strategy = below(5) == 0 ? "independent" : "two_phase";
+        options.cb_buffer_size = below(4) == 0 ? 1 + below(100) : 64 + below(4000);
+        options.cb_nodes = std::uint32_t(below(ranks + 1));
+        no_node_memory = below(8) == 0;
+        file_bytes = below(4000);
+        auto const spread = below(4) == 0 ? 20000 : 40;
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) requests.push_back(request(spread));
+    }
+
+    std::uint64_t below(std::uint64_t limit) { return engine() % limit; }
+
+    ShapePtr ascending_shape(std::uint64_t spread) {
+        std::vector<std::int64_t> offsets;
+        std::vector<std::uint64_t> lengths;
+        std::int64_t at = 0;
+        for (auto n = 1 + below(5); n > 0; --n) {
+            at += std::int64_t(below(spread));
+            offsets.push_back(at);
+            lengths.push_back(1 + below(20));
+            at += std::int64_t(lengths.back());
+        }
+        auto const blocks = make_blocks(offsets, lengths);
+        return below(2) ? make_repeat(1 + below(4), blocks->high + std::int64_t(below(30)), blocks)
+                        : blocks;
+    }
+
+    Request request(std::uint64_t spread) {
+        Request made;
+        auto const shape = ascending_shape(spread);
+        made.view = {shape, std::int64_t(below(200)), shape->high + std::int64_t(below(50))};
+        auto const begin = below(100);
+        made.positions = {begin, begin + (below(5) == 0 ? 0 : below(600))};
+        auto const memory = ascending_shape(10);
+        made.memory = {memory, 0, memory->high + std::int64_t(below(9))};
+        return made;
+    }
+
+    std::mt19937_64 engine;
+    Topology topology;
+    Options options;
+    bool no_node_memory = false;
+    std::uint64_t file_bytes = 0;
+    std::vector<Request> requests;
+};
+
+// UNISONO_TEST_SEED=123 replays one.
+std::vector<std::uint64_t> test_seeds() {
+    if (auto const* one = std::getenv("UNISONO_TEST_SEED")) return {std::strtoull(one, nullptr, 10)};
+    std::vector<std::uint64_t> seeds(150);
+    for (std::size_t i = 0; i < seeds.size(); ++i) seeds[i] = i;
+    return seeds;
+}
+
+std::vector<std::byte> buffer_for(Request const& request, std::byte fill) {
+    if (request.positions.empty()) return {fill};
+    auto const end = touched(request.memory, {0, request.positions.bytes()}).end;
+    return std::vector<std::byte>(end, fill);
+}
+
+std::byte content(std::uint64_t offset) { return std::byte((offset * 7 + offset / 251) & 0x7F); }
+std::byte written(std::uint32_t rank, std::uint64_t position) {
+    return std::byte(0x80 | ((rank * 31 + position * 3) & 0x7F));
+}
+
+std::vector<std::byte> initial_contents(std::uint64_t bytes) {
+    std::vector<std::byte> contents(bytes);
+    for (std::uint64_t i = 0; i < bytes; ++i) contents[i] = content(i);
+    return contents;
+}
+
+struct Ended {
+    std::vector<Outcome> outcomes;
+    std::vector<std::vector<std::byte>> buffers;
+};
+
+Ended run(Case& made, TemporaryFile const& file, Direction direction, std::string const& faults) {
+    Ended ended;
+    ended.outcomes.resize(made.requests.size());
+    for (auto& request : made.requests) {
+        request.direction = direction;
+        ended.buffers.push_back(buffer_for(request, std::byte{0xEE}));
+    }
+    for (std::uint32_t rank = 0; rank < made.requests.size(); ++rank) {
+        auto& request = made.requests[rank];
+        request.base = reinterpret_cast<std::uintptr_t>(ended.buffers[rank].data());
+        if (direction == Direction::read) continue;
+        std::uint64_t position = 0;
+        walk(request.memory, {0, request.positions.bytes()},
+             [&](std::int64_t offset, std::uint64_t bytes) {
+                 for (std::uint64_t i = 0; i < bytes; ++i)
+                     ended.buffers[rank][std::size_t(offset) + i] = written(rank, position++);
+             });
+    }
+    ThreadTeams teams{made.topology};
+    teams.no_node_memory = made.no_node_memory;
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        Storage storage;
+        storage.descriptor = file.descriptor();
+        storage.backend = make_posix_backend(storage.descriptor);
+        if (!faults.empty())
+            storage.backend = make_fault_backend(std::move(storage.backend), faults);
+        CallRecord record;
+        auto const& request = made.requests[team.rank()];
+        ended.outcomes[team.rank()] =
+            perform_collective(team, rendezvous, storage, made.options, request,
+                               propose(request, storage), record);
+        EXPECT_EQ(record.meetings, 2u);
+    });
+    return ended;
+}
+
+TEST(Collective, a_write_leaves_any_writers_byte_and_touches_nothing_else) {
+    for (auto const seed : test_seeds()) {
+        SCOPED_TRACE(seed);
+        Case made{seed};
+        TemporaryFile const file;
+        auto const before = initial_contents(made.file_bytes);
+        file.fill(before);
+        auto const ended = run(made, file, Direction::write, "");
+
+        std::map<std::uint64_t, std::vector<std::byte>> allowed;
+        auto size = before.size();
+        for (std::uint32_t rank = 0; rank < made.requests.size(); ++rank) {
+            auto const& request = made.requests[rank];
+            EXPECT_EQ(ended.outcomes[rank].bytes, request.positions.bytes());
+            EXPECT_EQ(ended.outcomes[rank].verdict.code, 0);
+            std::uint64_t position = 0;
+            walk(request.view, request.positions, [&](std::int64_t offset, std::uint64_t bytes) {
+                for (std::uint64_t i = 0; i < bytes; ++i)
+                    allowed[std::uint64_t(offset) + i].push_back(written(rank, position++));
+                size = std::max(size, std::size_t(offset) + bytes);
+            });
+        }
+        auto const after = file.contents();
+        ASSERT_EQ(after.size(), size);
+        for (std::uint64_t at = 0; at < size; ++at) {
+            auto const writers = allowed.find(at);
+            if (writers == allowed.end())
+                ASSERT_EQ(after[at], at < before.size() ? before[at] : std::byte{0}) << "offset " << at;
+            else
+                ASSERT_NE(std::find(writers->second.begin(), writers->second.end(), after[at]),
+                          writers->second.end())
+                    << "offset " << at;
+        }
+    }
+}
+
+TEST(Collective, a_read_stores_what_the_file_holds_and_counts_up_to_its_end) {
+    for (auto const seed : test_seeds()) {
+        SCOPED_TRACE(seed);
+        Case made{seed};
+        TemporaryFile const file;
+        file.fill(initial_contents(made.file_bytes));
+        auto const ended = run(made, file, Direction::read, "");
+        for (std::uint32_t rank = 0; rank < made.requests.size(); ++rank) {
+            auto const& request = made.requests[rank];
+            auto expected = buffer_for(request, std::byte{0xEE});
+            std::uint64_t in_file = 0;
+            walk_both(request.view, request.positions, request.memory,
+                      {0, request.positions.bytes()},
+                      [&](std::int64_t offset, std::int64_t memory, std::uint64_t bytes) {
+                          for (std::uint64_t i = 0; i < bytes; ++i) {
+                              if (std::uint64_t(offset) + i >= made.file_bytes) return;
+                              expected[std::size_t(memory) + i] = content(std::uint64_t(offset) + i);
+                              ++in_file;
+                          }
+                      });
+            EXPECT_EQ(ended.outcomes[rank].bytes, in_file);
+            EXPECT_EQ(ended.outcomes[rank].verdict.code, 0);
+            ASSERT_EQ(ended.buffers[rank], expected);
+        }
+    }
+}
+
+TEST(Collective, all_ranks_get_the_same_error_and_true_counts) {
+    for (auto const seed : test_seeds()) {
+        SCOPED_TRACE(seed);
+        Case made{seed};
+        TemporaryFile const file;
+        file.fill({});
+        auto const bad = made.below(2000);
+        auto const ended =
+            run(made, file, Direction::write, "write@" + std::to_string(bad) + "=ENOSPC");
+        bool hit = false;
+        for (auto const& request : made.requests)
+            walk(request.view, request.positions, [&](std::int64_t offset, std::uint64_t bytes) {
+                hit = hit || (std::uint64_t(offset) <= bad && bad < std::uint64_t(offset) + bytes);
+            });
+        for (std::uint32_t rank = 0; rank < made.requests.size(); ++rank) {
+            auto const& request = made.requests[rank];
+            EXPECT_EQ(ended.outcomes[rank].verdict.code, hit ? ENOSPC : 0);
+            auto const before_bad =
+                within(request.view, request.positions, {0, bad}).bytes();
+            if (hit && made.options.strategy == "two_phase") {
+                EXPECT_EQ(ended.outcomes[rank].verdict.offset, bad);
+                EXPECT_EQ(ended.outcomes[rank].bytes, before_bad);
+            }
+        }
+    }
+}
+
+TEST(Collective, bytes_far_apart_take_few_rounds) {
+    auto const topology = make_topology({0, 0});
+    TemporaryFile const file;
+    Options options;
+    options.strategy = "two_phase";
+    ThreadTeams teams{topology};
+    std::vector<std::byte> data(8, std::byte{5});
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        Storage storage;
+        storage.descriptor = file.descriptor();
+        storage.backend = make_posix_backend(storage.descriptor);
+        auto const far = std::int64_t(team.rank()) << 40;
+        Tiling const dense{make_dense(8), 0, 8};
+        Request const request{Direction::write, {make_dense(8), far, 8}, {0, 8}, dense,
+                              reinterpret_cast<std::uintptr_t>(data.data())};
+        CallRecord record;
+        auto const outcome = perform_collective(team, rendezvous, storage, options, request,
+                                                propose(request, storage), record);
+        EXPECT_EQ(outcome.bytes, 8u);
+        EXPECT_LE(record.rounds, 3u);
+    });
+    EXPECT_EQ(lseek(file.descriptor(), 0, SEEK_END), (off_t{1} << 40) + 8);
+}
+
+}  // namespace
+}  // namespace unisono

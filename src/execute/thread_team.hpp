@@ -1,0 +1,172 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "exchange/rendezvous.hpp"
+
+namespace unisono {
+
+/// Test equipment: teams whose ranks are threads of one process, so that the executor runs without
+/// MPI, under sanitizers, on any pretended topology.
+class ThreadTeams {
+public:
+    explicit ThreadTeams(Topology topology) : topology_{std::move(topology)} {
+        nodes_.resize(topology_.nodes());
+        for (std::size_t node = 0; node < nodes_.size(); ++node)
+            nodes_[node].control.resize(
+                Rendezvous::bytes_needed(topology_.ranks_of[node].size()) / sizeof(Line) + 1);
+    }
+
+    /// Runs `body` on every rank at once, each with its team and rendezvous.
+    void run(std::function<void(Team&, Rendezvous&)> const& body) {
+        std::vector<std::thread> threads;
+        for (std::uint32_t rank = 0; rank < topology_.ranks(); ++rank)
+            threads.emplace_back([&, rank] {
+                Member member{*this, rank};
+                auto const& ranks = topology_.ranks_of[topology_.node_of[rank]];
+                auto const index = static_cast<std::size_t>(
+                    std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
+                Rendezvous rendezvous{member, bytes_of(nodes_[topology_.node_of[rank]].control),
+                                      index, ranks.size()};
+                body(member, rendezvous);
+            });
+        for (auto& thread : threads) thread.join();
+    }
+
+    /// Pretend that shared memory for collective buffers cannot be had.
+    bool no_node_memory = false;
+
+private:
+    struct alignas(64) Line {
+        std::byte bytes[64];
+    };
+    struct Node {
+        std::vector<Line> control;
+        std::vector<Line> areas[2];
+        std::vector<std::vector<Line>> outgrown;  // other ranks may still look at them
+        std::size_t asked = 0;
+        std::size_t round = 0;
+    };
+    using Mailbox = std::pair<std::pair<std::uint32_t, std::uint32_t>, Team::Kind>;
+
+    static std::span<std::byte> bytes_of(std::vector<Line>& lines) {
+        return {reinterpret_cast<std::byte*>(lines.data()), lines.size() * sizeof(Line)};
+    }
+
+    class Member final : public Team {
+    public:
+        Member(ThreadTeams& all, std::uint32_t rank) : all_{all}, rank_{rank} {}
+
+        [[nodiscard]] std::uint32_t rank() const override { return rank_; }
+        [[nodiscard]] Topology const& topology() const override { return all_.topology_; }
+        std::span<std::byte> node_memory(Area area, std::size_t bytes) override {
+            if (all_.no_node_memory) return {};
+            auto const node_index = all_.topology_.node_of[rank_];
+            auto& node = all_.nodes_[node_index];
+            std::unique_lock lock{all_.mutex_};
+            // Collective: the last of the node's ranks to ask makes it larger.
+            auto& lines = node.areas[static_cast<std::size_t>(area)];
+            auto const round = node.round;
+            if (++node.asked == all_.topology_.ranks_of[node_index].size()) {
+                if (lines.size() * sizeof(Line) < bytes) {
+                    node.outgrown.push_back(std::move(lines));
+                    lines = std::vector<Line>(bytes / sizeof(Line) + 1);
+                }
+                node.asked = 0;
+                ++node.round;
+                all_.changed_.notify_all();
+            }
+            all_.changed_.wait(lock, [&] { return node.round != round; });
+            return bytes_of(lines);
+        }
+        void idle() override { std::this_thread::yield(); }
+        void merge_over_leaders(Proposal& proposal) override { all_.merge(proposal, rank_); }
+        void merge_over_leaders(Verdict& verdict) override { all_.merge(verdict, rank_); }
+        std::vector<Extent> gather(Extent mine) override {
+            std::vector<Extent> extents(all_.topology_.ranks());
+            auto const bytes = all_.exchange(rank_, all_.topology_.ranks(), &mine, sizeof mine);
+            for (std::size_t i = 0; i < extents.size(); ++i)
+                std::memcpy(&extents[i], bytes.at(static_cast<std::uint32_t>(i)).data(), sizeof mine);
+            return extents;
+        }
+        void minimum(std::span<std::uint64_t> values) override {
+            auto const all = all_.exchange(rank_, all_.topology_.ranks(), values.data(),
+                                           values.size_bytes());
+            for (auto const& [rank, bytes] : all)
+                for (std::size_t i = 0; i < values.size(); ++i) {
+                    std::uint64_t value = 0;
+                    std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
+                    values[i] = std::min(values[i], value);
+                }
+        }
+        void send(std::uint32_t to, Kind kind, std::vector<std::byte> message) override {
+            std::lock_guard const lock{all_.mutex_};
+            all_.mail_[{{rank_, to}, kind}].push_back(std::move(message));
+            all_.changed_.notify_all();
+        }
+        std::vector<std::byte> receive(std::uint32_t from, Kind kind) override {
+            std::unique_lock lock{all_.mutex_};
+            auto& box = all_.mail_[{{from, rank_}, kind}];
+            all_.changed_.wait(lock, [&] { return !box.empty(); });
+            auto message = std::move(box.front());
+            box.pop_front();
+            return message;
+        }
+        void finish_sends(std::size_t) override {}
+
+    private:
+        ThreadTeams& all_;
+        std::uint32_t rank_;
+    };
+
+    // All of `count` threads bring bytes and get everybody's.
+    using Brought = std::map<std::uint32_t, std::vector<std::byte>>;
+    Brought exchange(std::uint32_t rank, std::size_t count, void const* data, std::size_t bytes) {
+        std::unique_lock lock{mutex_};
+        changed_.wait(lock, [&] { return !brought_.contains(rank) && taken_ == 0; });
+        auto const* begin = static_cast<std::byte const*>(data);
+        brought_[rank] = {begin, begin + bytes};
+        changed_.notify_all();
+        changed_.wait(lock, [&] { return brought_.size() == count; });
+        auto all = brought_;
+        if (++taken_ == count) {
+            brought_.clear();
+            taken_ = 0;
+            changed_.notify_all();
+        } else {
+            changed_.wait(lock, [&] { return taken_ == 0; });
+        }
+        return all;
+    }
+
+    template <class Payload>
+    void merge(Payload& payload, std::uint32_t rank) {
+        bool first = true;
+        for (auto const& [leader, bytes] : exchange(rank, topology_.nodes(), &payload, sizeof payload)) {
+            Payload next;
+            std::memcpy(static_cast<void*>(&next), bytes.data(), sizeof next);
+            if (first)
+                payload = next;
+            else
+                payload.merge(next);
+            first = false;
+        }
+    }
+
+    Topology topology_;
+    std::vector<Node> nodes_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::map<Mailbox, std::deque<std::vector<std::byte>>> mail_;
+    Brought brought_;
+    std::size_t taken_ = 0;
+};
+
+}  // namespace unisono
