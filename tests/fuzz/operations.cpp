@@ -283,6 +283,7 @@ void Performer::perform_access(Step const& step, FileState& file, Open& open) {
     bool const calls = open.member >= 0 && access.takes_part;
     error_handler_calls = 0;
     call_code_ = MPI_SUCCESS;
+    if (calls) check_type(access.memory);
     if (calls) call_and_look(open.handle, access, buffer, outcomes[member]);
     if (may_fail) outcomes = agree(step, outcomes[member], open);
     apply(step, outcomes, file);
@@ -389,6 +390,27 @@ void Performer::check_data(FileState const& file, Access const& access, Buffer c
     }
 }
 
+/// A type that the MPI library itself understands otherwise would make every later answer doubtful.
+void Performer::check_type(TypePtr const& type) {
+    Datatype const handle(type);
+    MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
+    int bytes = 0;
+    MPI_Type_size(handle.get(), &bytes);
+    MPI_Type_get_extent(handle.get(), &lower, &extent);
+    MPI_Type_get_true_extent(handle.get(), &true_lower, &true_extent);
+    auto const& map = type->map;
+    bool const same_bounds = lower == map.lower && extent == map.extent() &&
+                             true_lower == map.true_lower() && true_extent == map.true_extent();
+    bool const same_size = static_cast<std::uint64_t>(bytes) == map.size_bytes();
+    if (same_size && (bytes == 0 || same_bounds)) return;
+    complain("the MPI library sees another type: size " + std::to_string(bytes) + ", bounds " +
+             std::to_string(lower) + " + " + std::to_string(extent) + ", true bounds " +
+             std::to_string(true_lower) + " + " + std::to_string(true_extent) + " instead of " +
+             std::to_string(map.size_bytes()) + ", " + std::to_string(map.lower) + " + " +
+             std::to_string(map.extent()) + ", " + std::to_string(map.true_lower()) + " + " +
+             std::to_string(map.true_extent()) + ": " + type->text);
+}
+
 /// MPI_Get_count and MPI_Get_elements in the terms of the buffer's own datatype.
 void Performer::check_counts(Access const& access, std::uint64_t bytes) {
     auto const size = access.memory->map.size_bytes();
@@ -455,6 +477,8 @@ void Performer::perform_byte_offset(Step const& step, Open& open) {
 
 void Performer::perform_set_view(Step const& step, Open& open) {
     auto const& view = step.views[static_cast<std::size_t>(open.member)];
+    check_type(view.etype);
+    check_type(view.file_type);
     Datatype etype(view.etype);
     Datatype file_type(view.file_type);
     etype.commit();

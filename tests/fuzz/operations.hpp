@@ -59,6 +59,7 @@ private:
     void check_outcome(Step const& step, FileState const& file, Outcome const& outcome, int member);
     void check_data(FileState const& file, Access const& access, Buffer const& buffer,
                     Outcome const& outcome, int member);
+    void check_type(TypePtr const& type);
     void check_counts(Access const& access, std::uint64_t bytes);
     void recover(FileState& file, Open& open);
     void check_position(FileState const& file, Open const& open);

@@ -339,7 +339,10 @@ TypePtr random_etype(Random& random, TypeLimits const& limits) {
         auto const depth = random.chance(60) ? 0 : random.below(3);
         auto type = Grower(random, tight, nullptr).grow(depth);
         auto const& map = type->map;
-        if (map.size_bytes() > 0 && within_limits(map, tight) && map.ascending() &&
+        // MPICH 4.0.2 aborts in MPI_File_set_view when it is given a pair type with a hole.
+        bool const bare_pair =
+            type->predefined && map.extent() != static_cast<std::int64_t>(map.size_bytes());
+        if (!bare_pair && map.size_bytes() > 0 && within_limits(map, tight) && map.ascending() &&
             map.lower == 0 && map.true_lower() == 0 && map.extent() >= map.true_extent()) {
             return type;
         }

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Runs the differential fuzzer for a while and reports what failed, each failure with the command
+that shows it again.
+
+    fuzz.py --seconds 60 --mpi both              random seeds, under Unisono
+    fuzz.py --seconds 60 --mpi mpich --seed 1    the same batches every time
+    fuzz.py --seconds 60 --faults                injected failures only (by default one batch in five)
+    fuzz.py --seconds 20 --native                without Unisono, to check the fuzzer itself
+    fuzz.py --seconds 10 --native --canary       spoils a byte per case: each must be noticed
+
+Many cases share one launch, because a launch costs more than a case. A launch that does not end in
+time is a failure: the progress file says which seed and step each rank was at.
+"""
+
+import argparse
+import os
+import pathlib
+import random
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+LAUNCHERS = {
+    "mpich": ["mpiexec.mpich"],
+    "openmpi": ["mpiexec.openmpi", "--oversubscribe", "--allow-run-as-root"],
+}
+PROGRESS_LINE_BYTES = 64
+VERDICT = re.compile(r"(\d+) passed, (\d+) failed")
+
+
+class Batch:
+    """One launch: some cases with consecutive seeds on some ranks."""
+
+    def __init__(self, arguments, mpi, seed, dice):
+        self.mpi = mpi
+        self.seed = seed
+        self.ranks = arguments.ranks or dice.choice([1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9])
+        self.nodes = dice.choice([None, None, 2, 3, self.ranks])
+        self.faults = not arguments.native and (arguments.faults or dice.random() < 0.2)
+        self.folder = dice.choice(arguments.folders)
+        self.arguments = arguments
+
+    def command(self, seconds, progress, seed=None, cases=None):
+        build = self.arguments.build
+        preload = [build / "lib" / "libunisono-yield.so"]
+        environment = []
+        if not self.arguments.native:
+            preload.insert(0, build / "lib" / f"libunisono-{self.mpi}.so")
+            if self.nodes:
+                environment.append(f"UNISONO_TOPOLOGY=nodes={self.nodes}")
+        command = LAUNCHERS[self.mpi] + ["-n", str(self.ranks), "env"] + environment
+        command += ["LD_PRELOAD=" + ":".join(map(str, preload))]
+        command += [str(build / "programs" / f"fuzz.{self.mpi}"), "--folder", str(self.folder)]
+        command += ["--seed", str(self.seed if seed is None else seed)]
+        command += ["--cases", str(cases or 1000000)]
+        if seconds:
+            command += ["--seconds", f"{seconds:.1f}"]
+        for switch in ("native", "canary"):
+            if getattr(self.arguments, switch):
+                command.append(f"--{switch}")
+        if self.faults:
+            command.append("--faults")
+        if progress:
+            command += ["--progress", str(progress)]
+        return command
+
+    def __str__(self):
+        nodes = f", {self.nodes} pretended nodes" if self.nodes else ""
+        kind = " with faults" if self.faults else ""
+        return f"{self.mpi}, {self.ranks} ranks{nodes}{kind}, {self.folder}, seed {self.seed}"
+
+
+def run_limited(command, limit_seconds):
+    """Output and exit code; None as the code when the time is up."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               errors="replace", start_new_session=True)
+    try:
+        output, _ = process.communicate(timeout=limit_seconds)
+        return output, process.returncode
+    except subprocess.TimeoutExpired:
+        # The launcher kills its ranks when it is asked to end; the group is ours alone.
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            output, _ = process.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+        return output, None
+
+
+def read_progress(path, ranks):
+    """[(seed, step)] per rank, as far as they got."""
+    lines = []
+    data = path.read_bytes() if path.exists() else b""
+    for rank in range(min(ranks, 16)):
+        words = data[rank * PROGRESS_LINE_BYTES:][:PROGRESS_LINE_BYTES].split(b"\0")[0].split()
+        lines.append(tuple(int(word) for word in words) if len(words) == 2 else (-1, -1))
+    return lines
+
+
+class Fuzzer:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.passed = 0
+        self.failed = 0
+        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="unisono-fuzz-"))
+
+    def run(self):
+        dice = random.Random(self.arguments.seed)
+        seed = self.arguments.seed
+        end = time.monotonic() + self.arguments.seconds
+        print(f"fuzz: first seed {seed}", flush=True)
+        turn = 0
+        while time.monotonic() < end and self.failed < self.arguments.failures:
+            mpi = self.arguments.mpis[turn % len(self.arguments.mpis)]
+            turn += 1
+            batch = Batch(self.arguments, mpi, seed, dice)
+            left = end - time.monotonic()
+            seed += self.run_batch(batch, min(left, self.arguments.batch_seconds))
+        print(f"{self.passed} passed, {self.failed} failed", flush=True)
+        return 1 if self.failed else 0
+
+    def run_batch(self, batch, seconds):
+        """Returns how many seeds it used up."""
+        progress = self.scratch / "progress"
+        progress.unlink(missing_ok=True)
+        limit = seconds + self.arguments.hang_seconds
+        output, code = run_limited(batch.command(max(seconds, 0.5), progress), limit)
+        verdict = VERDICT.search(output)
+        passed = int(verdict[1]) if verdict else self.cases_before(batch, progress)
+        self.passed += passed
+        print(f"  {passed:5d} passed: {batch}", flush=True)
+        if code != 0 or not verdict:
+            self.failed += 1
+            self.explain(batch, output, code, progress, passed)
+        return passed + 1
+
+    @staticmethod
+    def cases_before(batch, progress):
+        """Cases that were over when the launch died."""
+        return max(0, read_progress(progress, batch.ranks)[0][0] - batch.seed)
+
+    def explain(self, batch, output, code, progress, passed):
+        seed = batch.seed + passed
+        if code is None:
+            print(f"FAILED: hang in {batch}")
+        elif not VERDICT.search(output):
+            print(f"FAILED: exit code {code} in {batch}")
+        places = read_progress(progress, batch.ranks)
+        if code is None or not VERDICT.search(output):
+            print("  seed and step per rank: " + ", ".join(f"{s}/{n}" for s, n in places))
+        print("\n".join("  | " + line for line in output.strip().splitlines()[-120:]))
+        # The case alone, and with all that went before it in the same processes.
+        print("  alone:  " + shlex.join(batch.command(None, None, seed, 1)))
+        print("  in row: " + shlex.join(batch.command(None, None, batch.seed, passed + 1)), flush=True)
+
+
+def writable_folders(scratch):
+    """One in memory, one on disk, both ours alone."""
+    folders = [scratch / "disk"]
+    memory = pathlib.Path("/dev/shm")
+    if memory.is_dir() and os.access(memory, os.W_OK):
+        folders.append(pathlib.Path(tempfile.mkdtemp(prefix="unisono-fuzz-", dir=memory)))
+    for folder in folders:
+        folder.mkdir(exist_ok=True)
+    return folders
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--mpi", choices=["mpich", "openmpi", "both"], default="both")
+    parser.add_argument("--seed", type=int, help="first seed; by default from the time")
+    parser.add_argument("--ranks", type=int, help="always so many; by default 1 to 9")
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
+    parser.add_argument("--native", action="store_true")
+    parser.add_argument("--faults", action="store_true")
+    parser.add_argument("--canary", action="store_true")
+    parser.add_argument("--failures", type=int, default=3, help="stop after so many")
+    parser.add_argument("--batch-seconds", type=float, default=6)
+    parser.add_argument("--hang-seconds", type=float, default=45,
+                        help="a launch that takes so much longer than it should is a hang")
+    arguments = parser.parse_args()
+    arguments.build = arguments.build.resolve()
+    if arguments.seed is None:
+        arguments.seed = int(time.time()) * 1000
+    wanted = ["mpich", "openmpi"] if arguments.mpi == "both" else [arguments.mpi]
+    arguments.mpis = [mpi for mpi in wanted if (arguments.build / "programs" / f"fuzz.{mpi}").exists()]
+    if not arguments.mpis:
+        parser.error(f"no fuzz program in {arguments.build / 'programs'}: build it first")
+    return arguments
+
+
+def main():
+    arguments = parse()
+    fuzzer = Fuzzer(arguments)
+    arguments.folders = writable_folders(fuzzer.scratch)
+    try:
+        return fuzzer.run()
+    finally:
+        for folder in arguments.folders + [fuzzer.scratch]:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
