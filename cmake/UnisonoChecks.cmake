@@ -55,9 +55,12 @@ endfunction()
 function(unisono_check_exports)
   foreach(mpi ${UNISONO_MPIS})
     set(library ${CMAKE_BINARY_DIR}/lib/libunisono-${mpi})
+    # The first library that the MPI's pkg-config file names is the MPI library.
+    get_target_property(mpi_libraries PkgConfig::PC_${mpi} INTERFACE_LINK_LIBRARIES)
+    list(GET mpi_libraries 0 mpi_library)
     add_test(NAME check.exports.${mpi}
              COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tools/check_exports.py
-                     --shim ${library}.so --engine ${library}-engine.so)
+                     --shim ${library}.so --engine ${library}-engine.so --mpi ${mpi_library})
   endforeach()
 endfunction()
 

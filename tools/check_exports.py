@@ -55,17 +55,30 @@ def complaints_about_shim(library: pathlib.Path) -> list[str]:
     return complaints
 
 
+def complaints_about_large_counts(library: pathlib.Path, mpi: pathlib.Path) -> list[str]:
+    """MPI-4's variants of the entry points are to be there exactly if the MPI library has them."""
+    exported, offered = set(symbols_of(library, "--defined-only")), set(symbols_of(mpi))
+    complaints = []
+    for large in sorted(symbol + "_c" for symbol in exported if not symbol.endswith("_c")):
+        if large in offered and large not in exported:
+            complaints.append(f"{library.name} does not export {large}, which {mpi.name} has")
+        if large in exported and large not in offered:
+            complaints.append(f"{library.name} exports {large}, which {mpi.name} does not have")
+    return complaints
+
+
 def complaints_about_engine(library: pathlib.Path) -> list[str]:
     return [f"{library.name} exports {symbol}" for symbol in symbols_of(library, "--defined-only")
             if not ENGINE_SYMBOL.fullmatch(symbol)]
 
 
-def complaints_about(shim: pathlib.Path, engine: pathlib.Path) -> list[str]:
-    missing = [f"{library} is missing: build it first" for library in (shim, engine)
+def complaints_about(shim: pathlib.Path, engine: pathlib.Path, mpi: pathlib.Path) -> list[str]:
+    missing = [f"{library} is missing: build it first" for library in (shim, engine, mpi)
                if not library.exists()]
     if missing:
         return missing
     return (complaints_about_shim(shim) + complaints_about_needs(shim) +
+            complaints_about_large_counts(shim, mpi) +
             complaints_about_engine(engine) + complaints_about_needs(engine))
 
 
@@ -73,8 +86,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shim", type=pathlib.Path, required=True)
     parser.add_argument("--engine", type=pathlib.Path, required=True)
+    parser.add_argument("--mpi", type=pathlib.Path, required=True, help="the MPI library itself")
     options = parser.parse_args()
-    complaints = complaints_about(options.shim, options.engine)
+    complaints = complaints_about(options.shim, options.engine, options.mpi)
     for complaint in complaints:
         print(complaint)
     if not complaints:

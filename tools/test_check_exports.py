@@ -8,6 +8,7 @@ import pytest
 import check_exports
 
 GOOD_SHIM = "int MPI_File_write_all(void) { return 0; } int PMPI_File_write_all(void) { return 0; }"
+LARGE = "int MPI_File_write_all_c(void) { return 0; } int PMPI_File_write_all_c(void) { return 0; }"
 GOOD_ENGINE = "int unisono_engine_start(void) { return 0; }"
 
 
@@ -20,8 +21,9 @@ def complaints(tmp_path):
         subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, *flags], check=True)
         return library
 
-    def check(shim=GOOD_SHIM, engine=GOOD_ENGINE, flags=()):
-        return check_exports.complaints_about(build("shim", shim, *flags), build("engine", engine))
+    def check(shim=GOOD_SHIM, engine=GOOD_ENGINE, mpi=GOOD_SHIM, flags=()):
+        return check_exports.complaints_about(build("shim", shim, *flags), build("engine", engine),
+                                              build("mpi", mpi))
     return check
 
 
@@ -54,7 +56,17 @@ def test_shim_may_not_want_mpi_symbols(complaints):
         shim=shim)
 
 
+def test_large_counts_are_there_exactly_if_the_mpi_has_them(complaints):
+    assert complaints(shim=GOOD_SHIM + LARGE, mpi=GOOD_SHIM + LARGE) == []
+    assert complaints(mpi=GOOD_SHIM + LARGE) == [
+        f"shim.so does not export {name}, which mpi.so has"
+        for name in ("MPI_File_write_all_c", "PMPI_File_write_all_c")]
+    assert complaints(shim=GOOD_SHIM + LARGE) == [
+        f"shim.so exports {name}, which mpi.so does not have"
+        for name in ("MPI_File_write_all_c", "PMPI_File_write_all_c")]
+
+
 def test_missing_library_is_named(tmp_path):
     missing = tmp_path / "none.so"
-    assert check_exports.complaints_about(missing, missing)[0].endswith(
+    assert check_exports.complaints_about(missing, missing, missing)[0].endswith(
         "none.so is missing: build it first")
