@@ -80,7 +80,7 @@ void fill(Context const& context, int used, int step, int pieces, bool fresh) {
     // Room again: the program goes on.
     context.barrier();
     CHECK_MPI(MPI_File_set_size(file, 0));
-    int const few = std::min<int>(static_cast<int>(data.size()), 40 * used);
+    int const few = used * std::max(1, device_bytes / 4 / (step * context.size));
     CHECK_MPI(MPI_File_write_at_all(file, 0, data.data(), few, MPI_BYTE, &status));
     CHECK_EQUAL(count_of(status), few);
     close_file(file);

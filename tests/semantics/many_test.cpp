@@ -51,13 +51,13 @@ void open_use_close(Context const& context, int times) {
     }
 }
 
-// More rounds than MPICH has communicators (2048 context ids) would take long; 60 show a leak of
+// More rounds than MPICH has communicators (2048 context ids) would take long; 40 show a leak of
 // descriptors just as well.
 void closing_gives_everything_back(Context const& context) {
     open_use_close(context, 3);
     context.barrier();
     auto const before = open_descriptors();
-    open_use_close(context, 60);
+    open_use_close(context, 40);
     context.barrier();
     CHECK_EQUAL(open_descriptors(), before);
 }
@@ -66,7 +66,7 @@ void closing_gives_everything_back(Context const& context) {
 void many_views_on_one_file(Context const& context) {
     MPI_File file = open_file(context, context.path());
     Bytes back(60);
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < 150; ++i) {
         DealtView const view(context, 10 + i % 7, MPI_BYTE, 100 * i);
         CHECK_MPI(view.set(file));
         Bytes const data = view.data(0, 60);

@@ -120,7 +120,7 @@ std::span<Test const> permission_tests() {
         {"a_file_without_write_permission", a_file_without_write_permission},
         {"a_file_without_read_permission",
          [](Context const& context) { only_as_root(context, a_file_without_read_permission); },
-         under_unisono, "natively sieving needs to read"},
+         unisono_mpich, "OMPIO itself opens write-only files for reading, too; ROMIO's sieving reads"},
         {"one_rank_without_permission",
          [](Context const& context) { only_as_root(context, one_rank_without_permission); },
          unisono_mpich | native_mpich, "OMPIO of Open MPI 4.1.4 hangs in the open itself"},
