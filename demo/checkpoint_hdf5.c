@@ -41,9 +41,8 @@ static struct blocks make_blocks(hsize_t blocks_per_rank) {
     int rank = 0, ranks = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    struct blocks blocks = {.mine = blocks_per_rank,
-                            .first = blocks_per_rank * rank,
-                            .all = blocks_per_rank * ranks};
+    struct blocks blocks = {
+        .mine = blocks_per_rank, .first = blocks_per_rank * rank, .all = blocks_per_rank * ranks};
 
     hsize_t const memory[] = {blocks.mine, side_with_guards, side_with_guards, side_with_guards};
     hsize_t const interior[] = {0, guard_cells, guard_cells, guard_cells};
@@ -180,8 +179,8 @@ int main(int argc, char** argv) {
     demo_parse(argc, argv, "blocks of 16 x 16 x 16 doubles per rank and variable", 48, &options);
 
     struct blocks blocks = make_blocks(options.size);
-    struct demo_result result = {
-        .bytes = 8.0 * variables * blocks.all * cells_per_side * cells_per_side * cells_per_side};
+    struct demo_result result = {.bytes = 8.0 * variables * blocks.all * cells_per_side *
+                                          cells_per_side * cells_per_side};
     if (options.write) write_checkpoint(&blocks, options.path, &result);
     if (options.read) read_checkpoint(&blocks, options.path, &result);
     free_blocks(&blocks);

@@ -88,12 +88,13 @@ int demo_finish(char const* program, struct demo_options const* options,
     MPI_Allreduce(&result->wrong_values, &wrong, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (my_rank() == 0)
-        printf("{\"program\": \"%s\", \"ranks\": %d, \"size\": %ld, \"bytes\": %.0f, "
-               "\"write_seconds\": %.6f, \"write_open_to_close_seconds\": %.6f, "
-               "\"read_seconds\": %.6f, \"read_open_to_close_seconds\": %.6f, "
-               "\"verified\": %s, \"wrong_values\": %lld, \"unisono_strategy\": \"%s\"}\n",
-               program, ranks, options->size, result->bytes, slowest[0], slowest[1], slowest[2],
-               slowest[3], options->read ? (wrong == 0 ? "true" : "false") : "null", wrong,
-               result->strategy);
+        printf(
+            "{\"program\": \"%s\", \"ranks\": %d, \"size\": %ld, \"bytes\": %.0f, "
+            "\"write_seconds\": %.6f, \"write_open_to_close_seconds\": %.6f, "
+            "\"read_seconds\": %.6f, \"read_open_to_close_seconds\": %.6f, "
+            "\"verified\": %s, \"wrong_values\": %lld, \"unisono_strategy\": \"%s\"}\n",
+            program, ranks, options->size, result->bytes, slowest[0], slowest[1], slowest[2],
+            slowest[3], options->read ? (wrong == 0 ? "true" : "false") : "null", wrong,
+            result->strategy);
     return wrong == 0 ? 0 : 1;
 }

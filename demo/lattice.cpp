@@ -67,8 +67,7 @@ void for_each_value(Lattice const& lattice, Visit visit) {
                 row = row * nz + lattice.start[1] + z;
                 row = row * ny + lattice.start[2] + y;
                 row = (row * nx + lattice.start[3]) * values_per_site;
-                for (int i = 0; i < lattice.local[3] * values_per_site; ++i)
-                    visit(here++, row + i);
+                for (int i = 0; i < lattice.local[3] * values_per_site; ++i) visit(here++, row + i);
             }
 }
 

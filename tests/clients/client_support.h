@@ -10,19 +10,19 @@ static long client_failures = 0;
 static char client_strategy[128] = "";
 
 // Counts a failure and says where; a program may go on, all ranks agree on the verdict at the end.
-#define CLIENT_CHECK(condition)                                                              \
-    do {                                                                                     \
-        if (!(condition) && ++client_failures <= 5)                                          \
-            fprintf(stderr, "%s:%d: wrong: %s\n", __FILE__, __LINE__, #condition);           \
+#define CLIENT_CHECK(condition)                                                    \
+    do {                                                                           \
+        if (!(condition) && ++client_failures <= 5)                                \
+            fprintf(stderr, "%s:%d: wrong: %s\n", __FILE__, __LINE__, #condition); \
     } while (0)
 
 // For what the program cannot go on without.
-#define CLIENT_REQUIRE(condition)                                                            \
-    do {                                                                                     \
-        if (!(condition)) {                                                                  \
-            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);          \
-            MPI_Abort(MPI_COMM_WORLD, 1);                                                    \
-        }                                                                                    \
+#define CLIENT_REQUIRE(condition)                                                   \
+    do {                                                                            \
+        if (!(condition)) {                                                         \
+            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+            MPI_Abort(MPI_COMM_WORLD, 1);                                           \
+        }                                                                           \
     } while (0)
 
 static inline void client_note_info(MPI_Info info) {

@@ -27,19 +27,19 @@ void check(int error, char const* call) {
 
 // Owns a committed datatype.
 class Type {
-   public:
+public:
     explicit Type(MPI_Datatype handle) : handle_(handle) { MPI_Type_commit(&handle_); }
     Type(Type const&) = delete;
     Type& operator=(Type const&) = delete;
     ~Type() { MPI_Type_free(&handle_); }
     MPI_Datatype get() const { return handle_; }
 
-   private:
+private:
     MPI_Datatype handle_;
 };
 
 class File {
-   public:
+public:
     File(MPI_Comm communicator, std::string const& path, int mode) {
         check(MPI_File_open(communicator, path.c_str(), mode, MPI_INFO_NULL, &handle_), "open");
     }
@@ -48,7 +48,7 @@ class File {
     ~File() { MPI_File_close(&handle_); }
     MPI_File get() const { return handle_; }
 
-   private:
+private:
     MPI_File handle_;
 };
 

@@ -111,8 +111,8 @@ static void write_dataset(hid_t file, int dataset, hid_t transfer) {
     struct share const share = share_of(dataset);
     hid_t const space = require(H5Screate_simple(2, extent, NULL));
     hid_t const memory = memory_of(&share), creation = creation_of(dataset);
-    hid_t const handle = require(
-        H5Dcreate2(file, name, H5T_NATIVE_INT, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+    hid_t const handle =
+        require(H5Dcreate2(file, name, H5T_NATIVE_INT, space, H5P_DEFAULT, creation, H5P_DEFAULT));
     int* const buffer = new_buffer(&share, -1);
     for (hsize_t i = 0; i < share.count[0]; ++i)
         for (hsize_t j = 0; j < share.count[1]; ++j)
@@ -160,8 +160,8 @@ static void read_whole(hid_t file, int dataset, hid_t transfer) {
     require(H5Dread(handle, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, transfer, buffer));
     for (hsize_t row = 0; row < rows; ++row)
         for (hsize_t column = 0; column < columns; ++column) {
-            int const skipped = (dataset % 2 && column % 2) ||
-                                (last_sits_out && row % ranks == (hsize_t)ranks - 1);
+            int const skipped =
+                (dataset % 2 && column % 2) || (last_sits_out && row % ranks == (hsize_t)ranks - 1);
             CLIENT_CHECK(buffer[row * columns + column] ==
                          (skipped ? fill_value : value_of(dataset, row, column)));
         }

@@ -1,6 +1,6 @@
 // A PnetCDF program as climate codes write it: fixed and record variables, blocking collective and
-// nonblocking accesses, strided and mapped ones and lists of small blocks, verified after reopening.
-// usage: pnetcdf_client FILE
+// nonblocking accesses, strided and mapped ones and lists of small blocks, verified after
+// reopening. usage: pnetcdf_client FILE
 #include <pnetcdf.h>
 #include <stdlib.h>
 
@@ -24,7 +24,8 @@ struct ids {
 
 static float value_of(int variable, int record, MPI_Offset level, MPI_Offset latitude,
                       MPI_Offset longitude) {
-    MPI_Offset const cell = (level * latitudes_per_rank * ranks + latitude) * longitudes + longitude;
+    MPI_Offset const cell =
+        (level * latitudes_per_rank * ranks + latitude) * longitudes + longitude;
     return (float)(cell % 65536) + 65536.0f * variable + 0.125f * record;
 }
 
@@ -62,8 +63,8 @@ static struct ids create(char const* path) {
     struct ids ids;
     int dimensions[4];
     char name[32];
-    REQUIRE(ncmpi_create(MPI_COMM_WORLD, path, NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL,
-                         &ids.file));
+    REQUIRE(
+        ncmpi_create(MPI_COMM_WORLD, path, NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &ids.file));
     REQUIRE(ncmpi_def_dim(ids.file, "time", NC_UNLIMITED, &dimensions[0]));
     REQUIRE(ncmpi_def_dim(ids.file, "level", levels, &dimensions[1]));
     REQUIRE(ncmpi_def_dim(ids.file, "latitude", (MPI_Offset)latitudes_per_rank * ranks,
@@ -183,9 +184,9 @@ static void check_strided(struct ids const* ids) {
     for (int latitude = 0; latitude < latitudes_per_rank; ++latitude)
         for (int longitude = 0; longitude < some_longitudes; ++longitude)
             for (int level = 0; level < some_levels; ++level)
-                CLIENT_CHECK(block[latitude][longitude][level] ==
-                             value_of(3, 0, 2 * level, rank * latitudes_per_rank + latitude,
-                                      3 * longitude));
+                CLIENT_CHECK(
+                    block[latitude][longitude][level] ==
+                    value_of(3, 0, 2 * level, rank * latitudes_per_rank + latitude, 3 * longitude));
 }
 
 static void check_header(struct ids const* ids) {
