@@ -99,7 +99,8 @@ void adopt_file(int descriptor, FileModel& model) {
 
 std::optional<std::string> check_read(Access const& access, View const& view, int rank,
                                       FileModel const& model, std::uint64_t bytes,
-                                      std::vector<std::uint8_t> const& packed) {
+                                      std::vector<std::uint8_t> const& packed,
+                                      std::vector<std::uint8_t> const& background) {
     std::optional<std::string> wrong;
     auto const first = access.offset * view.etype_bytes();
     view.for_each_extent(first, bytes, [&](auto offset, auto index, auto run_bytes) {
@@ -107,6 +108,7 @@ std::optional<std::string> check_read(Access const& access, View const& view, in
             if (model.allows(rank, offset + i, packed[index + i])) continue;
             wrong = "data byte " + std::to_string(index + i) + " of the read, " +
                     difference(offset + i, model.expected(rank, offset + i), packed[index + i]);
+            if (packed[index + i] == background[index + i]) *wrong += " (as before the call)";
         }
     });
     return wrong;

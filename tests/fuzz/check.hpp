@@ -15,9 +15,11 @@ std::optional<std::string> check_file(int descriptor, FileModel const& model, bo
 /// Makes the model certain by what is in the file (which check_file has accepted).
 void adopt_file(int descriptor, FileModel& model);
 
-/// Checks the data that a read delivered: `bytes` as its status says, `packed` in data order.
+/// Checks the data that a read delivered: `bytes` as its status says, `packed` in data order;
+/// `background` is what the buffer held before.
 std::optional<std::string> check_read(Access const& access, View const& view, int rank,
                                       FileModel const& model, std::uint64_t bytes,
-                                      std::vector<std::uint8_t> const& packed);
+                                      std::vector<std::uint8_t> const& packed,
+                                      std::vector<std::uint8_t> const& background);
 
 }  // namespace fuzz

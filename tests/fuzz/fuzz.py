@@ -65,6 +65,8 @@ class Batch:
                 command.append(f"--{switch}")
         if self.faults:
             command.append("--faults")
+        if self.arguments.skip:
+            command += ["--skip", self.arguments.skip]
         if progress:
             command += ["--progress", str(progress)]
         return command
@@ -182,6 +184,7 @@ def parse():
     parser.add_argument("--native", action="store_true")
     parser.add_argument("--faults", action="store_true")
     parser.add_argument("--canary", action="store_true")
+    parser.add_argument("--skip", help="features to look past, see generator.hpp")
     parser.add_argument("--failures", type=int, default=3, help="stop after so many")
     parser.add_argument("--batch-seconds", type=float, default=6)
     parser.add_argument("--hang-seconds", type=float, default=45,

@@ -68,7 +68,7 @@ FileState Generator::make_file(std::string path, std::vector<int> members) {
                    .state = {}};
     static std::vector<std::uint64_t> const scales = {64, 1000, 4096, 10000, 40000, 150000};
     file.scale_bytes = random_.pick(scales);
-    if (random_.chance(8)) {
+    if (random_.chance(8) && !options_.skips("sparse_offsets")) {
         static std::vector<std::uint64_t> const bases = {(1ull << 31) - 500, (1ull << 32) - 500,
                                                          1ull << 33, (1ull << 40) + 17};
         file.base_bytes = random_.pick(bases);
@@ -130,7 +130,8 @@ void Generator::choose_hints(FileState& file) {
 void Generator::choose_fault(FileState& file) {
     if (options_.native) return;
     if (!options_.faults) {
-        if (!file.native && random_.chance(10)) {  // short transfers, which nobody may notice
+        if (!file.native && random_.chance(10) &&
+            !options_.skips("short_transfers")) {  // short transfers, which nobody may notice
             file.hints.emplace_back("unisono_faults",
                                     random_.chance(50) ? "write=short" : "write=short,read=short");
         }
@@ -159,7 +160,7 @@ TypeLimits Generator::limits(FileState const& file) const {
     limits.depth = file.native ? 2 : 4;
     limits.span_bytes =
         static_cast<std::int64_t>(std::max<std::uint64_t>(64, file.scale_bytes / 2));
-    limits.interleaving_tiles = !file.native;
+    limits.interleaving_tiles = !file.native && !options_.skips("interleaving");
     return limits;
 }
 
@@ -281,7 +282,8 @@ Access Generator::make_access(FileState const& file, Member const& member, bool 
     access.memory = choose_memory_type(access, file);
     auto const bytes_max = 1 + random_.small_below(file.scale_bytes * 2);
     access.count = random_.chance(8) ? 0 : choose_count(access, member.view, bytes_max);
-    access.from_bottom = !file.native && access.bytes() > 0 && random_.chance(3);
+    access.from_bottom =
+        !file.native && access.bytes() > 0 && random_.chance(3) && !options_.skips("bottom");
     return access;
 }
 
@@ -324,6 +326,10 @@ void Generator::choose_flavour(Step& step, FileState const& file) {
                                : Flavour::nonblocking;
     bool const collective = any_collective(step);
     if (options_.faults || (flavour == Flavour::split && !collective)) flavour = Flavour::blocking;
+    if (flavour == Flavour::split && options_.skips("split")) flavour = Flavour::blocking;
+    if (flavour == Flavour::nonblocking && options_.skips("nonblocking")) {
+        flavour = Flavour::blocking;
+    }
     for (std::size_t m = 0; m < step.accesses.size(); ++m) {
         auto const& access = step.accesses[m];
         bool const plain = access.memory->plain && file.state[m].view.plain();
@@ -335,7 +341,8 @@ void Generator::choose_flavour(Step& step, FileState const& file) {
     for (auto& access : step.accesses) {
         access.flavour = flavour;
 #if MPI_VERSION >= 4
-        access.large_count = flavour != Flavour::split && random_.chance(15) && !file.native;
+        access.large_count = flavour != Flavour::split && random_.chance(15) && !file.native &&
+                             !options_.skips("large_count");
 #endif
     }
 }

@@ -13,8 +13,14 @@ struct Options {
     bool native = false;  ///< no Unisono: only what every MPI library is known to get right
     bool faults = false;  ///< inject failures
     bool canary = false;  ///< spoil one byte: must be found
-    std::uint64_t steps_max =
-        1000;  ///< stop each case after so many steps, to narrow a failure down
+    /// Comma list of features to look past: large_count, interleaving, bottom, split, nonblocking,
+    /// short_transfers, sparse_offsets.
+    std::string skip;
+    std::uint64_t steps_max = 1000;  ///< stop each case after so many, to narrow a failure down
+
+    [[nodiscard]] bool skips(std::string const& feature) const {
+        return ("," + skip + ",").find("," + feature + ",") != std::string::npos;
+    }
 };
 
 /// Makes a case up, step by step, from a seed. It knows the model, never the real outcome, so that

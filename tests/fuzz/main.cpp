@@ -30,7 +30,8 @@ struct Arguments {
 int usage() {
     std::fprintf(stderr,
                  "usage: fuzz --folder DIR [--seed S] [--cases N] [--seconds T] [--steps N]\n"
-                 "            [--native] [--faults] [--canary] [--verbose] [--progress FILE]\n");
+                 "            [--native] [--faults] [--canary] [--verbose] [--progress FILE]\n"
+                 "            [--skip FEATURE,...]\n");
     return 2;
 }
 
@@ -57,6 +58,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
             arguments.seconds = std::strtod(argv[++i], nullptr);
         } else if (name == "--steps") {
             arguments.options.steps_max = std::strtoull(argv[++i], nullptr, 10);
+        } else if (name == "--skip") {
+            arguments.options.skip = argv[++i];
         } else if (name == "--progress") {
             arguments.progress = argv[++i];
         } else {
@@ -204,6 +207,7 @@ private:
         text += " --seed " + std::to_string(seed);
         if (arguments_.options.native) text += " --native";
         if (arguments_.options.faults) text += " --faults";
+        if (!arguments_.options.skip.empty()) text += " --skip " + arguments_.options.skip;
         return text;
     }
 
