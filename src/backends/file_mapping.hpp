@@ -38,9 +38,9 @@ public:
     [[nodiscard]] Error map(int fd, Extent extent, Direction direction);
 
     /// Brings the pages that hold the `touched` extents (ascending, inside the mapped one) into
-    /// memory and, for writing, gets space for them. Pages between two extents that are closer
-    /// than a few pages are populated along: that is cheaper than one more system call, and
-    /// changes no byte of the file.
+    /// memory and, for writing, gets space for them. When reading, pages between two extents that
+    /// are close to each other are populated along: that is cheaper than one more system call. No
+    /// byte of the file changes, but reading a hole of tmpfs takes memory.
     /// Errors: EFAULT when a page cannot be had (the kernel does not say why: repeat the access
     /// with a system call to learn the reason), ENOMEM, EHWPOISON; EINVAL before Linux 5.14.
     /// Cost: one system call per group of extents.
