@@ -14,6 +14,7 @@ import json
 import math
 import os
 import pathlib
+import signal
 import sys
 import tempfile
 import time
@@ -296,7 +297,7 @@ def failed(cells: list[Cell]) -> bool:
 
 
 def measure_and_save(arguments: argparse.Namespace, measurement: Measurement) -> None:
-    """Ends early, with what there is, on an interrupt from the keyboard."""
+    """Ends early, with what there is, on an interrupt from the keyboard or SIGTERM."""
     described = environment.describe(arguments.directories)
     for key, value in described.items():
         print(f"{key}: {value}")
@@ -306,8 +307,11 @@ def measure_and_save(arguments: argparse.Namespace, measurement: Measurement) ->
         return {"environment": described, "settings": settings,
                 "cells": list(map(as_json, measurement.cells))}
 
-    with contextlib.suppress(KeyboardInterrupt):
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ranks must not outlive us
+    try:
         measurement.measure(groups_of(arguments), lambda: save_json(arguments.json, content()))
+    except KeyboardInterrupt:
+        print("\ninterrupted: what follows is incomplete")
     final = content() | {"missed_targets": missed_as_json(measurement.cells)}
     for cell, stored in zip(measurement.cells, final["cells"]):
         stored |= ratios_as_json(cell)

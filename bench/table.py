@@ -10,20 +10,31 @@ MODE_LETTERS = {"fresh": "F", "overwrite": "O", "read": "R", "sync": "S"}
 
 
 def render(cells: list[Cell], side_names: list[str]) -> str:
-    """All tables, one for each number of ranks and directory."""
+    """Two tables, speeds and ratios, for each number of ranks and directory."""
     def group(cell: Cell):
         return cell.ranks, cell.directory
 
+    ours = [side for side in UNISONO if side.name in side_names]
     parts = []
-    for (ranks, directory), members in itertools.groupby(sorted(cells, key=group), key=group):
-        title = f"{ranks} ranks, {directory}: MB/s, median and spread"
-        parts += [title, _aligned(_rows(list(members), side_names)), ""]
+    for (ranks, directory), grouped in itertools.groupby(sorted(cells, key=group), key=group):
+        members = list(grouped)
+        where = f"{ranks} ranks, {directory}"
+        parts += [f"{where}: MB/s, median and spread", _aligned(_speeds(members, side_names)), ""]
+        if ours:
+            parts += [f"{where}: ratios", _aligned(_ratios(members, ours)), ""]
     return "\n".join(parts)
 
 
-def _rows(cells: list[Cell], side_names: list[str]) -> list[list[str]]:
-    ours = [side for side in UNISONO if side.name in side_names]
-    header = ["pattern", "", *side_names]
+def _speeds(cells: list[Cell], side_names: list[str]) -> list[list[str]]:
+    rows = [["pattern", "", *side_names]]
+    for cell in cells:
+        rows.append([cell.pattern, MODE_LETTERS[cell.mode],
+                     *(speed(cell, name) for name in side_names)])
+    return rows
+
+
+def _ratios(cells: list[Cell], ours) -> list[list[str]]:
+    header = ["pattern", ""]
     for side in ours:
         header += [f"{side.name} / ROMIO", "/ best native", "/ posix"]
         if side.own_default != DEFAULT_ROMIO:
@@ -32,7 +43,6 @@ def _rows(cells: list[Cell], side_names: list[str]) -> list[list[str]]:
     rows = [header]
     for cell in cells:
         row = [cell.pattern, MODE_LETTERS[cell.mode]]
-        row += [speed(cell, name) for name in side_names]
         for side in ours:
             row += _ratio_columns(cell, side)
         rows.append(row)

@@ -156,14 +156,18 @@ def test_gain_that_shrinks_with_ranks_is_found():
 
 # ---- tables
 
-def test_table_shows_speed_ratio_and_marks():
-    cell = cell_with(mpich=[1.0] * 3, unisono_mpich=[2.0] * 3, posix=[1.0] * 3)
-    text = table.render([cell], ["mpich", "unisono-mpich", "posix"])
-    header, row = text.splitlines()[1:3]
-    assert text.startswith("4 ranks, /somewhere")
-    assert header.split()[:2] == ["pattern", "mpich"]
-    assert row.split() == ["strided-64", "F", "1", "±0%", "0", "±0%", "1", "±0%",
-                           "0.50", "[0.50,", "0.50]", "0.50", "0.50", "!t"]
+def test_tables_show_speeds_ratios_and_marks():
+    cell = cell_with(mpich=[0.1] * 3, unisono_mpich=[0.2] * 3, posix=[0.1] * 3)
+    lines = table.render([cell], ["mpich", "unisono-mpich", "posix"]).splitlines()
+    assert lines[0] == "4 ranks, /somewhere: MB/s, median and spread"
+    assert lines[1].split() == ["pattern", "mpich", "unisono-mpich", "posix"]
+    assert lines[2].split() == ["strided-64", "F", "10", "±0%", "5", "±0%", "10", "±0%"]
+    assert lines[4] == "4 ranks, /somewhere: ratios"
+    assert lines[6].split() == ["strided-64", "F", "0.50", "[0.50,", "0.50]", "0.50", "0.50", "!t"]
+
+
+def test_no_table_of_ratios_without_unisono():
+    assert "ratios" not in table.render([cell_with(mpich=[0.1])], ["mpich"])
 
 
 def test_table_lines_are_aligned():
