@@ -144,10 +144,11 @@ void a_wrong_view_is_an_error_and_the_old_one_stays(Context const& context) {
 
 std::span<Test const> argument_tests() {
     constexpr unsigned where = under_unisono | native_mpich;
-    constexpr char const* unchecked = "OMPIO of Open MPI 4.1.4 lets it pass, or tells some ranks only";
+    constexpr char const* unchecked =
+        "OMPIO of Open MPI 4.1.4 lets it pass, or tells some ranks only";
     static Test const tests[] = {
-        {"all_ranks_pass_wrong_arguments", all_ranks_pass_wrong_arguments,
-         where, "OMPIO of Open MPI 4.1.4 hangs in one of these calls"},
+        {"all_ranks_pass_wrong_arguments", all_ranks_pass_wrong_arguments, where,
+         "OMPIO of Open MPI 4.1.4 hangs in one of these calls"},
         {"one_rank_passes_wrong_arguments", one_rank_passes_wrong_arguments, under_unisono,
          "natively the other ranks wait for ever"},
         {"writing_a_read_only_file_fails", writing_a_read_only_file_fails, where, unchecked},

@@ -16,8 +16,7 @@ void independent_read_sees_own_collective_write(Context const& context) {
     CHECK_MPI(view.set(file));
     Bytes const data = view.data(0, mine_bytes);
     Bytes back(mine_bytes);
-    CHECK_MPI(MPI_File_write_at_all(file, 0, data.data(), mine_bytes, MPI_BYTE,
-                                    MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_write_at_all(file, 0, data.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_File_read_at(file, 100, back.data() + 100, 3000, MPI_BYTE, MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_File_read(file, back.data(), 100, MPI_BYTE, MPI_STATUS_IGNORE));
     MPI_Request request = MPI_REQUEST_NULL;
@@ -34,8 +33,7 @@ void collective_read_sees_own_independent_write(Context const& context) {
     Bytes const data = view.data(0, mine_bytes);
     Bytes back(mine_bytes);
     CHECK_MPI(MPI_File_write(file, data.data(), 1000, MPI_BYTE, MPI_STATUS_IGNORE));
-    CHECK_MPI(MPI_File_write_at(file, 1000, data.data() + 1000, 3000, MPI_BYTE,
-                                MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_write_at(file, 1000, data.data() + 1000, 3000, MPI_BYTE, MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
     check_bytes(back, data, "collective read");
     close_file(file);
@@ -49,14 +47,14 @@ void the_last_own_write_wins(Context const& context) {
                 third = view.data(0, mine_bytes, 3);
     Bytes expected = first;
     Bytes back(mine_bytes);
-    CHECK_MPI(MPI_File_write_at_all(file, 0, first.data(), mine_bytes, MPI_BYTE,
-                                    MPI_STATUS_IGNORE));
+    CHECK_MPI(
+        MPI_File_write_at_all(file, 0, first.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_File_write_at(file, 50, second.data() + 50, 500, MPI_BYTE, MPI_STATUS_IGNORE));
     std::copy_n(second.begin() + 50, 500, expected.begin() + 50);
     CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
     check_bytes(back, expected, "independent over collective");
-    CHECK_MPI(MPI_File_write_at_all(file, 300, third.data() + 300, 900, MPI_BYTE,
-                                    MPI_STATUS_IGNORE));
+    CHECK_MPI(
+        MPI_File_write_at_all(file, 300, third.data() + 300, 900, MPI_BYTE, MPI_STATUS_IGNORE));
     std::copy_n(third.begin() + 300, 900, expected.begin() + 300);
     CHECK_MPI(MPI_File_read_at(file, 0, back.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
     check_bytes(back, expected, "collective over independent");
@@ -78,8 +76,8 @@ void own_writes_survive_a_change_of_view(Context const& context) {
     CHECK_MPI(MPI_File_write_all(file, data.data(), 1600, MPI_BYTE, MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
     Bytes back(16);
-    CHECK_MPI(MPI_File_read_at(file, fine.offset(32), back.data(), 16, MPI_BYTE,
-                               MPI_STATUS_IGNORE));
+    CHECK_MPI(
+        MPI_File_read_at(file, fine.offset(32), back.data(), 16, MPI_BYTE, MPI_STATUS_IGNORE));
     check_bytes(back, fine.data(32, 16), "own block through another view");
     CHECK_MPI(coarse.set(file));
     CHECK_MPI(MPI_File_sync(file));
@@ -157,13 +155,13 @@ void a_second_handle_sees_it_after_sync(Context const& context) {
     for (unsigned salt = 0; salt < 2; ++salt) {
         Bytes const data = view.data(0, mine_bytes, salt);
         Bytes back(mine_bytes);
-        CHECK_MPI(MPI_File_write_at_all(writer, 0, data.data(), mine_bytes, MPI_BYTE,
-                                        MPI_STATUS_IGNORE));
+        CHECK_MPI(
+            MPI_File_write_at_all(writer, 0, data.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
         CHECK_MPI(MPI_File_sync(writer));
         context.barrier();
         CHECK_MPI(MPI_File_sync(reader));
-        CHECK_MPI(MPI_File_read_at_all(reader, 0, back.data(), mine_bytes, MPI_BYTE,
-                                       MPI_STATUS_IGNORE));
+        CHECK_MPI(
+            MPI_File_read_at_all(reader, 0, back.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
         check_bytes(back, data, "read through the second handle");
         context.barrier();
     }

@@ -38,8 +38,8 @@ void write_holey(Context const& context, MPI_File file, int used, int block, int
         data.insert(data.end(), piece.begin(), piece.end());
     }
     MPI_Status status;
-    CHECK_MPI(MPI_File_write_all(file, data.data(), static_cast<int>(data.size()), MPI_BYTE,
-                                 &status));
+    CHECK_MPI(
+        MPI_File_write_all(file, data.data(), static_cast<int>(data.size()), MPI_BYTE, &status));
     CHECK_EQUAL(count_of(status), static_cast<long long>(data.size()));
 }
 
@@ -115,8 +115,7 @@ void overlapping_ranks_leave_some_writers_byte(Context const& context) {
         context.barrier();
         if (context.root()) {
             Bytes const whole = read_whole(context.path());
-            CHECK_EQUAL(whole.size(),
-                        static_cast<std::size_t>(bytes + step * (context.size - 1)));
+            CHECK_EQUAL(whole.size(), static_cast<std::size_t>(bytes + step * (context.size - 1)));
             check_overlap(context, whole, step, bytes);
         }
         context.barrier();
@@ -141,8 +140,8 @@ void overlapping_views_leave_some_writers_byte(Context const& context) {
     context.barrier();
     if (!context.root()) return;
     Bytes const whole = read_whole(context.path());
-    CHECK_EQUAL(whole.size(), static_cast<std::size_t>(32 * (pieces - 1) + 24 +
-                                                       4 * (context.size - 1)));
+    CHECK_EQUAL(whole.size(),
+                static_cast<std::size_t>(32 * (pieces - 1) + 24 + 4 * (context.size - 1)));
     for (std::size_t at = 0; at < whole.size(); ++at) {
         bool covered = false, known = false;
         for (int rank = 0; rank < context.size; ++rank) {

@@ -16,13 +16,14 @@ struct Kind {
     int error_class;
 };
 
-Kind const kinds[] = {
-    {"EIO", EIO, MPI_ERR_IO}, {"ENOSPC", ENOSPC, MPI_ERR_NO_SPACE}, {"EDQUOT", EDQUOT, MPI_ERR_QUOTA}};
+Kind const kinds[] = {{"EIO", EIO, MPI_ERR_IO},
+                      {"ENOSPC", ENOSPC, MPI_ERR_NO_SPACE},
+                      {"EDQUOT", EDQUOT, MPI_ERR_QUOTA}};
 
 MPI_File open_with_fault(Context const& context, std::string const& direction, MPI_Offset offset,
                          Kind const& kind) {
-    MPI_Info hints = make_info(
-        {{"unisono_faults", direction + "@" + std::to_string(offset) + "=" + kind.name}});
+    MPI_Info hints =
+        make_info({{"unisono_faults", direction + "@" + std::to_string(offset) + "=" + kind.name}});
     MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
     MPI_Info_free(&hints);
     return file;
@@ -30,8 +31,8 @@ MPI_File open_with_fault(Context const& context, std::string const& direction, M
 
 void check_message(int code, std::string const& call, MPI_Offset offset, Kind const& kind) {
     auto const text = error_text(code);
-    for (auto const& part : {call, std::string("rank "), std::to_string(offset),
-                             std::string(strerror(kind.number))}) {
+    for (auto const& part :
+         {call, std::string("rank "), std::to_string(offset), std::string(strerror(kind.number))}) {
         if (text.find(part) == std::string::npos)
             record_failure(__FILE__, __LINE__, "the message \"" + text + "\" lacks " + part);
     }
@@ -159,8 +160,8 @@ void ranks_without_data_hear_of_the_error(Context const& context) {
 void a_fault_in_a_hole_is_never_met(Context const& context) {
     MPI_File file = open_with_fault(context, "write", 20, kinds[0]);
     Type const tile = make_resized(0, 24LL * context.size, make_contiguous(8, MPI_BYTE));
-    CHECK_MPI(MPI_File_set_view(file, 24LL * context.rank, MPI_BYTE, tile, "native",
-                                MPI_INFO_NULL));
+    CHECK_MPI(
+        MPI_File_set_view(file, 24LL * context.rank, MPI_BYTE, tile, "native", MPI_INFO_NULL));
     Bytes const data(8000, 5);
     MPI_Status status;
     CHECK_MPI(MPI_File_write_all(file, data.data(), 8000, MPI_BYTE, &status));
@@ -170,8 +171,8 @@ void a_fault_in_a_hole_is_never_met(Context const& context) {
 
 void an_independent_access_fails_on_its_rank_only(Context const& context) {
     DealtView const view(context, 100);
-    MPI_File file = open_with_fault(context, "write", view.block_bytes() * context.size + 30,
-                                    kinds[1]);
+    MPI_File file =
+        open_with_fault(context, "write", view.block_bytes() * context.size + 30, kinds[1]);
     CHECK_MPI(view.set(file));
     Bytes const data = view.data(0, 400);
     // A collective call below the fault first: the file is in Unisono's hands.
@@ -186,8 +187,8 @@ void an_independent_access_fails_on_its_rank_only(Context const& context) {
 // Two faults on different aggregators: still one class for everybody.
 void two_errors_give_one_class(Context const& context) {
     auto const second = 20000LL * context.size - 5;
-    MPI_Info hints = make_info(
-        {{"unisono_faults", "write@10=EIO,write@" + std::to_string(second) + "=ENOSPC"}});
+    MPI_Info hints =
+        make_info({{"unisono_faults", "write@10=EIO,write@" + std::to_string(second) + "=ENOSPC"}});
     MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
     MPI_Info_free(&hints);
     DealtView const view(context, 500);

@@ -67,8 +67,7 @@ MPI_Offset DealtView::bytes_below(MPI_Offset offset) const {
     auto const tile_bytes = block_bytes_ * size_;
     auto const inside = offset - displacement_;
     auto const partial = inside % tile_bytes - rank_ * block_bytes_;
-    return inside / tile_bytes * block_bytes_ +
-           std::clamp<MPI_Offset>(partial, 0, block_bytes_);
+    return inside / tile_bytes * block_bytes_ + std::clamp<MPI_Offset>(partial, 0, block_bytes_);
 }
 
 Bytes DealtView::data(MPI_Offset position, std::size_t bytes, unsigned salt) const {
@@ -110,8 +109,7 @@ void prepare_file(Context const& context, std::string const& path, std::size_t b
     context.barrier();
 }
 
-void check_file(Context const& context, std::string const& path, std::size_t bytes,
-                unsigned salt) {
+void check_file(Context const& context, std::string const& path, std::size_t bytes, unsigned salt) {
     context.barrier();
     if (context.root()) check_bytes(read_whole(path), pattern_bytes(0, bytes, salt), "the file");
     context.barrier();
@@ -120,8 +118,8 @@ void check_file(Context const& context, std::string const& path, std::size_t byt
 std::size_t matching_prefix(Bytes const& actual, Bytes const& expected) {
     auto const common = std::min(actual.size(), expected.size());
     auto const end = actual.begin() + static_cast<std::ptrdiff_t>(common);
-    return static_cast<std::size_t>(
-        std::mismatch(actual.begin(), end, expected.begin()).first - actual.begin());
+    return static_cast<std::size_t>(std::mismatch(actual.begin(), end, expected.begin()).first -
+                                    actual.begin());
 }
 
 void check_bytes(Bytes const& actual, Bytes const& expected, char const* what) {

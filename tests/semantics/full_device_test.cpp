@@ -56,8 +56,8 @@ void check_claim(MPI_File file, long long count, Bytes const& data) {
     CHECK(count >= 0 && count <= static_cast<long long>(data.size()));
     Bytes back(data.size(), 0);
     MPI_Status status;
-    CHECK_MPI(MPI_File_read_at(file, 0, back.data(), static_cast<int>(back.size()), MPI_BYTE,
-                               &status));
+    CHECK_MPI(
+        MPI_File_read_at(file, 0, back.data(), static_cast<int>(back.size()), MPI_BYTE, &status));
     CHECK(matching_prefix(back, data) >= static_cast<std::size_t>(std::max(0LL, count)));
 }
 
@@ -67,8 +67,8 @@ void fill(Context const& context, int used, int step, int pieces, bool fresh) {
     Type const tile = make_resized(0, static_cast<MPI_Aint>(step) * context.size,
                                    make_contiguous(used, MPI_BYTE));
     MPI_File file = open_file(context, device.path());
-    if (!fresh) CHECK_MPI(MPI_File_set_size(file, static_cast<MPI_Offset>(step) * pieces *
-                                                      context.size));
+    if (!fresh)
+        CHECK_MPI(MPI_File_set_size(file, static_cast<MPI_Offset>(step) * pieces * context.size));
     CHECK_MPI(MPI_File_set_view(file, static_cast<MPI_Offset>(step) * context.rank, MPI_BYTE, tile,
                                 "native", MPI_INFO_NULL));
     Bytes const data(static_cast<std::size_t>(used) * pieces, 99);
@@ -91,7 +91,9 @@ void small_pieces(Context const& context) { fill(context, 64, 64, 40000, true); 
 void small_pieces_with_holes(Context const& context) { fill(context, 32, 128, 20000, true); }
 // Overwriting a sparse file: mapped pages find no room, which must not end in SIGBUS.
 void small_pieces_in_a_sparse_file(Context const& context) { fill(context, 32, 128, 20000, false); }
-void large_pieces_in_a_sparse_file(Context const& context) { fill(context, 16384, 32768, 200, false); }
+void large_pieces_in_a_sparse_file(Context const& context) {
+    fill(context, 16384, 32768, 200, false);
+}
 
 }  // namespace
 

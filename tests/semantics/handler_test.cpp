@@ -1,5 +1,8 @@
 // Error handlers: the default, inheritance from MPI_FILE_NULL, and one call per rank and error.
+#include <stdlib.h>
+
 #include <atomic>
+#include <cstdio>
 
 #include "files.hpp"
 #include "suites.hpp"

@@ -28,10 +28,10 @@ struct Context {
     MPI_Comm comm = MPI_COMM_NULL;
     int rank = 0;
     int size = 1;
-    bool unisono = false;       ///< Unisono has taken over the files of this process
+    bool unisono = false;  ///< Unisono has taken over the files of this process
     int thread_level = MPI_THREAD_SINGLE;
-    std::string directory;      ///< scratch, the same on all ranks, emptied after every test
-    std::string test;           ///< name of the running test
+    std::string directory;  ///< scratch, the same on all ranks, emptied after every test
+    std::string test;       ///< name of the running test
 
     [[nodiscard]] std::string path(std::string const& suffix = "data") const {
         return directory + "/" + suffix;
@@ -47,6 +47,8 @@ struct Test {
     char const* reason = "";  ///< the fact about the native library, when `where` leaves one out
     int ranks_min = 1;
 };
+
+constexpr int exit_skipped = 77;
 
 struct Suite {
     char const* name;
@@ -65,8 +67,8 @@ void skip(std::string const& why);
 int run_suites(Context context, std::span<Suite const> suites,
                std::vector<std::string> const& filters);
 
-/// Marks the test as skipped and returns false, on all ranks, if the scratch directory has less room
-/// than `bytes` on any of them. Collective.
+/// Marks the test as skipped and returns false, on all ranks, if the scratch directory has less
+/// room than `bytes` on any of them. Collective.
 bool enough_room(Context const& context, long long bytes);
 
 /// True on all ranks if `mine` is true on all ranks. Collective.

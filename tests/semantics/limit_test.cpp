@@ -1,6 +1,6 @@
-// RLIMIT_FSIZE with SIGXFSZ ignored: the kernel itself cuts the write short. Open MPI 4.1.4 natively
-// returns success and full counts for such a call and loses most of the data; MPICH 4.0.2 returns
-// an error with full counts.
+// RLIMIT_FSIZE with SIGXFSZ ignored: the kernel itself cuts the write short. Open MPI 4.1.4
+// natively returns success and full counts for such a call and loses most of the data; MPICH 4.0.2
+// returns an error with full counts.
 #include <signal.h>
 #include <sys/resource.h>
 

@@ -84,9 +84,9 @@ int main(int argc, char** argv) {
     if (context.unisono == arguments.expect_unisono) {
         code = run_suites(context, all_suites(), arguments.filters);
     } else if (context.root()) {
-        fprintf(stderr, "semantics: %s\n", context.unisono
-                                               ? "Unisono is at work in a native run"
-                                               : "no key unisono_strategy: Unisono is not at work");
+        fprintf(stderr, "semantics: %s\n",
+                context.unisono ? "Unisono is at work in a native run"
+                                : "no key unisono_strategy: Unisono is not at work");
     }
     context.barrier();
     if (context.root()) std::filesystem::remove_all(context.directory);

@@ -72,8 +72,7 @@ void many_views_on_one_file(Context const& context) {
         Bytes const data = view.data(0, 60);
         CHECK_MPI(MPI_File_write_all(file, data.data(), 60, MPI_BYTE, MPI_STATUS_IGNORE));
         if (i % 10 == 0) {
-            CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 60, MPI_BYTE,
-                                           MPI_STATUS_IGNORE));
+            CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 60, MPI_BYTE, MPI_STATUS_IGNORE));
             check_bytes(back, data, "what was read");
         }
         CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));

@@ -32,8 +32,10 @@ long long resident_bytes(std::string const& file_name) {
         // A mapping begins with "begin-end", its properties with "Name:".
         auto const colon = line.find(':'), space = line.find(' ');
         bool const is_property = colon != std::string::npos && colon < space;
-        if (!is_property) counts = line.find(file_name) == std::string::npos;
-        else if (counts && line.starts_with("Rss:")) total_kib += atoll(line.c_str() + 4);
+        if (!is_property)
+            counts = line.find(file_name) == std::string::npos;
+        else if (counts && line.starts_with("Rss:"))
+            total_kib += atoll(line.c_str() + 4);
     }
     return total_kib * 1024;
 }

@@ -72,7 +72,8 @@ void contradicting_modes_are_an_error(Context const& context) {
     for (int mode : {MPI_MODE_RDONLY | MPI_MODE_CREATE, MPI_MODE_RDONLY | MPI_MODE_EXCL,
                      MPI_MODE_RDONLY | MPI_MODE_WRONLY, MPI_MODE_RDWR | MPI_MODE_SEQUENTIAL}) {
         MPI_File file = MPI_FILE_NULL;
-        CHECK_FAILS(MPI_File_open(context.comm, context.path().c_str(), mode, MPI_INFO_NULL, &file));
+        CHECK_FAILS(
+            MPI_File_open(context.comm, context.path().c_str(), mode, MPI_INFO_NULL, &file));
     }
 }
 

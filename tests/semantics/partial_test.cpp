@@ -67,8 +67,7 @@ void read_at_steps(Context const& context, long long bytes, int asked, int step)
     MPI_File file = open_file(context, context.path(), MPI_MODE_RDONLY);
     for (bool const with_pointer : {false, true}) {
         MPI_Offset const offset = static_cast<MPI_Offset>(context.rank) * step;
-        auto const expected = static_cast<int>(
-            std::clamp<long long>(bytes - offset, 0, asked));
+        auto const expected = static_cast<int>(std::clamp<long long>(bytes - offset, 0, asked));
         Bytes back(static_cast<std::size_t>(asked), untouched);
         MPI_Status status;
         if (with_pointer) {
@@ -180,7 +179,8 @@ void independent_reads_past_the_end_are_short(Context const& context) {
 }  // namespace
 
 std::span<Test const> partial_tests() {
-    constexpr char const* full = "MPICH 4.0.2 and Open MPI 4.1.4 give full counts at the end of file";
+    constexpr char const* full =
+        "MPICH 4.0.2 and Open MPI 4.1.4 give full counts at the end of file";
     static Test const tests[] = {
         {"some_ranks_write_nothing", some_ranks_write_nothing},
         {"zero_size_types_take_part", zero_size_types_take_part},

@@ -17,8 +17,8 @@ void split_calls_between_blocking_ones(Context const& context) {
     CHECK_MPI(MPI_File_write_all_begin(file, data.data() + mine_bytes, 1600, MPI_INT));
     CHECK_MPI(MPI_File_write_all_end(file, data.data() + mine_bytes, &status));
     CHECK_EQUAL(count_of(status, MPI_INT), 1600);
-    CHECK_MPI(MPI_File_write_all(file, data.data() + 2 * mine_bytes, 1600, MPI_INT,
-                                 MPI_STATUS_IGNORE));
+    CHECK_MPI(
+        MPI_File_write_all(file, data.data() + 2 * mine_bytes, 1600, MPI_INT, MPI_STATUS_IGNORE));
     Bytes back(3 * mine_bytes);
     CHECK_MPI(MPI_File_read_at_all_begin(file, 0, back.data(), 4800, MPI_INT));
     CHECK_MPI(MPI_File_read_at_all_end(file, back.data(), &status));
@@ -28,7 +28,8 @@ void split_calls_between_blocking_ones(Context const& context) {
 }
 
 void split_calls_on_two_files_at_once(Context const& context) {
-    MPI_File files[2] = {open_file(context, context.path("a")), open_file(context, context.path("b"))};
+    MPI_File files[2] = {open_file(context, context.path("a")),
+                         open_file(context, context.path("b"))};
     DealtView const views[2] = {DealtView(context, 16), DealtView(context, 48)};
     Bytes data[2], back[2];
     for (int i = 0; i < 2; ++i) {
@@ -91,8 +92,8 @@ void several_nonblocking_calls_at_once(Context const& context) {
                                          mine_bytes, MPI_BYTE, &requests[call]));
     CHECK_MPI(MPI_Waitall(calls, requests, MPI_STATUSES_IGNORE));
     Bytes back(calls * mine_bytes);
-    CHECK_MPI(MPI_File_read_all(file, back.data(), calls * mine_bytes, MPI_BYTE,
-                                MPI_STATUS_IGNORE));
+    CHECK_MPI(
+        MPI_File_read_all(file, back.data(), calls * mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
     check_bytes(back, data, "blocking read");
     close_file(file);
 }
@@ -111,8 +112,8 @@ void independent_requests_across_a_collective_call(Context const& context) {
     CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
     int const from = context.rank % 2 == 0 ? 0 : mine_bytes;
     Bytes back(static_cast<std::size_t>(2 * mine_bytes - from));
-    CHECK_MPI(MPI_File_read_at_all(file, from, back.data(), static_cast<int>(back.size()),
-                                   MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_read_at_all(file, from, back.data(), static_cast<int>(back.size()), MPI_BYTE,
+                                   MPI_STATUS_IGNORE));
     check_bytes(back, view.data(from, back.size()), "what was read");
     close_file(file);
 }
@@ -122,8 +123,8 @@ void a_view_of_many_pieces(Context const& context) {
     constexpr int pieces = 200000;
     Type const column = make_vector(pieces, 1, 2 * context.size, MPI_SHORT);
     MPI_File file = open_file(context, context.path());
-    CHECK_MPI(MPI_File_set_view(file, 4LL * context.rank, MPI_SHORT, column, "native",
-                                MPI_INFO_NULL));
+    CHECK_MPI(
+        MPI_File_set_view(file, 4LL * context.rank, MPI_SHORT, column, "native", MPI_INFO_NULL));
     std::vector<short> data(1000), back(3000);
     for (int call = 0; call < 3; ++call) {
         for (int i = 0; i < 1000; ++i)
@@ -138,7 +139,8 @@ void a_view_of_many_pieces(Context const& context) {
     }
     CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 3000, MPI_SHORT, MPI_STATUS_IGNORE));
     for (std::size_t i = 0; i < back.size(); ++i)
-        if (!CHECK_EQUAL(back[i], static_cast<short>(i + 7 * static_cast<std::size_t>(context.rank))))
+        if (!CHECK_EQUAL(back[i],
+                         static_cast<short>(i + 7 * static_cast<std::size_t>(context.rank))))
             break;
     close_file(file);
 }

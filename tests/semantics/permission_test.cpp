@@ -58,8 +58,8 @@ void a_file_without_write_permission(Context const& context) {
     prepare_with_mode(context, 0444);
     AsNobody const nobody;
     MPI_File file = MPI_FILE_NULL;
-    int const code = MPI_File_open(context.comm, context.path().c_str(), MPI_MODE_RDWR,
-                                   MPI_INFO_NULL, &file);
+    int const code =
+        MPI_File_open(context.comm, context.path().c_str(), MPI_MODE_RDWR, MPI_INFO_NULL, &file);
     CHECK(code != MPI_SUCCESS);
     CHECK(same_on_all(context, error_class(code)));
     file = open_file(context, context.path(), MPI_MODE_RDONLY);
@@ -78,8 +78,8 @@ void a_file_without_read_permission(Context const& context) {
         AsNobody const nobody;
         MPI_File file = open_file(context, context.path(), MPI_MODE_WRONLY);
         Type const tile = make_resized(0, 24LL * context.size, make_contiguous(8, MPI_BYTE));
-        CHECK_MPI(MPI_File_set_view(file, 24LL * context.rank, MPI_BYTE, tile, "native",
-                                    MPI_INFO_NULL));
+        CHECK_MPI(
+            MPI_File_set_view(file, 24LL * context.rank, MPI_BYTE, tile, "native", MPI_INFO_NULL));
         Bytes const data(800, 255);
         MPI_Status status;
         CHECK_MPI(MPI_File_write_all(file, data.data(), 800, MPI_BYTE, &status));
@@ -100,8 +100,8 @@ void one_rank_without_permission(Context const& context) {
     prepare_with_mode(context, 0600);
     AsNobody const nobody(context.rank == context.size - 1);
     MPI_File file = MPI_FILE_NULL;
-    int const code = MPI_File_open(context.comm, context.path().c_str(), MPI_MODE_RDWR,
-                                   MPI_INFO_NULL, &file);
+    int const code =
+        MPI_File_open(context.comm, context.path().c_str(), MPI_MODE_RDWR, MPI_INFO_NULL, &file);
     CHECK(code != MPI_SUCCESS);
     CHECK(same_on_all(context, code != MPI_SUCCESS));
 }
@@ -120,7 +120,8 @@ std::span<Test const> permission_tests() {
         {"a_file_without_write_permission", a_file_without_write_permission},
         {"a_file_without_read_permission",
          [](Context const& context) { only_as_root(context, a_file_without_read_permission); },
-         unisono_mpich, "OMPIO itself opens write-only files for reading, too; ROMIO's sieving reads"},
+         unisono_mpich,
+         "OMPIO itself opens write-only files for reading, too; ROMIO's sieving reads"},
         {"one_rank_without_permission",
          [](Context const& context) { only_as_root(context, one_rank_without_permission); },
          unisono_mpich | native_mpich, "OMPIO of Open MPI 4.1.4 hangs in the open itself"},

@@ -187,9 +187,9 @@ void byte_offsets_follow_the_view(Context const& context) {
 }
 
 void byte_offsets_of_a_nested_view(Context const& context) {
-    Type const pairs = make_vector(2, 1, 3, MPI_INT);         // bytes 0-3, 12-15
-    Type const padded = make_resized(0, 64, pairs);           // one pair per 64 bytes
-    Type const nested = make_vector(2, 1, 3, padded);         // pairs at 0 and 192, extent 256
+    Type const pairs = make_vector(2, 1, 3, MPI_INT);  // bytes 0-3, 12-15
+    Type const padded = make_resized(0, 64, pairs);    // one pair per 64 bytes
+    Type const nested = make_vector(2, 1, 3, padded);  // pairs at 0 and 192, extent 256
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_view(file, 8, MPI_INT, nested, "native", MPI_INFO_NULL));
     MPI_Offset const expected[] = {8, 20, 200, 212, 264, 276, 456, 468};

@@ -122,8 +122,8 @@ void ordered_split_calls(Context const& context) {
 }
 
 void a_sequential_file(Context const& context) {
-    MPI_File file = open_file(context, context.path(),
-                              MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL);
+    MPI_File file =
+        open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL);
     int const value = 50 + context.rank;
     CHECK_MPI(MPI_File_write_ordered(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
     close_file(file);
@@ -142,8 +142,8 @@ void external32_is_big_endian_or_refused(Context const& context) {
     MPI_File file = open_file(context, context.path());
     DealtView const view(context, 3, MPI_INT);
     CHECK_MPI(view.set(file));
-    int const code = MPI_File_set_view(file, 0, MPI_INT, view.filetype(), "external32",
-                                       MPI_INFO_NULL);
+    int const code =
+        MPI_File_set_view(file, 0, MPI_INT, view.filetype(), "external32", MPI_INFO_NULL);
     CHECK(same_on_all(context, code == MPI_SUCCESS));
     if (code != MPI_SUCCESS) return close_file(file);
     std::vector<int> mine(9), back(9);

@@ -62,12 +62,12 @@ void two_files_on_the_same_communicator(Context const& context) {
 std::span<Test const> thread_tests() {
     constexpr unsigned where = under_unisono | native_openmpi;
     constexpr char const* deadlock =
-        "ROMIO of MPICH 4.0.2 holds one lock per process across collective calls: two files lock up";
+        "ROMIO of MPICH 4.0.2 holds one lock per process across collective calls: two files lock "
+        "up";
     static Test const tests[] = {
         {"two_files_on_duplicated_communicators", two_files_on_duplicated_communicators, where,
          deadlock},
-        {"two_files_on_the_same_communicator", two_files_on_the_same_communicator, where,
-         deadlock},
+        {"two_files_on_the_same_communicator", two_files_on_the_same_communicator, where, deadlock},
     };
     return tests;
 }
