@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 #include <stdexcept>
 
@@ -53,8 +54,11 @@ std::vector<std::string> test_folders() {
 
 std::vector<std::byte> pattern(std::uint64_t bytes, unsigned seed) {
     std::vector<std::byte> result(bytes);
-    std::minstd_rand random(seed + 1);
-    for (auto& byte : result) byte = static_cast<std::byte>(random() >> 8);
+    std::mt19937_64 random(seed);
+    for (std::uint64_t done = 0; done < bytes; done += sizeof(std::uint64_t)) {
+        auto const word = random();
+        std::memcpy(&result[done], &word, std::min<std::uint64_t>(sizeof word, bytes - done));
+    }
     return result;
 }
 

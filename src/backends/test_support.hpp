@@ -38,7 +38,7 @@ private:
 /// The temporary folder and, where it exists, a file system in memory.
 std::vector<std::string> test_folders();
 
-/// Different in every run's first thousands of bytes, and for each seed.
+/// Random bytes, the same for the same seed.
 std::vector<std::byte> pattern(std::uint64_t bytes, unsigned seed);
 
 /// UNISONO_TEST_SEED when it is set, so that a failure can be repeated; else the usual ones.

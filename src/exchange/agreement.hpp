@@ -25,7 +25,7 @@ struct Proposal {
     bool allocated = true;
     bool local_storage = true;
     bool must_be_native = false;  ///< some rank cannot do this call with Unisono
-    bool large_view = false;      ///< set_view: some rank's type is costly for the MPI library
+    bool costly_view = false;     ///< set_view: the MPI library had better not see some rank's yet
 
     void merge(Proposal const& later) {
         rank_ordered = rank_ordered && later.rank_ordered &&
@@ -44,7 +44,7 @@ struct Proposal {
         allocated = allocated && later.allocated;
         local_storage = local_storage && later.local_storage;
         must_be_native = must_be_native || later.must_be_native;
-        large_view = large_view || later.large_view;
+        costly_view = costly_view || later.costly_view;
     }
 };
 

@@ -286,13 +286,21 @@ ShapePtr darray_shape(Contents const& contents, Datatype const& child) {
     return shape;
 }
 
-ShapePtr derived_shape(MPI_Datatype type, Envelope const& envelope) {
+bool is_pair(MPI_Datatype type) {
+    return type == MPI_FLOAT_INT || type == MPI_DOUBLE_INT || type == MPI_LONG_INT ||
+           type == MPI_2INT || type == MPI_SHORT_INT || type == MPI_LONG_DOUBLE_INT;
+}
+
+// Sets `plain` to whether all parts are.
+ShapePtr derived_shape(MPI_Datatype type, Envelope const& envelope, bool& plain) {
     Contents const contents{type, envelope};
+    plain = false;
     if (envelope.combiner == MPI_COMBINER_STRUCT) return struct_shape(contents);
 #ifdef MPICH_VERSION
     if (envelope.combiner == MPI_COMBINER_STRUCT_INTEGER) return struct_shape(contents);
 #endif
     auto const child = contents.child();
+    plain = child->plain;
     switch (envelope.combiner) {
         case MPI_COMBINER_DUP:
         case MPI_COMBINER_RESIZED:
@@ -336,8 +344,14 @@ DatatypePtr read_description(MPI_Datatype type, Envelope const& envelope) {
     decoded->lower_bound = static_cast<std::int64_t>(lower_bound);
     decoded->extent = static_cast<std::int64_t>(extent);
     decoded->bytes = static_cast<std::uint64_t>(bytes);
-    decoded->shape = envelope.predefined() ? predefined_shape(type, decoded->bytes)
-                                           : derived_shape(type, envelope);
+    if (envelope.predefined()) {
+        decoded->shape = predefined_shape(type, decoded->bytes);
+        decoded->plain = !is_pair(type);
+    } else {
+        decoded->shape = derived_shape(type, envelope, decoded->plain);
+        decoded->plain = decoded->plain && envelope.large_counts == 0 && lower_bound == 0 &&
+                         decoded->shape->kind != Shape::Kind::list;
+    }
     // Wrong data is worse than native speed.
     if (decoded->shape->bytes != decoded->bytes) throw DecodeFailure{MPI_ERR_UNSUPPORTED_OPERATION};
     return decoded;

@@ -16,6 +16,10 @@ struct Datatype {
     std::int64_t lower_bound = 0;  ///< bytes, may be negative
     std::int64_t extent = 0;       ///< bytes from one element to the next, may be negative or zero
     std::uint64_t bytes = 0;       ///< data bytes in one element
+    /// Made in ways that every MPI library takes as a file view. Not plain: structs, nested index
+    /// lists, pair types, lower bounds, large counts. MPICH 4.0.2 aborts in MPI_File_set_view for
+    /// some of those, and takes others for descending and returns from it on one rank alone.
+    bool plain = true;
 };
 
 /// Decodes any datatype, committed or not. Null and an MPI error class in `*mpi_error` when it

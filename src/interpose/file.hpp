@@ -15,13 +15,14 @@
 
 namespace unisono::interpose {
 
-/// A file view. The MPI library's own handle gets it at once (`mirrored`), unless its type is so
-/// large that this would take long: then at the next collective call that is passed on.
+/// A file view. The MPI library's own handle gets it at once (`mirrored`), unless that would take
+/// long or be dangerous (`costly` on some rank): then at the next collective call passed on.
 struct FileView {
     Tiling tiling{make_dense(1), 0, 1};
     std::uint64_t etype_bytes = 1;
     bool usable = true;    ///< Unisono can walk it; may differ between ranks
     bool native_representation = true;  ///< datarep "native" or "internal"; equal on all ranks
+    bool costly = false;   ///< for the MPI library; may differ between ranks
     bool mirrored = true;
     MPI_Offset displacement = 0;
     MPI_Datatype etype = MPI_DATATYPE_NULL;     ///< own duplicates, while not mirrored

@@ -16,8 +16,8 @@
 namespace unisono::interpose {
 namespace {
 
-// Beyond this many pieces over all ranks, telling the MPI library of a view is put off: it may
-// take seconds there.
+// Beyond this many pieces, telling the MPI library of a view is put off: it may take seconds
+// there. So is telling it of what it may stumble over.
 constexpr std::uint64_t large_view_pieces = 1 << 16;
 
 OptionSources const& option_sources() {
@@ -146,6 +146,7 @@ std::shared_ptr<FileView> make_view(MPI_Offset displacement, MPI_Datatype etype,
                    (tile->bytes == 0 || displacement + tile->shape->low >= 0);
     if (!view->usable) return view;
     view->tiling = {tile->shape, displacement, tile->extent};
+    view->costly = !element->plain || !tile->plain || tile->shape->pieces > large_view_pieces;
     view->etype_bytes = element->bytes;
     return view;
 }
@@ -154,10 +155,10 @@ std::shared_ptr<FileView> make_view(MPI_Offset displacement, MPI_Datatype etype,
 bool put_off(File& file, FileView const& view) {
     auto const may = view.usable && view.native_representation && view.displacement >= 0;
     Proposal notice;
-    notice.large_view = may && view.tiling.shape->pieces > large_view_pieces;
+    notice.costly_view = may && view.costly;
     notice.must_be_native = !may;
     if (file.context().ranks() > 1) file.team().rendezvous().meet(notice);
-    return notice.large_view && !notice.must_be_native;
+    return notice.costly_view && !notice.must_be_native;
 }
 
 std::uint64_t file_bytes(File const& file) {

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <limits>
 #include <new>
 
 namespace unisono::interpose {
@@ -163,8 +164,18 @@ std::vector<Extent> MpiTeam::gather(Extent mine) {
 
 void MpiTeam::minimum(std::span<std::uint64_t> values) {
     if (topology_.ranks() == 1) return;
-    PMPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_UINT64_T,
-                   MPI_MIN, comm_);
+    // MPICH 4.0.2 compares unsigned numbers as signed ones: "nowhere" would be the smallest.
+    constexpr auto largest = std::numeric_limits<std::int64_t>::max();
+    std::vector<std::int64_t> signed_values;
+    signed_values.reserve(values.size());
+    for (auto const value : values)
+        signed_values.push_back(static_cast<std::int64_t>(
+            std::min(value, static_cast<std::uint64_t>(largest))));
+    PMPI_Allreduce(MPI_IN_PLACE, signed_values.data(), static_cast<int>(values.size()),
+                   MPI_INT64_T, MPI_MIN, comm_);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = signed_values[i] == largest ? IoResult::nowhere
+                                                : static_cast<std::uint64_t>(signed_values[i]);
 }
 
 void MpiTeam::send(std::uint32_t to, Kind kind, std::vector<std::byte> message) {

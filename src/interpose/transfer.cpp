@@ -271,8 +271,8 @@ int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& na
             return raise(handle,
                          error_code(MPI_ERR_UNSUPPORTED_OPERATION,
                                     std::string{name} + " on " + file->path() +
-                                        ": the MPI library does not know this large file view yet; "
-                                        "a collective call that Unisono passes on would tell it"));
+                                        ": the MPI library does not know this large or unusual file "
+                                        "view yet; UNISONO_DISABLE=1 leaves all to it"));
         if (auto const result = mirror_view(*file); result != MPI_SUCCESS) return result;
     }
     if (needs != Needs::view_and_pointer) return native();
