@@ -71,21 +71,31 @@ std::optional<std::string> check_untouched(int descriptor, FileModel const& mode
 
 }  // namespace
 
-std::optional<std::string> check_file(int descriptor, FileModel const& model, bool spoil) {
+std::optional<std::string> check_file(int descriptor, FileModel const& model) {
     auto const size = size_of(descriptor);
     if (size < model.size_least(0) || size > model.size_most()) {
         return "file size: expected " + std::to_string(model.size_least(0)) + ", found " +
                std::to_string(size);
     }
     for (auto const offset : model.page_offsets()) {
-        auto data = read_at(descriptor, offset, FileModel::page_bytes);
-        if (spoil && !data.empty()) {
-            data[data.size() / 2] ^= 0x40;
-            spoil = false;
-        }
+        auto const data = read_at(descriptor, offset, FileModel::page_bytes);
         if (auto const wrong = check_bytes(model, offset, data)) return wrong;
     }
     return check_untouched(descriptor, model);
+}
+
+std::optional<std::string> check_spoilt_file(int descriptor, FileModel const& model, bool& spoilt) {
+    for (auto const offset : model.page_offsets()) {
+        auto data = read_at(descriptor, offset, FileModel::page_bytes);
+        for (std::size_t i = 0; i < data.size(); ++i) {
+            auto const wrong_value = static_cast<std::uint8_t>(data[i] ^ 0x40);
+            if (model.allows(0, offset + i, wrong_value)) continue;
+            data[i] = wrong_value;
+            spoilt = true;
+            return check_bytes(model, offset, data);
+        }
+    }
+    return std::nullopt;
 }
 
 void adopt_file(int descriptor, FileModel& model) {

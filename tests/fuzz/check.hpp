@@ -8,9 +8,12 @@
 namespace fuzz {
 
 /// Compares what a POSIX reader finds in the open file with the model, whole pages and holes alike;
-/// all writes must be settled. `spoil` changes one byte first, to show that it would be noticed.
-/// Returns what is wrong.
-std::optional<std::string> check_file(int descriptor, FileModel const& model, bool spoil);
+/// all writes must be settled. Returns what is wrong.
+std::optional<std::string> check_file(int descriptor, FileModel const& model);
+
+/// The same, but changes one byte first, to show that it would be noticed; `spoilt` says whether
+/// there was a byte that can have only one value.
+std::optional<std::string> check_spoilt_file(int descriptor, FileModel const& model, bool& spoilt);
 
 /// Makes the model certain by what is in the file (which check_file has accepted).
 void adopt_file(int descriptor, FileModel& model);

@@ -162,6 +162,11 @@ void Performer::open_all() {
 /// A file that is not there cannot be opened without CREATE, one that is there not with EXCL.
 void Performer::try_forbidden_open(FileState const& file, Open const& open) {
     if (file.scale_bytes % 1000 != 0 || options_.faults) return;  // often enough
+#ifdef OPEN_MPI
+    // OMPIO 4.1.4 hangs when an open fails: the rank that failed and the others wait in different
+    // barriers.
+    if (file.members.size() > 1) return;
+#endif
     int const mode =
         file.initial ? MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR : MPI_MODE_RDONLY;
     int const expected = file.initial ? MPI_ERR_FILE_EXISTS : MPI_ERR_NO_SUCH_FILE;
@@ -205,11 +210,11 @@ void Performer::close_file(FileState const& file, Open& open) {
 void Performer::check_closed(FileState& file, Open& open) {
     file.model.settle();
     if (open.descriptor < 0) return;
-    bool const spoil = options_.canary && !spoilt_ && open.member == 0 &&
-                       file.model.size_least(0) > 0 && !file.model.page_offsets().empty();
-    spoilt_ = spoilt_ || spoil;
-    if (auto const wrong = check_file(open.descriptor, file.model, spoil)) {
-        complain("after close: " + *wrong);
+    auto wrong = check_file(open.descriptor, file.model);
+    if (wrong) complain("after close: " + *wrong);
+    if (options_.canary && !spoilt_ && open.member == 0) {
+        wrong = check_spoilt_file(open.descriptor, file.model, spoilt_);
+        if (wrong) complain("canary: " + *wrong);
     }
     ::close(open.descriptor);
     open.descriptor = -1;
@@ -437,7 +442,7 @@ void Performer::recover(FileState& file, Open& open) {
     settle(file, open);
     file.model.settle();
     file.model.barrier();
-    if (auto const wrong = check_file(open.descriptor, file.model, false)) {
+    if (auto const wrong = check_file(open.descriptor, file.model)) {
         complain("after a failed call: " + *wrong);
     }
     adopt_file(open.descriptor, file.model);
@@ -577,7 +582,7 @@ void Performer::look(FileState& file, Open& open) {
     settle(file, open);
     file.model.settle();
     if (open.descriptor >= 0) {
-        if (auto const wrong = check_file(open.descriptor, file.model, false)) {
+        if (auto const wrong = check_file(open.descriptor, file.model)) {
             complain("after sync: " + *wrong);
         }
     }
