@@ -20,7 +20,7 @@ struct Facts {
     bool rank_ordered = true;       ///< ranks' extents are disjoint and ascend with the rank
     bool ascending = true;          ///< every view is ascending: offsets can be searched
     bool local_storage = false;     ///< one node's own file system: its page cache is shared by all ranks
-    bool mappable = false;          ///< local, and every rank may map the file for this direction
+    bool mappable = false;          ///< local, and every rank may write existing bytes through a mapping
     bool allocated = false;         ///< all touched bytes exist in the file already, none is a hole
     Options const* options = nullptr;
 

@@ -27,6 +27,11 @@ struct Tiling {
     }
 };
 
+/// The same tiling with as many tiles taken together as make walking it cheap: a type of one short
+/// piece, laid end to end, becomes a loop. Tilings that do not ascend stay as they are, because
+/// their bounds are those of whole tiles. Cost: O(1).
+Tiling with_long_tiles(Tiling const& tiling);
+
 /// Data positions [begin, end).
 using Positions = Extent;
 

@@ -47,11 +47,37 @@ inline void copy_bytes(std::byte* to, std::byte const* from, std::uint64_t bytes
     }
 }
 
+/// Calls use(offset, bytes) for every piece, in data order.
+template <class Use>
+void walk(Tiling const& tiling, Positions positions, Use&& use) {
+    std::array<Piece, 256> batch;
+    Cursor cursor{tiling, positions};
+    while (auto const count = cursor.next(batch))
+        for (std::size_t i = 0; i < count; ++i) use(batch[i].offset, batch[i].bytes);
+}
+
 /// Walks two tilings in step: calls use(from_offset, to_offset, bytes) for every run that is
 /// contiguous on both sides. Both sides hold equally many bytes.
 template <class Use>
 void walk_both(Tiling const& from, Positions from_positions, Tiling const& to,
                Positions to_positions, Use&& use) {
+    if (from_positions.empty()) return;
+    if (from.dense()) {
+        auto at = offset_of(from, from_positions.begin);
+        walk(to, to_positions, [&](std::int64_t offset, std::uint64_t bytes) {
+            use(at, offset, bytes);
+            at += static_cast<std::int64_t>(bytes);
+        });
+        return;
+    }
+    if (to.dense()) {
+        auto at = offset_of(to, to_positions.begin);
+        walk(from, from_positions, [&](std::int64_t offset, std::uint64_t bytes) {
+            use(offset, at, bytes);
+            at += static_cast<std::int64_t>(bytes);
+        });
+        return;
+    }
     constexpr std::size_t batch_pieces = 128;
     std::array<Piece, batch_pieces> from_batch;
     std::array<Piece, batch_pieces> to_batch;
@@ -80,15 +106,6 @@ void walk_both(Tiling const& from, Positions from_positions, Tiling const& to,
         from_at += source.bytes == 0;
         to_at += target.bytes == 0;
     }
-}
-
-/// Calls use(offset, bytes) for every piece, in data order.
-template <class Use>
-void walk(Tiling const& tiling, Positions positions, Use&& use) {
-    std::array<Piece, 256> batch;
-    Cursor cursor{tiling, positions};
-    while (auto const count = cursor.next(batch))
-        for (std::size_t i = 0; i < count; ++i) use(batch[i].offset, batch[i].bytes);
 }
 
 /// Copies the data of one placement to another. Cost: O(bytes + pieces), no memory.

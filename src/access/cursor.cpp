@@ -130,7 +130,18 @@ void Cursor::advance() {
         if (shape.kind == Shape::Kind::dense) return 1;
         return shape.kind == Shape::Kind::repeat ? shape.count : shape.offsets.size();
     };
-    if (frames_.back().index < entries(*frames_.back().shape)) return;
+    auto& leaf = frames_.back();
+    if (leaf.index < entries(*leaf.shape)) return;
+    if (frames_.size() > 1) {
+        // The common case, a loop around this leaf: move it on in place.
+        auto& loop = frames_[frames_.size() - 2];
+        if (loop.shape->kind == Shape::Kind::repeat && loop.index + 1 < loop.shape->count) {
+            ++loop.index;
+            leaf.origin += loop.shape->stride;
+            leaf.index = 0;
+            return;
+        }
+    }
     frames_.pop_back();
     while (!frames_.empty()) {
         auto& frame = frames_.back();

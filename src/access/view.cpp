@@ -83,6 +83,18 @@ std::uint64_t bytes_below(Shape const& shape, std::int64_t offset) {
 
 }  // namespace
 
+Tiling with_long_tiles(Tiling const& tiling) {
+    constexpr std::uint64_t pieces_wanted = 1 << 16;
+    constexpr std::int64_t extent_most = std::int64_t{1} << 40;
+    auto const& shape = *tiling.shape;
+    if (shape.empty() || tiling.dense() || !tiling.ascending()) return tiling;
+    auto const tiles = std::min(static_cast<std::int64_t>(pieces_wanted / shape.pieces),
+                                extent_most / tiling.extent);
+    if (tiles <= 1) return tiling;
+    return {make_repeat(static_cast<std::uint64_t>(tiles), tiling.extent, tiling.shape),
+            tiling.origin, tiling.extent * tiles};
+}
+
 std::int64_t offset_of(Tiling const& tiling, std::uint64_t position) {
     assert(!tiling.shape->empty());
     auto const tile = position / tiling.shape->bytes;

@@ -133,6 +133,22 @@ TEST(Cursor, walks_any_interval_of_any_shape_in_data_order) {
     }
 }
 
+TEST(View, long_tiles_are_the_same_tiling) {
+    for (auto const seed : test_seeds()) {
+        SCOPED_TRACE(seed);
+        Random random{seed};
+        auto const tiling = random.tiling(seed % 4 != 0);
+        auto const positions = random_positions(random, tiling);
+        auto const longer = with_long_tiles(tiling);
+        Map walked;
+        walk(longer, positions, [&](std::int64_t offset, std::uint64_t bytes) {
+            for (std::uint64_t b = 0; b < bytes; ++b) walked.push_back(offset + std::int64_t(b));
+        });
+        ASSERT_EQ(walked, map_of(tiling, positions)) << show(*tiling.shape);
+        ASSERT_EQ(longer.ascending(), tiling.ascending());
+    }
+}
+
 TEST(View, offsets_and_positions_are_inverse_on_ascending_tilings) {
     for (auto const seed : test_seeds()) {
         SCOPED_TRACE(seed);

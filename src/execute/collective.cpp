@@ -46,7 +46,7 @@ std::uint64_t bytes_before(Request const& request, std::uint64_t stopped_at) {
 Proposal propose(Request const& request, Storage const& storage) {
     Proposal mine;
     mine.local_storage = storage.local;
-    mine.mappable = storage.mappable(request.direction);
+    mine.mappable = storage.mappable_write;
     if (request.positions.empty()) return mine;
     mine.touched = touched(request.view, request.positions);
     mine.bytes = request.positions.bytes();

@@ -123,9 +123,9 @@ IoResult perform_list(Request const& request, Storage const& storage, Positions 
 }
 
 // The pages that a part touches, as extents for populate(): all in one where pieces lie close.
-std::vector<Extent> touched_pages(Tiling const& view, Positions part, Direction direction) {
+std::vector<Extent> touched_pages(Tiling const& view, Positions part) {
     auto const whole = touched(view, part);
-    auto const gap_bytes = populate_gap_bytes(direction);
+    auto const gap_bytes = populate_gap_bytes(Direction::write);
     auto const pieces = piece_estimate(view, part);
     if (whole.bytes() - part.bytes() <= gap_bytes * pieces / 4) return {whole};
     std::vector<Extent> extents;
@@ -139,9 +139,9 @@ std::vector<Extent> touched_pages(Tiling const& view, Positions part, Direction 
     return extents;
 }
 
-// Copies the leading part of the request through mappings; returns how many positions are done.
-// Stops early at the end of the file and where pages cannot be had.
-std::uint64_t perform_mapped(Request const& request, Storage const& storage, CallRecord& record) {
+// Overwrites the leading part of the request through mappings; returns how many positions are
+// done. Stops early at the end of the file and where pages cannot be had.
+std::uint64_t overwrite_mapped(Request const& request, Storage const& storage, CallRecord& record) {
     struct stat status {};
     if (fstat(storage.descriptor, &status) != 0) return 0;
     Extent const file{0, static_cast<std::uint64_t>(status.st_size)};
@@ -153,18 +153,12 @@ std::uint64_t perform_mapped(Request const& request, Storage const& storage, Cal
         auto const begin = static_cast<std::uint64_t>(offset_of(request.view, at));
         auto const window = Extent{begin, round_down(begin, page_bytes()) + mapping_bytes_max};
         auto const part = within(request.view, {at, all.end}, window);
-        auto const extents = touched_pages(request.view, part, request.direction);
-        if (mapping.map(storage.descriptor, touched(request.view, part), request.direction) ||
-            mapping.populate(extents, request.direction))
+        if (mapping.map(storage.descriptor, touched(request.view, part), Direction::write) ||
+            mapping.populate(touched_pages(request.view, part), Direction::write))
             break;
         watch.lap(record.file_s);
         auto const base = reinterpret_cast<std::uintptr_t>(mapping.at(begin)) - begin;
-        Placed const in_file{request.view, part, base};
-        auto const in_memory = request.in_memory(part);
-        if (request.direction == Direction::write)
-            copy_data(in_memory, in_file);
-        else
-            copy_data(in_file, in_memory);
+        copy_data(request.in_memory(part), {request.view, part, base});
         watch.lap(record.copying_s);
         record.file_bytes += part.bytes();
         record.file_extents += piece_estimate(request.view, part);
@@ -177,8 +171,9 @@ std::uint64_t perform_mapped(Request const& request, Storage const& storage, Cal
 
 IoResult perform_direct(Request const& request, Storage const& storage, bool mapped,
                         CallRecord& record) {
-    auto const usable = mapped && request.view.ascending() && !request.positions.empty();
-    auto const done = usable ? perform_mapped(request, storage, record) : 0;
+    auto const usable = mapped && request.direction == Direction::write &&
+                        request.view.ascending() && !request.positions.empty();
+    auto const done = usable ? overwrite_mapped(request, storage, record) : 0;
     auto result = perform_list(request, storage,
                                {request.positions.begin + done, request.positions.end}, record);
     result.bytes += done;

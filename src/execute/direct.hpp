@@ -8,8 +8,8 @@ namespace unisono {
 /// Performs a rank's own request by itself: no other rank takes part. Serves the independent
 /// strategy and the independent calls alike. Thread-safe.
 ///
-/// `mapped`: copy straight between memory and a mapping of the file, for bytes that exist. Where
-/// the mapping fails the rest is done by list I/O, which also tells the true errno.
+/// `mapped`: overwrite straight through a mapping of the file, for bytes that exist. Where the
+/// mapping fails the rest is done by list I/O, which also tells the true errno.
 ///
 /// @return bytes: data moved, all of it before the first that was not (in data order); stopped_at
 ///         and error as Backend::perform. Errors are local to this rank.

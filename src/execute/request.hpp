@@ -29,12 +29,7 @@ struct Storage {
     int descriptor = -1;
     std::unique_ptr<Backend> backend;
     bool local = false;            ///< on one node's own file system
-    bool mappable_read = false;
-    bool mappable_write = false;
-
-    [[nodiscard]] bool mappable(Direction direction) const {
-        return direction == Direction::read ? mappable_read : mappable_write;
-    }
+    bool mappable_write = false;   ///< existing bytes may be written through a mapping
 };
 
 /// What one call did on this rank, for the report.

@@ -291,10 +291,8 @@ void StagedCall::scatter(std::size_t aggregator, Positions part) {
     walk_both(from.tiling, from.positions, to.tiling, to.positions,
               [&](std::int64_t from_offset, std::int64_t to_offset, std::uint64_t bytes) {
                   copy_bytes(to.at(to_offset), from.at(from_offset), bytes);
+                  marker.mark(static_cast<std::uint64_t>(to_offset) - begin, bytes);
               });
-    walk(request_.view, part, [&](std::int64_t offset, std::uint64_t bytes) {
-        marker.mark(static_cast<std::uint64_t>(offset) - begin, bytes);
-    });
 }
 
 void StagedCall::send_data(std::size_t aggregator, Positions part) {

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
 #include "interpose/native.hpp"
 #include "interpose/transfer.hpp"
@@ -125,6 +126,7 @@ int File_get_position_shared(MPI_File handle, MPI_Offset* offset) {
                    [&] { return UNISONO_NATIVE(File_get_position_shared)(handle, offset); });
 }
 
+constexpr auto Error_string = error_string;
 constexpr auto File_open = file_open;
 constexpr auto File_close = file_close;
 constexpr auto File_set_view = file_set_view;

@@ -1,8 +1,10 @@
 /* The entry points that Unisono takes over, as X macros: shared by the shim (C) and the engine.
-   Everything else of MPI_File_* goes straight to the MPI library. */
+   Everything else goes straight to the MPI library. MPI_Error_string is among them because MPICH
+   4.0.2 answers with unrelated text for codes that were added to its own classes. */
 #pragma once
 
 #define UNISONO_ENTRIES(X) \
+    X(Error_string) \
     X(File_open) \
     X(File_close) \
     X(File_set_view) \

@@ -1,10 +1,31 @@
 #include "interpose/errors.hpp"
 
 #include <cerrno>
+#include <cstring>
 #include <map>
 #include <mutex>
 
+#include "interpose/native.hpp"
+
 namespace unisono::interpose {
+namespace {
+
+struct OwnCode {
+    int code;
+    std::string text;
+};
+
+struct OwnCodes {
+    std::mutex mutex;
+    std::map<int, OwnCode> by_class;
+};
+
+OwnCodes& own_codes() {
+    static auto* const codes = new OwnCodes;  // errors may be asked about until the very end
+    return *codes;
+}
+
+}  // namespace
 
 int error_class_of(int code) {
     switch (code) {
@@ -20,17 +41,30 @@ int error_class_of(int code) {
 }
 
 int error_code(int error_class, std::string const& message) {
-    static std::mutex mutex;
-    static std::map<int, int> codes;  // by class
-    std::lock_guard const lock{mutex};
-    auto const [entry, is_new] = codes.try_emplace(error_class, error_class);
-    if (is_new && PMPI_Add_error_code(error_class, &entry->second) != MPI_SUCCESS)
-        entry->second = error_class;
-    if (entry->second != error_class) {
-        auto text = message.substr(0, MPI_MAX_ERROR_STRING - 1);
-        PMPI_Add_error_string(entry->second, text.data());
+    std::lock_guard const lock{own_codes().mutex};
+    auto& by_class = own_codes().by_class;
+    auto entry = by_class.find(error_class);
+    if (entry == by_class.end()) {
+        int code = error_class;
+        if (PMPI_Add_error_code(error_class, &code) != MPI_SUCCESS) return error_class;
+        entry = by_class.emplace(error_class, OwnCode{code, {}}).first;
     }
-    return entry->second;
+    entry->second.text = message.substr(0, MPI_MAX_ERROR_STRING - 1);
+    PMPI_Add_error_string(entry->second.code, entry->second.text.data());
+    return entry->second.code;
+}
+
+int error_string(int code, char* text, int* length) {
+    {
+        std::lock_guard const lock{own_codes().mutex};
+        for (auto const& [error_class, own] : own_codes().by_class) {
+            if (own.code != code) continue;
+            *length = static_cast<int>(own.text.size());
+            std::memcpy(text, own.text.c_str(), own.text.size() + 1);
+            return MPI_SUCCESS;
+        }
+    }
+    return UNISONO_NATIVE(Error_string)(code, text, length);
 }
 
 int raise(MPI_File file, int code) {

@@ -14,6 +14,9 @@ int error_class_of(int code);
 /// end, so there is one per class and its string is that of the latest error.
 int error_code(int error_class, std::string const& message);
 
+/// MPI_Error_string: Unisono's own text for Unisono's codes.
+int error_string(int code, char* text, int* length);
+
 /// Calls the file's error handler with `code`, once, and returns it. MPI_SUCCESS calls nothing.
 int raise(MPI_File file, int code);
 

@@ -84,7 +84,6 @@ void File::make_backend() {
     auto const flags = fcntl(storage_.descriptor, F_GETFL) & O_ACCMODE;
     auto const may_map = storage_.local && options_.faults.empty() &&
                          (options_.backend == "auto" || options_.backend == "mapped");
-    storage_.mappable_read = may_map && flags != O_WRONLY;
     storage_.mappable_write = may_map && flags == O_RDWR &&
                               file_system_facts(storage_.descriptor).keeps_blocks;
     storage_.backend = make_posix_backend(storage_.descriptor);

@@ -143,22 +143,24 @@ std::shared_ptr<FileView> make_view(MPI_Offset displacement, MPI_Datatype etype,
     view->native_representation = is_native(representation);
     view->displacement = displacement;
     view->usable = tile != nullptr && element->bytes > 0 &&
-                   (tile->bytes == 0 || displacement + tile->shape->low >= 0);
+                   (tile->bytes == 0 || tile->shape->low >= 0);
     if (!view->usable) return view;
-    view->tiling = {tile->shape, displacement, tile->extent};
+    view->tiling = with_long_tiles({tile->shape, displacement, tile->extent});
     view->costly = !element->plain || !tile->plain || tile->shape->pieces > large_view_pieces;
     view->etype_bytes = element->bytes;
     return view;
 }
 
-// Some rank's new view is one that the MPI library had better not be told of now. Collective.
-bool put_off(File& file, FileView const& view) {
-    auto const may = view.usable && view.native_representation && view.displacement >= 0;
+// What all ranks have to say about their new views: wrong ones (refusal), ones that Unisono cannot
+// walk, ones that the MPI library had better not be told of now. Collective.
+Proposal agree_on_views(File& file, FileView const& view) {
     Proposal notice;
-    notice.costly_view = may && view.costly;
-    notice.must_be_native = !may;
+    notice.refusal = view.displacement < 0 ? MPI_ERR_ARG : 0;
+    notice.refusing_rank = static_cast<std::uint32_t>(file.context().rank());
+    notice.costly_view = view.costly;
+    notice.must_be_native = !view.usable || !view.native_representation;
     if (file.context().ranks() > 1) file.team().rendezvous().meet(notice);
-    return notice.costly_view && !notice.must_be_native;
+    return notice;
 }
 
 std::uint64_t file_bytes(File const& file) {
@@ -174,7 +176,7 @@ MPI_Offset end_in_etypes(File const& file, FileView const& view) {
     return static_cast<MPI_Offset>(div_ceil(bytes, view.etype_bytes));
 }
 
-int fail(File const& file, int error_class, char const* call, char const* why) {
+int fail(File const& file, int error_class, char const* call, std::string const& why) {
     return raise(file.handle(),
                  error_code(error_class, std::string{call} + " on " + file.path() + ": " + why));
 }
@@ -225,7 +227,12 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
     auto const file = find(handle);
     if (file == nullptr) return native();
     auto view = make_view(displacement, etype, filetype, representation);
-    if (put_off(*file, *view)) {
+    auto const agreed = agree_on_views(*file, *view);
+    if (agreed.refusal != 0)
+        return fail(*file, agreed.refusal, "MPI_File_set_view",
+                    "rank " + std::to_string(agreed.refusing_rank) +
+                        " gave a negative displacement");
+    if (agreed.costly_view && !agreed.must_be_native) {
         view->mirrored = false;
         view->etype = duplicate(etype);
         view->filetype = duplicate(filetype);
@@ -254,6 +261,9 @@ int file_get_info(MPI_File handle, MPI_Info* info) {
     auto const result = UNISONO_NATIVE(File_get_info)(handle, info);
     auto const file = find(handle);
     if (result != MPI_SUCCESS || file == nullptr) return result;
+    // Some libraries echo hints that they do not know.
+    for (auto const& [key, value] : pairs_of(*info))
+        if (key.starts_with("unisono_")) PMPI_Info_delete(*info, key.c_str());
     for (auto const& [key, value] : effective_hints(file->options()))
         PMPI_Info_set(*info, key.c_str(), value.c_str());
     return result;

@@ -5,6 +5,7 @@
 #include "execute/direct.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/native.hpp"
+#include "strategies/mapping.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -58,6 +59,7 @@ Prepared prepare(File const& file, DataCall const& call) {
     }
     auto const bytes = static_cast<std::uint64_t>(call.count) * prepared.type->bytes;
     request.memory = {prepared.type->shape, 0, prepared.type->extent};
+    if (call.count > 1) request.memory = with_long_tiles(request.memory);
     request.positions = {0, bytes};
     if (bytes % prepared.view->etype_bytes != 0)
         refuse(prepared, MPI_ERR_IO, "the data are not a whole number of etypes");
@@ -140,7 +142,10 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
     CallRecord record;
     Stopwatch watch;
     double whole_s = 0;
-    auto const mapped = file.storage().mappable(call.direction);
+    auto const& request = prepared.request;
+    auto const pieces = piece_estimate(request.view, request.positions);
+    auto const mapped = file.storage().mappable_write &&
+                        mapping_pays(call.direction, asked, asked / std::max<std::uint64_t>(1, pieces));
     auto const result = perform_direct(prepared.request, file.storage(), mapped, record);
     watch.lap(whole_s);
     if (!call.offset && result.bytes != asked)

@@ -5,8 +5,10 @@
 namespace unisono {
 namespace {
 
-// One system call per piece costs less than an exchange from here on (docs/performance.md).
-constexpr std::uint64_t large_piece_bytes = 64 * 1024;
+// From this piece size on, each rank for itself is faster than an exchange on one node
+// (docs/performance.md): one system call per piece; writes that grow a file contend for its lock.
+constexpr std::uint64_t large_read_piece_bytes = 4 * 1024;
+constexpr std::uint64_t large_write_piece_bytes = 64 * 1024;
 
 Selection by_rule(Facts const& facts) {
     auto const buffering = facts.direction == Direction::read ? facts.options->cb_read
@@ -17,6 +19,9 @@ Selection by_rule(Facts const& facts) {
     if (buffering == Switch::disable) return {&independent, "hint: collective buffering disabled"};
     if (independent.plan(facts).mapped)
         return {&independent, "one node: its page cache is shared memory already"};
+    auto const large_piece_bytes = facts.direction == Direction::read && facts.local_storage
+                                       ? large_read_piece_bytes
+                                       : large_write_piece_bytes;
     if (facts.mean_piece_bytes() >= large_piece_bytes) return {&independent, "large pieces"};
     if (facts.rank_ordered && facts.pieces <= facts.topology->ranks())
         return {&independent, "one contiguous piece per rank, not interleaved"};

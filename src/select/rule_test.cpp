@@ -36,7 +36,10 @@ TEST(Choose, an_overwrite_on_a_local_file_system_goes_through_a_mapping) {
     Call call;
     call.facts.mappable = true;
     call.facts.allocated = true;
-    EXPECT_EQ(choose(call.facts).strategy, &independent);
+    call.facts.bytes = 64 << 20;
+    EXPECT_EQ(choose(call.facts).strategy, &independent) << "16 KiB pieces";
+    call.facts.pieces = 1 << 16;
+    EXPECT_EQ(choose(call.facts).strategy, &two_phase) << "1 KiB pieces: every rank, every page";
 }
 
 TEST(Choose, the_users_word_comes_first_unless_the_strategy_is_unfit) {

@@ -1,22 +1,25 @@
 #include "strategies/all.hpp"
+#include "strategies/mapping.hpp"
 
 namespace unisono {
 
 // Each rank accesses its own request in ascending order, as list I/O; no data moves between ranks.
 //
-// On one node's own file system the page cache is shared memory already: a rank copies straight
-// between its buffer and a mapping of the file, one copy and no system call per piece. That needs
-// bytes that exist: a mapping does not grow a file, and filling holes page by page is slow.
+// Overwrites on one node's own file system go through a mapping of the file where that pays: one
+// copy, straight from the user's memory. That needs bytes that exist: a mapping does not grow a
+// file, and filling holes page by page is slow.
 constinit Strategy const independent{
     .name = "independent",
-    .summary = "each rank its own request, ascending list I/O or a mapping of the file",
-    .source = "baseline; mapping measured in reference/baseline.md",
+    .summary = "each rank its own request, as ascending list I/O or through a mapping of the file",
+    .source = "the baseline of every paper; the mapping is ours",
     .unfit = [](Facts const&) { return std::string_view{}; },
     .plan =
         [](Facts const& facts) {
-            auto const exists = facts.direction == Direction::read || facts.allocated;
+            auto const rank_bytes = facts.bytes / facts.topology->ranks();
             return Plan{.way = Plan::Way::direct,
-                        .mapped = facts.mappable && facts.ascending && exists};
+                        .mapped = facts.mappable && facts.ascending && facts.allocated &&
+                                  mapping_pays(facts.direction, rank_bytes,
+                                               facts.mean_piece_bytes())};
         },
 };
 

@@ -65,13 +65,23 @@ TEST(TwoPhase, refuses_views_whose_offsets_do_not_ascend) {
     EXPECT_TRUE(two_phase.unfit({.ascending = true}).empty());
 }
 
-TEST(Independent, maps_only_bytes_that_exist) {
-    Facts facts{.direction = Direction::write, .mappable = true, .allocated = false};
-    EXPECT_FALSE(independent.plan(facts).mapped);
-    facts.allocated = true;
+TEST(Independent, maps_only_overwrites_of_large_pieces) {
+    auto const topology = make_topology({0, 0, 0, 0});
+    Facts facts{.direction = Direction::write,
+                .topology = &topology,
+                .bytes = 16 * MiB,
+                .pieces = 64,
+                .mappable = true,
+                .allocated = true};
     EXPECT_TRUE(independent.plan(facts).mapped);
-    facts = {.direction = Direction::read, .mappable = true};
-    EXPECT_TRUE(independent.plan(facts).mapped) << "a read past the end is short, not wrong";
+    facts.allocated = false;
+    EXPECT_FALSE(independent.plan(facts).mapped) << "a mapping cannot grow the file";
+    facts.allocated = true;
+    facts.pieces = 16 * 1024;
+    EXPECT_FALSE(independent.plan(facts).mapped) << "pages are shared between ranks";
+    facts.pieces = 64;
+    facts.direction = Direction::read;
+    EXPECT_FALSE(independent.plan(facts).mapped) << "pread copies as fast";
 }
 
 }  // namespace
