@@ -3,9 +3,14 @@
 #include <mutex>
 
 namespace unisono::interpose {
+
 namespace {
 
-using Holder = std::shared_ptr<Context>;
+/// What is kept with a communicator of the program.
+struct Holder {
+    std::vector<std::uint32_t> machines;
+    std::shared_ptr<Context> context;  // none where threads may call at once
+};
 
 // MPI_Finalize deletes the attributes of the predefined communicators when none can be freed any
 // more: what belongs to those ends with the process.
@@ -35,17 +40,22 @@ bool threads_may_call_at_once() {
 }  // namespace
 
 std::shared_ptr<Context> Context::of(MPI_Comm comm) {
-    if (threads_may_call_at_once()) return std::make_shared<Context>(comm);
     void* value = nullptr;
     int found = 0;
     PMPI_Comm_get_attr(comm, attribute_key(), static_cast<void*>(&value), &found);
-    if (found != 0) return *static_cast<Holder*>(value);
-    auto context = std::make_shared<Context>(comm);
-    PMPI_Comm_set_attr(comm, attribute_key(), new Holder{context});
-    return context;
+    if (found == 0) {
+        value = new Holder{machine_labels(comm), nullptr};
+        PMPI_Comm_set_attr(comm, attribute_key(), value);
+    }
+    auto& holder = *static_cast<Holder*>(value);
+    if (threads_may_call_at_once()) return std::make_shared<Context>(comm, holder.machines);
+    if (holder.context == nullptr)
+        holder.context = std::make_shared<Context>(comm, holder.machines);
+    return holder.context;
 }
 
-Context::Context(MPI_Comm comm) {
+Context::Context(MPI_Comm comm, std::vector<std::uint32_t> machines)
+    : machines_{std::move(machines)} {
     PMPI_Comm_dup(comm, &comm_);
     PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
     PMPI_Comm_size(comm_, &ranks_);
@@ -60,7 +70,7 @@ Context::~Context() {
 MpiTeam& Context::team(Placement placement) {
     for (auto& entry : teams_)
         if (entry.placement == placement) return entry.team;
-    return teams_.emplace_back(comm_, placement).team;
+    return teams_.emplace_back(comm_, placement, place_ranks(machines_, placement)).team;
 }
 
 }  // namespace unisono::interpose

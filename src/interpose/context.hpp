@@ -13,13 +13,15 @@ namespace unisono::interpose {
 ///
 /// Kept with the program's communicator as an attribute, so that opening many files on it costs
 /// one duplicate in all. Programs with MPI_THREAD_MULTIPLE may do collective calls on two files of
-/// one communicator at once: there, every file has a context of its own.
+/// one communicator at once: there, every file has a context of its own, and only where the ranks
+/// run is kept.
 class Context {
 public:
     /// The context of `comm`. Collective over `comm`, at least the first time.
     static std::shared_ptr<Context> of(MPI_Comm comm);
 
-    explicit Context(MPI_Comm comm);
+    /// `machines`: machine_labels() of `comm`, found once for all contexts on it. Collective.
+    Context(MPI_Comm comm, std::vector<std::uint32_t> machines);
     ~Context();
     Context(Context const&) = delete;
     Context& operator=(Context const&) = delete;
@@ -33,7 +35,8 @@ public:
 
 private:
     struct Entry {
-        Entry(MPI_Comm comm, Placement where) : placement{where}, team{comm, where} {}
+        Entry(MPI_Comm comm, Placement where, Topology topology)
+            : placement{where}, team{comm, std::move(topology)} {}
         Placement placement;
         MpiTeam team;
     };
@@ -41,6 +44,7 @@ private:
     MPI_Comm comm_ = MPI_COMM_NULL;
     int ranks_ = 1;
     int rank_ = 0;
+    std::vector<std::uint32_t> machines_;
     std::list<Entry> teams_;
 };
 

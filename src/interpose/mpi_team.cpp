@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <new>
 
 namespace unisono::interpose {
@@ -11,29 +12,35 @@ namespace {
 
 constexpr int tag_of(Team::Kind kind) { return 1 + static_cast<int>(kind); }
 
-// A number that is equal for the ranks of one node only: the lowest rank there.
-std::uint32_t node_label(MPI_Comm comm, int rank, Placement placement) {
-    if (placement.messages_only) return static_cast<std::uint32_t>(rank);
+}  // namespace
+
+std::vector<std::uint32_t> machine_labels(MPI_Comm comm) {
+    int rank = 0, size = 1;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &size);
+    std::vector<std::uint32_t> labels(static_cast<std::size_t>(size));
+    if (size == 1) return labels;
     MPI_Comm machine = MPI_COMM_NULL;
     PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine);
-    int ranks = 0, index = 0, lowest = rank;
-    PMPI_Comm_size(machine, &ranks);
-    PMPI_Comm_rank(machine, &index);
-    if (placement.pretended_nodes == 0) {
-        PMPI_Bcast(&lowest, 1, MPI_INT, 0, machine);
-    } else {
-        auto const parts = static_cast<int>(placement.pretended_nodes);
-        MPI_Comm part = MPI_COMM_NULL;
-        auto const share = (ranks + parts - 1) / parts;
-        PMPI_Comm_split(machine, index / share, index, &part);
-        PMPI_Bcast(&lowest, 1, MPI_INT, 0, part);
-        PMPI_Comm_free(&part);
-    }
+    auto lowest = static_cast<std::uint32_t>(rank);
+    PMPI_Bcast(&lowest, 1, MPI_UINT32_T, 0, machine);
     PMPI_Comm_free(&machine);
-    return static_cast<std::uint32_t>(lowest);
+    PMPI_Allgather(&lowest, 1, MPI_UINT32_T, labels.data(), 1, MPI_UINT32_T, comm);
+    return labels;
 }
 
-}  // namespace
+Topology place_ranks(std::vector<std::uint32_t> const& machine_labels, Placement placement) {
+    auto labels = machine_labels;
+    if (placement.messages_only) {
+        std::iota(labels.begin(), labels.end(), 0);
+    } else if (placement.pretended_nodes > 0) {
+        for (auto const& ranks : make_topology(machine_labels).ranks_of) {
+            auto const share = div_ceil(ranks.size(), placement.pretended_nodes);
+            for (std::size_t i = 0; i < ranks.size(); ++i) labels[ranks[i]] = ranks[i - i % share];
+        }
+    }
+    return make_topology(labels);
+}
 
 template <class Payload>
 MpiTeam::Merging<Payload>::Merging() {
@@ -58,18 +65,18 @@ MpiTeam::Merging<Payload>::~Merging() {
     PMPI_Type_free(&type);
 }
 
-MpiTeam::MpiTeam(MPI_Comm comm, Placement placement) : comm_{comm} {
-    int rank = 0, size = 1;
+MpiTeam::MpiTeam(MPI_Comm comm, Topology topology) : comm_{comm} {
+    int rank = 0;
     PMPI_Comm_rank(comm, &rank);
-    PMPI_Comm_size(comm, &size);
     rank_ = static_cast<std::uint32_t>(rank);
-    divide_into_nodes(size == 1 ? 0 : node_label(comm, rank, placement));
+    divide_into_nodes(std::move(topology));
     int meets = meet_on_node() ? 1 : 0;
-    if (size > 1) PMPI_Allreduce(MPI_IN_PLACE, &meets, 1, MPI_INT, MPI_MIN, comm);
+    if (topology_.nodes() > 1) PMPI_Allreduce(MPI_IN_PLACE, &meets, 1, MPI_INT, MPI_MIN, comm);
     if (meets != 0) return;
     // No shared memory somewhere: every rank is a node of its own, and messages do it all.
     leave_nodes();
-    divide_into_nodes(rank_);
+    divide_into_nodes(place_ranks(std::vector<std::uint32_t>(topology_.ranks()),
+                                  {.messages_only = true}));
     if (!meet_on_node()) throw std::bad_alloc{};
 }
 
@@ -78,26 +85,22 @@ MpiTeam::~MpiTeam() {
     leave_nodes();
 }
 
-void MpiTeam::divide_into_nodes(std::uint32_t label) {
-    int size = 1;
-    PMPI_Comm_size(comm_, &size);
-    std::vector<std::uint32_t> labels(static_cast<std::size_t>(size), label);
-    if (size > 1)
-        PMPI_Allgather(&label, 1, MPI_UINT32_T, labels.data(), 1, MPI_UINT32_T, comm_);
-    topology_ = make_topology(labels);
+void MpiTeam::divide_into_nodes(Topology topology) {
+    topology_ = std::move(topology);
     auto const node = topology_.node_of[rank_];
     auto const& ranks = topology_.ranks_of[node];
     local_ranks_ = static_cast<std::uint32_t>(ranks.size());
     local_index_ = static_cast<std::uint32_t>(
         std::lower_bound(ranks.begin(), ranks.end(), rank_) - ranks.begin());
-    if (size == 1) return;
+    node_ = comm_;
+    if (topology_.nodes() == 1) return;
     auto const rank = static_cast<int>(rank_);
     PMPI_Comm_split(comm_, static_cast<int>(node), rank, &node_);
     PMPI_Comm_split(comm_, local_index_ == 0 ? 0 : MPI_UNDEFINED, rank, &leaders_);
 }
 
 void MpiTeam::leave_nodes() {
-    if (node_ != MPI_COMM_NULL) PMPI_Comm_free(&node_);
+    if (node_ != comm_) PMPI_Comm_free(&node_);
     if (leaders_ != MPI_COMM_NULL) PMPI_Comm_free(&leaders_);
 }
 

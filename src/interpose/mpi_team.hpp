@@ -21,11 +21,18 @@ struct Placement {
     friend bool operator==(Placement const&, Placement const&) = default;
 };
 
+/// For each rank, a number that is equal for the ranks that can share memory only. Collective.
+std::vector<std::uint32_t> machine_labels(MPI_Comm comm);
+
+/// The nodes that a placement makes of machines. Pure.
+Topology place_ranks(std::vector<std::uint32_t> const& machine_labels, Placement placement);
+
 /// A Team over an MPI communicator of Unisono's own. Uses PMPI_ names only.
 class MpiTeam final : public Team {
 public:
-    /// Collective over `comm`, which must outlive the team.
-    MpiTeam(MPI_Comm comm, Placement placement);
+    /// Collective over `comm`, which must outlive the team. Cost on one node: a broadcast and a
+    /// reduction.
+    MpiTeam(MPI_Comm comm, Topology topology);
     ~MpiTeam() override;
     MpiTeam(MpiTeam const&) = delete;
     MpiTeam& operator=(MpiTeam const&) = delete;
@@ -66,7 +73,7 @@ private:
         std::vector<std::byte> message;
     };
 
-    void divide_into_nodes(std::uint32_t label);
+    void divide_into_nodes(Topology topology);
     void leave_nodes();
     [[nodiscard]] bool meet_on_node();
     [[nodiscard]] Memory allocate(std::size_t bytes);
@@ -76,7 +83,7 @@ private:
     MPI_Comm comm_;
     std::uint32_t rank_ = 0;
     Topology topology_;
-    MPI_Comm node_ = MPI_COMM_NULL;
+    MPI_Comm node_ = MPI_COMM_NULL;     // comm_ itself when there is one node
     MPI_Comm leaders_ = MPI_COMM_NULL;
     std::uint32_t local_index_ = 0;
     std::uint32_t local_ranks_ = 1;
