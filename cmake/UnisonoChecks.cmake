@@ -1,6 +1,7 @@
 # Checks of the structure itself, as tests: pure parts cannot include mpi.h, and the preload
 # libraries export entry points only and need nothing that could break a program. Include it last,
-# when all targets exist. Also defines the target unit_tests, which builds every unit test.
+# when all targets exist. Also defines the targets unit_tests and unit_tests_mpi, which build the unit
+# tests without and with an MPI library.
 
 # All targets made in a folder and below it.
 function(unisono_collect_targets folder result)
@@ -65,13 +66,19 @@ function(unisono_check_exports)
 endfunction()
 
 function(unisono_group_unit_tests)
+  list(JOIN UNISONO_MPIS "|" mpis)
   unisono_collect_targets(${CMAKE_SOURCE_DIR} targets)
   add_custom_target(unit_tests)
+  add_custom_target(unit_tests_mpi)
   foreach(target ${targets})
     get_target_property(type ${target} TYPE)
     get_target_property(folder ${target} RUNTIME_OUTPUT_DIRECTORY)
     if(type STREQUAL EXECUTABLE AND folder STREQUAL ${CMAKE_BINARY_DIR}/tests)
-      add_dependencies(unit_tests ${target})
+      if(target MATCHES "\\.(${mpis})$")
+        add_dependencies(unit_tests_mpi ${target})
+      else()
+        add_dependencies(unit_tests ${target})
+      endif()
     endif()
   endforeach()
 endfunction()
