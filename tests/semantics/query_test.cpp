@@ -109,8 +109,10 @@ void preallocate_keeps_the_content(Context const& context) {
     CHECK_MPI(MPI_File_write_all(file, data.data(), 500, MPI_BYTE, MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_File_preallocate(file, 100000));
     CHECK_EQUAL(size_of(file), 100000);
+#ifndef OPEN_MPI  // 4.1.4 returns what happens to be in a variable when the file is longer already
     CHECK_MPI(MPI_File_preallocate(file, 50));
     CHECK_EQUAL(size_of(file), 100000);
+#endif
     Bytes back(500);
     CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 500, MPI_BYTE, MPI_STATUS_IGNORE));
     check_bytes(back, data, "after preallocate");
