@@ -56,15 +56,22 @@ namespace {
             return UNISONO_NATIVE(NAME)(handle, buffer, count, type, result);                      \
         });                                                                                        \
     }
-#define UNISONO_BEGIN_AT(NAME, COUNT, BUFFER)                                                      \
+#define UNISONO_BEGIN_AT(NAME, COUNT, BUFFER, DIRECTION)                                           \
     int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type) {  \
-        return pass_on(handle, Needs::view, "MPI_" #NAME, [&] {                                    \
+        return transfer_begin({handle, Direction::DIRECTION, offset, buffer, count, type,          \
+                               "MPI_" #NAME}, [&] {                                                \
             return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type);                      \
         });                                                                                        \
     }
-#define UNISONO_BEGIN(NAME, COUNT, BUFFER, NEEDS)                                                  \
+#define UNISONO_BEGIN(NAME, COUNT, BUFFER, DIRECTION)                                              \
     int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {                     \
-        return pass_on(handle, Needs::NEEDS, "MPI_" #NAME,                                         \
+        return transfer_begin({handle, Direction::DIRECTION, {}, buffer, count, type,              \
+                               "MPI_" #NAME},                                                      \
+                              [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); });  \
+    }
+#define UNISONO_BEGIN_ORDERED(NAME, COUNT, BUFFER)                                                 \
+    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {                     \
+        return pass_on(handle, Needs::view, "MPI_" #NAME,                                          \
                        [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); });         \
     }
 
@@ -92,29 +99,29 @@ namespace {
     UNISONO_PASS(File_iwrite_shared##SUFFIX, COUNT, void const*, MPI_Request*, known_view)         \
     UNISONO_PASS(File_read_ordered##SUFFIX, COUNT, void*, MPI_Status*, view)                       \
     UNISONO_PASS(File_write_ordered##SUFFIX, COUNT, void const*, MPI_Status*, view)                \
-    UNISONO_BEGIN(File_read_all_begin##SUFFIX, COUNT, void*, view_and_pointer)                     \
-    UNISONO_BEGIN_AT(File_read_at_all_begin##SUFFIX, COUNT, void*)                                 \
-    UNISONO_BEGIN(File_read_ordered_begin##SUFFIX, COUNT, void*, view)                             \
-    UNISONO_BEGIN(File_write_all_begin##SUFFIX, COUNT, void const*, view_and_pointer)              \
-    UNISONO_BEGIN_AT(File_write_at_all_begin##SUFFIX, COUNT, void const*)                          \
-    UNISONO_BEGIN(File_write_ordered_begin##SUFFIX, COUNT, void const*, view)
+    UNISONO_BEGIN(File_read_all_begin##SUFFIX, COUNT, void*, read)                                 \
+    UNISONO_BEGIN_AT(File_read_at_all_begin##SUFFIX, COUNT, void*, read)                           \
+    UNISONO_BEGIN_ORDERED(File_read_ordered_begin##SUFFIX, COUNT, void*)                           \
+    UNISONO_BEGIN(File_write_all_begin##SUFFIX, COUNT, void const*, write)                         \
+    UNISONO_BEGIN_AT(File_write_at_all_begin##SUFFIX, COUNT, void const*, write)                   \
+    UNISONO_BEGIN_ORDERED(File_write_ordered_begin##SUFFIX, COUNT, void const*)
 
 UNISONO_DATA_CALLS(, int)
 #ifdef UNISONO_LARGE_COUNTS
 UNISONO_DATA_CALLS(_c, MPI_Count)
 #endif
 
-#define UNISONO_END(NAME, BUFFER, NEEDS)                                                   \
-    int NAME(MPI_File handle, BUFFER buffer, MPI_Status* status) {                         \
-        return pass_on(handle, Needs::NEEDS, "MPI_" #NAME,                                 \
-                       [&] { return UNISONO_NATIVE(NAME)(handle, buffer, status); });      \
+#define UNISONO_END(NAME, BUFFER)                                                         \
+    int NAME(MPI_File handle, BUFFER buffer, MPI_Status* status) {                        \
+        return transfer_end(handle, status,                                               \
+                            [&] { return UNISONO_NATIVE(NAME)(handle, buffer, status); }); \
     }
-UNISONO_END(File_read_all_end, void*, view_and_pointer)
-UNISONO_END(File_read_at_all_end, void*, view)
-UNISONO_END(File_read_ordered_end, void*, view)
-UNISONO_END(File_write_all_end, void const*, view_and_pointer)
-UNISONO_END(File_write_at_all_end, void const*, view)
-UNISONO_END(File_write_ordered_end, void const*, view)
+UNISONO_END(File_read_all_end, void*)
+UNISONO_END(File_read_at_all_end, void*)
+UNISONO_END(File_read_ordered_end, void*)
+UNISONO_END(File_write_all_end, void const*)
+UNISONO_END(File_write_at_all_end, void const*)
+UNISONO_END(File_write_ordered_end, void const*)
 
 int File_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
     return pass_on(handle, Needs::view, "MPI_File_seek_shared",
@@ -134,6 +141,7 @@ constexpr auto File_get_view = file_get_view;
 constexpr auto File_get_info = file_get_info;
 constexpr auto File_set_info = file_set_info;
 constexpr auto File_set_atomicity = file_set_atomicity;
+constexpr auto File_preallocate = file_preallocate;
 constexpr auto File_seek = file_seek;
 constexpr auto File_get_position = file_get_position;
 constexpr auto File_get_byte_offset = file_get_byte_offset;

@@ -12,6 +12,7 @@
     X(File_get_info) \
     X(File_set_info) \
     X(File_set_atomicity) \
+    X(File_preallocate) \
     X(File_seek) \
     X(File_get_position) \
     X(File_get_byte_offset) \

@@ -54,6 +54,12 @@ int error_code(int error_class, std::string const& message) {
     return entry->second.code;
 }
 
+std::string describe(Verdict const& verdict) {
+    return std::string{verdict.call.data()} + " failed at offset " +
+           std::to_string(verdict.offset) + " on rank " + std::to_string(verdict.rank) + ": " +
+           strerror(verdict.code) + " (errno " + std::to_string(verdict.code) + ")";
+}
+
 int error_string(int code, char* text, int* length) {
     {
         std::lock_guard const lock{own_codes().mutex};

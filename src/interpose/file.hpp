@@ -4,7 +4,9 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "execute/collective.hpp"
@@ -65,6 +67,10 @@ public:
     /// Reserves a part of the file for a call that moves the pointer: returns it and advances it.
     MPI_Offset advance_pointer(MPI_Offset etypes);
 
+    /// What the first half of a split call that Unisono did has moved, for the second half.
+    void set_split_bytes(std::optional<MPI_Count> bytes) { split_bytes_ = bytes; }
+    std::optional<MPI_Count> take_split_bytes() { return std::exchange(split_bytes_, {}); }
+
     void set_atomic(bool atomic) { atomic_ = atomic; }
     /// Unisono does the data calls on this file; equal on all ranks.
     [[nodiscard]] bool taken_over() const { return !atomic_ && view()->native_representation; }
@@ -96,6 +102,7 @@ private:
     std::shared_ptr<FileView> view_ = std::make_shared<FileView>();
     MPI_Offset pointer_ = 0;
     FileReport report_;
+    std::optional<MPI_Count> split_bytes_;
     bool atomic_ = false;
 };
 

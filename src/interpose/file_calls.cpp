@@ -1,6 +1,6 @@
 #include "interpose/file_calls.hpp"
 
-#include <sys/stat.h>
+#include <fcntl.h>
 
 #include <algorithm>
 #include <array>
@@ -283,6 +283,27 @@ int file_set_atomicity(MPI_File handle, int atomic) {
     auto const result = UNISONO_NATIVE(File_set_atomicity)(handle, atomic);
     if (result == MPI_SUCCESS && file != nullptr) file->set_atomic(atomic != 0);
     return result;
+}
+
+// Open MPI 4.1.4 fills the new part with what is in its memory, and fails at random when the file
+// is longer already.
+int file_preallocate(MPI_File handle, MPI_Offset size) {
+    auto const file = find(handle);
+    auto const usable = file != nullptr && file->storage().descriptor >= 0 && size >= 0 &&
+                        (file->access_mode() & MPI_MODE_RDONLY) == 0;
+    Proposal notice;
+    notice.must_be_native = !usable;
+    if (file != nullptr) file->team().rendezvous().meet(notice);
+    if (file == nullptr || notice.must_be_native)
+        return UNISONO_NATIVE(File_preallocate)(handle, size);
+    IoResult result;
+    if (file->context().rank() == 0 && size > 0)
+        result.error = {posix_fallocate(file->storage().descriptor, 0, size), "posix_fallocate",
+                        static_cast<std::uint64_t>(size)};
+    Verdict verdict{result, static_cast<std::uint32_t>(file->context().rank())};
+    file->team().rendezvous().meet(verdict);
+    if (verdict.code == 0) return MPI_SUCCESS;
+    return fail(*file, error_class_of(verdict.code), "MPI_File_preallocate", describe(verdict));
 }
 
 int file_seek(MPI_File handle, MPI_Offset offset, int whence) {

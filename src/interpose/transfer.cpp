@@ -1,7 +1,5 @@
 #include "interpose/transfer.hpp"
 
-#include <cstring>
-
 #include "execute/direct.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/native.hpp"
@@ -81,12 +79,6 @@ MPI_Offset etypes_of(Prepared const& prepared, std::uint64_t bytes) {
 
 int refusal_code(File const& file, DataCall const& call, int error_class, std::string const& why) {
     return error_code(error_class, std::string{call.name} + " on " + file.path() + ": " + why);
-}
-
-std::string describe(Verdict const& verdict) {
-    return std::string{verdict.call.data()} + " failed at offset " +
-           std::to_string(verdict.offset) + " on rank " + std::to_string(verdict.rank) + ": " +
-           strerror(verdict.code) + " (errno " + std::to_string(verdict.code) + ")";
 }
 
 void add_times(DirectionReport& report, CallRecord const& record, double whole_s) {
@@ -241,21 +233,41 @@ int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall co
 int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
-    if (file->view()->mirrored) {
-        record_native(*file, call.direction, "nonblocking");
+    if (native_must_do(*file, call)) {
+        record_native(*file, call.direction, "nonblocking call that Unisono cannot do");
         return pass_on(call.handle, call.offset ? Needs::view : Needs::view_and_pointer,
                        call.name, native);
     }
-    auto* completed = new Completed;
-    auto const result = independent_on(*file, call, &completed->status);
-    if (result != MPI_SUCCESS) {
-        delete completed;
+    auto completed = std::make_unique<Completed>();
+    if (auto const result = independent_on(*file, call, &completed->status); result != MPI_SUCCESS)
         return result;
-    }
     PMPI_Grequest_start(
-        query_completed, free_completed, [](void*, int) { return MPI_SUCCESS; }, completed,
-        request);
+        query_completed, free_completed, [](void*, int) { return MPI_SUCCESS; },
+        completed.release(), request);
     return PMPI_Grequest_complete(*request);
+}
+
+int transfer_begin(DataCall const& call, NativeCall const& native) {
+    auto const file = find(call.handle);
+    if (file == nullptr) return native();
+    bool passed_on = false;
+    MPI_Status status{};
+    auto const result = transfer_collective(call, &status, [&] {
+        passed_on = true;
+        return native();
+    });
+    MPI_Count bytes = 0;
+    if (!passed_on) PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+    file->set_split_bytes(passed_on ? std::nullopt : std::optional{bytes});
+    return result;
+}
+
+int transfer_end(MPI_File handle, MPI_Status* status, NativeCall const& native) {
+    auto const file = find(handle);
+    auto const bytes = file == nullptr ? std::nullopt : file->take_split_bytes();
+    if (!bytes) return pass_on(handle, Needs::view_and_pointer, "the end of a split call", native);
+    set_count(status, static_cast<std::uint64_t>(*bytes));
+    return MPI_SUCCESS;
 }
 
 int mirror_view(File& file) {

@@ -29,8 +29,16 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
 /// A blocking independent data call. Local.
 int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall const& native);
 
-/// A nonblocking independent call: the MPI library's, unless it does not know the view.
+/// A nonblocking independent call: done at once, the request is complete. It would not overlap in
+/// MPICH either, whose own version rewrites holes and aborts on some datatypes; Open MPI's hangs on
+/// some reads past the end.
 int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall const& native);
+
+/// The first half of a split collective call: does all of it, as ROMIO does.
+int transfer_begin(DataCall const& call, NativeCall const& native);
+
+/// The second half: hands out what the first half came to.
+int transfer_end(MPI_File handle, MPI_Status* status, NativeCall const& native);
 
 /// What a call that is passed on needs of the native handle.
 enum class Needs {
