@@ -1,6 +1,7 @@
 #include "interpose/context.hpp"
 
 #include <mutex>
+#include <utility>
 
 namespace unisono::interpose {
 

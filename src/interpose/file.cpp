@@ -10,6 +10,7 @@
 #include "backends/mapped.hpp"
 #include "backends/posix.hpp"
 #include "backends/uring.hpp"
+#include "interpose/mpiio_backend.hpp"
 #include "layouts/file_system.hpp"
 
 namespace unisono::interpose {
@@ -80,27 +81,26 @@ void File::open_storage() {
 }
 
 void File::make_backend() {
-    if (storage_.descriptor < 0) return;
-    auto const flags = fcntl(storage_.descriptor, F_GETFL) & O_ACCMODE;
+    auto const flags = storage_.descriptor < 0 ? O_WRONLY
+                                               : fcntl(storage_.descriptor, F_GETFL) & O_ACCMODE;
     auto const may_map = storage_.local && options_.faults.empty() &&
                          (options_.backend == "auto" || options_.backend == "mapped");
     storage_.mappable_write = may_map && flags == O_RDWR &&
                               file_system_facts(storage_.descriptor).keeps_blocks;
-    storage_.backend = make_posix_backend(storage_.descriptor);
-    report_.backend = "posix";
-    if (options_.backend == "uring") {
-        if (auto uring = make_uring_backend(storage_.descriptor)) {
-            storage_.backend = std::move(uring);
-            report_.backend = "uring";
-        }
-    } else if (may_map) {
-        storage_.backend =
-            make_mapped_backend(storage_.descriptor, std::move(storage_.backend));
-        report_.backend = storage_.backend->name();
-    }
+    storage_.backend.reset();
+    if (options_.backend == "mpiio" || storage_.descriptor < 0)
+        storage_.backend = make_mpiio_backend(path_, access_mode_);
+    else if (options_.backend == "uring")
+        storage_.backend = make_uring_backend(storage_.descriptor);
+    if (storage_.backend == nullptr && storage_.descriptor >= 0)
+        storage_.backend = make_posix_backend(storage_.descriptor);
+    if (may_map)
+        storage_.backend = make_mapped_backend(storage_.descriptor, std::move(storage_.backend));
+    if (storage_.backend == nullptr) return;
+    report_.backend = storage_.backend->name();
     if (!options_.faults.empty())
-        if (auto faulty = make_fault_backend(std::move(storage_.backend), options_.faults))
-            storage_.backend = std::move(faulty);
+        if (parse_faults(options_.faults).error.empty())
+            storage_.backend = make_fault_backend(std::move(storage_.backend), options_.faults);
 }
 
 MpiTeam& File::team() const {

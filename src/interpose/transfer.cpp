@@ -40,7 +40,7 @@ Prepared prepare(File const& file, DataCall const& call) {
     request.direction = call.direction;
     request.view = prepared.view->tiling;
     request.base = reinterpret_cast<std::uintptr_t>(call.buffer);
-    prepared.usable = file.storage().descriptor >= 0 && prepared.view->usable;
+    prepared.usable = file.storage().backend != nullptr && prepared.view->usable;
     check_access(prepared, file, call.direction);
     if (call.count < 0) refuse(prepared, MPI_ERR_COUNT, "the count is negative");
     if (call.offset && *call.offset < 0) refuse(prepared, MPI_ERR_ARG, "the offset is negative");
@@ -159,7 +159,7 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
 bool native_must_do(File const& file, DataCall const& call) {
     if (!file.taken_over()) return true;
     auto const view = file.view();
-    if (view->usable && file.storage().descriptor >= 0) {
+    if (view->usable && file.storage().backend != nullptr) {
         int mpi_error = MPI_SUCCESS;
         return call.type != MPI_DATATYPE_NULL && call.count > 0 &&
                decode(call.type, &mpi_error) == nullptr &&
