@@ -12,7 +12,8 @@ import re
 import subprocess
 import sys
 
-ENTRY_POINT = re.compile(r"P?MPI_(File_\w+|Register_datarep(_c)?)")
+# MPI_Error_string for the texts of errors of Unisono's own.
+ENTRY_POINT = re.compile(r"P?MPI_(File_\w+|Register_datarep(_c)?|Error_string)")
 ENGINE_SYMBOL = re.compile(r"unisono_\w+")
 HARMLESS = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux-[\w-]+)\.so\.\d+")
 

@@ -14,17 +14,20 @@ namespace unisono {
 struct Facts {
     Direction direction = Direction::write;
     Topology const* topology = nullptr;
-    Extent touched;                 ///< first to last file byte that any rank asks for
-    std::uint64_t bytes = 0;        ///< asked for by all ranks together
-    std::uint64_t pieces = 0;       ///< contiguous file pieces of all ranks together, at most
-    bool rank_ordered = true;       ///< ranks' extents are disjoint and ascend with the rank
-    bool ascending = true;          ///< every view is ascending: offsets can be searched
-    bool local_storage = false;     ///< one node's own file system: its page cache is shared by all ranks
-    bool mappable = false;          ///< local, and every rank may write existing bytes through a mapping
-    bool allocated = false;         ///< all touched bytes exist in the file already, none is a hole
+    Extent touched;            ///< first to last file byte that any rank asks for
+    std::uint64_t bytes = 0;   ///< asked for by all ranks together
+    std::uint64_t pieces = 0;  ///< contiguous file pieces of all ranks together, at most
+    bool rank_ordered = true;  ///< ranks' extents are disjoint and ascend with the rank
+    bool ascending = true;     ///< every view is ascending: offsets can be searched
+    bool local_storage =
+        false;               ///< one node's own file system: its page cache is shared by all ranks
+    bool mappable = false;   ///< local, and every rank may write existing bytes through a mapping
+    bool allocated = false;  ///< all touched bytes exist in the file already, none is a hole
     Options const* options = nullptr;
 
-    [[nodiscard]] std::uint64_t mean_piece_bytes() const { return pieces == 0 ? 0 : bytes / pieces; }
+    [[nodiscard]] std::uint64_t mean_piece_bytes() const {
+        return pieces == 0 ? 0 : bytes / pieces;
+    }
 };
 
 /// How one collective call is done: O(aggregators), it lists no transfers. A function of the facts
@@ -39,9 +42,9 @@ struct Plan {
     Way way = Way::native;
     bool mapped = false;                     ///< direct: through a mapping of the file
     std::vector<std::uint32_t> aggregators;  ///< staged: their ranks
-    std::vector<Extent> realms;              ///< staged: file bytes that each aggregator owns (its file realm);
-                                             ///< disjoint, ascending, together they cover Facts::touched
-    std::uint64_t window_bytes = 0;          ///< staged: collective buffer, one window a round
+    std::vector<Extent> realms;  ///< staged: file bytes that each aggregator owns (its file realm);
+                                 ///< disjoint, ascending, together they cover Facts::touched
+    std::uint64_t window_bytes = 0;  ///< staged: collective buffer, one window a round
 };
 
 /// A way of doing collective I/O: a pure function from facts to a plan.

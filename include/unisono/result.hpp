@@ -7,9 +7,9 @@ namespace unisono {
 
 /// What went wrong in one place on one rank. Local to that rank: execute/ makes all ranks agree.
 struct Error {
-    int code = 0;                ///< errno; 0 is no error
-    char const* call = "";       ///< the system call that said so, a string literal
-    std::uint64_t offset = 0;    ///< file offset of the first byte that was not transferred
+    int code = 0;              ///< errno; 0 is no error
+    char const* call = "";     ///< the system call that said so, a string literal
+    std::uint64_t offset = 0;  ///< file offset of the first byte that was not transferred
 
     explicit operator bool() const { return code != 0; }
 };
@@ -19,9 +19,10 @@ struct Error {
 struct IoResult {
     static constexpr std::uint64_t nowhere = std::numeric_limits<std::uint64_t>::max();
 
-    std::uint64_t bytes = 0;              ///< really transferred
-    std::uint64_t stopped_at = nowhere;   ///< file offset of the first missing byte: error or end of file
-    Error error;                          ///< none at the end of the file: a short read is a success
+    std::uint64_t bytes = 0;  ///< really transferred
+    std::uint64_t stopped_at =
+        nowhere;  ///< file offset of the first missing byte: error or end of file
+    Error error;  ///< none at the end of the file: a short read is a success
 };
 
 }  // namespace unisono

@@ -28,21 +28,23 @@ public:
     };
 
     Kind kind = Kind::dense;
-    bool ascending = true;        ///< pieces are disjoint and in ascending order
-    std::uint32_t depth = 1;      ///< nesting depth of the loops
-    std::int64_t start = 0;       ///< shift of everything below
-    std::uint64_t bytes = 0;      ///< data bytes in all
-    std::uint64_t pieces = 0;     ///< contiguous pieces in all, at most
-    std::uint64_t alignment = 0;  ///< OR of all offsets and lengths: its lowest bit divides them all
-    std::int64_t low = 0;         ///< first data byte, `start` included
-    std::int64_t high = 0;        ///< one past the last data byte, `start` included
+    bool ascending = true;     ///< pieces are disjoint and in ascending order
+    std::uint32_t depth = 1;   ///< nesting depth of the loops
+    std::int64_t start = 0;    ///< shift of everything below
+    std::uint64_t bytes = 0;   ///< data bytes in all
+    std::uint64_t pieces = 0;  ///< contiguous pieces in all, at most
+    std::uint64_t alignment =
+        0;                  ///< OR of all offsets and lengths: its lowest bit divides them all
+    std::int64_t low = 0;   ///< first data byte, `start` included
+    std::int64_t high = 0;  ///< one past the last data byte, `start` included
 
-    std::uint64_t count = 0;                    // repeat
-    std::int64_t stride = 0;                    // repeat
-    ShapePtr child;                             // repeat
-    std::vector<std::int64_t> offsets;          // blocks, list
-    std::vector<std::uint64_t> data_before;     // blocks, list: data bytes before entry i; n + 1 entries
-    std::vector<ShapePtr> children;             // list
+    std::uint64_t count = 0;            // repeat
+    std::int64_t stride = 0;            // repeat
+    ShapePtr child;                     // repeat
+    std::vector<std::int64_t> offsets;  // blocks, list
+    std::vector<std::uint64_t>
+        data_before;                 // blocks, list: data bytes before entry i; n + 1 entries
+    std::vector<ShapePtr> children;  // list
 
     [[nodiscard]] bool empty() const { return bytes == 0; }
 };

@@ -23,7 +23,8 @@ struct Tiling {
     }
     /// All data is one contiguous run that begins at origin + shape->low.
     [[nodiscard]] bool dense() const {
-        return shape->kind == Shape::Kind::dense && extent == static_cast<std::int64_t>(shape->bytes);
+        return shape->kind == Shape::Kind::dense &&
+               extent == static_cast<std::int64_t>(shape->bytes);
     }
 };
 

@@ -56,10 +56,10 @@ void Cursor::descend(Shape const& shape, std::int64_t origin) {
     auto const* leaf = &shape;
     while (!is_leaf(*leaf)) {
         auto const& frame = frames_.back();
-        auto const* child = leaf->kind == Shape::Kind::repeat ? leaf->child.get()
-                                                              : leaf->children[0].get();
-        auto const at = leaf->kind == Shape::Kind::repeat ? frame.origin
-                                                          : frame.origin + leaf->offsets[0];
+        auto const* child =
+            leaf->kind == Shape::Kind::repeat ? leaf->child.get() : leaf->children[0].get();
+        auto const at =
+            leaf->kind == Shape::Kind::repeat ? frame.origin : frame.origin + leaf->offsets[0];
         frames_.push_back({child, at + child->start, 0});
         leaf = child;
     }
@@ -157,8 +157,7 @@ void Cursor::advance() {
         frames_.pop_back();
     }
     ++tile_;
-    descend(*tiling_.shape,
-            tiling_.origin + static_cast<std::int64_t>(tile_) * tiling_.extent);
+    descend(*tiling_.shape, tiling_.origin + static_cast<std::int64_t>(tile_) * tiling_.extent);
 }
 
 std::size_t Cursor::next(std::span<Piece> batch) {

@@ -27,8 +27,8 @@ public:
 private:
     struct Frame {
         Shape const* shape;
-        std::int64_t origin;   // where the shape begins, its start included
-        std::uint64_t index;   // entry under way
+        std::int64_t origin;  // where the shape begins, its start included
+        std::uint64_t index;  // entry under way
     };
 
     struct Filler;
@@ -39,10 +39,10 @@ private:
     void advance();
 
     Tiling tiling_;
-    std::uint64_t left_;               // data bytes to come
+    std::uint64_t left_;  // data bytes to come
     std::uint64_t tile_ = 0;
-    std::uint64_t skip_ = 0;           // bytes of the current piece that lie before the interval
-    std::vector<Frame> frames_;        // root to leaf
+    std::uint64_t skip_ = 0;     // bytes of the current piece that lie before the interval
+    std::vector<Frame> frames_;  // root to leaf
 };
 
 }  // namespace unisono

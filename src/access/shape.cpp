@@ -168,7 +168,8 @@ ShapePtr make_blocks(std::span<std::int64_t const> offsets,
         shape->alignment |= bits(shape->offsets[i]) | length_of(i);
         equal_lengths = equal_lengths && length_of(i) == length_of(0);
     }
-    if (shape->offsets.size() == 1) return make_shifted(make_dense(shape->bytes), shape->offsets[0]);
+    if (shape->offsets.size() == 1)
+        return make_shifted(make_dense(shape->bytes), shape->offsets[0]);
     if (equal_lengths)
         if (auto loop = as_regular_loop(shape->offsets, make_dense(length_of(0)))) return loop;
     summarise_entries(*shape, [&](std::size_t i) {
@@ -225,7 +226,8 @@ std::string show(Shape const& shape) {
         case Shape::Kind::list: {
             std::string text = at + "list";
             for (std::size_t i = 0; i < shape.offsets.size(); ++i)
-                text += " " + std::to_string(shape.offsets[i]) + ":[" + show(*shape.children[i]) + "]";
+                text +=
+                    " " + std::to_string(shape.offsets[i]) + ":[" + show(*shape.children[i]) + "]";
             return text;
         }
     }

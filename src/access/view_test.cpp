@@ -26,7 +26,8 @@ void list_bytes(Shape const& shape, std::int64_t origin, Map& map) {
         case Shape::Kind::blocks:
             for (std::size_t i = 0; i < shape.offsets.size(); ++i)
                 for (auto b = shape.data_before[i]; b < shape.data_before[i + 1]; ++b)
-                    map.push_back(origin + shape.offsets[i] + std::int64_t(b - shape.data_before[i]));
+                    map.push_back(origin + shape.offsets[i] +
+                                  std::int64_t(b - shape.data_before[i]));
             break;
         case Shape::Kind::list:
             for (std::size_t i = 0; i < shape.offsets.size(); ++i)
@@ -57,11 +58,12 @@ public:
         auto const span = child->high - child->low;
         switch (below(4)) {
             case 0: {
-                auto const stride = ascending ? span + std::int64_t(below(10))
-                                              : std::int64_t(below(60)) - 30;
+                auto const stride =
+                    ascending ? span + std::int64_t(below(10)) : std::int64_t(below(60)) - 30;
                 return make_repeat(1 + below(4), stride, child);
             }
-            case 1: return make_shifted(child, std::int64_t(below(20)));
+            case 1:
+                return make_shifted(child, std::int64_t(below(20)));
             case 2: {
                 std::vector<std::int64_t> offsets;
                 std::vector<ShapePtr> children;
@@ -104,7 +106,8 @@ private:
 
 // UNISONO_TEST_SEED=123 replays one.
 std::vector<std::uint64_t> test_seeds() {
-    if (auto const* one = std::getenv("UNISONO_TEST_SEED")) return {std::strtoull(one, nullptr, 10)};
+    if (auto const* one = std::getenv("UNISONO_TEST_SEED"))
+        return {std::strtoull(one, nullptr, 10)};
     std::vector<std::uint64_t> seeds(3000);
     for (std::size_t i = 0; i < seeds.size(); ++i) seeds[i] = i;
     return seeds;

@@ -16,8 +16,8 @@ struct Proposal {
     Extent touched{IoResult::nowhere, 0};  ///< empty: no bytes asked for
     std::uint64_t bytes = 0;
     std::uint64_t pieces = 0;
-    std::uint64_t alignment = 0;        ///< OR of offsets and lengths
-    std::int32_t refusal = 0;           ///< MPI error class of bad arguments on some rank; 0: none
+    std::uint64_t alignment = 0;  ///< OR of offsets and lengths
+    std::int32_t refusal = 0;     ///< MPI error class of bad arguments on some rank; 0: none
     std::uint32_t refusing_rank = 0;
     bool rank_ordered = true;
     bool ascending = true;
@@ -51,11 +51,12 @@ struct Proposal {
 /// How a collective call ended on one rank; merged over all ranks after it, so that all return
 /// the same error.
 struct Verdict {
-    std::uint64_t stopped_at = IoResult::nowhere;  ///< lowest file offset that some aggregator missed
-    std::uint64_t offset = 0;                      ///< where the error below happened
-    std::int32_t code = 0;                         ///< errno; 0: no error
-    std::uint32_t rank = 0;                        ///< of that error
-    std::array<char, 24> call{};                   ///< system call of that error
+    std::uint64_t stopped_at =
+        IoResult::nowhere;        ///< lowest file offset that some aggregator missed
+    std::uint64_t offset = 0;     ///< where the error below happened
+    std::int32_t code = 0;        ///< errno; 0: no error
+    std::uint32_t rank = 0;       ///< of that error
+    std::array<char, 24> call{};  ///< system call of that error
 
     Verdict() = default;
     Verdict(IoResult const& result, std::uint32_t my_rank)
@@ -67,8 +68,7 @@ struct Verdict {
     }
 
     void merge(Verdict const& later) {
-        auto const later_error_first =
-            later.code != 0 && (code == 0 || later.offset < offset);
+        auto const later_error_first = later.code != 0 && (code == 0 || later.offset < offset);
         if (later_error_first) {
             offset = later.offset;
             code = later.code;

@@ -56,7 +56,8 @@ public:
             word_ = word;
         }
         void flush() {
-            if (pending_ != 0) coverage_.words_[word_].fetch_or(pending_, std::memory_order_relaxed);
+            if (pending_ != 0)
+                coverage_.words_[word_].fetch_or(pending_, std::memory_order_relaxed);
             pending_ = 0;
         }
 

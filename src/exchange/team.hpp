@@ -15,7 +15,7 @@ namespace unisono {
 /// tests. All calls without "local" in their comment are collective over the team.
 class Team {
 public:
-    enum class Kind : std::uint8_t { data, request };  ///< of a message; each kind is in order
+    enum class Kind : std::uint8_t { data, request };      ///< of a message; each kind is in order
     enum class Area : std::uint8_t { windows, coverage };  ///< of node memory
 
     virtual ~Team() = default;

@@ -10,11 +10,11 @@ namespace unisono {
 
 /// How a collective call went, as far as this rank's caller needs to know.
 struct Outcome {
-    bool native = false;             ///< nothing was done: all ranks must call the MPI library
-    std::int32_t refusal = 0;        ///< nothing was done: MPI error class of bad arguments
+    bool native = false;       ///< nothing was done: all ranks must call the MPI library
+    std::int32_t refusal = 0;  ///< nothing was done: MPI error class of bad arguments
     std::uint32_t refusing_rank = 0;
-    std::uint64_t bytes = 0;         ///< of this rank's request, in data order, truly moved
-    Verdict verdict;                 ///< agreed by all ranks
+    std::uint64_t bytes = 0;  ///< of this rank's request, in data order, truly moved
+    Verdict verdict;          ///< agreed by all ranks
     std::string_view strategy;
     std::string_view why;
     std::size_t aggregators = 0;

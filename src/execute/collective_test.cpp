@@ -98,7 +98,8 @@ struct Case {
 
 // UNISONO_TEST_SEED=123 replays one.
 std::vector<std::uint64_t> test_seeds() {
-    if (auto const* one = std::getenv("UNISONO_TEST_SEED")) return {std::strtoull(one, nullptr, 10)};
+    if (auto const* one = std::getenv("UNISONO_TEST_SEED"))
+        return {std::strtoull(one, nullptr, 10)};
     std::vector<std::uint64_t> seeds(150);
     for (std::size_t i = 0; i < seeds.size(); ++i) seeds[i] = i;
     return seeds;
@@ -154,9 +155,8 @@ Ended run(Case& made, TemporaryFile const& file, Direction direction, std::strin
             storage.backend = make_fault_backend(std::move(storage.backend), faults);
         CallRecord record;
         auto const& request = made.requests[team.rank()];
-        ended.outcomes[team.rank()] =
-            perform_collective(team, rendezvous, storage, made.options, request,
-                               propose(request, storage), record);
+        ended.outcomes[team.rank()] = perform_collective(
+            team, rendezvous, storage, made.options, request, propose(request, storage), record);
         EXPECT_EQ(record.meetings, 2u);
     });
     return ended;
@@ -189,7 +189,8 @@ TEST(Collective, a_write_leaves_any_writers_byte_and_touches_nothing_else) {
         for (std::uint64_t at = 0; at < size; ++at) {
             auto const writers = allowed.find(at);
             if (writers == allowed.end())
-                ASSERT_EQ(after[at], at < before.size() ? before[at] : std::byte{0}) << "offset " << at;
+                ASSERT_EQ(after[at], at < before.size() ? before[at] : std::byte{0})
+                    << "offset " << at;
             else
                 ASSERT_NE(std::find(writers->second.begin(), writers->second.end(), after[at]),
                           writers->second.end())
@@ -209,15 +210,15 @@ TEST(Collective, a_read_stores_what_the_file_holds_and_counts_up_to_its_end) {
             auto const& request = made.requests[rank];
             auto expected = buffer_for(request, std::byte{0xEE});
             std::uint64_t in_file = 0;
-            walk_both(request.view, request.positions, request.memory,
-                      {0, request.positions.bytes()},
-                      [&](std::int64_t offset, std::int64_t memory, std::uint64_t bytes) {
-                          for (std::uint64_t i = 0; i < bytes; ++i) {
-                              if (std::uint64_t(offset) + i >= made.file_bytes) return;
-                              expected[std::size_t(memory) + i] = content(std::uint64_t(offset) + i);
-                              ++in_file;
-                          }
-                      });
+            walk_both(
+                request.view, request.positions, request.memory, {0, request.positions.bytes()},
+                [&](std::int64_t offset, std::int64_t memory, std::uint64_t bytes) {
+                    for (std::uint64_t i = 0; i < bytes; ++i) {
+                        if (std::uint64_t(offset) + i >= made.file_bytes) return;
+                        expected[std::size_t(memory) + i] = content(std::uint64_t(offset) + i);
+                        ++in_file;
+                    }
+                });
             EXPECT_EQ(ended.outcomes[rank].bytes, in_file);
             EXPECT_EQ(ended.outcomes[rank].verdict.code, 0);
             ASSERT_EQ(ended.buffers[rank], expected);
@@ -242,8 +243,7 @@ TEST(Collective, all_ranks_get_the_same_error_and_true_counts) {
         for (std::uint32_t rank = 0; rank < made.requests.size(); ++rank) {
             auto const& request = made.requests[rank];
             EXPECT_EQ(ended.outcomes[rank].verdict.code, hit ? ENOSPC : 0);
-            auto const before_bad =
-                within(request.view, request.positions, {0, bad}).bytes();
+            auto const before_bad = within(request.view, request.positions, {0, bad}).bytes();
             if (hit && made.options.strategy == "two_phase") {
                 EXPECT_EQ(ended.outcomes[rank].verdict.offset, bad);
                 EXPECT_EQ(ended.outcomes[rank].bytes, before_bad);
@@ -265,7 +265,10 @@ TEST(Collective, bytes_far_apart_take_few_rounds) {
         storage.backend = make_posix_backend(storage.descriptor);
         auto const far = std::int64_t(team.rank()) << 40;
         Tiling const dense{make_dense(8), 0, 8};
-        Request const request{Direction::write, {make_dense(8), far, 8}, {0, 8}, dense,
+        Request const request{Direction::write,
+                              {make_dense(8), far, 8},
+                              {0, 8},
+                              dense,
                               reinterpret_cast<std::uintptr_t>(data.data())};
         CallRecord record;
         auto const outcome = perform_collective(team, rendezvous, storage, options, request,

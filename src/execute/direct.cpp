@@ -15,7 +15,9 @@ constexpr std::size_t batch_transfers = 1024;
 // A piece of at least this size goes straight from the user's memory; smaller ones are packed.
 constexpr std::uint64_t straight_piece_bytes = 4096;
 
-Tiling packed(std::uint64_t bytes) { return {make_dense(bytes), 0, static_cast<std::int64_t>(bytes)}; }
+Tiling packed(std::uint64_t bytes) {
+    return {make_dense(bytes), 0, static_cast<std::int64_t>(bytes)};
+}
 
 void add(IoResult& total, IoResult const& part) {
     total.bytes += part.bytes;

@@ -14,9 +14,9 @@ namespace unisono {
 struct Request {
     Direction direction = Direction::write;
     Tiling view;
-    Positions positions;       ///< of the view
+    Positions positions;  ///< of the view
     Tiling memory;
-    std::uintptr_t base = 0;   ///< address of the memory tiling's offset 0
+    std::uintptr_t base = 0;  ///< address of the memory tiling's offset 0
 
     /// The part of the memory that belongs to `part` of the view's positions.
     [[nodiscard]] Placed in_memory(Positions part) const {
@@ -28,20 +28,20 @@ struct Request {
 struct Storage {
     int descriptor = -1;
     std::unique_ptr<Backend> backend;
-    bool local = false;            ///< on one node's own file system
-    bool mappable_write = false;   ///< existing bytes may be written through a mapping
+    bool local = false;           ///< on one node's own file system
+    bool mappable_write = false;  ///< existing bytes may be written through a mapping
 };
 
 /// What one call did on this rank, for the report.
 struct CallRecord {
     double waiting_s = 0;
-    double exchange_s = 0;   ///< messages between nodes
+    double exchange_s = 0;  ///< messages between nodes
     double copying_s = 0;
     double file_s = 0;
     std::uint64_t rounds = 0;
-    std::uint64_t meetings = 0;        ///< rendezvous of all ranks
-    std::uint64_t file_bytes = 0;      ///< moved to or from the file by this rank
-    std::uint64_t file_extents = 0;    ///< contiguous pieces of that
+    std::uint64_t meetings = 0;      ///< rendezvous of all ranks
+    std::uint64_t file_bytes = 0;    ///< moved to or from the file by this rank
+    std::uint64_t file_extents = 0;  ///< contiguous pieces of that
     std::uint64_t messages = 0;
     std::uint64_t message_bytes = 0;
 };

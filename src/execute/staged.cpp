@@ -140,7 +140,7 @@ private:
     bool sparse_;
     bool exact_reads_;
     bool shared_ = true;
-    Extent touched_;                          // by this rank
+    Extent touched_;  // by this rank
     Extent touched_by_all_;
     std::vector<Extent> extents_;             // by each rank; only when there are messages
     std::vector<Extent> windows_;             // this round's, by aggregator
@@ -155,7 +155,7 @@ private:
     int side_ = 0;
     std::size_t sent_ = 0;
     std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> requests_;  // this round's
-    std::vector<std::pair<std::size_t, Positions>> asked_;                    // of remote aggregators
+    std::vector<std::pair<std::size_t, Positions>> asked_;  // of remote aggregators
     IoResult result_;
 };
 
@@ -304,9 +304,9 @@ void StagedCall::send_data(std::size_t aggregator, Positions part) {
     auto const data_begin = message.size();
     message.resize(data_begin + part.bytes());
     Tiling const packed{make_dense(part.bytes()), 0, static_cast<std::int64_t>(part.bytes())};
-    copy_data(request_.in_memory(part),
-              {packed, {0, part.bytes()},
-               reinterpret_cast<std::uintptr_t>(message.data() + data_begin)});
+    copy_data(
+        request_.in_memory(part),
+        {packed, {0, part.bytes()}, reinterpret_cast<std::uintptr_t>(message.data() + data_begin)});
     send(plan_.aggregators[aggregator], Team::Kind::data, std::move(message));
 }
 
@@ -337,12 +337,11 @@ void StagedCall::start_writing(Slot& slot) {
     auto& list = slot.lists[static_cast<std::size_t>(side_)];
     list.clear();
     for (auto const& extent : coverage(slot.aggregator).take(range.bytes()))
-        list.push_back({range.begin + extent.begin, window(slot.aggregator) + extent.begin,
-                        extent.bytes()});
+        list.push_back(
+            {range.begin + extent.begin, window(slot.aggregator) + extent.begin, extent.bytes()});
     if (list.empty() || result_.error) return;
     record_.file_extents += list.size();
-    slot.pending[static_cast<std::size_t>(side_)] =
-        storage_.backend->start(Direction::write, list);
+    slot.pending[static_cast<std::size_t>(side_)] = storage_.backend->start(Direction::write, list);
 }
 
 void StagedCall::finish(Slot& slot, int side) {
@@ -462,7 +461,8 @@ void StagedCall::receive_replies() {
         auto const bytes = valid.bytes();
         if (bytes == 0) continue;
         Tiling const packed{make_dense(bytes), 0, static_cast<std::int64_t>(bytes)};
-        copy_data({packed, {0, bytes},
+        copy_data({packed,
+                   {0, bytes},
                    reinterpret_cast<std::uintptr_t>(message.data() + sizeof(MessageHead))},
                   request_.in_memory(valid));
     }

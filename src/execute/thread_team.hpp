@@ -93,12 +93,13 @@ private:
             std::vector<Extent> extents(all_.topology_.ranks());
             auto const bytes = all_.exchange(rank_, all_.topology_.ranks(), &mine, sizeof mine);
             for (std::size_t i = 0; i < extents.size(); ++i)
-                std::memcpy(&extents[i], bytes.at(static_cast<std::uint32_t>(i)).data(), sizeof mine);
+                std::memcpy(&extents[i], bytes.at(static_cast<std::uint32_t>(i)).data(),
+                            sizeof mine);
             return extents;
         }
         void minimum(std::span<std::uint64_t> values) override {
-            auto const all = all_.exchange(rank_, all_.topology_.ranks(), values.data(),
-                                           values.size_bytes());
+            auto const all =
+                all_.exchange(rank_, all_.topology_.ranks(), values.data(), values.size_bytes());
             for (auto const& [rank, bytes] : all)
                 for (std::size_t i = 0; i < values.size(); ++i) {
                     std::uint64_t value = 0;
@@ -149,7 +150,8 @@ private:
     template <class Payload>
     void merge(Payload& payload, std::uint32_t rank) {
         bool first = true;
-        for (auto const& [leader, bytes] : exchange(rank, topology_.nodes(), &payload, sizeof payload)) {
+        for (auto const& [leader, bytes] :
+             exchange(rank, topology_.nodes(), &payload, sizeof payload)) {
             Payload next;
             std::memcpy(static_cast<void*>(&next), bytes.data(), sizeof next);
             if (first)

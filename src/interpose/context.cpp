@@ -16,8 +16,7 @@ struct Holder {
 // MPI_Finalize deletes the attributes of the predefined communicators when none can be freed any
 // more: what belongs to those ends with the process.
 int forget_context(MPI_Comm comm, int, void* value, void*) {
-    if (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF)
-        delete static_cast<Holder*>(value);
+    if (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF) delete static_cast<Holder*>(value);
     return MPI_SUCCESS;
 }
 

@@ -15,95 +15,92 @@ namespace {
 
 // Blocking data calls. NAME is the MPI name without the prefix, COUNT int or MPI_Count, BUFFER the
 // buffer's type, HOW one of the transfer_* functions, DIRECTION read or write.
-#define UNISONO_CALL_AT(NAME, COUNT, BUFFER, HOW, DIRECTION)                                       \
-    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type,    \
-             MPI_Status* status) {                                                                 \
-        return HOW({handle, Direction::DIRECTION, offset, buffer, count, type, "MPI_" #NAME},      \
-                   status, [&] {                                                                   \
-                       return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, status);   \
-                   });                                                                             \
+#define UNISONO_CALL_AT(NAME, COUNT, BUFFER, HOW, DIRECTION)                                    \
+    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type, \
+             MPI_Status* status) {                                                              \
+        return HOW(                                                                             \
+            {handle, Direction::DIRECTION, offset, buffer, count, type, "MPI_" #NAME}, status,  \
+            [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, status); }); \
     }
 #define UNISONO_CALL(NAME, COUNT, BUFFER, HOW, DIRECTION)                                          \
     int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type, MPI_Status* status) { \
         return HOW({handle, Direction::DIRECTION, {}, buffer, count, type, "MPI_" #NAME}, status,  \
                    [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, status); });     \
     }
-#define UNISONO_NONBLOCKING_AT(NAME, COUNT, BUFFER, DIRECTION)                                     \
-    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type,    \
-             MPI_Request* request) {                                                               \
-        return transfer_nonblocking(                                                               \
-            {handle, Direction::DIRECTION, offset, buffer, count, type, "MPI_" #NAME}, request,    \
-            [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, request); });   \
+#define UNISONO_NONBLOCKING_AT(NAME, COUNT, BUFFER, DIRECTION)                                   \
+    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type,  \
+             MPI_Request* request) {                                                             \
+        return transfer_nonblocking(                                                             \
+            {handle, Direction::DIRECTION, offset, buffer, count, type, "MPI_" #NAME}, request,  \
+            [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, request); }); \
     }
-#define UNISONO_NONBLOCKING(NAME, COUNT, BUFFER, DIRECTION)                                        \
-    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type,                       \
-             MPI_Request* request) {                                                               \
-        return transfer_nonblocking(                                                               \
-            {handle, Direction::DIRECTION, {}, buffer, count, type, "MPI_" #NAME}, request,        \
-            [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, request); });           \
+#define UNISONO_NONBLOCKING(NAME, COUNT, BUFFER, DIRECTION)                                 \
+    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type,                \
+             MPI_Request* request) {                                                        \
+        return transfer_nonblocking(                                                        \
+            {handle, Direction::DIRECTION, {}, buffer, count, type, "MPI_" #NAME}, request, \
+            [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, request); });    \
     }
 // Calls that are passed on. RESULT is the type of the last argument: a status or a request.
-#define UNISONO_PASS_AT(NAME, COUNT, BUFFER, RESULT, NEEDS)                                        \
-    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type,    \
-             RESULT result) {                                                                      \
-        return pass_on(handle, Needs::NEEDS, "MPI_" #NAME, [&] {                                   \
-            return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, result);              \
-        });                                                                                        \
+#define UNISONO_PASS_AT(NAME, COUNT, BUFFER, RESULT, NEEDS)                                     \
+    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type, \
+             RESULT result) {                                                                   \
+        return pass_on(handle, Needs::NEEDS, "MPI_" #NAME, [&] {                                \
+            return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, result);           \
+        });                                                                                     \
     }
 #define UNISONO_PASS(NAME, COUNT, BUFFER, RESULT, NEEDS)                                           \
     int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type, RESULT result) {      \
-        return pass_on(handle, Needs::NEEDS, "MPI_" #NAME, [&] {                                   \
-            return UNISONO_NATIVE(NAME)(handle, buffer, count, type, result);                      \
-        });                                                                                        \
+        return pass_on(handle, Needs::NEEDS, "MPI_" #NAME,                                         \
+                       [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, result); }); \
     }
-#define UNISONO_BEGIN_AT(NAME, COUNT, BUFFER, DIRECTION)                                           \
-    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type) {  \
-        return transfer_begin({handle, Direction::DIRECTION, offset, buffer, count, type,          \
-                               "MPI_" #NAME}, [&] {                                                \
-            return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type);                      \
-        });                                                                                        \
+#define UNISONO_BEGIN_AT(NAME, COUNT, BUFFER, DIRECTION)                                          \
+    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type) { \
+        return transfer_begin(                                                                    \
+            {handle, Direction::DIRECTION, offset, buffer, count, type, "MPI_" #NAME},            \
+            [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type); });           \
     }
-#define UNISONO_BEGIN(NAME, COUNT, BUFFER, DIRECTION)                                              \
-    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {                     \
-        return transfer_begin({handle, Direction::DIRECTION, {}, buffer, count, type,              \
-                               "MPI_" #NAME},                                                      \
-                              [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); });  \
+#define UNISONO_BEGIN(NAME, COUNT, BUFFER, DIRECTION)                              \
+    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {     \
+        return transfer_begin(                                                     \
+            {handle, Direction::DIRECTION, {}, buffer, count, type, "MPI_" #NAME}, \
+            [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); });    \
     }
-#define UNISONO_BEGIN_ORDERED(NAME, COUNT, BUFFER)                                                 \
-    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {                     \
-        return pass_on(handle, Needs::view, "MPI_" #NAME,                                          \
-                       [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); });         \
+#define UNISONO_BEGIN_ORDERED(NAME, COUNT, BUFFER)                                         \
+    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {             \
+        return pass_on(handle, Needs::view, "MPI_" #NAME,                                  \
+                       [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); }); \
     }
 
 // Every data call, once for each type of count.
-#define UNISONO_DATA_CALLS(SUFFIX, COUNT)                                                          \
-    UNISONO_CALL(File_read##SUFFIX, COUNT, void*, transfer_independent, read)                      \
-    UNISONO_CALL(File_read_all##SUFFIX, COUNT, void*, transfer_collective, read)                   \
-    UNISONO_CALL_AT(File_read_at##SUFFIX, COUNT, void*, transfer_independent, read)                \
-    UNISONO_CALL_AT(File_read_at_all##SUFFIX, COUNT, void*, transfer_collective, read)             \
-    UNISONO_CALL(File_write##SUFFIX, COUNT, void const*, transfer_independent, write)              \
-    UNISONO_CALL(File_write_all##SUFFIX, COUNT, void const*, transfer_collective, write)           \
-    UNISONO_CALL_AT(File_write_at##SUFFIX, COUNT, void const*, transfer_independent, write)        \
-    UNISONO_CALL_AT(File_write_at_all##SUFFIX, COUNT, void const*, transfer_collective, write)     \
-    UNISONO_NONBLOCKING(File_iread##SUFFIX, COUNT, void*, read)                                    \
-    UNISONO_NONBLOCKING_AT(File_iread_at##SUFFIX, COUNT, void*, read)                              \
-    UNISONO_NONBLOCKING(File_iwrite##SUFFIX, COUNT, void const*, write)                            \
-    UNISONO_NONBLOCKING_AT(File_iwrite_at##SUFFIX, COUNT, void const*, write)                      \
-    UNISONO_PASS(File_iread_all##SUFFIX, COUNT, void*, MPI_Request*, view_and_pointer)             \
-    UNISONO_PASS_AT(File_iread_at_all##SUFFIX, COUNT, void*, MPI_Request*, view)                   \
-    UNISONO_PASS(File_iwrite_all##SUFFIX, COUNT, void const*, MPI_Request*, view_and_pointer)      \
-    UNISONO_PASS_AT(File_iwrite_at_all##SUFFIX, COUNT, void const*, MPI_Request*, view)            \
-    UNISONO_PASS(File_read_shared##SUFFIX, COUNT, void*, MPI_Status*, known_view)                  \
-    UNISONO_PASS(File_write_shared##SUFFIX, COUNT, void const*, MPI_Status*, known_view)           \
-    UNISONO_PASS(File_iread_shared##SUFFIX, COUNT, void*, MPI_Request*, known_view)                \
-    UNISONO_PASS(File_iwrite_shared##SUFFIX, COUNT, void const*, MPI_Request*, known_view)         \
-    UNISONO_PASS(File_read_ordered##SUFFIX, COUNT, void*, MPI_Status*, view)                       \
-    UNISONO_PASS(File_write_ordered##SUFFIX, COUNT, void const*, MPI_Status*, view)                \
-    UNISONO_BEGIN(File_read_all_begin##SUFFIX, COUNT, void*, read)                                 \
-    UNISONO_BEGIN_AT(File_read_at_all_begin##SUFFIX, COUNT, void*, read)                           \
-    UNISONO_BEGIN_ORDERED(File_read_ordered_begin##SUFFIX, COUNT, void*)                           \
-    UNISONO_BEGIN(File_write_all_begin##SUFFIX, COUNT, void const*, write)                         \
-    UNISONO_BEGIN_AT(File_write_at_all_begin##SUFFIX, COUNT, void const*, write)                   \
+#define UNISONO_DATA_CALLS(SUFFIX, COUNT)                                                      \
+    UNISONO_CALL(File_read##SUFFIX, COUNT, void*, transfer_independent, read)                  \
+    UNISONO_CALL(File_read_all##SUFFIX, COUNT, void*, transfer_collective, read)               \
+    UNISONO_CALL_AT(File_read_at##SUFFIX, COUNT, void*, transfer_independent, read)            \
+    UNISONO_CALL_AT(File_read_at_all##SUFFIX, COUNT, void*, transfer_collective, read)         \
+    UNISONO_CALL(File_write##SUFFIX, COUNT, void const*, transfer_independent, write)          \
+    UNISONO_CALL(File_write_all##SUFFIX, COUNT, void const*, transfer_collective, write)       \
+    UNISONO_CALL_AT(File_write_at##SUFFIX, COUNT, void const*, transfer_independent, write)    \
+    UNISONO_CALL_AT(File_write_at_all##SUFFIX, COUNT, void const*, transfer_collective, write) \
+    UNISONO_NONBLOCKING(File_iread##SUFFIX, COUNT, void*, read)                                \
+    UNISONO_NONBLOCKING_AT(File_iread_at##SUFFIX, COUNT, void*, read)                          \
+    UNISONO_NONBLOCKING(File_iwrite##SUFFIX, COUNT, void const*, write)                        \
+    UNISONO_NONBLOCKING_AT(File_iwrite_at##SUFFIX, COUNT, void const*, write)                  \
+    UNISONO_PASS(File_iread_all##SUFFIX, COUNT, void*, MPI_Request*, view_and_pointer)         \
+    UNISONO_PASS_AT(File_iread_at_all##SUFFIX, COUNT, void*, MPI_Request*, view)               \
+    UNISONO_PASS(File_iwrite_all##SUFFIX, COUNT, void const*, MPI_Request*, view_and_pointer)  \
+    UNISONO_PASS_AT(File_iwrite_at_all##SUFFIX, COUNT, void const*, MPI_Request*, view)        \
+    UNISONO_PASS(File_read_shared##SUFFIX, COUNT, void*, MPI_Status*, known_view)              \
+    UNISONO_PASS(File_write_shared##SUFFIX, COUNT, void const*, MPI_Status*, known_view)       \
+    UNISONO_PASS(File_iread_shared##SUFFIX, COUNT, void*, MPI_Request*, known_view)            \
+    UNISONO_PASS(File_iwrite_shared##SUFFIX, COUNT, void const*, MPI_Request*, known_view)     \
+    UNISONO_PASS(File_read_ordered##SUFFIX, COUNT, void*, MPI_Status*, view)                   \
+    UNISONO_PASS(File_write_ordered##SUFFIX, COUNT, void const*, MPI_Status*, view)            \
+    UNISONO_BEGIN(File_read_all_begin##SUFFIX, COUNT, void*, read)                             \
+    UNISONO_BEGIN_AT(File_read_at_all_begin##SUFFIX, COUNT, void*, read)                       \
+    UNISONO_BEGIN_ORDERED(File_read_ordered_begin##SUFFIX, COUNT, void*)                       \
+    UNISONO_BEGIN(File_write_all_begin##SUFFIX, COUNT, void const*, write)                     \
+    UNISONO_BEGIN_AT(File_write_at_all_begin##SUFFIX, COUNT, void const*, write)               \
     UNISONO_BEGIN_ORDERED(File_write_ordered_begin##SUFFIX, COUNT, void const*)
 
 UNISONO_DATA_CALLS(, int)
@@ -111,9 +108,9 @@ UNISONO_DATA_CALLS(, int)
 UNISONO_DATA_CALLS(_c, MPI_Count)
 #endif
 
-#define UNISONO_END(NAME, BUFFER)                                                         \
-    int NAME(MPI_File handle, BUFFER buffer, MPI_Status* status) {                        \
-        return transfer_end(handle, status,                                               \
+#define UNISONO_END(NAME, BUFFER)                                                          \
+    int NAME(MPI_File handle, BUFFER buffer, MPI_Status* status) {                         \
+        return transfer_end(handle, status,                                                \
                             [&] { return UNISONO_NATIVE(NAME)(handle, buffer, status); }); \
     }
 UNISONO_END(File_read_all_end, void*)

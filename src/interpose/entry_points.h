@@ -3,58 +3,58 @@
    4.0.2 answers with unrelated text for codes that were added to its own classes. */
 #pragma once
 
-#define UNISONO_ENTRIES(X) \
-    X(Error_string) \
-    X(File_open) \
-    X(File_close) \
-    X(File_set_view) \
-    X(File_get_view) \
-    X(File_get_info) \
-    X(File_set_info) \
-    X(File_set_atomicity) \
-    X(File_preallocate) \
-    X(File_seek) \
-    X(File_get_position) \
-    X(File_get_byte_offset) \
-    X(File_seek_shared) \
+#define UNISONO_ENTRIES(X)      \
+    X(Error_string)             \
+    X(File_open)                \
+    X(File_close)               \
+    X(File_set_view)            \
+    X(File_get_view)            \
+    X(File_get_info)            \
+    X(File_set_info)            \
+    X(File_set_atomicity)       \
+    X(File_preallocate)         \
+    X(File_seek)                \
+    X(File_get_position)        \
+    X(File_get_byte_offset)     \
+    X(File_seek_shared)         \
     X(File_get_position_shared) \
-    X(File_read_all_end) \
-    X(File_read_at_all_end) \
-    X(File_read_ordered_end) \
-    X(File_write_all_end) \
-    X(File_write_at_all_end) \
-    X(File_write_ordered_end) \
+    X(File_read_all_end)        \
+    X(File_read_at_all_end)     \
+    X(File_read_ordered_end)    \
+    X(File_write_all_end)       \
+    X(File_write_at_all_end)    \
+    X(File_write_ordered_end)   \
     UNISONO_DATA_ENTRIES(X, )
 
 /* Calls with a count; `suffix` is nothing, or _c for MPI-4's large counts. */
 #define UNISONO_DATA_ENTRIES(X, suffix) \
-    X(File_read##suffix) \
-    X(File_read_all##suffix) \
-    X(File_read_at##suffix) \
-    X(File_read_at_all##suffix) \
-    X(File_write##suffix) \
-    X(File_write_all##suffix) \
-    X(File_write_at##suffix) \
-    X(File_write_at_all##suffix) \
-    X(File_iread##suffix) \
-    X(File_iread_all##suffix) \
-    X(File_iread_at##suffix) \
-    X(File_iread_at_all##suffix) \
-    X(File_iwrite##suffix) \
-    X(File_iwrite_all##suffix) \
-    X(File_iwrite_at##suffix) \
-    X(File_iwrite_at_all##suffix) \
-    X(File_read_shared##suffix) \
-    X(File_write_shared##suffix) \
-    X(File_iread_shared##suffix) \
-    X(File_iwrite_shared##suffix) \
-    X(File_read_ordered##suffix) \
-    X(File_write_ordered##suffix) \
-    X(File_read_all_begin##suffix) \
-    X(File_read_at_all_begin##suffix) \
-    X(File_read_ordered_begin##suffix) \
-    X(File_write_all_begin##suffix) \
-    X(File_write_at_all_begin##suffix) \
+    X(File_read##suffix)                \
+    X(File_read_all##suffix)            \
+    X(File_read_at##suffix)             \
+    X(File_read_at_all##suffix)         \
+    X(File_write##suffix)               \
+    X(File_write_all##suffix)           \
+    X(File_write_at##suffix)            \
+    X(File_write_at_all##suffix)        \
+    X(File_iread##suffix)               \
+    X(File_iread_all##suffix)           \
+    X(File_iread_at##suffix)            \
+    X(File_iread_at_all##suffix)        \
+    X(File_iwrite##suffix)              \
+    X(File_iwrite_all##suffix)          \
+    X(File_iwrite_at##suffix)           \
+    X(File_iwrite_at_all##suffix)       \
+    X(File_read_shared##suffix)         \
+    X(File_write_shared##suffix)        \
+    X(File_iread_shared##suffix)        \
+    X(File_iwrite_shared##suffix)       \
+    X(File_read_ordered##suffix)        \
+    X(File_write_ordered##suffix)       \
+    X(File_read_all_begin##suffix)      \
+    X(File_read_at_all_begin##suffix)   \
+    X(File_read_ordered_begin##suffix)  \
+    X(File_write_all_begin##suffix)     \
+    X(File_write_at_all_begin##suffix)  \
     X(File_write_ordered_begin##suffix)
 
 #ifdef UNISONO_LARGE_COUNTS

@@ -29,14 +29,21 @@ OwnCodes& own_codes() {
 
 int error_class_of(int code) {
     switch (code) {
-        case ENOSPC: return MPI_ERR_NO_SPACE;
-        case EDQUOT: return MPI_ERR_QUOTA;
+        case ENOSPC:
+            return MPI_ERR_NO_SPACE;
+        case EDQUOT:
+            return MPI_ERR_QUOTA;
         case EACCES:
-        case EPERM: return MPI_ERR_ACCESS;
-        case EROFS: return MPI_ERR_READ_ONLY;
-        case ENOENT: return MPI_ERR_NO_SUCH_FILE;
-        case ENOMEM: return MPI_ERR_NO_MEM;
-        default: return MPI_ERR_IO;
+        case EPERM:
+            return MPI_ERR_ACCESS;
+        case EROFS:
+            return MPI_ERR_READ_ONLY;
+        case ENOENT:
+            return MPI_ERR_NO_SUCH_FILE;
+        case ENOMEM:
+            return MPI_ERR_NO_MEM;
+        default:
+            return MPI_ERR_IO;
     }
 }
 

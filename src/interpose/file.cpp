@@ -20,9 +20,9 @@ namespace {
 std::string without_driver(std::string const& path) {
     auto const colon = path.find(':');
     auto const slash = path.find('/');
-    auto const has_driver =
-        colon != std::string::npos && colon > 1 && (slash == std::string::npos || colon < slash) &&
-        access(path.c_str(), F_OK) != 0;
+    auto const has_driver = colon != std::string::npos && colon > 1 &&
+                            (slash == std::string::npos || colon < slash) &&
+                            access(path.c_str(), F_OK) != 0;
     return has_driver ? path.substr(colon + 1) : path;
 }
 
@@ -81,12 +81,12 @@ void File::open_storage() {
 }
 
 void File::make_backend() {
-    auto const flags = storage_.descriptor < 0 ? O_WRONLY
-                                               : fcntl(storage_.descriptor, F_GETFL) & O_ACCMODE;
+    auto const flags =
+        storage_.descriptor < 0 ? O_WRONLY : fcntl(storage_.descriptor, F_GETFL) & O_ACCMODE;
     auto const may_map = storage_.local && options_.faults.empty() &&
                          (options_.backend == "auto" || options_.backend == "mapped");
-    storage_.mappable_write = may_map && flags == O_RDWR &&
-                              file_system_facts(storage_.descriptor).keeps_blocks;
+    storage_.mappable_write =
+        may_map && flags == O_RDWR && file_system_facts(storage_.descriptor).keeps_blocks;
     storage_.backend.reset();
     if (options_.backend == "mpiio" || storage_.descriptor < 0)
         storage_.backend = make_mpiio_backend(path_, access_mode_);

@@ -22,12 +22,12 @@ namespace unisono::interpose {
 struct FileView {
     Tiling tiling{make_dense(1), 0, 1};
     std::uint64_t etype_bytes = 1;
-    bool usable = true;    ///< Unisono can walk it; may differ between ranks
+    bool usable = true;                 ///< Unisono can walk it; may differ between ranks
     bool native_representation = true;  ///< datarep "native" or "internal"; equal on all ranks
-    bool costly = false;   ///< for the MPI library; may differ between ranks
+    bool costly = false;                ///< for the MPI library; may differ between ranks
     bool mirrored = true;
     MPI_Offset displacement = 0;
-    MPI_Datatype etype = MPI_DATATYPE_NULL;     ///< own duplicates, while not mirrored
+    MPI_Datatype etype = MPI_DATATYPE_NULL;  ///< own duplicates, while not mirrored
     MPI_Datatype filetype = MPI_DATATYPE_NULL;
 
     FileView() = default;

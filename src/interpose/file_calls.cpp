@@ -142,8 +142,8 @@ std::shared_ptr<FileView> make_view(MPI_Offset displacement, MPI_Datatype etype,
     auto const tile = element == nullptr ? nullptr : decode(filetype, &mpi_error);
     view->native_representation = is_native(representation);
     view->displacement = displacement;
-    view->usable = tile != nullptr && element->bytes > 0 &&
-                   (tile->bytes == 0 || tile->shape->low >= 0);
+    view->usable =
+        tile != nullptr && element->bytes > 0 && (tile->bytes == 0 || tile->shape->low >= 0);
     if (!view->usable) return view;
     view->tiling = with_long_tiles({tile->shape, displacement, tile->extent});
     view->costly = !element->plain || !tile->plain || tile->shape->pieces > large_view_pieces;
@@ -200,8 +200,8 @@ int file_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, M
     if (context->rank() == 0) own = own_options(path, hints, /*print=*/true);
     auto options = agree_on(own, *context);
     if (options.leave_alone) return result;
-    auto file = std::make_shared<File>(*handle, std::move(context), path, access_mode,
-                                       std::move(options));
+    auto file =
+        std::make_shared<File>(*handle, std::move(context), path, access_mode, std::move(options));
     file->hints = hints;
     if ((access_mode & MPI_MODE_APPEND) != 0) {
         MPI_Offset end = 0;
@@ -229,9 +229,9 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
     auto view = make_view(displacement, etype, filetype, representation);
     auto const agreed = agree_on_views(*file, *view);
     if (agreed.refusal != 0)
-        return fail(*file, agreed.refusal, "MPI_File_set_view",
-                    "rank " + std::to_string(agreed.refusing_rank) +
-                        " gave a negative displacement");
+        return fail(
+            *file, agreed.refusal, "MPI_File_set_view",
+            "rank " + std::to_string(agreed.refusing_rank) + " gave a negative displacement");
     if (agreed.costly_view && !agreed.must_be_native) {
         view->mirrored = false;
         view->etype = duplicate(etype);
@@ -320,7 +320,8 @@ int file_seek(MPI_File handle, MPI_Offset offset, int whence) {
         target += end_in_etypes(*file, *view);
     else if (whence != MPI_SEEK_SET)
         return fail(*file, MPI_ERR_ARG, "MPI_File_seek", "whence is none of MPI_SEEK_*");
-    if (target < 0) return fail(*file, MPI_ERR_ARG, "MPI_File_seek", "before the start of the view");
+    if (target < 0)
+        return fail(*file, MPI_ERR_ARG, "MPI_File_seek", "before the start of the view");
     file->set_pointer(target);
     return MPI_SUCCESS;
 }
@@ -339,8 +340,7 @@ int file_get_byte_offset(MPI_File handle, MPI_Offset offset, MPI_Offset* displac
         return UNISONO_NATIVE(File_get_byte_offset)(handle, offset, displacement);
     if (offset < 0)
         return fail(*file, MPI_ERR_ARG, "MPI_File_get_byte_offset", "the offset is negative");
-    *displacement =
-        offset_of(view->tiling, static_cast<std::uint64_t>(offset) * view->etype_bytes);
+    *displacement = offset_of(view->tiling, static_cast<std::uint64_t>(offset) * view->etype_bytes);
     return MPI_SUCCESS;
 }
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <new>
+#include <numeric>
 
 namespace unisono::interpose {
 namespace {
@@ -75,8 +75,8 @@ MpiTeam::MpiTeam(MPI_Comm comm, Topology topology) : comm_{comm} {
     if (meets != 0) return;
     // No shared memory somewhere: every rank is a node of its own, and messages do it all.
     leave_nodes();
-    divide_into_nodes(place_ranks(std::vector<std::uint32_t>(topology_.ranks()),
-                                  {.messages_only = true}));
+    divide_into_nodes(
+        place_ranks(std::vector<std::uint32_t>(topology_.ranks()), {.messages_only = true}));
     if (!meet_on_node()) throw std::bad_alloc{};
 }
 
@@ -90,8 +90,8 @@ void MpiTeam::divide_into_nodes(Topology topology) {
     auto const node = topology_.node_of[rank_];
     auto const& ranks = topology_.ranks_of[node];
     local_ranks_ = static_cast<std::uint32_t>(ranks.size());
-    local_index_ = static_cast<std::uint32_t>(
-        std::lower_bound(ranks.begin(), ranks.end(), rank_) - ranks.begin());
+    local_index_ = static_cast<std::uint32_t>(std::lower_bound(ranks.begin(), ranks.end(), rank_) -
+                                              ranks.begin());
     node_ = comm_;
     if (topology_.nodes() == 1) return;
     auto const rank = static_cast<int>(rank_);
@@ -107,8 +107,7 @@ void MpiTeam::leave_nodes() {
 bool MpiTeam::meet_on_node() {
     control_ = allocate(Rendezvous::bytes_needed(local_ranks_));
     if (control_.bytes.empty()) return false;
-    rendezvous_ =
-        std::make_unique<Rendezvous>(*this, control_.bytes, local_index_, local_ranks_);
+    rendezvous_ = std::make_unique<Rendezvous>(*this, control_.bytes, local_index_, local_ranks_);
     return true;
 }
 
@@ -172,10 +171,10 @@ void MpiTeam::minimum(std::span<std::uint64_t> values) {
     std::vector<std::int64_t> signed_values;
     signed_values.reserve(values.size());
     for (auto const value : values)
-        signed_values.push_back(static_cast<std::int64_t>(
-            std::min(value, static_cast<std::uint64_t>(largest))));
-    PMPI_Allreduce(MPI_IN_PLACE, signed_values.data(), static_cast<int>(values.size()),
-                   MPI_INT64_T, MPI_MIN, comm_);
+        signed_values.push_back(
+            static_cast<std::int64_t>(std::min(value, static_cast<std::uint64_t>(largest))));
+    PMPI_Allreduce(MPI_IN_PLACE, signed_values.data(), static_cast<int>(values.size()), MPI_INT64_T,
+                   MPI_MIN, comm_);
     for (std::size_t i = 0; i < values.size(); ++i)
         values[i] = signed_values[i] == largest ? IoResult::nowhere
                                                 : static_cast<std::uint64_t>(signed_values[i]);

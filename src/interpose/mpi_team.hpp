@@ -83,7 +83,7 @@ private:
     MPI_Comm comm_;
     std::uint32_t rank_ = 0;
     Topology topology_;
-    MPI_Comm node_ = MPI_COMM_NULL;     // comm_ itself when there is one node
+    MPI_Comm node_ = MPI_COMM_NULL;  // comm_ itself when there is one node
     MPI_Comm leaders_ = MPI_COMM_NULL;
     std::uint32_t local_index_ = 0;
     std::uint32_t local_ranks_ = 1;

@@ -14,11 +14,16 @@ int errno_of(int mpi_error) {
     int error_class = MPI_ERR_IO;
     PMPI_Error_class(mpi_error, &error_class);
     switch (error_class) {
-        case MPI_ERR_NO_SPACE: return ENOSPC;
-        case MPI_ERR_QUOTA: return EDQUOT;
-        case MPI_ERR_ACCESS: return EACCES;
-        case MPI_ERR_READ_ONLY: return EROFS;
-        default: return EIO;
+        case MPI_ERR_NO_SPACE:
+            return ENOSPC;
+        case MPI_ERR_QUOTA:
+            return EDQUOT;
+        case MPI_ERR_ACCESS:
+            return EACCES;
+        case MPI_ERR_READ_ONLY:
+            return EROFS;
+        default:
+            return EIO;
     }
 }
 
@@ -37,8 +42,10 @@ public:
                 auto const wanted = std::min(transfer.bytes - done, call_bytes_max);
                 int moved = 0;
                 if (auto const code = call(direction, at, transfer.memory + done, wanted, moved))
-                    result.error = {code, direction == Direction::read ? "MPI_File_read_at"
-                                                                       : "MPI_File_write_at", at};
+                    result.error = {
+                        code,
+                        direction == Direction::read ? "MPI_File_read_at" : "MPI_File_write_at",
+                        at};
                 done += static_cast<std::uint64_t>(moved);
                 result.bytes += static_cast<std::uint64_t>(moved);
                 if (moved > 0 && !result.error) continue;
@@ -76,8 +83,8 @@ std::unique_ptr<Backend> make_mpiio_backend(std::string const& path, int access_
     if (initialised == 0) return nullptr;
     auto const mode = access_mode & (MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_WRONLY);
     MPI_File file = MPI_FILE_NULL;
-    auto const error = UNISONO_NATIVE(File_open)(MPI_COMM_SELF, path.c_str(), mode, MPI_INFO_NULL,
-                                                 &file);
+    auto const error =
+        UNISONO_NATIVE(File_open)(MPI_COMM_SELF, path.c_str(), mode, MPI_INFO_NULL, &file);
     if (error != MPI_SUCCESS) return nullptr;
     PMPI_File_set_errhandler(file, MPI_ERRORS_RETURN);
     return std::make_unique<MpiioBackend>(file);

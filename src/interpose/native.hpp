@@ -13,6 +13,6 @@ extern unisono_function const* native_functions;
 
 /// The native function of an entry point with its own type: UNISONO_NATIVE(File_open)(comm, ...).
 /// Names no symbol of the MPI library.
-#define UNISONO_NATIVE(name) \
+#define UNISONO_NATIVE(name)                   \
     (reinterpret_cast<decltype(&PMPI_##name)>( \
         ::unisono::interpose::native_functions[unisono_entry_##name]))

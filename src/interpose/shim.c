@@ -69,8 +69,11 @@ static void start(void) {
         void* foreign = loaded_library(other_libraries, &other);
         find_native(foreign);
         if (foreign != NULL)
-            fprintf(stderr, "unisono: libunisono-" UNISONO_MPI_NAME " was preloaded into a program "
-                            "of another MPI (%s): the program runs without Unisono\n", other);
+            fprintf(stderr,
+                    "unisono: libunisono-" UNISONO_MPI_NAME
+                    " was preloaded into a program "
+                    "of another MPI (%s): the program runs without Unisono\n",
+                    other);
         return;
     }
     find_native(library);
@@ -97,11 +100,11 @@ static long call(int entry, long a, long b, long c, long d, long e, long f) {
     return functions[entry](a, b, c, d, e, f);
 }
 
-#define UNISONO_EXPORT_ENTRY(name) \
-    EXPORT long MPI_##name(long a, long b, long c, long d, long e, long f) { \
-        return call(unisono_entry_##name, a, b, c, d, e, f); \
-    } \
+#define UNISONO_EXPORT_ENTRY(name)                                            \
+    EXPORT long MPI_##name(long a, long b, long c, long d, long e, long f) {  \
+        return call(unisono_entry_##name, a, b, c, d, e, f);                  \
+    }                                                                         \
     EXPORT long PMPI_##name(long a, long b, long c, long d, long e, long f) { \
-        return call(unisono_entry_##name, a, b, c, d, e, f); \
+        return call(unisono_entry_##name, a, b, c, d, e, f);                  \
     }
 UNISONO_ALL_ENTRIES(UNISONO_EXPORT_ENTRY)

@@ -13,10 +13,10 @@ struct Prepared {
     Request request;
     std::shared_ptr<FileView const> view;
     std::shared_ptr<Datatype const> type;
-    int refusal = 0;         ///< MPI error class
+    int refusal = 0;  ///< MPI error class
     char const* why = "";
-    bool usable = true;      ///< Unisono can do it
-    MPI_Offset first = 0;    ///< in etypes
+    bool usable = true;    ///< Unisono can do it
+    MPI_Offset first = 0;  ///< in etypes
 };
 
 void refuse(Prepared& prepared, int error_class, char const* why) {
@@ -125,9 +125,10 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
     if (prepared.refusal != 0)
         return raise(file.handle(), refusal_code(file, call, prepared.refusal, prepared.why));
     if (!prepared.usable)
-        return raise(file.handle(),
-                     refusal_code(file, call, MPI_ERR_UNSUPPORTED_OPERATION,
-                                  "Unisono cannot do it, and the MPI library has no such view yet"));
+        return raise(
+            file.handle(),
+            refusal_code(file, call, MPI_ERR_UNSUPPORTED_OPERATION,
+                         "Unisono cannot do it, and the MPI library has no such view yet"));
     auto const asked = prepared.request.positions.bytes();
     auto const asked_etypes = etypes_of(prepared, asked);
     place(prepared, call.offset ? *call.offset : file.advance_pointer(asked_etypes));
@@ -136,8 +137,9 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
     double whole_s = 0;
     auto const& request = prepared.request;
     auto const pieces = piece_estimate(request.view, request.positions);
-    auto const mapped = file.storage().mappable_write &&
-                        mapping_pays(call.direction, asked, asked / std::max<std::uint64_t>(1, pieces));
+    auto const mapped =
+        file.storage().mappable_write &&
+        mapping_pays(call.direction, asked, asked / std::max<std::uint64_t>(1, pieces));
     auto const result = perform_direct(prepared.request, file.storage(), mapped, record);
     watch.lap(whole_s);
     if (!call.offset && result.bytes != asked)
@@ -151,8 +153,8 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
     });
     if (!result.error) return MPI_SUCCESS;
     Verdict const verdict{result, static_cast<std::uint32_t>(file.context().rank())};
-    return raise(file.handle(), refusal_code(file, call, error_class_of(verdict.code),
-                                             describe(verdict)));
+    return raise(file.handle(),
+                 refusal_code(file, call, error_class_of(verdict.code), describe(verdict)));
 }
 
 // The MPI library can do independent calls with views that Unisono cannot walk.
@@ -235,8 +237,8 @@ int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall 
     if (file == nullptr) return native();
     if (native_must_do(*file, call)) {
         record_native(*file, call.direction, "nonblocking call that Unisono cannot do");
-        return pass_on(call.handle, call.offset ? Needs::view : Needs::view_and_pointer,
-                       call.name, native);
+        return pass_on(call.handle, call.offset ? Needs::view : Needs::view_and_pointer, call.name,
+                       native);
     }
     auto completed = std::make_unique<Completed>();
     if (auto const result = independent_on(*file, call, &completed->status); result != MPI_SUCCESS)
@@ -273,9 +275,8 @@ int transfer_end(MPI_File handle, MPI_Status* status, NativeCall const& native) 
 int mirror_view(File& file) {
     auto const view = file.view();
     if (view->mirrored) return MPI_SUCCESS;
-    auto const result =
-        UNISONO_NATIVE(File_set_view)(file.handle(), view->displacement, view->etype,
-                                      view->filetype, "native", MPI_INFO_NULL);
+    auto const result = UNISONO_NATIVE(File_set_view)(
+        file.handle(), view->displacement, view->etype, view->filetype, "native", MPI_INFO_NULL);
     if (result == MPI_SUCCESS) file.mark_mirrored();
     return result;
 }
@@ -285,11 +286,11 @@ int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& na
     if (file == nullptr) return native();
     if (!file->view()->mirrored) {
         if (needs == Needs::known_view)
-            return raise(handle,
-                         error_code(MPI_ERR_UNSUPPORTED_OPERATION,
-                                    std::string{name} + " on " + file->path() +
-                                        ": the MPI library does not know this large or unusual file "
-                                        "view yet; UNISONO_DISABLE=1 leaves all to it"));
+            return raise(
+                handle, error_code(MPI_ERR_UNSUPPORTED_OPERATION,
+                                   std::string{name} + " on " + file->path() +
+                                       ": the MPI library does not know this large or unusual file "
+                                       "view yet; UNISONO_DISABLE=1 leaves all to it"));
         if (auto const result = mirror_view(*file); result != MPI_SUCCESS) return result;
     }
     if (needs != Needs::view_and_pointer) return native();

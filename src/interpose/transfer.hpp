@@ -17,7 +17,7 @@ struct DataCall {
     void const* buffer;                ///< written to by reads
     MPI_Count count;
     MPI_Datatype type;
-    char const* name;                  ///< of the MPI function, for messages
+    char const* name;  ///< of the MPI function, for messages
 };
 
 /// Calls the MPI library's own function with the same arguments.

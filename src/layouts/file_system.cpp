@@ -21,9 +21,12 @@ struct Known {
 // Elsewhere other machines may write the same file, or nobody has tried. Overlays count as copying
 // on write because what is below them is not known.
 constexpr Known known_file_systems[] = {
-    {TMPFS_MAGIC, {true, true}},       {RAMFS_MAGIC, {true, true}},
-    {EXT4_SUPER_MAGIC, {true, true}},  {XFS_SUPER_MAGIC, {true, true}},
-    {F2FS_SUPER_MAGIC, {true, true}},  {BTRFS_SUPER_MAGIC, {true, false}},
+    {TMPFS_MAGIC, {true, true}},
+    {RAMFS_MAGIC, {true, true}},
+    {EXT4_SUPER_MAGIC, {true, true}},
+    {XFS_SUPER_MAGIC, {true, true}},
+    {F2FS_SUPER_MAGIC, {true, true}},
+    {BTRFS_SUPER_MAGIC, {true, false}},
     {OVERLAYFS_SUPER_MAGIC, {true, false}},
 };
 

@@ -4,8 +4,9 @@ namespace unisono {
 
 /// What is known of a file system without asking it for a layout.
 struct FileSystemFacts {
-    bool local = false;         ///< one node's own: its page cache is all there is, and may be mapped
-    bool keeps_blocks = false;  ///< writing a page back does not move it: the next store needs no space
+    bool local = false;  ///< one node's own: its page cache is all there is, and may be mapped
+    bool keeps_blocks =
+        false;  ///< writing a page back does not move it: the next store needs no space
 };
 
 /// For the file behind a descriptor; nothing is known of what is not a regular file or not on a

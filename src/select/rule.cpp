@@ -11,8 +11,8 @@ constexpr std::uint64_t large_read_piece_bytes = 4 * 1024;
 constexpr std::uint64_t large_write_piece_bytes = 64 * 1024;
 
 Selection by_rule(Facts const& facts) {
-    auto const buffering = facts.direction == Direction::read ? facts.options->cb_read
-                                                              : facts.options->cb_write;
+    auto const buffering =
+        facts.direction == Direction::read ? facts.options->cb_read : facts.options->cb_write;
     if (facts.bytes == 0) return {&independent, "nothing to do"};
     if (!facts.ascending) return {&independent, "a view's tiles run into each other"};
     if (buffering == Switch::enable) return {&two_phase, "hint: collective buffering enabled"};

@@ -16,10 +16,10 @@ constinit Strategy const independent{
     .plan =
         [](Facts const& facts) {
             auto const rank_bytes = facts.bytes / facts.topology->ranks();
-            return Plan{.way = Plan::Way::direct,
-                        .mapped = facts.mappable && facts.ascending && facts.allocated &&
-                                  mapping_pays(facts.direction, rank_bytes,
-                                               facts.mean_piece_bytes())};
+            return Plan{
+                .way = Plan::Way::direct,
+                .mapped = facts.mappable && facts.ascending && facts.allocated &&
+                          mapping_pays(facts.direction, rank_bytes, facts.mean_piece_bytes())};
         },
 };
 

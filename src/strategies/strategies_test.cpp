@@ -56,7 +56,8 @@ TEST(SpreadOverNodes, takes_turns_over_the_nodes) {
 }
 
 TEST(Strategies, names_are_unique_and_found) {
-    for (auto const* strategy : all_strategies()) EXPECT_EQ(find_strategy(strategy->name), strategy);
+    for (auto const* strategy : all_strategies())
+        EXPECT_EQ(find_strategy(strategy->name), strategy);
     EXPECT_EQ(find_strategy("three_phase"), nullptr);
 }
 
