@@ -96,9 +96,13 @@ class Runner {
 public:
     Runner(Arguments arguments, char const* program)
         : arguments_(std::move(arguments)), program_(program) {
-        MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-        MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+        MPI_Comm_dup(MPI_COMM_WORLD, &everyone_);
+        MPI_Comm_rank(everyone_, &rank_);
+        MPI_Comm_size(everyone_, &ranks_);
     }
+    ~Runner() { MPI_Comm_free(&everyone_); }
+    Runner(Runner const&) = delete;
+    Runner& operator=(Runner const&) = delete;
 
     int run() {
         Progress progress(arguments_.progress, rank_);
@@ -107,7 +111,7 @@ public:
         for (; failed_ == 0 && done < arguments_.cases; ++done) {
             std::chrono::duration<double> const elapsed = std::chrono::steady_clock::now() - start;
             int over = arguments_.seconds > 0 && elapsed.count() > arguments_.seconds;
-            MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD);
+            MPI_Bcast(&over, 1, MPI_INT, 0, everyone_);
             if (over) break;
             run_case(arguments_.seed + done, progress);
         }
@@ -126,7 +130,7 @@ private:
         auto opening = std::vector<std::string>();
         for (auto const& file : generator.files()) opening.push_back(describe(file));
         std::vector<std::string> history;
-        Performer performer(generator.files(), arguments_.options);
+        Performer performer(generator.files(), arguments_.options, everyone_);
         progress.say(seed, 0);
         performer.open_all();
         for (std::uint64_t number = 1; number <= generator.step_count(); ++number) {
@@ -154,9 +158,9 @@ private:
             int step, rank;
         } mine{1 << 30, rank_}, first{};
         if (performer.complaint()) mine.step = static_cast<int>(performer.complaint()->step);
-        MPI_Allreduce(&mine, &first, 1, MPI_2INT, MPI_MINLOC, MPI_COMM_WORLD);
+        MPI_Allreduce(&mine, &first, 1, MPI_2INT, MPI_MINLOC, everyone_);
         int spoilt = performer.spoilt();
-        MPI_Allreduce(MPI_IN_PLACE, &spoilt, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        MPI_Allreduce(MPI_IN_PLACE, &spoilt, 1, MPI_INT, MPI_MAX, everyone_);
         bool const wrong = first.step != 1 << 30;
         if (arguments_.options.canary) {
             // A spoilt case must be noticed, any other must not.
@@ -172,7 +176,7 @@ private:
         if (!wrong) return;
         ++failed_;
         if (rank_ == first.rank) print_failure(seed, *performer.complaint(), opening, history);
-        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Barrier(everyone_);
     }
 
     void print_failure(std::uint64_t seed, Complaint const& complaint,
@@ -211,6 +215,7 @@ private:
         return text;
     }
 
+    MPI_Comm everyone_ = MPI_COMM_NULL;
     Arguments arguments_;
     char const* program_;
     int rank_ = 0;

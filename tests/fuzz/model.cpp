@@ -55,7 +55,6 @@ void FileModel::grow(int rank, std::uint64_t end, bool certain) {
 void FileModel::write_byte(Page& page, std::uint64_t offset, int rank, std::uint8_t value,
                            bool certain) {
     auto const i = offset % page_bytes;
-    page.known.set(i);
     if (page.owner[i] == settled && certain) {
         page.previous[i] = page.value[i];
         page.value[i] = value;
@@ -98,8 +97,10 @@ void FileModel::settle() {
     for (auto& [index, page] : pages_) {
         if (!page->pending) continue;
         page->pending = false;
-        for (auto& owner : page->owner) {
-            if (owner >= 0) owner = settled;
+        for (std::uint64_t i = 0; i < page_bytes; ++i) {
+            if (page->owner[i] == settled) continue;
+            page->known.set(i);
+            if (page->owner[i] >= 0) page->owner[i] = settled;
         }
     }
     for (auto entry = ambiguous_.begin(); entry != ambiguous_.end();) {
@@ -149,9 +150,10 @@ bool FileModel::allows(int rank, std::uint64_t offset, std::uint8_t actual) cons
     auto const* home = find_page(offset);
     if (home == nullptr) return actual == 0 || vague_holes_;
     auto const i = offset % page_bytes;
-    if (vague_holes_ && !home->known.test(i)) return true;
     auto const owner = home->owner[i];
-    if (owner == settled || owner == rank) return actual == home->value[i];
+    if (owner == rank) return actual == home->value[i];
+    if (vague_holes_ && !home->known.test(i)) return true;
+    if (owner == settled) return actual == home->value[i];
     if (owner != complicated) return actual == home->value[i] || actual == home->previous[i];
     auto const& byte = ambiguous_.at(offset);
     if (byte.sole_writer == rank && byte.value_certain) return actual == byte.value;

@@ -91,17 +91,18 @@ std::uint64_t elements_of(Access const& access) {
 
 }  // namespace
 
-Performer::Performer(std::vector<FileState>& files, Options const& options)
-    : files_(files), options_(options), open_(files.size()) {
+Performer::Performer(std::vector<FileState>& files, Options const& options, MPI_Comm everyone)
+    : files_(files), options_(options), everyone_(everyone), open_(files.size()) {
     for (std::size_t i = 0; i < files_.size(); ++i) make_communicator(files_[i], open_[i]);
 }
 
 Performer::~Performer() {
     for (auto& open : open_) {
-        if (open.communicator != MPI_COMM_NULL && open.communicator != MPI_COMM_WORLD &&
-            open.communicator != MPI_COMM_SELF) {
-            MPI_Comm_free(&open.communicator);
-        }
+        bool const own = open.communicator != MPI_COMM_NULL &&
+                         open.communicator != MPI_COMM_WORLD && open.communicator != MPI_COMM_SELF;
+        if (!own) continue;
+        MPI_Comm_free(&open.control);
+        MPI_Comm_free(&open.communicator);
     }
 }
 
@@ -127,11 +128,14 @@ void Performer::make_communicator(FileState const& file, Open& open) {
                           std::is_sorted(file.members.begin(), file.members.end());
     if (everyone) {
         open.communicator = MPI_COMM_WORLD;
+        open.control = everyone_;
     } else if (file.members.size() == 1) {
         open.communicator = open.member < 0 ? MPI_COMM_NULL : MPI_COMM_SELF;
+        open.control = open.communicator;
     } else {
-        MPI_Comm_split(MPI_COMM_WORLD, open.member < 0 ? MPI_UNDEFINED : 0, open.member,
+        MPI_Comm_split(everyone_, open.member < 0 ? MPI_UNDEFINED : 0, open.member,
                        &open.communicator);
+        if (open.member >= 0) MPI_Comm_dup(open.communicator, &open.control);
     }
 }
 
@@ -151,11 +155,11 @@ void Performer::open_all() {
         auto& open = open_[i];
         if (open.member < 0) continue;
         if (open.member == 0) make_initial(files_[i]);
-        MPI_Barrier(open.communicator);
+        MPI_Barrier(open.control);
         try_forbidden_open(files_[i], open);
         open_file(files_[i], open);
         if (files_[i].unlink_after_open && open.member == 0) unlink(files_[i].path.c_str());
-        MPI_Barrier(open.communicator);
+        MPI_Barrier(open.control);
     }
 }
 
@@ -198,7 +202,7 @@ void Performer::open_file(FileState const& file, Open& open) {
 
 void Performer::close_file(FileState const& file, Open& open) {
     expect_success(MPI_File_close(&open.handle), "MPI_File_close");
-    MPI_Barrier(open.communicator);
+    MPI_Barrier(open.control);
     bool const must_be_gone =
         file.unlink_after_open || (file.open_mode & MPI_MODE_DELETE_ON_CLOSE) != 0;
     if (open.member == 0 && (access(file.path.c_str(), F_OK) == 0) == must_be_gone) {
@@ -235,7 +239,7 @@ void Performer::perform(std::uint64_t number, Step const& step) {
     auto& file = files_[step.file];
     auto& open = open_[step.file];
     bool const takes_part = open.member >= 0;
-    if (takes_part && step.barrier_before) MPI_Barrier(open.communicator);
+    if (takes_part && step.barrier_before) MPI_Barrier(open.control);
     if (step.kind == StepKind::access) {
         perform_access(step, file, open);
     } else {
@@ -324,7 +328,7 @@ void Performer::call_and_look(MPI_File handle, Access const& access, Buffer& buf
 std::vector<Outcome> Performer::agree(Step const& step, Outcome const& mine, Open const& open) {
     std::vector<Outcome> outcomes(step.accesses.size());
     MPI_Allgather(&mine, sizeof mine, MPI_BYTE, outcomes.data(), sizeof mine, MPI_BYTE,
-                  open.communicator);
+                  open.control);
     for (std::size_t m = 0; m < outcomes.size(); ++m) {
         if (!step.accesses[m].collective) continue;
         if (outcomes[m].error_class != outcomes[0].error_class) {
@@ -446,7 +450,7 @@ void Performer::recover(FileState& file, Open& open) {
         complain("after a failed call: " + *wrong);
     }
     adopt_file(open.descriptor, file.model);
-    MPI_Barrier(open.communicator);
+    MPI_Barrier(open.control);
 }
 
 void Performer::check_position(FileState const& file, Open const& open) {
@@ -560,21 +564,21 @@ void Performer::perform_toggle(Open& open) {
 void Performer::perform_reopen(Step const& step, FileState& file, Open& open) {
     close_file(file, open);
     check_closed(file, open);
-    MPI_Barrier(open.communicator);
+    MPI_Barrier(open.control);
     if (step.delete_before && open.member == 0) {
         expect_success(MPI_File_delete(file.path.c_str(), MPI_INFO_NULL), "MPI_File_delete");
     }
-    MPI_Barrier(open.communicator);
+    MPI_Barrier(open.control);
     file.open_mode = step.open_mode;
     open_file(file, open);
-    MPI_Barrier(open.communicator);
+    MPI_Barrier(open.control);
 }
 
 /// sync-barrier-sync: afterwards everyone sees what anyone wrote. A file that is only read has
 /// nothing to sync, and MPI forbids it there.
 void Performer::settle(FileState const& file, Open& open) {
     if (file.may_write()) expect_success(MPI_File_sync(open.handle), "MPI_File_sync");
-    MPI_Barrier(open.communicator);
+    MPI_Barrier(open.control);
     if (file.may_write()) expect_success(MPI_File_sync(open.handle), "MPI_File_sync");
 }
 
@@ -586,7 +590,7 @@ void Performer::look(FileState& file, Open& open) {
             complain("after sync: " + *wrong);
         }
     }
-    MPI_Barrier(open.communicator);
+    MPI_Barrier(open.control);
 }
 
 }  // namespace fuzz

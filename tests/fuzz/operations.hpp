@@ -22,7 +22,9 @@ struct Complaint {
 /// not know.
 class Performer {
 public:
-    Performer(std::vector<FileState>& files, Options const& options);
+    /// `everyone`: all ranks, for the fuzzer's own communication. OMPIO communicates on the very
+    /// communicator that a file is opened on, and may leave a message behind.
+    Performer(std::vector<FileState>& files, Options const& options, MPI_Comm everyone);
     ~Performer();
     Performer(Performer const&) = delete;
     Performer& operator=(Performer const&) = delete;
@@ -37,7 +39,8 @@ public:
 
 private:
     struct Open {
-        MPI_Comm communicator = MPI_COMM_NULL;
+        MPI_Comm communicator = MPI_COMM_NULL;  ///< what the file is opened on
+        MPI_Comm control = MPI_COMM_NULL;       ///< the same ranks, for the fuzzer itself
         MPI_File handle = MPI_FILE_NULL;
         int descriptor = -1;  ///< the first member's, to look at the file even when it is unlinked
         int member = -1;      ///< this rank's, -1 when it does not take part
@@ -78,6 +81,7 @@ private:
 
     std::vector<FileState>& files_;
     Options const& options_;
+    MPI_Comm everyone_;
     std::vector<Open> open_;
     std::optional<Complaint> complaint_;
     std::uint64_t step_number_ = 0;
