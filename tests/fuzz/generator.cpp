@@ -108,7 +108,7 @@ FileState Generator::make_file(std::string path, std::vector<int> members) {
         file.model.adopt(file.initial->size(), 0, *file.initial);
     }
     file.open_mode = random_mode(file.initial.has_value());
-    file.unlink_after_open = random_.chance(4);
+    file.unlink_after_open = random_.chance(4) && !options_.skips("unlink");
     choose_hints(file);
     choose_fault(file);
     reset_members(file);
@@ -129,8 +129,13 @@ int Generator::random_mode(bool exists) {
 }
 
 void Generator::choose_hints(FileState& file) {
-    static std::vector<std::string> const strategies = {"auto",      "auto",      "independent",
-                                                        "two_phase", "two_phase", "native"};
+    static std::vector<std::string> const strategies = {
+        "auto",   "auto", "independent", "two_phase", "two_phase",
+#ifndef OPEN_MPI  // OMPIO 4.1.4 gets even plain collective reads wrong when ranks overlap, and
+                  // hangs
+        "native",
+#endif
+    };
     static std::vector<std::string> const exchanges = {"auto", "shared_memory", "messages"};
     static std::vector<std::string> const backends = {"auto", "posix", "uring", "mapped"};
     static std::vector<std::uint64_t> const buffers = {1024, 1500, 4096, 16384, 65536, 1 << 20};

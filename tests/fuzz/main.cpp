@@ -129,6 +129,9 @@ private:
         Generator generator(seed, ranks_, arguments_.options);
         auto opening = std::vector<std::string>();
         for (auto const& file : generator.files()) opening.push_back(describe(file));
+        for (std::size_t i = 0; i < opening.size() && arguments_.verbose && rank_ == 0; ++i) {
+            std::printf("     file %zu: %s\n", i, opening[i].c_str());
+        }
         std::vector<std::string> history;
         Performer performer(generator.files(), arguments_.options, everyone_);
         progress.say(seed, 0);

@@ -356,6 +356,7 @@ void Performer::check_outcome(Step const& step, FileState const& file, Outcome c
         complain(expected_found("calls of the error handler", 1,
                                 static_cast<std::uint64_t>(error_handler_calls)));
     }
+    error_handler_calls = 0;
     auto const& access = step.accesses[m];
     auto const& view = file.state[m].view;
     auto most = access.bytes();
