@@ -209,7 +209,7 @@ ShapePtr make_list(std::span<std::int64_t const> offsets, std::span<ShapePtr con
 }
 
 std::string show(Shape const& shape) {
-    auto const at = shape.start == 0 ? std::string{} : "@" + std::to_string(shape.start) + " ";
+    auto at = shape.start == 0 ? std::string{} : "@" + std::to_string(shape.start) + " ";
     switch (shape.kind) {
         case Shape::Kind::dense:
             return at + "dense " + std::to_string(shape.bytes);

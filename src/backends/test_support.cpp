@@ -66,7 +66,11 @@ std::vector<unsigned> test_seeds() {
     if (auto const* const seed = std::getenv("UNISONO_TEST_SEED")) {
         return {static_cast<unsigned>(std::stoul(seed))};
     }
+#ifdef __SANITIZE_THREAD__
+    constexpr unsigned count = 3;
+#else
     constexpr unsigned count = 12;
+#endif
     std::vector<unsigned> seeds(count);
     std::generate(seeds.begin(), seeds.end(), [seed = 0u]() mutable { return ++seed; });
     return seeds;

@@ -216,6 +216,7 @@ void Ring::abandon_queued() {
     broken_ = true;
     for (auto entry = *ring_.sq.khead; entry != ring_.sq.sqe_tail; ++entry) {
         auto const data = ring_.sq.sqes[entry & *ring_.sq.kring_mask].user_data;
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel's interface carries it as a number
         reinterpret_cast<Operation*>(data)->access->abandon();
         --in_flight_;
     }
