@@ -45,13 +45,13 @@ namespace {
 #define UNISONO_PASS_AT(NAME, COUNT, BUFFER, RESULT, NEEDS)                                     \
     int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type, \
              RESULT result) {                                                                   \
-        return pass_on(handle, Needs::NEEDS, "MPI_" #NAME, [&] {                                \
+        return pass_on(handle, NEEDS, "MPI_" #NAME, [&] {                                       \
             return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, result);           \
         });                                                                                     \
     }
 #define UNISONO_PASS(NAME, COUNT, BUFFER, RESULT, NEEDS)                                           \
     int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type, RESULT result) {      \
-        return pass_on(handle, Needs::NEEDS, "MPI_" #NAME,                                         \
+        return pass_on(handle, NEEDS, "MPI_" #NAME,                                                \
                        [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, result); }); \
     }
 #define UNISONO_BEGIN_AT(NAME, COUNT, BUFFER, DIRECTION)                                          \
@@ -68,7 +68,7 @@ namespace {
     }
 #define UNISONO_BEGIN_ORDERED(NAME, COUNT, BUFFER)                                         \
     int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {             \
-        return pass_on(handle, Needs::view, "MPI_" #NAME,                                  \
+        return pass_on(handle, view, "MPI_" #NAME,                                         \
                        [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); }); \
     }
 
@@ -121,12 +121,12 @@ UNISONO_END(File_write_at_all_end, void const*)
 UNISONO_END(File_write_ordered_end, void const*)
 
 int File_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
-    return pass_on(handle, Needs::view, "MPI_File_seek_shared",
+    return pass_on(handle, view, "MPI_File_seek_shared",
                    [&] { return UNISONO_NATIVE(File_seek_shared)(handle, offset, whence); });
 }
 
 int File_get_position_shared(MPI_File handle, MPI_Offset* offset) {
-    return pass_on(handle, Needs::known_view, "MPI_File_get_position_shared",
+    return pass_on(handle, known_view, "MPI_File_get_position_shared",
                    [&] { return UNISONO_NATIVE(File_get_position_shared)(handle, offset); });
 }
 

@@ -277,10 +277,8 @@ int file_set_info(MPI_File handle, MPI_Info info) {
 }
 
 int file_set_atomicity(MPI_File handle, int atomic) {
-    auto const file = find(handle);
-    if (file != nullptr)
-        if (auto const result = mirror_view(*file); result != MPI_SUCCESS) return result;
     auto const result = UNISONO_NATIVE(File_set_atomicity)(handle, atomic);
+    auto const file = find(handle);
     if (result == MPI_SUCCESS && file != nullptr) file->set_atomic(atomic != 0);
     return result;
 }
@@ -311,7 +309,7 @@ int file_seek(MPI_File handle, MPI_Offset offset, int whence) {
     if (file == nullptr) return UNISONO_NATIVE(File_seek)(handle, offset, whence);
     auto const view = file->view();
     if (!view->usable || (whence == MPI_SEEK_END && !view->tiling.ascending()))
-        return pass_on(handle, Needs::view_and_pointer, "MPI_File_seek",
+        return pass_on(handle, known_view_and_pointer, "MPI_File_seek",
                        [&] { return UNISONO_NATIVE(File_seek)(handle, offset, whence); });
     auto target = offset;
     if (whence == MPI_SEEK_CUR)

@@ -112,8 +112,7 @@ void record_collective(File& file, Prepared const& prepared, Outcome const& outc
 
 // The same operation as a collective call that Unisono does not do itself.
 int pass_data_on(File& file, DataCall const& call, NativeCall const& native) {
-    return pass_on(file.handle(), call.offset ? Needs::view : Needs::view_and_pointer, call.name,
-                   native);
+    return pass_on(file.handle(), call.offset ? view : view_and_pointer, call.name, native);
 }
 
 void record_native(File& file, Direction direction, char const* reason) {
@@ -228,7 +227,7 @@ int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall co
     if (file == nullptr) return native();
     if (!native_must_do(*file, call)) return independent_on(*file, call, status);
     record_native(*file, call.direction, "independent call that Unisono cannot do");
-    return pass_on(call.handle, call.offset ? Needs::view : Needs::view_and_pointer, call.name,
+    return pass_on(call.handle, call.offset ? known_view : known_view_and_pointer, call.name,
                    native);
 }
 
@@ -237,7 +236,7 @@ int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall 
     if (file == nullptr) return native();
     if (native_must_do(*file, call)) {
         record_native(*file, call.direction, "nonblocking call that Unisono cannot do");
-        return pass_on(call.handle, call.offset ? Needs::view : Needs::view_and_pointer, call.name,
+        return pass_on(call.handle, call.offset ? known_view : known_view_and_pointer, call.name,
                        native);
     }
     auto completed = std::make_unique<Completed>();
@@ -267,7 +266,7 @@ int transfer_begin(DataCall const& call, NativeCall const& native) {
 int transfer_end(MPI_File handle, MPI_Status* status, NativeCall const& native) {
     auto const file = find(handle);
     auto const bytes = file == nullptr ? std::nullopt : file->take_split_bytes();
-    if (!bytes) return pass_on(handle, Needs::view_and_pointer, "the end of a split call", native);
+    if (!bytes) return pass_on(handle, view_and_pointer, "the end of a split call", native);
     set_count(status, static_cast<std::uint64_t>(*bytes));
     return MPI_SUCCESS;
 }
@@ -285,7 +284,7 @@ int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& na
     auto const file = find(handle);
     if (file == nullptr) return native();
     if (!file->view()->mirrored) {
-        if (needs == Needs::known_view)
+        if (!needs.collective)
             return raise(
                 handle, error_code(MPI_ERR_UNSUPPORTED_OPERATION,
                                    std::string{name} + " on " + file->path() +
@@ -293,7 +292,7 @@ int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& na
                                        "view yet; UNISONO_DISABLE=1 leaves all to it"));
         if (auto const result = mirror_view(*file); result != MPI_SUCCESS) return result;
     }
-    if (needs != Needs::view_and_pointer) return native();
+    if (!needs.pointer) return native();
     UNISONO_NATIVE(File_seek)(handle, file->pointer(), MPI_SEEK_SET);
     auto const result = native();
     MPI_Offset pointer = 0;

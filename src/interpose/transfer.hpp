@@ -41,11 +41,14 @@ int transfer_begin(DataCall const& call, NativeCall const& native);
 int transfer_end(MPI_File handle, MPI_Status* status, NativeCall const& native);
 
 /// What a call that is passed on needs of the native handle.
-enum class Needs {
-    view,              ///< the view; collective call
-    view_and_pointer,  ///< the individual file pointer as well; collective call
-    known_view,        ///< the view; the call is not collective, so it cannot be given now
+struct Needs {
+    bool pointer;     ///< the individual file pointer
+    bool collective;  ///< all ranks make the call, so the view can be given to the handle now
 };
+constexpr Needs view{.pointer = false, .collective = true};
+constexpr Needs view_and_pointer{.pointer = true, .collective = true};
+constexpr Needs known_view{.pointer = false, .collective = false};
+constexpr Needs known_view_and_pointer{.pointer = true, .collective = false};
 
 /// Passes a call on, with the native handle's view and file pointer as they should be, and takes
 /// the pointer back from it.
