@@ -358,7 +358,8 @@ bool Generator::fill_access(Step& step, FileState& file) {
 
 /// Split and nonblocking calls are the MPI library's business, so they are kept simple enough for
 /// it. A collective call has the same flavour on all ranks.
-void Generator::choose_flavour(Step& step, FileState const& file) {
+/// Nonblocking collective writes are ROMIO's, which fills holes with rubbish.
+void Generator::choose_flavour(Step& step, FileState& file) {
     auto const dice = random_.below(100);
     auto flavour = dice < 80   ? Flavour::blocking
                    : dice < 87 ? Flavour::split
@@ -378,6 +379,8 @@ void Generator::choose_flavour(Step& step, FileState const& file) {
             flavour = Flavour::blocking;
         }
     }
+    bool const to_library = flavour == Flavour::nonblocking && collective;
+    if (to_library && file.may_write()) file.model.let_holes_be_anything();
     for (auto& access : step.accesses) {
         access.flavour = flavour;
 #if MPI_VERSION >= 4
@@ -519,6 +522,9 @@ bool Generator::fill_reopen(Step& step, FileState& file) {
 
 bool Generator::fill_forbidden(Step& step, FileState& file) {
     if (file.may_read() && file.may_write()) return false;
+    bool const no_data = std::any_of(file.state.begin(), file.state.end(),
+                                     [](Member const& member) { return member.view.empty(); });
+    if (no_data) return false;  // a rank that asks for nothing may be told that all is well
     for (auto const& member : file.state) {
         Access access;
         access.takes_part = true;
@@ -526,7 +532,7 @@ bool Generator::fill_forbidden(Step& step, FileState& file) {
         access.writes = !file.may_write();
         access.at_offset = true;
         access.pattern = random_.next();
-        if (!member.view.empty()) access.count = member.view.etype_bytes();
+        access.count = member.view.etype_bytes();
         step.accesses.push_back(access);
     }
     return true;

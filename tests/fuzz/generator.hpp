@@ -14,7 +14,8 @@ struct Options {
     bool faults = false;  ///< inject failures
     bool canary = false;  ///< spoil one byte: must be found
     /// Comma list of features to look past: large_count, interleaving, bottom, split, nonblocking,
-    /// short_transfers, sparse_offsets, tiny_buffers, unlink.
+    /// short_transfers, sparse_offsets, tiny_buffers, unlink,
+    /// atomicity.
     std::string skip;
     std::uint64_t steps_max = 1000;  ///< stop each case after so many, to narrow a failure down
 
@@ -54,7 +55,7 @@ private:
     Access make_access(FileState const& file, Member const& member, bool writes, bool at_offset);
     TypePtr choose_memory_type(Access& access, FileState const& file);
     std::uint64_t choose_count(Access const& access, View const& view, std::uint64_t bytes_max);
-    void choose_flavour(Step& step, FileState const& file);
+    void choose_flavour(Step& step, FileState& file);
     std::uint64_t random_position(FileState const& file, View const& view);
     void find_races(Step& step, FileState& file);
     void expect_failures(Step& step, FileState const& file);
