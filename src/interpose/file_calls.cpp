@@ -203,6 +203,8 @@ int file_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, M
     auto file =
         std::make_shared<File>(*handle, std::move(context), path, access_mode, std::move(options));
     file->hints = hints;
+    // No rank returns before all have opened their descriptors: the program may unlink the path.
+    if (file->context().ranks() > 1) PMPI_Barrier(file->context().comm());
     if ((access_mode & MPI_MODE_APPEND) != 0) {
         MPI_Offset end = 0;
         UNISONO_NATIVE(File_get_position)(*handle, &end);
