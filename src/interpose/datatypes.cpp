@@ -291,6 +291,16 @@ bool is_pair(MPI_Datatype type) {
            type == MPI_2INT || type == MPI_SHORT_INT || type == MPI_LONG_DOUBLE_INT;
 }
 
+bool is_index_list(int combiner) {
+    return combiner == MPI_COMBINER_INDEXED || combiner == MPI_COMBINER_HINDEXED ||
+           combiner == MPI_COMBINER_INDEXED_BLOCK || combiner == MPI_COMBINER_HINDEXED_BLOCK;
+}
+
+bool is_contiguous(Datatype const& type) {
+    return type.shape->kind == Shape::Kind::dense &&
+           type.extent == static_cast<std::int64_t>(type.bytes);
+}
+
 // Sets `plain` to whether all parts are.
 ShapePtr derived_shape(MPI_Datatype type, Envelope const& envelope, bool& plain) {
     Contents const contents{type, envelope};
@@ -300,7 +310,7 @@ ShapePtr derived_shape(MPI_Datatype type, Envelope const& envelope, bool& plain)
     if (envelope.combiner == MPI_COMBINER_STRUCT_INTEGER) return struct_shape(contents);
 #endif
     auto const child = contents.child();
-    plain = child->plain;
+    plain = child->plain && (!is_index_list(envelope.combiner) || is_contiguous(*child));
     switch (envelope.combiner) {
         case MPI_COMBINER_DUP:
         case MPI_COMBINER_RESIZED:
