@@ -4,7 +4,7 @@ that shows it again.
 
     fuzz.py --seconds 60 --mpi both              random seeds, under Unisono
     fuzz.py --seconds 60 --mpi mpich --seed 1    the same batches every time
-    fuzz.py --seconds 60 --faults                injected failures only (by default one batch in five)
+    fuzz.py --seconds 60 --faults                injected failures only (else one batch in five)
     fuzz.py --seconds 20 --native                without Unisono, to check the fuzzer itself
     fuzz.py --seconds 10 --native --canary       spoils a byte per case: each must be noticed
 
@@ -159,7 +159,8 @@ class Fuzzer:
         print("\n".join("  | " + line for line in output.strip().splitlines()[-120:]))
         # The case alone, and with all that went before it in the same processes.
         print("  alone:  " + shlex.join(batch.command(None, None, seed, 1)))
-        print("  in row: " + shlex.join(batch.command(None, None, batch.seed, passed + 1)), flush=True)
+        row = batch.command(None, None, batch.seed, passed + 1)
+        print("  in row: " + shlex.join(row), flush=True)
 
 
 def writable_folders(scratch):
@@ -194,9 +195,10 @@ def parse():
     if arguments.seed is None:
         arguments.seed = int(time.time()) * 1000
     wanted = ["mpich", "openmpi"] if arguments.mpi == "both" else [arguments.mpi]
-    arguments.mpis = [mpi for mpi in wanted if (arguments.build / "programs" / f"fuzz.{mpi}").exists()]
+    programs = arguments.build / "programs"
+    arguments.mpis = [mpi for mpi in wanted if (programs / f"fuzz.{mpi}").exists()]
     if not arguments.mpis:
-        parser.error(f"no fuzz program in {arguments.build / 'programs'}: build it first")
+        parser.error(f"no fuzz program in {programs}: build it first")
     return arguments
 
 

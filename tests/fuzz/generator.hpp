@@ -14,8 +14,7 @@ struct Options {
     bool faults = false;  ///< inject failures
     bool canary = false;  ///< spoil one byte: must be found
     /// Comma list of features to look past: large_count, interleaving, bottom, split, nonblocking,
-    /// short_transfers, sparse_offsets, tiny_buffers, unlink,
-    /// atomicity.
+    /// short_transfers, sparse_offsets, tiny_buffers, unlink, atomicity.
     std::string skip;
     std::uint64_t steps_max = 1000;  ///< stop each case after so many, to narrow a failure down
 
