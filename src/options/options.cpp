@@ -196,6 +196,7 @@ constexpr std::array known_hints{
     Known{"unisono_strategy", set_strategy},
     Known{"unisono_backend", set_backend},
     Known{"unisono_exchange", set_exchange},
+    Known{"unisono_layout", set_text<&Options::layout>},
     Known{"unisono_enable", set_boolean<&Options::leave_alone, false>},
     Known{"unisono_faults", set_text<&Options::faults>},
 };
@@ -204,6 +205,7 @@ constexpr std::array known_variables{
     Known{"UNISONO_STRATEGY", set_strategy},
     Known{"UNISONO_BACKEND", set_backend},
     Known{"UNISONO_EXCHANGE", set_exchange},
+    Known{"UNISONO_LAYOUT", set_text<&Options::layout>},
     Known{"UNISONO_TOPOLOGY", set_topology},
     Known{"UNISONO_REPORT", set_report},
     Known{"UNISONO_REPORT_FILE", set_text<&Options::report_file>},
@@ -396,6 +398,7 @@ std::vector<KeyValue> effective_hints(Options const& options) {
     hints.emplace_back("unisono_strategy", options.strategy);
     hints.emplace_back("unisono_backend", options.backend);
     hints.emplace_back("unisono_exchange", options.exchange);
+    if (!options.layout.empty()) hints.emplace_back("unisono_layout", options.layout);
     return hints;
 }
 

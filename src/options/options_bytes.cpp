@@ -9,6 +9,7 @@ void visit_members(Any& options, Visitor& visit) {
     visit(options.strategy);
     visit(options.backend);
     visit(options.exchange);
+    visit(options.layout);
     visit(options.pretended_nodes);
     visit(options.leave_alone);
     visit(options.cb_buffer_size);

@@ -67,13 +67,15 @@ TEST(Options, stronger_sources_override_weaker_ones) {
 
 TEST(Options, variables_are_the_last_word) {
     World world;
-    world.variables = {{"UNISONO_STRATEGY", "native"},   {"UNISONO_BACKEND", "posix"},
-                       {"UNISONO_EXCHANGE", "messages"}, {"UNISONO_TOPOLOGY", "nodes=3"},
-                       {"UNISONO_REPORT", "json"},       {"UNISONO_REPORT_FILE", "r.json"},
-                       {"UNISONO_FAULTS", "eio at 4096"}};
+    world.variables = {
+        {"UNISONO_STRATEGY", "native"},    {"UNISONO_BACKEND", "posix"},
+        {"UNISONO_EXCHANGE", "messages"},  {"UNISONO_TOPOLOGY", "nodes=3"},
+        {"UNISONO_REPORT", "json"},        {"UNISONO_REPORT_FILE", "r.json"},
+        {"UNISONO_FAULTS", "eio at 4096"}, {"UNISONO_LAYOUT", "stripe_bytes=64K,servers=4"}};
     auto const chosen = world.open("x", {{"unisono_strategy", "two_phase"},
                                          {"unisono_backend", "mapped"},
-                                         {"unisono_exchange", "shared_memory"}});
+                                         {"unisono_exchange", "shared_memory"},
+                                         {"unisono_layout", "stripe_bytes=1M,servers=2"}});
     EXPECT_TRUE(chosen.messages.empty());
     EXPECT_EQ(chosen.options.strategy, "native");
     EXPECT_EQ(chosen.options.backend, "posix");
@@ -82,6 +84,7 @@ TEST(Options, variables_are_the_last_word) {
     EXPECT_EQ(chosen.options.report, "json");
     EXPECT_EQ(chosen.options.report_file, "r.json");
     EXPECT_EQ(chosen.options.faults, "eio at 4096");
+    EXPECT_EQ(chosen.options.layout, "stripe_bytes=64K,servers=4");
 }
 
 TEST(Options, know_the_names_of_all_implementations) {
@@ -207,12 +210,14 @@ TEST(EffectiveHints, read_back_as_the_same_options) {
     options.ds_write = Switch::disable;
     options.no_indep_rw = true;
     options.leave_alone = true;
+    options.layout = "end=1M,stripe_bytes=64K,servers=1;stripe_bytes=1M,servers=4";
     EXPECT_EQ(World{}.open("x", effective_hints(options)).options, options);
 }
 
 TEST(OptionsBytes, survive_the_journey) {
     World world;
     world.variables["UNISONO_HINTS"] = "*:striping_factor=8:direct_io=true:cb_config_list=*:4";
+    world.variables["UNISONO_LAYOUT"] = "stripe_bytes=64K,servers=4";
     world.variables["UNISONO_REPORT"] = "json";
     auto const options = world.open("x", {{"cb_buffer_size", "5G"}}).options;
     EXPECT_EQ(options_from_bytes(to_bytes(options)), options);

@@ -1,0 +1,16 @@
+#include "layouts/layout_text.hpp"
+#include "layouts/providers.hpp"
+
+namespace unisono {
+namespace {
+
+std::optional<Layout> find(FileProbe const&, Options const& options) {
+    if (options.layout.empty()) return std::nullopt;
+    return parse_layout(options.layout, "UNISONO_LAYOUT");
+}
+
+}  // namespace
+
+constinit Provider const environment_layouts{"environment", find};
+
+}  // namespace unisono

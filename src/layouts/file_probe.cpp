@@ -1,0 +1,41 @@
+#include "layouts/file_probe.hpp"
+
+#include <sys/ioctl.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+
+#include "layouts/file_system.hpp"
+
+namespace unisono {
+
+FileProbe FileProbe::of(int descriptor) {
+    FileProbe probe;
+    struct statfs file_system {};
+    if (fstatfs(descriptor, &file_system) == 0) {
+        probe.magic = static_cast<std::uint32_t>(file_system.f_type);
+        probe.block_bytes = static_cast<std::uint64_t>(file_system.f_bsize);
+    }
+    probe.local = file_system_facts(descriptor).local;
+    probe.attribute = [descriptor](char const* name) -> std::optional<Attribute> {
+        constexpr std::size_t bytes_most = 1 << 16;  // the kernel's limit
+        Attribute value(bytes_most);
+        auto const bytes = fgetxattr(descriptor, name, value.data(), value.size());
+        if (bytes < 0) return std::nullopt;
+        value.resize(static_cast<std::size_t>(bytes));
+        return value;
+    };
+    probe.control = [descriptor](unsigned long request, void* argument) {
+        return ioctl(descriptor, request, argument) >= 0;
+    };
+    return probe;
+}
+
+std::optional<std::string> text_attribute(FileProbe const& probe, char const* name) {
+    auto const value = probe.attribute(name);
+    if (!value) return std::nullopt;
+    std::string text(reinterpret_cast<char const*>(value->data()), value->size());
+    while (!text.empty() && text.back() == '\0') text.pop_back();
+    return text;
+}
+
+}  // namespace unisono

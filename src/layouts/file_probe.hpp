@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace unisono {
+
+using Attribute = std::vector<std::byte>;
+
+/// What the providers ask about one open file; tests give the answers by hand.
+struct FileProbe {
+    std::uint32_t magic = 0;        ///< kind of file system, as statfs() says
+    std::uint64_t block_bytes = 0;  ///< preferred size of an access, as statfs() says
+    bool local = false;             ///< as in file_system.hpp
+
+    /// An extended attribute; nothing if there is none or it cannot be read.
+    std::function<std::optional<Attribute>(char const* name)> attribute;
+    /// ioctl(): whether it succeeded.
+    std::function<bool(unsigned long request, void* argument)> control;
+
+    /// Asks the operating system. `descriptor` must outlive the probe.
+    static FileProbe of(int descriptor);
+};
+
+/// The attribute as text, without zero bytes at its end.
+std::optional<std::string> text_attribute(FileProbe const& probe, char const* name);
+
+}  // namespace unisono

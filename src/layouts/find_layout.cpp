@@ -1,0 +1,34 @@
+#include "layouts/find_layout.hpp"
+
+#include <array>
+#include <cstdio>
+
+#include "layouts/providers.hpp"
+
+namespace unisono {
+namespace {
+
+constexpr std::array table{
+    &environment_layouts,
+    &hint_layouts,
+    &local_layouts,
+};
+
+}  // namespace
+
+std::span<Provider const* const> all_providers() { return table; }
+
+Layout find_layout(FileProbe const& probe, Options const& options) {
+    for (auto const* provider : table)
+        if (auto layout = provider->find(probe, options)) return std::move(*layout);
+    std::array<char, 64> reason{};
+    std::snprintf(reason.data(), reason.size(), "no provider for file system type 0x%x",
+                  probe.magic);
+    return Layout::unknown("none", reason.data());
+}
+
+Layout find_layout(int descriptor, Options const& options) {
+    return find_layout(FileProbe::of(descriptor), options);
+}
+
+}  // namespace unisono

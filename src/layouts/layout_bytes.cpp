@@ -1,0 +1,49 @@
+#include "options/byte_stream.hpp"
+#include "unisono/layout.hpp"
+
+namespace unisono {
+namespace {
+
+struct Content {
+    std::string source;
+    std::string reason;
+    std::vector<Striping> stripings;
+};
+
+}  // namespace
+
+template <class Any, class Visitor>
+requires std::is_same_v<std::remove_const_t<Any>, Striping>
+void visit_members(Any& striping, Visitor& visit) {
+    visit(striping.end);
+    visit(striping.unit);
+    visit(striping.object_bytes);
+    visit(striping.width);
+    visit(striping.servers);
+}
+
+template <class Any, class Visitor>
+requires std::is_same_v<std::remove_const_t<Any>, Content>
+void visit_members(Any& content, Visitor& visit) {
+    visit(content.source);
+    visit(content.reason);
+    visit(content.stripings);
+}
+
+std::vector<std::byte> to_bytes(Layout const& layout) {
+    auto const stripings = layout.stripings();
+    return bytes_of(Content{layout.source, layout.reason, {stripings.begin(), stripings.end()}});
+}
+
+std::optional<Layout> layout_from_bytes(std::span<std::byte const> bytes) {
+    auto content = value_from_bytes<Content>(bytes);
+    if (!content) return std::nullopt;
+    if (content->stripings.empty())
+        return Layout::unknown(std::move(content->source), std::move(content->reason));
+    auto layout = Layout::of(std::move(content->source), std::move(content->stripings),
+                             std::move(content->reason));
+    if (layout.stripings().empty()) return std::nullopt;
+    return layout;
+}
+
+}  // namespace unisono
