@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -21,99 +22,197 @@ struct Placed {
     }
 };
 
-/// memcpy for the lengths that strided data has: a call costs more than 64 bytes do.
+/// memcpy for the lengths that strided data has: a call costs more than 64 bytes do, and so does a
+/// branch that irregular lengths make unpredictable.
 inline void copy_bytes(std::byte* to, std::byte const* from, std::uint64_t bytes) {
-    // Two moves of one size that may overlap cover every length between that size and its double.
-    auto const both_ends = [&]<std::size_t size>() {
-        std::array<std::byte, size> head;
-        std::array<std::byte, size> tail;
-        std::memcpy(head.data(), from, size);
-        std::memcpy(tail.data(), from + bytes - size, size);
-        std::memcpy(to, head.data(), size);
-        std::memcpy(to + bytes - size, tail.data(), size);
+    auto const move = [&]<std::size_t size>(std::uint64_t at) {
+        std::array<std::byte, size> piece;
+        std::memcpy(piece.data(), from + at, size);
+        std::memcpy(to + at, piece.data(), size);
     };
+    // Moves that may overlap, the last one at the very end, cover every length.
     if (bytes > 64) {
         std::memcpy(to, from, bytes);
-    } else if (bytes >= 32) {
-        both_ends.template operator()<32>();
     } else if (bytes >= 16) {
-        both_ends.template operator()<16>();
+        auto const last = bytes - 16;
+        move.template operator()<16>(0);
+        move.template operator()<16>(std::min<std::uint64_t>(16, last));
+        move.template operator()<16>(std::min<std::uint64_t>(32, last));
+        move.template operator()<16>(last);
     } else if (bytes >= 8) {
-        both_ends.template operator()<8>();
+        move.template operator()<8>(0);
+        move.template operator()<8>(bytes - 8);
     } else if (bytes >= 4) {
-        both_ends.template operator()<4>();
+        move.template operator()<4>(0);
+        move.template operator()<4>(bytes - 4);
     } else {
         for (std::uint64_t i = 0; i < bytes; ++i) to[i] = from[i];
     }
 }
 
+/// `count` pieces of `bytes`, `from_stride` and `to_stride` apart: a length that the compiler knows
+/// costs a third of one that it does not.
+inline void copy_pieces(std::byte* to, std::int64_t to_stride, std::byte const* from,
+                        std::int64_t from_stride, std::uint64_t bytes, std::uint64_t count) {
+    auto const each = [&](auto copy) {
+        for (; count > 1; --count, to += to_stride, from += from_stride) copy(to, from);
+        copy(to, from);  // the strides may lead out of the address space after the last piece
+    };
+    auto const fixed = [&]<std::size_t size>() {
+        each([](std::byte* t, std::byte const* f) { std::memcpy(t, f, size); });
+    };
+    switch (count == 1 ? 0 : bytes) {
+        case 4:
+            return fixed.template operator()<4>();
+        case 8:
+            return fixed.template operator()<8>();
+        case 16:
+            return fixed.template operator()<16>();
+        case 24:
+            return fixed.template operator()<24>();
+        case 32:
+            return fixed.template operator()<32>();
+        case 48:
+            return fixed.template operator()<48>();
+        case 64:
+            return fixed.template operator()<64>();
+        case 128:
+            return fixed.template operator()<128>();
+        default:
+            each([&](std::byte* t, std::byte const* f) { copy_bytes(t, f, bytes); });
+    }
+}
+
+/// Calls use(run) for every run of pieces, in data order.
+template <class Use>
+void walk_runs(Tiling const& tiling, Positions positions, Use&& use) {
+    std::array<PieceRun, 128> batch;
+    Cursor cursor{tiling, positions};
+    while (auto const count = cursor.next(batch))
+        for (std::size_t i = 0; i < count; ++i) use(batch[i]);
+}
+
 /// Calls use(offset, bytes) for every piece, in data order.
 template <class Use>
 void walk(Tiling const& tiling, Positions positions, Use&& use) {
-    std::array<Piece, 256> batch;
-    Cursor cursor{tiling, positions};
-    while (auto const count = cursor.next(batch))
-        for (std::size_t i = 0; i < count; ++i) use(batch[i].offset, batch[i].bytes);
+    walk_runs(tiling, positions, [&](PieceRun const& run) {
+        for (std::uint64_t i = 0; i < run.count; ++i)
+            use(run.offset + static_cast<std::int64_t>(i) * run.stride, run.bytes);
+    });
 }
 
-/// Walks two tilings in step: calls use(from_offset, to_offset, bytes) for every run that is
-/// contiguous on both sides. Both sides hold equally many bytes.
+/// Runs of two tilings in step: equal pieces, each contiguous on both sides.
+struct RunPair {
+    std::int64_t from = 0;
+    std::int64_t to = 0;
+    std::uint64_t bytes = 0;
+    std::int64_t from_stride = 0;
+    std::int64_t to_stride = 0;
+    std::uint64_t count = 1;
+};
+
+/// Runs of a tiling, one by one.
+class RunSource {
+public:
+    RunSource(Tiling const& tiling, Positions positions) : cursor_{tiling, positions} {}
+
+    /// The next run; none: count 0.
+    PieceRun next() {
+        if (at_ == size_) {
+            size_ = cursor_.next(batch_);
+            at_ = 0;
+            if (size_ == 0) return {.count = 0};
+        }
+        return batch_[at_++];
+    }
+
+private:
+    Cursor cursor_;
+    std::array<PieceRun, 64> batch_;
+    std::size_t at_ = 0;
+    std::size_t size_ = 0;
+};
+
+/// Walks two tilings in step: calls use(RunPair) for all that is contiguous on both sides.
+/// Both sides hold equally many bytes.
+template <class Use>
+void walk_both_runs(Tiling const& from_tiling, Positions from_positions, Tiling const& to_tiling,
+                    Positions to_positions, Use&& use) {
+    // What is left of one side's run. A value of its own: what `use` stores cannot change it, as
+    // far as the compiler is concerned.
+    struct Side {
+        PieceRun run;        // what has not begun, and the piece under way
+        std::uint64_t left;  // of that piece, its end
+
+        explicit Side(PieceRun const& next) : run{next}, left{next.bytes} {}
+        [[nodiscard]] bool whole() const { return left == run.bytes; }
+        [[nodiscard]] std::int64_t offset() const {
+            return run.offset + static_cast<std::int64_t>(run.bytes - left);
+        }
+        void skip_pieces(std::uint64_t count, RunSource& source) {
+            run.count -= count;
+            run.offset += static_cast<std::int64_t>(count) * run.stride;
+            if (run.count == 0) run = source.next();
+            left = run.bytes;
+        }
+        void skip_bytes(std::uint64_t bytes, RunSource& source) {
+            left -= bytes;
+            if (left == 0) skip_pieces(1, source);
+        }
+    };
+    RunSource from_source{from_tiling, from_positions};
+    RunSource to_source{to_tiling, to_positions};
+    Side from{from_source.next()};
+    Side to{to_source.next()};
+    auto const that_fit = [](Side const& small, Side const& large) {
+        return small.run.count == 1 ? 1 : std::min(small.run.count, large.left / small.run.bytes);
+    };
+    while (from.run.count != 0 && to.run.count != 0) {
+        RunPair pair{from.offset(), to.offset(), std::min(from.left, to.left)};
+        auto const piece = static_cast<std::int64_t>(pair.bytes);
+        if (from.whole() && to.whole() && from.left == to.left) {
+            pair.from_stride = from.run.stride;
+            pair.to_stride = to.run.stride;
+            pair.count = std::min(from.run.count, to.run.count);
+            from.skip_pieces(pair.count, from_source);
+            to.skip_pieces(pair.count, to_source);
+        } else if (from.whole() && from.left <= to.left) {
+            pair.from_stride = from.run.stride;
+            pair.to_stride = piece;
+            pair.count = that_fit(from, to);
+            from.skip_pieces(pair.count, from_source);
+            to.skip_bytes(pair.count * pair.bytes, to_source);
+        } else if (to.whole() && to.left <= from.left) {
+            pair.from_stride = piece;
+            pair.to_stride = to.run.stride;
+            pair.count = that_fit(to, from);
+            to.skip_pieces(pair.count, to_source);
+            from.skip_bytes(pair.count * pair.bytes, from_source);
+        } else {
+            from.skip_bytes(pair.bytes, from_source);
+            to.skip_bytes(pair.bytes, to_source);
+        }
+        use(pair);
+    }
+}
+
+/// The same, piece by piece: use(from_offset, to_offset, bytes).
 template <class Use>
 void walk_both(Tiling const& from, Positions from_positions, Tiling const& to,
                Positions to_positions, Use&& use) {
-    if (from_positions.empty()) return;
-    if (from.dense()) {
-        auto at = offset_of(from, from_positions.begin);
-        walk(to, to_positions, [&](std::int64_t offset, std::uint64_t bytes) {
-            use(at, offset, bytes);
-            at += static_cast<std::int64_t>(bytes);
-        });
-        return;
-    }
-    if (to.dense()) {
-        auto at = offset_of(to, to_positions.begin);
-        walk(from, from_positions, [&](std::int64_t offset, std::uint64_t bytes) {
-            use(offset, at, bytes);
-            at += static_cast<std::int64_t>(bytes);
-        });
-        return;
-    }
-    constexpr std::size_t batch_pieces = 128;
-    std::array<Piece, batch_pieces> from_batch;
-    std::array<Piece, batch_pieces> to_batch;
-    Cursor from_cursor{from, from_positions};
-    Cursor to_cursor{to, to_positions};
-    std::size_t from_count = 0, from_at = 0, to_count = 0, to_at = 0;
-    for (;;) {
-        if (from_at == from_count) {
-            from_count = from_cursor.next(from_batch);
-            from_at = 0;
-            if (from_count == 0) return;
-        }
-        if (to_at == to_count) {
-            to_count = to_cursor.next(to_batch);
-            to_at = 0;
-            if (to_count == 0) return;
-        }
-        auto& source = from_batch[from_at];
-        auto& target = to_batch[to_at];
-        auto const bytes = source.bytes < target.bytes ? source.bytes : target.bytes;
-        use(source.offset, target.offset, bytes);
-        source.offset += static_cast<std::int64_t>(bytes);
-        target.offset += static_cast<std::int64_t>(bytes);
-        source.bytes -= bytes;
-        target.bytes -= bytes;
-        from_at += source.bytes == 0;
-        to_at += target.bytes == 0;
-    }
+    walk_both_runs(from, from_positions, to, to_positions, [&](RunPair const& pair) {
+        for (std::uint64_t i = 0; i < pair.count; ++i)
+            use(pair.from + static_cast<std::int64_t>(i) * pair.from_stride,
+                pair.to + static_cast<std::int64_t>(i) * pair.to_stride, pair.bytes);
+    });
 }
 
 /// Copies the data of one placement to another. Cost: O(bytes + pieces), no memory.
 inline void copy_data(Placed const& from, Placed const& to) {
-    walk_both(from.tiling, from.positions, to.tiling, to.positions,
-              [&](std::int64_t from_offset, std::int64_t to_offset, std::uint64_t bytes) {
-                  copy_bytes(to.at(to_offset), from.at(from_offset), bytes);
-              });
+    walk_both_runs(from.tiling, from.positions, to.tiling, to.positions, [&](RunPair const& pair) {
+        copy_pieces(to.at(pair.to), pair.to_stride, from.at(pair.from), pair.from_stride,
+                    pair.bytes, pair.count);
+    });
 }
 
 }  // namespace unisono

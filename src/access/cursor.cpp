@@ -14,9 +14,9 @@ bool is_leaf(Shape const& shape) {
 }  // namespace
 
 struct Cursor::Filler {
-    Piece* at;
-    Piece* const begin;
-    Piece* const end;
+    PieceRun* at;
+    PieceRun* const begin;
+    PieceRun* const end;
     std::uint64_t& left;
 
     [[nodiscard]] bool full() const { return at == end || left == 0; }
@@ -24,17 +24,26 @@ struct Cursor::Filler {
     void add(std::int64_t offset, std::uint64_t bytes) {
         bytes = std::min(bytes, left);
         left -= bytes;
-        *at++ = {offset, bytes};
+        *at++ = {.offset = offset, .bytes = bytes};
     }
     // The first piece of a leaf may continue the last piece of the leaf before it.
     void add_merging(std::int64_t offset, std::uint64_t bytes) {
-        if (at != begin && at[-1].offset + static_cast<std::int64_t>(at[-1].bytes) == offset) {
+        if (at != begin && at[-1].count == 1 &&
+            at[-1].offset + static_cast<std::int64_t>(at[-1].bytes) == offset) {
             bytes = std::min(bytes, left);
             left -= bytes;
             at[-1].bytes += bytes;
         } else {
             add(offset, bytes);
         }
+    }
+    // As many of `count` whole pieces as are left; at least one.
+    std::uint64_t add_run(std::int64_t offset, std::uint64_t bytes, std::int64_t stride,
+                          std::uint64_t count) {
+        if (bytes * count > left) count = left / bytes;
+        left -= bytes * count;
+        *at++ = {offset, bytes, stride, count};
+        return count;
     }
 };
 
@@ -105,12 +114,14 @@ void Cursor::walk_leaf(Filler& out) {
     auto index = frame.index;
     if (shape.kind == Shape::Kind::repeat) {
         auto const bytes = shape.child->bytes;
-        auto offset = frame.origin + static_cast<std::int64_t>(index) * shape.stride;
-        out.add_merging(offset + skip, bytes - skip_);
-        for (++index; index < shape.count && !out.full(); ++index) {
-            offset += shape.stride;
-            out.add(offset, bytes);
-        }
+        auto const at = [&] {
+            return frame.origin + static_cast<std::int64_t>(index) * shape.stride;
+        };
+        out.add_merging(at() + skip, bytes - skip_);
+        ++index;
+        if (index < shape.count && !out.full() && out.left >= bytes)
+            index += out.add_run(at(), bytes, shape.stride, shape.count - index);
+        if (index < shape.count && !out.full()) out.add(at(), bytes), ++index;
     } else {
         auto const length = [&](std::uint64_t i) {
             return shape.data_before[i + 1] - shape.data_before[i];
@@ -160,10 +171,10 @@ void Cursor::advance() {
     descend(*tiling_.shape, tiling_.origin + static_cast<std::int64_t>(tile_) * tiling_.extent);
 }
 
-std::size_t Cursor::next(std::span<Piece> batch) {
+std::size_t Cursor::next(std::span<PieceRun> batch) {
     if (left_ == 0 || batch.empty()) return 0;
     if (tiling_.dense()) {
-        batch[0] = {frames_[0].origin, left_};
+        batch[0] = {.offset = frames_[0].origin, .bytes = left_};
         left_ = 0;
         return 1;
     }

@@ -8,21 +8,24 @@
 
 namespace unisono {
 
-/// One contiguous piece of a tiling.
-struct Piece {
+/// Equal contiguous pieces at equal distances: `bytes` at offset + i * stride, i < count.
+struct PieceRun {
     std::int64_t offset = 0;
     std::uint64_t bytes = 0;
+    std::int64_t stride = 0;  ///< of no meaning for a single piece
+    std::uint64_t count = 1;
 };
 
-/// Walks the pieces of a tiling's positions lazily, in data order, in batches.
-/// Construction seeks: O(depth * log list). Walking: O(1) a piece. Memory: O(depth).
+/// Walks the pieces of a tiling's positions lazily, in data order, in batches of runs.
+/// Construction seeks: O(depth * log list). Walking: O(1) an innermost loop or list entry.
+/// Memory: O(depth).
 class Cursor {
 public:
     Cursor(Tiling const& tiling, Positions positions);
 
-    /// Fills `batch` from the front; returns how many pieces; 0 at the end. Pieces that touch
+    /// Fills `batch` from the front; returns how many runs; 0 at the end. Pieces that touch
     /// across loop boundaries are merged where that is cheap.
-    std::size_t next(std::span<Piece> batch);
+    std::size_t next(std::span<PieceRun> batch);
 
 private:
     struct Frame {

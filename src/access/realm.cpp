@@ -5,9 +5,9 @@ namespace unisono {
 Realm contiguous_realm(Extent range) { return striped_realm(0, 1, 1, range); }
 
 Realm striped_realm(std::uint64_t first, std::uint64_t unit, std::uint64_t period, Extent range) {
-    Realm const endless{{make_dense(unit), static_cast<std::int64_t>(first),
-                         static_cast<std::int64_t>(period)},
-                        {0, ~std::uint64_t{0}}};
+    Realm const endless{
+        {make_dense(unit), static_cast<std::int64_t>(first), static_cast<std::int64_t>(period)},
+        {0, ~std::uint64_t{0}}};
     return within(endless, range);
 }
 

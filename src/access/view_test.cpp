@@ -126,12 +126,14 @@ TEST(Cursor, walks_any_interval_of_any_shape_in_data_order) {
         auto const tiling = random.tiling(seed % 2 == 0);
         auto const positions = random_positions(random, tiling);
         Map walked;
-        std::vector<Piece> batch(1 + random.below(5));
+        std::vector<PieceRun> batch(1 + random.below(5));
         Cursor cursor{tiling, positions};
         while (auto const count = cursor.next(batch))
-            for (std::size_t i = 0; i < count; ++i)
-                for (std::uint64_t b = 0; b < batch[i].bytes; ++b)
-                    walked.push_back(batch[i].offset + std::int64_t(b));
+            for (auto const& run : std::span<PieceRun const>{batch}.first(count))
+                for (std::uint64_t i = 0; i < run.count; ++i)
+                    for (std::uint64_t b = 0; b < run.bytes; ++b)
+                        walked.push_back(run.offset + std::int64_t(i) * run.stride +
+                                         std::int64_t(b));
         ASSERT_EQ(walked, map_of(tiling, positions)) << show(*tiling.shape);
     }
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "unisono/extent.hpp"
+#include "access/cursor.hpp"
 
 namespace unisono {
 
@@ -30,6 +30,17 @@ public:
         Marker(Marker const&) = delete;
         Marker& operator=(Marker const&) = delete;
         ~Marker() { flush(); }
+
+        /// Offsets are relative to the window.
+        void mark(PieceRun const& run) {
+            auto at = static_cast<std::uint64_t>(run.offset);
+            if (run.stride == static_cast<std::int64_t>(run.bytes))
+                return mark(at, run.bytes * run.count);
+            for (std::uint64_t i = 0; i < run.count; ++i) {
+                mark(at, run.bytes);
+                at += static_cast<std::uint64_t>(run.stride);
+            }
+        }
 
         void mark(std::uint64_t offset_in_window, std::uint64_t bytes) {
             auto const first = offset_in_window >> coverage_.shift_;

@@ -18,22 +18,26 @@ public:
     static void write(std::vector<std::byte>& message, Tiling const& view, Positions positions,
                       std::uint64_t window_begin) {
         std::uint64_t at = window_begin;
-        Run run;
-        walk(view, positions, [&](std::int64_t offset, std::uint64_t bytes) {
-            auto const begin = static_cast<std::uint64_t>(offset);
-            Run const next{1, begin - at, bytes};
-            at = begin + bytes;
-            if (next.gap == run.gap && next.bytes == run.bytes) {
-                ++run.count;
+        Entry pending;
+        auto const add = [&](Entry const& entry) {
+            if (entry.gap == pending.gap && entry.bytes == pending.bytes) {
+                pending.count += entry.count;
                 return;
             }
-            put(message, run);
-            run = next;
+            put(message, pending);
+            pending = entry;
+        };
+        walk_runs(view, positions, [&](PieceRun const& run) {
+            auto const begin = static_cast<std::uint64_t>(run.offset);
+            auto const stride = static_cast<std::uint64_t>(run.stride);
+            add({1, begin - at, run.bytes});
+            if (run.count > 1) add({run.count - 1, stride - run.bytes, run.bytes});
+            at = begin + (run.count - 1) * stride + run.bytes;
         });
-        put(message, run);
+        put(message, pending);
     }
 
-    /// Calls use(offset_in_window, bytes) for each piece, ascending.
+    /// Calls use(PieceRun) for runs of pieces, ascending; offsets are relative to the window.
     template <class Use>
     static void read(std::span<std::byte const> list, Use&& use) {
         std::uint64_t at = 0;
@@ -41,24 +45,23 @@ public:
             auto const count = take(list);
             auto const gap = take(list);
             auto const bytes = take(list);
-            for (std::uint64_t i = 0; i < count; ++i) {
-                at += gap;
-                use(at, bytes);
-                at += bytes;
-            }
+            auto const stride = gap + bytes;
+            use(PieceRun{static_cast<std::int64_t>(at + gap), bytes,
+                         static_cast<std::int64_t>(stride), count});
+            at += count * stride;
         }
     }
 
 private:
-    struct Run {
+    struct Entry {
         std::uint64_t count = 0;
-        std::uint64_t gap = 0;
+        std::uint64_t gap = 0;  // in front of each piece
         std::uint64_t bytes = 0;
     };
 
-    static void put(std::vector<std::byte>& message, Run const& run) {
-        if (run.count == 0) return;
-        for (auto value : {run.count, run.gap, run.bytes}) {
+    static void put(std::vector<std::byte>& message, Entry const& entry) {
+        if (entry.count == 0) return;
+        for (auto value : {entry.count, entry.gap, entry.bytes}) {
             for (; value >= 128; value >>= 7)
                 message.push_back(static_cast<std::byte>(value | 128));
             message.push_back(static_cast<std::byte>(value));

@@ -288,11 +288,12 @@ void StagedCall::scatter(std::size_t aggregator, Positions part) {
     auto const from = request_.in_memory(part);
     Placed const to{request_.view, part,
                     reinterpret_cast<std::uintptr_t>(window(aggregator)) - begin};
-    walk_both(from.tiling, from.positions, to.tiling, to.positions,
-              [&](std::int64_t from_offset, std::int64_t to_offset, std::uint64_t bytes) {
-                  copy_bytes(to.at(to_offset), from.at(from_offset), bytes);
-                  marker.mark(static_cast<std::uint64_t>(to_offset) - begin, bytes);
-              });
+    walk_both_runs(from.tiling, from.positions, to.tiling, to.positions, [&](RunPair const& pair) {
+        copy_pieces(to.at(pair.to), pair.to_stride, from.at(pair.from), pair.from_stride,
+                    pair.bytes, pair.count);
+        marker.mark(
+            {pair.to - static_cast<std::int64_t>(begin), pair.bytes, pair.to_stride, pair.count});
+    });
 }
 
 void StagedCall::send_data(std::size_t aggregator, Positions part) {
@@ -323,10 +324,11 @@ void StagedCall::receive_data(Slot const& slot) {
         auto* const target = window(head.aggregator);
         auto const* data = message.data() + sizeof(MessageHead) + head.list_bytes;
         PieceList::read({message.data() + sizeof(MessageHead), head.list_bytes},
-                        [&](std::uint64_t at, std::uint64_t bytes) {
-                            copy_bytes(target + at, data, bytes);
-                            marker.mark(at, bytes);
-                            data += bytes;
+                        [&](PieceRun const& run) {
+                            copy_pieces(target + run.offset, run.stride, data,
+                                        static_cast<std::int64_t>(run.bytes), run.bytes, run.count);
+                            marker.mark(run);
+                            data += run.bytes * run.count;
                         });
     }
 }
@@ -383,8 +385,9 @@ void StagedCall::mark(std::size_t aggregator, Positions part) {
     if (!exact_reads_ || part.empty()) return;
     auto covered = coverage(aggregator);
     Coverage::Marker marker{covered};
-    walk(request_.view, part, [&](std::int64_t offset, std::uint64_t bytes) {
-        marker.mark(static_cast<std::uint64_t>(offset) - windows_[aggregator].begin, bytes);
+    walk_runs(request_.view, part, [&](PieceRun const& run) {
+        marker.mark({run.offset - static_cast<std::int64_t>(windows_[aggregator].begin), run.bytes,
+                     run.stride, run.count});
     });
 }
 
@@ -405,7 +408,7 @@ void StagedCall::receive_requests(Slot const& slot) {
         auto covered = coverage(head_of(message).aggregator);
         Coverage::Marker marker{covered};
         PieceList::read(message.subspan(sizeof(MessageHead)),
-                        [&](std::uint64_t at, std::uint64_t bytes) { marker.mark(at, bytes); });
+                        [&](PieceRun const& run) { marker.mark(run); });
     }
 }
 
@@ -443,13 +446,15 @@ void StagedCall::reply(std::uint32_t to, std::vector<std::byte> const& request) 
     auto const range = windows_[aggregator];
     auto const valid_end = std::min(range.end, head(aggregator)->valid_end);
     auto message = begin_message({aggregator, 0, valid_end});
-    PieceList::read(std::span{request}.subspan(sizeof(MessageHead)),
-                    [&](std::uint64_t at, std::uint64_t bytes) {
-                        if (range.begin + at >= valid_end) return;
-                        bytes = std::min(bytes, valid_end - range.begin - at);
-                        auto const* data = window(aggregator) + at;
-                        message.insert(message.end(), data, data + bytes);
-                    });
+    PieceList::read(std::span{request}.subspan(sizeof(MessageHead)), [&](PieceRun const& run) {
+        for (std::uint64_t i = 0; i < run.count; ++i) {
+            auto const at = static_cast<std::uint64_t>(run.offset + i * run.stride);
+            if (range.begin + at >= valid_end) return;
+            auto const bytes = std::min(run.bytes, valid_end - range.begin - at);
+            auto const* data = window(aggregator) + at;
+            message.insert(message.end(), data, data + bytes);
+        }
+    });
     send(to, Team::Kind::data, std::move(message));
 }
 
