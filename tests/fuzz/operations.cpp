@@ -158,6 +158,7 @@ void Performer::open_all() {
         MPI_Barrier(open.control);
         try_forbidden_open(files_[i], open);
         open_file(files_[i], open);
+        if (files_[i].fault) MPI_Barrier(open.control);  // all ranks have opened it to look at it
         if (files_[i].unlink_after_open && open.member == 0) unlink(files_[i].path.c_str());
         MPI_Barrier(open.control);
     }
