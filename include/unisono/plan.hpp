@@ -6,6 +6,7 @@
 
 #include "unisono/extent.hpp"
 #include "unisono/options.hpp"
+#include "unisono/realm.hpp"
 #include "unisono/topology.hpp"
 
 namespace unisono {
@@ -42,8 +43,10 @@ struct Plan {
     Way way = Way::native;
     bool mapped = false;                     ///< direct: through a mapping of the file
     std::vector<std::uint32_t> aggregators;  ///< staged: their ranks
-    std::vector<Extent> realms;  ///< staged: file bytes that each aggregator owns (its file realm);
-                                 ///< disjoint, ascending, together they cover Facts::touched
+    /// staged: file bytes that each aggregator owns (its file realm). They are disjoint and cover
+    /// Facts::touched together; with within_nodes, those of each node do.
+    std::vector<Realm> realms;
+    bool within_nodes = false;       ///< staged: aggregators take their own node's data only
     std::uint64_t window_bytes = 0;  ///< staged: collective buffer, one window a round
 };
 

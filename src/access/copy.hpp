@@ -22,6 +22,21 @@ struct Placed {
     }
 };
 
+/// `bytes` bytes that lie side by side in memory.
+class Packed {
+public:
+    explicit Packed(std::uint64_t bytes)
+        : tiling_{make_dense(bytes), 0, static_cast<std::int64_t>(bytes)}, bytes_{bytes} {}
+    /// Refers to this object.
+    [[nodiscard]] Placed at(std::byte const* data) const {
+        return {tiling_, {0, bytes_}, reinterpret_cast<std::uintptr_t>(data)};
+    }
+
+private:
+    Tiling tiling_;
+    std::uint64_t bytes_;
+};
+
 /// memcpy for the lengths that strided data has: a call costs more than 64 bytes do, and so does a
 /// branch that irregular lengths make unpredictable.
 inline void copy_bytes(std::byte* to, std::byte const* from, std::uint64_t bytes) {

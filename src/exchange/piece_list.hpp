@@ -13,29 +13,47 @@ namespace unisono {
 /// view: runs of equal (gap, length) pieces as base-128 numbers. A regular pattern costs a few
 /// bytes whatever its pieces, an irregular one about 3 bytes a piece.
 class PieceList {
+    struct Entry {
+        std::uint64_t count = 0;
+        std::uint64_t gap = 0;  // in front of each piece
+        std::uint64_t bytes = 0;
+    };
+
 public:
-    /// Appends the pieces of `positions`, relative to `window_begin`.
-    static void write(std::vector<std::byte>& message, Tiling const& view, Positions positions,
-                      std::uint64_t window_begin) {
-        std::uint64_t at = window_begin;
-        Entry pending;
-        auto const add = [&](Entry const& entry) {
-            if (entry.gap == pending.gap && entry.bytes == pending.bytes) {
-                pending.count += entry.count;
+    /// Appends a list to a message.
+    class Writer {
+    public:
+        explicit Writer(std::vector<std::byte>& message) : message_{message} {}
+        Writer(Writer const&) = delete;
+        Writer& operator=(Writer const&) = delete;
+        ~Writer() { put(message_, pending_); }
+
+        /// The pieces of `positions`; `shift` is what makes a file offset one in the window.
+        /// Ascending in the window from call to call.
+        void add(Tiling const& view, Positions positions, std::uint64_t shift) {
+            walk_runs(view, positions, [&](PieceRun const& run) {
+                auto const begin = static_cast<std::uint64_t>(run.offset) + shift;
+                auto const stride = static_cast<std::uint64_t>(run.stride);
+                add({1, begin - at_, run.bytes});
+                if (run.count > 1) add({run.count - 1, stride - run.bytes, run.bytes});
+                at_ = begin + (run.count - 1) * stride + run.bytes;
+            });
+        }
+
+    private:
+        void add(Entry const& entry) {
+            if (entry.gap == pending_.gap && entry.bytes == pending_.bytes) {
+                pending_.count += entry.count;
                 return;
             }
-            put(message, pending);
-            pending = entry;
-        };
-        walk_runs(view, positions, [&](PieceRun const& run) {
-            auto const begin = static_cast<std::uint64_t>(run.offset);
-            auto const stride = static_cast<std::uint64_t>(run.stride);
-            add({1, begin - at, run.bytes});
-            if (run.count > 1) add({run.count - 1, stride - run.bytes, run.bytes});
-            at = begin + (run.count - 1) * stride + run.bytes;
-        });
-        put(message, pending);
-    }
+            put(message_, pending_);
+            pending_ = entry;
+        }
+
+        std::vector<std::byte>& message_;
+        Entry pending_;
+        std::uint64_t at_ = 0;
+    };
 
     /// Calls use(PieceRun) for runs of pieces, ascending; offsets are relative to the window.
     template <class Use>
@@ -53,12 +71,6 @@ public:
     }
 
 private:
-    struct Entry {
-        std::uint64_t count = 0;
-        std::uint64_t gap = 0;  // in front of each piece
-        std::uint64_t bytes = 0;
-    };
-
     static void put(std::vector<std::byte>& message, Entry const& entry) {
         if (entry.count == 0) return;
         for (auto value : {entry.count, entry.gap, entry.bytes}) {

@@ -15,10 +15,6 @@ constexpr std::size_t batch_transfers = 1024;
 // A piece of at least this size goes straight from the user's memory; smaller ones are packed.
 constexpr std::uint64_t straight_piece_bytes = 4096;
 
-Tiling packed(std::uint64_t bytes) {
-    return {make_dense(bytes), 0, static_cast<std::int64_t>(bytes)};
-}
-
 void add(IoResult& total, IoResult const& part) {
     total.bytes += part.bytes;
     total.stopped_at = part.stopped_at;
@@ -84,11 +80,9 @@ IoResult perform_packed(Request const& request, Storage const& storage, Position
     Stopwatch watch;
     for (auto at = all.begin; at < all.end && !stopped(total); at += scratch.size()) {
         Positions const part{at, std::min(at + scratch.size(), all.end)};
-        auto const tiling = packed(part.bytes());
-        auto const base = reinterpret_cast<std::uintptr_t>(scratch.data());
         auto const memory = request.in_memory(part);
         if (request.direction == Direction::write) {
-            copy_data(memory, {tiling, {0, part.bytes()}, base});
+            copy_data(memory, Packed{part.bytes()}.at(scratch.data()));
             watch.lap(record.copying_s);
         }
         ListIo io{request.direction, storage, request.view.ascending(), record};
@@ -104,7 +98,7 @@ IoResult perform_packed(Request const& request, Storage const& storage, Position
             Placed const target{memory.tiling,
                                 {memory.positions.begin, memory.positions.begin + io.result.bytes},
                                 memory.base};
-            copy_data({tiling, {0, io.result.bytes}, base}, target);
+            copy_data(Packed{io.result.bytes}.at(scratch.data()), target);
             watch.lap(record.copying_s);
         }
     }

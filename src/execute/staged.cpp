@@ -5,6 +5,7 @@
 #include <new>
 
 #include "exchange/piece_list.hpp"
+#include "execute/windows.hpp"
 
 namespace unisono {
 namespace {
@@ -17,20 +18,18 @@ constexpr std::uint64_t sieve_ratio = 2;
 
 /// In front of each window in shared memory.
 struct alignas(64) WindowHead {
-    std::uint64_t valid_end;  // reads: file offset up to which the window holds data
+    std::uint64_t valid_bytes;  // reads: so many of the window's bytes are there
 };
 
 /// What a message is about; a list of pieces and packed data follow.
 struct MessageHead {
     std::uint64_t aggregator;
     std::uint64_t list_bytes;
-    std::uint64_t valid_end;
+    std::uint64_t valid_bytes;
 };
 
-std::vector<std::byte> begin_message(MessageHead const& head) {
-    std::vector<std::byte> message(sizeof(MessageHead));
+void put_head(std::vector<std::byte>& message, MessageHead const& head) {
     std::memcpy(message.data(), &head, sizeof head);
-    return message;
 }
 
 MessageHead head_of(std::span<std::byte const> message) {
@@ -74,11 +73,38 @@ private:
         auto const& node_of = team_.topology().node_of;
         return rank == team_.rank() || (shared_ && node_of[rank] == node_of[team_.rank()]);
     }
-    [[nodiscard]] bool is_remote_source(std::uint32_t rank, Extent window) const {
-        return !shares_memory(rank) && !intersect(extents_[rank], window).empty();
+    [[nodiscard]] bool takes_part(std::size_t aggregator, std::uint32_t rank) const {
+        auto const& node_of = team_.topology().node_of;
+        return !plan_.within_nodes || node_of[plan_.aggregators[aggregator]] == node_of[rank];
     }
-    [[nodiscard]] Positions part_in(Extent window) const {
-        return window.empty() ? Positions{} : within(request_.view, request_.positions, window);
+    [[nodiscard]] bool is_remote_source(std::uint32_t rank, std::size_t aggregator) const {
+        return !shares_memory(rank) && takes_part(aggregator, rank) &&
+               windows_.meets(aggregator, extents_[rank]);
+    }
+    [[nodiscard]] Positions part_in(Extent range) const {
+        range = intersect(range, touched_);
+        return range.empty() ? Positions{} : within(request_.view, request_.positions, range);
+    }
+    // Calls use(positions, shift) for what this rank has in the first `bytes` of a window; `shift`
+    // makes a file offset one in the window.
+    template <class Use>
+    void for_own_parts(std::size_t aggregator, std::uint64_t bytes, Use&& use) const {
+        for (auto const& [file, at] : windows_.parts(aggregator)) {
+            if (at >= bytes) return;
+            auto const end = file.begin + std::min(file.bytes(), bytes - at);
+            auto const part = part_in({file.begin, end});
+            if (!part.empty()) use(part, at - file.begin);
+        }
+    }
+    [[nodiscard]] std::uint64_t own_bytes(std::size_t aggregator, std::uint64_t bytes) const {
+        std::uint64_t sum = 0;
+        for_own_parts(aggregator, bytes,
+                      [&](Positions part, std::uint64_t) { sum += part.bytes(); });
+        return sum;
+    }
+    [[nodiscard]] Placed in_window(std::size_t aggregator, Positions part,
+                                   std::uint64_t shift) const {
+        return {request_.view, part, reinterpret_cast<std::uintptr_t>(window(aggregator)) + shift};
     }
 
     void place_windows();
@@ -87,22 +113,25 @@ private:
     [[nodiscard]] Coverage coverage(std::size_t aggregator) const;
 
     bool next_windows();
-    bool seek_windows();
+    [[nodiscard]] std::uint64_t first_own_byte(Realm const& realm, std::uint64_t from) const;
+    [[nodiscard]] std::vector<std::byte> list_own_pieces(std::size_t aggregator) const;
+    [[nodiscard]] std::vector<Transfer> transfers(std::size_t aggregator,
+                                                  std::span<Extent const> in_window) const;
 
     void write_round();
-    void scatter(std::size_t aggregator, Positions part);
-    void send_data(std::size_t aggregator, Positions part);
+    void scatter(std::size_t aggregator);
+    void send_data(std::size_t aggregator);
     void receive_data(Slot const& slot);
     void start_writing(Slot& slot);
     void finish(Slot& slot, int side);
 
     void read_round();
-    void mark(std::size_t aggregator, Positions part);
-    void send_request(std::size_t aggregator, Positions part);
+    void mark(std::size_t aggregator);
+    void send_request(std::size_t aggregator);
     void receive_requests(Slot const& slot);
     void read_window(Slot& slot);
     void reply(std::uint32_t to, std::vector<std::byte> const& request);
-    void gather(std::size_t aggregator, Positions part);
+    void gather(std::size_t aggregator);
     void receive_replies();
 
     void send(std::uint32_t to, Team::Kind kind, std::vector<std::byte> message) {
@@ -120,10 +149,11 @@ private:
     // This rank's own realms first, then the others in turn: not all at one aggregator at once.
     template <class Use>
     void for_each_window(Use&& use) {
-        auto const count = windows_.size();
+        auto const count = windows_.count();
         for (std::size_t i = 0; i < count; ++i) {
             auto const aggregator = (first_ + i) % count;
-            if (!windows_[aggregator].empty()) use(aggregator, windows_[aggregator]);
+            if (windows_.meets(aggregator, touched_) && takes_part(aggregator, team_.rank()))
+                use(aggregator);
         }
     }
 
@@ -135,7 +165,7 @@ private:
     CallRecord& record_;
     Stopwatch watch_;
 
-    std::uint64_t window_bytes_;
+    Windows windows_;
     std::uint64_t granule_bytes_;
     bool sparse_;
     bool exact_reads_;
@@ -143,8 +173,6 @@ private:
     Extent touched_;  // by this rank
     Extent touched_by_all_;
     std::vector<Extent> extents_;             // by each rank; only when there are messages
-    std::vector<Extent> windows_;             // this round's, by aggregator
-    std::vector<std::uint64_t> next_;         // where each realm's next window is looked for
     std::vector<std::size_t> place_;          // aggregator -> place in node memory
     std::vector<std::byte> private_windows_;  // when there is no shared memory
     std::vector<std::byte> private_coverage_;
@@ -155,7 +183,7 @@ private:
     int side_ = 0;
     std::size_t sent_ = 0;
     std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> requests_;  // this round's
-    std::vector<std::pair<std::size_t, Positions>> asked_;  // of remote aggregators
+    std::vector<std::size_t> asked_;                                          // remote aggregators
     IoResult result_;
 };
 
@@ -168,20 +196,12 @@ StagedCall::StagedCall(Team& team, Rendezvous& rendezvous, Storage const& storag
       plan_{plan},
       request_{request},
       record_{record},
+      windows_{plan.realms, std::min(plan.window_bytes, message_bytes_max)},
       touched_{touched(request.view, request.positions)},
-      touched_by_all_{facts.touched},
-      windows_(plan.realms.size()) {
-    std::uint64_t largest_realm = 1;
-    for (auto const& realm : plan.realms) {
-        largest_realm = std::max(largest_realm, realm.bytes());
-        next_.push_back(realm.begin);
-        alignment |= realm.begin | realm.end;
-    }
-    window_bytes_ = std::min({plan.window_bytes, largest_realm, message_bytes_max});
-    alignment |= window_bytes_;
+      touched_by_all_{facts.touched} {
+    alignment |= windows_.alignment();
     granule_bytes_ = alignment & -alignment;
-    auto const rounds = div_ceil(largest_realm, window_bytes_);
-    sparse_ = rounds > 2 && facts.touched.bytes() / sparse_ratio > facts.bytes;
+    sparse_ = windows_.rounds() > 2 && facts.touched.bytes() / sparse_ratio > facts.bytes;
     exact_reads_ = facts.touched.bytes() / sieve_ratio > facts.bytes;
     place_windows();
     if (team.topology().nodes() > 1 || !shared_) extents_ = team.gather(touched_);
@@ -200,8 +220,9 @@ void StagedCall::place_windows() {
         if (rank == me) mine_.push_back({.aggregator = i});
     }
     if (places == 0) return;
-    auto const windows_bytes = 2 * places * (sizeof(WindowHead) + round_up(window_bytes_, 64));
-    auto const coverage_bytes = 2 * places * Coverage::bytes_needed(window_bytes_);
+    auto const windows_bytes =
+        2 * places * (sizeof(WindowHead) + round_up(windows_.bytes_max(), 64));
+    auto const coverage_bytes = 2 * places * Coverage::bytes_needed(windows_.bytes_max());
     windows_memory_ = team_.node_memory(Team::Area::windows, windows_bytes).data();
     coverage_memory_ = team_.node_memory(Team::Area::coverage, coverage_bytes).data();
     shared_ = windows_memory_ != nullptr && coverage_memory_ != nullptr;
@@ -214,7 +235,7 @@ void StagedCall::place_windows() {
 }
 
 WindowHead* StagedCall::head(std::size_t aggregator) const {
-    auto const stride = sizeof(WindowHead) + round_up(window_bytes_, 64);
+    auto const stride = sizeof(WindowHead) + round_up(windows_.bytes_max(), 64);
     auto const index = 2 * place_[aggregator] + static_cast<std::size_t>(side_);
     return std::launder(reinterpret_cast<WindowHead*>(windows_memory_ + index * stride));
 }
@@ -225,48 +246,74 @@ std::byte* StagedCall::window(std::size_t aggregator) const {
 
 Coverage StagedCall::coverage(std::size_t aggregator) const {
     auto const index = 2 * place_[aggregator] + static_cast<std::size_t>(side_);
-    auto* words = coverage_memory_ + index * Coverage::bytes_needed(window_bytes_);
+    auto* words = coverage_memory_ + index * Coverage::bytes_needed(windows_.bytes_max());
     return {reinterpret_cast<Coverage::Word*>(words), granule_bytes_};
 }
 
-// Fills windows_; false when nothing is left.
+// Makes the next round's windows; false when nothing is left. Sparse accesses move each realm's
+// next window to the first byte that any rank still asks for: 8 bytes at 0 and 8 at 1 TB take a
+// few rounds.
 bool StagedCall::next_windows() {
     sent_ = 0;
-    if (sparse_ && !seek_windows()) return false;
-    bool any = false;
-    for (std::size_t i = 0; i < windows_.size(); ++i) {
-        windows_[i] = intersect({next_[i], next_[i] + window_bytes_}, plan_.realms[i]);
-        if (windows_[i].empty()) continue;
-        next_[i] = windows_[i].end;
-        any = true;
+    if (sparse_) {
+        auto offsets = windows_.next_offsets();
+        for (std::size_t i = 0; i < offsets.size(); ++i)
+            offsets[i] = takes_part(i, team_.rank()) ? first_own_byte(plan_.realms[i], offsets[i])
+                                                     : IoResult::nowhere;
+        team_.minimum(offsets);
+        windows_.skip_to(offsets);
     }
-    return any;
+    return windows_.advance();
 }
 
-// Moves each realm's next window to the first byte that any rank still asks for: 8 bytes at 0
-// and 8 at 1 TB take a few rounds.
-bool StagedCall::seek_windows() {
-    for (std::size_t i = 0; i < next_.size(); ++i) {
-        auto const left = part_in({next_[i], plan_.realms[i].end});
-        next_[i] = left.empty() ? IoResult::nowhere
-                                : static_cast<std::uint64_t>(offset_of(request_.view, left.begin));
+// The first byte at or behind `from` that this rank asks for and the realm has; after some steps
+// between one's gaps and the other's, a byte before it.
+std::uint64_t StagedCall::first_own_byte(Realm const& realm, std::uint64_t from) const {
+    constexpr int steps_max = 64;
+    for (int step = 0; step < steps_max; ++step) {
+        auto const own = part_in({from, touched_.end});
+        if (own.empty()) return IoResult::nowhere;
+        auto const offset = static_cast<std::uint64_t>(offset_of(request_.view, own.begin));
+        auto const owned = within(realm, {offset, touched_.end});
+        if (owned.empty()) return IoResult::nowhere;
+        from = touched(owned).begin;
+        if (from == offset) break;
     }
-    team_.minimum(next_);
-    bool any = false;
-    for (std::size_t i = 0; i < next_.size(); ++i) {
-        next_[i] = std::min(next_[i], plan_.realms[i].end);
-        any = any || next_[i] < plan_.realms[i].end;
-    }
-    return any;
+    return from;
+}
+
+// A message that lists this rank's pieces in a window; its head is still to be filled in.
+std::vector<std::byte> StagedCall::list_own_pieces(std::size_t aggregator) const {
+    std::vector<std::byte> message(sizeof(MessageHead));
+    PieceList::Writer list{message};
+    for_own_parts(aggregator, windows_.bytes(aggregator), [&](Positions part, std::uint64_t shift) {
+        list.add(request_.view, part, shift);
+    });
+    return message;
+}
+
+// Ascending parts of a window as file accesses: cut where they are not contiguous in the file.
+std::vector<Transfer> StagedCall::transfers(std::size_t aggregator,
+                                            std::span<Extent const> in_window) const {
+    std::vector<Transfer> list;
+    list.reserve(in_window.size());
+    auto part = windows_.parts(aggregator).begin();
+    for (auto [at, end] : in_window)
+        while (at < end) {
+            while (part->at + part->file.bytes() <= at) ++part;
+            auto const bytes = std::min(end, part->at + part->file.bytes()) - at;
+            list.push_back({part->file.begin + (at - part->at), window(aggregator) + at, bytes});
+            at += bytes;
+        }
+    return list;
 }
 
 void StagedCall::write_round() {
-    for_each_window([&](std::size_t aggregator, Extent window) {
-        auto const part = part_in(window);
+    for_each_window([&](std::size_t aggregator) {
         if (shares_memory(plan_.aggregators[aggregator]))
-            scatter(aggregator, part);
-        else if (!intersect(touched_, window).empty())
-            send_data(aggregator, part);
+            scatter(aggregator);
+        else
+            send_data(aggregator);
     });
     watch_.lap(record_.copying_s);
     for (auto const& slot : mine_) receive_data(slot);
@@ -280,34 +327,33 @@ void StagedCall::write_round() {
     watch_.lap(record_.file_s);
 }
 
-void StagedCall::scatter(std::size_t aggregator, Positions part) {
-    if (part.empty()) return;
-    auto const begin = windows_[aggregator].begin;
+void StagedCall::scatter(std::size_t aggregator) {
     auto covered = coverage(aggregator);
     Coverage::Marker marker{covered};
-    auto const from = request_.in_memory(part);
-    Placed const to{request_.view, part,
-                    reinterpret_cast<std::uintptr_t>(window(aggregator)) - begin};
-    walk_both_runs(from.tiling, from.positions, to.tiling, to.positions, [&](RunPair const& pair) {
-        copy_pieces(to.at(pair.to), pair.to_stride, from.at(pair.from), pair.from_stride,
-                    pair.bytes, pair.count);
-        marker.mark(
-            {pair.to - static_cast<std::int64_t>(begin), pair.bytes, pair.to_stride, pair.count});
+    for_own_parts(aggregator, windows_.bytes(aggregator), [&](Positions part, std::uint64_t shift) {
+        auto const from = request_.in_memory(part);
+        auto const to = in_window(aggregator, part, shift);
+        auto const in_marks = static_cast<std::int64_t>(shift);
+        walk_both_runs(
+            from.tiling, from.positions, to.tiling, to.positions, [&](RunPair const& pair) {
+                copy_pieces(to.at(pair.to), pair.to_stride, from.at(pair.from), pair.from_stride,
+                            pair.bytes, pair.count);
+                marker.mark({pair.to + in_marks, pair.bytes, pair.to_stride, pair.count});
+            });
     });
 }
 
-void StagedCall::send_data(std::size_t aggregator, Positions part) {
-    auto message = begin_message({aggregator, 0, 0});
-    PieceList::write(message, request_.view, part, windows_[aggregator].begin);
-    auto const list_bytes = message.size() - sizeof(MessageHead);
-    MessageHead const head{aggregator, list_bytes, 0};
-    std::memcpy(message.data(), &head, sizeof head);
-    auto const data_begin = message.size();
-    message.resize(data_begin + part.bytes());
-    Tiling const packed{make_dense(part.bytes()), 0, static_cast<std::int64_t>(part.bytes())};
-    copy_data(
-        request_.in_memory(part),
-        {packed, {0, part.bytes()}, reinterpret_cast<std::uintptr_t>(message.data() + data_begin)});
+void StagedCall::send_data(std::size_t aggregator) {
+    auto message = list_own_pieces(aggregator);
+    auto const window_bytes = windows_.bytes(aggregator);
+    auto const list_end = message.size();
+    put_head(message, {aggregator, list_end - sizeof(MessageHead), window_bytes});
+    message.resize(list_end + own_bytes(aggregator, window_bytes));
+    auto* at = message.data() + list_end;
+    for_own_parts(aggregator, window_bytes, [&](Positions part, std::uint64_t) {
+        copy_data(request_.in_memory(part), Packed{part.bytes()}.at(at));
+        at += part.bytes();
+    });
     send(plan_.aggregators[aggregator], Team::Kind::data, std::move(message));
 }
 
@@ -316,7 +362,7 @@ void StagedCall::send_data(std::size_t aggregator, Positions part) {
 void StagedCall::receive_data(Slot const& slot) {
     if (extents_.empty()) return;
     for (std::uint32_t rank = 0; rank < extents_.size(); ++rank) {
-        if (!is_remote_source(rank, windows_[slot.aggregator])) continue;
+        if (!is_remote_source(rank, slot.aggregator)) continue;
         auto const message = team_.receive(rank, Team::Kind::data);
         auto const head = head_of(message);
         auto covered = coverage(head.aggregator);
@@ -334,13 +380,10 @@ void StagedCall::receive_data(Slot const& slot) {
 }
 
 void StagedCall::start_writing(Slot& slot) {
-    auto const range = windows_[slot.aggregator];
-    if (range.empty()) return;
+    if (windows_.empty(slot.aggregator)) return;
     auto& list = slot.lists[static_cast<std::size_t>(side_)];
-    list.clear();
-    for (auto const& extent : coverage(slot.aggregator).take(range.bytes()))
-        list.push_back(
-            {range.begin + extent.begin, window(slot.aggregator) + extent.begin, extent.bytes()});
+    list =
+        transfers(slot.aggregator, coverage(slot.aggregator).take(windows_.bytes(slot.aggregator)));
     if (list.empty() || result_.error) return;
     record_.file_extents += list.size();
     slot.pending[static_cast<std::size_t>(side_)] = storage_.backend->start(Direction::write, list);
@@ -356,12 +399,11 @@ void StagedCall::finish(Slot& slot, int side) {
 void StagedCall::read_round() {
     requests_.clear();
     asked_.clear();
-    for_each_window([&](std::size_t aggregator, Extent window) {
-        auto const part = part_in(window);
-        if (shares_memory(plan_.aggregators[aggregator]))
-            mark(aggregator, part);
-        else if (!intersect(touched_, window).empty())
-            send_request(aggregator, part);
+    for_each_window([&](std::size_t aggregator) {
+        if (!shares_memory(plan_.aggregators[aggregator]))
+            send_request(aggregator);
+        else if (exact_reads_)
+            mark(aggregator);
     });
     for (auto const& slot : mine_) receive_requests(slot);
     watch_.lap(record_.exchange_s);
@@ -373,35 +415,36 @@ void StagedCall::read_round() {
     watch_.lap(record_.waiting_s);
     for (auto const& [rank, request] : requests_) reply(rank, request);
     watch_.lap(record_.exchange_s);
-    for_each_window([&](std::size_t aggregator, Extent window) {
-        if (shares_memory(plan_.aggregators[aggregator])) gather(aggregator, part_in(window));
+    for_each_window([&](std::size_t aggregator) {
+        if (shares_memory(plan_.aggregators[aggregator])) gather(aggregator);
     });
     watch_.lap(record_.copying_s);
     receive_replies();
     watch_.lap(record_.exchange_s);
 }
 
-void StagedCall::mark(std::size_t aggregator, Positions part) {
-    if (!exact_reads_ || part.empty()) return;
+void StagedCall::mark(std::size_t aggregator) {
     auto covered = coverage(aggregator);
     Coverage::Marker marker{covered};
-    walk_runs(request_.view, part, [&](PieceRun const& run) {
-        marker.mark({run.offset - static_cast<std::int64_t>(windows_[aggregator].begin), run.bytes,
-                     run.stride, run.count});
+    for_own_parts(aggregator, windows_.bytes(aggregator), [&](Positions part, std::uint64_t shift) {
+        walk_runs(request_.view, part, [&](PieceRun run) {
+            run.offset += static_cast<std::int64_t>(shift);
+            marker.mark(run);
+        });
     });
 }
 
-void StagedCall::send_request(std::size_t aggregator, Positions part) {
-    auto message = begin_message({aggregator, 0, 0});
-    PieceList::write(message, request_.view, part, windows_[aggregator].begin);
-    asked_.emplace_back(aggregator, part);
+void StagedCall::send_request(std::size_t aggregator) {
+    auto message = list_own_pieces(aggregator);
+    put_head(message, {aggregator, message.size() - sizeof(MessageHead), 0});
+    asked_.push_back(aggregator);
     send(plan_.aggregators[aggregator], Team::Kind::request, std::move(message));
 }
 
 void StagedCall::receive_requests(Slot const& slot) {
     if (extents_.empty()) return;
     for (std::uint32_t rank = 0; rank < extents_.size(); ++rank) {
-        if (!is_remote_source(rank, windows_[slot.aggregator])) continue;
+        if (!is_remote_source(rank, slot.aggregator)) continue;
         requests_.emplace_back(rank, team_.receive(rank, Team::Kind::request));
         if (!exact_reads_) continue;
         std::span<std::byte const> const message = requests_.back().second;
@@ -413,63 +456,62 @@ void StagedCall::receive_requests(Slot const& slot) {
 }
 
 void StagedCall::read_window(Slot& slot) {
-    auto const range = intersect(windows_[slot.aggregator], touched_by_all_);
-    if (range.empty()) return;
-    auto* const memory = window(slot.aggregator);
-    auto const begin = windows_[slot.aggregator].begin;
-    auto& list = slot.lists[0];
-    list.clear();
+    auto const aggregator = slot.aggregator;
+    if (windows_.empty(aggregator)) return;
+    std::vector<Extent> wanted;
     if (exact_reads_) {
-        for (auto const& extent : coverage(slot.aggregator).take(windows_[slot.aggregator].bytes()))
-            list.push_back({begin + extent.begin, memory + extent.begin, extent.bytes()});
+        wanted = coverage(aggregator).take(windows_.bytes(aggregator));
     } else {
-        list.push_back({range.begin, memory + (range.begin - begin), range.bytes()});
+        for (auto const& [file, at] : windows_.parts(aggregator)) {
+            auto const range = intersect(file, touched_by_all_);
+            if (!range.empty())
+                wanted.push_back({at + range.begin - file.begin, at + range.end - file.begin});
+        }
     }
+    auto const list = transfers(aggregator, wanted);
     auto const part = storage_.backend->perform(Direction::read, list);
     record_.file_extents += list.size();
     note(part);
-    head(slot.aggregator)->valid_end = part.stopped_at;
+    auto& valid_bytes = head(aggregator)->valid_bytes;
+    valid_bytes = windows_.bytes(aggregator);
+    for (auto const& [file, at] : windows_.parts(aggregator))
+        if (part.stopped_at < file.end)
+            valid_bytes =
+                std::min(valid_bytes, at + (std::max(part.stopped_at, file.begin) - file.begin));
 }
 
-void StagedCall::gather(std::size_t aggregator, Positions part) {
-    auto const range = windows_[aggregator];
-    auto const valid_end = std::min(range.end, head(aggregator)->valid_end);
-    part = intersect(part, part_in({range.begin, valid_end}));
-    if (part.empty()) return;
-    Placed const from{request_.view, part,
-                      reinterpret_cast<std::uintptr_t>(window(aggregator)) - range.begin};
-    copy_data(from, request_.in_memory(part));
+void StagedCall::gather(std::size_t aggregator) {
+    for_own_parts(aggregator, head(aggregator)->valid_bytes,
+                  [&](Positions part, std::uint64_t shift) {
+                      copy_data(in_window(aggregator, part, shift), request_.in_memory(part));
+                  });
 }
 
 void StagedCall::reply(std::uint32_t to, std::vector<std::byte> const& request) {
     auto const aggregator = head_of(request).aggregator;
-    auto const range = windows_[aggregator];
-    auto const valid_end = std::min(range.end, head(aggregator)->valid_end);
-    auto message = begin_message({aggregator, 0, valid_end});
+    auto const valid_bytes = head(aggregator)->valid_bytes;
+    std::vector<std::byte> message(sizeof(MessageHead));
+    put_head(message, {aggregator, 0, valid_bytes});
     PieceList::read(std::span{request}.subspan(sizeof(MessageHead)), [&](PieceRun const& run) {
         for (std::uint64_t i = 0; i < run.count; ++i) {
-            auto const at = static_cast<std::uint64_t>(run.offset + i * run.stride);
-            if (range.begin + at >= valid_end) return;
-            auto const bytes = std::min(run.bytes, valid_end - range.begin - at);
+            auto const at =
+                static_cast<std::uint64_t>(run.offset) + i * static_cast<std::uint64_t>(run.stride);
+            if (at >= valid_bytes) return;
             auto const* data = window(aggregator) + at;
-            message.insert(message.end(), data, data + bytes);
+            message.insert(message.end(), data, data + std::min(run.bytes, valid_bytes - at));
         }
     });
     send(to, Team::Kind::data, std::move(message));
 }
 
 void StagedCall::receive_replies() {
-    for (auto const& [aggregator, part] : asked_) {
+    for (auto const aggregator : asked_) {
         auto const message = team_.receive(plan_.aggregators[aggregator], Team::Kind::data);
-        auto const window = windows_[aggregator];
-        auto const valid = intersect(part, part_in({window.begin, head_of(message).valid_end}));
-        auto const bytes = valid.bytes();
-        if (bytes == 0) continue;
-        Tiling const packed{make_dense(bytes), 0, static_cast<std::int64_t>(bytes)};
-        copy_data({packed,
-                   {0, bytes},
-                   reinterpret_cast<std::uintptr_t>(message.data() + sizeof(MessageHead))},
-                  request_.in_memory(valid));
+        auto const* at = message.data() + sizeof(MessageHead);
+        for_own_parts(aggregator, head_of(message).valid_bytes, [&](Positions part, std::uint64_t) {
+            copy_data(Packed{part.bytes()}.at(at), request_.in_memory(part));
+            at += part.bytes();
+        });
     }
 }
 

@@ -17,8 +17,9 @@ Plan plan_two_phase(Facts const& facts) {
     Plan plan{.way = Plan::Way::staged};
     plan.aggregators = spread_over_nodes(*facts.topology, options.cb_nodes);
     auto const unit = options.striping_unit != 0 ? options.striping_unit : page_bytes;
-    plan.realms =
-        split_evenly(facts.touched, static_cast<std::uint32_t>(plan.aggregators.size()), unit);
+    for (auto const& share :
+         split_evenly(facts.touched, static_cast<std::uint32_t>(plan.aggregators.size()), unit))
+        plan.realms.push_back(contiguous_realm(share));
     plan.window_bytes = options.cb_buffer_size != 0 ? options.cb_buffer_size : default_window_bytes;
     return plan;
 }
