@@ -4,6 +4,9 @@
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 
+#include <cerrno>
+
+#include "layouts/ceph_library.hpp"
 #include "layouts/file_system.hpp"
 
 namespace unisono {
@@ -26,6 +29,12 @@ FileProbe FileProbe::of(int descriptor) {
     };
     probe.control = [descriptor](unsigned long request, void* argument) {
         return ioctl(descriptor, request, argument) >= 0;
+    };
+    probe.ceph_library = [descriptor](CephStriping const& striping) {
+        return ceph_library_placement(descriptor, striping);
+    };
+    probe.set_attribute = [descriptor](char const* name, std::string const& value) {
+        return fsetxattr(descriptor, name, value.data(), value.size(), 0) == 0 ? 0 : errno;
     };
     return probe;
 }

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "layouts/parsers.hpp"
+
 namespace unisono {
 
 using Attribute = std::vector<std::byte>;
@@ -21,6 +23,10 @@ struct FileProbe {
     std::function<std::optional<Attribute>(char const* name)> attribute;
     /// ioctl(): whether it succeeded.
     std::function<bool(unsigned long request, void* argument)> control;
+    /// Where libcephfs says that objects are: see ceph_library.hpp.
+    std::function<ObjectPlacement(CephStriping const& striping)> ceph_library;
+    /// Sets an extended attribute: errno, 0 if it worked.
+    std::function<int(char const* name, std::string const& value)> set_attribute;
 
     /// Asks the operating system. `descriptor` must outlive the probe.
     static FileProbe of(int descriptor);

@@ -8,10 +8,10 @@
 namespace unisono {
 namespace {
 
+// In the order in which they are asked.
 constexpr std::array table{
-    &environment_layouts,
-    &hint_layouts,
-    &local_layouts,
+    &environment_layouts, &pocket_layouts, &ceph_layouts, &lustre_layouts, &beegfs_layouts,
+    &orangefs_layouts,    &gpfs_layouts,   &hint_layouts, &local_layouts,
 };
 
 }  // namespace

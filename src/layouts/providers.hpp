@@ -19,8 +19,14 @@ struct Provider {
 };
 
 extern Provider const environment_layouts;  ///< UNISONO_LAYOUT and the hint unisono_layout
-extern Provider const hint_layouts;         ///< striping_unit and striping_factor
-extern Provider const local_layouts;        ///< one server
+extern Provider const pocket_layouts;       ///< the testbed's file system
+extern Provider const ceph_layouts;
+extern Provider const lustre_layouts;
+extern Provider const beegfs_layouts;
+extern Provider const orangefs_layouts;
+extern Provider const gpfs_layouts;
+extern Provider const hint_layouts;   ///< striping_unit and striping_factor
+extern Provider const local_layouts;  ///< one server
 
 /// In the order in which they are asked.
 std::span<Provider const* const> all_providers();
