@@ -22,6 +22,8 @@ struct Options {
     std::uint32_t pretended_nodes = 0;  ///< UNISONO_TOPOLOGY=nodes=N: split one machine's ranks
     bool leave_alone = false;           ///< native only: unisono_enable=false, or the site says so
 
+    bool direct_read = false;  ///< unisono_resonant_read=direct: agents warm the servers' caches
+
     std::uint64_t cb_buffer_size = 0;     ///< bytes per collective buffer
     std::uint32_t cb_nodes = 0;           ///< aggregators in all
     std::string cb_config_list;           ///< as ROMIO writes it, e.g. "*:4"; it is well-formed

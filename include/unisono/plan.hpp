@@ -1,30 +1,47 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "unisono/extent.hpp"
+#include "unisono/layout.hpp"
+#include "unisono/loops.hpp"
 #include "unisono/options.hpp"
 #include "unisono/realm.hpp"
 #include "unisono/topology.hpp"
 
 namespace unisono {
 
+/// One rank's part of a collective call.
+struct RankFacts {
+    Extent touched;  ///< file bytes, first to last; empty when it asks for none
+    std::uint64_t bytes = 0;
+};
+
 /// What all ranks know of one collective call once they have agreed. Equal on all ranks.
 struct Facts {
     Direction direction = Direction::write;
     Topology const* topology = nullptr;
+    Layout const* layout = nullptr;
     Extent touched;            ///< first to last file byte that any rank asks for
     std::uint64_t bytes = 0;   ///< asked for by all ranks together
     std::uint64_t pieces = 0;  ///< contiguous file pieces of all ranks together, at most
     bool rank_ordered = true;  ///< ranks' extents are disjoint and ascend with the rank
     bool ascending = true;     ///< every view is ascending: offsets can be searched
     bool local_storage =
-        false;               ///< one node's own file system: its page cache is shared by all ranks
-    bool mappable = false;   ///< local, and every rank may write existing bytes through a mapping
-    bool allocated = false;  ///< all touched bytes exist in the file already, none is a hole
+        false;  ///< one node's own file system: its page cache is shared by all ranks
+    bool page_cached = false;  ///< clients write back whole pages: no two nodes may share one (NFS)
+    bool mappable = false;     ///< local, and every rank may write existing bytes through a mapping
+    bool allocated = false;    ///< all touched bytes exist in the file already, none is a hole
+    Loops loops;               ///< what every rank asks for, from its own first byte on; else empty
     Options const* options = nullptr;
+
+    /// By rank; only for strategies that ask for it (Strategy::gathers).
+    std::span<RankFacts const> ranks;
+    /// Bytes asked for by rank r of server s at [r * servers + s]; only on request, too.
+    std::span<std::uint64_t const> server_bytes;
 
     [[nodiscard]] std::uint64_t mean_piece_bytes() const {
         return pieces == 0 ? 0 : bytes / pieces;
@@ -41,22 +58,43 @@ struct Plan {
     };
 
     Way way = Way::native;
-    bool mapped = false;                     ///< direct: through a mapping of the file
+
+    bool mapped = false;  ///< direct: through a mapping of the file
+    /// direct: rank r begins `delay_s` after rank waits_for[r] has issued its requests; with itself
+    /// or with nothing here, at once. No cycles.
+    std::vector<std::uint32_t> waits_for;
+    double delay_s = 0;
+
     std::vector<std::uint32_t> aggregators;  ///< staged: their ranks
     /// staged: file bytes that each aggregator owns (its file realm). They are disjoint and cover
     /// Facts::touched together; with within_nodes, those of each node do.
     std::vector<Realm> realms;
     bool within_nodes = false;       ///< staged: aggregators take their own node's data only
     std::uint64_t window_bytes = 0;  ///< staged: collective buffer, one window a round
+    std::uint64_t list_extents_max =
+        0;  ///< staged: extents in one request; 0: as many as there are
+    /// staged reads: what aggregators read only warms the servers' caches; when all have issued
+    /// their requests, every rank reads its own bytes from the file.
+    bool prefetch = false;
+};
+
+/// What a strategy must know beyond what the ranks agree on in any case.
+enum class Gathers : std::uint8_t {
+    nothing,
+    ranks,         ///< Facts::ranks: 24 bytes a rank
+    server_bytes,  ///< and Facts::server_bytes: 8 more a rank and server; needs a known layout
 };
 
 /// A way of doing collective I/O: a pure function from facts to a plan.
 struct Strategy {
     std::string_view name;
     std::string_view summary;
-    std::string_view source;                        ///< paper or origin
-    std::string_view (*unfit)(Facts const& facts);  ///< why it cannot do this call; empty: it can
-    Plan (*plan)(Facts const& facts);               ///< only called when it is fit
+    std::string_view source;  ///< paper or origin
+    Gathers gathers = Gathers::nothing;
+    /// Why it cannot do this call; empty: it can. Asked before anything is gathered and, if it
+    /// gathers, once more after that.
+    std::string_view (*unfit)(Facts const& facts);
+    Plan (*plan)(Facts const& facts);  ///< only called when it is fit
 };
 
 }  // namespace unisono

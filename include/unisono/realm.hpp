@@ -28,6 +28,10 @@ Realm striped_realm(std::uint64_t first, std::uint64_t unit, std::uint64_t perio
 /// The part of the realm within `range`. Cost: O(depth).
 Realm within(Realm const& realm, Extent range);
 
+/// How many of a view's bytes the realm has. The view ascends. Cost: O(pieces of the one that has
+/// fewer), each O(depth).
+std::uint64_t common_bytes(Tiling const& view, Positions positions, Realm const& realm);
+
 /// First to last byte, end exclusive; empty when the realm is.
 Extent touched(Realm const& realm);
 

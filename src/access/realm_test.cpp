@@ -24,5 +24,14 @@ TEST(Realm, stripes_are_clipped_to_the_range_at_both_ends) {
     EXPECT_TRUE(striped_realm(20, 10, 30, {0, 20}).empty());
 }
 
+TEST(Realm, bytes_in_common_with_a_view_are_counted_from_either_side) {
+    Tiling const pieces{make_dense(4), 2, 16};  // [2, 6) [18, 22) [34, 38) ...
+    auto const stripes = striped_realm(0, 20, 40, {0, 80});
+    EXPECT_EQ(common_bytes(pieces, {0, 12}, stripes), 4u + 2 + 0);
+    EXPECT_EQ(common_bytes(pieces, {0, 400}, striped_realm(0, 20, 40, {0, 1 << 20})),
+              common_bytes({make_dense(20), 0, 40}, {0, 820}, {pieces, {0, 400}}));
+    EXPECT_EQ(common_bytes(pieces, {0, 0}, stripes), 0u);
+}
+
 }  // namespace
 }  // namespace unisono

@@ -17,6 +17,7 @@ struct Proposal {
     std::uint64_t bytes = 0;
     std::uint64_t pieces = 0;
     std::uint64_t alignment = 0;  ///< OR of offsets and lengths
+    std::uint64_t loops = 0;      ///< fingerprint of what is asked for; 0: not equal on all ranks
     std::int32_t refusal = 0;     ///< MPI error class of bad arguments on some rank; 0: none
     std::uint32_t refusing_rank = 0;
     bool rank_ordered = true;
@@ -24,6 +25,7 @@ struct Proposal {
     bool mappable = true;
     bool allocated = true;
     bool local_storage = true;
+    bool page_cached = false;     ///< whole pages are written back
     bool must_be_native = false;  ///< some rank cannot do this call with Unisono
     bool costly_view = false;     ///< set_view: the MPI library had better not see some rank's yet
 
@@ -35,6 +37,7 @@ struct Proposal {
         bytes += later.bytes;
         pieces += later.pieces;
         alignment |= later.alignment;
+        if (loops != later.loops) loops = 0;
         if (refusal == 0) {
             refusal = later.refusal;
             refusing_rank = later.refusing_rank;
@@ -43,6 +46,7 @@ struct Proposal {
         mappable = mappable && later.mappable;
         allocated = allocated && later.allocated;
         local_storage = local_storage && later.local_storage;
+        page_cached = page_cached || later.page_cached;
         must_be_native = must_be_native || later.must_be_native;
         costly_view = costly_view || later.costly_view;
     }

@@ -15,8 +15,8 @@ namespace unisono {
 /// tests. All calls without "local" in their comment are collective over the team.
 class Team {
 public:
-    enum class Kind : std::uint8_t { data, request };      ///< of a message; each kind is in order
-    enum class Area : std::uint8_t { windows, coverage };  ///< of node memory
+    enum class Kind : std::uint8_t { data, request, turn };  ///< of a message; each in order
+    enum class Area : std::uint8_t { windows, coverage };    ///< of node memory
 
     virtual ~Team() = default;
 
@@ -36,8 +36,16 @@ public:
     virtual void merge_over_leaders(Proposal& proposal) = 0;
     virtual void merge_over_leaders(Verdict& verdict) = 0;
 
-    /// Every rank's extent, by rank.
-    virtual std::vector<Extent> gather(Extent mine) = 0;
+    /// Every rank's bytes, equally many, by rank.
+    virtual void gather(std::span<std::byte const> mine, std::span<std::byte> all) = 0;
+    /// The same for values.
+    template <class Value>
+    std::vector<Value> gather_values(std::span<Value const> mine) {
+        static_assert(std::is_trivially_copyable_v<Value>);
+        std::vector<Value> all(mine.size() * topology().ranks());
+        gather(std::as_bytes(mine), std::as_writable_bytes(std::span{all}));
+        return all;
+    }
     /// Elementwise minimum over all ranks.
     virtual void minimum(std::span<std::uint64_t> values) = 0;
 

@@ -19,19 +19,64 @@ bool is_allocated(Storage const& storage, std::uint64_t end) {
                static_cast<std::uint64_t>(status.st_size);
 }
 
-Facts facts_of(Proposal const& agreed, Topology const& topology, Options const& options,
-               Direction direction) {
-    return {.direction = direction,
+Facts facts_of(Proposal const& agreed, Topology const& topology, Layout const& layout,
+               Options const& options, Request const& request) {
+    auto const regular = agreed.loops != 0;
+    return {.direction = request.direction,
             .topology = &topology,
+            .layout = &layout,
             .touched = agreed.bytes == 0 ? Extent{} : agreed.touched,
             .bytes = agreed.bytes,
             .pieces = agreed.pieces,
             .rank_ordered = agreed.rank_ordered,
             .ascending = agreed.ascending,
             .local_storage = agreed.local_storage,
+            .page_cached = agreed.page_cached,
             .mappable = agreed.mappable,
             .allocated = agreed.allocated,
+            .loops = regular ? loops_of(request.view, request.positions) : Loops{},
             .options = &options};
+}
+
+/// What a strategy asked to know of every rank, behind the spans in the facts.
+struct Gathered {
+    std::vector<RankFacts> ranks;
+    std::vector<std::uint64_t> server_bytes;
+};
+
+Gathered gather(Gathers what, Team& team, Facts& facts, Request const& request) {
+    Gathered all;
+    if (what == Gathers::nothing) return all;
+    RankFacts const mine{touched(request.view, request.positions), request.positions.bytes()};
+    all.ranks = team.gather_values(std::span{&mine, 1});
+    facts.ranks = all.ranks;
+    if (what != Gathers::server_bytes) return all;
+    std::vector<std::uint64_t> my_bytes;
+    for (std::uint32_t server = 0; server < facts.layout->servers(); ++server)
+        my_bytes.push_back(common_bytes(request.view, request.positions,
+                                        facts.layout->bytes_of(server, mine.touched)));
+    all.server_bytes = team.gather_values(std::span<std::uint64_t const>{my_bytes});
+    facts.server_bytes = all.server_bytes;
+    return all;
+}
+
+// A rank that has to wait for another begins so long after that one has begun.
+IoResult perform_in_turn(Team& team, Plan const& plan, Request const& request,
+                         Storage const& storage, CallRecord& record) {
+    auto const me = team.rank();
+    for (std::uint32_t rank = 0; rank < plan.waits_for.size(); ++rank)
+        if (rank != me && plan.waits_for[rank] == me) team.send(rank, Team::Kind::turn, {});
+    if (!plan.waits_for.empty() && plan.waits_for[me] != me) {
+        Stopwatch watch;
+        double waited_s = 0;
+        for (team.receive(plan.waits_for[me], Team::Kind::turn); waited_s < plan.delay_s;
+             watch.lap(waited_s))
+            team.idle();
+        record.waiting_s += waited_s;
+    }
+    auto const result = perform_direct(request, request.positions, storage, plan.mapped, record);
+    team.finish_sends(0);
+    return result;
 }
 
 // Data bytes of the request that lie before the first file byte that anybody missed.
@@ -46,11 +91,13 @@ std::uint64_t bytes_before(Request const& request, std::uint64_t stopped_at) {
 Proposal propose(Request const& request, Storage const& storage) {
     Proposal mine;
     mine.local_storage = storage.local;
+    mine.page_cached = storage.page_cached;
     mine.mappable = storage.mappable_write;
     if (request.positions.empty()) return mine;
     mine.touched = touched(request.view, request.positions);
     mine.bytes = request.positions.bytes();
     mine.pieces = piece_estimate(request.view, request.positions);
+    mine.loops = fingerprint(loops_of(request.view, request.positions));
     mine.alignment = alignment_of(request.view, request.positions);
     mine.ascending = request.view.ascending();
     mine.allocated = request.direction == Direction::read || !mine.mappable ||
@@ -59,8 +106,8 @@ Proposal propose(Request const& request, Storage const& storage) {
 }
 
 Outcome perform_collective(Team& team, Rendezvous& rendezvous, Storage const& storage,
-                           Options const& options, Request const& request, Proposal proposal,
-                           CallRecord& record) {
+                           Layout const& layout, Options const& options, Request const& request,
+                           Proposal proposal, CallRecord& record) {
     Stopwatch watch;
     rendezvous.meet(proposal);
     watch.lap(record.waiting_s);
@@ -74,11 +121,17 @@ Outcome perform_collective(Team& team, Rendezvous& rendezvous, Storage const& st
         outcome.why = "some rank cannot access the file, or its view, by itself";
         return outcome;
     }
-    auto const facts = facts_of(proposal, team.topology(), options, request.direction);
-    auto const choice = choose(facts);
+    auto facts = facts_of(proposal, team.topology(), layout, options, request);
+    auto choice = choose(facts);
+    auto const gathered = gather(choice.strategy->gathers, team, facts, request);
+    if (!gathered.ranks.empty())
+        if (auto const refusal = choice.strategy->unfit(facts); !refusal.empty())
+            choice = choose_instead(facts, refusal);
+    watch.lap(record.waiting_s);
     auto const plan = choice.strategy->plan(facts);
     outcome.strategy = choice.strategy->name;
     outcome.why = choice.why;
+    outcome.refusal_of_strategy = choice.refusal;
     outcome.aggregators = plan.aggregators.size();
     outcome.native = plan.way == Plan::Way::native;
     if (outcome.native) return outcome;
@@ -86,7 +139,7 @@ Outcome perform_collective(Team& team, Rendezvous& rendezvous, Storage const& st
     auto const staged = plan.way == Plan::Way::staged;
     auto const result = staged ? perform_staged(team, rendezvous, storage, facts,
                                                 proposal.alignment, plan, request, record)
-                               : perform_direct(request, storage, plan.mapped, record);
+                               : perform_in_turn(team, plan, request, storage, record);
     outcome.verdict = Verdict{result, team.rank()};
     Stopwatch after;
     rendezvous.meet(outcome.verdict);

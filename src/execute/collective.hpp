@@ -17,6 +17,7 @@ struct Outcome {
     Verdict verdict;          ///< agreed by all ranks
     std::string_view strategy;
     std::string_view why;
+    std::string_view refusal_of_strategy;  ///< why the one that was asked for could not do it
     std::size_t aggregators = 0;
 };
 
@@ -24,10 +25,11 @@ struct Outcome {
 /// what only it knows (bad arguments, things that must go to the MPI library).
 Proposal propose(Request const& request, Storage const& storage);
 
-/// Does one collective call: agree, choose, execute, agree. Two meetings of all ranks, and one per
-/// round of a staged plan on each node. Collective over the team; every rank gets the same verdict.
+/// Does one collective call: agree, choose, execute, agree. Two meetings of all ranks, one more
+/// exchange for strategies that gather, and one meeting per round of a staged plan on each node.
+/// Collective over the team; every rank gets the same verdict.
 Outcome perform_collective(Team& team, Rendezvous& rendezvous, Storage const& storage,
-                           Options const& options, Request const& request, Proposal proposal,
-                           CallRecord& record);
+                           Layout const& layout, Options const& options, Request const& request,
+                           Proposal proposal, CallRecord& record);
 
 }  // namespace unisono

@@ -6,11 +6,13 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <numeric>
 #include <random>
 
 #include "backends/fault.hpp"
 #include "backends/posix.hpp"
 #include "execute/thread_team.hpp"
+#include "strategies/all.hpp"
 
 namespace unisono {
 namespace {
@@ -51,7 +53,10 @@ struct Case {
         auto const nodes = 1 + below(ranks);
         for (auto& label : labels) label = std::uint32_t(below(nodes));
         topology = make_topology(labels);
-        options.strategy = below(5) == 0 ? "independent" : "two_phase";
+        auto const strategies = all_strategies();
+        options.strategy = strategies[1 + below(strategies.size() - 1)]->name;
+        options.direct_read = below(3) == 0;
+        if (below(8) != 0) layout = some_layout();
         options.cb_buffer_size = below(4) == 0 ? 1 + below(100) : 64 + below(4000);
         options.cb_nodes = std::uint32_t(below(ranks + 1));
         no_node_memory = below(8) == 0;
@@ -64,6 +69,15 @@ struct Case {
     }
 
     std::uint64_t below(std::uint64_t limit) { return engine() % limit; }
+
+    Layout some_layout() {
+        std::vector<std::uint32_t> servers(1 + below(5));
+        std::iota(servers.begin(), servers.end(), 0);
+        auto const unit = std::uint64_t{16} << below(6);
+        if (below(3) != 0) return Layout::of("test", {Striping::round_robin(unit, servers)});
+        return Layout::of("test", {Striping::round_robin(unit, {0}, unit * (1 + below(9))),
+                                   Striping::round_robin(2 * unit, servers)});
+    }
 
     ShapePtr ascending_shape(std::uint64_t spread) {
         std::vector<std::int64_t> offsets;
@@ -105,6 +119,7 @@ struct Case {
     std::mt19937_64 engine;
     Topology topology;
     Options options;
+    Layout layout;
     bool no_node_memory = false;
     std::uint64_t file_bytes = 0;
     std::vector<Request> requests;
@@ -169,8 +184,9 @@ Ended run(Case& made, TemporaryFile const& file, Direction direction, std::strin
             storage.backend = make_fault_backend(std::move(storage.backend), faults);
         CallRecord record;
         auto const& request = made.requests[team.rank()];
-        ended.outcomes[team.rank()] = perform_collective(
-            team, rendezvous, storage, made.options, request, propose(request, storage), record);
+        ended.outcomes[team.rank()] =
+            perform_collective(team, rendezvous, storage, made.layout, made.options, request,
+                               propose(request, storage), record);
         EXPECT_EQ(record.meetings, 2u);
     });
     return ended;
@@ -285,8 +301,8 @@ TEST(Collective, bytes_far_apart_take_few_rounds) {
                               dense,
                               reinterpret_cast<std::uintptr_t>(data.data())};
         CallRecord record;
-        auto const outcome = perform_collective(team, rendezvous, storage, options, request,
-                                                propose(request, storage), record);
+        auto const outcome = perform_collective(team, rendezvous, storage, Layout{}, options,
+                                                request, propose(request, storage), record);
         EXPECT_EQ(outcome.bytes, 8u);
         EXPECT_LE(record.rounds, 3u);
     });

@@ -135,13 +135,14 @@ std::vector<Extent> touched_pages(Tiling const& view, Positions part) {
     return extents;
 }
 
-// Overwrites the leading part of the request through mappings; returns how many positions are
+// Overwrites the leading part of what is wanted through mappings; returns how many positions are
 // done. Stops early at the end of the file and where pages cannot be had.
-std::uint64_t overwrite_mapped(Request const& request, Storage const& storage, CallRecord& record) {
+std::uint64_t overwrite_mapped(Request const& request, Positions wanted, Storage const& storage,
+                               CallRecord& record) {
     struct stat status {};
     if (fstat(storage.descriptor, &status) != 0) return 0;
     Extent const file{0, static_cast<std::uint64_t>(status.st_size)};
-    auto const all = within(request.view, request.positions, file);
+    auto const all = within(request.view, wanted, file);
     Stopwatch watch;
     FileMapping mapping;
     auto at = all.begin;
@@ -165,13 +166,12 @@ std::uint64_t overwrite_mapped(Request const& request, Storage const& storage, C
 
 }  // namespace
 
-IoResult perform_direct(Request const& request, Storage const& storage, bool mapped,
+IoResult perform_direct(Request const& request, Positions part, Storage const& storage, bool mapped,
                         CallRecord& record) {
     auto const usable = mapped && request.direction == Direction::write &&
-                        request.view.ascending() && !request.positions.empty();
-    auto const done = usable ? overwrite_mapped(request, storage, record) : 0;
-    auto result = perform_list(request, storage,
-                               {request.positions.begin + done, request.positions.end}, record);
+                        request.view.ascending() && !part.empty();
+    auto const done = usable ? overwrite_mapped(request, part, storage, record) : 0;
+    auto result = perform_list(request, storage, {part.begin + done, part.end}, record);
     result.bytes += done;
     return result;
 }

@@ -29,6 +29,7 @@ struct Storage {
     int descriptor = -1;
     std::unique_ptr<Backend> backend;
     bool local = false;           ///< on one node's own file system
+    bool page_cached = false;     ///< whole pages are written back, see FileSystemFacts
     bool mappable_write = false;  ///< existing bytes may be written through a mapping
 };
 

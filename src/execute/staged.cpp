@@ -5,6 +5,7 @@
 #include <new>
 
 #include "exchange/piece_list.hpp"
+#include "execute/direct.hpp"
 #include "execute/windows.hpp"
 
 namespace unisono {
@@ -55,7 +56,7 @@ public:
             team_.finish_sends(sent_);
             side_ = 1 - side_;
         }
-        for (auto& slot : mine_) finish(slot, 0), finish(slot, 1);
+        for (auto& slot : mine_) note(finish(slot, 0)), note(finish(slot, 1));
         team_.finish_sends(0);
         watch_.lap(record_.exchange_s);
         return result_;
@@ -66,7 +67,7 @@ private:
     struct Slot {
         std::size_t aggregator = 0;
         std::array<std::vector<Transfer>, 2> lists;
-        std::array<std::unique_ptr<PendingIo>, 2> pending;
+        std::array<std::vector<std::unique_ptr<PendingIo>>, 2> pending;
     };
 
     [[nodiscard]] bool shares_memory(std::uint32_t rank) const {
@@ -123,13 +124,15 @@ private:
     void send_data(std::size_t aggregator);
     void receive_data(Slot const& slot);
     void start_writing(Slot& slot);
-    void finish(Slot& slot, int side);
+    void start(Direction direction, std::span<Transfer const> list, Slot& slot);
+    IoResult finish(Slot& slot, int side);
 
     void read_round();
     void mark(std::size_t aggregator);
     void send_request(std::size_t aggregator);
     void receive_requests(Slot const& slot);
     void read_window(Slot& slot);
+    void read_own_parts();
     void reply(std::uint32_t to, std::vector<std::byte> const& request);
     void gather(std::size_t aggregator);
     void receive_replies();
@@ -204,7 +207,8 @@ StagedCall::StagedCall(Team& team, Rendezvous& rendezvous, Storage const& storag
     sparse_ = windows_.rounds() > 2 && facts.touched.bytes() / sparse_ratio > facts.bytes;
     exact_reads_ = facts.touched.bytes() / sieve_ratio > facts.bytes;
     place_windows();
-    if (team.topology().nodes() > 1 || !shared_) extents_ = team.gather(touched_);
+    if (team.topology().nodes() > 1 || !shared_)
+        extents_ = team.gather_values(std::span<Extent const>{&touched_, 1});
     watch_.lap(record.waiting_s);
 }
 
@@ -319,7 +323,7 @@ void StagedCall::write_round() {
     for (auto const& slot : mine_) receive_data(slot);
     watch_.lap(record_.exchange_s);
     // The other side's windows are filled after this meeting: their writes must have ended.
-    for (auto& slot : mine_) finish(slot, 1 - side_);
+    for (auto& slot : mine_) note(finish(slot, 1 - side_));
     watch_.lap(record_.file_s);
     rendezvous_.barrier();
     watch_.lap(record_.waiting_s);
@@ -384,16 +388,33 @@ void StagedCall::start_writing(Slot& slot) {
     auto& list = slot.lists[static_cast<std::size_t>(side_)];
     list =
         transfers(slot.aggregator, coverage(slot.aggregator).take(windows_.bytes(slot.aggregator)));
-    if (list.empty() || result_.error) return;
-    record_.file_extents += list.size();
-    slot.pending[static_cast<std::size_t>(side_)] = storage_.backend->start(Direction::write, list);
+    if (!result_.error) start(Direction::write, list, slot);
 }
 
-void StagedCall::finish(Slot& slot, int side) {
+// Issues a list, in pieces if the plan says so.
+void StagedCall::start(Direction direction, std::span<Transfer const> list, Slot& slot) {
+    record_.file_extents += list.size();
+    auto const most = plan_.list_extents_max != 0 ? plan_.list_extents_max : list.size();
+    for (; !list.empty(); list = list.subspan(std::min<std::size_t>(most, list.size()))) {
+        auto const part = list.first(std::min<std::size_t>(most, list.size()));
+        slot.pending[static_cast<std::size_t>(side_)].push_back(
+            storage_.backend->start(direction, part));
+    }
+}
+
+// Waits for the lists of one side: all that they moved before the first byte that was missed.
+IoResult StagedCall::finish(Slot& slot, int side) {
+    IoResult total;
     auto& pending = slot.pending[static_cast<std::size_t>(side)];
-    if (pending == nullptr) return;
-    note(pending->wait());
-    pending.reset();
+    for (auto& list : pending) {
+        auto const part = list->wait();
+        if (total.stopped_at != IoResult::nowhere) continue;
+        total.bytes += part.bytes;
+        total.stopped_at = part.stopped_at;
+        total.error = part.error;
+    }
+    pending.clear();
+    return total;
 }
 
 void StagedCall::read_round() {
@@ -411,6 +432,7 @@ void StagedCall::read_round() {
     watch_.lap(record_.waiting_s);
     for (auto& slot : mine_) read_window(slot);
     watch_.lap(record_.file_s);
+    if (plan_.prefetch) return read_own_parts();
     rendezvous_.barrier();
     watch_.lap(record_.waiting_s);
     for (auto const& [rank, request] : requests_) reply(rank, request);
@@ -468,9 +490,11 @@ void StagedCall::read_window(Slot& slot) {
                 wanted.push_back({at + range.begin - file.begin, at + range.end - file.begin});
         }
     }
-    auto const list = transfers(aggregator, wanted);
-    auto const part = storage_.backend->perform(Direction::read, list);
-    record_.file_extents += list.size();
+    auto& list = slot.lists[static_cast<std::size_t>(side_)];
+    list = transfers(aggregator, wanted);
+    start(Direction::read, list, slot);
+    if (plan_.prefetch) return;
+    auto const part = finish(slot, side_);
     note(part);
     auto& valid_bytes = head(aggregator)->valid_bytes;
     valid_bytes = windows_.bytes(aggregator);
@@ -478,6 +502,21 @@ void StagedCall::read_window(Slot& slot) {
         if (part.stopped_at < file.end)
             valid_bytes =
                 std::min(valid_bytes, at + (std::max(part.stopped_at, file.begin) - file.begin));
+}
+
+// The direct second phase: what the aggregators read warms the servers' caches and is thrown away,
+// its errors with it.
+void StagedCall::read_own_parts() {
+    Verdict nothing;
+    rendezvous_.meet(nothing);  // all have issued their requests
+    watch_.lap(record_.waiting_s);
+    for_each_window([&](std::size_t aggregator) {
+        for_own_parts(aggregator, windows_.bytes(aggregator), [&](Positions part, std::uint64_t) {
+            note(perform_direct(request_, part, storage_, false, record_));
+        });
+    });
+    for (auto& slot : mine_) finish(slot, side_);
+    watch_.lap(record_.file_s);
 }
 
 void StagedCall::gather(std::size_t aggregator) {

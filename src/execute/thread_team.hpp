@@ -89,13 +89,10 @@ private:
         void idle() override { std::this_thread::yield(); }
         void merge_over_leaders(Proposal& proposal) override { all_.merge(proposal, rank_); }
         void merge_over_leaders(Verdict& verdict) override { all_.merge(verdict, rank_); }
-        std::vector<Extent> gather(Extent mine) override {
-            std::vector<Extent> extents(all_.topology_.ranks());
-            auto const bytes = all_.exchange(rank_, all_.topology_.ranks(), &mine, sizeof mine);
-            for (std::size_t i = 0; i < extents.size(); ++i)
-                std::memcpy(&extents[i], bytes.at(static_cast<std::uint32_t>(i)).data(),
-                            sizeof mine);
-            return extents;
+        void gather(std::span<std::byte const> mine, std::span<std::byte> all) override {
+            for (auto const& [rank, bytes] :
+                 all_.exchange(rank_, all_.topology_.ranks(), mine.data(), mine.size()))
+                std::memcpy(all.data() + rank * mine.size(), bytes.data(), mine.size());
         }
         void minimum(std::span<std::uint64_t> values) override {
             auto const all =

@@ -1,5 +1,7 @@
 #include "interpose/context.hpp"
 
+#include <algorithm>
+#include <array>
 #include <mutex>
 #include <utility>
 
@@ -65,6 +67,24 @@ Context::Context(MPI_Comm comm, std::vector<std::uint32_t> machines)
 Context::~Context() {
     teams_.clear();
     PMPI_Comm_free(&comm_);
+}
+
+std::vector<std::byte> Context::from_rank_0(std::vector<std::byte> bytes) const {
+    // One broadcast does for nearly all; the rest follows in a second.
+    struct Head {
+        std::uint64_t size;
+        std::array<std::byte, 1016> bytes;
+    } head{};
+    head.size = bytes.size();
+    std::copy_n(bytes.begin(), std::min(bytes.size(), head.bytes.size()), head.bytes.begin());
+    PMPI_Bcast(&head, sizeof head, MPI_BYTE, 0, comm_);
+    bytes.resize(head.size);
+    auto const first = std::min(bytes.size(), head.bytes.size());
+    std::copy_n(head.bytes.begin(), first, bytes.begin());
+    if (bytes.size() > first)
+        PMPI_Bcast(bytes.data() + first, static_cast<int>(bytes.size() - first), MPI_BYTE, 0,
+                   comm_);
+    return bytes;
 }
 
 MpiTeam& Context::team(Placement placement) {

@@ -30,6 +30,9 @@ public:
     [[nodiscard]] int ranks() const { return ranks_; }
     [[nodiscard]] int rank() const { return rank_; }
 
+    /// Rank 0's bytes, on every rank. Collective.
+    [[nodiscard]] std::vector<std::byte> from_rank_0(std::vector<std::byte> bytes) const;
+
     /// The team with this placement. Collective the first time.
     MpiTeam& team(Placement placement);
 

@@ -12,6 +12,7 @@
 #include "backends/uring.hpp"
 #include "interpose/mpiio_backend.hpp"
 #include "layouts/file_system.hpp"
+#include "layouts/find_layout.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -77,7 +78,10 @@ File::~File() {
 void File::open_storage() {
     storage_.descriptor = open_descriptor(without_driver(path_), access_mode_);
     if (storage_.descriptor < 0) return;
-    storage_.local = file_system_facts(storage_.descriptor).local;
+    auto const facts = file_system_facts(storage_.descriptor);
+    storage_.local = facts.local;
+    storage_.page_cached = facts.page_cached;
+    keeps_blocks_ = facts.keeps_blocks;
 }
 
 void File::make_backend() {
@@ -85,8 +89,7 @@ void File::make_backend() {
         storage_.descriptor < 0 ? O_WRONLY : fcntl(storage_.descriptor, F_GETFL) & O_ACCMODE;
     auto const may_map = storage_.local && options_.faults.empty() &&
                          (options_.backend == "auto" || options_.backend == "mapped");
-    storage_.mappable_write =
-        may_map && flags == O_RDWR && file_system_facts(storage_.descriptor).keeps_blocks;
+    storage_.mappable_write = may_map && flags == O_RDWR && keeps_blocks_;
     storage_.backend.reset();
     if (options_.backend == "mpiio" || storage_.descriptor < 0)
         storage_.backend = make_mpiio_backend(path_, access_mode_);
@@ -98,9 +101,8 @@ void File::make_backend() {
         storage_.backend = make_mapped_backend(storage_.descriptor, std::move(storage_.backend));
     if (storage_.backend == nullptr) return;
     report_.backend = storage_.backend->name();
-    if (!options_.faults.empty())
-        if (parse_faults(options_.faults).error.empty())
-            storage_.backend = make_fault_backend(std::move(storage_.backend), options_.faults);
+    if (!options_.faults.empty() && parse_faults(options_.faults).error.empty())
+        storage_.backend = make_fault_backend(std::move(storage_.backend), options_.faults);
 }
 
 MpiTeam& File::team() const {
@@ -108,8 +110,24 @@ MpiTeam& File::team() const {
                            .pretended_nodes = options_.pretended_nodes});
 }
 
+Layout const& File::layout() {
+    if (layout_) return *layout_;
+    Layout found;
+    if (context_->rank() == 0) found = find_layout(storage_.descriptor, options_);
+    if (context_->ranks() > 1)
+        found = layout_from_bytes(context_->from_rank_0(to_bytes(found))).value_or(Layout{});
+    layout_ = std::move(found);
+    // On a node's own file system there is nothing to say, and nothing depends on what nodes are
+    // called or have.
+    auto const local = layout_->source == "local";
+    if (!local) report_.layout = layout_->describe();
+    if (!local || !options_.cb_config_list.empty()) team().learn_nodes();
+    return *layout_;
+}
+
 void File::use(Options options) {
     options_ = std::move(options);
+    layout_.reset();
     make_backend();
 }
 

@@ -53,6 +53,8 @@ public:
     [[nodiscard]] Storage const& storage() const { return storage_; }
     [[nodiscard]] std::string const& path() const { return path_; }
     [[nodiscard]] MpiTeam& team() const;
+    /// Where the file's bytes are, as rank 0 sees it. Collective the first time and after use().
+    Layout const& layout();
 
     /// Options from now on; equal on all ranks. Makes the backend anew.
     void use(Options options);
@@ -98,11 +100,13 @@ private:
     int access_mode_;
     Options options_;
     Storage storage_;
+    bool keeps_blocks_ = false;
     mutable std::mutex mutex_;  // guards what follows
     std::shared_ptr<FileView> view_ = std::make_shared<FileView>();
     MPI_Offset pointer_ = 0;
     FileReport report_;
     std::optional<MPI_Count> split_bytes_;
+    std::optional<Layout> layout_;
     bool atomic_ = false;
 };
 

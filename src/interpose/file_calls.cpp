@@ -75,22 +75,7 @@ Options own_options(std::string const& path, std::vector<KeyValue> const& hints,
 // Rank 0's word: ranks may see different environments and files, but must do the same.
 Options agree_on(Options const& own, Context const& context) {
     if (context.ranks() == 1) return own;
-    auto bytes = to_bytes(own);
-    // One broadcast does for nearly all; the rest follows in a second.
-    struct Head {
-        std::uint64_t size;
-        std::array<std::byte, 1016> bytes;
-    } head{};
-    head.size = bytes.size();
-    std::copy_n(bytes.begin(), std::min(bytes.size(), head.bytes.size()), head.bytes.begin());
-    PMPI_Bcast(&head, sizeof head, MPI_BYTE, 0, context.comm());
-    bytes.resize(head.size);
-    auto const first = std::min(bytes.size(), head.bytes.size());
-    std::copy_n(head.bytes.begin(), first, bytes.begin());
-    if (bytes.size() > first)
-        PMPI_Bcast(bytes.data() + first, static_cast<int>(bytes.size() - first), MPI_BYTE, 0,
-                   context.comm());
-    return options_from_bytes(bytes).value_or(own);
+    return options_from_bytes(context.from_rank_0(to_bytes(own))).value_or(own);
 }
 
 void take_hints(File& file, MPI_Info info) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <new>
 #include <numeric>
+#include <utility>
 
 namespace unisono::interpose {
 namespace {
@@ -99,6 +100,27 @@ void MpiTeam::divide_into_nodes(Topology topology) {
     PMPI_Comm_split(comm_, local_index_ == 0 ? 0 : MPI_UNDEFINED, rank, &leaders_);
 }
 
+void MpiTeam::learn_nodes() {
+    if (std::exchange(nodes_known_, true)) return;
+    struct Node {
+        Machine machine = read_machine();
+        std::array<char, 72> name{};
+    } mine;
+    std::array<char, MPI_MAX_PROCESSOR_NAME + 1> name{};
+    int length = 0;
+    PMPI_Get_processor_name(name.data(), &length);
+    std::copy_n(name.begin(), mine.name.size() - 1, mine.name.begin());
+    auto const all = gather_values(std::span<Node const>{&mine, 1});
+    topology_.machine = mine.machine;
+    topology_.names.clear();
+    for (auto const& ranks : topology_.ranks_of) {
+        auto const& node = all[ranks[0]];
+        topology_.names.emplace_back(node.name.data());
+        topology_.machine = {std::min(topology_.machine.nics, node.machine.nics),
+                             std::min(topology_.machine.numa_nodes, node.machine.numa_nodes)};
+    }
+}
+
 void MpiTeam::leave_nodes() {
     if (node_ != comm_) PMPI_Comm_free(&node_);
     if (leaders_ != MPI_COMM_NULL) PMPI_Comm_free(&leaders_);
@@ -158,10 +180,9 @@ void MpiTeam::merge(std::optional<Merging<Payload>>& merging, Payload& payload) 
 void MpiTeam::merge_over_leaders(Proposal& proposal) { merge(merging_proposals_, proposal); }
 void MpiTeam::merge_over_leaders(Verdict& verdict) { merge(merging_verdicts_, verdict); }
 
-std::vector<Extent> MpiTeam::gather(Extent mine) {
-    std::vector<Extent> all(topology_.ranks());
-    PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm_);
-    return all;
+void MpiTeam::gather(std::span<std::byte const> mine, std::span<std::byte> all) {
+    auto const bytes = static_cast<int>(mine.size());
+    PMPI_Allgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm_);
 }
 
 void MpiTeam::minimum(std::span<std::uint64_t> values) {

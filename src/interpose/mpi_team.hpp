@@ -43,11 +43,15 @@ public:
     void idle() override;
     void merge_over_leaders(Proposal& proposal) override;
     void merge_over_leaders(Verdict& verdict) override;
-    std::vector<Extent> gather(Extent mine) override;
+    void gather(std::span<std::byte const> mine, std::span<std::byte> all) override;
     void minimum(std::span<std::uint64_t> values) override;
     void send(std::uint32_t to, Kind kind, std::vector<std::byte> message) override;
     std::vector<std::byte> receive(std::uint32_t from, Kind kind) override;
     void finish_sends(std::size_t still_under_way) override;
+
+    /// Completes the topology with what nodes are called and what they have. Collective the first
+    /// time; cost then: an exchange of 80 bytes a rank.
+    void learn_nodes();
 
     [[nodiscard]] Rendezvous& rendezvous() { return *rendezvous_; }
 
@@ -94,6 +98,7 @@ private:
     std::optional<Merging<Verdict>> merging_verdicts_;
     std::deque<Sending> sending_;  // addresses stay: MPI writes to them
     unsigned idle_calls_ = 0;
+    bool nodes_known_ = false;
 };
 
 }  // namespace unisono::interpose

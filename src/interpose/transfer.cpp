@@ -103,6 +103,8 @@ void record_collective(File& file, Prepared const& prepared, Outcome const& outc
         direction.failed_calls += outcome.verdict.code != 0 || outcome.refusal != 0;
         direction.asked_bytes += prepared.request.positions.bytes();
         direction.strategies[std::string{outcome.strategy}].add(1, outcome.why);
+        if (!outcome.refusal_of_strategy.empty())
+            direction.refusals[file.options().strategy].add(1, outcome.refusal_of_strategy);
         add_times(direction, record, whole_s);
         report.nodes = file.team().topology().nodes();
         report.aggregators =
@@ -139,7 +141,7 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
     auto const mapped =
         file.storage().mappable_write &&
         mapping_pays(call.direction, asked, asked / std::max<std::uint64_t>(1, pieces));
-    auto const result = perform_direct(prepared.request, file.storage(), mapped, record);
+    auto const result = perform_direct(request, request.positions, file.storage(), mapped, record);
     watch.lap(whole_s);
     if (!call.offset && result.bytes != asked)
         file.set_pointer(prepared.first + etypes_of(prepared, result.bytes));
@@ -203,8 +205,9 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     proposal.refusing_rank = team.rank();
     proposal.must_be_native = !prepared.usable;
     CallRecord record;
-    auto const outcome = perform_collective(team, team.rendezvous(), file->storage(),
-                                            file->options(), prepared.request, proposal, record);
+    auto const outcome =
+        perform_collective(team, team.rendezvous(), file->storage(), file->layout(),
+                           file->options(), prepared.request, proposal, record);
     watch.lap(whole_s);
     record_collective(*file, prepared, outcome, record, whole_s);
     if (outcome.native) return pass_data_on(*file, call, native);

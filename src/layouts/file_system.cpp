@@ -28,6 +28,11 @@ constexpr Known known_file_systems[] = {
     {F2FS_SUPER_MAGIC, {true, true}},
     {BTRFS_SUPER_MAGIC, {true, false}},
     {OVERLAYFS_SUPER_MAGIC, {true, false}},
+    {NFS_SUPER_MAGIC, {.page_cached = true}},
+    {SMB_SUPER_MAGIC, {.page_cached = true}},
+    {CIFS_SUPER_MAGIC, {.page_cached = true}},
+    {SMB2_SUPER_MAGIC, {.page_cached = true}},
+    {V9FS_MAGIC, {.page_cached = true}},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@ struct FileSystemFacts {
     bool local = false;  ///< one node's own: its page cache is all there is, and may be mapped
     bool keeps_blocks =
         false;  ///< writing a page back does not move it: the next store needs no space
+    bool page_cached = false;  ///< clients may write whole pages back: nodes must not share one
 };
 
 /// For the file behind a descriptor; nothing is known of what is not a regular file or not on a

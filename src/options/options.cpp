@@ -18,6 +18,10 @@ constexpr std::array<Choice, 5> backends{{
     {"mapped", "a mapping of the file"},
     {"mpiio", "contiguous calls of the MPI library"},
 }};
+constexpr std::array<Choice, 2> resonant_reads{{
+    {"exchange", "agents send what they have read"},
+    {"direct", "agents warm the servers' caches, then every rank reads for itself"},
+}};
 constexpr std::array<Choice, 3> exchanges{{
     {"auto", "shared memory on a node, messages between nodes"},
     {"shared_memory", "shared memory on a node, messages between nodes"},
@@ -130,6 +134,11 @@ void set_backend(Options& options, Setting const& setting) {
 void set_exchange(Options& options, Setting const& setting) {
     choose(options.exchange, setting, exchanges);
 }
+void set_resonant_read(Options& options, Setting const& setting) {
+    std::string how;
+    choose(how, setting, resonant_reads);
+    if (!how.empty()) options.direct_read = how == "direct";
+}
 void set_report(Options& options, Setting const& setting) {
     choose(options.report, setting, reports);
 }
@@ -196,6 +205,7 @@ constexpr std::array known_hints{
     Known{"unisono_strategy", set_strategy},
     Known{"unisono_backend", set_backend},
     Known{"unisono_exchange", set_exchange},
+    Known{"unisono_resonant_read", set_resonant_read},
     Known{"unisono_layout", set_text<&Options::layout>},
     Known{"unisono_enable", set_boolean<&Options::leave_alone, false>},
     Known{"unisono_faults", set_text<&Options::faults>},

@@ -14,6 +14,7 @@ void visit_members(Any& options, Visitor& visit) {
     visit(options.leave_alone);
     visit(options.cb_buffer_size);
     visit(options.cb_nodes);
+    visit(options.direct_read);
     visit(options.cb_config_list);
     visit(options.cb_read);
     visit(options.cb_write);

@@ -28,6 +28,7 @@ void visit_members(Any& report, Visitor& visit) {
     visit(report.meetings);
     visit(report.spent);
     visit(report.strategies);
+    visit(report.refusals);
 }
 
 template <MaybeConst<FileReport> Any, class Visitor>

@@ -17,9 +17,9 @@ Json spent_json(DirectionReport const& report, std::uint32_t ranks) {
     return seconds;
 }
 
-Json strategies_json(DirectionReport const& report) {
+Json uses_json(std::map<std::string, Use> const& uses) {
     Json strategies = Json::object();
-    for (auto const& [name, use] : report.strategies) {
+    for (auto const& [name, use] : uses) {
         strategies[name] = {{"calls", use.calls}, {"why", use.why}};
     }
     return strategies;
@@ -41,7 +41,8 @@ Json direction_json(DirectionReport const& report, std::uint32_t ranks) {
             {"rounds", report.rounds},
             {"meetings", report.meetings},
             {"seconds", spent_json(report, ranks)},
-            {"strategies", strategies_json(report)}};
+            {"strategies", uses_json(report.strategies)},
+            {"refusals", uses_json(report.refusals)}};
 }
 
 }  // namespace

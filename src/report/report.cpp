@@ -35,6 +35,18 @@ void Use::add(std::uint64_t more_calls, std::string_view reason) {
     add_distinct(why, reason);
 }
 
+namespace {
+
+void merge_uses(std::map<std::string, Use>& uses, std::map<std::string, Use> const& others) {
+    for (auto const& [name, use] : others) {
+        auto& mine = uses[name];
+        take_larger(mine.calls, use.calls);
+        for (auto const& reason : use.why) add_distinct(mine.why, reason);
+    }
+}
+
+}  // namespace
+
 void DirectionReport::merge(DirectionReport const& other) {
     take_larger(collective_calls, other.collective_calls);
     take_larger(failed_calls, other.failed_calls);
@@ -52,11 +64,8 @@ void DirectionReport::merge(DirectionReport const& other) {
         spent[phase].total_s += other.spent[phase].total_s;
         take_larger(spent[phase].longest_s, other.spent[phase].longest_s);
     }
-    for (auto const& [name, use] : other.strategies) {
-        auto& mine = strategies[name];
-        take_larger(mine.calls, use.calls);
-        for (auto const& reason : use.why) add_distinct(mine.why, reason);
-    }
+    merge_uses(strategies, other.strategies);
+    merge_uses(refusals, other.refusals);
 }
 
 void FileReport::merge(FileReport const& other) {

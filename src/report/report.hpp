@@ -66,6 +66,7 @@ struct DirectionReport {
     std::uint64_t meetings = 0;                   ///< of all ranks, in collective calls; max
     std::array<Spent, phase_names.size()> spent;  ///< by Phase
     std::map<std::string, Use> strategies;        ///< calls: max
+    std::map<std::string, Use> refusals;  ///< strategies that were asked for and could not; max
 
     [[nodiscard]] Spent& operator[](Phase phase) { return spent[static_cast<std::size_t>(phase)]; }
     [[nodiscard]] Spent const& operator[](Phase phase) const {

@@ -106,7 +106,8 @@ TEST(HumanBytes, use_powers_of_1024) {
 // each.
 TEST(SummaryLine, is_readable) {
     EXPECT_EQ(summary_line(sample()),
-              "unisono: /scratch/chk_0001.h5: 2 ranks, 4 aggregators, posix; "
+              "unisono: /scratch/chk_0001.h5: 2 ranks, 4 aggregators, posix, "
+              "12 servers, 1 MiB stripes (hints); "
               "wrote 2.00 GiB in 24 collective calls, 2 s, 1.00 GiB/s: "
               "independent 4 (one piece per rank), two_phase 20 (interleaved pieces of 64 B), "
               "passed on 1 (atomic mode); "

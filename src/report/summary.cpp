@@ -28,6 +28,7 @@ std::string strategies_text(DirectionReport const& report) {
     for (auto const& [name, use] : report.strategies) {
         add(name, use.calls, use.why.empty() ? "" : use.why.front());
     }
+    for (auto const& [name, use] : report.refusals) add("not " + name, use.calls, use.why.front());
     for (auto const& [reason, calls] : report.native_calls) add("passed on", calls, reason);
     return text;
 }
@@ -83,6 +84,7 @@ std::string summary_line(FileReport const& report) {
     if (report.nodes > 1) text += " on " + counted(report.nodes, "node");
     if (report.aggregators > 0) text += ", " + counted(report.aggregators, "aggregator");
     if (!report.backend.empty()) text += ", " + report.backend;
+    if (!report.layout.empty()) text += ", " + report.layout;
     if (report.write.idle() && report.read.idle()) text += "; no data access";
     if (!report.write.idle()) text += "; " + direction_text("wrote", report.write);
     if (!report.read.idle()) text += "; " + direction_text("read", report.read);

@@ -31,9 +31,17 @@ Selection by_rule(Facts const& facts) {
 }  // namespace
 
 Selection choose(Facts const& facts) {
-    if (auto const* named = find_strategy(facts.options->strategy))
-        if (named->unfit(facts).empty()) return {named, "asked for"};
-    return by_rule(facts);
+    auto const* named = find_strategy(facts.options->strategy);
+    if (named == nullptr) return by_rule(facts);
+    if (auto const refusal = named->unfit(facts); !refusal.empty())
+        return choose_instead(facts, refusal);
+    return {named, "asked for"};
+}
+
+Selection choose_instead(Facts const& facts, std::string_view refusal) {
+    auto selection = by_rule(facts);
+    selection.refusal = refusal;
+    return selection;
 }
 
 }  // namespace unisono

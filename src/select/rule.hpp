@@ -9,10 +9,14 @@ namespace unisono {
 struct Selection {
     Strategy const* strategy = nullptr;
     std::string_view why;
+    std::string_view refusal = {};  ///< why the strategy that was asked for could not do it
 };
 
 /// Which strategy does this call: the user's word, then a rule over sizes and interleaving.
 /// A named strategy that is unfit for the call gives way to the rule. Pure, O(1).
 Selection choose(Facts const& facts);
+
+/// The rule alone, because what was chosen turned out to be unfit.
+Selection choose_instead(Facts const& facts, std::string_view refusal);
 
 }  // namespace unisono

@@ -6,10 +6,8 @@
 namespace unisono {
 namespace {
 
-constexpr std::array<Strategy const*, 3> table{
-    &native,
-    &independent,
-    &two_phase,
+constexpr std::array<Strategy const*, 8> table{
+    &native, &independent, &two_phase, &disk_first, &resonant, &lacio, &core_first, &transpose,
 };
 
 }  // namespace

@@ -11,6 +11,11 @@ namespace unisono {
 extern Strategy const native;
 extern Strategy const independent;
 extern Strategy const two_phase;
+extern Strategy const disk_first;
+extern Strategy const resonant;
+extern Strategy const lacio;
+extern Strategy const core_first;
+extern Strategy const transpose;
 
 /// Every strategy. Adding one: a file beside this one, its declaration above, its line in all.cpp.
 std::span<Strategy const* const> all_strategies();

@@ -25,15 +25,35 @@ std::vector<Extent> split_evenly(Extent touched, std::uint32_t count, std::uint6
     return realms;
 }
 
-std::vector<std::uint32_t> spread_over_nodes(Topology const& topology, std::uint32_t wanted) {
-    if (wanted == 0 || wanted > topology.ranks()) wanted = topology.ranks();
-    std::vector<std::uint32_t> chosen;
-    chosen.reserve(wanted);
-    for (std::size_t turn = 0; chosen.size() < wanted; ++turn)
-        for (auto const& ranks : topology.ranks_of)
-            if (turn < ranks.size() && chosen.size() < wanted) chosen.push_back(ranks[turn]);
-    std::sort(chosen.begin(), chosen.end());
-    return chosen;
+std::vector<Realm> split_evenly(Realm const& realm, std::uint32_t count, std::uint64_t unit) {
+    std::vector<Realm> shares;
+    for (auto const& share : split_evenly(realm.positions, count, unit))
+        shares.push_back({realm.tiling, share});
+    return shares;
+}
+
+std::uint64_t cut_unit(Facts const& facts) {
+    constexpr std::uint64_t page_bytes = 4096;
+    auto const unit = facts.layout == nullptr ? 0 : facts.layout->unit_at(facts.touched.begin);
+    if (unit != 0 && unit < facts.touched.bytes()) return unit;
+    return facts.options->striping_unit != 0 ? facts.options->striping_unit : page_bytes;
+}
+
+std::uint64_t window_bytes(Facts const& facts) {
+    // Windows of 128 KiB to 1 MiB measure alike; larger ones fall out of the cache.
+    constexpr std::uint64_t default_bytes = 512 * 1024;
+    auto const asked_for = facts.options->cb_buffer_size;
+    return asked_for != 0 ? asked_for : default_bytes;
+}
+
+std::string_view unfit_to_stage(Facts const& facts) {
+    return facts.ascending ? "" : "a view's tiles run into each other: offsets do not ascend";
+}
+
+std::string_view unfit_for_servers(Facts const& facts) {
+    if (facts.layout == nullptr || !facts.layout->known())
+        return "it is not known which server has which byte";
+    return unfit_to_stage(facts);
 }
 
 }  // namespace unisono

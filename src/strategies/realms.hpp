@@ -17,8 +17,19 @@ namespace unisono {
 ///         Liao and Choudhary, SC '08. Differs: spare units go to the lowest-numbered realms.
 std::vector<Extent> split_evenly(Extent touched, std::uint32_t count, std::uint64_t unit);
 
-/// Ranks that aggregate: `wanted` of them (0: every rank) spread round-robin over the nodes,
-/// lowest ranks of each node first; ascending.
-std::vector<std::uint32_t> spread_over_nodes(Topology const& topology, std::uint32_t wanted);
+/// The same in realm positions: each share is contiguous in the realm's own order, for stripes of
+/// one server in that server's object.
+std::vector<Realm> split_evenly(Realm const& realm, std::uint32_t count, std::uint64_t unit);
+
+/// What cuts between realms should be multiples of: whole stripe units, or whole pages.
+std::uint64_t cut_unit(Facts const& facts);
+
+/// Bytes of a collective buffer: cb_buffer_size, or what measures well.
+std::uint64_t window_bytes(Facts const& facts);
+
+/// Why staged plans cannot do a call; empty: they can.
+std::string_view unfit_to_stage(Facts const& facts);
+/// The same for strategies that need to know which server has which byte.
+std::string_view unfit_for_servers(Facts const& facts);
 
 }  // namespace unisono

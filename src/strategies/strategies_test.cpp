@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "strategies/aggregators.hpp"
 #include "strategies/all.hpp"
 #include "strategies/realms.hpp"
 

@@ -1,21 +1,17 @@
 #include "unisono/topology.hpp"
 
-#include <algorithm>
+#include <unordered_map>
 
 namespace unisono {
 
 Topology make_topology(std::vector<std::uint32_t> const& label_of) {
     Topology topology;
-    std::vector<std::uint32_t> labels;  // node -> label
+    std::unordered_map<std::uint32_t, std::uint32_t> node_with;  // label -> node
     for (std::uint32_t rank = 0; rank < label_of.size(); ++rank) {
-        auto const known = std::find(labels.begin(), labels.end(), label_of[rank]);
-        auto const node = static_cast<std::uint32_t>(known - labels.begin());
-        if (known == labels.end()) {
-            labels.push_back(label_of[rank]);
-            topology.ranks_of.emplace_back();
-        }
-        topology.node_of.push_back(node);
-        topology.ranks_of[node].push_back(rank);
+        auto const [entry, is_new] = node_with.try_emplace(label_of[rank], topology.nodes());
+        if (is_new) topology.ranks_of.emplace_back();
+        topology.node_of.push_back(entry->second);
+        topology.ranks_of[entry->second].push_back(rank);
     }
     return topology;
 }

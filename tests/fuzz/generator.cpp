@@ -130,12 +130,17 @@ int Generator::random_mode(bool exists) {
 
 void Generator::choose_hints(FileState& file) {
     static std::vector<std::string> const strategies = {
-        "auto",   "auto", "independent", "two_phase", "two_phase",
+        "auto",       "auto",     "independent", "two_phase",  "two_phase",
+        "disk_first", "resonant", "lacio",       "core_first", "transpose",
 #ifndef OPEN_MPI  // OMPIO 4.1.4 gets even plain collective reads wrong when ranks overlap, and
                   // hangs
         "native",
 #endif
     };
+    // As if the file were striped: a few servers, more servers than ranks, a composite layout.
+    static std::vector<std::string> const layouts = {
+        "stripe_bytes=1K,servers=3", "stripe_bytes=100,servers=2", "stripe_bytes=4K,servers=12",
+        "end=5000,stripe_bytes=500,servers=1;stripe_bytes=2K,servers=4"};
     static std::vector<std::string> const exchanges = {"auto", "shared_memory", "messages"};
     static std::vector<std::string> const backends = {"auto", "posix", "uring", "mapped"};
     static std::vector<std::uint64_t> const buffers = {1024, 1500, 4096, 16384, 65536, 1 << 20};
@@ -146,6 +151,9 @@ void Generator::choose_hints(FileState& file) {
         file.hints.emplace_back("unisono_strategy", strategy);
         file.native = strategy == "native";
     }
+    if (random_.chance(60)) file.hints.emplace_back("unisono_layout", random_.pick(layouts));
+    if (random_.chance(20)) file.hints.emplace_back("unisono_resonant_read", "direct");
+    if (random_.chance(20)) file.hints.emplace_back("cb_config_list", "*:2");
     if (random_.chance(60)) {
         file.hints.emplace_back("unisono_exchange", random_.pick(exchanges));
     }

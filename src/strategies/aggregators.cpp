@@ -1,0 +1,75 @@
+#include "strategies/aggregators.hpp"
+
+#include <algorithm>
+
+#include "options/cb_config_list.hpp"
+
+namespace unisono {
+namespace {
+
+// Round-robin over the nodes, no more than `allowed` of each.
+std::vector<std::uint32_t> spread(Topology const& topology,
+                                  std::vector<std::uint32_t> const& allowed, std::size_t wanted) {
+    std::vector<std::uint32_t> chosen;
+    auto any = true;
+    for (std::size_t turn = 0; any && chosen.size() < wanted; ++turn) {
+        any = false;
+        for (std::size_t node = 0; node < allowed.size() && chosen.size() < wanted; ++node) {
+            if (turn >= allowed[node]) continue;
+            chosen.push_back(topology.ranks_of[node][turn]);
+            any = true;
+        }
+    }
+    std::ranges::sort(chosen);
+    return chosen;
+}
+
+std::vector<std::uint32_t> ranks_per_node(Topology const& topology) {
+    std::vector<std::uint32_t> counts;
+    for (auto const& ranks : topology.ranks_of)
+        counts.push_back(static_cast<std::uint32_t>(ranks.size()));
+    return counts;
+}
+
+std::uint32_t default_count(Facts const& facts) {
+    if (facts.local_storage) return facts.topology->ranks();
+    auto const per_card = facts.topology->nodes() * facts.topology->machine.nics;
+    return std::max(per_card, facts.layout == nullptr ? 0 : facts.layout->servers());
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> spread_over_nodes(Topology const& topology, std::uint32_t wanted) {
+    return spread(topology, ranks_per_node(topology), wanted == 0 ? topology.ranks() : wanted);
+}
+
+std::vector<std::uint32_t> aggregators_allowed(Facts const& facts) {
+    auto const ranks = ranks_per_node(*facts.topology);
+    if (facts.options->cb_config_list.empty()) return ranks;
+    auto names = facts.topology->names;
+    names.resize(ranks.size());
+    auto const allowed =
+        aggregators_per_node(*parse_cb_config_list(facts.options->cb_config_list), names, ranks);
+    auto const none = std::ranges::all_of(allowed, [](auto count) { return count == 0; });
+    return none ? ranks : allowed;
+}
+
+std::vector<std::uint32_t> choose_aggregators(Facts const& facts) {
+    auto const& options = *facts.options;
+    std::size_t wanted = options.cb_nodes;
+    if (wanted == 0)
+        wanted = options.cb_config_list.empty() ? default_count(facts) : facts.topology->ranks();
+    return spread(*facts.topology, aggregators_allowed(facts), wanted);
+}
+
+std::vector<std::uint32_t> with_most_bytes(Facts const& facts,
+                                           std::vector<std::uint32_t> candidates,
+                                           std::size_t count) {
+    std::ranges::stable_sort(
+        candidates, [&](auto a, auto b) { return facts.ranks[a].bytes > facts.ranks[b].bytes; });
+    candidates.resize(std::min(count, candidates.size()));
+    std::ranges::sort(candidates);
+    return candidates;
+}
+
+}  // namespace unisono

@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <numeric>
+
+#include "strategies/aggregators.hpp"
+#include "strategies/all.hpp"
+#include "strategies/realms.hpp"
+
+namespace unisono {
+namespace {
+
+using Bytes = std::uint64_t;
+
+// `count` aggregators for servers that have so many bytes each: at least one for each server with
+// any, the next one always to where an aggregator has most to do. Needs count >= servers with any.
+std::vector<std::uint32_t> apportion(std::vector<Bytes> const& server_bytes, std::size_t count) {
+    std::vector<std::uint32_t> shares;
+    for (auto const bytes : server_bytes) shares.push_back(bytes > 0 ? 1 : 0);
+    auto const given = std::accumulate(shares.begin(), shares.end(), std::size_t{0});
+    for (auto left = count - given; left > 0 && given > 0; --left) {
+        std::size_t busiest = 0;
+        double most = -1;
+        for (std::size_t server = 0; server < shares.size(); ++server) {
+            auto const each =
+                static_cast<double>(server_bytes[server]) / std::max(shares[server], 1U);
+            if (shares[server] > 0 && each > most) busiest = server, most = each;
+        }
+        ++shares[busiest];
+    }
+    return shares;
+}
+
+// Many aggregators to one server: each has its own contiguous range of that server's object.
+//   server 0's object   |--- a0 ---|--- a1 ---|      server 1's   |--- a2 ---|--- a3 ---|
+void share_servers(Plan& plan, std::vector<Realm> const& servers,
+                   std::vector<Bytes> const& server_bytes, std::vector<std::uint32_t> const& ranks,
+                   std::uint64_t unit) {
+    auto next = ranks.begin();
+    auto const shares = apportion(server_bytes, ranks.size());
+    for (std::size_t server = 0; server < servers.size(); ++server) {
+        if (shares[server] == 0) continue;
+        for (auto const& realm : split_evenly(servers[server], shares[server], unit)) {
+            plan.aggregators.push_back(*next++);
+            plan.realms.push_back(realm);
+        }
+    }
+}
+
+// One aggregator to many servers: adjacent ones, about equally many bytes for each aggregator. A
+// round accesses a window on each of them, so that all are busy.
+void gather_servers(Plan& plan, std::vector<Realm> const& servers,
+                    std::vector<Bytes> const& server_bytes,
+                    std::vector<std::uint32_t> const& ranks) {
+    auto const all = std::accumulate(server_bytes.begin(), server_bytes.end(), Bytes{0});
+    Bytes before = 0;
+    for (std::size_t server = 0; server < servers.size(); ++server) {
+        if (server_bytes[server] == 0) continue;
+        auto const middle =
+            static_cast<double>(before) + static_cast<double>(server_bytes[server]) / 2;
+        auto const index = static_cast<std::size_t>(middle / static_cast<double>(all) *
+                                                    static_cast<double>(ranks.size()));
+        plan.aggregators.push_back(ranks[std::min(index, ranks.size() - 1)]);
+        plan.realms.push_back(servers[server]);
+        before += server_bytes[server];
+    }
+}
+
+// Realms follow the physical layout. One to one, with two servers:
+//   stripes   | 0 | 1 | 0 | 1 | 0 | 1 |
+//   a0        |===|   |===|   |===|        one aggregator per server, contiguous in its object
+//   a1            |===|   |===|   |===|
+Plan plan_lacio(Facts const& facts) {
+    Plan plan{.way = Plan::Way::staged, .window_bytes = window_bytes(facts)};
+    auto const ranks = choose_aggregators(facts);
+    std::vector<Realm> servers;
+    std::vector<Bytes> server_bytes;
+    for (std::uint32_t server = 0; server < facts.layout->servers(); ++server) {
+        servers.push_back(facts.layout->bytes_of(server, facts.touched));
+        server_bytes.push_back(servers.back().bytes());
+    }
+    auto const busy =
+        servers.size() - static_cast<std::size_t>(std::ranges::count(server_bytes, 0));
+    if (ranks.size() >= busy)
+        share_servers(plan, servers, server_bytes, ranks, cut_unit(facts));
+    else
+        gather_servers(plan, servers, server_bytes, ranks);
+    return plan;
+}
+
+}  // namespace
+
+constinit Strategy const lacio{
+    .name = "lacio",
+    .summary = "file realms by the physical layout, for any ratio of aggregators to servers",
+    .source = "LACIO (Chen, Sun, Thakur, Roth, Gropp, IPDPS 2011), section III",
+    .unfit = unfit_for_servers,
+    .plan = plan_lacio,
+};
+
+}  // namespace unisono
