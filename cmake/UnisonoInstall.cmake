@@ -21,6 +21,7 @@ endfunction()
 function(unisono_install_development_files)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/unisono DESTINATION include
           FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+  install(TARGETS unisono-plugin ARCHIVE DESTINATION lib)
   foreach(mpi ${UNISONO_MPIS})
     configure_file(${unisono_package_sources}/unisono.pc.in
                    ${unisono_package_files}/unisono-${mpi}.pc @ONLY)
@@ -45,6 +46,7 @@ function(unisono_install_helpers)
 endfunction()
 
 function(unisono_install_documents)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/ DESTINATION share/doc/unisono/examples)
   install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/CHANGELOG.md
                 ${CMAKE_SOURCE_DIR}/LICENSE
           DESTINATION share/doc/unisono)

@@ -1,6 +1,7 @@
 #include "interpose/file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <shared_mutex>
@@ -11,6 +12,7 @@
 #include "backends/posix.hpp"
 #include "backends/uring.hpp"
 #include "interpose/mpiio_backend.hpp"
+#include "layouts/apply_striping.hpp"
 #include "layouts/file_system.hpp"
 #include "layouts/find_layout.hpp"
 
@@ -123,6 +125,14 @@ Layout const& File::layout() {
     if (!local) report_.layout = layout_->describe();
     if (!local || !options_.cb_config_list.empty()) team().learn_nodes();
     return *layout_;
+}
+
+void File::stripe() {
+    struct stat status {};
+    if (storage_.descriptor < 0 || fstat(storage_.descriptor, &status) != 0) return;
+    if (status.st_size != 0) return;
+    auto const why = apply_striping(storage_.descriptor, options_);
+    if (!why.empty()) record([&](FileReport& report) { report.notes.push_back(why); });
 }
 
 void File::use(Options options) {

@@ -56,6 +56,10 @@ public:
     /// Where the file's bytes are, as rank 0 sees it. Collective the first time and after use().
     Layout const& layout();
 
+    /// Gives a file that is still empty the striping of the hints, where the MPI library cannot.
+    /// Local; what fails is in the report.
+    void stripe();
+
     /// Options from now on; equal on all ranks. Makes the backend anew.
     void use(Options options);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <set>
 
@@ -12,6 +13,7 @@
 #include "interpose/native.hpp"
 #include "interpose/transfer.hpp"
 #include "strategies/all.hpp"
+#include "strategies/plugins.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -20,8 +22,17 @@ namespace {
 // there. So is telling it of what it may stumble over.
 constexpr std::uint64_t large_view_pieces = 1 << 16;
 
+void print_once(std::vector<std::string> const& messages) {
+    static std::mutex mutex;
+    static std::set<std::string> printed;
+    std::lock_guard const lock{mutex};
+    for (auto const& message : messages)
+        if (printed.insert(message).second) std::fprintf(stderr, "%s\n", message.c_str());
+}
+
 OptionSources const& option_sources() {
     static std::vector<Choice> const choices = [] {
+        if (auto const* paths = std::getenv("UNISONO_PLUGINS")) print_once(load_plugins(paths));
         std::vector<Choice> all;
         for (auto const* strategy : all_strategies())
             all.push_back({strategy->name, strategy->summary});
@@ -29,14 +40,6 @@ OptionSources const& option_sources() {
     }();
     static OptionSources const sources{Surroundings::real(), choices};
     return sources;
-}
-
-void print_once(std::vector<std::string> const& messages) {
-    static std::mutex mutex;
-    static std::set<std::string> printed;
-    std::lock_guard const lock{mutex};
-    for (auto const& message : messages)
-        if (printed.insert(message).second) std::fprintf(stderr, "%s\n", message.c_str());
 }
 
 std::vector<KeyValue> pairs_of(MPI_Info info) {
@@ -78,11 +81,27 @@ Options agree_on(Options const& own, Context const& context) {
     return options_from_bytes(context.from_rank_0(to_bytes(own))).value_or(own);
 }
 
+// A strategy that some rank has not loaded cannot be used. Every rank learns it here, and that all
+// have got here.
+void leave_out_unshared_plugin(File& file) {
+    auto const& context = file.context();
+    auto options = file.options();
+    int known = options.strategy == "auto" || find_strategy(options.strategy) != nullptr ? 1 : 0;
+    if (context.ranks() > 1)
+        PMPI_Allreduce(MPI_IN_PLACE, &known, 1, MPI_INT, MPI_MIN, context.comm());
+    if (known != 0) return;
+    if (context.rank() == 0)
+        print_once({"unisono: " + options.strategy + ": not every rank has loaded this plug-in"});
+    options.strategy = "auto";
+    file.use(std::move(options));
+}
+
 void take_hints(File& file, MPI_Info info) {
     auto const newer = pairs_of(info);
     merge_into(file.hints, newer);
     auto const& context = file.context();
     file.use(agree_on(own_options(file.path(), file.hints, context.rank() == 0), context));
+    leave_out_unshared_plugin(file);
 }
 
 // The program's info object with the hints that sites and users add for the MPI library.
@@ -188,8 +207,9 @@ int file_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, M
     auto file =
         std::make_shared<File>(*handle, std::move(context), path, access_mode, std::move(options));
     file->hints = hints;
+    if ((access_mode & MPI_MODE_CREATE) != 0 && file->context().rank() == 0) file->stripe();
     // No rank returns before all have opened their descriptors: the program may unlink the path.
-    if (file->context().ranks() > 1) PMPI_Barrier(file->context().comm());
+    leave_out_unshared_plugin(*file);
     if ((access_mode & MPI_MODE_APPEND) != 0) {
         MPI_Offset end = 0;
         UNISONO_NATIVE(File_get_position)(*handle, &end);

@@ -20,6 +20,9 @@ extern Strategy const transpose;
 /// Every strategy. Adding one: a file beside this one, its declaration above, its line in all.cpp.
 std::span<Strategy const* const> all_strategies();
 
+/// One from outside; it must stay where it is.
+void add_strategy(Strategy const& strategy);
+
 /// Null when there is none of that name.
 Strategy const* find_strategy(std::string_view name);
 

@@ -124,6 +124,21 @@ def test_cmake_package_names_the_library_that_is_missing(prefix, tmp_path):
     assert "without its library for openmpi" in " ".join(done.stderr.split())
 
 
+def test_example_plugin_builds_against_the_installation_and_does_the_calls(prefix, tmp_path):
+    require_library("mpich")
+    run(["cmake", "-S", prefix / "share/doc/unisono/examples/plugin", "-B", tmp_path / "build",
+         f"-DCMAKE_PREFIX_PATH={prefix}"])
+    run(["cmake", "--build", tmp_path / "build"])
+    program = tmp_path / "program"
+    run(["mpicc.mpich", PROGRAM, "-o", program])
+    report = tmp_path / "report"
+    run_program(program, "mpich", tmp_path, [
+        f"LD_PRELOAD={prefix}/lib/libunisono-mpich.so", "UNISONO_STRATEGY=one_writer",
+        f"UNISONO_PLUGINS={tmp_path}/build/libone_writer.so",
+        "UNISONO_REPORT=summary", f"UNISONO_REPORT_FILE={report}"])
+    assert "one_writer" in report.read_text()
+
+
 def test_headers_compile_alone(prefix, tmp_path):
     headers = sorted((prefix / "include").glob("unisono/*.hpp"))
     assert headers
