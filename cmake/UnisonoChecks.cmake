@@ -14,9 +14,11 @@ function(unisono_collect_targets folder result)
   set(${result} ${targets} PARENT_SCOPE)
 endfunction()
 
-# The static libraries below src/ that are not made for one MPI.
+# The static libraries below src/ and testbed/ that are not made for one MPI.
 function(unisono_collect_parts result)
   unisono_collect_targets(${CMAKE_SOURCE_DIR}/src targets)
+  unisono_collect_targets(${CMAKE_SOURCE_DIR}/testbed more)
+  list(APPEND targets ${more})
   list(JOIN UNISONO_MPIS "|" mpis)
   set(parts "")
   foreach(target ${targets})

@@ -24,12 +24,14 @@ SHALLOW = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-X
 
 
 def commands_of(build: pathlib.Path) -> dict[pathlib.Path, str]:
-    """Sources below src/, with their compiler commands, that compile without an MPI."""
+    """Sources below src/ and testbed/, with their compiler commands, that compile without an MPI."""
     chosen = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         source = pathlib.Path(entry["directory"], entry["file"]).resolve()
         command = entry["command"]
-        if not source.is_relative_to(ROOT / "src") or source.suffix not in (".cpp", ".c"):
+        if not any(source.is_relative_to(ROOT / folder) for folder in ("src", "testbed")):
+            continue
+        if source.suffix not in (".cpp", ".c"):
             continue
         if source.stem.endswith("_test") or needs_mpi(command):
             continue
@@ -58,7 +60,8 @@ class Checker:
         self.deadline_s = deadline_s
         self.passed = build / "tidy-passed"
         self.passed.mkdir(exist_ok=True)
-        headers = sorted(ROOT.glob("include/**/*.hpp")) + sorted(ROOT.glob("src/**/*.hpp"))
+        headers = [header for folder in ("include", "src", "testbed")
+                   for header in sorted(ROOT.glob(f"{folder}/**/*.hpp"))]
         self.common = digest_of([ROOT / ".clang-tidy", *headers], "")
 
     def check(self, source: pathlib.Path, command: str) -> tuple[bool, str]:

@@ -1,0 +1,56 @@
+#include "model/profile.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <stdexcept>
+
+#include "model/test_support.hpp"
+
+namespace unisono::testbed {
+namespace {
+
+TEST(Profile, all_shipped_ones_can_be_read_and_give_a_source_for_every_figure) {
+    int profiles = 0;
+    for (auto const& file : std::filesystem::directory_iterator(UNISONO_PROFILES)) {
+        SCOPED_TRACE(file.path());
+        auto const name = file.path().stem().string();
+        auto const text = shipped_profile_text(name);
+        EXPECT_EQ(parse_profile(text).name, name);
+        for (auto const& figure : figures_of(text))
+            EXPECT_GE(figure.source.size(), 5U) << figure.name;
+        ++profiles;
+    }
+    EXPECT_GE(profiles, 8);
+}
+
+std::string mistake_in(std::string text, std::string const& from, std::string const& to) {
+    auto const at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    try {
+        parse_profile(text);
+    } catch (std::runtime_error const& error) {
+        return error.what();
+    }
+    return "none";
+}
+
+TEST(Profile, mistakes_are_named) {
+    auto const good = shipped_profile_text("barracuda-7200.10");
+    EXPECT_EQ(mistake_in(good, "\"rpm\"", "\"rmp\""), "profile: drive.rmp is unknown");
+    EXPECT_EQ(mistake_in(good, "\"value\": 7200, ", ""),
+              "profile: drive.rpm has no number \"value\"");
+    EXPECT_EQ(mistake_in(good, ", \"source\": \"[R] 7200 rpm\"", ""),
+              "profile: drive.rpm has no \"source\"");
+    EXPECT_EQ(mistake_in(good, "\"value\": 7200", "\"value\": -1"),
+              "profile: drive.rpm is negative");
+    EXPECT_EQ(mistake_in(good, "\"kind\": \"rotating\"", "\"kind\": \"tape\""),
+              "profile: drive.kind is not rotating, solid_state or instant");
+    EXPECT_EQ(mistake_in(good, "\"value\": 1.8", "\"value\": 0.5"),
+              "profile: drive.cylinder_switch_ms is below drive.seek_track_ms");
+    EXPECT_EQ(mistake_in(good, "{", "["), "profile: this is no JSON");
+}
+
+}  // namespace
+}  // namespace unisono::testbed
