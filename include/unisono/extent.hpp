@@ -19,6 +19,13 @@ constexpr Extent intersect(Extent a, Extent b) {
     return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
+/// The smallest extent that has both.
+constexpr Extent hull(Extent a, Extent b) {
+    if (a.empty()) return b;
+    if (b.empty()) return a;
+    return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
 constexpr std::uint64_t div_ceil(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
 constexpr std::uint64_t round_down(std::uint64_t a, std::uint64_t unit) { return a - a % unit; }
 constexpr std::uint64_t round_up(std::uint64_t a, std::uint64_t unit) {

@@ -24,16 +24,17 @@ struct Options {
 
     bool direct_read = false;  ///< unisono_resonant_read=direct: agents warm the servers' caches
 
-    std::uint64_t cb_buffer_size = 0;     ///< bytes per collective buffer
-    std::uint32_t cb_nodes = 0;           ///< aggregators in all
-    std::string cb_config_list;           ///< as ROMIO writes it, e.g. "*:4"; it is well-formed
-    Switch cb_read = Switch::automatic;   ///< romio_cb_read, collective_buffering
-    Switch cb_write = Switch::automatic;  ///< romio_cb_write, collective_buffering
-    Switch ds_read = Switch::automatic;   ///< romio_ds_read
-    Switch ds_write = Switch::automatic;  ///< romio_ds_write (Unisono never writes holes anyway)
-    bool no_indep_rw = false;             ///< romio_no_indep_rw
-    std::uint64_t striping_unit = 0;      ///< bytes
-    std::uint32_t striping_factor = 0;    ///< data servers
+    std::uint64_t cb_buffer_size = 0;       ///< bytes per collective buffer
+    std::uint32_t cb_nodes = 0;             ///< aggregators in all
+    std::string cb_config_list;             ///< as ROMIO writes it, e.g. "*:4"; it is well-formed
+    Switch cb_read = Switch::automatic;     ///< romio_cb_read, collective_buffering
+    Switch cb_write = Switch::automatic;    ///< romio_cb_write, collective_buffering
+    Switch ds_read = Switch::automatic;     ///< romio_ds_read
+    Switch ds_write = Switch::automatic;    ///< romio_ds_write (Unisono never writes holes anyway)
+    Switch two_layers = Switch::automatic;  ///< unisono_two_layers: nodes send, not ranks
+    bool no_indep_rw = false;               ///< romio_no_indep_rw
+    std::uint64_t striping_unit = 0;        ///< bytes
+    std::uint32_t striping_factor = 0;      ///< data servers
 
     std::string report = "none";  ///< UNISONO_REPORT: none, summary, json
     std::string report_file;      ///< UNISONO_REPORT_FILE: where to append; empty: stderr

@@ -40,6 +40,12 @@ public:
             });
         }
 
+        /// One piece, its place in the window.
+        void add(Extent piece) {
+            add({1, piece.begin - at_, piece.bytes()});
+            at_ = piece.end;
+        }
+
     private:
         void add(Entry const& entry) {
             if (entry.gap == pending_.gap && entry.bytes == pending_.bytes) {

@@ -55,6 +55,7 @@ struct Case {
         topology = make_topology(labels);
         auto const strategies = all_strategies();
         options.strategy = strategies[1 + below(strategies.size() - 1)]->name;
+        options.two_layers = Switch(below(3));
         options.direct_read = below(3) == 0;
         if (below(8) != 0) layout = some_layout();
         options.cb_buffer_size = below(4) == 0 ? 1 + below(100) : 64 + below(4000);

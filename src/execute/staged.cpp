@@ -6,6 +6,7 @@
 
 #include "exchange/piece_list.hpp"
 #include "execute/direct.hpp"
+#include "execute/node_windows.hpp"
 #include "execute/windows.hpp"
 
 namespace unisono {
@@ -16,11 +17,6 @@ constexpr std::uint64_t message_bytes_max = 1 << 30;
 constexpr std::uint64_t sparse_ratio = 16;
 // Below this density, an aggregator reads only what was asked for.
 constexpr std::uint64_t sieve_ratio = 2;
-
-/// In front of each window in shared memory.
-struct alignas(64) WindowHead {
-    std::uint64_t valid_bytes;  // reads: so many of the window's bytes are there
-};
 
 /// What a message is about; a list of pieces and packed data follow.
 struct MessageHead {
@@ -72,15 +68,48 @@ private:
 
     [[nodiscard]] bool shares_memory(std::uint32_t rank) const {
         auto const& node_of = team_.topology().node_of;
-        return rank == team_.rank() || (shared_ && node_of[rank] == node_of[team_.rank()]);
+        return rank == team_.rank() ||
+               (node_windows_.shared() && node_of[rank] == node_of[team_.rank()]);
     }
     [[nodiscard]] bool takes_part(std::size_t aggregator, std::uint32_t rank) const {
         auto const& node_of = team_.topology().node_of;
         return !plan_.within_nodes || node_of[plan_.aggregators[aggregator]] == node_of[rank];
     }
-    [[nodiscard]] bool is_remote_source(std::uint32_t rank, std::size_t aggregator) const {
-        return !shares_memory(rank) && takes_part(aggregator, rank) &&
-               windows_.meets(aggregator, extents_[rank]);
+    // This rank can put its data into a window for the aggregator, its own or one to be sent on.
+    [[nodiscard]] bool has_window(std::size_t aggregator) const {
+        return two_layers_ || shares_memory(plan_.aggregators[aggregator]);
+    }
+    // Two layers: which rank of a node sends what the node has for an aggregator.
+    [[nodiscard]] std::uint32_t forwarder(std::size_t node, std::size_t aggregator) const {
+        auto const& ranks = team_.topology().ranks_of[node];
+        return ranks[aggregator % ranks.size()];
+    }
+    // Ranks that send messages for this round's window of one of this rank's own realms.
+    template <class Use>
+    void for_remote_sources(std::size_t aggregator, Use&& use) const {
+        auto const& topology = team_.topology();
+        if (extents_.empty()) return;
+        if (two_layers_) {
+            for (std::size_t node = 0; node < topology.nodes(); ++node)
+                if (node != topology.node_of[team_.rank()] &&
+                    windows_.meets(aggregator, node_extents_[node]))
+                    use(forwarder(node, aggregator));
+            return;
+        }
+        for (std::uint32_t rank = 0; rank < extents_.size(); ++rank)
+            if (!shares_memory(rank) && takes_part(aggregator, rank) &&
+                windows_.meets(aggregator, extents_[rank]))
+                use(rank);
+    }
+    // Aggregators of other nodes to which this rank sends what its node has for them.
+    template <class Use>
+    void for_forwarded(Use&& use) const {
+        auto const node = team_.topology().node_of[team_.rank()];
+        for (std::size_t aggregator = 0; aggregator < windows_.count(); ++aggregator)
+            if (!shares_memory(plan_.aggregators[aggregator]) &&
+                forwarder(node, aggregator) == team_.rank() &&
+                windows_.meets(aggregator, node_extents_[node]))
+                use(aggregator);
     }
     [[nodiscard]] Positions part_in(Extent range) const {
         range = intersect(range, touched_);
@@ -108,11 +137,18 @@ private:
         return {request_.view, part, reinterpret_cast<std::uintptr_t>(window(aggregator)) + shift};
     }
 
-    void place_windows();
-    [[nodiscard]] WindowHead* head(std::size_t aggregator) const;
-    [[nodiscard]] std::byte* window(std::size_t aggregator) const;
-    [[nodiscard]] Coverage coverage(std::size_t aggregator) const;
+    [[nodiscard]] std::byte* window(std::size_t aggregator) const {
+        return node_windows_.data(aggregator, side_);
+    }
+    [[nodiscard]] std::uint64_t& valid_bytes(std::size_t aggregator) const {
+        return node_windows_.valid_bytes(aggregator, side_);
+    }
+    [[nodiscard]] Coverage coverage(std::size_t aggregator) const {
+        return node_windows_.coverage(aggregator, side_);
+    }
 
+    void find_own_realms();
+    void learn_extents();
     bool next_windows();
     [[nodiscard]] std::uint64_t first_own_byte(Realm const& realm, std::uint64_t from) const;
     [[nodiscard]] std::vector<std::byte> list_own_pieces(std::size_t aggregator) const;
@@ -122,6 +158,7 @@ private:
     void write_round();
     void scatter(std::size_t aggregator);
     void send_data(std::size_t aggregator);
+    void forward_data();
     void receive_data(Slot const& slot);
     void start_writing(Slot& slot);
     void start(Direction direction, std::span<Transfer const> list, Slot& slot);
@@ -130,12 +167,14 @@ private:
     void read_round();
     void mark(std::size_t aggregator);
     void send_request(std::size_t aggregator);
+    void forward_requests();
     void receive_requests(Slot const& slot);
     void read_window(Slot& slot);
     void read_own_parts();
     void reply(std::uint32_t to, std::vector<std::byte> const& request);
     void gather(std::size_t aggregator);
     void receive_replies();
+    void receive_forwarded_replies();
 
     void send(std::uint32_t to, Team::Kind kind, std::vector<std::byte> message) {
         ++sent_;
@@ -168,27 +207,48 @@ private:
     CallRecord& record_;
     Stopwatch watch_;
 
+    bool two_layers_;
     Windows windows_;
     std::uint64_t granule_bytes_;
     bool sparse_;
     bool exact_reads_;
-    bool shared_ = true;
+    NodeWindows node_windows_;
     Extent touched_;  // by this rank
     Extent touched_by_all_;
-    std::vector<Extent> extents_;             // by each rank; only when there are messages
-    std::vector<std::size_t> place_;          // aggregator -> place in node memory
-    std::vector<std::byte> private_windows_;  // when there is no shared memory
-    std::vector<std::byte> private_coverage_;
-    std::byte* windows_memory_ = nullptr;
-    std::byte* coverage_memory_ = nullptr;
+    std::vector<Extent> extents_;       // by each rank; only when there are messages
+    std::vector<Extent> node_extents_;  // by each node's ranks; only with two layers
     std::vector<Slot> mine_;
     std::size_t first_ = 0;
     int side_ = 0;
     std::size_t sent_ = 0;
     std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> requests_;  // this round's
     std::vector<std::size_t> asked_;                                          // remote aggregators
+    std::vector<std::pair<std::size_t, std::vector<Extent>>> forwarded_;      // and what of them
     IoResult result_;
 };
+
+// Nodes send to nodes, not ranks to ranks, where an aggregator would hear from very many ranks. For
+// fewer, the copy and the meeting more cost more than they save (docs/performance.md).
+bool wants_two_layers(Topology const& topology, Plan const& plan, Switch wish) {
+    if (topology.nodes() == 1 || plan.within_nodes || wish == Switch::disable) return false;
+    constexpr std::uint32_t fan_in_max = 64;
+    auto const merges = topology.ranks() > topology.nodes();
+    return wish == Switch::enable || (merges && topology.ranks() > fan_in_max);
+}
+
+// With two layers a node holds windows for every aggregator: smaller ones where these are many, so
+// that a rank's share of them stays the same.
+std::uint64_t window_bytes_of(Topology const& topology, Plan const& plan, bool two_layers) {
+    constexpr std::uint64_t least = 64 * 1024;
+    auto const most = std::min(plan.window_bytes, message_bytes_max);
+    if (!two_layers) return most;
+    auto const smallest =
+        std::ranges::min(topology.ranks_of, {}, &std::vector<std::uint32_t>::size);
+    auto const fair = most * 2 * smallest.size() / plan.aggregators.size();
+    return std::min(most, std::max(fair, least));
+}
+
+std::uint64_t lowest_bit(std::uint64_t bits) { return bits & -bits; }
 
 StagedCall::StagedCall(Team& team, Rendezvous& rendezvous, Storage const& storage,
                        Facts const& facts, std::uint64_t alignment, Plan const& plan,
@@ -199,59 +259,44 @@ StagedCall::StagedCall(Team& team, Rendezvous& rendezvous, Storage const& storag
       plan_{plan},
       request_{request},
       record_{record},
-      windows_{plan.realms, std::min(plan.window_bytes, message_bytes_max)},
+      two_layers_{wants_two_layers(team.topology(), plan, facts.options->two_layers)},
+      windows_{plan.realms, window_bytes_of(team.topology(), plan, two_layers_)},
+      granule_bytes_{lowest_bit(alignment | windows_.alignment())},
+      node_windows_{team, plan.aggregators, windows_.bytes_max(), granule_bytes_, two_layers_},
       touched_{touched(request.view, request.positions)},
       touched_by_all_{facts.touched} {
-    alignment |= windows_.alignment();
-    granule_bytes_ = alignment & -alignment;
     sparse_ = windows_.rounds() > 2 && facts.touched.bytes() / sparse_ratio > facts.bytes;
     exact_reads_ = facts.touched.bytes() / sieve_ratio > facts.bytes;
-    place_windows();
-    if (team.topology().nodes() > 1 || !shared_)
-        extents_ = team.gather_values(std::span<Extent const>{&touched_, 1});
+    find_own_realms();
+    if (team.topology().nodes() > 1 || !node_windows_.shared()) learn_extents();
     watch_.lap(record.waiting_s);
 }
 
-void StagedCall::place_windows() {
+void StagedCall::find_own_realms() {
     auto const me = team_.rank();
-    auto const& node_of = team_.topology().node_of;
-    std::size_t places = 0;
     for (std::size_t i = 0; i < plan_.aggregators.size(); ++i) {
-        auto const rank = plan_.aggregators[i];
-        place_.push_back(places);
-        if (node_of[rank] == node_of[me]) ++places;
-        if (rank < me) first_ = (i + 1) % plan_.aggregators.size();
-        if (rank == me) mine_.push_back({.aggregator = i});
+        if (plan_.aggregators[i] < me) first_ = (i + 1) % plan_.aggregators.size();
+        if (plan_.aggregators[i] == me) mine_.push_back({.aggregator = i});
     }
-    if (places == 0) return;
-    auto const windows_bytes =
-        2 * places * (sizeof(WindowHead) + round_up(windows_.bytes_max(), 64));
-    auto const coverage_bytes = 2 * places * Coverage::bytes_needed(windows_.bytes_max());
-    windows_memory_ = team_.node_memory(Team::Area::windows, windows_bytes).data();
-    coverage_memory_ = team_.node_memory(Team::Area::coverage, coverage_bytes).data();
-    shared_ = windows_memory_ != nullptr && coverage_memory_ != nullptr;
-    if (shared_) return;
-    private_windows_.resize(windows_bytes + 64);
-    private_coverage_.resize(coverage_bytes);
-    auto const misalignment = reinterpret_cast<std::uintptr_t>(private_windows_.data()) % 64;
-    windows_memory_ = private_windows_.data() + (64 - misalignment);
-    coverage_memory_ = private_coverage_.data();
 }
 
-WindowHead* StagedCall::head(std::size_t aggregator) const {
-    auto const stride = sizeof(WindowHead) + round_up(windows_.bytes_max(), 64);
-    auto const index = 2 * place_[aggregator] + static_cast<std::size_t>(side_);
-    return std::launder(reinterpret_cast<WindowHead*>(windows_memory_ + index * stride));
-}
-
-std::byte* StagedCall::window(std::size_t aggregator) const {
-    return reinterpret_cast<std::byte*>(head(aggregator)) + sizeof(WindowHead);
-}
-
-Coverage StagedCall::coverage(std::size_t aggregator) const {
-    auto const index = 2 * place_[aggregator] + static_cast<std::size_t>(side_);
-    auto* words = coverage_memory_ + index * Coverage::bytes_needed(windows_.bytes_max());
-    return {reinterpret_cast<Coverage::Word*>(words), granule_bytes_};
+// What each rank touches; and whether all nodes have the windows that two layers need.
+void StagedCall::learn_extents() {
+    struct Presence {
+        Extent touched;
+        std::uint64_t shares_windows;
+    };
+    Presence const mine{touched_, node_windows_.shared() ? 1U : 0U};
+    for (auto const& rank : team_.gather_values(std::span{&mine, 1})) {
+        extents_.push_back(rank.touched);
+        two_layers_ = two_layers_ && rank.shares_windows != 0;
+    }
+    if (!two_layers_) return;
+    for (auto const& ranks : team_.topology().ranks_of) {
+        Extent all;
+        for (auto const rank : ranks) all = hull(all, extents_[rank]);
+        node_extents_.push_back(all);
+    }
 }
 
 // Makes the next round's windows; false when nothing is left. Sparse accesses move each realm's
@@ -314,12 +359,17 @@ std::vector<Transfer> StagedCall::transfers(std::size_t aggregator,
 
 void StagedCall::write_round() {
     for_each_window([&](std::size_t aggregator) {
-        if (shares_memory(plan_.aggregators[aggregator]))
+        if (has_window(aggregator))
             scatter(aggregator);
         else
             send_data(aggregator);
     });
     watch_.lap(record_.copying_s);
+    if (two_layers_) {
+        rendezvous_.barrier();
+        watch_.lap(record_.waiting_s);
+        forward_data();
+    }
     for (auto const& slot : mine_) receive_data(slot);
     watch_.lap(record_.exchange_s);
     // The other side's windows are filled after this meeting: their writes must have ended.
@@ -361,12 +411,32 @@ void StagedCall::send_data(std::size_t aggregator) {
     send(plan_.aggregators[aggregator], Team::Kind::data, std::move(message));
 }
 
-// One message from every rank of another node whose touched extent meets this window. Several
-// realms of one rank may get them in any order: the head says which it is for.
+// A message about parts of a window that ranks of this node have marked; its head is to be filled
+// in, and the parts are data to be sent or wanted.
+std::vector<std::byte> list_of(std::span<Extent const> parts) {
+    std::vector<std::byte> message(sizeof(MessageHead));
+    PieceList::Writer list{message};
+    for (auto const& part : parts) list.add(part);
+    return message;
+}
+
+void StagedCall::forward_data() {
+    for_forwarded([&](std::size_t aggregator) {
+        auto const parts = coverage(aggregator).take(windows_.bytes(aggregator));
+        auto message = list_of(parts);
+        put_head(message,
+                 {aggregator, message.size() - sizeof(MessageHead), windows_.bytes(aggregator)});
+        for (auto const& part : parts)
+            message.insert(message.end(), window(aggregator) + part.begin,
+                           window(aggregator) + part.end);
+        send(plan_.aggregators[aggregator], Team::Kind::data, std::move(message));
+    });
+}
+
+// One message from every source whose extent meets this window. Several realms of one rank may get
+// them in any order: the head says which it is for.
 void StagedCall::receive_data(Slot const& slot) {
-    if (extents_.empty()) return;
-    for (std::uint32_t rank = 0; rank < extents_.size(); ++rank) {
-        if (!is_remote_source(rank, slot.aggregator)) continue;
+    for_remote_sources(slot.aggregator, [&](std::uint32_t rank) {
         auto const message = team_.receive(rank, Team::Kind::data);
         auto const head = head_of(message);
         auto covered = coverage(head.aggregator);
@@ -380,7 +450,7 @@ void StagedCall::receive_data(Slot const& slot) {
                             marker.mark(run);
                             data += run.bytes * run.count;
                         });
-    }
+    });
 }
 
 void StagedCall::start_writing(Slot& slot) {
@@ -420,12 +490,19 @@ IoResult StagedCall::finish(Slot& slot, int side) {
 void StagedCall::read_round() {
     requests_.clear();
     asked_.clear();
+    forwarded_.clear();
     for_each_window([&](std::size_t aggregator) {
-        if (!shares_memory(plan_.aggregators[aggregator]))
+        if (!has_window(aggregator))
             send_request(aggregator);
-        else if (exact_reads_)
+        else if (exact_reads_ || !shares_memory(plan_.aggregators[aggregator]))
             mark(aggregator);
     });
+    if (two_layers_) {
+        watch_.lap(record_.copying_s);
+        rendezvous_.barrier();
+        watch_.lap(record_.waiting_s);
+        forward_requests();
+    }
     for (auto const& slot : mine_) receive_requests(slot);
     watch_.lap(record_.exchange_s);
     if (exact_reads_) rendezvous_.barrier();
@@ -442,7 +519,15 @@ void StagedCall::read_round() {
     });
     watch_.lap(record_.copying_s);
     receive_replies();
+    if (two_layers_) receive_forwarded_replies();
     watch_.lap(record_.exchange_s);
+    if (!two_layers_) return;
+    rendezvous_.barrier();
+    watch_.lap(record_.waiting_s);
+    for_each_window([&](std::size_t aggregator) {
+        if (!shares_memory(plan_.aggregators[aggregator])) gather(aggregator);
+    });
+    watch_.lap(record_.copying_s);
 }
 
 void StagedCall::mark(std::size_t aggregator) {
@@ -463,18 +548,28 @@ void StagedCall::send_request(std::size_t aggregator) {
     send(plan_.aggregators[aggregator], Team::Kind::request, std::move(message));
 }
 
+void StagedCall::forward_requests() {
+    for_forwarded([&](std::size_t aggregator) {
+        auto& parts =
+            forwarded_
+                .emplace_back(aggregator, coverage(aggregator).take(windows_.bytes(aggregator)))
+                .second;
+        auto message = list_of(parts);
+        put_head(message, {aggregator, message.size() - sizeof(MessageHead), 0});
+        send(plan_.aggregators[aggregator], Team::Kind::request, std::move(message));
+    });
+}
+
 void StagedCall::receive_requests(Slot const& slot) {
-    if (extents_.empty()) return;
-    for (std::uint32_t rank = 0; rank < extents_.size(); ++rank) {
-        if (!is_remote_source(rank, slot.aggregator)) continue;
+    for_remote_sources(slot.aggregator, [&](std::uint32_t rank) {
         requests_.emplace_back(rank, team_.receive(rank, Team::Kind::request));
-        if (!exact_reads_) continue;
+        if (!exact_reads_) return;
         std::span<std::byte const> const message = requests_.back().second;
         auto covered = coverage(head_of(message).aggregator);
         Coverage::Marker marker{covered};
         PieceList::read(message.subspan(sizeof(MessageHead)),
                         [&](PieceRun const& run) { marker.mark(run); });
-    }
+    });
 }
 
 void StagedCall::read_window(Slot& slot) {
@@ -496,12 +591,11 @@ void StagedCall::read_window(Slot& slot) {
     if (plan_.prefetch) return;
     auto const part = finish(slot, side_);
     note(part);
-    auto& valid_bytes = head(aggregator)->valid_bytes;
-    valid_bytes = windows_.bytes(aggregator);
+    auto& valid = valid_bytes(aggregator);
+    valid = windows_.bytes(aggregator);
     for (auto const& [file, at] : windows_.parts(aggregator))
         if (part.stopped_at < file.end)
-            valid_bytes =
-                std::min(valid_bytes, at + (std::max(part.stopped_at, file.begin) - file.begin));
+            valid = std::min(valid, at + (std::max(part.stopped_at, file.begin) - file.begin));
 }
 
 // The direct second phase: what the aggregators read warms the servers' caches and is thrown away,
@@ -520,24 +614,23 @@ void StagedCall::read_own_parts() {
 }
 
 void StagedCall::gather(std::size_t aggregator) {
-    for_own_parts(aggregator, head(aggregator)->valid_bytes,
-                  [&](Positions part, std::uint64_t shift) {
-                      copy_data(in_window(aggregator, part, shift), request_.in_memory(part));
-                  });
+    for_own_parts(aggregator, valid_bytes(aggregator), [&](Positions part, std::uint64_t shift) {
+        copy_data(in_window(aggregator, part, shift), request_.in_memory(part));
+    });
 }
 
 void StagedCall::reply(std::uint32_t to, std::vector<std::byte> const& request) {
     auto const aggregator = head_of(request).aggregator;
-    auto const valid_bytes = head(aggregator)->valid_bytes;
+    auto const valid = valid_bytes(aggregator);
     std::vector<std::byte> message(sizeof(MessageHead));
-    put_head(message, {aggregator, 0, valid_bytes});
+    put_head(message, {aggregator, 0, valid});
     PieceList::read(std::span{request}.subspan(sizeof(MessageHead)), [&](PieceRun const& run) {
         for (std::uint64_t i = 0; i < run.count; ++i) {
             auto const at =
                 static_cast<std::uint64_t>(run.offset) + i * static_cast<std::uint64_t>(run.stride);
-            if (at >= valid_bytes) return;
+            if (at >= valid) return;
             auto const* data = window(aggregator) + at;
-            message.insert(message.end(), data, data + std::min(run.bytes, valid_bytes - at));
+            message.insert(message.end(), data, data + std::min(run.bytes, valid - at));
         }
     });
     send(to, Team::Kind::data, std::move(message));
@@ -551,6 +644,20 @@ void StagedCall::receive_replies() {
             copy_data(Packed{part.bytes()}.at(at), request_.in_memory(part));
             at += part.bytes();
         });
+    }
+}
+
+void StagedCall::receive_forwarded_replies() {
+    for (auto const& [aggregator, parts] : forwarded_) {
+        auto const message = team_.receive(plan_.aggregators[aggregator], Team::Kind::data);
+        auto const valid = valid_bytes(aggregator) = head_of(message).valid_bytes;
+        auto const* at = message.data() + sizeof(MessageHead);
+        for (auto const& part : parts) {
+            auto const there = intersect(part, {0, valid});
+            if (there.empty()) break;
+            std::memcpy(window(aggregator) + there.begin, at, there.bytes());
+            at += there.bytes();
+        }
     }
 }
 

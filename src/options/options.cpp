@@ -205,6 +205,7 @@ constexpr std::array known_hints{
     Known{"unisono_strategy", set_strategy},
     Known{"unisono_backend", set_backend},
     Known{"unisono_exchange", set_exchange},
+    Known{"unisono_two_layers", set_switch<&Options::two_layers>},
     Known{"unisono_resonant_read", set_resonant_read},
     Known{"unisono_layout", set_text<&Options::layout>},
     Known{"unisono_enable", set_boolean<&Options::leave_alone, false>},

@@ -20,6 +20,7 @@ void visit_members(Any& options, Visitor& visit) {
     visit(options.cb_write);
     visit(options.ds_read);
     visit(options.ds_write);
+    visit(options.two_layers);
     visit(options.no_indep_rw);
     visit(options.striping_unit);
     visit(options.striping_factor);

@@ -12,12 +12,7 @@ constexpr std::uint64_t page_bytes = 4096;
 // First to last byte that the node's ranks ask for.
 Extent touched_by(std::vector<std::uint32_t> const& ranks, Facts const& facts) {
     Extent all;
-    for (auto const rank : ranks) {
-        auto const& touched = facts.ranks[rank].touched;
-        if (touched.empty()) continue;
-        if (all.empty()) all = touched;
-        all = {std::min(all.begin, touched.begin), std::max(all.end, touched.end)};
-    }
+    for (auto const rank : ranks) all = hull(all, facts.ranks[rank].touched);
     return all;
 }
 

@@ -153,6 +153,7 @@ void Generator::choose_hints(FileState& file) {
     }
     if (random_.chance(60)) file.hints.emplace_back("unisono_layout", random_.pick(layouts));
     if (random_.chance(20)) file.hints.emplace_back("unisono_resonant_read", "direct");
+    if (random_.chance(40)) file.hints.emplace_back("unisono_two_layers", "enable");
     if (random_.chance(20)) file.hints.emplace_back("cb_config_list", "*:2");
     if (random_.chance(60)) {
         file.hints.emplace_back("unisono_exchange", random_.pick(exchanges));

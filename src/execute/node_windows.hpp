@@ -1,0 +1,44 @@
+#pragma once
+
+#include <vector>
+
+#include "exchange/coverage.hpp"
+#include "exchange/team.hpp"
+
+namespace unisono {
+
+/// The collective buffers that a node's ranks share during one call: two windows for each
+/// aggregator that has one here, which take turns (`side` 0 and 1), with their coverage.
+class NodeWindows {
+public:
+    /// Collective over the node. `everybodys`: windows also for aggregators of other nodes, where
+    /// this node's ranks put what one of them then sends on.
+    NodeWindows(Team& team, std::vector<std::uint32_t> const& aggregators,
+                std::uint64_t window_bytes, std::uint64_t granule_bytes, bool everybodys);
+
+    /// All ranks of the node see the same windows. If not, each has its own.
+    [[nodiscard]] bool shared() const { return shared_; }
+
+    [[nodiscard]] std::byte* data(std::size_t aggregator, int side) const;
+    /// Reads: how many of the window's bytes are there. Written by one rank, read after a meeting.
+    [[nodiscard]] std::uint64_t& valid_bytes(std::size_t aggregator, int side) const;
+    [[nodiscard]] Coverage coverage(std::size_t aggregator, int side) const;
+
+private:
+    struct alignas(64) Head {
+        std::uint64_t valid_bytes;
+    };
+
+    [[nodiscard]] Head* head(std::size_t aggregator, int side) const;
+
+    std::uint64_t window_bytes_;
+    std::uint64_t granule_bytes_;
+    bool shared_ = true;
+    std::vector<std::size_t> place_;  // aggregator -> place in the node's memory
+    std::vector<std::byte> private_windows_;
+    std::vector<std::byte> private_coverage_;
+    std::byte* windows_ = nullptr;
+    std::byte* coverage_ = nullptr;
+};
+
+}  // namespace unisono
