@@ -13,8 +13,8 @@ constexpr std::uint64_t large_write_piece_bytes = 64 * 1024;
 Selection by_rule(Facts const& facts) {
     auto const buffering =
         facts.direction == Direction::read ? facts.options->cb_read : facts.options->cb_write;
-    if (facts.bytes == 0) return {&independent, "nothing to do"};
     if (!facts.ascending) return {&independent, "a view's tiles run into each other"};
+    if (!independent.unfit(facts).empty()) return {&two_phase, independent.unfit(facts)};
     if (buffering == Switch::enable) return {&two_phase, "hint: collective buffering enabled"};
     if (buffering == Switch::disable) return {&independent, "hint: collective buffering disabled"};
     if (independent.plan(facts).mapped)
@@ -31,6 +31,8 @@ Selection by_rule(Facts const& facts) {
 }  // namespace
 
 Selection choose(Facts const& facts) {
+    // Strategies need not cope with that: they may divide by what is there.
+    if (facts.bytes == 0) return {&independent, "nothing to do"};
     auto const* named = find_strategy(facts.options->strategy);
     if (named == nullptr) return by_rule(facts);
     if (auto const refusal = named->unfit(facts); !refusal.empty())

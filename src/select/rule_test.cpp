@@ -51,6 +51,26 @@ TEST(Choose, the_users_word_comes_first_unless_the_strategy_is_unfit) {
     EXPECT_EQ(choose(call.facts).strategy, &independent);
 }
 
+TEST(Choose, where_nothing_is_asked_for_no_strategy_need_cope_with_that) {
+    Call call;
+    call.options.strategy = "lacio";
+    call.facts.bytes = 0;
+    EXPECT_EQ(choose(call.facts).strategy, &independent);
+}
+
+TEST(Choose, where_whole_pages_are_written_back_no_two_nodes_write_one) {
+    Call call;
+    call.topology = make_topology({0, 0, 1, 1});
+    call.facts.page_cached = true;
+    call.facts.pieces = 4;
+    EXPECT_EQ(choose(call.facts).strategy, &two_phase);
+    call.options.strategy = "core_first";
+    EXPECT_EQ(choose(call.facts).strategy, &two_phase);
+    EXPECT_FALSE(choose(call.facts).refusal.empty());
+    call.facts.direction = Direction::read;
+    EXPECT_EQ(choose(call.facts).strategy, &core_first) << "nothing is written";
+}
+
 TEST(Choose, romio_hints_mean_what_they_say) {
     Call call;
     call.options.cb_write = Switch::disable;

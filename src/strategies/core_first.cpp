@@ -39,7 +39,7 @@ Plan plan_core_first(Facts const& facts) {
 }
 
 std::string_view unfit_core_first(Facts const& facts) {
-    if (facts.page_cached && facts.topology->nodes() > 1)
+    if (pages_must_not_be_shared(facts))
         return "this file system writes whole pages back, and nodes may share one";
     return unfit_to_stage(facts);
 }

@@ -1,7 +1,18 @@
 #include "strategies/all.hpp"
 #include "strategies/mapping.hpp"
+#include "strategies/realms.hpp"
 
 namespace unisono {
+
+namespace {
+
+std::string_view unfit_independent(Facts const& facts) {
+    if (facts.ascending && pages_must_not_be_shared(facts))
+        return "this file system writes whole pages back, and nodes may share one";
+    return {};
+}
+
+}  // namespace
 
 // Each rank accesses its own request in ascending order, as list I/O; no data moves between ranks.
 //
@@ -12,7 +23,7 @@ constinit Strategy const independent{
     .name = "independent",
     .summary = "each rank its own request, as ascending list I/O or through a mapping of the file",
     .source = "the baseline of every paper; the mapping is ours",
-    .unfit = [](Facts const&) { return std::string_view{}; },
+    .unfit = unfit_independent,
     .plan =
         [](Facts const& facts) {
             auto const rank_bytes = facts.bytes / facts.topology->ranks();

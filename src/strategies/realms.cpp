@@ -4,6 +4,11 @@
 #include <cassert>
 
 namespace unisono {
+namespace {
+
+constexpr std::uint64_t page_bytes = 4096;
+
+}  // namespace
 
 std::vector<Extent> split_evenly(Extent touched, std::uint32_t count, std::uint64_t unit) {
     assert(count > 0);
@@ -33,10 +38,14 @@ std::vector<Realm> split_evenly(Realm const& realm, std::uint32_t count, std::ui
 }
 
 std::uint64_t cut_unit(Facts const& facts) {
-    constexpr std::uint64_t page_bytes = 4096;
-    auto const unit = facts.layout == nullptr ? 0 : facts.layout->unit_at(facts.touched.begin);
-    if (unit != 0 && unit < facts.touched.bytes()) return unit;
-    return facts.options->striping_unit != 0 ? facts.options->striping_unit : page_bytes;
+    auto unit = facts.layout == nullptr ? 0 : facts.layout->unit_at(facts.touched.begin);
+    if (unit == 0 || unit >= facts.touched.bytes())
+        unit = facts.options->striping_unit != 0 ? facts.options->striping_unit : page_bytes;
+    return pages_must_not_be_shared(facts) ? round_up(unit, page_bytes) : unit;
+}
+
+bool pages_must_not_be_shared(Facts const& facts) {
+    return facts.page_cached && facts.direction == Direction::write && facts.topology->nodes() > 1;
 }
 
 std::uint64_t window_bytes(Facts const& facts) {
@@ -53,6 +62,9 @@ std::string_view unfit_to_stage(Facts const& facts) {
 std::string_view unfit_for_servers(Facts const& facts) {
     if (facts.layout == nullptr || !facts.layout->known())
         return "it is not known which server has which byte";
+    if (pages_must_not_be_shared(facts) &&
+        facts.layout->unit_at(facts.touched.begin) % page_bytes != 0)
+        return "this file system writes whole pages back, and stripes cut them";
     return unfit_to_stage(facts);
 }
 

@@ -27,6 +27,9 @@ std::uint64_t cut_unit(Facts const& facts);
 /// Bytes of a collective buffer: cb_buffer_size, or what measures well.
 std::uint64_t window_bytes(Facts const& facts);
 
+/// Nodes write whole pages back, so no two of them may write to one.
+bool pages_must_not_be_shared(Facts const& facts);
+
 /// Why staged plans cannot do a call; empty: they can.
 std::string_view unfit_to_stage(Facts const& facts);
 /// The same for strategies that need to know which server has which byte.

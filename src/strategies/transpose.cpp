@@ -87,7 +87,7 @@ Plan plan_transpose(Facts const& facts) {
 std::string_view unfit_transpose(Facts const& facts) {
     if (facts.loops.empty()) return "not every rank asks for the same loops of pieces";
     if (facts.loops.piece_bytes >= extent_bytes_wanted) return "pieces are large already";
-    if (facts.page_cached && facts.topology->nodes() > 1)
+    if (pages_must_not_be_shared(facts))
         return "this file system writes whole pages back, and nodes may share one";
     if (facts.ranks.empty()) return {};  // not yet known
     auto const grid = row_groups(facts);
