@@ -65,6 +65,10 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
         help="where to put the file; repeatable (default: /dev/shm and BUILD)")
     add("--json", type=pathlib.Path, help="result file (default BUILD/bench.json)")
     add("--strategy", default="", help="UNISONO_STRATEGY on Unisono's sides")
+    add("--nodes", type=int, default=0,
+        help="pretend that the ranks are on so many nodes, on Unisono's sides")
+    add("--layout", default="", help="UNISONO_LAYOUT on Unisono's sides, for strategies that need"
+        " one, e.g. stripe_bytes=64K,servers=4")
     add("--timeout", type=float, default=300.0, metavar="SECONDS", help="of one turn of one side")
     add("--lock", type=pathlib.Path, default=_default_lock(),
         help="lock file that keeps others from measuring meanwhile (UNISONO_TIMING_LOCK)")
@@ -320,7 +324,10 @@ def measure_and_save(arguments: argparse.Namespace, measurement: Measurement) ->
 
 def main() -> int:
     arguments = parse_arguments()
-    tools = Tools(arguments.build, arguments.strategy, arguments.timeout)
+    settings = {"UNISONO_STRATEGY": arguments.strategy, "UNISONO_LAYOUT": arguments.layout,
+                "UNISONO_TOPOLOGY": f"nodes={arguments.nodes}" if arguments.nodes else ""}
+    tools = Tools(arguments.build, {key: value for key, value in settings.items() if value},
+                  arguments.timeout)
     chosen = usable_sides(arguments.sides, tools)
     if not chosen:
         print("nothing to measure", file=sys.stderr)

@@ -57,7 +57,7 @@ class Tools:
     """Where the build put things."""
 
     build: pathlib.Path
-    strategy: str = ""
+    settings: dict[str, str] = dataclasses.field(default_factory=dict)  # for Unisono
     timeout_s: float = 300.0
 
     def program(self, mpi: str) -> pathlib.Path:
@@ -99,8 +99,7 @@ def command_for(side: Side, tools: Tools, ranks: int, arguments: list[str],
         command.append("LD_PRELOAD=" + ":".join(map(str, preload)))
     if side.unisono:
         command += ["UNISONO_REPORT=json", f"UNISONO_REPORT_FILE={report}"]
-        if tools.strategy:
-            command.append(f"UNISONO_STRATEGY={tools.strategy}")
+        command += [f"{name}={value}" for name, value in tools.settings.items()]
     command += [str(tools.program(side.mpi)), *arguments]
     if side.hints:
         command += ["--hints", side.hints.format(ranks=ranks)]

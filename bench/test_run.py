@@ -217,7 +217,7 @@ def side_named(name: str) -> sides.Side:
 
 
 def test_mpich_is_always_launched_with_the_yield_shim(tmp_path):
-    tools = sides.Tools(tmp_path, strategy="two_phase")
+    tools = sides.Tools(tmp_path, {"UNISONO_STRATEGY": "two_phase"})
     report = tmp_path / "report"
     native = sides.command_for(side_named("mpich-tuned"), tools, 8, ["--pattern", "tile"], report)
     ours = sides.command_for(side_named("unisono-mpich"), tools, 8, ["--pattern", "tile"], report)
