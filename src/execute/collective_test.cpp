@@ -271,9 +271,17 @@ TEST(Collective, all_ranks_get_the_same_error_and_true_counts) {
             walk(request.view, request.positions, [&](std::int64_t offset, std::uint64_t bytes) {
                 hit = hit || (std::uint64_t(offset) <= bad && bad < std::uint64_t(offset) + bytes);
             });
+        auto const after = file.contents();
         for (std::uint32_t rank = 0; rank < made.requests.size(); ++rank) {
             auto const& request = made.requests[rank];
             EXPECT_EQ(ended.outcomes[rank].verdict.code, hit ? ENOSPC : 0);
+            auto const first = request.positions.begin;
+            walk(request.view, {first, first + ended.outcomes[rank].bytes},
+                 [&](std::int64_t offset, std::uint64_t bytes) {
+                     for (std::uint64_t i = 0; i < bytes; ++i)
+                         ASSERT_GE(after.at(std::size_t(offset) + i), std::byte{0x80})
+                             << "counted, but not written: " << offset;
+                 });
             auto const before_bad = within(request.view, request.positions, {0, bad}).bytes();
             if (hit && made.options.strategy == "two_phase") {
                 EXPECT_EQ(ended.outcomes[rank].verdict.offset, bad);
@@ -281,6 +289,24 @@ TEST(Collective, all_ranks_get_the_same_error_and_true_counts) {
             }
         }
     }
+}
+
+TEST(Collective, an_error_in_one_realm_of_a_rank_does_not_lose_what_its_other_realms_count) {
+    Case made{0};
+    made.topology = make_topology({0});
+    made.options = {};
+    made.options.strategy = "disk_first";
+    made.options.cb_buffer_size = 32;
+    made.layout = Layout::of(
+        "test", {Striping::round_robin(16, {0}, 160), Striping::round_robin(16, {1, 2})});
+    Tiling const dense{make_dense(1), 0, 1};
+    made.requests = {{.view = dense, .positions = {0, 1000}, .memory = dense}};
+    TemporaryFile const file;
+    file.fill({});
+    auto const ended = run(made, file, Direction::write, "write@180=EIO");
+    EXPECT_EQ(ended.outcomes[0].bytes, 180u);
+    auto const after = file.contents();
+    for (std::size_t at = 0; at < 180; ++at) ASSERT_GE(after[at], std::byte{0x80}) << at;
 }
 
 TEST(Collective, bytes_far_apart_take_few_rounds) {

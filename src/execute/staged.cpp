@@ -62,6 +62,7 @@ private:
     /// One of this rank's own realms.
     struct Slot {
         std::size_t aggregator = 0;
+        bool failed = false;
         std::array<std::vector<Transfer>, 2> lists;
         std::array<std::vector<std::unique_ptr<PendingIo>>, 2> pending;
     };
@@ -458,7 +459,8 @@ void StagedCall::start_writing(Slot& slot) {
     auto& list = slot.lists[static_cast<std::size_t>(side_)];
     list =
         transfers(slot.aggregator, coverage(slot.aggregator).take(windows_.bytes(slot.aggregator)));
-    if (!result_.error) start(Direction::write, list, slot);
+    // What follows an error lies behind it in this realm, but not in the others of this rank.
+    if (!slot.failed) start(Direction::write, list, slot);
 }
 
 // Issues a list, in pieces if the plan says so.
@@ -484,6 +486,7 @@ IoResult StagedCall::finish(Slot& slot, int side) {
         total.error = part.error;
     }
     pending.clear();
+    if (total.error) slot.failed = true;
     return total;
 }
 

@@ -44,7 +44,7 @@ std::vector<std::uint32_t> spread_over_nodes(Topology const& topology, std::uint
 }
 
 std::vector<std::uint32_t> aggregators_allowed(Facts const& facts) {
-    auto const ranks = ranks_per_node(*facts.topology);
+    auto ranks = ranks_per_node(*facts.topology);
     if (facts.options->cb_config_list.empty()) return ranks;
     auto names = facts.topology->names;
     names.resize(ranks.size());

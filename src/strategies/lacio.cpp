@@ -14,6 +14,7 @@ using Bytes = std::uint64_t;
 // any, the next one always to where an aggregator has most to do. Needs count >= servers with any.
 std::vector<std::uint32_t> apportion(std::vector<Bytes> const& server_bytes, std::size_t count) {
     std::vector<std::uint32_t> shares;
+    shares.reserve(server_bytes.size());
     for (auto const bytes : server_bytes) shares.push_back(bytes > 0 ? 1 : 0);
     auto const given = std::accumulate(shares.begin(), shares.end(), std::size_t{0});
     for (auto left = count - given; left > 0 && given > 0; --left) {

@@ -22,7 +22,9 @@ struct Grid {
 // so.
 bool join(Grid& grid, std::uint64_t count) {
     RowGroups joined;
-    for (auto const& [begin, group] : grid.groups) {
+    for (auto const& entry : grid.groups) {
+        auto const begin = entry.first;
+        auto const& group = entry.second;
         auto const run = grid.loops.piece_bytes;
         auto const continued = std::find_if(joined.rbegin(), joined.rend(), [&](auto const& row) {
             auto const runs = row.second.size() / group.size();
