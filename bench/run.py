@@ -64,7 +64,8 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("--directory", type=pathlib.Path, action="append", dest="directories",
         help="where to put the file; repeatable (default: /dev/shm and BUILD)")
     add("--json", type=pathlib.Path, help="result file (default BUILD/bench.json)")
-    add("--strategy", default="", help="UNISONO_STRATEGY on Unisono's sides")
+    add("--strategy", default=(), type=lambda text: tuple(text.split(",")), dest="strategies",
+        metavar="A,B", help="UNISONO_STRATEGY on Unisono's sides; several: a side for each")
     add("--nodes", type=int, default=0,
         help="pretend that the ranks are on so many nodes, on Unisono's sides")
     add("--layout", default="", help="UNISONO_LAYOUT on Unisono's sides, for strategies that need"
@@ -324,11 +325,12 @@ def measure_and_save(arguments: argparse.Namespace, measurement: Measurement) ->
 
 def main() -> int:
     arguments = parse_arguments()
-    settings = {"UNISONO_STRATEGY": arguments.strategy, "UNISONO_LAYOUT": arguments.layout,
+    settings = {"UNISONO_LAYOUT": arguments.layout,
                 "UNISONO_TOPOLOGY": f"nodes={arguments.nodes}" if arguments.nodes else ""}
     tools = Tools(arguments.build, {key: value for key, value in settings.items() if value},
                   arguments.timeout)
-    chosen = usable_sides(arguments.sides, tools)
+    chosen = sides.with_strategies(tuple(usable_sides(arguments.sides, tools)),
+                                   arguments.strategies)
     if not chosen:
         print("nothing to measure", file=sys.stderr)
         return 2

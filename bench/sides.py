@@ -22,6 +22,7 @@ class Side:
     unisono: bool = False
     posix: bool = False
     own_default: str = ""  # for Unisono: what its MPI does by itself
+    strategy: str = ""  # for Unisono: UNISONO_STRATEGY
 
     @property
     def native(self) -> bool:
@@ -42,6 +43,17 @@ SIDES = (
     Side("unisono-ompi", "Unisono on Open MPI", "openmpi", unisono=True, own_default="ompio"),
     Side(POSIX, "contiguous pwrite / pread", "mpich", posix=True),
 )
+
+
+def with_strategies(chosen: tuple[Side, ...], strategies: tuple[str, ...]) -> tuple[Side, ...]:
+    """Unisono's sides with a strategy; with several, once for each, as `unisono-mpich:lacio`."""
+    result = []
+    for side in chosen:
+        for strategy in strategies if side.unisono and strategies else ("",):
+            name = f"{side.name}:{strategy}" if len(strategies) > 1 and strategy else side.name
+            result.append(dataclasses.replace(side, name=name, strategy=strategy))
+    return tuple(result)
+
 
 OWN_MESSAGE = re.compile(r"wrong byte|^rank \d+:|cannot be preloaded")
 
@@ -100,6 +112,8 @@ def command_for(side: Side, tools: Tools, ranks: int, arguments: list[str],
     if side.unisono:
         command += ["UNISONO_REPORT=json", f"UNISONO_REPORT_FILE={report}"]
         command += [f"{name}={value}" for name, value in tools.settings.items()]
+        if side.strategy:
+            command.append(f"UNISONO_STRATEGY={side.strategy}")
     command += [str(tools.program(side.mpi)), *arguments]
     if side.hints:
         command += ["--hints", side.hints.format(ranks=ranks)]

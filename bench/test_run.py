@@ -217,7 +217,7 @@ def side_named(name: str) -> sides.Side:
 
 
 def test_mpich_is_always_launched_with_the_yield_shim(tmp_path):
-    tools = sides.Tools(tmp_path, {"UNISONO_STRATEGY": "two_phase"})
+    tools = sides.Tools(tmp_path, {"UNISONO_TOPOLOGY": "nodes=2"})
     report = tmp_path / "report"
     native = sides.command_for(side_named("mpich-tuned"), tools, 8, ["--pattern", "tile"], report)
     ours = sides.command_for(side_named("unisono-mpich"), tools, 8, ["--pattern", "tile"], report)
@@ -225,8 +225,19 @@ def test_mpich_is_always_launched_with_the_yield_shim(tmp_path):
     assert f"LD_PRELOAD={shim}" in native
     assert f"LD_PRELOAD={tools.library('mpich')}:{shim}" in ours
     assert native[-2:] == ["--hints", "cb_config_list=*:8"]
-    assert "UNISONO_STRATEGY=two_phase" in ours
+    assert "UNISONO_TOPOLOGY=nodes=2" in ours
     assert not any("UNISONO" in word for word in native)
+
+
+def test_several_strategies_make_a_side_each(tmp_path):
+    chosen = (side_named("mpich"), side_named("unisono-mpich"))
+    names = [side.name for side in sides.with_strategies(chosen, ("lacio", "two_phase"))]
+    assert names == ["mpich", "unisono-mpich:lacio", "unisono-mpich:two_phase"]
+    one = sides.with_strategies(chosen, ("lacio",))[1]
+    assert one.name == "unisono-mpich"
+    assert "UNISONO_STRATEGY=lacio" in sides.command_for(one, sides.Tools(tmp_path), 4, [],
+                                                         tmp_path / "r")
+    assert sides.with_strategies(chosen, ()) == chosen
 
 
 def test_sides_on_open_mpi_differ_only_in_what_they_are(tmp_path):
