@@ -18,6 +18,7 @@ from rich.table import Table
 
 from . import places, preload, report, run
 from .places import Failure
+from .pocket_command import pocket
 from .version import VERSION
 
 _WIDTH_WITHOUT_TERMINAL = 100
@@ -43,6 +44,9 @@ class _Group(click.Group):
 @click.version_option(VERSION, message="unisono %(version)s")
 def main() -> None:
     """Collective I/O for MPI programs, without changing them."""
+
+
+main.add_command(pocket)
 
 
 def _check_topology(_context: Any, _parameter: Any, value: str | None) -> str | None:

@@ -1,0 +1,253 @@
+"""Pocket parallel file systems: mounts, state and control. Knows no terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import places
+from .places import Failure
+
+_TYPE = "fuse.pocketfs"
+_PROGRAM = "unisono-pocketfs"
+_ATTRIBUTE = "user.pocketfs."
+_PATIENCE_S = 5.0
+
+
+@dataclass(frozen=True)
+class Mount:
+    mountpoint: str
+    backing: str
+    record: dict[str, Any] = field(default_factory=dict)  # what the daemon wrote when it began
+
+    @property
+    def pid(self) -> int | None:
+        """The daemon's, if it is alive and this mount's."""
+        pid = self.record.get("pid")
+        if not isinstance(pid, int):
+            return None
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            return None
+        ours = os.path.basename(words[0]) == _PROGRAM.encode()
+        return pid if ours and self.record.get("mountpoint") == self.mountpoint else None
+
+    @property
+    def profile(self) -> str:
+        return Path(self.record.get("profile_file", "")).stem or "off"
+
+
+def mounts(table: str = "/proc/self/mountinfo") -> list[Mount]:
+    """All pocket file systems that are mounted, the daemon dead or alive."""
+    found = []
+    for line in Path(table).read_text().splitlines():
+        before, _, after = line.partition(" - ")
+        kind, source, _options = after.split(" ", 2)
+        if kind == _TYPE:
+            backing = _unescape(source)
+            found.append(Mount(_unescape(before.split()[4]), backing, _record(backing)))
+    return found
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
+
+
+def _record(backing: str) -> dict[str, Any]:
+    try:
+        record = json.loads(Path(backing, "mount.json").read_text())
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def mount_at(mountpoint: str) -> Mount:
+    """The topmost pocket file system at this folder."""
+    path = os.path.abspath(mountpoint)
+    here = [mount for mount in mounts() if mount.mountpoint == path]
+    if not here:
+        raise Failure(f"no pocket file system is mounted at {path}")
+    return here[-1]
+
+
+def profile_folder(prefix: Path = places.PREFIX) -> Path:
+    return prefix / "share" / "unisono" / "profiles"
+
+
+def profile_names() -> list[str]:
+    return sorted(file.stem for file in profile_folder().glob("*.json"))
+
+
+def profile_file(name: str) -> Path | None:
+    """The file of a profile, which is shipped or named by its path; None for "off"."""
+    if name == "off":
+        return None
+    for file in (profile_folder() / f"{name}.json", Path(name)):
+        if file.is_file():
+            return file.absolute()
+    raise Failure(f"unknown profile '{name}'; valid: off, {', '.join(profile_names())}, or a file")
+
+
+def program() -> Path:
+    path = places.PREFIX / "bin" / _PROGRAM
+    if not path.exists():
+        raise Failure(f"{path} is missing: Unisono was built without libfuse3 (libfuse3-dev)")
+    return path
+
+
+def up(mountpoint: str, backing: str, profile: str, options: list[str]) -> None:
+    """Mounts; returns when the file system can be used."""
+    file = profile_file(profile)
+    if file is not None:
+        options = [*options, "--profile-file", str(file)]
+    os.makedirs(mountpoint, exist_ok=True)
+    path = os.path.abspath(mountpoint)
+    if any(mount.mountpoint == path for mount in mounts()):
+        raise Failure(f"{path} has a pocket file system already; 'unisono pocket down' removes it")
+    done = subprocess.run([program(), path, "--backing", backing, *options],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # fmt: skip
+    if done.returncode != 0:
+        raise Failure(done.stderr.strip().removeprefix(f"{_PROGRAM}: ") or "the daemon died")
+
+
+def down(mountpoint: str) -> bool:
+    """Unmounts and ends the daemon, whatever state they are in. False: there was nothing."""
+    path = os.path.abspath(mountpoint)
+    found = False
+    while here := [mount for mount in mounts() if mount.mountpoint == path]:
+        found = True
+        mount, pid = here[-1], here[-1].pid
+        if not _unmount(path, lazy=False) and not _unmount(path, lazy=True):
+            raise Failure(f"{path} cannot be unmounted; who mounted it, or root, can do it")
+        if pid is not None:
+            _end(pid, lambda mount=mount: mount.pid)
+        Path(mount.backing, "mount.json").unlink(missing_ok=True)
+    return found
+
+
+def _unmount(path: str, lazy: bool) -> bool:
+    if os.geteuid() == 0:
+        command = ["umount", *(["-l"] if lazy else []), path]
+    else:
+        command = ["fusermount3", "-u", *(["-z"] if lazy else []), path]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def _end(pid: int, still: Callable[[], int | None]) -> None:
+    """Waits for the daemon to end by itself, asks it to, and at last ends it."""
+    for request in (None, signal.SIGTERM, signal.SIGKILL):
+        if request is not None and still() == pid:
+            os.kill(pid, request)
+        deadline_s = time.monotonic() + (_PATIENCE_S if request else 1.0)
+        while time.monotonic() < deadline_s:
+            if still() != pid:
+                return
+            time.sleep(0.01)
+
+
+def state(mount: Mount) -> str:
+    try:
+        os.statvfs(mount.mountpoint)
+    except OSError as error:
+        return f"broken ({error.strerror}); 'unisono pocket down' cleans up"
+    return "mounted"
+
+
+def _get(mount: Mount, name: str) -> str:
+    try:
+        return os.getxattr(mount.mountpoint, _ATTRIBUTE + name).decode()
+    except OSError as error:
+        raise Failure(f"{mount.mountpoint}: {error.strerror}") from error
+
+
+def _set(mount: Mount, name: str, value: str) -> None:
+    try:
+        os.setxattr(mount.mountpoint, _ATTRIBUTE + name, value.encode())
+    except OSError as error:
+        raise Failure(f"{mount.mountpoint}: {value}: {error.strerror}") from error
+
+
+def statistics(mount: Mount) -> dict[str, Any]:
+    """Counters per server and the lateness, since the start or the last reset."""
+    return json.loads(_get(mount, "stats"))
+
+
+def reset(mount: Mount) -> None:
+    _set(mount, "control", "reset")
+
+
+def drop_caches(mount: Mount) -> None:
+    _set(mount, "control", "drop_caches")
+
+
+def fault(mount: Mount, what: dict[str, Any]) -> None:
+    _set(mount, "fault", json.dumps(what))
+
+
+@dataclass(frozen=True)
+class TraceEntry:
+    time_us: float
+    server: int
+    lba: int
+    bytes: int
+    operation: str
+    process: int
+    program: str
+
+
+def trace(mount: Mount) -> Path:
+    """Has the daemon write its trace; returns the file."""
+    if mount.profile == "off":
+        raise Failure(f"{mount.mountpoint}: without emulation there is no trace")
+    return Path(_get(mount, "trace"))
+
+
+def trace_entries(file: Path) -> Iterator[TraceEntry]:
+    with file.open(errors="replace") as lines:
+        next(lines, None)
+        for line in lines:
+            fields = line.rstrip("\n").split(",", 6)
+            yield TraceEntry(float(fields[0]), int(fields[1]), int(fields[2]), int(fields[3]),
+                             fields[4], int(fields[5]), fields[6])  # fmt: skip
+
+
+def draw(entries: list[TraceEntry], picture: Path, title: str) -> None:
+    """LBA over time, one panel per server, one colour per program."""
+    try:
+        import matplotlib
+    except ImportError as missing:
+        raise Failure("pictures need matplotlib (Debian: python3-matplotlib)") from missing
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    accesses = [entry for entry in entries if entry.operation != "flush"]
+    if not accesses:
+        raise Failure("the trace is empty: nothing was read or written yet")
+    begin_us = min(entry.time_us for entry in accesses)
+    servers = sorted({entry.server for entry in accesses})
+    programs = sorted({f"{entry.program} {entry.process}" for entry in accesses})
+    figure, panels = pyplot.subplots(len(servers), 1, sharex=True, squeeze=False,
+                                     figsize=(10, 1 + 1.8 * len(servers)))  # fmt: skip
+    for panel, server in zip(panels[:, 0], servers):
+        for number, name in enumerate(programs):
+            chosen = [e for e in accesses
+                      if e.server == server and f"{e.program} {e.process}" == name]  # fmt: skip
+            panel.plot([(e.time_us - begin_us) / 1e6 for e in chosen], [e.lba for e in chosen],
+                       ".", markersize=2, color=f"C{number % 10}", label=name)  # fmt: skip
+        panel.set_ylabel(f"server {server}\nLBA")
+    panels[-1, 0].set_xlabel("seconds")
+    panels[0, 0].set_title(f"{title} (emulated)")
+    if len(programs) <= 10:
+        panels[0, 0].legend(loc="upper left", fontsize="small", markerscale=4)
+    figure.tight_layout()
+    figure.savefig(picture, dpi=120)
+    pyplot.close(figure)

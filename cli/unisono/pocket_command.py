@@ -1,0 +1,252 @@
+"""`unisono pocket ...`: pocket parallel file systems."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from . import pocket as file_systems
+from .places import Failure
+from .report import human_bytes
+
+_WIDTH_WITHOUT_TERMINAL = 120
+
+
+def _print(table: Table) -> None:
+    width = None if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL
+    Console(width=width).print(table)
+
+
+@click.group("pocket")
+def pocket() -> None:
+    """Parallel file systems in a folder, with emulated servers, disks and links."""
+
+
+# Handed on to unisono-pocketfs, which checks them.
+_HANDED_ON = {
+    "servers": ("N", "Data servers (4)."),
+    "stripe-bytes": ("SIZE", "Stripe unit of new files (64K)."),
+    "stripe-servers": ("N", "Servers of a new file (all)."),
+    "chunk-bytes": ("SIZE", "A file's place on a disk grows by so much (64M)."),
+    "distance-bytes": ("SIZE", "On each disk, from one new file's beginning to the next."),
+    "page-cache-bytes": ("SIZE", "Memory of each server, instead of the profile's."),
+    "scheduler": ("NAME", "none, deadline or cfq (none)."),
+    "context": ("NAME", "What cfq takes for a process: request, process, file or client."),
+    "node": ("NAME", "Who shares a client's link: process (nobody) or namespace."),
+    "jitter-us": ("US", "Requests arrive late by up to so much (0)."),
+    "seed": ("N", "Of the jitter (0)."),
+}
+
+
+def _handed_on_options(function: Any) -> Any:
+    for name, (metavar, text) in reversed(_HANDED_ON.items()):
+        function = click.option(f"--{name}", metavar=metavar, help=text)(function)
+    return function
+
+
+@pocket.command("up")
+@click.argument("mountpoint")
+@click.option("--backing", metavar="DIR", required=True, help="Where the bytes are.")
+@click.option("--profile", metavar="NAME", required=True,
+              help="What to emulate: see 'unisono pocket profiles'; off: nothing.")  # fmt: skip
+@_handed_on_options
+def up_command(mountpoint: str, backing: str, profile: str, **given: str | None) -> None:
+    """Mount one; returns when it can be used."""
+    options = []
+    for name, value in given.items():
+        if value is not None:
+            options += [f"--{name.replace('_', '-')}", value]
+    file_systems.up(mountpoint, backing, profile, options)
+
+
+@pocket.command("down")
+@click.argument("mountpoint")
+def down_command(mountpoint: str) -> None:
+    """Unmount one and end its daemon, whatever state they are in."""
+    if not file_systems.down(mountpoint):
+        click.echo(f"unisono: nothing to do: no pocket file system at {mountpoint}", err=True)
+
+
+@pocket.command("status")
+def status_command() -> None:
+    """List those that are mounted."""
+    table = Table("mountpoint", "backing", "profile", "servers", "stripe", "daemon", "state")
+    for mount in file_systems.mounts():
+        record = mount.record
+        stripe = human_bytes(record["stripe_bytes"]) if "stripe_bytes" in record else ""
+        cells = [mount.mountpoint, mount.backing, mount.profile, str(record.get("servers", "")),
+                 stripe, str(mount.pid or ""), file_systems.state(mount)]  # fmt: skip
+        table.add_row(*(escape(cell) for cell in cells))
+    if table.row_count:
+        _print(table)
+    else:
+        click.echo("no pocket file system is mounted")
+
+
+_ROWS = {
+    "reads": "reads",
+    "writes": "writes",
+    "flushes": "flushes",
+    "read_bytes": "bytes read",
+    "written_bytes": "bytes written",
+    "ascending_share": "in ascending order",
+    "queue_depth_mean": "queue depth, mean",
+    "queue_depth_max": "queue depth, most",
+    "cache_hits": "from the server's memory",
+    "block_requests": "block requests",
+    "drive_cache_hits": "from the drive's cache",
+    "media_accesses": "accesses to the medium",
+    "seeks": "seeks",
+    "positioning_ms": "seeking and turning, ms",
+}
+
+
+def _cell(name: str, value: float) -> str:
+    if name.endswith("_bytes"):
+        return human_bytes(value)
+    if name.endswith("_share"):
+        return f"{value:.0%}"
+    return f"{value:.1f}" if isinstance(value, float) else str(value)
+
+
+@pocket.command("stats")
+@click.argument("mountpoint")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
+@click.option("--reset", is_flag=True, help="Begin anew after showing.")
+def stats_command(mountpoint: str, as_json: bool, reset: bool) -> None:
+    """Show what each server did, and how late the emulation was."""
+    mount = file_systems.mount_at(mountpoint)
+    values = file_systems.statistics(mount)
+    if as_json:
+        click.echo(json.dumps(values, indent=2))
+    elif values["emulated"]:
+        servers = values["servers"]
+        table = Table("(emulated)", *(f"server {number}" for number in range(len(servers))))
+        for name, label in _ROWS.items():
+            table.add_row(label, *(_cell(name, server[name]) for server in servers))
+        _print(table)
+        late = values["lateness_us"]
+        click.echo(f"lateness of {late['requests']} requests: median {late['median']} us,"
+                   f" 99 % {late['p99']} us, longest {late['longest']} us")  # fmt: skip
+    else:
+        click.echo("nothing is emulated here")
+    if reset:
+        file_systems.reset(mount)
+
+
+@pocket.command("trace")
+@click.argument("mountpoint")
+@click.option("--output", metavar="FILE", type=click.Path(dir_okay=False),
+              help="Write the whole trace as CSV instead of its end to the terminal.")  # fmt: skip
+@click.option("--picture", metavar="FILE", type=click.Path(dir_okay=False),
+              help="Draw LBA over time for each server (.png, .svg, .pdf).")  # fmt: skip
+def trace_command(mountpoint: str, output: str | None, picture: str | None) -> None:
+    """Show the requests as they came to the servers: time, server, LBA, length, program."""
+    mount = file_systems.mount_at(mountpoint)
+    file = file_systems.trace(mount)
+    if output is not None:
+        shutil.copyfile(file, output)
+    if picture is not None:
+        file_systems.draw(list(file_systems.trace_entries(file)), Path(picture), mount.profile)
+    if output is None and picture is None:
+        _print_end(list(file_systems.trace_entries(file)))
+
+
+def _print_end(entries: list[file_systems.TraceEntry], count: int = 40) -> None:
+    table = Table("ms", "server", "LBA", "bytes", "", "program")
+    for entry in entries[-count:]:
+        table.add_row(f"{(entry.time_us - entries[0].time_us) / 1e3:.3f}", str(entry.server),
+                      str(entry.lba), str(entry.bytes), entry.operation,
+                      escape(f"{entry.program} {entry.process}"))  # fmt: skip
+    _print(table)
+    if len(entries) > count:
+        click.echo(f"the last {count} of {len(entries)} requests; --output has all")
+
+
+@pocket.command("fault")
+@click.argument("mountpoint")
+@click.option("--eio", nargs=3, type=(str, int, int), metavar="PATH BEGIN END",
+              help="Accesses to these bytes of a file fail. PATH is one below the mountpoint.")  # fmt: skip
+@click.option("--enospc", type=int, metavar="BYTES", help="No file grows beyond so many bytes.")
+@click.option("--slow", nargs=2, type=(int, float), metavar="SERVER FACTOR",
+              help="Its requests take so many times as long.")  # fmt: skip
+@click.option("--hang", nargs=2, type=(int, float), metavar="SERVER SECONDS",
+              help="It answers nothing for so long.")  # fmt: skip
+@click.option("--down", type=int, metavar="SERVER", help="Its requests fail.")
+@click.option("--clear", is_flag=True, help="Everything works again.")
+def fault_command(
+    mountpoint: str,
+    eio: tuple[str, int, int] | None,
+    enospc: int | None,
+    slow: tuple[int, float] | None,
+    hang: tuple[int, float] | None,
+    down: int | None,
+    clear: bool,
+) -> None:
+    """Let something go wrong from now on."""
+    mount = file_systems.mount_at(mountpoint)
+    faults: list[dict[str, Any]] = []
+    if clear:
+        faults.append({"kind": "clear"})
+    if eio is not None:
+        faults.append({"kind": "eio", "path": eio[0], "begin": eio[1], "end": eio[2]})
+    if enospc is not None:
+        faults.append({"kind": "enospc", "bytes": enospc})
+    if slow is not None:
+        faults.append({"kind": "slow", "server": slow[0], "factor": slow[1]})
+    if hang is not None:
+        faults.append({"kind": "hang", "server": hang[0], "seconds": hang[1]})
+    if down is not None:
+        faults.append({"kind": "down", "server": down})
+    if not faults:
+        raise Failure("say what is to go wrong; see 'unisono pocket fault --help'")
+    for fault in faults:
+        file_systems.fault(mount, fault)
+
+
+@pocket.command("drop-caches")
+@click.argument("mountpoint")
+def drop_caches_command(mountpoint: str) -> None:
+    """Let servers and drives forget what they have read, as before each run of the papers."""
+    file_systems.drop_caches(file_systems.mount_at(mountpoint))
+
+
+@pocket.command("profiles")
+@click.argument("name", required=False)
+def profiles_command(name: str | None) -> None:
+    """List the profiles, or the figures of one with their sources."""
+    if name is None:
+        table = Table("name", "what it is")
+        table.add_row("off", "nothing is emulated")
+        for known in file_systems.profile_names():
+            table.add_row(known, escape(_read_profile(known)["summary"]))
+        _print(table)
+        return
+    if name == "off":
+        click.echo("nothing is emulated")
+        return
+    table = Table("figure", "value", "source")
+    for section, figures in _read_profile(name).items():
+        if isinstance(figures, dict):
+            for key, figure in figures.items():
+                if isinstance(figure, dict):
+                    table.add_row(f"{section}.{key}", f"{figure['value']:,}",
+                                  escape(figure["source"]))  # fmt: skip
+    _print(table)
+
+
+def _read_profile(name: str) -> dict[str, Any]:
+    file = file_systems.profile_file(name)
+    assert file is not None
+    try:
+        return json.loads(file.read_text())
+    except (OSError, ValueError) as error:
+        raise Failure(f"{file}: {error}") from error

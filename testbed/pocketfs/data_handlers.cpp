@@ -1,0 +1,221 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "pocketfs/handlers.hpp"
+#include "pocketfs/open_reply.hpp"
+#include "pocketfs/requests.hpp"
+
+namespace unisono::testbed {
+
+Handle* open_handle(Inode& inode, int flags) {
+    // The kernel appends; and the backing file is for a cache's sake not opened for direct access.
+    int const backing_flags =
+        (flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_DIRECT)) | O_CLOEXEC;
+    int const fd = open(inode.path().c_str(), backing_flags);
+    if (fd < 0) return nullptr;
+    auto handle = std::make_unique<Handle>();
+    handle->fd = fd;
+    handle->writable = (flags & O_ACCMODE) != O_RDONLY;
+    return handle.release();
+}
+
+namespace {
+
+std::uint64_t size_of(int fd) {
+    struct stat attributes {};
+    return fstat(fd, &attributes) == 0 ? static_cast<std::uint64_t>(attributes.st_size) : 0;
+}
+
+void open_file(fuse_req_t request, fuse_ino_t number, fuse_file_info* info) {
+    auto& files = file_system(request);
+    auto& inode = inode_of(request, number);
+    files.clients().refresh(fuse_req_ctx(request)->pid);
+    auto* const handle = open_handle(inode, info->flags);
+    if (handle == nullptr) {
+        fuse_reply_err(request, errno);
+        return;
+    }
+    if ((info->flags & O_TRUNC) != 0) files.trim(inode, 0);
+    reply_open(request, reinterpret_cast<std::uint64_t>(handle));
+}
+
+void release(fuse_req_t request, fuse_ino_t /*number*/, fuse_file_info* info) {
+    std::unique_ptr<Handle> const handle(&handle_of(info));
+    close(handle->fd);
+    fuse_reply_err(request, 0);
+}
+
+// Answers at the modelled time; at once without emulation, and when no disk is concerned.
+void answer(fuse_req_t request, std::vector<Piece> pieces, Emulator::Done const& reply) {
+    auto& files = file_system(request);
+    if (files.emulator() == nullptr || pieces.empty()) {
+        reply(0);
+        return;
+    }
+    auto const client = files.clients().find(fuse_req_ctx(request)->pid);
+    files.emulator()->submit(std::move(pieces), client, reply);
+}
+
+void read_through(fuse_req_t request, int fd, std::size_t size, off_t offset) {
+    fuse_bufvec buffer = FUSE_BUFVEC_INIT(size);
+    buffer.buf[0].flags = static_cast<fuse_buf_flags>(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK);
+    buffer.buf[0].fd = fd;
+    buffer.buf[0].pos = offset;
+    fuse_reply_data(request, &buffer, FUSE_BUF_SPLICE_MOVE);
+}
+
+// The bytes are taken now and handed out at the modelled time: what is written meanwhile was
+// written at the same time as this read, and may be seen or not.
+void read_file(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset,
+               fuse_file_info* info) {
+    auto& files = file_system(request);
+    auto& inode = inode_of(request, number);
+    auto const begin = static_cast<std::uint64_t>(offset);
+    int const fd = handle_of(info).fd;
+    if (files.any_faults() && files.faults().is_bad(inode.number, begin, begin + size)) {
+        fuse_reply_err(request, EIO);
+        return;
+    }
+    if (files.emulator() == nullptr) {
+        read_through(request, fd, size, offset);
+        return;
+    }
+    std::shared_ptr<char[]> const bytes(new char[size]);
+    auto const length = pread(fd, bytes.get(), size, offset);
+    if (length < 0) {
+        fuse_reply_err(request, errno);
+        return;
+    }
+    auto const got = static_cast<std::uint64_t>(length);
+    answer(request, files.pieces(inode, Operation::read, begin, got, size_of(fd)),
+           [request, bytes, got](int error) {
+               if (error != 0)
+                   fuse_reply_err(request, error);
+               else
+                   fuse_reply_buf(request, bytes.get(), got);
+           });
+}
+
+void write_file(fuse_req_t request, fuse_ino_t number, fuse_bufvec* from, off_t offset,
+                fuse_file_info* info) {
+    auto& files = file_system(request);
+    auto& inode = inode_of(request, number);
+    auto const begin = static_cast<std::uint64_t>(offset);
+    std::uint64_t size = fuse_buf_size(from);
+    if (files.any_faults()) {
+        auto const faults = files.faults();
+        auto const room = faults.room(begin, size);
+        int const error = faults.is_bad(inode.number, begin, begin + size) ? EIO
+                          : room == 0 && size > 0                          ? ENOSPC
+                                                                           : 0;
+        if (error != 0) {
+            fuse_reply_err(request, error);
+            return;
+        }
+        size = room;
+    }
+    if (int const error = files.prepare_write(inode, begin, size)) {
+        fuse_reply_err(request, error);
+        return;
+    }
+    fuse_bufvec to = FUSE_BUFVEC_INIT(size);
+    to.buf[0].flags = static_cast<fuse_buf_flags>(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK);
+    to.buf[0].fd = handle_of(info).fd;
+    to.buf[0].pos = offset;
+    auto const written = fuse_buf_copy(&to, from, static_cast<fuse_buf_copy_flags>(0));
+    if (written < 0) {
+        fuse_reply_err(request, static_cast<int>(-written));
+        return;
+    }
+    auto const length = static_cast<std::uint64_t>(written);
+    auto const reply = [request, length](int error) {
+        if (error != 0)
+            fuse_reply_err(request, error);
+        else
+            fuse_reply_write(request, length);
+    };
+    if (files.emulator() == nullptr) {
+        reply(0);
+        return;
+    }
+    answer(request,
+           files.pieces(inode, Operation::write, begin, length, size_of(handle_of(info).fd)),
+           reply);
+}
+
+// With emulation the medium is the modelled one: the real one's time is nobody's concern.
+void sync_file(fuse_req_t request, fuse_ino_t number, int data_only, fuse_file_info* info) {
+    auto& files = file_system(request);
+    if (files.emulator() == nullptr) {
+        int const fd = handle_of(info).fd;
+        reply_result(request, data_only != 0 ? fdatasync(fd) : fsync(fd));
+        return;
+    }
+    answer(request, files.flushes(inode_of(request, number)),
+           [request](int error) { fuse_reply_err(request, error); });
+}
+
+void allocate(fuse_req_t request, fuse_ino_t number, int mode, off_t offset, off_t length,
+              fuse_file_info* info) {
+    auto& files = file_system(request);
+    auto& inode = inode_of(request, number);
+    auto const begin = static_cast<std::uint64_t>(offset);
+    auto const size = static_cast<std::uint64_t>(length);
+    if ((mode & ~FALLOC_FL_KEEP_SIZE) != 0) {
+        fuse_reply_err(request, EOPNOTSUPP);
+        return;
+    }
+    if (files.any_faults() && files.faults().room(begin, size) < size) {
+        fuse_reply_err(request, ENOSPC);
+        return;
+    }
+    if (int const error = files.prepare_write(inode, begin, size)) {
+        fuse_reply_err(request, error);
+        return;
+    }
+    reply_result(request, fallocate(handle_of(info).fd, mode, offset, length));
+}
+
+void find_data(fuse_req_t request, fuse_ino_t /*number*/, off_t offset, int whence,
+               fuse_file_info* info) {
+    auto const result = lseek(handle_of(info).fd, offset, whence);
+    if (result < 0)
+        fuse_reply_err(request, errno);
+    else
+        fuse_reply_lseek(request, result);
+}
+
+void file_system_size(fuse_req_t request, fuse_ino_t number) {
+    auto& files = file_system(request);
+    struct statvfs values {};
+    if (fstatvfs(inode_of(request, number).fd, &values) != 0) {
+        fuse_reply_err(request, errno);
+        return;
+    }
+    // What both the disks and the backing folder have.
+    auto const unit = values.f_frsize;
+    values.f_blocks = std::min<fsblkcnt_t>(values.f_blocks, files.capacity_bytes() / unit);
+    values.f_bfree = std::min<fsblkcnt_t>(values.f_bfree, files.free_bytes() / unit);
+    values.f_bavail = std::min(values.f_bavail, values.f_bfree);
+    fuse_reply_statfs(request, &values);
+}
+
+}  // namespace
+
+void add_data_handlers(fuse_lowlevel_ops& operations) {
+    operations.open = open_file;
+    operations.release = release;
+    operations.read = read_file;
+    operations.write_buf = write_file;
+    operations.fsync = sync_file;
+    operations.fallocate = allocate;
+    operations.lseek = find_data;
+    operations.statfs = file_system_size;
+}
+
+}  // namespace unisono::testbed

@@ -1,0 +1,269 @@
+#include "pocketfs/emulator.hpp"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace unisono::testbed {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Clock::time_point real_time(Time time) { return Clock::time_point(std::chrono::nanoseconds(time)); }
+
+// A thread that waits in between has nothing else to say for so long.
+constexpr Time longest_wait = 100 * millisecond;
+
+}  // namespace
+
+Time Emulator::now() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
+        .count();
+}
+
+Emulator::Emulator(Profile const& profile, std::uint32_t servers, ServerOptions const& options)
+    : link_(profile.link),
+      server_links_(servers, {Link(profile.link.server_mb_s), Link(profile.link.server_mb_s)}) {
+    for (std::uint32_t number = 0; number < servers; ++number) {
+        auto own = options;
+        own.seed = options.seed * 1000 + number;
+        servers_.push_back(std::make_unique<ServerThread>(number, profile, own));
+    }
+    // Signals are for the program's main thread.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (auto const& server : servers_)
+        server->thread = std::thread([this, &server = *server] { run(server); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Emulator::~Emulator() {
+    for (auto const& server : servers_) {
+        std::lock_guard const lock(server->mutex);
+        server->stop = true;
+        server->wake.notify_all();
+    }
+    for (auto const& server : servers_) server->thread.join();
+    std::vector<std::shared_ptr<Call>> left;
+    for (auto const& server : servers_) {
+        for (auto const& [id, part] : server->parts) left.push_back(part.call);
+        for (; !server->replies.empty(); server->replies.pop())
+            left.push_back(server->replies.top().call);
+    }
+    for (auto const& call : left)
+        if (auto const done = std::exchange(call->done, nullptr)) done(EIO);
+}
+
+// ---- on the way to the servers
+// -------------------------------------------------------------------
+
+Emulator::ClientLinks& Emulator::links_of(std::uint64_t node) {
+    auto const found = client_links_.find(node);
+    if (found != client_links_.end()) return found->second;
+    // Processes come and go; a link that is made anew is only free a little too early.
+    if (client_links_.size() > 4096) client_links_.clear();
+    return client_links_[node] = {Link(link_.client_mb_s), Link(link_.client_mb_s)};
+}
+
+Time Emulator::send_request(std::uint64_t node, std::uint32_t server, Time now,
+                            std::uint64_t bytes) {
+    std::lock_guard const lock(links_mutex_);
+    return transfer(links_of(node).out, server_links_[server].in, from_us(link_.latency_us), now,
+                    bytes);
+}
+
+void Emulator::submit(std::vector<Piece> pieces, Client const& client, Done done) {
+    auto const call = std::make_shared<Call>();
+    call->done = std::move(done);
+    call->node = client.node;
+    Time const began = now();
+    call->pieces_left = pieces.size();
+    for (auto& piece : pieces) {
+        piece.request.process = client.process;
+        piece.request.client = client.node;
+        bool const write = piece.request.operation == Operation::write;
+        auto const arrival =
+            send_request(client.node, piece.server, began, write ? piece.request.bytes : 0);
+        TraceEntry entry{.time = arrival,
+                         .server = piece.server,
+                         .operation = piece.request.operation,
+                         .address = piece.request.address,
+                         .bytes = piece.request.bytes,
+                         .process = client.process};
+        std::memcpy(entry.program, client.program, sizeof entry.program);
+        trace_.add(entry);
+        submit_piece(piece, call, arrival);
+    }
+}
+
+void Emulator::submit_piece(Piece const& piece, std::shared_ptr<Call> const& call, Time arrival) {
+    auto& server = *servers_[piece.server];
+    std::lock_guard const lock(server.mutex);
+    auto request = piece.request;
+    request.id = server.next_id++;
+    bool const read = request.operation == Operation::read;
+    server.parts[request.id] = {call, read ? request.bytes : 0, arrival};
+    if (server.fault.down) {
+        piece_done(server, {request.id, arrival});
+    } else {
+        server.model.submit(arrival, request);
+    }
+    if (arrival < server.wakes_at) server.wake.notify_one();
+}
+
+// ---- in a server's thread
+// ------------------------------------------------------------------------
+
+// A faulty server has it done later than the model says.
+Time Emulator::end_of(ServerThread const& server, Finished const& finished) {
+    auto const arrived = server.parts.at(finished.id).arrived;
+    auto const slowed =
+        arrived + from_ns(static_cast<double>(finished.time - arrived) * server.fault.slow);
+    return std::max({finished.time, slowed, server.fault.hangs_until});
+}
+
+void Emulator::piece_done(ServerThread& server, Finished const& finished) {
+    auto const found = server.parts.find(finished.id);
+    auto const part = found->second;
+    server.parts.erase(found);
+    std::lock_guard const lock(links_mutex_);
+    auto& call = *part.call;
+    if (server.fault.down) call.error = EIO;
+    auto const answered = transfer(server_links_[server.number].out, links_of(call.node).in,
+                                   from_us(link_.latency_us), finished.time, part.answer_bytes);
+    call.due = std::max(call.due, answered);
+    if (--call.pieces_left == 0) server.replies.push({call.due, part.call});
+}
+
+// Reports what is due; the lock is given up meanwhile. False: nothing was due.
+bool Emulator::report_due(ServerThread& server, std::unique_lock<std::mutex>& lock) {
+    std::vector<Reply> due;
+    for (Time const time = now(); !server.replies.empty() && server.replies.top().due <= time;
+         server.replies.pop())
+        due.push_back(server.replies.top());
+    if (due.empty()) return false;
+    lock.unlock();
+    std::vector<Time> late;
+    for (auto const& reply : due) {
+        std::exchange(reply.call->done, nullptr)(reply.call->error);
+        late.push_back(now() - reply.due);
+    }
+    lock.lock();
+    for (auto const time : late) server.lateness.add(time);
+    return true;
+}
+
+void Emulator::run(ServerThread& server) {
+    pthread_setname_np(pthread_self(), ("server " + std::to_string(server.number)).c_str());
+    prctl(PR_SET_TIMERSLACK, 1);
+    std::vector<Finished> finished;
+    std::unique_lock lock(server.mutex);
+    while (!server.stop) {
+        server.model.advance(now(), finished);
+        for (auto const& one : finished) server.ended.push({end_of(server, one), one.id});
+        finished.clear();
+        for (; !server.ended.empty() && server.ended.top().first <= now(); server.ended.pop())
+            piece_done(server, {server.ended.top().second, server.ended.top().first});
+        if (report_due(server, lock)) continue;
+        Time next = server.model.next_event();
+        if (!server.ended.empty()) next = std::min(next, server.ended.top().first);
+        if (!server.replies.empty()) next = std::min(next, server.replies.top().due);
+        server.wakes_at = next;
+        server.wake.wait_until(lock, real_time(std::min(next, now() + longest_wait)));
+        server.wakes_at = 0;
+    }
+}
+
+// ---- control
+// -------------------------------------------------------------------------------------
+
+void Emulator::drop_caches() {
+    for (auto const& server : servers_) {
+        std::lock_guard const lock(server->mutex);
+        server->model.drop_caches();
+    }
+}
+
+void Emulator::discard(std::uint64_t address, std::uint64_t bytes) {
+    for (auto const& server : servers_) {
+        std::lock_guard const lock(server->mutex);
+        server->model.discard(address, bytes);
+    }
+}
+
+void Emulator::set_faults(std::map<std::uint32_t, ServerFault> faults) {
+    for (auto const& server : servers_) {
+        std::lock_guard const lock(server->mutex);
+        server->fault = faults[server->number];
+    }
+}
+
+void Emulator::reset_statistics() {
+    for (auto const& server : servers_) {
+        std::lock_guard const lock(server->mutex);
+        server->lateness = {};
+        server->counters_before = server->model.counters();
+        server->drive_before = server->model.drive_counters();
+    }
+    trace_.clear();
+}
+
+namespace {
+
+nlohmann::ordered_json server_json(ServerCounters const& now, ServerCounters const& before,
+                                   DriveCounters const& drive, DriveCounters const& drive_before) {
+    auto const reads = now.reads - before.reads;
+    auto const writes = now.writes - before.writes;
+    auto const flushes = now.flushes - before.flushes;
+    auto const arrivals = std::max<std::uint64_t>(1, reads + writes + flushes);
+    auto const share = [&](std::uint64_t part) {
+        return static_cast<double>(part) / static_cast<double>(arrivals);
+    };
+    return {{"reads", reads},
+            {"writes", writes},
+            {"flushes", flushes},
+            {"read_bytes", now.read_bytes - before.read_bytes},
+            {"written_bytes", now.written_bytes - before.written_bytes},
+            {"cache_hits", now.cache_hits - before.cache_hits},
+            {"block_requests", now.block_requests - before.block_requests},
+            {"ascending_share", share(now.ascending - before.ascending)},
+            {"queue_depth_mean", share(now.depth_sum - before.depth_sum)},
+            {"queue_depth_max", now.depth_max},
+            {"drive_cache_hits", drive.cache_hits - drive_before.cache_hits},
+            {"media_accesses", drive.media_accesses - drive_before.media_accesses},
+            {"seeks", drive.seeks - drive_before.seeks},
+            {"positioning_ms",
+             static_cast<double>(drive.positioning_ns - drive_before.positioning_ns) / 1e6}};
+}
+
+}  // namespace
+
+std::string Emulator::statistics() const {
+    nlohmann::ordered_json servers = nlohmann::ordered_json::array();
+    auto const lateness = std::make_unique<Lateness>();  // too large for a stack
+    for (auto const& server : servers_) {
+        std::lock_guard const lock(server->mutex);
+        servers.push_back(server_json(server->model.counters(), server->counters_before,
+                                      server->model.drive_counters(), server->drive_before));
+        lateness->add(server->lateness);
+    }
+    nlohmann::ordered_json const all = {{"emulated", true},
+                                        {"lateness_us",
+                                         {{"requests", lateness->total()},
+                                          {"median", lateness->quantile_us(0.5)},
+                                          {"p99", lateness->quantile_us(0.99)},
+                                          {"longest", lateness->longest() / microsecond}}},
+                                        {"servers", servers}};
+    return all.dump();
+}
+
+}  // namespace unisono::testbed

@@ -1,0 +1,124 @@
+#include "pocketfs/emulator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <future>
+#include <nlohmann/json.hpp>
+
+#include "pocketfs/faults.hpp"
+
+namespace unisono::testbed {
+namespace {
+
+// A server takes 1 ms for a request, one after the other; links take nothing.
+Profile one_millisecond() {
+    Profile profile;
+    profile.drive = {.kind = "solid_state",
+                     .capacity_bytes = 1e9,
+                     .queue_depth = 32,
+                     .read_us = 1000,
+                     .write_us = 1000,
+                     .channels = 1};
+    profile.host.block_bytes = 1 << 20;
+    return profile;
+}
+
+Piece read_from(std::uint32_t server) {
+    return {server, {.operation = Operation::read, .address = 0, .bytes = 4096, .file = 1}};
+}
+
+// How long a call takes, and its error.
+std::pair<Time, int> call(Emulator& emulator, std::vector<Piece> pieces) {
+    std::promise<int> promise;
+    Time const begin = Emulator::now();
+    emulator.submit(std::move(pieces), {.node = 1, .process = 1},
+                    [&](int error) { promise.set_value(error); });
+    int const error = promise.get_future().get();
+    return {Emulator::now() - begin, error};
+}
+
+TEST(Emulator, a_request_is_never_done_before_the_model_says_so) {
+    Emulator emulator(one_millisecond(), 2, {});
+    for (int i = 0; i < 5; ++i) {
+        auto const [time, error] = call(emulator, {read_from(0), read_from(1)});
+        EXPECT_EQ(error, 0);
+        EXPECT_GE(time, millisecond);
+    }
+    auto const statistics = nlohmann::json::parse(emulator.statistics());
+    EXPECT_EQ(statistics["servers"][0]["reads"], 5);
+    EXPECT_EQ(statistics["servers"][1]["read_bytes"], 5 * 4096);
+    EXPECT_EQ(statistics["lateness_us"]["requests"], 5);
+    emulator.reset_statistics();
+    EXPECT_EQ(nlohmann::json::parse(emulator.statistics())["servers"][0]["reads"], 0);
+}
+
+TEST(Emulator, requests_of_several_threads_queue_at_their_server) {
+    Emulator emulator(one_millisecond(), 1, {});
+    Time const begin = Emulator::now();
+    std::vector<std::future<int>> errors;
+    for (int thread = 0; thread < 4; ++thread)
+        errors.push_back(std::async(std::launch::async, [&] {
+            int error = 0;
+            for (int i = 0; i < 5; ++i) error += call(emulator, {read_from(0)}).second;
+            return error;
+        }));
+    for (auto& error : errors) EXPECT_EQ(error.get(), 0);
+    EXPECT_GE(Emulator::now() - begin, 20 * millisecond) << "20 requests of 1 ms";
+}
+
+TEST(Emulator, faults_of_a_server_are_its_own) {
+    Emulator emulator(one_millisecond(), 3, {});
+    std::map<std::uint32_t, ServerFault> faults;
+    faults[0].down = true;
+    faults[1].slow = 20;
+    emulator.set_faults(faults);
+    EXPECT_EQ(call(emulator, {read_from(0)}).second, EIO);
+    EXPECT_EQ(call(emulator, {read_from(0), read_from(2)}).second, EIO);
+    EXPECT_GE(call(emulator, {read_from(1)}).first, 20 * millisecond);
+    EXPECT_EQ(call(emulator, {read_from(2)}).second, 0);
+    faults.clear();
+    faults[2].hangs_until = Emulator::now() + 30 * millisecond;
+    emulator.set_faults(faults);
+    EXPECT_GE(call(emulator, {read_from(2)}).first, 25 * millisecond);
+    EXPECT_EQ(call(emulator, {read_from(0)}).second, 0);
+}
+
+TEST(Emulator, what_is_under_way_at_the_end_fails) {
+    std::atomic<int> failed = 0;
+    {
+        Emulator emulator(one_millisecond(), 1, {});
+        std::map<std::uint32_t, ServerFault> faults;
+        faults[0].hangs_until = Emulator::now() + 100 * second;
+        emulator.set_faults(faults);
+        for (int i = 0; i < 3; ++i)
+            emulator.submit({read_from(0)}, {}, [&](int error) { failed += error == EIO ? 1 : 0; });
+    }
+    EXPECT_EQ(failed, 3);
+}
+
+TEST(Faults, ranges_are_of_one_file_and_a_full_disk_leaves_room_up_to_its_size) {
+    Faults faults;
+    faults.bad_ranges.push_back({7, 100, 200});
+    faults.full_at_bytes = 1000;
+    EXPECT_TRUE(faults.is_bad(7, 199, 300));
+    EXPECT_FALSE(faults.is_bad(7, 200, 300));
+    EXPECT_FALSE(faults.is_bad(8, 100, 200));
+    EXPECT_EQ(faults.room(900, 200), 100U);
+    EXPECT_EQ(faults.room(1000, 1), 0U);
+    EXPECT_EQ(faults.room(0, 10), 10U);
+}
+
+TEST(Lateness, quantiles_are_those_of_the_samples) {
+    Lateness lateness;
+    for (Time us = 1; us <= 100; ++us) lateness.add(us * microsecond);
+    EXPECT_EQ(lateness.quantile_us(0.5), 50U);
+    EXPECT_EQ(lateness.quantile_us(0.99), 99U);
+    EXPECT_EQ(lateness.longest(), 100 * microsecond);
+    lateness.add(-5 * microsecond);
+    EXPECT_EQ(lateness.total(), 101U);
+}
+
+}  // namespace
+}  // namespace unisono::testbed

@@ -1,0 +1,412 @@
+#include "pocketfs/file_system.hpp"
+
+#include <fcntl.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+
+namespace unisono::testbed {
+
+namespace {
+
+// On a backing file: where it is, and how it is striped.
+constexpr char const* stored_layout = "user.pocketfs.layout";
+constexpr char const* stored_map = "user.pocketfs.map";
+
+constexpr std::string_view own_prefix = "user.pocketfs.";
+
+// Without emulation there are places, too, so that programs that ask for them work.
+constexpr std::uint64_t capacity_without_drive = 16'000'000'000'000;
+
+std::uint64_t page_up(std::uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
+std::optional<std::string> read_attribute(std::string const& path, std::string const& name) {
+    std::string value(65536, '\0');
+    auto const length = getxattr(path.c_str(), name.c_str(), value.data(), value.size());
+    if (length < 0) return {};
+    value.resize(static_cast<std::size_t>(length));
+    return value;
+}
+
+int write_attribute(std::string const& path, std::string const& name, std::string const& value) {
+    return setxattr(path.c_str(), name.c_str(), value.data(), value.size(), 0) == 0 ? 0 : errno;
+}
+
+// "65536" or "64K"; nothing for anything else.
+std::optional<std::uint64_t> parse_number(std::string const& text) {
+    std::istringstream stream(text);
+    std::uint64_t number = 0;
+    std::string suffix;
+    if (text.empty() || text[0] < '0' || text[0] > '9' || !(stream >> number)) return {};
+    stream >> suffix;
+    if (suffix.empty()) return number;
+    constexpr std::string_view suffixes = "KMGT";
+    auto const power = suffixes.find(suffix);
+    if (suffix.size() != 1 || power == std::string_view::npos) return {};
+    return number << (10 * (power + 1));
+}
+
+Profile read_profile(MountOptions const& options) {
+    std::ifstream file(options.profile_file);
+    std::ostringstream text;
+    text << file.rdbuf();
+    if (!file) throw std::runtime_error(options.profile_file + ": cannot be read");
+    auto profile = parse_profile(text.str());
+    auto& host = profile.host;
+    if (options.page_cache_bytes >= 0 && host.page_cache_bytes > 0) {
+        double const scale = options.page_cache_bytes / host.page_cache_bytes;
+        host.page_cache_bytes *= scale;
+        host.dirty_background_bytes *= scale;
+        host.dirty_limit_bytes *= scale;
+    }
+    return profile;
+}
+
+std::uint64_t disk_bytes(MountOptions const& options) {
+    if (options.profile_file.empty()) return capacity_without_drive;
+    return static_cast<std::uint64_t>(read_profile(options).drive.capacity_bytes);
+}
+
+}  // namespace
+
+FileSystem::FileSystem(MountOptions const& options)
+    : options_(options), clients_(options.node), space_(disk_bytes(options)) {
+    auto const files = options.backing + "/files";
+    std::filesystem::create_directories(files);
+    root_.fd = open(files.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root_.fd < 0) throw std::runtime_error(files + ": " + std::strerror(errno));
+    struct stat attributes {};
+    fstat(root_.fd, &attributes);
+    root_.device = attributes.st_dev;
+    root_.number = attributes.st_ino;
+    if (int const error = write_attribute(root_.path(), "user.pocketfs.probe", "1"))
+        throw std::runtime_error(files + ": user.* attributes are needed: " + std::strerror(error));
+    reserve_all();
+    if (!options.profile_file.empty())
+        emulator_ =
+            std::make_unique<Emulator>(read_profile(options), options.servers, options.server);
+}
+
+FileSystem::~FileSystem() {
+    emulator_.reset();
+    close(root_.fd);
+}
+
+void FileSystem::reserve_all() {
+    auto const files = options_.backing + "/files";
+    for (auto const& entry : std::filesystem::recursive_directory_iterator(files)) {
+        if (!entry.is_regular_file() || entry.is_symlink()) continue;
+        auto const text = read_attribute(entry.path(), stored_map);
+        auto const map = text ? parse_disk_map(*text) : std::nullopt;
+        if (!map) continue;
+        for (auto const& [offset, run] : map->runs()) {
+            space_.reserve(run.address, run.bytes);
+            next_goal_ = std::max(next_goal_, run.address + run.bytes);
+            if (offset == 0) last_file_ = std::max(last_file_.value_or(0), run.address);
+        }
+    }
+}
+
+// ---- layouts and places
+// --------------------------------------------------------------------------
+
+void FileSystem::load(Inode& inode) {
+    if (inode.loaded) return;
+    inode.loaded = true;
+    auto const layout = read_attribute(inode.path(), stored_layout);
+    auto const striping = layout ? parse_striping(*layout) : std::nullopt;
+    inode.striping = striping.value_or(
+        Striping{.stripe_bytes = options_.stripe_bytes, .servers = options_.stripe_servers});
+    // A backing folder may be mounted with fewer servers than before.
+    inode.striping.servers = std::min(inode.striping.servers, options_.servers);
+    inode.striping.first %= options_.servers;
+    auto const text = read_attribute(inode.path(), stored_map);
+    if (auto const map = text ? parse_disk_map(*text) : std::nullopt) inode.map = *map;
+}
+
+int FileSystem::store(Inode& inode) {
+    if (int const error = write_attribute(inode.path(), stored_layout, show(inode.striping)))
+        return error;
+    return write_attribute(inode.path(), stored_map, show(inode.map));
+}
+
+int FileSystem::initialise(Inode& parent, Inode& child, bool folder) {
+    auto const inherited = [&](char const* name) {
+        auto const text = read_attribute(parent.path(), name);
+        return text ? parse_number(*text) : std::nullopt;
+    };
+    if (folder) {
+        for (auto const* name : {"user.pocketfs.stripe_bytes", "user.pocketfs.servers",
+                                 "user.pocketfs.distance_bytes"})
+            if (auto const number = inherited(name))
+                if (int const error = write_attribute(child.path(), name, std::to_string(*number)))
+                    return error;
+        return 0;
+    }
+    auto const distance =
+        inherited("user.pocketfs.distance_bytes").value_or(options_.distance_bytes);
+    std::lock_guard const lock(child.mutex);
+    auto& striping = child.striping;
+    striping.stripe_bytes = inherited("user.pocketfs.stripe_bytes").value_or(options_.stripe_bytes);
+    striping.servers = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        inherited("user.pocketfs.servers").value_or(options_.stripe_servers), options_.servers));
+    striping.first = striping.servers == options_.servers
+                         ? 0
+                         : next_first_.fetch_add(striping.servers) % options_.servers;
+    if (distance > 0) {
+        std::lock_guard const space(space_mutex_);
+        child.wanted_address = last_file_ ? *last_file_ + distance : 0;
+        last_file_ = child.wanted_address;
+    }
+    child.loaded = true;
+    return store(child);
+}
+
+std::uint64_t FileSystem::goal_for(Inode const& inode) {
+    return inode.wanted_address ? *inode.wanted_address / 4096 * 4096 : next_goal_;
+}
+
+int FileSystem::prepare_write(Inode& inode, std::uint64_t offset, std::uint64_t bytes) {
+    if (bytes == 0) return 0;
+    std::lock_guard const lock(inode.mutex);
+    load(inode);
+    bool changed = false;
+    bool full = false;
+    for (auto const& piece : split(inode.striping, options_.servers, offset, bytes)) {
+        auto const run = inode.map.find(piece.object_offset);
+        if (run && run->bytes >= piece.bytes) continue;
+        std::lock_guard const space(space_mutex_);
+        auto const begin = piece.object_offset;
+        full = !place(inode.map, space_, begin, begin + piece.bytes, options_.chunk_bytes,
+                      goal_for(inode));
+        changed = true;
+        for (auto const& [object_offset, placed] : inode.map.runs())
+            next_goal_ = std::max(next_goal_, placed.address + placed.bytes);
+        if (full) break;
+    }
+    if (changed)
+        if (int const error = store(inode)) return error;
+    return full ? ENOSPC : 0;
+}
+
+void FileSystem::trim(Inode& inode, std::uint64_t file_bytes) {
+    std::lock_guard const lock(inode.mutex);
+    load(inode);
+    auto const kept = page_up(object_bytes(inode.striping, file_bytes, 0));
+    auto const gone = inode.map.trim(kept);
+    if (gone.empty()) return;
+    // A name may be left after a failure here: then the space is in use until the next mount.
+    static_cast<void>(store(inode));
+    for (auto const& run : gone) {
+        if (emulator_) emulator_->discard(run.address, run.bytes);
+        std::lock_guard const space(space_mutex_);
+        space_.give(run.address, run.bytes);
+    }
+}
+
+void FileSystem::remove(Inode& inode) { trim(inode, 0); }
+
+std::vector<Piece> FileSystem::pieces(Inode& inode, Operation operation, std::uint64_t offset,
+                                      std::uint64_t bytes, std::uint64_t file_bytes) {
+    std::lock_guard const lock(inode.mutex);
+    load(inode);
+    std::vector<Piece> result;
+    for (auto const& object : split(inode.striping, options_.servers, offset, bytes)) {
+        auto const index =
+            (object.server + options_.servers - inode.striping.first) % options_.servers;
+        auto const object_end = object_bytes(inode.striping, file_bytes, index);
+        for (std::uint64_t done = 0; done < object.bytes;) {
+            auto const at = object.object_offset + done;
+            auto const run = inode.map.find(at);
+            if (!run) break;  // a hole is on no disk
+            auto const here = std::min(run->bytes, object.bytes - done);
+            auto const behind = object_end > at + here ? object_end - at - here : 0;
+            result.push_back({object.server,
+                              {.operation = operation,
+                               .address = run->address,
+                               .bytes = here,
+                               .readable_after = std::min(behind, run->bytes - here),
+                               .at_start = at == 0,
+                               .file = inode.number}});
+            done += here;
+        }
+    }
+    return result;
+}
+
+std::vector<Piece> FileSystem::flushes(Inode& inode) {
+    std::lock_guard const lock(inode.mutex);
+    load(inode);
+    std::vector<Piece> result;
+    for (std::uint32_t index = 0; index < inode.striping.servers; ++index)
+        result.push_back({(inode.striping.first + index) % options_.servers,
+                          {.operation = Operation::flush, .file = inode.number}});
+    return result;
+}
+
+std::uint64_t FileSystem::free_bytes() const {
+    std::lock_guard const lock(space_mutex_);
+    return space_.free_bytes() * options_.servers;
+}
+
+std::uint64_t FileSystem::capacity_bytes() const {
+    return space_.capacity_bytes() * options_.servers;
+}
+
+// ---- attributes
+// ----------------------------------------------------------------------------------
+
+bool FileSystem::is_own_attribute(std::string const& name) { return name.starts_with(own_prefix); }
+
+int FileSystem::get_attribute(Inode& inode, std::string const& name, std::string& value) {
+    auto const key = name.substr(own_prefix.size());
+    struct stat attributes {};
+    if (fstat(inode.fd, &attributes) != 0) return errno;
+    if (S_ISDIR(attributes.st_mode)) {
+        if (&inode == &root_ && control_value(key, value) == 0) return 0;
+        if (key != "stripe_bytes" && key != "servers" && key != "distance_bytes") return ENODATA;
+        auto const stored = read_attribute(inode.path(), name);
+        if (stored) value = *stored;
+        return stored ? 0 : ENODATA;
+    }
+    if (!S_ISREG(attributes.st_mode)) return ENODATA;
+    std::lock_guard const lock(inode.mutex);
+    load(inode);
+    if (key == "layout") {
+        value = show(inode.striping);
+    } else if (key == "stripe_bytes") {
+        value = std::to_string(inode.striping.stripe_bytes);
+    } else if (key == "servers") {
+        value = std::to_string(inode.striping.servers);
+    } else if (key == "first") {
+        value = std::to_string(inode.striping.first);
+    } else if (key == "map") {
+        value = show(inode.map);
+    } else {
+        return ENODATA;
+    }
+    return 0;
+}
+
+int FileSystem::set_attribute(Inode& inode, std::string const& name, std::string const& value) {
+    auto const key = name.substr(own_prefix.size());
+    if (&inode == &root_ && (key == "fault" || key == "control")) return control(key, value);
+    auto const number = parse_number(value);
+    struct stat attributes {};
+    if (fstat(inode.fd, &attributes) != 0) return errno;
+    if (S_ISDIR(attributes.st_mode))
+        return number ? set_folder_attribute(inode, key, *number) : EINVAL;
+    if (!S_ISREG(attributes.st_mode)) return ENOTSUP;
+    if (attributes.st_size > 0) return EBUSY;  // the bytes are where they are
+    return number ? set_file_attribute(inode, key, *number) : EINVAL;
+}
+
+int FileSystem::set_folder_attribute(Inode& inode, std::string const& name, std::uint64_t number) {
+    bool const good = name == "distance_bytes" || (name == "stripe_bytes" && number > 0) ||
+                      (name == "servers" && number > 0 && number <= options_.servers);
+    if (!good) return EINVAL;
+    return write_attribute(inode.path(), std::string(own_prefix) + name, std::to_string(number));
+}
+
+int FileSystem::set_file_attribute(Inode& inode, std::string const& name, std::uint64_t number) {
+    std::lock_guard const lock(inode.mutex);
+    load(inode);
+    auto& striping = inode.striping;
+    if (!inode.map.runs().empty()) return EBUSY;
+    if (name == "stripe_bytes" && number > 0) {
+        striping.stripe_bytes = number;
+    } else if (name == "servers" && number > 0 && number <= options_.servers) {
+        striping.servers = static_cast<std::uint32_t>(number);
+        if (number == options_.servers) striping.first = 0;
+    } else if (name == "first" && number < options_.servers) {
+        striping.first = static_cast<std::uint32_t>(number);
+    } else if (name == "address" && number < space_.capacity_bytes()) {
+        inode.wanted_address = number;
+        return 0;
+    } else {
+        return EINVAL;
+    }
+    return store(inode);
+}
+
+// ---- control
+// -------------------------------------------------------------------------------------
+
+int FileSystem::control_value(std::string const& name, std::string& value) {
+    if (name == "stats") {
+        value = emulator_ ? emulator_->statistics() : R"({"emulated":false})";
+        return 0;
+    }
+    if (name == "trace" && emulator_) {
+        value = options_.backing + "/trace.csv";
+        return emulator_->trace().write_to(value);
+    }
+    return ENODATA;
+}
+
+int FileSystem::control(std::string const& name, std::string const& value) {
+    if (name == "fault") return set_fault(value);
+    if (!emulator_) return ENOTSUP;
+    if (value == "drop_caches") {
+        emulator_->drop_caches();
+    } else if (value == "reset") {
+        emulator_->reset_statistics();
+    } else {
+        return EINVAL;
+    }
+    return 0;
+}
+
+Faults FileSystem::faults() const {
+    std::lock_guard const lock(faults_mutex_);
+    return faults_;
+}
+
+int FileSystem::set_fault(std::string const& text) {
+    auto const json = nlohmann::json::parse(text, nullptr, false);
+    if (!json.is_object()) return EINVAL;
+    std::lock_guard const lock(faults_mutex_);
+    try {
+        std::string const kind = json.at("kind");
+        if (kind == "clear") {
+            faults_ = {};
+        } else if (kind == "eio") {
+            struct stat attributes {};
+            std::string const path = json.at("path");
+            if (fstatat(root_.fd, path.c_str(), &attributes, 0) != 0) return errno;
+            faults_.bad_ranges.push_back({attributes.st_ino, json.at("begin"), json.at("end")});
+        } else if (kind == "enospc") {
+            faults_.full_at_bytes = json.at("bytes").get<std::uint64_t>();
+        } else {
+            if (!emulator_) return ENOTSUP;
+            std::uint32_t const number = json.at("server");
+            if (number >= options_.servers) return EINVAL;
+            auto& server = faults_.servers[number];
+            if (kind == "slow") {
+                server.slow = json.at("factor");
+            } else if (kind == "hang") {
+                server.hangs_until =
+                    Emulator::now() + from_ms(1e3 * json.at("seconds").get<double>());
+            } else if (kind == "down") {
+                server.down = true;
+            } else {
+                return EINVAL;
+            }
+        }
+    } catch (nlohmann::json::exception const&) {
+        return EINVAL;
+    }
+    any_faults_ = !faults_.bad_ranges.empty() || faults_.full_at_bytes;
+    if (emulator_) emulator_->set_faults(faults_.servers);
+    return 0;
+}
+
+}  // namespace unisono::testbed

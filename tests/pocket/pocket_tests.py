@@ -1,0 +1,395 @@
+"""The mounted file system, as programs see it. Run by run.py."""
+
+import concurrent.futures
+import errno
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import oracle
+import pytest
+
+BUILD = pathlib.Path(os.environ["UNISONO_BUILD_DIR"])
+SEEDS = [int(os.environ["UNISONO_TEST_SEED"])] if "UNISONO_TEST_SEED" in os.environ else range(1, 4)
+UNIT = 65536
+
+
+def unisono(*words, check=True):
+    done = subprocess.run([BUILD / "bin" / "unisono", "pocket", *map(str, words)], text=True,
+                          capture_output=True, timeout=30, check=False)  # fmt: skip
+    assert not check or done.returncode == 0, done.stderr
+    return done
+
+
+class Pocket:
+    """A mount and its backing folder."""
+
+    def __init__(self, folder: pathlib.Path):
+        self.mountpoint = folder / "a, mount"
+        self.backing = folder / "a, backing"
+
+    def up(self, profile="off", *options):
+        unisono("up", self.mountpoint, "--backing", self.backing, "--profile", profile, *options)
+        return self
+
+    def down(self):
+        unisono("down", self.mountpoint)
+        assert not os.path.ismount(self.mountpoint)
+
+    def __truediv__(self, name):
+        return self.mountpoint / name
+
+    def get(self, name, key):
+        return os.getxattr(self / name, f"user.pocketfs.{key}").decode()
+
+    def set(self, name, key, value):
+        os.setxattr(self / name, f"user.pocketfs.{key}", str(value).encode())
+
+    def stats(self):
+        return json.loads(unisono("stats", self.mountpoint, "--json").stdout)
+
+    def daemon(self):
+        return json.loads((self.backing / "mount.json").read_text())["pid"]
+
+    def fault(self, *words):
+        unisono("fault", self.mountpoint, *words)
+
+
+@pytest.fixture
+def pocket(tmp_path):
+    made = Pocket(tmp_path)
+    yield made
+    made.down()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "oracle"
+    made.mkdir()
+    return made
+
+
+# ---- as any file system --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("profile", ["off", "instant"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_operations_do_what_they_do_on_a_plain_folder(pocket, folder, seed, profile):
+    pocket.up(profile, "--stripe-bytes", "10K", "--servers", 3, "--chunk-bytes", "32K")
+    os.umask(0o022)
+    oracle.compare(oracle.Side(str(folder)), oracle.Side(str(pocket.mountpoint)), seed, 300)
+
+
+def test_direct_access_and_large_requests(pocket):
+    pocket.up("instant")
+    data = random.Random(1).randbytes(5 << 20)
+    (pocket / "file").write_bytes(data)
+    assert (pocket / "file").read_bytes() == data
+    import mmap
+
+    page = mmap.mmap(-1, 1 << 20)
+    fd = os.open(pocket / "file", os.O_RDWR | os.O_DIRECT)
+    assert os.preadv(fd, [page], 1 << 20) == 1 << 20
+    assert page[:] == data[1 << 20 : 2 << 20]
+    assert os.pwritev(fd, [page], 4096) == 1 << 20
+    os.close(fd)
+    assert (pocket / "file").read_bytes()[4096 : 4096 + (1 << 20)] == page[:]
+
+
+def test_free_space_comes_back_when_the_last_user_of_a_file_is_gone(pocket):
+    pocket.up("instant", "--servers", 2, "--chunk-bytes", "1M")
+
+    def placed():
+        return pocket.get("again", "map").split(":")[1]
+
+    first = os.open(pocket / "first", os.O_RDWR | os.O_CREAT)
+    os.write(first, bytes(100))
+    os.unlink(pocket / "first")
+    (pocket / "again").write_bytes(bytes(100))
+    assert placed() == str(1 << 20)
+    assert os.pread(first, 10, 0) == bytes(10)
+    os.close(first)
+    os.truncate(pocket / "again", 0)
+    assert pocket.get("again", "map") == ""
+
+
+WRITER = """
+import os, sys
+path, me, blocks, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+fd = os.open(path, os.O_RDWR | os.O_CREAT)
+for block in range(me, blocks, 2):
+    assert os.pwrite(fd, bytes([block % 251]) * size, block * size) == size
+for block in range(me, blocks, 2):
+    assert os.pread(fd, size, block * size) == bytes([block % 251]) * size
+"""
+
+
+@pytest.mark.parametrize("size", [1000, 50_000])
+def test_two_processes_write_one_file_at_once(pocket, size):
+    pocket.up("instant")
+    clients = [subprocess.Popen([sys.executable, "-c", WRITER, pocket / "file", str(me), "60",
+                                 str(size)]) for me in range(2)]  # fmt: skip
+    assert [client.wait(20) for client in clients] == [0, 0]
+    expected = b"".join(bytes([block % 251]) * size for block in range(60))
+    assert (pocket / "file").read_bytes() == expected
+
+
+def test_writes_to_one_file_do_not_wait_for_each_other(pocket):
+    pocket.up("instant")
+    (pocket / "file").write_bytes(bytes(4 * UNIT))
+    pocket.fault("--hang", 0, 1.5)
+    fd = os.open(pocket / "file", os.O_RDWR)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        begin = time.monotonic()
+        slow = pool.submit(os.pwrite, fd, b"s", 0)
+        time.sleep(0.1)
+        assert os.pwrite(fd, b"f", UNIT) == 1
+        assert time.monotonic() - begin < 1
+        assert not slow.done()
+        assert slow.result() == 1
+        assert time.monotonic() - begin > 1
+    os.close(fd)
+
+
+# ---- layouts and places --------------------------------------------------------------------------
+
+
+def test_layouts_come_from_file_folder_and_mount(pocket):
+    pocket.up("off", "--servers", 4, "--stripe-bytes", "64K")
+    (pocket / "plain").touch()
+    assert pocket.get("plain", "layout") == "stripe_bytes=65536,servers=4,first=0"
+    pocket.set("plain", "stripe_bytes", "128K")
+    pocket.set("plain", "servers", 2)
+    pocket.set("plain", "first", 3)
+    assert pocket.get("plain", "layout") == "stripe_bytes=131072,servers=2,first=3"
+    (pocket / "folder").mkdir()
+    pocket.set("folder", "stripe_bytes", 4096)
+    (pocket / "folder" / "below").mkdir()
+    (pocket / "folder" / "below" / "file").touch()
+    assert pocket.get("folder/below/file", "stripe_bytes") == "4096"
+    (pocket / "plain").write_bytes(b"x")
+    for key, value in (("stripe_bytes", 1), ("servers", 1), ("first", 0)):
+        with pytest.raises(OSError) as refused:
+            pocket.set("plain", key, value)
+        assert refused.value.errno == errno.EBUSY, "a file with bytes keeps its layout"
+    for key, value in (("stripe_bytes", 0), ("servers", 5), ("servers", "x"), ("nonsense", 1)):
+        with pytest.raises(OSError) as refused:
+            pocket.set("folder/below/file", key, value)
+        assert refused.value.errno == errno.EINVAL
+    assert os.listxattr(pocket / "plain") == []
+
+
+def test_bytes_go_to_the_servers_that_the_layout_says(pocket):
+    pocket.up("instant", "--servers", 4, "--stripe-bytes", UNIT)
+    (pocket / "file").touch()
+    pocket.set("file", "servers", 3)
+    pocket.set("file", "first", 2)
+    (pocket / "file").write_bytes(bytes(4 * UNIT))
+    written = [server["written_bytes"] for server in pocket.stats()["servers"]]
+    # Units 0 1 2 3 on servers 2 3 0 2.
+    assert written == [UNIT, 0, 2 * UNIT, UNIT]
+
+
+def test_requests_come_to_the_servers_as_programs_make_them(pocket):
+    pocket.up("instant", "--servers", 1)
+    fd = os.open(pocket / "file", os.O_RDWR | os.O_CREAT)
+    for block in range(20):
+        os.pwrite(fd, bytes(4096), block * 4096)
+    for block in range(20):
+        os.pread(fd, 4096, block * 4096)
+    os.fsync(fd)
+    os.close(fd)
+    server = pocket.stats()["servers"][0]
+    assert [server[key] for key in ("writes", "reads", "flushes")] == [20, 20, 1]
+
+
+def test_files_lie_apart_as_far_as_was_said(pocket):
+    pocket.up("off", "--distance-bytes", "10G", "--servers", 2)
+    for name in ("one", "two", "three"):
+        (pocket / name).write_bytes(bytes(100))
+    places = [int(pocket.get(name, "map").split(":")[1]) for name in ("one", "two", "three")]
+    assert places == [0, 10 << 30, 20 << 30]
+    (pocket / "there").touch()
+    pocket.set("there", "address", 5 << 30)
+    (pocket / "there").write_bytes(bytes(100))
+    assert pocket.get("there", "map") == f"0:{5 << 30}:{64 << 20}"
+
+
+# ---- time ----------------------------------------------------------------------------------------
+
+
+def test_random_reads_take_the_time_of_a_disk(pocket):
+    pocket.up("barracuda-7200.10", "--servers", 1, "--jitter-us", 50, "--seed", 3)
+    (pocket / "file").touch()
+    fd = os.open(pocket / "file", os.O_RDWR)
+    os.posix_fallocate(fd, 0, 1 << 30)
+    dice = random.Random(1)
+    offsets = [dice.randrange(1 << 18) * 4096 for _ in range(30)]
+    begin = time.monotonic()
+    for offset in offsets:
+        os.pread(fd, 4096, offset)
+    mean_ms = (time.monotonic() - begin) / len(offsets) * 1e3
+    os.close(fd)
+    # 1 GiB is 0.7 % of the disk: seeks of 0.8 to 2 ms, half a revolution 4.2, overhead 0.3.
+    assert 4 < mean_ms < 12
+    assert pocket.stats()["servers"][0]["seeks"] >= 25
+    assert pocket.stats()["lateness_us"]["requests"] >= 30
+
+
+def test_traces_name_server_place_and_program(pocket, tmp_path):
+    pocket.up("nearline", "--servers", 2)
+    (pocket / "file").write_bytes(bytes(2 * UNIT))
+    place = int(pocket.get("file", "map").split(":")[1]) // 512
+    unisono("trace", pocket.mountpoint, "--output", tmp_path / "trace.csv", "--picture",
+            tmp_path / "trace.png")  # fmt: skip
+    heading, *lines = (tmp_path / "trace.csv").read_text().splitlines()
+    assert heading == "time_us,server,lba,bytes,operation,process,program"
+    program = pathlib.Path("/proc/self/comm").read_text().strip()
+    rest = [line.split(",")[1:] for line in lines]
+    assert sorted(rest) == [[str(server), str(place), str(UNIT), "write", str(os.getpid()), program]
+                            for server in range(2)]  # fmt: skip
+    assert (tmp_path / "trace.png").read_bytes().startswith(b"\x89PNG")
+    assert "write" in unisono("trace", pocket.mountpoint).stdout
+
+
+# ---- what goes wrong -----------------------------------------------------------------------------
+
+
+def error_of(function, *arguments):
+    with pytest.raises(OSError) as failure:
+        function(*arguments)
+    return failure.value.errno
+
+
+def test_faults_on_demand(pocket):
+    pocket.up("instant", "--servers", 2)
+    (pocket / "file").write_bytes(bytes(4 * UNIT))
+    fd = os.open(pocket / "file", os.O_RDWR)
+    pocket.fault("--eio", "file", 1000, 2000)
+    assert error_of(os.pread, fd, 1, 1999) == errno.EIO
+    assert error_of(os.pwrite, fd, b"x", 1000) == errno.EIO
+    assert os.pread(fd, 1000, 2000) == bytes(1000)
+
+    pocket.fault("--clear", "--enospc", 5 * UNIT)
+    assert os.pread(fd, 1, 1999) == b"\0"
+    assert os.pwrite(fd, bytes(2 * UNIT), 4 * UNIT) == UNIT, "what there is room for"
+    assert error_of(os.pwrite, fd, b"x", 5 * UNIT) == errno.ENOSPC
+    assert error_of(os.posix_fallocate, fd, 0, 6 * UNIT) == errno.ENOSPC
+    assert os.fstat(fd).st_size == 5 * UNIT
+
+    pocket.fault("--clear", "--down", 1)
+    assert os.pread(fd, 10, 0) == bytes(10)
+    assert error_of(os.pread, fd, 10, UNIT) == errno.EIO
+    pocket.fault("--clear")
+    assert os.pread(fd, 10, UNIT) == bytes(10)
+    os.close(fd)
+
+
+def wait_for_the_end_of(daemon):
+    deadline_s = time.monotonic() + 10
+    while os.path.exists(f"/proc/{daemon}"):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
+
+
+def test_files_layouts_and_places_survive_a_restart(pocket):
+    pocket.up("instant", "--servers", 4)
+    data = random.Random(2).randbytes(300_000)
+    (pocket / "file").touch()
+    pocket.set("file", "servers", 3)
+    (pocket / "file").write_bytes(data)
+    before = [pocket.get("file", key) for key in ("layout", "map")]
+    pocket.down()
+    pocket.up("barracuda-7200.10", "--servers", 4)
+    assert (pocket / "file").read_bytes() == data
+    assert [pocket.get("file", key) for key in ("layout", "map")] == before
+    (pocket / "other").write_bytes(b"x")
+    assert pocket.get("other", "map").split(":")[1] != before[1].split(":")[1]
+
+
+def test_down_cleans_up_after_kill_9_and_no_byte_is_lost(pocket):
+    pocket.up("instant")
+    data = random.Random(3).randbytes(200_000)
+    (pocket / "file").write_bytes(data)
+    daemon = pocket.daemon()
+    os.kill(daemon, signal.SIGKILL)
+    wait_for_the_end_of(daemon)
+    assert "broken" in unisono("status").stdout
+    pocket.down()
+    pocket.up("instant")
+    assert (pocket / "file").read_bytes() == data
+
+
+def test_down_ends_a_mount_that_is_in_use_and_hangs(pocket):
+    pocket.up("instant")
+    (pocket / "file").write_bytes(bytes(UNIT))
+    daemon = pocket.daemon()
+    pocket.fault("--hang", 0, 1000)
+    reader = subprocess.Popen(["cat", pocket / "file"], cwd=pocket.mountpoint,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+    time.sleep(0.3)
+    pocket.down()
+    assert reader.wait(10) != 0
+    wait_for_the_end_of(daemon)
+
+
+def test_a_client_killed_in_the_middle_leaves_whole_requests(pocket):
+    pocket.up("instant")
+    (pocket / "file").write_bytes(bytes(64 * UNIT))
+    script = ("import os, sys\nfd = os.open(sys.argv[1], os.O_RDWR)\n"
+              "while True:\n for i in range(64): os.pwrite(fd, b'x' * 65536, i * 65536)\n")
+    client = subprocess.Popen([sys.executable, "-c", script, pocket / "file"])
+    while (pocket / "file").read_bytes()[:1] != b"x":
+        time.sleep(0.01)
+    client.kill()
+    client.wait()
+    data = (pocket / "file").read_bytes()
+    assert len(data) == 64 * UNIT
+    for unit in range(64):
+        assert len(set(data[unit * UNIT : (unit + 1) * UNIT])) == 1
+
+
+def test_down_touches_nothing_else(tmp_path):
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    (plain / "file").touch()
+    assert "nothing to do" in unisono("down", plain).stderr
+    assert (plain / "file").exists()
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (["--profile", "quantum"], "unknown profile 'quantum'; valid: off, barracuda-7200.10"),
+    (["--profile", "instant", "--scheduler", "bfq"], "unknown scheduler 'bfq'; valid: none"),
+    (["--profile", "instant", "--stripe-bytes", "0"], "--stripe-bytes '0': valid is at least 1"),
+])  # fmt: skip
+def test_mistakes_are_named_and_nothing_is_mounted(tmp_path, options, message):
+    done = unisono("up", tmp_path / "m", "--backing", tmp_path / "b", *options, check=False)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not os.path.ismount(tmp_path / "m")
+
+
+def test_one_backing_folder_has_one_daemon(pocket, tmp_path):
+    pocket.up("instant")
+    done = unisono("up", tmp_path / "second", "--backing", pocket.backing, "--profile", "off",
+                   check=False)  # fmt: skip
+    assert "is mounted already" in done.stderr
+    done = unisono("up", pocket.mountpoint, "--backing", tmp_path / "x", "--profile", "off",
+                   check=False)  # fmt: skip
+    assert "has a pocket file system already" in done.stderr
+
+
+def test_all_profiles_can_be_mounted_and_shown(tmp_path):
+    listed = unisono("profiles").stdout
+    for file in sorted((BUILD / "share" / "unisono" / "profiles").glob("*.json")):
+        assert file.stem in listed
+        assert "source" in unisono("profiles", file.stem).stdout
+        pocket = Pocket(tmp_path).up(file.stem)
+        (pocket / "file").write_bytes(b"x" * 1000)
+        assert (pocket / "file").read_bytes() == b"x" * 1000
+        pocket.down()
