@@ -11,8 +11,8 @@ BENCH   ?= default
 .DEFAULT_GOAL := help
 # The parts of one target use the whole machine already, and follow on each other.
 .NOTPARALLEL:
-.PHONY: help setup configure build demo test bench fuzz install sanitize tidy format format-check \
-        clean
+.PHONY: help setup configure build demo test test-ceph bench fuzz install sanitize tidy format \
+        format-check clean
 
 help:            ## List the targets
 	@echo "Unisono: collective I/O for MPI programs, without changing them"
@@ -35,6 +35,12 @@ demo: setup build ## Run real MPI programs with and without Unisono and compare 
 
 test: setup      ## Run all tests (about 12 minutes on 2 cores)
 	@$(PYTHON) tools/run_tests.py --build $(BUILD)
+
+# Interrupted when it takes too long, so that the cluster goes away.
+test-ceph: setup build ## Try every strategy on a real CephFS (2 minutes; installs Ceph)
+	@tools/setup.sh tests/ceph/debian-packages.txt
+	@timeout --signal=INT --kill-after=60 290 env UNISONO_BUILD_DIR=$(abspath $(BUILD)) \
+	    $(PYTHON) -m pytest -p no:cacheprovider tests/ceph/test_ceph.py
 
 bench: setup build ## Measure against the MPI libraries (30 minutes; BENCH=full: everything)
 	@$(PYTHON) bench/run.py $(if $(filter full,$(BENCH)),--full)

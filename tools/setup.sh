@@ -1,9 +1,11 @@
 #!/bin/bash
-# Makes sure that the Debian packages of debian-packages.txt are there: installs what is missing
-# when run as root, else prints the command that does and fails. Fast when nothing is missing.
+# Makes sure that the Debian packages of debian-packages.txt, or of another list that is given, are
+# there: installs what is missing when run as root, else prints the command that does and fails. Fast
+# when nothing is missing.
 set -euo pipefail
 
-packages=$(sed 's/#.*//' "$(dirname "$0")/debian-packages.txt" | awk 'NF { print $1 }')
+list=${1:-$(dirname "$0")/debian-packages.txt}
+packages=$(sed 's/#.*//' "$list" | awk 'NF { print $1 }')
 
 list_missing() {
     local installed
@@ -25,7 +27,7 @@ retry() {
 }
 
 if ! command -v dpkg-query >/dev/null; then
-    echo "setup: this is no Debian system; see tools/debian-packages.txt for what is needed." >&2
+    echo "setup: this is no Debian system; see $list for what is needed." >&2
     exit 1
 fi
 missing=$(list_missing)
