@@ -35,7 +35,9 @@ struct Facts {
     bool page_cached = false;  ///< clients write back whole pages: no two nodes may share one (NFS)
     bool mappable = false;     ///< local, and every rank may write existing bytes through a mapping
     bool allocated = false;    ///< all touched bytes exist in the file already, none is a hole
-    Loops loops;               ///< what every rank asks for, from its own first byte on; else empty
+    std::uint64_t shapes =
+        0;        ///< order-independent hash of the file and of what each rank asks for
+    Loops loops;  ///< what every rank asks for, from its own first byte on; else empty
     Options const* options = nullptr;
 
     /// By rank; only for strategies that ask for it (Strategy::gathers).
@@ -95,6 +97,8 @@ struct Strategy {
     /// gathers, once more after that.
     std::string_view (*unfit)(Facts const& facts);
     Plan (*plan)(Facts const& facts);  ///< only called when it is fit
+    /// Whether measuring it may be worth while; null: always. E.g. not with a single data server.
+    bool (*promising)(Facts const& facts) = nullptr;
 };
 
 }  // namespace unisono

@@ -18,6 +18,8 @@ struct Proposal {
     std::uint64_t pieces = 0;
     std::uint64_t alignment = 0;  ///< OR of offsets and lengths
     std::uint64_t loops = 0;      ///< fingerprint of what is asked for; 0: not equal on all ranks
+    std::uint64_t shapes = 0;     ///< order-independent hash of what is asked for, of which file
+    double last_seconds = 0;      ///< that the previous measured call took
     std::int32_t refusal = 0;     ///< MPI error class of bad arguments on some rank; 0: none
     std::uint32_t refusing_rank = 0;
     bool rank_ordered = true;
@@ -38,6 +40,8 @@ struct Proposal {
         pieces += later.pieces;
         alignment |= later.alignment;
         if (loops != later.loops) loops = 0;
+        shapes += later.shapes;
+        last_seconds = std::max(last_seconds, later.last_seconds);
         if (refusal == 0) {
             refusal = later.refusal;
             refusing_rank = later.refusing_rank;

@@ -34,6 +34,7 @@ Facts facts_of(Proposal const& agreed, Topology const& topology, Layout const& l
             .page_cached = agreed.page_cached,
             .mappable = agreed.mappable,
             .allocated = agreed.allocated,
+            .shapes = agreed.shapes,
             .loops = regular ? loops_of(request.view, request.positions) : Loops{},
             .options = &options};
 }
@@ -98,6 +99,7 @@ Proposal propose(Request const& request, Storage const& storage) {
     mine.bytes = request.positions.bytes();
     mine.pieces = piece_estimate(request.view, request.positions);
     mine.loops = fingerprint(loops_of(request.view, request.positions));
+    mine.shapes = fingerprint(request.view, request.positions);
     mine.alignment = alignment_of(request.view, request.positions);
     mine.ascending = request.view.ascending();
     mine.allocated = request.direction == Direction::read || !mine.mappable ||
@@ -106,11 +108,13 @@ Proposal propose(Request const& request, Storage const& storage) {
 }
 
 Outcome perform_collective(Team& team, Rendezvous& rendezvous, Storage const& storage,
-                           Layout const& layout, Options const& options, Request const& request,
-                           Proposal proposal, CallRecord& record) {
+                           Layout const& layout, Measured& measured, Options const& options,
+                           Request const& request, Proposal proposal, CallRecord& record) {
     Stopwatch watch;
+    proposal.last_seconds = measured.last_seconds();
     rendezvous.meet(proposal);
     watch.lap(record.waiting_s);
+    measured.learn(proposal.last_seconds);
     ++record.meetings;
 
     Outcome outcome{.refusal = proposal.refusal, .refusing_rank = proposal.refusing_rank};
@@ -122,11 +126,14 @@ Outcome perform_collective(Team& team, Rendezvous& rendezvous, Storage const& st
         return outcome;
     }
     auto facts = facts_of(proposal, team.topology(), layout, options, request);
-    auto choice = choose(facts);
+    auto const measures = Measured::wanted(options);
+    auto choice = measures ? measured.choose(facts) : choose(facts);
     auto const gathered = gather(choice.strategy->gathers, team, facts, request);
     if (!gathered.ranks.empty())
-        if (auto const refusal = choice.strategy->unfit(facts); !refusal.empty())
+        if (auto const refusal = choice.strategy->unfit(facts); !refusal.empty()) {
+            measured.refuse();
             choice = choose_instead(facts, refusal);
+        }
     watch.lap(record.waiting_s);
     auto const plan = choice.strategy->plan(facts);
     outcome.strategy = choice.strategy->name;

@@ -4,6 +4,7 @@
 
 #include "exchange/rendezvous.hpp"
 #include "execute/request.hpp"
+#include "select/measured.hpp"
 #include "unisono/plan.hpp"
 
 namespace unisono {
@@ -28,8 +29,10 @@ Proposal propose(Request const& request, Storage const& storage);
 /// Does one collective call: agree, choose, execute, agree. Two meetings of all ranks, one more
 /// exchange for strategies that gather, and one meeting per round of a staged plan on each node.
 /// Collective over the team; every rank gets the same verdict.
+///
+/// `measured`: of the team; used where the options ask for it. Tell it when the call has ended.
 Outcome perform_collective(Team& team, Rendezvous& rendezvous, Storage const& storage,
-                           Layout const& layout, Options const& options, Request const& request,
-                           Proposal proposal, CallRecord& record);
+                           Layout const& layout, Measured& measured, Options const& options,
+                           Request const& request, Proposal proposal, CallRecord& record);
 
 }  // namespace unisono

@@ -184,10 +184,11 @@ Ended run(Case& made, TemporaryFile const& file, Direction direction, std::strin
         if (!faults.empty())
             storage.backend = make_fault_backend(std::move(storage.backend), faults);
         CallRecord record;
+        Measured measured;
         auto const& request = made.requests[team.rank()];
         ended.outcomes[team.rank()] =
-            perform_collective(team, rendezvous, storage, made.layout, made.options, request,
-                               propose(request, storage), record);
+            perform_collective(team, rendezvous, storage, made.layout, measured, made.options,
+                               request, propose(request, storage), record);
         EXPECT_EQ(record.meetings, 2u);
     });
     return ended;
@@ -328,8 +329,10 @@ TEST(Collective, bytes_far_apart_take_few_rounds) {
                               dense,
                               reinterpret_cast<std::uintptr_t>(data.data())};
         CallRecord record;
-        auto const outcome = perform_collective(team, rendezvous, storage, Layout{}, options,
-                                                request, propose(request, storage), record);
+        Measured measured;
+        auto const outcome =
+            perform_collective(team, rendezvous, storage, Layout{}, measured, options, request,
+                               propose(request, storage), record);
         EXPECT_EQ(outcome.bytes, 8u);
         EXPECT_LE(record.rounds, 3u);
     });

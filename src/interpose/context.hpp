@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "interpose/mpi_team.hpp"
+#include "select/measured.hpp"
 
 namespace unisono::interpose {
 
@@ -33,6 +34,9 @@ public:
     /// Rank 0's bytes, on every rank. Collective.
     [[nodiscard]] std::vector<std::byte> from_rank_0(std::vector<std::byte> bytes) const;
 
+    /// What has been learnt of the strategies on this communicator.
+    [[nodiscard]] Measured& measured() { return measured_; }
+
     /// The team with this placement. Collective the first time.
     MpiTeam& team(Placement placement);
 
@@ -49,6 +53,7 @@ private:
     int rank_ = 0;
     std::vector<std::uint32_t> machines_;
     std::list<Entry> teams_;
+    Measured measured_;
 };
 
 }  // namespace unisono::interpose

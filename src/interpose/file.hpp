@@ -52,6 +52,7 @@ public:
     [[nodiscard]] Options const& options() const { return options_; }
     [[nodiscard]] Storage const& storage() const { return storage_; }
     [[nodiscard]] std::string const& path() const { return path_; }
+    [[nodiscard]] std::size_t path_hash() const { return std::hash<std::string>{}(path_); }
     [[nodiscard]] MpiTeam& team() const;
     /// Where the file's bytes are, as rank 0 sees it. Collective the first time and after use().
     Layout const& layout();

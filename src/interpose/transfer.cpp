@@ -204,13 +204,18 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     proposal.refusal = prepared.refusal;
     proposal.refusing_rank = team.rank();
     proposal.must_be_native = !prepared.usable;
+    proposal.shapes += file->path_hash();
+    auto& measured = file->context().measured();
     CallRecord record;
     auto const outcome =
-        perform_collective(team, team.rendezvous(), file->storage(), file->layout(),
+        perform_collective(team, team.rendezvous(), file->storage(), file->layout(), measured,
                            file->options(), prepared.request, proposal, record);
     watch.lap(whole_s);
     record_collective(*file, prepared, outcome, record, whole_s);
-    if (outcome.native) return pass_data_on(*file, call, native);
+    auto const result = outcome.native ? pass_data_on(*file, call, native) : MPI_SUCCESS;
+    if (outcome.native) watch.lap(whole_s);
+    measured.finish(whole_s);
+    if (outcome.native) return result;
     if (outcome.refusal != 0) {
         auto const own = prepared.refusal != 0;
         auto const why = own ? std::string{prepared.why}

@@ -18,6 +18,11 @@ constexpr std::array<Choice, 5> backends{{
     {"mapped", "a mapping of the file"},
     {"mpiio", "contiguous calls of the MPI library"},
 }};
+constexpr std::array<Choice, 3> selections{{
+    {"rule", "by sizes and interleaving"},
+    {"measured", "by measuring the strategies on the program's own calls"},
+    {"orthrus", "the same, exactly as the paper has it"},
+}};
 constexpr std::array<Choice, 2> resonant_reads{{
     {"exchange", "agents send what they have read"},
     {"direct", "agents warm the servers' caches, then every rank reads for itself"},
@@ -128,6 +133,9 @@ void set_text(Options& options, Setting const& setting) {
 void set_strategy(Options& options, Setting const& setting) {
     choose(options.strategy, setting, setting.strategies);
 }
+void set_select(Options& options, Setting const& setting) {
+    choose(options.select, setting, selections);
+}
 void set_backend(Options& options, Setting const& setting) {
     choose(options.backend, setting, backends);
 }
@@ -203,6 +211,7 @@ constexpr std::array known_hints{
     Known{"cb_nodes", set_count<&Options::cb_nodes>},
     Known{"cb_config_list", set_cb_config_list},
     Known{"unisono_strategy", set_strategy},
+    Known{"unisono_select", set_select},
     Known{"unisono_backend", set_backend},
     Known{"unisono_exchange", set_exchange},
     Known{"unisono_two_layers", set_switch<&Options::two_layers>},
@@ -214,6 +223,7 @@ constexpr std::array known_hints{
 
 constexpr std::array known_variables{
     Known{"UNISONO_STRATEGY", set_strategy},
+    Known{"UNISONO_SELECT", set_select},
     Known{"UNISONO_BACKEND", set_backend},
     Known{"UNISONO_EXCHANGE", set_exchange},
     Known{"UNISONO_LAYOUT", set_text<&Options::layout>},

@@ -7,6 +7,7 @@ template <class Any, class Visitor>
 requires std::is_same_v<std::remove_const_t<Any>, Options>
 void visit_members(Any& options, Visitor& visit) {
     visit(options.strategy);
+    visit(options.select);
     visit(options.backend);
     visit(options.exchange);
     visit(options.layout);

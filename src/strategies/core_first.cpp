@@ -53,6 +53,7 @@ constinit Strategy const core_first{
     .gathers = Gathers::ranks,
     .unfit = unfit_core_first,
     .plan = plan_core_first,
+    .promising = [](Facts const& facts) { return facts.topology->nodes() > 1; },
 };
 
 }  // namespace unisono

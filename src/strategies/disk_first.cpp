@@ -30,6 +30,7 @@ constinit Strategy const disk_first{
     .source = "Orthrus, ISC 2014, section 2.2",
     .unfit = unfit_for_servers,
     .plan = plan_disk_first,
+    .promising = has_several_servers,
 };
 
 }  // namespace unisono

@@ -95,6 +95,7 @@ constinit Strategy const lacio{
     .source = "LACIO (Chen, Sun, Thakur, Roth, Gropp, IPDPS 2011), section III",
     .unfit = unfit_for_servers,
     .plan = plan_lacio,
+    .promising = has_several_servers,
 };
 
 }  // namespace unisono

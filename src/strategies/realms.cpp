@@ -55,6 +55,8 @@ std::uint64_t window_bytes(Facts const& facts) {
     return asked_for != 0 ? asked_for : default_bytes;
 }
 
+bool has_several_servers(Facts const& facts) { return facts.layout->servers() > 1; }
+
 std::string_view unfit_to_stage(Facts const& facts) {
     return facts.ascending ? "" : "a view's tiles run into each other: offsets do not ascend";
 }

@@ -30,6 +30,9 @@ std::uint64_t window_bytes(Facts const& facts);
 /// Nodes write whole pages back, so no two of them may write to one.
 bool pages_must_not_be_shared(Facts const& facts);
 
+/// With a single server there is nothing for a layout to tell.
+bool has_several_servers(Facts const& facts);
+
 /// Why staged plans cannot do a call; empty: they can.
 std::string_view unfit_to_stage(Facts const& facts);
 /// The same for strategies that need to know which server has which byte.

@@ -131,6 +131,7 @@ constinit Strategy const resonant{
     .gathers = Gathers::server_bytes,
     .unfit = unfit_for_servers,
     .plan = plan_resonant,
+    .promising = has_several_servers,
 };
 
 }  // namespace unisono

@@ -137,6 +137,7 @@ void Generator::choose_hints(FileState& file) {
         "native",
 #endif
     };
+    if (random_.chance(50)) file.hints.emplace_back("unisono_select", "measured");
     // As if the file were striped: a few servers, more servers than ranks, a composite layout.
     static std::vector<std::string> const layouts = {
         "stripe_bytes=1K,servers=3", "stripe_bytes=100,servers=2", "stripe_bytes=4K,servers=12",

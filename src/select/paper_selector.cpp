@@ -1,0 +1,64 @@
+#include <algorithm>
+#include <cmath>
+
+#include "select/selector.hpp"
+
+namespace unisono {
+namespace {
+
+constexpr std::uint32_t runs_each = 3;
+constexpr double deviation_max = 0.15;
+
+class PaperSelector final : public Selector {
+public:
+    Choice choose(Signature const& signature,
+                  std::span<Strategy const* const> candidates) override {
+        std::vector<Strategy const*> const now{candidates.begin(), candidates.end()};
+        if (signature != signature_ || now != candidates_) {
+            signature_ = signature;
+            candidates_ = now;
+            examine();
+        }
+        if (winner_ != nullptr) return {winner_, "won its examination"};
+        return {candidates_[runs_ % candidates_.size()], "examined"};
+    }
+
+    void learn(Signature const& signature, Strategy const* strategy, double seconds) override {
+        if (signature != signature_ || seconds <= 0) return;
+        auto const throughput = static_cast<double>(signature.bytes) / seconds;
+        if (winner_ != nullptr) {
+            if (std::abs(throughput - examined_) > deviation_max * examined_) examine();
+            return;
+        }
+        auto const index = static_cast<std::size_t>(std::ranges::find(candidates_, strategy) -
+                                                    candidates_.begin());
+        sums_[index] += throughput;
+        if (++runs_ < runs_each * candidates_.size()) return;
+        auto const best = std::ranges::max_element(sums_);
+        winner_ = candidates_[static_cast<std::size_t>(best - sums_.begin())];
+        examined_ = *best / runs_each;
+    }
+
+    // The paper's candidates can do every call, or none of a file's.
+    void refuse(Signature const&, Strategy const*) override {}
+
+private:
+    void examine() {
+        winner_ = nullptr;
+        runs_ = 0;
+        sums_.assign(candidates_.size(), 0);
+    }
+
+    std::optional<Signature> signature_;
+    std::vector<Strategy const*> candidates_;
+    std::vector<double> sums_;  // of throughput, by candidate
+    std::uint64_t runs_ = 0;    // of this examination
+    Strategy const* winner_ = nullptr;
+    double examined_ = 0;  // the winner's mean throughput
+};
+
+}  // namespace
+
+std::unique_ptr<Selector> make_paper_selector() { return std::make_unique<PaperSelector>(); }
+
+}  // namespace unisono
