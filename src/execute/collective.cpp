@@ -65,16 +65,16 @@ Gathered gather(Gathers what, Team& team, Facts& facts, Request const& request) 
 IoResult perform_in_turn(Team& team, Plan const& plan, Request const& request,
                          Storage const& storage, CallRecord& record) {
     auto const me = team.rank();
+    Stopwatch watch;
+    if (!plan.waits_for.empty() && plan.waits_for[me] != me) {
+        team.receive(plan.waits_for[me], Team::Kind::turn);
+        watch.lap(record.waiting_s);
+        double delayed_s = 0;
+        for (; delayed_s < plan.delay_s; watch.lap(delayed_s)) team.idle();
+        record.waiting_s += delayed_s;
+    }
     for (std::uint32_t rank = 0; rank < plan.waits_for.size(); ++rank)
         if (rank != me && plan.waits_for[rank] == me) team.send(rank, Team::Kind::turn, {});
-    if (!plan.waits_for.empty() && plan.waits_for[me] != me) {
-        Stopwatch watch;
-        double waited_s = 0;
-        for (team.receive(plan.waits_for[me], Team::Kind::turn); waited_s < plan.delay_s;
-             watch.lap(waited_s))
-            team.idle();
-        record.waiting_s += waited_s;
-    }
     auto const result = perform_direct(request, request.positions, storage, plan.mapped, record);
     team.finish_sends(0);
     return result;
