@@ -267,7 +267,9 @@ StagedCall::StagedCall(Team& team, Rendezvous& rendezvous, Storage const& storag
       touched_{touched(request.view, request.positions)},
       touched_by_all_{facts.touched} {
     sparse_ = windows_.rounds() > 2 && facts.touched.bytes() / sparse_ratio > facts.bytes;
-    exact_reads_ = facts.touched.bytes() / sieve_ratio > facts.bytes;
+    std::uint64_t realm_bytes = 0;  // with core_first more than are touched: nodes' realms overlap
+    for (auto const& realm : plan.realms) realm_bytes += realm.bytes();
+    exact_reads_ = realm_bytes / sieve_ratio > facts.bytes;
     find_own_realms();
     if (team.topology().nodes() > 1 || !node_windows_.shared()) learn_extents();
     watch_.lap(record.waiting_s);
