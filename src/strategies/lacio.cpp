@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <queue>
 
 #include "strategies/aggregators.hpp"
 #include "strategies/all.hpp"
@@ -11,21 +12,23 @@ namespace {
 using Bytes = std::uint64_t;
 
 // `count` aggregators for servers that have so many bytes each: at least one for each server with
-// any, the next one always to where an aggregator has most to do. Needs count >= servers with any.
+// any, the next one always to where an aggregator has most to do, ties to the lowest server. Needs
+// count >= servers with any. Cost: O(count * log servers).
 std::vector<std::uint32_t> apportion(std::vector<Bytes> const& server_bytes, std::size_t count) {
     std::vector<std::uint32_t> shares;
     shares.reserve(server_bytes.size());
-    for (auto const bytes : server_bytes) shares.push_back(bytes > 0 ? 1 : 0);
-    auto const given = std::accumulate(shares.begin(), shares.end(), std::size_t{0});
-    for (auto left = count - given; left > 0 && given > 0; --left) {
-        std::size_t busiest = 0;
-        double most = -1;
-        for (std::size_t server = 0; server < shares.size(); ++server) {
-            auto const each =
-                static_cast<double>(server_bytes[server]) / std::max(shares[server], 1U);
-            if (shares[server] > 0 && each > most) busiest = server, most = each;
-        }
-        ++shares[busiest];
+    std::priority_queue<std::pair<double, std::uint32_t>> busiest;  // bytes for each; ~server
+    for (auto const bytes : server_bytes) {
+        auto const server = static_cast<std::uint32_t>(shares.size());
+        if (bytes > 0) busiest.emplace(static_cast<double>(bytes), ~server);
+        shares.push_back(bytes > 0 ? 1 : 0);
+    }
+    if (busiest.empty()) return shares;
+    for (auto left = count - busiest.size(); left > 0; --left) {
+        auto const server = ~busiest.top().second;
+        busiest.pop();
+        ++shares[server];
+        busiest.emplace(static_cast<double>(server_bytes[server]) / shares[server], ~server);
     }
     return shares;
 }

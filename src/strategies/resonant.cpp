@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <optional>
 
@@ -27,21 +28,28 @@ std::uint32_t agents_per_server(Facts const& facts) {
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, 1, most));
 }
 
-// The agent of a server is the process that asks for most of its bytes and is not an agent yet,
+// The agents of a server are the processes that ask for most of its bytes and are no agents yet,
 // ties to the lowest rank. When all are, everybody may serve once more.
 class Agents {
 public:
     explicit Agents(Facts const& facts) : facts_{facts}, taken_(facts.topology->ranks()) {}
 
-    std::uint32_t next(std::uint32_t server) {
+    /// `count` agents, ascending.
+    std::vector<std::uint32_t> of(std::uint32_t server, std::uint32_t count) {
         if (std::ranges::find(taken_, false) == taken_.end()) taken_.assign(taken_.size(), false);
-        std::optional<std::uint32_t> agent;
+        using Candidate = std::pair<std::uint64_t, std::uint32_t>;  // ~bytes, rank: best first
+        std::vector<Candidate> candidates;
+        candidates.reserve(taken_.size());
         for (std::uint32_t rank = 0; rank < taken_.size(); ++rank)
-            if (!taken_[rank] &&
-                (!agent || bytes_at(facts_, rank, server) > bytes_at(facts_, *agent, server)))
-                agent = rank;
-        taken_[*agent] = true;
-        return *agent;
+            if (!taken_[rank]) candidates.emplace_back(~bytes_at(facts_, rank, server), rank);
+        std::ranges::partial_sort(candidates, candidates.begin() + count);
+        std::vector<std::uint32_t> agents;
+        for (auto const& [bytes, rank] : std::span{candidates}.first(count)) {
+            agents.push_back(rank);
+            taken_[rank] = true;
+        }
+        std::ranges::sort(agents);
+        return agents;
     }
 
 private:
@@ -57,46 +65,43 @@ Plan plan_agents(Facts const& facts) {
               .prefetch = facts.direction == Direction::read && facts.options->direct_read};
     auto const per_server = agents_per_server(facts);
     Agents agents{facts};
-    std::vector<std::vector<Realm>> shares;
-    for (std::uint32_t server = 0; server < facts.layout->servers(); ++server)
-        shares.push_back(split_evenly(facts.layout->bytes_of(server, facts.touched), per_server,
-                                      cut_unit(facts)));
-    for (std::uint32_t turn = 0; turn < per_server; ++turn)
-        for (std::uint32_t server = 0; server < shares.size(); ++server) {
-            plan.aggregators.push_back(agents.next(server));
-            plan.realms.push_back(shares[server][turn]);
-        }
+    for (std::uint32_t server = 0; server < facts.layout->servers(); ++server) {
+        std::ranges::copy(agents.of(server, per_server), std::back_inserter(plan.aggregators));
+        std::ranges::copy(split_evenly(facts.layout->bytes_of(server, facts.touched), per_server,
+                                       cut_unit(facts)),
+                          std::back_inserter(plan.realms));
+    }
     return plan;
 }
 
-// Processes that have servers in common are in one set: its lowest rank, by rank.
-std::vector<std::uint32_t> process_sets(Facts const& facts) {
+/// Processes that have servers in common are in one set, called by its lowest rank.
+struct ProcessSets {
+    std::vector<std::uint32_t> set_of;   ///< by rank
+    std::vector<std::uint32_t> servers;  ///< by set: how many its processes ask
+};
+
+ProcessSets process_sets(Facts const& facts) {
     auto const ranks = facts.topology->ranks();
-    std::vector<std::uint32_t> parent(ranks);
+    ProcessSets sets{.set_of = std::vector<std::uint32_t>(ranks),
+                     .servers = std::vector<std::uint32_t>(ranks)};
+    auto& parent = sets.set_of;
     std::iota(parent.begin(), parent.end(), 0);
     auto const root = [&](std::uint32_t rank) {
         while (parent[rank] != rank) rank = parent[rank] = parent[parent[rank]];
         return rank;
     };
-    for (std::uint32_t server = 0; server < facts.layout->servers(); ++server) {
-        std::optional<std::uint32_t> first;
-        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    std::vector<std::optional<std::uint32_t>> first(facts.layout->servers());  // to ask a server
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+        for (std::uint32_t server = 0; server < first.size(); ++server) {
             if (bytes_at(facts, rank, server) == 0) continue;
-            if (!first) first = rank;
-            auto const [low, high] = std::minmax({root(*first), root(rank)});
+            if (!first[server]) first[server] = rank;
+            auto const [low, high] = std::minmax({root(*first[server]), root(rank)});
             parent[high] = low;
         }
-    }
     for (std::uint32_t rank = 0; rank < ranks; ++rank) parent[rank] = root(rank);
-    return parent;
-}
-
-std::uint32_t servers_of(Facts const& facts, std::vector<std::uint32_t> const& members) {
-    std::uint32_t count = 0;
-    for (std::uint32_t server = 0; server < facts.layout->servers(); ++server)
-        count += std::ranges::any_of(members,
-                                     [&](auto rank) { return bytes_at(facts, rank, server) > 0; });
-    return count;
+    for (auto const& rank : first)
+        if (rank) ++sets.servers[parent[*rank]];
+    return sets;
 }
 
 // The non-overlapping condition holds: no exchange. Processes access the file for themselves, in
@@ -105,15 +110,16 @@ std::uint32_t servers_of(Facts const& facts, std::vector<std::uint32_t> const& m
 Plan plan_groups(Facts const& facts) {
     Plan plan{.way = Plan::Way::direct, .delay_s = delay_s};
     auto const ranks = facts.topology->ranks();
-    plan.waits_for.resize(ranks);
-    std::iota(plan.waits_for.begin(), plan.waits_for.end(), 0);
+    auto const sets = process_sets(facts);
     std::vector<std::vector<std::uint32_t>> members(ranks);
-    auto const set_of = process_sets(facts);
-    for (std::uint32_t rank = 0; rank < ranks; ++rank)
-        if (facts.ranks[rank].bytes > 0) members[set_of[rank]].push_back(rank);
-    for (auto const& set : members) {
-        auto const group = servers_of(facts, set);
-        for (std::size_t i = group; i < set.size(); ++i) plan.waits_for[set[i]] = set[i - group];
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        plan.waits_for.push_back(rank);
+        if (facts.ranks[rank].bytes == 0) continue;
+        auto const set = sets.set_of[rank];
+        auto const group = sets.servers[set];
+        if (members[set].size() >= group)
+            plan.waits_for[rank] = members[set][members[set].size() - group];
+        members[set].push_back(rank);
     }
     return plan;
 }

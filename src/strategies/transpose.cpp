@@ -1,5 +1,7 @@
 #include <algorithm>
-#include <map>
+#include <iterator>
+#include <numeric>
+#include <optional>
 
 #include "strategies/all.hpp"
 #include "strategies/realms.hpp"
@@ -9,34 +11,38 @@ namespace {
 
 constexpr std::uint64_t extent_bytes_wanted = 4 << 20;
 
-/// Ranks whose pieces together are contiguous runs, by the first byte of the first run.
-using RowGroups = std::map<std::uint64_t, std::vector<std::uint32_t>>;
-
-/// All row groups, and what each of them asks for from its first byte on.
+/// Groups of equally many ranks whose pieces together are contiguous runs.
 struct Grid {
-    RowGroups groups;
-    Loops loops;
+    std::vector<std::uint64_t> begins;  ///< by group, ascending: first byte of its first run
+    std::vector<std::uint32_t> ranks;   ///< group after group
+    Loops loops;                        ///< what each group asks for from its first byte on
+
+    [[nodiscard]] std::size_t group_size() const { return ranks.size() / begins.size(); }
+    [[nodiscard]] std::span<std::uint32_t const> group(std::size_t index) const {
+        return std::span{ranks}.subspan(index * group_size(), group_size());
+    }
 };
 
 // Joins `count` groups, each one run behind the one before, to one group; false: they do not lie
 // so.
 bool join(Grid& grid, std::uint64_t count) {
-    RowGroups joined;
-    for (auto const& entry : grid.groups) {
-        auto const begin = entry.first;
-        auto const& group = entry.second;
-        auto const run = grid.loops.piece_bytes;
-        auto const continued = std::find_if(joined.rbegin(), joined.rend(), [&](auto const& row) {
-            auto const runs = row.second.size() / group.size();
-            return begin - row.first == runs * run && runs < count;
-        });
-        auto& row = continued == joined.rend() ? joined[begin] : continued->second;
-        row.insert(row.end(), group.begin(), group.end());
+    Grid joined{.loops = grid.loops};
+    std::vector<bool> taken(grid.begins.size());
+    for (auto const begin : grid.begins) {
+        for (std::uint64_t i = 0; i < count; ++i) {
+            auto const next =
+                std::ranges::lower_bound(grid.begins, begin + i * grid.loops.piece_bytes);
+            auto const index = static_cast<std::size_t>(next - grid.begins.begin());
+            if (i == 0 && taken[index]) break;
+            if (next == grid.begins.end() || *next != begin + i * grid.loops.piece_bytes ||
+                taken[index])
+                return false;
+            taken[index] = true;
+            std::ranges::copy(grid.group(index), std::back_inserter(joined.ranks));
+            if (i == 0) joined.begins.push_back(begin);
+        }
     }
-    auto const members = grid.groups.begin()->second.size() * count;
-    for (auto const& [begin, row] : joined)
-        if (row.size() != members) return false;
-    grid.groups = std::move(joined);
+    grid = std::move(joined);
     return true;
 }
 
@@ -52,13 +58,50 @@ bool unsplit(Grid& grid) {
     return true;
 }
 
-Grid row_groups(Facts const& facts) {
-    Grid grid{.groups = {}, .loops = facts.loops};
-    for (std::uint32_t rank = 0; rank < facts.ranks.size(); ++rank)
-        grid.groups[facts.ranks[rank].touched.begin].push_back(rank);
-    if (grid.groups.size() != facts.ranks.size()) return grid;  // some ask for the same bytes
+std::uint64_t extent_of(Loops const& loops) {
+    auto bytes = loops.piece_bytes;
+    for (auto const& [count, stride] : loops.loops) bytes += (count - 1) * stride;
+    return bytes;
+}
+
+// Whether the same loops from each of `begins` (ascending) on have no byte in common. May also say
+// no where a step of a loop leads into the next one's; arrays never do that.
+bool disjoint(std::vector<std::uint64_t> const& begins, Loops loops) {
+    if (loops.loops.empty()) {
+        auto const overlap = std::ranges::adjacent_find(
+            begins, [&](auto one, auto next) { return next - one < loops.piece_bytes; });
+        return overlap == begins.end();
+    }
+    auto const [count, stride] = loops.loops.back();
+    loops.loops.pop_back();
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> steps;  // place within it, number
+    for (auto const begin : begins) steps.emplace_back(begin % stride, begin / stride);
+    std::ranges::sort(steps);
+    std::vector<std::uint64_t> places;
+    std::uint64_t free_step = 0;
+    for (auto const& [place, step] : steps) {
+        if (places.empty() || places.back() != place)
+            places.push_back(place);
+        else if (step < free_step)
+            return false;
+        free_step = step + count;
+    }
+    return places.back() + extent_of(loops) <= stride && disjoint(places, std::move(loops));
+}
+
+// Nothing when ranks' pieces form no rows, or some overlap.
+std::optional<Grid> row_groups(Facts const& facts) {
+    auto const begin_of = [&](auto rank) { return facts.ranks[rank].touched.begin; };
+    Grid grid{.ranks = std::vector<std::uint32_t>(facts.ranks.size()), .loops = facts.loops};
+    std::iota(grid.ranks.begin(), grid.ranks.end(), 0);
+    std::ranges::sort(grid.ranks, {}, begin_of);
+    for (auto const rank : grid.ranks) grid.begins.push_back(begin_of(rank));
+    if (std::ranges::adjacent_find(grid.begins) != grid.begins.end()) return {};
     while (grid.loops.piece_bytes < extent_bytes_wanted && unsplit(grid)) {
     }
+    auto begins = grid.begins;
+    for (auto& begin : begins) begin -= grid.begins.front();
+    if (grid.group_size() == 1 || !disjoint(begins, grid.loops)) return {};
     return grid;
 }
 
@@ -76,12 +119,13 @@ Realm realm_of(Loops const& loops, std::uint64_t begin) {
 //   realms    |-- a --|-- b --|
 Plan plan_transpose(Facts const& facts) {
     Plan plan{.way = Plan::Way::staged, .window_bytes = window_bytes(facts)};
-    auto const grid = row_groups(facts);
-    for (auto const& [begin, group] : grid.groups) {
-        auto const count = static_cast<std::uint32_t>(group.size());
-        auto const shares = split_evenly(realm_of(grid.loops, begin), count, cut_unit(facts));
-        plan.aggregators.insert(plan.aggregators.end(), group.begin(), group.end());
-        plan.realms.insert(plan.realms.end(), shares.begin(), shares.end());
+    auto const grid = *row_groups(facts);
+    for (std::size_t i = 0; i < grid.begins.size(); ++i) {
+        auto const group = grid.group(i);
+        std::ranges::copy(group, std::back_inserter(plan.aggregators));
+        std::ranges::copy(split_evenly(realm_of(grid.loops, grid.begins[i]),
+                                       static_cast<std::uint32_t>(group.size()), cut_unit(facts)),
+                          std::back_inserter(plan.realms));
     }
     return plan;
 }
@@ -92,9 +136,7 @@ std::string_view unfit_transpose(Facts const& facts) {
     if (pages_must_not_be_shared(facts))
         return "this file system writes whole pages back, and nodes may share one";
     if (facts.ranks.empty()) return {};  // not yet known
-    auto const grid = row_groups(facts);
-    if (grid.groups.size() == facts.ranks.size()) return "the ranks' pieces form no rows";
-    return {};
+    return row_groups(facts) ? "" : "the ranks' pieces form no rows, or overlap";
 }
 
 }  // namespace
