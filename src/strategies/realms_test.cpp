@@ -1,0 +1,69 @@
+#include "strategies/realms.hpp"
+
+#include <gtest/gtest.h>
+
+namespace unisono {
+namespace {
+
+constexpr std::uint64_t KiB = 1024;
+constexpr std::uint64_t MiB = 1024 * KiB;
+
+std::string show(std::vector<Extent> const& realms) {
+    std::string text;
+    for (std::size_t i = 0; i < realms.size(); ++i)
+        text += "a" + std::to_string(i) + " [" + std::to_string(realms[i].begin / KiB) + "K, " +
+                std::to_string(realms[i].end / KiB) + "K)  ";
+    return text;
+}
+
+// [1.5, 6) MiB touches units 1..5: 5 units over 2 aggregators = 3 + 2, cut at 4 MiB.
+TEST(SplitEvenly, cut_is_aligned_when_the_range_begins_in_mid_unit) {
+    EXPECT_EQ(show(split_evenly({3 * MiB / 2, 6 * MiB}, 2, MiB)),
+              "a0 [1536K, 4096K)  a1 [4096K, 6144K)  ");
+}
+
+TEST(SplitEvenly, more_realms_than_units_leaves_the_last_ones_empty) {
+    auto const realms = split_evenly({10, 4097}, 4, 4096);
+    EXPECT_EQ(realms[0], (Extent{10, 4096}));
+    EXPECT_EQ(realms[1], (Extent{4096, 4097}));
+    EXPECT_TRUE(realms[2].empty());
+    EXPECT_TRUE(realms[3].empty());
+}
+
+TEST(SplitEvenly, realms_tile_any_range) {
+    for (std::uint64_t begin : {0, 1, 4095, 4096, 12345})
+        for (std::uint64_t bytes : {0, 1, 4096, 100000})
+            for (std::uint32_t count : {1, 2, 3, 7, 16})
+                for (std::uint64_t unit : {1, 512, 4096}) {
+                    auto at = begin;
+                    for (auto const& realm : split_evenly({begin, begin + bytes}, count, unit)) {
+                        EXPECT_EQ(realm.begin, at);
+                        EXPECT_TRUE(realm.begin % unit == 0 || realm.begin == begin ||
+                                    realm.begin == begin + bytes);
+                        at = realm.end;
+                    }
+                    EXPECT_EQ(at, begin + bytes);
+                }
+}
+
+// Stripes of server 1 of 2, units of 100: the second half of its object, not of the file's range.
+TEST(SplitEvenly, a_realm_is_cut_in_its_own_positions) {
+    auto const halves = split_evenly(striped_realm(100, 100, 200, {0, 800}), 2, 100);
+    EXPECT_EQ(touched(halves[0]), (Extent{100, 400}));
+    EXPECT_EQ(touched(halves[1]), (Extent{500, 800}));
+    EXPECT_EQ(halves[0].bytes(), 200u);
+}
+
+TEST(CutUnit, is_a_stripe_unit_or_what_was_asked_for_or_a_page) {
+    Options options;
+    Facts facts{.touched = {0, MiB}, .options = &options};
+    EXPECT_EQ(cut_unit(facts), 4096u);
+    options.striping_unit = 100;
+    EXPECT_EQ(cut_unit(facts), 100u);
+    auto const layout = Layout::of("test", {Striping::round_robin(64 * KiB, {0, 1})});
+    facts.layout = &layout;
+    EXPECT_EQ(cut_unit(facts), 64 * KiB);
+}
+
+}  // namespace
+}  // namespace unisono

@@ -1,0 +1,41 @@
+#include <gtest/gtest.h>
+
+#include "strategies/test_scenes.hpp"
+
+namespace unisono {
+namespace {
+
+// LACIO, figures 3 and 5b: "file server 0 leading to serving aggregator 0, 1 and 2".
+TEST(TwoPhase, conventional_domains_make_every_server_serve_three_aggregators) {
+    auto const scene = lacio_figure_3();
+    auto const plan = plan_for(two_phase, scene);
+    EXPECT_EQ(show_aggregators(plan, scene.layout, block),
+              "a0 rank 0: blocks 0 1 2 servers 0 1 2\n"
+              "a1 rank 1: blocks 3 4 5 servers 3 0 1\n"
+              "a2 rank 2: blocks 6 7 8 servers 2 3 0\n"
+              "a3 rank 3: blocks 9 10 11 servers 1 2 3\n");
+    EXPECT_EQ(show_servers(plan, scene.layout, block),
+              "server 0: a0 0 | a1 4 | a2 8\n"
+              "server 1: a0 1 | a1 5 | a3 9\n"
+              "server 2: a0 2 | a2 6 | a3 10\n"
+              "server 3: a1 3 | a2 7 | a3 11\n");
+}
+
+// Resonant I/O, figure 3a: each server gets requests of four processes in an order that nobody
+// knows.
+TEST(TwoPhase, file_domains_of_four_segments_meet_at_every_server) {
+    auto const scene = resonant_figure_1();
+    EXPECT_EQ(show_servers(plan_for(two_phase, scene), scene.layout, block),
+              "server 0: a0 0 | a1 4 | a2 8 | a3 12\n"
+              "server 1: a0 1 | a1 5 | a2 9 | a3 13\n"
+              "server 2: a0 2 | a1 6 | a2 10 | a3 14\n"
+              "server 3: a0 3 | a1 7 | a2 11 | a3 15\n");
+}
+
+TEST(TwoPhase, refuses_views_whose_offsets_do_not_ascend) {
+    EXPECT_FALSE(two_phase.unfit({.ascending = false}).empty());
+    EXPECT_TRUE(two_phase.unfit({.ascending = true}).empty());
+}
+
+}  // namespace
+}  // namespace unisono
