@@ -1,0 +1,174 @@
+#include "counted_call.hpp"
+
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "execute/collective.hpp"
+#include "execute/thread_team.hpp"
+
+namespace unisono {
+namespace {
+
+struct Account {
+    std::mutex mutex;
+    std::vector<ListSeen> lists;
+};
+
+/// A file without bytes: whatever is asked of it works, and is written down.
+class AccountBackend final : public Backend {
+public:
+    AccountBackend(Account& account, std::uint32_t rank) : account_{account}, rank_{rank} {}
+
+    [[nodiscard]] std::string_view name() const override { return "account"; }
+    IoResult perform(Direction, std::span<Transfer const> list) override {
+        IoResult done;
+        ListSeen seen{.rank = rank_};
+        for (auto const& transfer : list) {
+            seen.extents.push_back({transfer.offset, transfer.offset + transfer.bytes});
+            done.bytes += transfer.bytes;
+        }
+        std::lock_guard const lock{account_.mutex};
+        account_.lists.push_back(std::move(seen));
+        return done;
+    }
+
+private:
+    Account& account_;
+    std::uint32_t rank_;
+};
+
+// Calls use(list, part) for each list's parts, cut where servers change.
+template <class Use>
+void for_each_part(std::vector<ListSeen> const& lists, Layout const& layout, Use&& use) {
+    for (auto const& list : lists)
+        for (auto const& extent : list.extents)
+            for (auto at = extent.begin; at < extent.end;) {
+                auto const unit = layout.unit_at(at);
+                auto const end = std::min(extent.end, round_down(at, unit) + unit);
+                use(list, Extent{at, end});
+                at = end;
+            }
+}
+
+template <class Key>
+std::vector<std::uint64_t> distinct_by_server(std::vector<ListSeen> const& lists,
+                                              Layout const& layout, Key&& key) {
+    std::vector<std::set<std::uint64_t>> keys(layout.servers());
+    for_each_part(lists, layout, [&](ListSeen const& list, Extent part) {
+        keys[layout.server_of(part.begin)].insert(key(list));
+    });
+    std::vector<std::uint64_t> counts;
+    for (auto const& of_server : keys) counts.push_back(of_server.size());
+    return counts;
+}
+
+template <class Value>
+std::uint64_t sum(std::vector<CallRecord> const& records, Value CallRecord::*value) {
+    std::uint64_t total = 0;
+    for (auto const& record : records) total += record.*value;
+    return total;
+}
+
+}  // namespace
+
+std::uint64_t CountedCall::messages() const { return sum(records, &CallRecord::messages); }
+std::uint64_t CountedCall::message_bytes() const {
+    return sum(records, &CallRecord::message_bytes);
+}
+std::uint64_t CountedCall::file_bytes() const { return sum(records, &CallRecord::file_bytes); }
+
+std::uint64_t CountedCall::extents() const {
+    std::uint64_t total = 0;
+    for (auto const& list : lists) total += list.extents.size();
+    return total;
+}
+
+std::vector<std::uint64_t> CountedCall::requests_by_server(Layout const& layout) const {
+    return distinct_by_server(lists, layout, [&](ListSeen const& list) {
+        return static_cast<std::uint64_t>(&list - lists.data());
+    });
+}
+
+std::vector<std::uint64_t> CountedCall::clients_by_server(Layout const& layout) const {
+    return distinct_by_server(lists, layout,
+                              [](ListSeen const& list) { return std::uint64_t{list.rank}; });
+}
+
+bool CountedCall::ascends_at_every_server(Layout const& layout) const {
+    std::vector<std::uint64_t> done(layout.servers());
+    auto ascends = true;
+    for_each_part(lists, layout, [&](ListSeen const&, Extent part) {
+        auto& before = done[layout.server_of(part.begin)];
+        auto const begin = layout.object_offset(part.begin);
+        ascends = ascends && begin >= before;
+        before = begin + part.bytes();
+    });
+    return ascends;
+}
+
+CountedCall count_call(Scene const& scene, std::string const& strategy) {
+    auto options = scene.options;
+    options.strategy = strategy;
+    options.cb_buffer_size = 64 << 10;
+    Account account;
+    CountedCall call;
+    call.records.resize(scene.requests.size());
+    ThreadTeams teams{scene.topology};
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        auto const rank = team.rank();
+        Storage storage;
+        storage.backend = std::make_unique<AccountBackend>(account, rank);
+        auto const& [view, positions] = scene.requests[rank];
+        std::vector<std::byte> data(positions.bytes());
+        auto const bytes = static_cast<std::int64_t>(data.size());
+        Request const request{.direction = scene.direction,
+                              .view = view,
+                              .positions = positions,
+                              .memory = {make_dense(data.size()), 0, bytes},
+                              .base = reinterpret_cast<std::uintptr_t>(data.data())};
+        Measured measured;
+        auto const outcome =
+            perform_collective(team, rendezvous, storage, scene.layout, measured, options, request,
+                               propose(request, storage), call.records[rank]);
+        if (rank == 0) call.refusal = outcome.refusal_of_strategy;
+    });
+    if (call.refusal.empty()) call.lists = std::move(account.lists);
+    return call;
+}
+
+Crossing crossing_bytes(Scene const& scene, Plan const& plan, std::uint64_t cell_bytes) {
+    Crossing crossing;
+    if (plan.within_nodes || plan.way != Plan::Way::staged) return crossing;
+    std::vector<std::uint32_t> owner;  // aggregator, by cell
+    for (std::uint32_t i = 0; i < plan.realms.size(); ++i)
+        walk(plan.realms[i].tiling, plan.realms[i].positions,
+             [&](std::int64_t offset, std::uint64_t bytes) {
+                 auto const begin = static_cast<std::uint64_t>(offset) / cell_bytes;
+                 auto const end = div_ceil(static_cast<std::uint64_t>(offset) + bytes, cell_bytes);
+                 if (owner.size() < end) owner.resize(end);
+                 std::fill(owner.begin() + static_cast<std::ptrdiff_t>(begin),
+                           owner.begin() + static_cast<std::ptrdiff_t>(end), i);
+             });
+    for (std::uint32_t rank = 0; rank < scene.requests.size(); ++rank) {
+        std::map<std::uint32_t, std::uint64_t> by_aggregator;
+        auto const& [view, positions] = scene.requests[rank];
+        walk(view, positions, [&](std::int64_t offset, std::uint64_t bytes) {
+            auto at = static_cast<std::uint64_t>(offset);
+            for (auto const end = at + bytes; at < end;) {
+                auto const next = std::min(end, round_down(at, cell_bytes) + cell_bytes);
+                by_aggregator[owner[at / cell_bytes]] += next - at;
+                at = next;
+            }
+        });
+        for (auto const& [aggregator, bytes] : by_aggregator) {
+            auto const& node_of = scene.topology.node_of;
+            if (node_of[rank] == node_of[plan.aggregators[aggregator]]) continue;
+            crossing.bytes += bytes;
+            ++crossing.pairs;
+        }
+    }
+    return crossing;
+}
+
+}  // namespace unisono

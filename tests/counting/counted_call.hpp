@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "execute/request.hpp"
+#include "strategies/scene.hpp"
+
+namespace unisono {
+
+/// One list that a rank gave to its backend.
+struct ListSeen {
+    std::uint32_t rank = 0;
+    std::vector<Extent> extents;
+};
+
+/// What a collective call did, on all ranks together.
+struct CountedCall {
+    std::string refusal;          ///< why the strategy could not do it; then the rest is empty
+    std::vector<ListSeen> lists;  ///< in the order in which they came
+    std::vector<CallRecord> records;
+
+    [[nodiscard]] std::uint64_t messages() const;
+    [[nodiscard]] std::uint64_t message_bytes() const;
+    [[nodiscard]] std::uint64_t file_bytes() const;
+    [[nodiscard]] std::uint64_t extents() const;
+    /// Lists that have something for a server: so many requests it gets.
+    [[nodiscard]] std::vector<std::uint64_t> requests_by_server(Layout const& layout) const;
+    /// How many ranks a server gets requests from.
+    [[nodiscard]] std::vector<std::uint64_t> clients_by_server(Layout const& layout) const;
+    /// Whether all accesses of each server's object came in strictly ascending order.
+    [[nodiscard]] bool ascends_at_every_server(Layout const& layout) const;
+};
+
+/// Does the call with threads as ranks, nodes that talk by messages, and a file that only keeps
+/// account. Collective buffers of 64 KiB.
+CountedCall count_call(Scene const& scene, std::string const& strategy);
+
+/// Data that has to go from one node to another: what ranks ask for of other nodes' realms.
+/// `cell_bytes` divides all cuts between realms.
+struct Crossing {
+    std::uint64_t bytes = 0;
+    std::uint64_t pairs = 0;  ///< rank and aggregator, of different nodes, that share data
+};
+Crossing crossing_bytes(Scene const& scene, Plan const& plan, std::uint64_t cell_bytes);
+
+}  // namespace unisono
