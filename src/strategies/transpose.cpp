@@ -75,6 +75,7 @@ bool disjoint(std::vector<std::uint64_t> const& begins, Loops loops) {
     auto const [count, stride] = loops.loops.back();
     loops.loops.pop_back();
     std::vector<std::pair<std::uint64_t, std::uint64_t>> steps;  // place within it, number
+    steps.reserve(begins.size());
     for (auto const begin : begins) steps.emplace_back(begin % stride, begin / stride);
     std::ranges::sort(steps);
     std::vector<std::uint64_t> places;
