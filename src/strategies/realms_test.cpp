@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 namespace unisono {
 namespace {
 
@@ -9,11 +11,10 @@ constexpr std::uint64_t KiB = 1024;
 constexpr std::uint64_t MiB = 1024 * KiB;
 
 std::string show(std::vector<Extent> const& realms) {
-    std::string text;
+    std::ostringstream text;
     for (std::size_t i = 0; i < realms.size(); ++i)
-        text += "a" + std::to_string(i) + " [" + std::to_string(realms[i].begin / KiB) + "K, " +
-                std::to_string(realms[i].end / KiB) + "K)  ";
-    return text;
+        text << "a" << i << " [" << realms[i].begin / KiB << "K, " << realms[i].end / KiB << "K)  ";
+    return text.str();
 }
 
 // [1.5, 6) MiB touches units 1..5: 5 units over 2 aggregators = 3 + 2, cut at 4 MiB.
