@@ -17,6 +17,10 @@ namespace unisono {
 
 namespace {
 
+SettledBytes all_settled() {
+    return std::make_shared<std::atomic<std::uint64_t>>(~std::uint64_t{0});
+}
+
 using Maker = std::unique_ptr<Backend> (*)(int fd);
 
 struct Kind {
@@ -27,15 +31,17 @@ struct Kind {
 constexpr Kind kinds[] = {
     {"posix", [](int fd) { return make_posix_backend(fd); }},
     {"uring", [](int fd) { return make_uring_backend(fd); }},
-    {"mapped", [](int fd) { return make_mapped_backend(fd, make_posix_backend(fd)); }},
+    {"mapped",
+     [](int fd) { return make_mapped_backend(fd, make_posix_backend(fd), all_settled()); }},
     {"mapped_short",
      [](int fd) {
          return make_mapped_backend(
-             fd, make_fault_backend(make_posix_backend(fd), "read=short,write=short"));
+             fd, make_fault_backend(make_posix_backend(fd), "read=short,write=short"),
+             all_settled());
      }},
     {"short_mapped",
      [](int fd) {
-         return make_fault_backend(make_mapped_backend(fd, make_posix_backend(fd)),
+         return make_fault_backend(make_mapped_backend(fd, make_posix_backend(fd), all_settled()),
                                    "read=short,write=short");
      }},
 };

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -92,8 +93,11 @@ void copy(FileMapping const& mapping, Direction direction, std::span<Transfer co
 
 class MappedBackend final : public Backend {
 public:
-    MappedBackend(int fd, std::unique_ptr<Backend> fallback, bool maps_writes)
-        : fd_(fd), fallback_(std::move(fallback)), maps_writes_(maps_writes) {}
+    MappedBackend(int fd, std::unique_ptr<Backend> fallback, SettledBytes settled, bool maps_writes)
+        : fd_(fd),
+          fallback_(std::move(fallback)),
+          settled_(std::move(settled)),
+          maps_writes_(maps_writes) {}
 
     [[nodiscard]] std::string_view name() const override { return "mapped"; }
 
@@ -101,29 +105,22 @@ public:
         struct stat status {};
         bool const may_map = direction == Direction::read || maps_writes_;
         if (!may_map || fstat(fd_, &status) != 0) return fallback_->perform(direction, list);
-        while (!list.empty() && list.back().bytes == 0) list = list.first(list.size() - 1);
-        return perform(direction, list, static_cast<std::uint64_t>(status.st_size));
+        auto mappable_bytes = static_cast<std::uint64_t>(status.st_size);
+        if (direction == Direction::write)
+            mappable_bytes = std::min(mappable_bytes, settled_->load(std::memory_order_acquire));
+        return perform(direction, list, mappable_bytes);
     }
 
 private:
-    // The list does not end with an empty transfer.
     IoResult perform(Direction direction, std::span<Transfer const> list,
-                     std::uint64_t file_bytes) {
+                     std::uint64_t mappable_bytes) {
         IoResult result;
-        std::uint64_t grown_bytes = 0;  // the last transfer, where it was written first
         Chunk chunk;
         while (!list.empty()) {
             cut_chunk(chunk, list, direction);
-            bool const pays = mapping_pays(chunk, direction);
-            if (pays && direction == Direction::write && chunk.extent.end > file_bytes) {
-                if (!write_last(list)) return joined(result, fallback_->perform(direction, list));
-                grown_bytes = list.back().bytes;
-                file_bytes = list.back().offset + grown_bytes;
-                list = list.first(list.size() - 1);
-                continue;
-            }
             auto const transfers = list.first(chunk.transfer_count);
-            if (pays && chunk.extent.end <= file_bytes && move(chunk, direction, transfers)) {
+            if (chunk.extent.end <= mappable_bytes && mapping_pays(chunk, direction) &&
+                move(chunk, direction, transfers)) {
                 result.bytes += chunk.bytes;
             } else {
                 result = joined(result, fallback_->perform(direction, transfers));
@@ -131,14 +128,7 @@ private:
             }
             list = list.subspan(chunk.transfer_count);
         }
-        result.bytes += grown_bytes;
         return result;
-    }
-
-    // Makes the file long enough to be mapped. Not with ftruncate: between looking at the size and
-    // setting it, another process may have grown the file further, and would lose its bytes.
-    bool write_last(std::span<Transfer const> list) {
-        return fallback_->perform(Direction::write, list.last(1)).stopped_at == IoResult::nowhere;
     }
 
     // False when nothing was moved: then a system call can say why.
@@ -157,12 +147,14 @@ private:
 
     int fd_;
     std::unique_ptr<Backend> fallback_;
+    SettledBytes settled_;
     bool maps_writes_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_mapped_backend(int fd, std::unique_ptr<Backend> fallback) {
+std::unique_ptr<Backend> make_mapped_backend(int fd, std::unique_ptr<Backend> fallback,
+                                             SettledBytes settled) {
     int const flags = fcntl(fd, F_GETFL);
     auto const file_system = file_system_facts(fd);
     if (flags < 0 || !file_system.local) return fallback;
@@ -171,7 +163,8 @@ std::unique_ptr<Backend> make_mapped_backend(int fd, std::unique_ptr<Backend> fa
         return fallback;
     }
     bool const maps_writes = access == O_RDWR && file_system.keeps_blocks;
-    return std::make_unique<MappedBackend>(fd, std::move(fallback), maps_writes);
+    return std::make_unique<MappedBackend>(fd, std::move(fallback), std::move(settled),
+                                           maps_writes);
 }
 
 }  // namespace unisono

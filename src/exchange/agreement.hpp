@@ -19,8 +19,9 @@ struct Proposal {
     std::uint64_t alignment = 0;  ///< OR of offsets and lengths
     std::uint64_t loops = 0;      ///< fingerprint of what is asked for; 0: not equal on all ranks
     std::uint64_t shapes = 0;     ///< order-independent hash of what is asked for, of which file
-    double last_seconds = 0;      ///< that the previous measured call took
-    std::int32_t refusal = 0;     ///< MPI error class of bad arguments on some rank; 0: none
+    std::uint64_t file_bytes = IoResult::nowhere;  ///< before the call; the least that a rank saw
+    double last_seconds = 0;                       ///< that the previous measured call took
+    std::int32_t refusal = 0;  ///< MPI error class of bad arguments on some rank; 0: none
     std::uint32_t refusing_rank = 0;
     bool rank_ordered = true;
     bool ascending = true;
@@ -41,6 +42,7 @@ struct Proposal {
         alignment |= later.alignment;
         if (loops != later.loops) loops = 0;
         shapes += later.shapes;
+        file_bytes = std::min(file_bytes, later.file_bytes);
         last_seconds = std::max(last_seconds, later.last_seconds);
         if (refusal == 0) {
             refusal = later.refusal;

@@ -9,14 +9,15 @@
 namespace unisono {
 namespace {
 
-// All of the file has blocks, as far as one cheap call can tell.
-bool is_allocated(Storage const& storage, std::uint64_t end) {
+// How long the file is, and whether all of it has blocks, as far as one cheap call can tell.
+void look_at_file(Proposal& mine, Storage const& storage) {
     struct stat status {};
     constexpr std::uint64_t block_bytes = 512;
-    return fstat(storage.descriptor, &status) == 0 &&
-           static_cast<std::uint64_t>(status.st_size) >= end &&
-           static_cast<std::uint64_t>(status.st_blocks) * block_bytes >=
-               static_cast<std::uint64_t>(status.st_size);
+    mine.file_bytes = 0;
+    if (fstat(storage.descriptor, &status) == 0)
+        mine.file_bytes = static_cast<std::uint64_t>(status.st_size);
+    mine.allocated = mine.file_bytes >= mine.touched.end &&
+                     static_cast<std::uint64_t>(status.st_blocks) * block_bytes >= mine.file_bytes;
 }
 
 Facts facts_of(Proposal const& agreed, Topology const& topology, Layout const& layout,
@@ -33,6 +34,7 @@ Facts facts_of(Proposal const& agreed, Topology const& topology, Layout const& l
             .local_storage = agreed.local_storage,
             .page_cached = agreed.page_cached,
             .mappable = agreed.mappable,
+            .file_bytes = agreed.file_bytes,
             .allocated = agreed.allocated,
             .shapes = agreed.shapes,
             .loops = regular ? loops_of(request.view, request.positions) : Loops{},
@@ -102,8 +104,7 @@ Proposal propose(Request const& request, Storage const& storage) {
     mine.shapes = fingerprint(request.view, request.positions);
     mine.alignment = alignment_of(request.view, request.positions);
     mine.ascending = request.view.ascending();
-    mine.allocated = request.direction == Direction::read || !mine.mappable ||
-                     is_allocated(storage, mine.touched.end);
+    if (request.direction == Direction::write && mine.mappable) look_at_file(mine, storage);
     return mine;
 }
 
@@ -143,10 +144,13 @@ Outcome perform_collective(Team& team, Rendezvous& rendezvous, Storage const& st
     outcome.native = plan.way == Plan::Way::native;
     if (outcome.native) return outcome;
 
+    // Nobody is growing the file now, and in this call it grows from here on.
+    if (facts.mappable && facts.direction == Direction::write) *storage.settled = facts.file_bytes;
     auto const staged = plan.way == Plan::Way::staged;
     auto const result = staged ? perform_staged(team, rendezvous, storage, facts,
                                                 proposal.alignment, plan, request, record)
                                : perform_in_turn(team, plan, request, storage, record);
+    *storage.settled = 0;
     outcome.verdict = Verdict{result, team.rank()};
     Stopwatch after;
     rendezvous.meet(outcome.verdict);

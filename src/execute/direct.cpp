@@ -141,7 +141,8 @@ std::uint64_t overwrite_mapped(Request const& request, Positions wanted, Storage
                                CallRecord& record) {
     struct stat status {};
     if (fstat(storage.descriptor, &status) != 0) return 0;
-    Extent const file{0, static_cast<std::uint64_t>(status.st_size)};
+    Extent const file{
+        0, std::min(static_cast<std::uint64_t>(status.st_size), storage.settled->load())};
     auto const all = within(request.view, wanted, file);
     Stopwatch watch;
     FileMapping mapping;

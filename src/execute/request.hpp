@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "access/copy.hpp"
+#include "backends/mapped.hpp"
 #include "unisono/backend.hpp"
 #include "unisono/view.hpp"
 
@@ -28,7 +29,9 @@ struct Request {
 struct Storage {
     int descriptor = -1;
     std::unique_ptr<Backend> backend;
-    bool local = false;           ///< on one node's own file system
+    SettledBytes settled =
+        std::make_shared<std::atomic<std::uint64_t>>(0);  ///< of collective calls
+    bool local = false;                                   ///< on one node's own file system
     bool page_cached = false;     ///< whole pages are written back, see FileSystemFacts
     bool mappable_write = false;  ///< existing bytes may be written through a mapping
 };

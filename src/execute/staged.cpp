@@ -1,7 +1,11 @@
 #include "execute/staged.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <new>
 
 #include "exchange/piece_list.hpp"
@@ -157,6 +161,8 @@ private:
                                                   std::span<Extent const> in_window) const;
 
     void write_round();
+    void grow_file();
+    void settle_file();
     void scatter(std::size_t aggregator);
     void send_data(std::size_t aggregator);
     void forward_data();
@@ -213,6 +219,7 @@ private:
     std::uint64_t granule_bytes_;
     bool sparse_;
     bool exact_reads_;
+    bool grows_first_;
     NodeWindows node_windows_;
     Extent touched_;  // by this rank
     Extent touched_by_all_;
@@ -270,6 +277,8 @@ StagedCall::StagedCall(Team& team, Rendezvous& rendezvous, Storage const& storag
     std::uint64_t realm_bytes = 0;  // with core_first more than are touched: nodes' realms overlap
     for (auto const& realm : plan.realms) realm_bytes += realm.bytes();
     exact_reads_ = realm_bytes / sieve_ratio > facts.bytes;
+    grows_first_ = facts.mappable && facts.direction == Direction::write &&
+                   facts.touched.end > facts.file_bytes && facts.bytes < facts.touched.bytes();
     find_own_realms();
     if (team.topology().nodes() > 1 || !node_windows_.shared()) learn_extents();
     watch_.lap(record.waiting_s);
@@ -375,13 +384,33 @@ void StagedCall::write_round() {
     }
     for (auto const& slot : mine_) receive_data(slot);
     watch_.lap(record_.exchange_s);
+    if (grows_first_ && record_.rounds == 0) grow_file();
     // The other side's windows are filled after this meeting: their writes must have ended.
     for (auto& slot : mine_) note(finish(slot, 1 - side_));
     watch_.lap(record_.file_s);
     rendezvous_.barrier();
     watch_.lap(record_.waiting_s);
+    if (grows_first_ && record_.rounds == 0) settle_file();
     for (auto& slot : mine_) start_writing(slot);
     watch_.lap(record_.file_s);
+}
+
+// Pieces with holes go through a mapping where they can, and only what has been in the file for a
+// while may (backends/mapped.hpp). So one rank of each node makes the file as long as the call
+// will, before the first meeting: by an allocation, which never shortens it and changes no byte.
+void StagedCall::grow_file() {
+    auto const& topology = team_.topology();
+    if (topology.ranks_of[topology.node_of[team_.rank()]].front() != team_.rank()) return;
+    auto const last = static_cast<off_t>(touched_by_all_.end - 1);
+    while (fallocate(storage_.descriptor, 0, last, 1) != 0 && errno == EINTR) {
+    }  // any other error comes back when that byte is written
+}
+
+void StagedCall::settle_file() {
+    struct stat status {};
+    if (fstat(storage_.descriptor, &status) != 0) return;
+    auto const file_bytes = static_cast<std::uint64_t>(status.st_size);
+    if (file_bytes >= touched_by_all_.end) *storage_.settled = touched_by_all_.end;
 }
 
 void StagedCall::scatter(std::size_t aggregator) {

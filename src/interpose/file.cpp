@@ -100,7 +100,8 @@ void File::make_backend() {
     if (storage_.backend == nullptr && storage_.descriptor >= 0)
         storage_.backend = make_posix_backend(storage_.descriptor);
     if (may_map)
-        storage_.backend = make_mapped_backend(storage_.descriptor, std::move(storage_.backend));
+        storage_.backend =
+            make_mapped_backend(storage_.descriptor, std::move(storage_.backend), storage_.settled);
     if (storage_.backend == nullptr) return;
     report_.backend = storage_.backend->name();
     if (!options_.faults.empty() && parse_faults(options_.faults).error.empty())

@@ -3,7 +3,6 @@
 #include "execute/direct.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/native.hpp"
-#include "strategies/mapping.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -137,11 +136,8 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
     Stopwatch watch;
     double whole_s = 0;
     auto const& request = prepared.request;
-    auto const pieces = piece_estimate(request.view, request.positions);
-    auto const mapped =
-        file.storage().mappable_write &&
-        mapping_pays(call.direction, asked, asked / std::max<std::uint64_t>(1, pieces));
-    auto const result = perform_direct(request, request.positions, file.storage(), mapped, record);
+    auto const result =
+        perform_direct(request, request.positions, file.storage(), /*mapped=*/false, record);
     watch.lap(whole_s);
     if (!call.offset && result.bytes != asked)
         file.set_pointer(prepared.first + etypes_of(prepared, result.bytes));

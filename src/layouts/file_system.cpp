@@ -22,7 +22,7 @@ struct Known {
 // on write because what is below them is not known.
 constexpr Known known_file_systems[] = {
     {TMPFS_MAGIC, {true, true}},
-    {RAMFS_MAGIC, {true, true}},
+    {RAMFS_MAGIC, {true, false}},
     {EXT4_SUPER_MAGIC, {true, true}},
     {XFS_SUPER_MAGIC, {true, true}},
     {F2FS_SUPER_MAGIC, {true, true}},
