@@ -25,6 +25,10 @@ struct Options {
 
     bool direct_read = false;  ///< unisono_resonant_read=direct: agents warm the servers' caches
 
+    std::uint64_t pool_bytes = 64 << 20;  ///< unisono_pool_bytes: buffers that live across calls,
+                                          ///< per aggregator
+    bool flush_at_close = false;  ///< unisono_flush=close: those are written when they must be only
+
     std::uint64_t cb_buffer_size = 0;       ///< bytes per collective buffer
     std::uint32_t cb_nodes = 0;             ///< aggregators in all
     std::string cb_config_list;             ///< as ROMIO writes it, e.g. "*:4"; it is well-formed

@@ -36,6 +36,7 @@ struct Facts {
     bool mappable = false;     ///< local, and every rank may write existing bytes through a mapping
     std::uint64_t file_bytes = 0;  ///< before the call; only where mappable
     bool allocated = false;        ///< all touched bytes exist in the file already, none is a hole
+    bool cacheable = false;        ///< what is written may reach the file after the call
     std::uint64_t shapes =
         0;        ///< order-independent hash of the file and of what each rank asks for
     Loops loops;  ///< what every rank asks for, from its own first byte on; else empty
@@ -58,6 +59,7 @@ struct Plan {
         native,  ///< let the MPI library do it
         direct,  ///< each rank accesses the file for itself
         staged,  ///< aggregators access the file, data goes through their collective buffers
+        cached,  ///< the same, with buffers that live across calls
     };
 
     Way way = Way::native;
@@ -68,7 +70,7 @@ struct Plan {
     std::vector<std::uint32_t> waits_for;
     double delay_s = 0;
 
-    std::vector<std::uint32_t> aggregators;  ///< staged: their ranks
+    std::vector<std::uint32_t> aggregators;  ///< staged, cached: their ranks; each once
     /// staged: file bytes that each aggregator owns (its file realm). They are disjoint and cover
     /// Facts::touched together; with within_nodes, those of each node do.
     std::vector<Realm> realms;
@@ -79,6 +81,11 @@ struct Plan {
     /// staged reads: what aggregators read only warms the servers' caches; when all have issued
     /// their requests, every rank reads its own bytes from the file.
     bool prefetch = false;
+
+    /// cached: block k of the file is aggregators[k % A]'s, in one of its pool's buffers.
+    std::uint64_t block_bytes = 0;
+    std::uint64_t pool_bytes = 0;  ///< cached: per aggregator
+    bool flush_online = false;     ///< cached: also between calls, not only when it must be
 };
 
 /// What a strategy must know beyond what the ranks agree on in any case.

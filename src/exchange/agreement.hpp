@@ -30,6 +30,9 @@ struct Proposal {
     bool local_storage = true;
     bool page_cached = false;     ///< whole pages are written back
     bool must_be_native = false;  ///< some rank cannot do this call with Unisono
+    bool cacheable = true;        ///< buffers may live across calls
+    bool drain_cache = false;     ///< before the call, those that do must be drained
+    bool write_through = false;   ///< and this call's data must be in the file at its end
     bool costly_view = false;     ///< set_view: the MPI library had better not see some rank's yet
 
     void merge(Proposal const& later) {
@@ -54,6 +57,9 @@ struct Proposal {
         local_storage = local_storage && later.local_storage;
         page_cached = page_cached || later.page_cached;
         must_be_native = must_be_native || later.must_be_native;
+        cacheable = cacheable && later.cacheable;
+        drain_cache = drain_cache || later.drain_cache;
+        write_through = write_through || later.write_through;
         costly_view = costly_view || later.costly_view;
     }
 };
@@ -62,11 +68,13 @@ struct Proposal {
 /// the same error.
 struct Verdict {
     std::uint64_t stopped_at =
-        IoResult::nowhere;        ///< lowest file offset that some aggregator missed
-    std::uint64_t offset = 0;     ///< where the error below happened
-    std::int32_t code = 0;        ///< errno; 0: no error
-    std::uint32_t rank = 0;       ///< of that error
-    std::array<char, 24> call{};  ///< system call of that error
+        IoResult::nowhere;         ///< lowest file offset that some aggregator missed
+    std::uint64_t offset = 0;      ///< where the error below happened
+    std::int32_t code = 0;         ///< errno; 0: no error
+    std::uint32_t rank = 0;        ///< of that error
+    std::array<char, 24> call{};   ///< system call of that error
+    std::uint64_t lost_end = 0;    ///< deferred writes: all from `offset` to here may be missing
+    std::uint64_t lost_bytes = 0;  ///< deferred writes: of all ranks
 
     Verdict() = default;
     Verdict(IoResult const& result, std::uint32_t my_rank)
@@ -84,7 +92,9 @@ struct Verdict {
             code = later.code;
             rank = later.rank;
             call = later.call;
+            lost_end = later.lost_end;
         }
+        lost_bytes += later.lost_bytes;
         stopped_at = std::min(stopped_at, later.stopped_at);
     }
 };

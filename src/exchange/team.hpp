@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,8 +16,8 @@ namespace unisono {
 /// tests. All calls without "local" in their comment are collective over the team.
 class Team {
 public:
-    enum class Kind : std::uint8_t { data, request, turn };  ///< of a message; each in order
-    enum class Area : std::uint8_t { windows, coverage };    ///< of node memory
+    enum class Kind : std::uint8_t { data, request, turn, view };  ///< of a message; each in order
+    enum class Area : std::uint8_t { windows, coverage };          ///< of node memory
 
     virtual ~Team() = default;
 
@@ -27,6 +28,10 @@ public:
     /// until a call asks for more. Collective over the node. Empty on every rank of the node when
     /// there is none to be had.
     virtual std::span<std::byte> node_memory(Area area, std::size_t bytes) = 0;
+
+    /// The same, but the caller's own until it lets go of it; null on every rank of the node when
+    /// there is none to be had.
+    virtual std::shared_ptr<std::span<std::byte> const> own_node_memory(std::size_t bytes) = 0;
 
     /// Local: lets MPI make progress and gives up the core. To be called in every wait, because a
     /// peer may need this rank's progress to get here.

@@ -36,6 +36,7 @@ Facts facts_of(Proposal const& agreed, Topology const& topology, Layout const& l
             .mappable = agreed.mappable,
             .file_bytes = agreed.file_bytes,
             .allocated = agreed.allocated,
+            .cacheable = agreed.cacheable,
             .shapes = agreed.shapes,
             .loops = regular ? loops_of(request.view, request.positions) : Loops{},
             .options = &options};
@@ -89,6 +90,14 @@ std::uint64_t bytes_before(Request const& request, std::uint64_t stopped_at) {
     return within(request.view, request.positions, {0, stopped_at}).bytes();
 }
 
+// Brings the cache into the state that the plan wants; false on all ranks when it has no memory.
+bool ready(Plan const& plan, CachedFile* cache, Proposal const& agreed, Facts const& facts,
+           CallRecord& record) {
+    auto const cached = plan.way == Plan::Way::cached;
+    if (cache != nullptr && (!cached || agreed.drain_cache)) cache->drain(record);
+    return !cached || cache->prepare(facts, plan, record);
+}
+
 }  // namespace
 
 Proposal propose(Request const& request, Storage const& storage) {
@@ -96,6 +105,7 @@ Proposal propose(Request const& request, Storage const& storage) {
     mine.local_storage = storage.local;
     mine.page_cached = storage.page_cached;
     mine.mappable = storage.mappable_write;
+    mine.cacheable = storage.descriptor >= 0;
     if (request.positions.empty()) return mine;
     mine.touched = touched(request.view, request.positions);
     mine.bytes = request.positions.bytes();
@@ -110,9 +120,12 @@ Proposal propose(Request const& request, Storage const& storage) {
 
 Outcome perform_collective(Team& team, Rendezvous& rendezvous, Storage const& storage,
                            Layout const& layout, Measured& measured, Options const& options,
-                           Request const& request, Proposal proposal, CallRecord& record) {
+                           Request const& request, Proposal proposal, CallRecord& record,
+                           CachedFile* cache) {
     Stopwatch watch;
     proposal.last_seconds = measured.last_seconds();
+    if (cache == nullptr) proposal.cacheable = false;
+    if (cache != nullptr) cache->announce(proposal, request, options);
     rendezvous.meet(proposal);
     watch.lap(record.waiting_s);
     measured.learn(proposal.last_seconds);
@@ -136,7 +149,12 @@ Outcome perform_collective(Team& team, Rendezvous& rendezvous, Storage const& st
             choice = choose_instead(facts, refusal);
         }
     watch.lap(record.waiting_s);
-    auto const plan = choice.strategy->plan(facts);
+    auto plan = choice.strategy->plan(facts);
+    if (!ready(plan, cache, proposal, facts, record)) {
+        measured.refuse();
+        choice = choose_instead(facts, "no shared memory for the collective buffers");
+        plan = choice.strategy->plan(facts);
+    }
     outcome.strategy = choice.strategy->name;
     outcome.why = choice.why;
     outcome.refusal_of_strategy = choice.refusal;
@@ -146,17 +164,24 @@ Outcome perform_collective(Team& team, Rendezvous& rendezvous, Storage const& st
 
     // Nobody is growing the file now, and in this call it grows from here on.
     if (facts.mappable && facts.direction == Direction::write) *storage.settled = facts.file_bytes;
-    auto const staged = plan.way == Plan::Way::staged;
-    auto const result = staged ? perform_staged(team, rendezvous, storage, facts,
-                                                proposal.alignment, plan, request, record)
-                               : perform_in_turn(team, plan, request, storage, record);
+    auto const result = [&] {
+        if (plan.way == Plan::Way::cached)
+            return cache->perform(facts, proposal.write_through, request, record);
+        if (plan.way == Plan::Way::staged)
+            return perform_staged(team, rendezvous, storage, facts, proposal.alignment, plan,
+                                  request, record);
+        return perform_in_turn(team, plan, request, storage, record);
+    }();
     *storage.settled = 0;
     outcome.verdict = Verdict{result, team.rank()};
     Stopwatch after;
     rendezvous.meet(outcome.verdict);
     after.lap(record.waiting_s);
     ++record.meetings;
-    outcome.bytes = staged ? bytes_before(request, outcome.verdict.stopped_at) : result.bytes;
+    outcome.bytes = plan.way == Plan::Way::direct
+                        ? result.bytes
+                        : bytes_before(request, outcome.verdict.stopped_at);
+    if (plan.way == Plan::Way::cached) cache->finish_call(record);
     return outcome;
 }
 

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "exchange/rendezvous.hpp"
+#include "execute/cached.hpp"
 #include "execute/request.hpp"
 #include "select/measured.hpp"
 #include "unisono/plan.hpp"
@@ -31,8 +32,10 @@ Proposal propose(Request const& request, Storage const& storage);
 /// Collective over the team; every rank gets the same verdict.
 ///
 /// `measured`: of the team; used where the options ask for it. Tell it when the call has ended.
+/// `cache`: the file's, if it has one; calls that are not done through it drain it first.
 Outcome perform_collective(Team& team, Rendezvous& rendezvous, Storage const& storage,
                            Layout const& layout, Measured& measured, Options const& options,
-                           Request const& request, Proposal proposal, CallRecord& record);
+                           Request const& request, Proposal proposal, CallRecord& record,
+                           CachedFile* cache = nullptr);
 
 }  // namespace unisono

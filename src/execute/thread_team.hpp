@@ -47,18 +47,24 @@ private:
     struct alignas(64) Line {
         std::byte bytes[64];
     };
+    static std::span<std::byte> bytes_of(std::vector<Line>& lines) {
+        return {reinterpret_cast<std::byte*>(lines.data()), lines.size() * sizeof(Line)};
+    }
+    struct Own {
+        explicit Own(std::size_t wanted)
+            : lines(wanted / sizeof(Line) + 1), bytes{bytes_of(lines)} {}
+        std::vector<Line> lines;
+        std::span<std::byte> bytes;
+    };
     struct Node {
         std::vector<Line> control;
+        std::shared_ptr<Own> latest;
         std::vector<Line> areas[2];
         std::vector<std::vector<Line>> outgrown;  // other ranks may still look at them
         std::size_t asked = 0;
         std::size_t round = 0;
     };
     using Mailbox = std::pair<std::pair<std::uint32_t, std::uint32_t>, Team::Kind>;
-
-    static std::span<std::byte> bytes_of(std::vector<Line>& lines) {
-        return {reinterpret_cast<std::byte*>(lines.data()), lines.size() * sizeof(Line)};
-    }
 
     class Member final : public Team {
     public:
@@ -85,6 +91,21 @@ private:
             }
             all_.changed_.wait(lock, [&] { return node.round != round; });
             return bytes_of(lines);
+        }
+        std::shared_ptr<std::span<std::byte> const> own_node_memory(std::size_t bytes) override {
+            if (all_.no_node_memory) return nullptr;
+            auto const node_index = all_.topology_.node_of[rank_];
+            auto& node = all_.nodes_[node_index];
+            std::unique_lock lock{all_.mutex_};
+            auto const round = node.round;
+            if (++node.asked == all_.topology_.ranks_of[node_index].size()) {
+                node.latest = std::make_shared<Own>(bytes);
+                node.asked = 0;
+                ++node.round;
+                all_.changed_.notify_all();
+            }
+            all_.changed_.wait(lock, [&] { return node.round != round; });
+            return {node.latest, &node.latest->bytes};
         }
         void idle() override { std::this_thread::yield(); }
         void merge_over_leaders(Proposal& proposal) override { all_.merge(proposal, rank_); }

@@ -162,6 +162,12 @@ std::span<std::byte> MpiTeam::node_memory(Area area, std::size_t bytes) {
     return memory.bytes;
 }
 
+std::shared_ptr<std::span<std::byte> const> MpiTeam::own_node_memory(std::size_t bytes) {
+    auto const memory = std::make_shared<Memory>(allocate(bytes));
+    if (memory->bytes.empty()) return nullptr;
+    return {memory, &memory->bytes};
+}
+
 void MpiTeam::idle() {
     constexpr unsigned progress_every = 8;
     if (++idle_calls_ % progress_every == 0) {

@@ -40,6 +40,7 @@ public:
     [[nodiscard]] std::uint32_t rank() const override { return rank_; }
     [[nodiscard]] Topology const& topology() const override { return topology_; }
     std::span<std::byte> node_memory(Area area, std::size_t bytes) override;
+    std::shared_ptr<std::span<std::byte> const> own_node_memory(std::size_t bytes) override;
     void idle() override;
     void merge_over_leaders(Proposal& proposal) override;
     void merge_over_leaders(Verdict& verdict) override;

@@ -27,6 +27,10 @@ constexpr std::array<Choice, 2> resonant_reads{{
     {"exchange", "agents send what they have read"},
     {"direct", "agents warm the servers' caches, then every rank reads for itself"},
 }};
+constexpr std::array<Choice, 2> flushes{{
+    {"online", "buffers that live across calls are written in the background"},
+    {"close", "they are written when their memory is needed, at sync and at close"},
+}};
 constexpr std::array<Choice, 3> exchanges{{
     {"auto", "shared memory on a node, messages between nodes"},
     {"shared_memory", "shared memory on a node, messages between nodes"},
@@ -147,6 +151,11 @@ void set_resonant_read(Options& options, Setting const& setting) {
     choose(how, setting, resonant_reads);
     if (!how.empty()) options.direct_read = how == "direct";
 }
+void set_flush(Options& options, Setting const& setting) {
+    std::string when;
+    choose(when, setting, flushes);
+    if (!when.empty()) options.flush_at_close = when == "close";
+}
 void set_report(Options& options, Setting const& setting) {
     choose(options.report, setting, reports);
 }
@@ -216,6 +225,8 @@ constexpr std::array known_hints{
     Known{"unisono_exchange", set_exchange},
     Known{"unisono_two_layers", set_switch<&Options::two_layers>},
     Known{"unisono_resonant_read", set_resonant_read},
+    Known{"unisono_flush", set_flush},
+    Known{"unisono_pool_bytes", set_bytes<&Options::pool_bytes>},
     Known{"unisono_layout", set_text<&Options::layout>},
     Known{"unisono_enable", set_boolean<&Options::leave_alone, false>},
     Known{"unisono_faults", set_text<&Options::faults>},

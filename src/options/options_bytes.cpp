@@ -13,6 +13,8 @@ void visit_members(Any& options, Visitor& visit) {
     visit(options.layout);
     visit(options.pretended_nodes);
     visit(options.leave_alone);
+    visit(options.pool_bytes);
+    visit(options.flush_at_close);
     visit(options.cb_buffer_size);
     visit(options.cb_nodes);
     visit(options.direct_read);

@@ -7,8 +7,9 @@ namespace unisono {
 namespace {
 
 std::vector<Strategy const*>& table() {
-    static std::vector<Strategy const*> strategies{
-        &native, &independent, &two_phase, &disk_first, &resonant, &lacio, &core_first, &transpose};
+    static std::vector<Strategy const*> strategies{&native,     &independent, &two_phase,
+                                                   &disk_first, &resonant,    &lacio,
+                                                   &core_first, &transpose,   &view_based};
     return strategies;
 }
 

@@ -16,6 +16,7 @@ extern Strategy const resonant;
 extern Strategy const lacio;
 extern Strategy const core_first;
 extern Strategy const transpose;
+extern Strategy const view_based;
 
 /// Every strategy. Adding one: a file beside this one, its declaration above, its line in all.cpp.
 std::span<Strategy const* const> all_strategies();

@@ -1,0 +1,147 @@
+#include "exchange/view_directory.hpp"
+
+#include <algorithm>
+
+#include "options/byte_stream.hpp"
+
+namespace unisono {
+namespace {
+
+// Programs that set an irregular view around every access must not fill the memory.
+constexpr std::size_t views_at_most = 4096;
+
+/// Two unlike mixtures of the same numbers.
+class Digest {
+public:
+    void add(std::uint64_t value) {
+        key.first = mixed((key.first ^ value) + 0x9e3779b97f4a7c15);
+        key.second = mixed(key.second * 0xd6e8feb86659fd93 + (value ^ 0xa0761d6478bd642f));
+    }
+    void add(std::int64_t value) { add(static_cast<std::uint64_t>(value)); }
+
+    ViewKey key{1, 2};
+
+private:
+    static std::uint64_t mixed(std::uint64_t value) {
+        value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
+        value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+        return value ^ (value >> 31);
+    }
+};
+
+void digest(Digest& into, Shape const& shape, std::int64_t start) {
+    into.add(static_cast<std::uint64_t>(shape.kind));
+    into.add(start);
+    into.add(shape.bytes);
+    into.add(shape.count);
+    into.add(shape.stride);
+    into.add(static_cast<std::uint64_t>(shape.offsets.size()));
+    for (auto const offset : shape.offsets) into.add(offset);
+    for (auto const bytes : shape.data_before) into.add(bytes);
+    if (shape.child != nullptr) digest(into, *shape.child, shape.child->start);
+    for (auto const& child : shape.children) digest(into, *child, child->start);
+}
+
+template <class Any, class Visitor>
+requires std::is_same_v<std::remove_const_t<Any>, Shape>
+void visit_members(Any& shape, Visitor& visit) {
+    visit(shape.kind);
+    visit(shape.ascending);
+    visit(shape.depth);
+    visit(shape.start);
+    visit(shape.bytes);
+    visit(shape.pieces);
+    visit(shape.alignment);
+    visit(shape.low);
+    visit(shape.high);
+    visit(shape.count);
+    visit(shape.stride);
+    visit(shape.offsets);
+    visit(shape.data_before);
+}
+
+void write(ByteWriter& writer, Shape const& shape) {
+    visit_members(shape, writer);
+    writer(shape.child != nullptr);
+    if (shape.child != nullptr) write(writer, *shape.child);
+    writer(shape.children.size());
+    for (auto const& child : shape.children) write(writer, *child);
+}
+
+ShapePtr read(ByteReader& reader) {
+    auto shape = std::make_shared<Shape>();
+    bool has_child = false;
+    std::size_t children = 0;
+    visit_members(*shape, reader);
+    reader(has_child);
+    if (has_child) shape->child = read(reader);
+    reader(children);
+    for (; children > 0; --children) shape->children.push_back(read(reader));
+    return shape;
+}
+
+std::vector<std::byte> without_start(ShapePtr const& shape) {
+    ByteWriter writer;
+    write(writer, *make_shifted(shape, -shape->start));
+    return std::move(writer.bytes);
+}
+
+}  // namespace
+
+ViewKey key_of(Shape const& shape) {
+    Digest all;
+    digest(all, shape, 0);
+    return all.key;
+}
+
+ViewInterval ViewDirectory::interval_of(Tiling const& view, Positions positions) {
+    if (positions.empty()) return {};
+    if (latest_ != view.shape) {
+        latest_ = view.shape;
+        latest_key_ = key_of(*latest_);
+    }
+    return {latest_key_, view.origin + view.shape->start, view.extent, positions};
+}
+
+ViewDirectory::Sent ViewDirectory::learn(Team& team, std::span<std::uint32_t const> aggregators,
+                                         std::span<ViewInterval const> intervals,
+                                         ShapePtr const& mine) {
+    if (known_.size() > views_at_most) known_.clear();
+    std::vector<std::uint32_t> owners;  // of the views that are new
+    for (std::uint32_t rank = 0; rank < intervals.size(); ++rank)
+        if (!intervals[rank].positions.empty() &&
+            known_.emplace(intervals[rank].view, nullptr).second)
+            owners.push_back(rank);
+    if (owners.empty()) return {};
+
+    auto const& node_of = team.topology().node_of;
+    auto const me = team.rank();
+    std::map<std::uint32_t, std::uint32_t> head_of;  // node -> its first aggregator
+    for (auto const rank : aggregators) head_of.emplace(node_of[rank], rank);
+    Sent sent;
+    auto const send = [&](std::uint32_t to, std::vector<std::byte> const& bytes) {
+        ++sent.messages;
+        sent.bytes += bytes.size();
+        team.send(to, Team::Kind::view, bytes);
+    };
+    std::vector<std::byte> own;
+    if (std::ranges::find(owners, me) != owners.end()) {
+        own = without_start(mine);
+        for (auto const& [node, head] : head_of)
+            if (head != me) send(head, own);
+    }
+    if (std::ranges::find(aggregators, me) == aggregators.end()) return sent;
+    auto const head = head_of.at(node_of[me]);
+    for (auto const owner : owners) {
+        auto const bytes =
+            owner == me ? own : team.receive(head == me ? owner : head, Team::Kind::view);
+        for (auto const rank : aggregators)
+            if (head == me && rank != me && rank != owner && node_of[rank] == node_of[me])
+                send(rank, bytes);
+        ByteReader reader{bytes};
+        known_[intervals[owner].view] = read(reader);
+    }
+    return sent;
+}
+
+}  // namespace unisono

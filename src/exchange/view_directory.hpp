@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "exchange/team.hpp"
+#include "unisono/view.hpp"
+
+namespace unisono {
+
+/// Names a view's byte map by its content, displacement apart: 128 bits, so that two views never
+/// have the same name by chance.
+struct ViewKey {
+    std::uint64_t first = 0;
+    std::uint64_t second = 0;
+    friend auto operator<=>(ViewKey const&, ViewKey const&) = default;
+};
+
+/// All that one rank has to say about one call once its view is known: the ends of its interval.
+struct ViewInterval {
+    ViewKey view;
+    std::int64_t origin = 0;
+    std::int64_t extent = 0;
+    Positions positions;  ///< empty: the rest is of no meaning
+};
+
+ViewKey key_of(Shape const& shape);
+
+/// Which views the aggregators know. Equal on all ranks, as far as the keys go.
+///
+/// A view is sent when it is first met, once to one aggregator of each node, which hands it on to
+/// the node's other aggregators: O(views x (nodes + aggregators)) messages, and none afterwards.
+/// Source: View-based collective I/O (CCGrid 2008), section V. Differs: there every rank sends its
+/// decoded view to every aggregator, at set_view.
+class ViewDirectory {
+public:
+    struct Sent {
+        std::uint64_t messages = 0;
+        std::uint64_t bytes = 0;
+    };
+
+    /// This rank's interval. Cost: O(description) when the view has changed, else O(1).
+    ViewInterval interval_of(Tiling const& view, Positions positions);
+
+    /// Makes the aggregators know the views of all ranks' intervals. `mine` belongs to this rank's.
+    /// Collective over the team; no messages when all are known.
+    Sent learn(Team& team, std::span<std::uint32_t const> aggregators,
+               std::span<ViewInterval const> intervals, ShapePtr const& mine);
+
+    /// Another rank's view; on aggregators only.
+    [[nodiscard]] Tiling tiling(ViewInterval const& interval) const {
+        return {known_.at(interval.view), interval.origin, interval.extent};
+    }
+
+private:
+    std::map<ViewKey, ShapePtr> known_;  // null where this rank is no aggregator
+    ShapePtr latest_;
+    ViewKey latest_key_;
+};
+
+}  // namespace unisono

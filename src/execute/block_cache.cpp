@@ -1,0 +1,144 @@
+#include "execute/block_cache.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+
+namespace unisono {
+namespace {
+
+// Extents of ones in bits(word), words [first, last).
+template <class Bits>
+std::vector<Extent> runs_of(std::uint64_t first, std::uint64_t last, Bits&& bits) {
+    std::vector<Extent> runs;
+    for (auto word = first; word < last; ++word) {
+        std::uint64_t rest = bits(word);
+        for (auto at = word * 64; rest != 0;) {
+            auto const skip = static_cast<unsigned>(std::countr_zero(rest));
+            rest >>= skip;
+            auto const run = static_cast<unsigned>(std::countr_one(rest));
+            rest = run == 64 ? 0 : rest >> run;
+            at += skip;
+            if (!runs.empty() && runs.back().end == at)
+                runs.back().end += run;
+            else
+                runs.push_back({at, at + run});
+            at += run;
+        }
+    }
+    return runs;
+}
+
+}  // namespace
+
+std::optional<std::size_t> BlockTable::slot_of(std::uint64_t block) const {
+    auto const place = places_.find(block);
+    if (place == places_.end()) return std::nullopt;
+    return place->second->slot;
+}
+
+std::size_t BlockTable::slots_after(std::size_t aggregator, Blocks blocks) const {
+    auto slots = used_first_[aggregator].size();
+    auto const count = used_first_.size();
+    auto block = blocks.first + (aggregator + count - owner(blocks.first)) % count;
+    for (; block < blocks.last && slots < slots_each_; block += count)
+        if (!places_.contains(block)) ++slots;
+    return slots;
+}
+
+std::vector<BlockTable::Entry> BlockTable::place(Blocks blocks) {
+    assert(blocks.last - blocks.first <= room());
+    for (auto block = blocks.first; block < blocks.last; ++block)
+        if (auto const place = places_.find(block); place != places_.end()) {
+            auto& order = used_first_[owner(block)];
+            order.splice(order.begin(), order, place->second);
+        }
+    std::vector<Entry> replaced;
+    for (auto block = blocks.first; block < blocks.last; ++block) {
+        if (places_.contains(block)) continue;
+        auto& order = used_first_[owner(block)];
+        auto slot = order.size();
+        if (slot == slots_each_) {
+            replaced.push_back(order.back());
+            slot = order.back().slot;
+            places_.erase(order.back().block);
+            order.pop_back();
+        }
+        order.push_front({block, slot});
+        places_[block] = order.begin();
+    }
+    std::ranges::sort(replaced, {}, &Entry::block);
+    return replaced;
+}
+
+std::vector<BlockTable::Entry> BlockTable::entries(std::size_t aggregator) const {
+    auto const& order = used_first_[aggregator];
+    std::vector<Entry> all{order.begin(), order.end()};
+    std::ranges::sort(all, {}, &Entry::block);
+    return all;
+}
+
+void BlockTable::clear() {
+    places_.clear();
+    for (auto& order : used_first_) order.clear();
+}
+
+std::vector<Extent> BlockBuffer::take_dirty() const {
+    auto* const dirty = words(0);
+    auto* const valid = words(1);
+    return runs_of(0, word_count(), [&](std::uint64_t word) {
+        auto const bits = dirty[word].load(std::memory_order_acquire);
+        if (bits == 0) return bits;
+        // Valid before no longer dirty: others may look at any time.
+        valid[word].fetch_or(bits);
+        dirty[word].fetch_and(~bits);
+        return bits;
+    });
+}
+
+std::vector<Extent> BlockBuffer::take_missing() const {
+    auto* const dirty = words(0);
+    auto* const valid = words(1);
+    auto* const wanted = words(2);
+    return runs_of(0, word_count(), [&](std::uint64_t word) {
+        auto const bits = wanted[word].load(std::memory_order_relaxed);
+        if (bits == 0) return bits;
+        wanted[word].store(0, std::memory_order_relaxed);
+        return bits & ~(valid[word].load() | dirty[word].load());
+    });
+}
+
+void BlockBuffer::mark_valid(Extent range) const {
+    if (range.empty()) return;
+    Coverage covered{words(1), 1};
+    Coverage::Marker{covered}.mark(range.begin, range.bytes());
+}
+
+bool BlockBuffer::complete() const {
+    auto const known_bits = [&](std::uint64_t word) {
+        return words(0)[word].load() | words(1)[word].load();
+    };
+    auto const whole = block_bytes_ / 64;
+    for (std::uint64_t word = 0; word < whole; ++word)
+        if (known_bits(word) != ~0ULL) return false;
+    auto const rest = block_bytes_ % 64;
+    return rest == 0 || known_bits(whole) == (1ULL << rest) - 1;
+}
+
+std::vector<Extent> BlockBuffer::known(Extent range) const {
+    if (range.empty()) return {};
+    auto runs = runs_of(range.begin / 64, div_ceil(range.end, 64), [&](std::uint64_t word) {
+        return words(0)[word].load() | words(1)[word].load();
+    });
+    for (auto& run : runs) run = intersect(run, range);
+    std::erase_if(runs, [](Extent run) { return run.empty(); });
+    return runs;
+}
+
+void BlockBuffer::forget() const {
+    for (std::size_t which = 0; which < 3; ++which)
+        for (std::uint64_t word = 0; word < word_count(); ++word)
+            words(which)[word].store(0, std::memory_order_relaxed);
+}
+
+}  // namespace unisono

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "exchange/coverage.hpp"
+
+namespace unisono {
+
+/// Which block of the file is in which of its aggregator's collective buffers.
+///
+/// Block k belongs to aggregator k % A, for good. A function of the ranges that calls touch, so
+/// that every rank keeps the same table without a message.
+/// Source: View-based collective I/O (CCGrid 2008), section IV: static map, pool of buffers, LRU.
+class BlockTable {
+public:
+    /// Blocks [first, last) of the file.
+    struct Blocks {
+        std::uint64_t first = 0;
+        std::uint64_t last = 0;
+    };
+    /// A block in its aggregator's `slot`.
+    struct Entry {
+        std::uint64_t block = 0;
+        std::size_t slot = 0;
+    };
+
+    /// Both at least 1.
+    BlockTable(std::size_t aggregators, std::size_t slots_each)
+        : slots_each_{slots_each}, used_first_(aggregators) {}
+
+    [[nodiscard]] std::size_t owner(std::uint64_t block) const {
+        return static_cast<std::size_t>(block % used_first_.size());
+    }
+    /// So many blocks fit at once, whatever the first is.
+    [[nodiscard]] std::uint64_t room() const { return slots_each_ * used_first_.size(); }
+    [[nodiscard]] std::optional<std::size_t> slot_of(std::uint64_t block) const;
+
+    /// How many slots the aggregator will have used once these blocks have been placed, in one go
+    /// or in parts.
+    [[nodiscard]] std::size_t slots_after(std::size_t aggregator, Blocks blocks) const;
+
+    /// Finds room for `blocks`, at most room(): buffers not used yet first, then those that have
+    /// not been used for longest. Returns what was there, ascending.
+    std::vector<Entry> place(Blocks blocks);
+
+    /// All blocks of an aggregator, ascending.
+    [[nodiscard]] std::vector<Entry> entries(std::size_t aggregator) const;
+    void clear();
+
+private:
+    using Order = std::list<Entry>;  // latest use first
+
+    std::size_t slots_each_;
+    std::vector<Order> used_first_;  // by aggregator
+    std::unordered_map<std::uint64_t, Order::iterator> places_;
+};
+
+/// One collective buffer in node memory: a block's bytes, and what is known of each.
+///
+/// A byte is *dirty* when it was written here and not yet to the file, *valid* when it is as in the
+/// file, *wanted* while a read asks for it. Any rank of the node may mark; only the aggregator
+/// takes.
+class BlockBuffer {
+public:
+    static std::size_t bytes_needed(std::uint64_t block_bytes) {
+        return sizeof(Head) + round_up(block_bytes, 64) + 3 * Coverage::bytes_needed(block_bytes);
+    }
+
+    /// `memory` is aligned to a cache line, zero at first, and shared by the node.
+    BlockBuffer(std::byte* memory, std::uint64_t block_bytes)
+        : memory_{memory}, block_bytes_{block_bytes} {}
+
+    [[nodiscard]] std::byte* data() const { return memory_ + sizeof(Head); }
+    [[nodiscard]] Coverage dirty() const { return {words(0), 1}; }
+    [[nodiscard]] Coverage wanted() const { return {words(2), 1}; }
+
+    /// Reads may take bytes below this file offset.
+    [[nodiscard]] std::uint64_t readable_end() const { return head().readable_end; }
+    void set_readable_end(std::uint64_t offset) const { head().readable_end = offset; }
+
+    /// What is dirty, ascending, relative to the block; it is valid from now on. A byte that is
+    /// marked meanwhile stays dirty.
+    [[nodiscard]] std::vector<Extent> take_dirty() const;
+    /// What is wanted but neither valid nor dirty, ascending; nothing is wanted any more.
+    [[nodiscard]] std::vector<Extent> take_missing() const;
+    void mark_valid(Extent range) const;
+    /// Every byte is valid or dirty.
+    [[nodiscard]] bool complete() const;
+    /// What is valid or dirty within `range`, ascending.
+    [[nodiscard]] std::vector<Extent> known(Extent range) const;
+    void forget() const;
+
+private:
+    struct alignas(64) Head {
+        std::uint64_t readable_end;
+    };
+
+    [[nodiscard]] Head& head() const { return *reinterpret_cast<Head*>(memory_); }
+    [[nodiscard]] Coverage::Word* words(std::size_t which) const {
+        return reinterpret_cast<Coverage::Word*>(data() + round_up(block_bytes_, 64) +
+                                                 which * Coverage::bytes_needed(block_bytes_));
+    }
+    [[nodiscard]] std::uint64_t word_count() const { return div_ceil(block_bytes_, 64); }
+
+    std::byte* memory_;
+    std::uint64_t block_bytes_;
+};
+
+}  // namespace unisono

@@ -1,0 +1,159 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "exchange/rendezvous.hpp"
+#include "exchange/view_directory.hpp"
+#include "execute/block_cache.hpp"
+#include "execute/own_writes.hpp"
+#include "execute/request.hpp"
+#include "unisono/plan.hpp"
+
+namespace unisono {
+
+/// Collective buffers of one open file that live across calls (Plan::Way::cached), and what a rank
+/// has to know to keep MPI's consistency: its own writes are seen at once, those of others after a
+/// sync or close, which drain.
+///
+/// On one node the buffers are shared memory: ranks scatter to them and gather from them. Ranks of
+/// other nodes send packed data, no lists: the aggregators know their views. Independent calls look
+/// into the buffers on one node; on several, each rank keeps its own undrained writes.
+///
+/// Errors of deferred writes are kept until take_error(); what could not be written is lost then.
+/// Data calls may come from several threads, collective ones one at a time.
+/// Memory: pool_bytes (and 3/8 for what is known of each byte) per aggregator, made as it is
+/// needed; on several nodes each rank's share of as much again for its own writes.
+class CachedFile {
+public:
+    /// All must outlive this.
+    CachedFile(Team& team, Rendezvous& rendezvous, Storage const& storage);
+    ~CachedFile();
+    CachedFile(CachedFile const&) = delete;
+    CachedFile& operator=(CachedFile const&) = delete;
+
+    /// Something may have to be drained. Equal on all ranks.
+    [[nodiscard]] bool in_use() const { return in_use_; }
+
+    /// Adds to a proposal what this rank needs the call to do with the cache. Local.
+    void announce(Proposal& proposal, Request const& request, Options const& options);
+
+    /// Makes buffers for a call; drains first when they are of another kind. Collective; false on
+    /// all ranks when there is no memory to be had.
+    bool prepare(Facts const& facts, Plan const& plan, CallRecord& record);
+
+    /// Performs a call that has been prepared. `write_through`: the file gets all that is dirty.
+    /// Collective over the team; what it returns is this rank's share, as perform_staged.
+    IoResult perform(Facts const& facts, bool write_through, Request const& request,
+                     CallRecord& record);
+
+    /// After the ranks have agreed on the call's outcome: starts to write, in the background, what
+    /// is complete or has been waiting for long. Local.
+    void finish_call(CallRecord& record);
+
+    /// Writes all that is dirty and forgets everything. Collective.
+    void drain(CallRecord& record);
+
+    /// The first error of deferred writes so far, with the range that it hit; forgets it. Agreed by
+    /// all ranks once drained.
+    Verdict take_error();
+
+    /// perform_direct for an independent call: sees this rank's deferred writes, and is not undone
+    /// by them. Local.
+    IoResult perform_independent(Request const& request, bool mapped, CallRecord& record);
+
+private:
+    struct Call;
+    struct Flush {
+        std::vector<Transfer> list;
+        std::unique_ptr<PendingIo> io;
+    };
+
+    [[nodiscard]] bool several_nodes() const { return team_.topology().nodes() > 1; }
+    [[nodiscard]] bool on_my_node(std::uint32_t rank) const {
+        auto const& node_of = team_.topology().node_of;
+        return node_of[rank] == node_of[team_.rank()];
+    }
+    [[nodiscard]] std::uint64_t begin_of(std::uint64_t block) const {
+        return block * plan_.block_bytes;
+    }
+    [[nodiscard]] BlockBuffer buffer(std::size_t aggregator, std::size_t slot) const;
+    [[nodiscard]] BlockBuffer buffer(std::uint64_t block) const;
+    /// What makes file offsets addresses in the block's buffer.
+    [[nodiscard]] std::uintptr_t base_of(BlockBuffer const& buffer, std::uint64_t block) const {
+        return reinterpret_cast<std::uintptr_t>(buffer.data()) - begin_of(block);
+    }
+    template <class Use>
+    void for_blocks(std::uint64_t offset, std::uint64_t bytes, Use&& use) const;
+    template <class Use>
+    void for_own_aggregators(Use&& use) const;
+    template <class Use>
+    void for_each_aggregator(Call const& call, Use&& use) const;
+    template <class Use>
+    void for_remote_ranks(Call const& call, std::size_t aggregator, Use&& use) const;
+    template <class Use>
+    void for_parts(Call const& call, ViewInterval const& interval, Tiling const& view,
+                   std::size_t aggregator, Use&& use) const;
+    [[nodiscard]] std::uint64_t bytes_in(Call const& call, ViewInterval const& interval,
+                                         Tiling const& view, std::size_t aggregator) const;
+
+    bool reserve(BlockTable::Blocks blocks);
+    void make_room(BlockTable::Blocks blocks, CallRecord& record);
+    void begin(Call& call, Facts const& facts);
+    void barrier(Call& call);
+    void finish_write(Call& call, Facts const& facts, bool write_through);
+    IoResult grow_file(Facts const& facts, Call& call) const;
+
+    void write_round(Call& call);
+    void send(Call& call, std::uint32_t to, std::vector<std::byte> message);
+    void send_data(Call& call, std::size_t aggregator);
+    void receive_data(Call& call, std::size_t aggregator);
+    void read_round(Call& call);
+    void want(Call const& call, ViewInterval const& interval, Tiling const& view,
+              std::size_t aggregator) const;
+    void read_missing(Call& call, std::size_t aggregator);
+    void reply(Call& call, std::size_t aggregator);
+    void receive_reply(Call& call, std::size_t aggregator);
+
+    [[nodiscard]] std::vector<Transfer> take_dirty(std::uint64_t block,
+                                                   BlockBuffer const& from) const;
+    void flush(std::uint64_t block, BlockBuffer const& from, CallRecord& record);
+    void flush_own_blocks(CallRecord& record);
+    void start_flushes(CallRecord& record);
+    void finish_flushes();
+    void note(IoResult const& result, std::span<Transfer const> list);
+    void agree_on_errors();
+
+    void look_up(std::uint64_t offset, std::byte* memory, std::uint64_t bytes) const;
+    void remember(Request const& request, Positions part, bool in_file);
+    void put(std::uint64_t offset, std::byte const* memory, std::uint64_t bytes) const;
+
+    Team& team_;
+    Rendezvous& rendezvous_;
+    Storage const& storage_;
+    std::mutex mutex_;  // guards what follows against independent calls of other threads
+    bool in_use_ = false;
+    Plan plan_;
+    BlockTable table_{1, 1};
+    std::vector<std::vector<std::size_t>> memory_of_;  // aggregator, slot -> place in its node
+    std::vector<std::size_t> used_;                    // by node: places taken
+    std::vector<std::size_t> made_;                    // by node: places that there are
+    struct Segment {
+        std::size_t first = 0;
+        std::shared_ptr<std::span<std::byte> const> memory;
+    };
+    std::vector<Segment> segments_;  // of this node, ascending
+    std::uint64_t call_ = 0;
+    BlockTable::Blocks filled_;  // by the write under way, perhaps
+    bool written_through_ = false;
+    std::map<std::uint64_t, std::uint64_t> dirty_since_;  // this rank's blocks -> call
+    std::map<std::uint64_t, Flush> flushes_;              // under way, by block
+    ViewDirectory views_;
+    OwnWrites own_writes_;
+    Verdict own_error_;     // since the last drain
+    Verdict agreed_error_;  // of all ranks, up to it
+};
+
+}  // namespace unisono

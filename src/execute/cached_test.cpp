@@ -1,0 +1,346 @@
+#include "execute/cached.hpp"
+
+#include <gtest/gtest.h>
+
+#include "execute/collective_cases.hpp"
+
+namespace unisono {
+namespace {
+
+/// Calls on one file one after the other, made up from a seed, and what the file may hold after
+/// each: a later call's bytes replace an earlier one's.
+struct Sequence : Case {
+    struct Call {
+        Direction direction = Direction::write;
+        Options options;
+        std::vector<Request> requests;
+        std::vector<std::vector<std::byte>> buffers;
+        bool drain_after = false;
+    };
+    using Contents = std::map<std::uint64_t, std::vector<std::byte>>;  // offset -> any of these
+
+    explicit Sequence(std::uint64_t seed) : Case{seed} {
+        options.strategy = "view_based";
+        options.cb_buffer_size = below(4) == 0 ? 1 + below(100) : 64 + below(2000);
+        options.pool_bytes = options.cb_buffer_size * (1 + below(8));
+        options.flush_at_close = below(2) == 0;
+        Contents now;
+        auto const before = initial_contents(file_bytes);
+        for (std::uint64_t at = 0; at < file_bytes; ++at) now[at] = {before[at]};
+        states.push_back(now);
+        for (auto count = 1 + below(10); count > 0; --count) add_call();
+        calls.back().drain_after = true;
+    }
+
+    void add_call() {
+        Call call;
+        call.options = options;
+        auto const strategies = all_strategies();
+        if (below(6) == 0)
+            call.options.strategy = strategies[1 + below(strategies.size() - 1)]->name;
+        call.direction = below(3) == 0 ? Direction::read : Direction::write;
+        call.drain_after = below(5) == 0;
+        auto const some_new = below(3) == 0;
+        for (auto& mine : requests) {
+            if (some_new && below(2) == 0) mine = request(40);
+            auto const bytes = below(600);
+            mine.positions = {mine.positions.end / 2, mine.positions.end / 2 + bytes};
+        }
+#ifdef __SANITIZE_THREAD__
+        keep_ranks_apart();
+#endif
+        call.requests = requests;
+        auto after = states.back();
+        if (call.direction == Direction::write) apply(call, after);
+        states.push_back(std::move(after));
+        calls.push_back(std::move(call));
+    }
+
+    void apply(Call const& call, Contents& contents) {
+        Contents mine;
+        for (std::uint32_t rank = 0; rank < call.requests.size(); ++rank) {
+            auto position = std::uint64_t{17} * calls.size();
+            walk(call.requests[rank].view, call.requests[rank].positions,
+                 [&](std::int64_t offset, std::uint64_t bytes) {
+                     for (std::uint64_t i = 0; i < bytes; ++i)
+                         mine[std::uint64_t(offset) + i].push_back(written(rank, position++));
+                 });
+        }
+        for (auto& [offset, values] : mine) contents[offset] = values;
+    }
+
+    std::vector<Call> calls;
+    std::vector<Contents> states;  // before the first call, after each
+};
+
+std::vector<std::byte> buffer_of(Sequence::Call const& call, std::uint32_t rank,
+                                 std::size_t number) {
+    auto const& request = call.requests[rank];
+    auto buffer = buffer_for(request, std::byte{0x6E});
+    auto position = std::uint64_t{17} * number;
+    if (call.direction == Direction::write)
+        walk(request.memory, {0, request.positions.bytes()},
+             [&](std::int64_t offset, std::uint64_t bytes) {
+                 for (std::uint64_t i = 0; i < bytes; ++i)
+                     buffer[std::size_t(offset) + i] = written(rank, position++);
+             });
+    return buffer;
+}
+
+bool contains(std::vector<std::byte> const& values, std::byte value) {
+    return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+std::uint64_t size_of(Sequence::Contents const& contents) {
+    return contents.empty() ? 0 : contents.rbegin()->first + 1;
+}
+
+void check_file(TemporaryFile const& file, Sequence::Contents const& expected) {
+    auto const found = file.contents();
+    ASSERT_EQ(found.size(), size_of(expected));
+    for (std::uint64_t at = 0; at < found.size(); ++at) {
+        auto const values = expected.find(at);
+        if (values == expected.end())
+            ASSERT_EQ(found[at], std::byte{0}) << "offset " << at;
+        else
+            ASSERT_TRUE(contains(values->second, found[at])) << "offset " << at;
+    }
+}
+
+// What a read brought, against what the file may hold.
+void check_read(Request const& request, std::vector<std::byte> const& buffer,
+                Sequence::Contents const& contents, std::uint64_t bytes) {
+    auto const size = size_of(contents);
+    std::uint64_t in_file = 0;
+    walk_both(request.view, request.positions, request.memory, {0, request.positions.bytes()},
+              [&](std::int64_t file, std::int64_t memory, std::uint64_t length) {
+                  for (std::uint64_t i = 0; i < length; ++i) {
+                      auto const offset = std::uint64_t(file) + i;
+                      auto const found = buffer[std::size_t(memory) + i];
+                      in_file += offset < size ? 1 : 0;
+                      auto const values = contents.find(offset);
+                      if (offset >= size)
+                          ASSERT_EQ(found, std::byte{0x6E}) << "offset " << offset;
+                      else if (values == contents.end())
+                          ASSERT_EQ(found, std::byte{0}) << "offset " << offset;
+                      else
+                          ASSERT_TRUE(contains(values->second, found)) << "offset " << offset;
+                  }
+              });
+    EXPECT_EQ(bytes, in_file);
+}
+
+// This rank's own bytes, where no other rank wrote them in the same call.
+void check_own_bytes(CachedFile& cache, Request request, std::uint32_t rank, std::size_t number,
+                     Sequence::Contents const& contents) {
+    request.direction = Direction::read;
+    auto back = buffer_for(request, std::byte{0x6E});
+    request.base = reinterpret_cast<std::uintptr_t>(back.data());
+    CallRecord record;
+    EXPECT_EQ(cache.perform_independent(request, false, record).bytes, request.positions.bytes());
+    auto position = std::uint64_t{17} * number;
+    walk_both(request.view, request.positions, request.memory, {0, request.positions.bytes()},
+              [&](std::int64_t file, std::int64_t memory, std::uint64_t length) {
+                  for (std::uint64_t i = 0; i < length; ++i, ++position)
+                      if (contents.at(std::uint64_t(file) + i).size() == 1)
+                          ASSERT_EQ(back[std::size_t(memory) + i], written(rank, position))
+                              << "offset " << std::uint64_t(file) + i;
+              });
+}
+
+void wait_for_all(Rendezvous& rendezvous) {
+    Verdict nothing;
+    rendezvous.meet(nothing);
+}
+
+void perform(Sequence& made, TemporaryFile const& file, Team& team, Rendezvous& rendezvous) {
+    Storage storage;
+    storage.descriptor = file.descriptor();
+    storage.backend = make_posix_backend(storage.descriptor);
+    CachedFile cache{team, rendezvous, storage};
+    Measured measured;
+    auto const rank = team.rank();
+    for (std::size_t number = 0; number < made.calls.size(); ++number) {
+        SCOPED_TRACE(testing::Message() << "rank " << rank << ", call " << number);
+        auto const& call = made.calls[number];
+        auto buffer = buffer_of(call, rank, number);
+        auto request = call.requests[rank];
+        request.direction = call.direction;
+        request.base = reinterpret_cast<std::uintptr_t>(buffer.data());
+        CallRecord record;
+        auto const outcome =
+            perform_collective(team, rendezvous, storage, made.layout, measured, call.options,
+                               request, propose(request, storage), record, &cache);
+        EXPECT_EQ(outcome.verdict.code, 0);
+        if (call.direction == Direction::write) {
+            EXPECT_EQ(outcome.bytes, request.positions.bytes());
+            EXPECT_EQ(std::uint64_t(lseek(file.descriptor(), 0, SEEK_END)),
+                      size_of(made.states[number + 1]));
+            check_own_bytes(cache, request, rank, number, made.states[number + 1]);
+        } else {
+            check_read(request, buffer, made.states[number], outcome.bytes);
+        }
+        wait_for_all(rendezvous);
+        if (!call.drain_after) continue;
+        cache.drain(record);
+        EXPECT_FALSE(cache.in_use());
+        EXPECT_EQ(cache.take_error().code, 0);
+        if (rank == 0) check_file(file, made.states[number + 1]);
+        wait_for_all(rendezvous);
+    }
+}
+
+TEST(Cached, calls_one_after_the_other_leave_what_the_last_one_wrote) {
+    for (auto const seed : test_seeds()) {
+        SCOPED_TRACE(seed);
+        Sequence made{seed};
+        TemporaryFile const file;
+        file.fill(initial_contents(made.file_bytes));
+        ThreadTeams teams{made.topology};
+        teams.no_node_memory = made.no_node_memory;
+        teams.run(
+            [&](Team& team, Rendezvous& rendezvous) { perform(made, file, team, rendezvous); });
+        if (HasFailure()) return;
+    }
+}
+
+/// Ranks that deal pieces of 16 bytes to each other, in blocks of 1 KiB.
+class Dealt {
+public:
+    Dealt(Team& team, Rendezvous& rendezvous, TemporaryFile const& file, std::string const& faults)
+        : team_{team}, rendezvous_{rendezvous} {
+        storage_.descriptor = file.descriptor();
+        storage_.backend = make_posix_backend(storage_.descriptor);
+        if (!faults.empty())
+            storage_.backend = make_fault_backend(std::move(storage_.backend), faults);
+        options_.strategy = "view_based";
+        options_.cb_buffer_size = 1024;
+        options_.cb_nodes = team.topology().ranks();
+        options_.flush_at_close = true;
+    }
+
+    void online() { options_.flush_at_close = false; }
+
+    Outcome call(Direction direction, Positions positions, std::int64_t displacement = 0) {
+        auto const ranks = std::int64_t(team_.topology().ranks());
+        memory.resize(positions.bytes(), std::byte(team_.rank() + 1));
+        Request const request{direction,
+                              {make_dense(16), displacement + 16 * team_.rank(), 16 * ranks},
+                              positions,
+                              {make_dense(1), 0, 1},
+                              reinterpret_cast<std::uintptr_t>(memory.data())};
+        record = {};
+        return perform_collective(team_, rendezvous_, storage_, Layout{}, measured_, options_,
+                                  request, propose(request, storage_), record, &cache);
+    }
+
+private:
+    Team& team_;
+    Rendezvous& rendezvous_;
+    Storage storage_;
+    Options options_;
+    Measured measured_;
+
+public:
+    CachedFile cache{team_, rendezvous_, storage_};
+    CallRecord record;
+    std::vector<std::byte> memory;
+};
+
+TEST(Cached, a_view_is_sent_once_and_afterwards_nothing_but_data) {
+    TemporaryFile const file;
+    ThreadTeams teams{make_topology({0, 0, 1, 1})};
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        Dealt dealt{team, rendezvous, file, ""};
+        // 8 KiB of all ranks: 2 KiB of each, half of it for the other node's two aggregators.
+        dealt.call(Direction::write, {0, 2048});
+        for (std::int64_t turn = 1; turn < 4; ++turn) {
+            dealt.call(Direction::write, {0, 2048}, turn * 8192);  // another displacement
+            EXPECT_EQ(dealt.record.messages, 2u);
+            EXPECT_EQ(dealt.record.message_bytes, 1024u);
+            EXPECT_EQ(dealt.record.meetings, 2u);
+        }
+        dealt.call(Direction::read, {0, 2048});
+        EXPECT_EQ(dealt.record.messages, 2u);
+        EXPECT_EQ(dealt.record.message_bytes, 1024u + 2 * sizeof(std::uint64_t));
+        EXPECT_EQ(dealt.record.file_bytes, 0u);  // all of it was there
+        dealt.cache.drain(dealt.record);
+    });
+    EXPECT_EQ(lseek(file.descriptor(), 0, SEEK_END), 4 * 8192);
+}
+
+TEST(Cached, a_deferred_write_that_fails_is_told_to_all_ranks_with_its_range) {
+    TemporaryFile const file;
+    ThreadTeams teams{make_topology({0, 0, 1})};
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        Dealt dealt{team, rendezvous, file, "write@2100=ENOSPC"};
+        EXPECT_EQ(dealt.call(Direction::write, {0, 1600}).verdict.code, 0);  // [0, 4800)
+        dealt.cache.drain(dealt.record);
+        auto const error = dealt.cache.take_error();
+        EXPECT_EQ(error.code, ENOSPC);
+        EXPECT_EQ(error.offset, 2100u);
+        EXPECT_EQ(error.lost_end, 3072u);  // the end of block 2
+        EXPECT_EQ(error.lost_bytes, 3072u - 2100u);
+        EXPECT_EQ(dealt.cache.take_error().code, 0);
+        dealt.cache.drain(dealt.record);
+        EXPECT_EQ(dealt.cache.take_error().code, 0);
+    });
+    auto const found = file.contents();
+    ASSERT_EQ(found.size(), 4800u);
+    for (std::size_t at = 0; at < found.size(); ++at)
+        ASSERT_EQ(found[at], at >= 2100 && at < 3072 ? std::byte{0} : std::byte(1 + at / 16 % 3));
+}
+
+TEST(Cached, a_full_block_reaches_the_file_without_a_drain) {
+    TemporaryFile const file;
+    ThreadTeams teams{make_topology({0, 0})};
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        Dealt dealt{team, rendezvous, file, ""};
+        dealt.online();
+        dealt.call(Direction::write, {0, 600});  // [0, 1200): block 0, and some of block 1
+        wait_for_all(rendezvous);
+        dealt.call(Direction::read, {0, 0});  // waits for what was started
+        if (team.rank() == 0) {
+            auto const found = file.contents();
+            EXPECT_EQ(found[1023], std::byte{2});
+            EXPECT_EQ(found[1024], std::byte{0});
+        }
+        wait_for_all(rendezvous);
+        for (int call = 0; call < 20; ++call) dealt.call(Direction::read, {0, 16});
+        wait_for_all(rendezvous);
+        EXPECT_EQ(file.contents()[1024], std::byte{1});  // it waited for long enough
+        wait_for_all(rendezvous);
+        dealt.cache.drain(dealt.record);
+    });
+}
+
+TEST(Cached, own_independent_writes_survive_a_drain) {
+    for (auto const& labels : {std::vector<std::uint32_t>{0, 0}, {0, 1}}) {
+        TemporaryFile const file;
+        ThreadTeams teams{make_topology(labels)};
+        teams.run([&](Team& team, Rendezvous& rendezvous) {
+            Dealt dealt{team, rendezvous, file, ""};
+            dealt.call(Direction::write, {0, 1600});
+            std::vector<std::byte> mine(16, std::byte(100 + team.rank()));
+            Request const request{Direction::write,
+                                  {make_dense(16), 16 * team.rank(), 32},
+                                  {160, 176},
+                                  {make_dense(1), 0, 1},
+                                  reinterpret_cast<std::uintptr_t>(mine.data())};
+            CallRecord record;
+            EXPECT_EQ(dealt.cache.perform_independent(request, false, record).bytes, 16u);
+            dealt.call(Direction::read, {160, 176});
+            EXPECT_EQ(dealt.memory[0], mine[0]);
+            dealt.cache.drain(record);
+        });
+        auto const found = file.contents();
+        ASSERT_EQ(found.size(), 3200u);
+        EXPECT_EQ(found[319], std::byte{2});
+        EXPECT_EQ(found[320], std::byte{100});
+        EXPECT_EQ(found[336], std::byte{101});
+        EXPECT_EQ(found[352], std::byte{1});
+    }
+}
+
+}  // namespace
+}  // namespace unisono

@@ -1,0 +1,70 @@
+#include "execute/own_writes.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace unisono {
+
+void OwnWrites::put(std::uint64_t offset, std::byte const* data, std::uint64_t bytes,
+                    bool in_file) {
+    any_in_file_ = any_in_file_ || in_file;
+    while (bytes > 0) {
+        auto const at = static_cast<std::size_t>(offset % page_bytes);
+        auto const part = std::min(bytes, page_bytes - at);
+        auto& page = pages_[offset / page_bytes];
+        if (page == nullptr) page = std::make_unique<Page>();
+        std::memcpy(page->data.data() + at, data, part);
+        if (part == page_bytes) {
+            page->written.set();
+            page->in_file = in_file ? page->written : decltype(page->in_file){};
+        } else {
+            for (auto i = at; i < at + part; ++i) {
+                page->written.set(i);
+                page->in_file.set(i, in_file);
+            }
+        }
+        offset += part;
+        data += part;
+        bytes -= part;
+    }
+}
+
+void OwnWrites::overlay(std::uint64_t offset, std::byte* memory, std::uint64_t bytes) const {
+    auto const end = offset + bytes;
+    for (auto entry = pages_.lower_bound(offset / page_bytes);
+         entry != pages_.end() && entry->first * page_bytes < end; ++entry) {
+        auto const begin = entry->first * page_bytes;
+        auto const range = intersect({begin, begin + page_bytes}, {offset, end});
+        for (auto at = range.begin; at < range.end; ++at)
+            if (entry->second->written.test(at - begin))
+                memory[at - offset] = entry->second->data[at - begin];
+    }
+}
+
+std::vector<Transfer> OwnWrites::to_rewrite() {
+    std::vector<Transfer> list;
+    for (auto& [number, page] : pages_)
+        for (std::size_t at = 0; at < page_bytes; ++at) {
+            if (!page->in_file.test(at)) continue;
+            auto const offset = number * page_bytes + at;
+            if (at > 0 && page->in_file.test(at - 1))
+                ++list.back().bytes;
+            else
+                list.push_back({offset, page->data.data() + at, 1});
+        }
+    return list;
+}
+
+std::uint64_t OwnWrites::memory_bytes_for(Tiling const& view, Positions positions) {
+    if (positions.empty()) return 0;
+    auto const by_range = touched(view, positions).bytes() / page_bytes + 2;
+    auto const by_pieces = 2 * piece_estimate(view, positions) + positions.bytes() / page_bytes;
+    return std::min(by_range, by_pieces) * sizeof(Page);
+}
+
+void OwnWrites::clear() {
+    pages_.clear();
+    any_in_file_ = false;
+}
+
+}  // namespace unisono

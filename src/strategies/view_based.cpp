@@ -1,0 +1,46 @@
+#include <algorithm>
+
+#include "strategies/aggregators.hpp"
+#include "strategies/all.hpp"
+#include "strategies/realms.hpp"
+
+namespace unisono {
+namespace {
+
+constexpr std::uint64_t default_block_bytes = 4 << 20;
+// Blocks are for ranges that are used, not for bytes far apart.
+constexpr std::uint64_t sparse_ratio = 16;
+
+// Blocks of the file, dealt to the aggregators once for all calls:
+//   file      |-- 0 --|-- 1 --|-- 2 --|-- 3 --|-- 4 --|
+//   owner         a0      a1      a2      a0      a1
+// Each keeps some of its blocks in memory from call to call.
+Plan plan_view_based(Facts const& facts) {
+    auto const& options = *facts.options;
+    Plan plan{.way = Plan::Way::cached, .aggregators = choose_aggregators(facts)};
+    plan.block_bytes = options.cb_buffer_size != 0 ? options.cb_buffer_size : default_block_bytes;
+    plan.pool_bytes = std::max(options.pool_bytes, plan.block_bytes);
+    plan.flush_online = !options.flush_at_close;
+    return plan;
+}
+
+std::string_view unfit_view_based(Facts const& facts) {
+    if (!facts.cacheable) return "some rank has no descriptor of the file";
+    if (facts.page_cached && facts.topology->nodes() > 1)
+        return "this file system writes whole pages back, and nodes may share one";
+    if (facts.touched.bytes() / sparse_ratio > facts.bytes)
+        return "most of what lies between the first and the last byte is not asked for";
+    return unfit_to_stage(facts);
+}
+
+}  // namespace
+
+constinit Strategy const view_based{
+    .name = "view_based",
+    .summary = "fixed blocks in collective buffers that live across calls; views known beforehand",
+    .source = "View-based collective I/O, CCGrid 2008",
+    .unfit = unfit_view_based,
+    .plan = plan_view_based,
+};
+
+}  // namespace unisono
