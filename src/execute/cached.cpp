@@ -140,15 +140,23 @@ void CachedFile::send(Call& call, std::uint32_t to, std::vector<std::byte> messa
     team_.send(to, Team::Kind::data, std::move(message));
 }
 
-void CachedFile::announce(Proposal& proposal, Request const& request, Options const& options) {
-    if (!several_nodes()) return;
+bool CachedFile::stand_aside() {
     std::lock_guard const lock{mutex_};
+    if (written_) return false;
+    doubtful_ = in_use_;
+    return true;
+}
+
+void CachedFile::announce(Proposal& proposal, Request const& request, Options const& options) {
+    std::lock_guard const lock{mutex_};
+    proposal.drain_cache = doubtful_;
+    if (!several_nodes()) return;
     auto const& topology = team_.topology();
     auto const ranks = topology.ranks_of[topology.node_of[team_.rank()]].size();
     auto const more_bytes = request.direction == Direction::write
                                 ? OwnWrites::memory_bytes_for(request.view, request.positions)
                                 : 0;
-    proposal.drain_cache = own_writes_.any_in_file();
+    proposal.drain_cache = doubtful_ || own_writes_.any_in_file();
     proposal.write_through = more_bytes + own_writes_.memory_bytes() > options.pool_bytes / ranks;
 }
 
@@ -244,6 +252,7 @@ IoResult CachedFile::perform(Facts const& facts, bool write_through, Request con
 
 void CachedFile::begin(Call& call, Facts const& facts) {
     in_use_ = true;
+    written_ = written_ || call.request.direction == Direction::write;
     ++call_;
     if (call.request.direction == Direction::write)
         filled_ = {facts.touched.begin / plan_.block_bytes, facts.touched.end / plan_.block_bytes};
@@ -539,7 +548,7 @@ void CachedFile::drain(CallRecord& record) {
         own_writes_.clear();
     }
     watch.lap(record.file_s);
-    in_use_ = false;
+    in_use_ = written_ = doubtful_ = false;
 }
 
 void CachedFile::agree_on_errors() {
@@ -550,13 +559,14 @@ void CachedFile::agree_on_errors() {
 
 Verdict CachedFile::take_error() { return std::exchange(agreed_error_, {}); }
 
-IoResult CachedFile::perform_independent(Request const& request, bool mapped, CallRecord& record) {
+IoResult CachedFile::perform_independent(Request const& request, CallRecord& record) {
     std::unique_lock lock{mutex_};
     if (!in_use_) {
         lock.unlock();
-        return perform_direct(request, request.positions, storage_, mapped, record);
+        return perform_direct(request, request.positions, storage_, /*mapped=*/false, record);
     }
-    auto const result = perform_direct(request, request.positions, storage_, mapped, record);
+    auto const result =
+        perform_direct(request, request.positions, storage_, /*mapped=*/false, record);
     Positions const done{request.positions.begin, request.positions.begin + result.bytes};
     if (request.direction == Direction::write) {
         remember(request, done, /*in_file=*/true);

@@ -37,6 +37,10 @@ public:
     /// Something may have to be drained. Equal on all ranks.
     [[nodiscard]] bool in_use() const { return in_use_; }
 
+    /// Somebody else is about to access the file for this rank. False when what it must see is
+    /// still in memory; else what was read before is forgotten in time. Local.
+    bool stand_aside();
+
     /// Adds to a proposal what this rank needs the call to do with the cache. Local.
     void announce(Proposal& proposal, Request const& request, Options const& options);
 
@@ -62,7 +66,7 @@ public:
 
     /// perform_direct for an independent call: sees this rank's deferred writes, and is not undone
     /// by them. Local.
-    IoResult perform_independent(Request const& request, bool mapped, CallRecord& record);
+    IoResult perform_independent(Request const& request, CallRecord& record);
 
 private:
     struct Call;
@@ -135,6 +139,8 @@ private:
     Storage const& storage_;
     std::mutex mutex_;  // guards what follows against independent calls of other threads
     bool in_use_ = false;
+    bool written_ = false;   // since the last drain
+    bool doubtful_ = false;  // this rank may have written what the buffers do not know of
     Plan plan_;
     BlockTable table_{1, 1};
     std::vector<std::vector<std::size_t>> memory_of_;  // aggregator, slot -> place in its node

@@ -137,7 +137,7 @@ void check_own_bytes(CachedFile& cache, Request request, std::uint32_t rank, std
     auto back = buffer_for(request, std::byte{0x6E});
     request.base = reinterpret_cast<std::uintptr_t>(back.data());
     CallRecord record;
-    EXPECT_EQ(cache.perform_independent(request, false, record).bytes, request.positions.bytes());
+    EXPECT_EQ(cache.perform_independent(request, record).bytes, request.positions.bytes());
     auto position = std::uint64_t{17} * number;
     walk_both(request.view, request.positions, request.memory, {0, request.positions.bytes()},
               [&](std::int64_t file, std::int64_t memory, std::uint64_t length) {
@@ -328,7 +328,7 @@ TEST(Cached, own_independent_writes_survive_a_drain) {
                                   {make_dense(1), 0, 1},
                                   reinterpret_cast<std::uintptr_t>(mine.data())};
             CallRecord record;
-            EXPECT_EQ(dealt.cache.perform_independent(request, false, record).bytes, 16u);
+            EXPECT_EQ(dealt.cache.perform_independent(request, record).bytes, 16u);
             dealt.call(Direction::read, {160, 176});
             EXPECT_EQ(dealt.memory[0], mine[0]);
             dealt.cache.drain(record);

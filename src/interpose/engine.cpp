@@ -73,34 +73,35 @@ namespace {
     }
 
 // Every data call, once for each type of count.
-#define UNISONO_DATA_CALLS(SUFFIX, COUNT)                                                      \
-    UNISONO_CALL(File_read##SUFFIX, COUNT, void*, transfer_independent, read)                  \
-    UNISONO_CALL(File_read_all##SUFFIX, COUNT, void*, transfer_collective, read)               \
-    UNISONO_CALL_AT(File_read_at##SUFFIX, COUNT, void*, transfer_independent, read)            \
-    UNISONO_CALL_AT(File_read_at_all##SUFFIX, COUNT, void*, transfer_collective, read)         \
-    UNISONO_CALL(File_write##SUFFIX, COUNT, void const*, transfer_independent, write)          \
-    UNISONO_CALL(File_write_all##SUFFIX, COUNT, void const*, transfer_collective, write)       \
-    UNISONO_CALL_AT(File_write_at##SUFFIX, COUNT, void const*, transfer_independent, write)    \
-    UNISONO_CALL_AT(File_write_at_all##SUFFIX, COUNT, void const*, transfer_collective, write) \
-    UNISONO_NONBLOCKING(File_iread##SUFFIX, COUNT, void*, read)                                \
-    UNISONO_NONBLOCKING_AT(File_iread_at##SUFFIX, COUNT, void*, read)                          \
-    UNISONO_NONBLOCKING(File_iwrite##SUFFIX, COUNT, void const*, write)                        \
-    UNISONO_NONBLOCKING_AT(File_iwrite_at##SUFFIX, COUNT, void const*, write)                  \
-    UNISONO_PASS(File_iread_all##SUFFIX, COUNT, void*, MPI_Request*, view_and_pointer)         \
-    UNISONO_PASS_AT(File_iread_at_all##SUFFIX, COUNT, void*, MPI_Request*, view)               \
-    UNISONO_PASS(File_iwrite_all##SUFFIX, COUNT, void const*, MPI_Request*, view_and_pointer)  \
-    UNISONO_PASS_AT(File_iwrite_at_all##SUFFIX, COUNT, void const*, MPI_Request*, view)        \
-    UNISONO_PASS(File_read_shared##SUFFIX, COUNT, void*, MPI_Status*, known_view)              \
-    UNISONO_PASS(File_write_shared##SUFFIX, COUNT, void const*, MPI_Status*, known_view)       \
-    UNISONO_PASS(File_iread_shared##SUFFIX, COUNT, void*, MPI_Request*, known_view)            \
-    UNISONO_PASS(File_iwrite_shared##SUFFIX, COUNT, void const*, MPI_Request*, known_view)     \
-    UNISONO_PASS(File_read_ordered##SUFFIX, COUNT, void*, MPI_Status*, view)                   \
-    UNISONO_PASS(File_write_ordered##SUFFIX, COUNT, void const*, MPI_Status*, view)            \
-    UNISONO_BEGIN(File_read_all_begin##SUFFIX, COUNT, void*, read)                             \
-    UNISONO_BEGIN_AT(File_read_at_all_begin##SUFFIX, COUNT, void*, read)                       \
-    UNISONO_BEGIN_ORDERED(File_read_ordered_begin##SUFFIX, COUNT, void*)                       \
-    UNISONO_BEGIN(File_write_all_begin##SUFFIX, COUNT, void const*, write)                     \
-    UNISONO_BEGIN_AT(File_write_at_all_begin##SUFFIX, COUNT, void const*, write)               \
+#define UNISONO_DATA_CALLS(SUFFIX, COUNT)                                                         \
+    UNISONO_CALL(File_read##SUFFIX, COUNT, void*, transfer_independent, read)                     \
+    UNISONO_CALL(File_read_all##SUFFIX, COUNT, void*, transfer_collective, read)                  \
+    UNISONO_CALL_AT(File_read_at##SUFFIX, COUNT, void*, transfer_independent, read)               \
+    UNISONO_CALL_AT(File_read_at_all##SUFFIX, COUNT, void*, transfer_collective, read)            \
+    UNISONO_CALL(File_write##SUFFIX, COUNT, void const*, transfer_independent, write)             \
+    UNISONO_CALL(File_write_all##SUFFIX, COUNT, void const*, transfer_collective, write)          \
+    UNISONO_CALL_AT(File_write_at##SUFFIX, COUNT, void const*, transfer_independent, write)       \
+    UNISONO_CALL_AT(File_write_at_all##SUFFIX, COUNT, void const*, transfer_collective, write)    \
+    UNISONO_NONBLOCKING(File_iread##SUFFIX, COUNT, void*, read)                                   \
+    UNISONO_NONBLOCKING_AT(File_iread_at##SUFFIX, COUNT, void*, read)                             \
+    UNISONO_NONBLOCKING(File_iwrite##SUFFIX, COUNT, void const*, write)                           \
+    UNISONO_NONBLOCKING_AT(File_iwrite_at##SUFFIX, COUNT, void const*, write)                     \
+    UNISONO_PASS(File_iread_all##SUFFIX, COUNT, void*, MPI_Request*, view_and_pointer)            \
+    UNISONO_PASS_AT(File_iread_at_all##SUFFIX, COUNT, void*, MPI_Request*, view)                  \
+    UNISONO_PASS(File_iwrite_all##SUFFIX, COUNT, void const*, MPI_Request*, view_and_pointer)     \
+    UNISONO_PASS_AT(File_iwrite_at_all##SUFFIX, COUNT, void const*, MPI_Request*, view)           \
+    UNISONO_PASS(File_read_shared##SUFFIX, COUNT, void*, MPI_Status*, known_view_for_data)        \
+    UNISONO_PASS(File_write_shared##SUFFIX, COUNT, void const*, MPI_Status*, known_view_for_data) \
+    UNISONO_PASS(File_iread_shared##SUFFIX, COUNT, void*, MPI_Request*, known_view_for_data)      \
+    UNISONO_PASS(File_iwrite_shared##SUFFIX, COUNT, void const*, MPI_Request*,                    \
+                 known_view_for_data)                                                             \
+    UNISONO_PASS(File_read_ordered##SUFFIX, COUNT, void*, MPI_Status*, view)                      \
+    UNISONO_PASS(File_write_ordered##SUFFIX, COUNT, void const*, MPI_Status*, view)               \
+    UNISONO_BEGIN(File_read_all_begin##SUFFIX, COUNT, void*, read)                                \
+    UNISONO_BEGIN_AT(File_read_at_all_begin##SUFFIX, COUNT, void*, read)                          \
+    UNISONO_BEGIN_ORDERED(File_read_ordered_begin##SUFFIX, COUNT, void*)                          \
+    UNISONO_BEGIN(File_write_all_begin##SUFFIX, COUNT, void const*, write)                        \
+    UNISONO_BEGIN_AT(File_write_at_all_begin##SUFFIX, COUNT, void const*, write)                  \
     UNISONO_BEGIN_ORDERED(File_write_ordered_begin##SUFFIX, COUNT, void const*)
 
 UNISONO_DATA_CALLS(, int)
@@ -138,6 +139,8 @@ constexpr auto File_get_view = file_get_view;
 constexpr auto File_get_info = file_get_info;
 constexpr auto File_set_info = file_set_info;
 constexpr auto File_set_atomicity = file_set_atomicity;
+constexpr auto File_set_size = file_set_size;
+constexpr auto File_sync = file_sync;
 constexpr auto File_preallocate = file_preallocate;
 constexpr auto File_seek = file_seek;
 constexpr auto File_get_position = file_get_position;

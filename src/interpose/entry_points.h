@@ -12,6 +12,8 @@
     X(File_get_info)            \
     X(File_set_info)            \
     X(File_set_atomicity)       \
+    X(File_set_size)            \
+    X(File_sync)                \
     X(File_preallocate)         \
     X(File_seek)                \
     X(File_get_position)        \

@@ -62,9 +62,14 @@ int error_code(int error_class, std::string const& message) {
 }
 
 std::string describe(Verdict const& verdict) {
-    return std::string{verdict.call.data()} + " failed at offset " +
-           std::to_string(verdict.offset) + " on rank " + std::to_string(verdict.rank) + ": " +
-           strerror(verdict.code) + " (errno " + std::to_string(verdict.code) + ")";
+    auto text = std::string{verdict.call.data()} + " failed at offset " +
+                std::to_string(verdict.offset) + " on rank " + std::to_string(verdict.rank) + ": " +
+                strerror(verdict.code) + " (errno " + std::to_string(verdict.code) + ")";
+    if (verdict.lost_bytes > 0)
+        text += "; a deferred write: data in [" + std::to_string(verdict.offset) + ", " +
+                std::to_string(verdict.lost_end) + ") is lost, " +
+                std::to_string(verdict.lost_bytes) + " bytes in all";
+    return text;
 }
 
 int error_string(int code, char* text, int* length) {

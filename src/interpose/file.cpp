@@ -73,6 +73,7 @@ File::File(MPI_File handle, std::shared_ptr<Context> context, std::string path, 
 }
 
 File::~File() {
+    cache_.reset();
     storage_.backend.reset();
     if (storage_.descriptor >= 0) close(storage_.descriptor);
 }
@@ -108,6 +109,38 @@ void File::make_backend() {
         storage_.backend = make_fault_backend(std::move(storage_.backend), options_.faults);
 }
 
+std::shared_ptr<CachedFile> File::cache() const {
+    std::lock_guard const lock{mutex_};
+    return cache_;
+}
+
+std::shared_ptr<CachedFile> File::make_cache() {
+    if (auto known = cache()) return known;
+    auto made = std::make_shared<CachedFile>(team(), team().rendezvous(), storage_);
+    std::lock_guard const lock{mutex_};
+    return cache_ = std::move(made);
+}
+
+void File::drain() {
+    auto const cache = this->cache();
+    if (cache == nullptr || !cache->in_use()) return;
+    CallRecord drained;
+    cache->drain(drained);
+    record([&](FileReport& report) {
+        auto& writes = report[Direction::write];
+        writes.moved_bytes += drained.file_bytes;
+        writes.pieces += drained.file_extents;
+        writes[Phase::file].add(drained.file_s);
+        writes[Phase::waiting].add(drained.waiting_s);
+    });
+}
+
+Verdict File::settle() {
+    drain();
+    if (auto const cache = this->cache()) deferred_.merge(cache->take_error());
+    return std::exchange(deferred_, {});
+}
+
 MpiTeam& File::team() const {
     return context_->team({.messages_only = options_.exchange == "messages",
                            .pretended_nodes = options_.pretended_nodes});
@@ -137,6 +170,11 @@ void File::stripe() {
 }
 
 void File::use(Options options) {
+    deferred_ = settle();
+    {
+        std::lock_guard const lock{mutex_};
+        cache_.reset();  // it may be another team's from now on
+    }
     options_ = std::move(options);
     layout_.reset();
     make_backend();

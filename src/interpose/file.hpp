@@ -61,8 +61,17 @@ public:
     /// Local; what fails is in the report.
     void stripe();
 
-    /// Options from now on; equal on all ranks. Makes the backend anew.
+    /// Options from now on; equal on all ranks. Drains, and makes the backend anew. Collective.
     void use(Options options);
+
+    /// Buffers that live across calls; none before the first collective call.
+    [[nodiscard]] std::shared_ptr<CachedFile> cache() const;
+    /// Makes them if they are not there; they take memory once they are used. Collective.
+    std::shared_ptr<CachedFile> make_cache();
+    /// Writes what they hold to the file and empties them. Collective; free when they are empty.
+    void drain();
+    /// Drains. The error of deferred writes since the last time, if any: agreed by all ranks.
+    Verdict settle();
 
     [[nodiscard]] std::shared_ptr<FileView const> view() const;
     void use(std::shared_ptr<FileView> view);
@@ -113,6 +122,8 @@ private:
     std::optional<MPI_Count> split_bytes_;
     std::optional<Layout> layout_;
     bool atomic_ = false;
+    std::shared_ptr<CachedFile> cache_;  // refers to storage_
+    Verdict deferred_;                   // not of the cache that there is now
 };
 
 /// Remembers, finds and forgets files by handle; a handle that is unknown belongs to the MPI

@@ -185,6 +185,13 @@ int fail(File const& file, int error_class, char const* call, std::string const&
                  error_code(error_class, std::string{call} + " on " + file.path() + ": " + why));
 }
 
+// What deferred writes could not do comes out where the program waits for them.
+int raise_deferred(File& file, char const* call) {
+    auto const verdict = file.settle();
+    if (verdict.code == 0) return MPI_SUCCESS;
+    return fail(file, error_class_of(verdict.code), call, describe(verdict));
+}
+
 }  // namespace
 
 int file_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, MPI_File* handle) {
@@ -221,8 +228,27 @@ int file_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, M
 
 int file_close(MPI_File* handle) {
     // Handles are used again after the close: forget first.
-    if (auto const file = forget(*handle)) file->finish_report();
-    return UNISONO_NATIVE(File_close)(handle);
+    auto file = forget(*handle);
+    int result = MPI_SUCCESS;
+    if (file != nullptr) {
+        result = raise_deferred(*file, "MPI_File_close");
+        file->finish_report();
+        file.reset();
+    }
+    auto const closed = UNISONO_NATIVE(File_close)(handle);
+    return result == MPI_SUCCESS ? closed : result;
+}
+
+int file_sync(MPI_File handle) {
+    auto const file = find(handle);
+    auto const result = file == nullptr ? MPI_SUCCESS : raise_deferred(*file, "MPI_File_sync");
+    auto const synced = UNISONO_NATIVE(File_sync)(handle);
+    return result == MPI_SUCCESS ? synced : result;
+}
+
+int file_set_size(MPI_File handle, MPI_Offset size) {
+    if (auto const file = find(handle)) file->drain();
+    return UNISONO_NATIVE(File_set_size)(handle, size);
 }
 
 int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
@@ -246,6 +272,8 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
     } else if (auto const result = native(); result != MPI_SUCCESS) {
         return result;
     }
+    // Independent calls with views that Unisono cannot walk go to the MPI library.
+    if (agreed.must_be_native) file->drain();
     file->use(std::move(view));
     if (info != MPI_INFO_NULL) take_hints(*file, info);
     return MPI_SUCCESS;
@@ -284,8 +312,9 @@ int file_set_info(MPI_File handle, MPI_Info info) {
 }
 
 int file_set_atomicity(MPI_File handle, int atomic) {
-    auto const result = UNISONO_NATIVE(File_set_atomicity)(handle, atomic);
     auto const file = find(handle);
+    if (file != nullptr) file->drain();
+    auto const result = UNISONO_NATIVE(File_set_atomicity)(handle, atomic);
     if (result == MPI_SUCCESS && file != nullptr) file->set_atomic(atomic != 0);
     return result;
 }
@@ -294,6 +323,7 @@ int file_set_atomicity(MPI_File handle, int atomic) {
 // is longer already.
 int file_preallocate(MPI_File handle, MPI_Offset size) {
     auto const file = find(handle);
+    if (file != nullptr) file->drain();
     auto const usable = file != nullptr && file->storage().descriptor >= 0 && size >= 0 &&
                         (file->access_mode() & MPI_MODE_RDONLY) == 0;
     Proposal notice;

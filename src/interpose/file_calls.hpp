@@ -14,6 +14,8 @@ int file_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* etype
 int file_get_info(MPI_File handle, MPI_Info* info);
 int file_set_info(MPI_File handle, MPI_Info info);
 int file_set_atomicity(MPI_File handle, int atomic);
+int file_set_size(MPI_File handle, MPI_Offset size);
+int file_sync(MPI_File handle);
 int file_preallocate(MPI_File handle, MPI_Offset size);
 int file_seek(MPI_File handle, MPI_Offset offset, int whence);
 int file_get_position(MPI_File handle, MPI_Offset* offset);

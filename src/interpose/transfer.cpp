@@ -136,8 +136,10 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
     Stopwatch watch;
     double whole_s = 0;
     auto const& request = prepared.request;
-    auto const result =
-        perform_direct(request, request.positions, file.storage(), /*mapped=*/false, record);
+    auto const cache = file.cache();
+    auto const result = cache != nullptr ? cache->perform_independent(request, record)
+                                         : perform_direct(request, request.positions,
+                                                          file.storage(), /*mapped=*/false, record);
     watch.lap(whole_s);
     if (!call.offset && result.bytes != asked)
         file.set_pointer(prepared.first + etypes_of(prepared, result.bytes));
@@ -203,9 +205,9 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     proposal.shapes += file->path_hash();
     auto& measured = file->context().measured();
     CallRecord record;
-    auto const outcome =
-        perform_collective(team, team.rendezvous(), file->storage(), file->layout(), measured,
-                           file->options(), prepared.request, proposal, record);
+    auto const outcome = perform_collective(
+        team, team.rendezvous(), file->storage(), file->layout(), measured, file->options(),
+        prepared.request, proposal, record, file->make_cache().get());
     watch.lap(whole_s);
     record_collective(*file, prepared, outcome, record, whole_s);
     auto const result = outcome.native ? pass_data_on(*file, call, native) : MPI_SUCCESS;
@@ -231,8 +233,8 @@ int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall co
     if (file == nullptr) return native();
     if (!native_must_do(*file, call)) return independent_on(*file, call, status);
     record_native(*file, call.direction, "independent call that Unisono cannot do");
-    return pass_on(call.handle, call.offset ? known_view : known_view_and_pointer, call.name,
-                   native);
+    return pass_on(call.handle, call.offset ? known_view_for_data : known_view_and_pointer_for_data,
+                   call.name, native);
 }
 
 int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall const& native) {
@@ -240,8 +242,9 @@ int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall 
     if (file == nullptr) return native();
     if (native_must_do(*file, call)) {
         record_native(*file, call.direction, "nonblocking call that Unisono cannot do");
-        return pass_on(call.handle, call.offset ? known_view : known_view_and_pointer, call.name,
-                       native);
+        return pass_on(call.handle,
+                       call.offset ? known_view_for_data : known_view_and_pointer_for_data,
+                       call.name, native);
     }
     auto completed = std::make_unique<Completed>();
     if (auto const result = independent_on(*file, call, &completed->status); result != MPI_SUCCESS)
@@ -287,6 +290,14 @@ int mirror_view(File& file) {
 int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& native) {
     auto const file = find(handle);
     if (file == nullptr) return native();
+    if (needs.collective)
+        file->drain();
+    else if (needs.data && file->cache() != nullptr && !file->cache()->stand_aside())
+        return raise(handle,
+                     error_code(MPI_ERR_UNSUPPORTED_OPERATION,
+                                std::string{name} + " on " + file->path() +
+                                    ": the MPI library does this call, and does not see what "
+                                    "collective calls left in memory; call MPI_File_sync before"));
     if (!file->view()->mirrored) {
         if (!needs.collective)
             return raise(

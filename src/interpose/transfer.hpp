@@ -42,13 +42,16 @@ int transfer_end(MPI_File handle, MPI_Status* status, NativeCall const& native);
 
 /// What a call that is passed on needs of the native handle.
 struct Needs {
-    bool pointer;     ///< the individual file pointer
-    bool collective;  ///< all ranks make the call, so the view can be given to the handle now
+    bool pointer;       ///< the individual file pointer
+    bool collective;    ///< all ranks make the call, so the view can be given to the handle now
+    bool data = false;  ///< a call that is not collective moves data
 };
 constexpr Needs view{.pointer = false, .collective = true};
 constexpr Needs view_and_pointer{.pointer = true, .collective = true};
 constexpr Needs known_view{.pointer = false, .collective = false};
 constexpr Needs known_view_and_pointer{.pointer = true, .collective = false};
+constexpr Needs known_view_for_data{.pointer = false, .collective = false, .data = true};
+constexpr Needs known_view_and_pointer_for_data{.pointer = true, .collective = false, .data = true};
 
 /// Passes a call on, with the native handle's view and file pointer as they should be, and takes
 /// the pointer back from it.

@@ -130,8 +130,8 @@ int Generator::random_mode(bool exists) {
 
 void Generator::choose_hints(FileState& file) {
     static std::vector<std::string> const strategies = {
-        "auto",       "auto",     "independent", "two_phase",  "two_phase",
-        "disk_first", "resonant", "lacio",       "core_first", "transpose",
+        "auto",   "auto",       "independent", "two_phase",  "two_phase",  "disk_first", "resonant",
+        "lacio",  "core_first", "transpose",   "view_based", "view_based", "view_based",
 #ifndef OPEN_MPI  // OMPIO 4.1.4 gets even plain collective reads wrong when ranks overlap, and
                   // hangs
         "native",
@@ -147,7 +147,9 @@ void Generator::choose_hints(FileState& file) {
     static std::vector<std::uint64_t> const buffers = {1024, 1500, 4096, 16384, 65536, 1 << 20};
     auto const strategy = random_.pick(strategies);
     if (options_.faults) {
-        file.hints.emplace_back("unisono_strategy", strategy == "native" ? "two_phase" : strategy);
+        // Deferred writes fail after the call.
+        bool const other = strategy == "native" || strategy == "view_based";
+        file.hints.emplace_back("unisono_strategy", other ? "two_phase" : strategy);
     } else if (random_.chance(80)) {
         file.hints.emplace_back("unisono_strategy", strategy);
         file.native = strategy == "native";
@@ -156,6 +158,10 @@ void Generator::choose_hints(FileState& file) {
     if (random_.chance(20)) file.hints.emplace_back("unisono_resonant_read", "direct");
     if (random_.chance(40)) file.hints.emplace_back("unisono_two_layers", "enable");
     if (random_.chance(20)) file.hints.emplace_back("cb_config_list", "*:2");
+    if (random_.chance(20)) file.hints.emplace_back("unisono_flush", "close");
+    if (random_.chance(50)) {
+        file.hints.emplace_back("unisono_pool_bytes", std::to_string(random_.pick(buffers) * 4));
+    }
     if (random_.chance(60)) {
         file.hints.emplace_back("unisono_exchange", random_.pick(exchanges));
     }

@@ -19,6 +19,7 @@ std::span<Suite const> all_suites() {
         {"argument", argument_tests()},
         {"message", message_tests()},
         {"fault", fault_tests()},
+        {"deferred", deferred_tests()},
         {"limit", limit_tests()},
         {"permission", permission_tests()},
         {"full_device", full_device_tests()},

@@ -23,6 +23,7 @@ std::span<Test const> handler_tests();
 std::span<Test const> argument_tests();
 std::span<Test const> message_tests();
 std::span<Test const> fault_tests();
+std::span<Test const> deferred_tests();
 std::span<Test const> limit_tests();
 std::span<Test const> permission_tests();
 std::span<Test const> full_device_tests();

@@ -1,0 +1,125 @@
+// Collective writes that stay in memory (view_based): their errors come out at sync or close, on
+// all ranks, with what was lost, and never twice.
+#include <cstdlib>
+
+#include "files.hpp"
+#include "suites.hpp"
+
+namespace semantics {
+namespace {
+
+constexpr int mine_bytes = 8000;
+constexpr MPI_Offset fault = 1234;
+
+// A variable overrides the hint.
+bool strategy_is_free(Context const&) {
+    auto const* const strategy = std::getenv("UNISONO_STRATEGY");
+    auto const free = strategy == nullptr || std::string{strategy} == "view_based";
+    if (!free) skip("UNISONO_STRATEGY is another one");
+    return free;
+}
+
+MPI_File open_deferred(Context const& context, char const* faults) {
+    MPI_Info hints = make_info({{"unisono_strategy", "view_based"},
+                                {"unisono_flush", "close"},
+                                {"unisono_faults", faults}});
+    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
+    MPI_Info_free(&hints);
+    return file;
+}
+
+void write_dealt(Context const& context, MPI_File file) {
+    DealtView const view(context, 64);
+    CHECK_MPI(view.set(file));
+    Bytes const data = view.data(0, mine_bytes);
+    MPI_Status status;
+    CHECK_MPI(MPI_File_write_all(file, data.data(), mine_bytes, MPI_BYTE, &status));
+    CHECK_EQUAL(count_of(status), mine_bytes);
+    Bytes back(mine_bytes);
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), mine_bytes, MPI_BYTE, &status));
+    check_bytes(back, data, "read from memory");
+}
+
+void check_error(Context const& context, int code, char const* call) {
+    CHECK_EQUAL(error_class(code), MPI_ERR_NO_SPACE);
+    auto const text = error_text(code);
+    auto const lost = static_cast<long long>(mine_bytes) * context.size - fault;
+    for (auto const& part : {std::string{call}, "[1234, " + std::to_string(fault + lost) + ")",
+                             std::to_string(lost) + " bytes"})
+        if (text.find(part) == std::string::npos)
+            record_failure(__FILE__, __LINE__, "the message \"" + text + "\" lacks " + part);
+}
+
+void a_lost_write_comes_out_at_sync(Context const& context) {
+    if (!strategy_is_free(context)) return;
+    MPI_File file = open_deferred(context, "write@1234=ENOSPC");
+    write_dealt(context, file);
+    check_error(context, MPI_File_sync(file), "MPI_File_sync");
+    CHECK_MPI(MPI_File_sync(file));
+    CHECK_EQUAL(size_of(file), static_cast<long long>(mine_bytes) * context.size);
+    close_file(file);
+    if (context.root()) {
+        auto whole = read_whole(context.path());
+        CHECK_EQUAL(static_cast<long long>(whole.size()), 1LL * mine_bytes * context.size);
+        whole.resize(fault);
+        check_bytes(whole, pattern_bytes(0, fault), "before the fault");
+    }
+    context.barrier();
+}
+
+void a_lost_write_comes_out_at_close(Context const& context) {
+    if (!strategy_is_free(context)) return;
+    MPI_File file = open_deferred(context, "write@1234=ENOSPC");
+    write_dealt(context, file);
+    check_error(context, MPI_File_close(&file), "MPI_File_close");
+    CHECK(file == MPI_FILE_NULL);
+}
+
+// What is in memory and what native calls do stay in order.
+void a_new_size_takes_effect_after_earlier_writes(Context const& context) {
+    if (!strategy_is_free(context)) return;
+    MPI_File file = open_deferred(context, "");
+    write_dealt(context, file);
+    CHECK_MPI(MPI_File_set_size(file, 3000));
+    CHECK_EQUAL(size_of(file), 3000);
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    Bytes back(4000, 9);
+    MPI_Status status;
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 4000, MPI_BYTE, &status));
+    CHECK_EQUAL(count_of(status), 3000);
+    back.resize(3000);
+    check_bytes(back, pattern_bytes(0, 3000), "after the cut");
+    close_file(file);
+    check_file(context, context.path(), 3000);
+}
+
+void shared_pointer_calls_are_refused_until_sync(Context const& context) {
+    if (!strategy_is_free(context)) return;
+    MPI_File file = open_deferred(context, "");
+    write_dealt(context, file);
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    Bytes back(10, 9);
+    auto const code = MPI_File_read_shared(file, back.data(), 10, MPI_BYTE, MPI_STATUS_IGNORE);
+    CHECK_EQUAL(error_class(code), MPI_ERR_UNSUPPORTED_OPERATION);
+    CHECK_MPI(MPI_File_sync(file));
+    CHECK_MPI(MPI_File_read_shared(file, back.data(), 10, MPI_BYTE, MPI_STATUS_IGNORE));
+    context.barrier();
+    close_file(file);
+}
+
+}  // namespace
+
+std::span<Test const> deferred_tests() {
+    constexpr char const* ours = "only Unisono has this strategy";
+    static Test const tests[] = {
+        {"a_lost_write_comes_out_at_sync", a_lost_write_comes_out_at_sync, under_unisono, ours},
+        {"a_lost_write_comes_out_at_close", a_lost_write_comes_out_at_close, under_unisono, ours},
+        {"a_new_size_takes_effect_after_earlier_writes",
+         a_new_size_takes_effect_after_earlier_writes, under_unisono, ours},
+        {"shared_pointer_calls_are_refused_until_sync", shared_pointer_calls_are_refused_until_sync,
+         under_unisono, ours},
+    };
+    return tests;
+}
+
+}  // namespace semantics
