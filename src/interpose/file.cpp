@@ -126,6 +126,7 @@ void File::drain() {
     if (cache == nullptr || !cache->in_use()) return;
     CallRecord drained;
     cache->drain(drained);
+    if (drained.file_bytes == 0) return;
     record([&](FileReport& report) {
         auto& writes = report[Direction::write];
         writes.moved_bytes += drained.file_bytes;
