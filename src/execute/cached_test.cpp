@@ -299,7 +299,7 @@ TEST(Cached, a_full_block_reaches_the_file_without_a_drain) {
         dealt.online();
         dealt.call(Direction::write, {0, 600});  // [0, 1200): block 0, and some of block 1
         wait_for_all(rendezvous);
-        dealt.call(Direction::read, {0, 0});  // waits for what was started
+        dealt.call(Direction::read, {0, 16});  // waits for what was started
         if (team.rank() == 0) {
             auto const found = file.contents();
             EXPECT_EQ(found[1023], std::byte{2});

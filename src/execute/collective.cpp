@@ -94,7 +94,8 @@ std::uint64_t bytes_before(Request const& request, std::uint64_t stopped_at) {
 bool ready(Plan const& plan, CachedFile* cache, Proposal const& agreed, Facts const& facts,
            CallRecord& record) {
     auto const cached = plan.way == Plan::Way::cached;
-    if (cache != nullptr && (!cached || agreed.drain_cache)) cache->drain(record);
+    auto const past_it = !cached && facts.bytes > 0;
+    if (cache != nullptr && (past_it || agreed.drain_cache)) cache->drain(record);
     return !cached || cache->prepare(facts, plan, record);
 }
 
