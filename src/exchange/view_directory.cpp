@@ -14,8 +14,8 @@ constexpr std::size_t views_at_most = 4096;
 class Digest {
 public:
     void add(std::uint64_t value) {
-        key.first = mixed((key.first ^ value) + 0x9e3779b97f4a7c15);
-        key.second = mixed(key.second * 0xd6e8feb86659fd93 + (value ^ 0xa0761d6478bd642f));
+        key[0] = mixed((key[0] ^ value) + 0x9e3779b97f4a7c15);
+        key[1] = mixed(key[1] * 0xd6e8feb86659fd93 + (value ^ 0xa0761d6478bd642f));
     }
     void add(std::int64_t value) { add(static_cast<std::uint64_t>(value)); }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -12,15 +13,11 @@ namespace unisono {
 
 /// Names a view's byte map by its content, displacement apart: 128 bits, so that two views never
 /// have the same name by chance.
-struct ViewKey {
-    std::uint64_t first = 0;
-    std::uint64_t second = 0;
-    friend auto operator<=>(ViewKey const&, ViewKey const&) = default;
-};
+using ViewKey = std::array<std::uint64_t, 2>;
 
 /// All that one rank has to say about one call once its view is known: the ends of its interval.
 struct ViewInterval {
-    ViewKey view;
+    ViewKey view{};
     std::int64_t origin = 0;
     std::int64_t extent = 0;
     Positions positions;  ///< empty: the rest is of no meaning
@@ -57,7 +54,7 @@ public:
 private:
     std::map<ViewKey, ShapePtr> known_;  // null where this rank is no aggregator
     ShapePtr latest_;
-    ViewKey latest_key_;
+    ViewKey latest_key_{};
 };
 
 }  // namespace unisono

@@ -142,9 +142,10 @@ void check_own_bytes(CachedFile& cache, Request request, std::uint32_t rank, std
     walk_both(request.view, request.positions, request.memory, {0, request.positions.bytes()},
               [&](std::int64_t file, std::int64_t memory, std::uint64_t length) {
                   for (std::uint64_t i = 0; i < length; ++i, ++position)
-                      if (contents.at(std::uint64_t(file) + i).size() == 1)
+                      if (contents.at(std::uint64_t(file) + i).size() == 1) {
                           ASSERT_EQ(back[std::size_t(memory) + i], written(rank, position))
                               << "offset " << std::uint64_t(file) + i;
+                      }
               });
 }
 
