@@ -47,6 +47,7 @@ SceneFacts::SceneFacts(Scene const& scene) : ranks(scene.requests.size()) {
     facts.topology = &scene.topology;
     facts.layout = &scene.layout;
     facts.options = &scene.options;
+    facts.cacheable = true;
     facts.touched = {~std::uint64_t{0}, 0};
     server_bytes.resize(ranks.size() * scene.layout.servers());
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {

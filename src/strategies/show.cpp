@@ -157,7 +157,7 @@ std::string draw(Scene const& scene, Facts const& facts, Plan const& plan,
     Columns const columns{scene, block_bytes, facts.touched.begin / block_bytes,
                           div_ceil(facts.touched.end, block_bytes)};
     auto text = draw_asked(columns);
-    for (std::size_t i = 0; i < plan.aggregators.size(); ++i)
+    for (std::size_t i = 0; i < plan.realms.size(); ++i)
         text += columns.access(aggregator_name(plan, i), plan.realms[i], [&](auto rank) {
             return !plan.within_nodes || same_node(scene.topology, rank, plan.aggregators[i]);
         });

@@ -48,7 +48,8 @@ std::string table(std::string const& workload, std::uint32_t ranks) {
     auto const scene = scaled(workload, ranks);
     std::string rows = "\nstrategy    messages  data  other  lists extents requests clients\n";
     for (auto const* strategy : all_strategies()) {
-        if (strategy == &native) continue;
+        // What view_based moves depends on the calls before: src/execute/cached_test.cpp counts it.
+        if (strategy == &native || strategy == &view_based) continue;
         auto const call = count_call(scene, std::string{strategy->name});
         rows += call.refusal.empty() ? row(scene, *strategy, call)
                                      : std::string{strategy->name} + ": " + call.refusal + "\n";
