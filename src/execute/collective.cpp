@@ -83,6 +83,23 @@ IoResult perform_in_turn(Team& team, Plan const& plan, Request const& request,
     return result;
 }
 
+IoResult carry_out(Plan const& plan, Team& team, Rendezvous& rendezvous, Storage const& storage,
+                   Facts const& facts, Proposal const& agreed, Request const& request,
+                   CallRecord& record, CachedFile* cache) {
+    // Nobody is growing the file now, and in this call it grows from here on.
+    if (facts.mappable && facts.direction == Direction::write) *storage.settled = facts.file_bytes;
+    IoResult result;
+    if (plan.way == Plan::Way::cached)
+        result = cache->perform(facts, agreed.write_through, request, record);
+    else if (plan.way == Plan::Way::staged)
+        result = perform_staged(team, rendezvous, storage, facts, agreed.alignment, plan, request,
+                                record);
+    else
+        result = perform_in_turn(team, plan, request, storage, record);
+    *storage.settled = 0;
+    return result;
+}
+
 // Data bytes of the request that lie before the first file byte that anybody missed.
 std::uint64_t bytes_before(Request const& request, std::uint64_t stopped_at) {
     if (stopped_at == IoResult::nowhere || request.positions.empty())
@@ -163,17 +180,8 @@ Outcome perform_collective(Team& team, Rendezvous& rendezvous, Storage const& st
     outcome.native = plan.way == Plan::Way::native;
     if (outcome.native) return outcome;
 
-    // Nobody is growing the file now, and in this call it grows from here on.
-    if (facts.mappable && facts.direction == Direction::write) *storage.settled = facts.file_bytes;
-    auto const result = [&] {
-        if (plan.way == Plan::Way::cached)
-            return cache->perform(facts, proposal.write_through, request, record);
-        if (plan.way == Plan::Way::staged)
-            return perform_staged(team, rendezvous, storage, facts, proposal.alignment, plan,
-                                  request, record);
-        return perform_in_turn(team, plan, request, storage, record);
-    }();
-    *storage.settled = 0;
+    auto const result =
+        carry_out(plan, team, rendezvous, storage, facts, proposal, request, record, cache);
     outcome.verdict = Verdict{result, team.rank()};
     Stopwatch after;
     rendezvous.meet(outcome.verdict);
