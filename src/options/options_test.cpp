@@ -136,7 +136,8 @@ TEST(Options, unknown_hints_of_ours_are_named_and_others_are_not) {
     auto const chosen = World{}.open("x", {{"unisono_stratgey", "native"}, {"access_style", "x"}});
     ASSERT_EQ(chosen.messages.size(), 1u);
     EXPECT_NE(chosen.messages[0].find("\"unisono_stratgey\""), std::string::npos);
-    EXPECT_NE(chosen.messages[0].find("unisono_strategy, unisono_select, unisono_backend"), std::string::npos);
+    EXPECT_NE(chosen.messages[0].find("unisono_strategy, unisono_select, unisono_backend"),
+              std::string::npos);
 }
 
 TEST(Options, help_lists_the_strategies_with_their_summaries) {

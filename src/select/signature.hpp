@@ -1,7 +1,7 @@
 #pragma once
 
-#include <compare>
 #include <cstdint>
+#include <tuple>
 
 #include "unisono/plan.hpp"
 
@@ -22,7 +22,11 @@ struct Signature {
     /// whose sums are equal.
     std::uint64_t shapes = 0;
 
-    friend auto operator<=>(Signature const&, Signature const&) = default;
+    [[nodiscard]] auto key() const {
+        return std::tie(direction, ranks, nodes, requests, bytes, relative_offset, shapes);
+    }
+    friend bool operator==(Signature const&, Signature const&) = default;
+    friend bool operator<(Signature const& a, Signature const& b) { return a.key() < b.key(); }
 };
 
 /// The signature of a call, exact.
