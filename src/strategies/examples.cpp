@@ -32,6 +32,12 @@ Scene with_cb_nodes(Scene scene, std::uint32_t aggregators) {
     return scene;
 }
 
+Scene with_small_buffers(Scene scene) {
+    scene.options.cb_buffer_size = block_bytes;
+    scene.options.cb_nodes = 2;
+    return scene;
+}
+
 // Six ranks, each with two blocks behind those of the rank before.
 Scene ordered() {
     return {.topology = make_topology({0, 0, 0, 1, 1, 1}),
@@ -58,6 +64,7 @@ std::vector<Example> examples() {
         {"lacio", "cb_nodes=4: one server gets a second one.", with_cb_nodes(interleaved(), 4)},
         {"lacio", "cb_nodes=2: one aggregator has two servers.", with_cb_nodes(interleaved(), 2)},
         {"core_first", "", interleaved()},
+        {"view_based", "", with_small_buffers(interleaved())},
         {"transpose", "", quarters()},
     };
 }

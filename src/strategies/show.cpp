@@ -152,13 +152,28 @@ std::string show_turns(Plan const& plan) {
     return text;
 }
 
+namespace {
+
+// What each aggregator owns where blocks are dealt to them in turn.
+std::vector<Realm> dealt_blocks(Plan const& plan, Facts const& facts) {
+    std::vector<Realm> realms;
+    auto const count = plan.aggregators.size();
+    for (std::size_t i = 0; i < count; ++i)
+        realms.push_back(striped_realm(i * plan.block_bytes, plan.block_bytes,
+                                       count * plan.block_bytes, facts.touched));
+    return realms;
+}
+
+}  // namespace
+
 std::string draw(Scene const& scene, Facts const& facts, Plan const& plan,
                  std::uint64_t block_bytes) {
     Columns const columns{scene, block_bytes, facts.touched.begin / block_bytes,
                           div_ceil(facts.touched.end, block_bytes)};
     auto text = draw_asked(columns);
-    for (std::size_t i = 0; i < plan.realms.size(); ++i)
-        text += columns.access(aggregator_name(plan, i), plan.realms[i], [&](auto rank) {
+    auto const realms = plan.way == Plan::Way::cached ? dealt_blocks(plan, facts) : plan.realms;
+    for (std::size_t i = 0; i < realms.size(); ++i)
+        text += columns.access(aggregator_name(plan, i), realms[i], [&](auto rank) {
             return !plan.within_nodes || same_node(scene.topology, rank, plan.aggregators[i]);
         });
     if (plan.way == Plan::Way::direct)
