@@ -430,6 +430,11 @@ std::vector<KeyValue> effective_hints(Options const& options) {
     hints.emplace_back("unisono_strategy", options.strategy);
     hints.emplace_back("unisono_backend", options.backend);
     hints.emplace_back("unisono_exchange", options.exchange);
+    hints.emplace_back("unisono_select", options.select);
+    hints.emplace_back("unisono_two_layers", text_of(options.two_layers));
+    hints.emplace_back("unisono_resonant_read", options.direct_read ? "direct" : "exchange");
+    hints.emplace_back("unisono_flush", options.flush_at_close ? "close" : "online");
+    add_number("unisono_pool_bytes", options.pool_bytes);
     if (!options.layout.empty()) hints.emplace_back("unisono_layout", options.layout);
     return hints;
 }

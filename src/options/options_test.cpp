@@ -211,6 +211,11 @@ TEST(EffectiveHints, read_back_as_the_same_options) {
     options.ds_write = Switch::disable;
     options.no_indep_rw = true;
     options.leave_alone = true;
+    options.select = "measured";
+    options.two_layers = Switch::enable;
+    options.direct_read = true;
+    options.flush_at_close = true;
+    options.pool_bytes = 1 << 20;
     options.layout = "end=1M,stripe_bytes=64K,servers=1;stripe_bytes=1M,servers=4";
     EXPECT_EQ(World{}.open("x", effective_hints(options)).options, options);
 }
