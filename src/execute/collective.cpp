@@ -113,7 +113,7 @@ bool ready(Plan const& plan, CachedFile* cache, Proposal const& agreed, Facts co
     auto const cached = plan.way == Plan::Way::cached;
     auto const past_it = !cached && facts.bytes > 0;
     if (cache != nullptr && (past_it || agreed.drain_cache)) cache->drain(record);
-    return !cached || cache->prepare(facts, plan, record);
+    return !cached || (cache != nullptr && cache->prepare(facts, plan, record));
 }
 
 }  // namespace
@@ -190,7 +190,7 @@ Outcome perform_collective(Team& team, Rendezvous& rendezvous, Storage const& st
     outcome.bytes = plan.way == Plan::Way::direct
                         ? result.bytes
                         : bytes_before(request, outcome.verdict.stopped_at);
-    if (plan.way == Plan::Way::cached) cache->finish_call(record);
+    if (cache != nullptr && plan.way == Plan::Way::cached) cache->finish_call(record);
     return outcome;
 }
 

@@ -1,7 +1,6 @@
 #include "model/geometry.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 
 namespace unisono::testbed {
@@ -31,7 +30,7 @@ Geometry::Geometry(DriveProfile const& drive)
         zones_.push_back({0, 0, 0, track_sectors});
         sectors_of_all += std::uint64_t{track_sectors} * surfaces_;
     }
-    assert(sectors_of_all > 0);  // a track has a sector at least
+    sectors_of_all = std::max<std::uint64_t>(sectors_of_all, 1);
     auto const zone_cylinders = (sectors_ + sectors_of_all - 1) / sectors_of_all;
     cylinders_ = zone_cylinders * count;
     for (std::uint32_t i = 1; i < count; ++i) {
