@@ -7,21 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "dice.hpp"
+#include "shapes.hpp"
+
 namespace bench {
 namespace {
 
 constexpr std::uint64_t KiB = 1024;
-
-MPI_Datatype committed(MPI_Datatype type) {
-    MPI_Type_commit(&type);
-    return type;
-}
-
-MPI_Datatype block_of(std::uint64_t count, MPI_Datatype element) {
-    MPI_Datatype type = MPI_DATATYPE_NULL;
-    MPI_Type_contiguous(static_cast<int>(count), element, &type);
-    return committed(type);
-}
 
 /// Largest whole number whose `power`-th power is not above `value`.
 std::uint64_t whole_root(std::uint64_t value, int power) {
@@ -40,23 +32,7 @@ Access round_robin(Job const& job, std::uint64_t block_bytes, std::uint64_t spac
     std::uint64_t const unit_blocks = std::lcm(block_bytes, unit_bytes) / block_bytes;
     std::uint64_t const units = job.bytes / (ranks * block_bytes * unit_blocks);
     std::uint64_t const blocks = std::max<std::uint64_t>(units, 1) * unit_blocks;
-    std::uint64_t const step_bytes = block_bytes * spacing;
-    std::uint64_t const stride_bytes = ranks * step_bytes;
-    std::uint64_t const first = static_cast<std::uint64_t>(job.rank) * step_bytes;
-
-    Access access;
-    MPI_Type_create_hvector(static_cast<int>(blocks), static_cast<int>(block_bytes),
-                            static_cast<MPI_Aint>(stride_bytes), MPI_BYTE, &access.filetype);
-    access.filetype = committed(access.filetype);
-    access.displacement_bytes = first;
-    access.bytes = access.count = blocks * block_bytes;
-    access.piece_count = blocks;
-    access.file_piece = [=](std::uint64_t index) -> Piece {
-        return {first + index * stride_bytes, block_bytes};
-    };
-    access.file_bytes = (blocks * ranks - 1) * step_bytes + block_bytes;
-    access.coverage = {block_bytes, step_bytes};
-    return access;
+    return blocks_in_turn(job, blocks, block_bytes, block_bytes * spacing);
 }
 
 template <std::uint64_t block_bytes>
@@ -99,18 +75,7 @@ Access small_pieces_in_memory(Job const& job) {
 Access contiguous_calls(Job const& job, std::uint64_t calls, std::uint64_t unit_bytes) {
     auto const ranks = static_cast<std::uint64_t>(job.ranks);
     std::uint64_t const units = job.bytes / (calls * ranks * unit_bytes);
-    std::uint64_t const share_bytes = std::max<std::uint64_t>(units, 1) * unit_bytes;
-    std::uint64_t const first = static_cast<std::uint64_t>(job.rank) * share_bytes;
-    Access access;
-    access.explicit_offsets = true;
-    access.calls = access.piece_count = calls;
-    access.count = share_bytes;
-    access.bytes = share_bytes * calls;
-    access.file_piece = [=](std::uint64_t index) -> Piece {
-        return {first + index * ranks * share_bytes, share_bytes};
-    };
-    access.file_bytes = share_bytes * ranks * calls;
-    return access;
+    return neighbouring_blocks(job, calls, std::max<std::uint64_t>(units, 1) * unit_bytes);
 }
 
 Access contiguous(Job const& job) { return contiguous_calls(job, 1, 1); }
@@ -129,74 +94,6 @@ Access small_calls_strided(Job const& job) {
     access.calls = calls;
     access.count = access.bytes_per_call();
     return access;
-}
-
-/// One rank's block of an array, slowest dimension first.
-struct Block {
-    std::vector<int> sizes;
-    std::vector<int> subsizes;
-    std::vector<int> starts;
-};
-
-/// A block of an n-dimensional array as filetype. `element` is committed and `element_bytes` long.
-Access subarray(Block const& block, MPI_Datatype element, std::uint64_t element_bytes) {
-    Access access;
-    auto const dimensions = static_cast<int>(block.sizes.size());
-    MPI_Type_create_subarray(dimensions, block.sizes.data(), block.subsizes.data(),
-                             block.starts.data(), MPI_ORDER_C, element, &access.filetype);
-    access.filetype = committed(access.filetype);
-    access.memtype = element;
-    access.count = std::accumulate(block.subsizes.begin(), block.subsizes.end(), std::uint64_t{1},
-                                   std::multiplies<>{});
-    access.bytes = access.count * element_bytes;
-    auto const row_bytes = static_cast<std::uint64_t>(block.subsizes.back()) * element_bytes;
-    access.piece_count = access.bytes / row_bytes;
-    access.file_piece = [=](std::uint64_t index) -> Piece {
-        auto element_index = static_cast<std::uint64_t>(block.starts.back());
-        auto stride = static_cast<std::uint64_t>(block.sizes.back());
-        for (std::size_t axis = block.sizes.size() - 1; axis-- > 0;) {
-            auto const subsize = static_cast<std::uint64_t>(block.subsizes[axis]);
-            auto const start = static_cast<std::uint64_t>(block.starts[axis]);
-            element_index += (start + index % subsize) * stride;
-            index /= subsize;
-            stride *= static_cast<std::uint64_t>(block.sizes[axis]);
-        }
-        return {element_index * element_bytes, row_bytes};
-    };
-    access.file_bytes = std::accumulate(block.sizes.begin(), block.sizes.end(), element_bytes,
-                                        std::multiplies<std::uint64_t>{});
-    return access;
-}
-
-/// The ranks as a grid, as square as can be, and this rank's place in it (last axis fastest).
-struct Grid {
-    std::vector<int> sizes;
-    std::vector<int> place;
-};
-
-Grid process_grid(Job const& job, int dimensions) {
-    Grid grid{std::vector<int>(dimensions, 0), std::vector<int>(dimensions, 0)};
-    MPI_Dims_create(job.ranks, dimensions, grid.sizes.data());
-    int rest = job.rank;
-    for (int axis = dimensions - 1; axis >= 0; --axis) {
-        grid.place[axis] = rest % grid.sizes[axis];
-        rest /= grid.sizes[axis];
-    }
-    return grid;
-}
-
-/// This rank's block of a cube with `edge` elements a side, cut by `grid`; no rank goes empty.
-Block block_of_cube(Job const& job, std::uint64_t edge, Grid const& grid) {
-    int const size = std::max(static_cast<int>(edge), job.ranks);
-    Block block;
-    for (std::size_t axis = 0; axis < grid.sizes.size(); ++axis) {
-        int const begin = size * grid.place[axis] / grid.sizes[axis];
-        int const end = size * (grid.place[axis] + 1) / grid.sizes[axis];
-        block.sizes.push_back(size);
-        block.subsizes.push_back(end - begin);
-        block.starts.push_back(begin);
-    }
-    return block;
 }
 
 /// Tiles that overlap their neighbours by an eighth of their side. Overlapping writers write the
@@ -232,20 +129,6 @@ Access lattice(Job const& job) {
     std::uint64_t const edge = whole_root(job.bytes / site_bytes, 4);
     return subarray(block_of_cube(job, edge, grid), block_of(8, MPI_DOUBLE), site_bytes);
 }
-
-/// Small reproducible generator (xorshift64*), the same on every rank.
-class Dice {
-public:
-    std::uint64_t below(std::uint64_t limit) {
-        state_ ^= state_ >> 12;
-        state_ ^= state_ << 25;
-        state_ ^= state_ >> 27;
-        return ((state_ * 0x2545f4914f6cdd1du) >> 33) % limit;
-    }
-
-private:
-    std::uint64_t state_ = 0x853c49e6748fea9bu;
-};
 
 struct Extents {
     std::vector<int> lengths;

@@ -5,13 +5,12 @@
 #include <string_view>
 
 #include "access.hpp"
+#include "shapes.hpp"
 
 namespace bench {
 
 /// Everything that a pattern may depend on.
-struct Job {
-    int ranks = 1;
-    int rank = 0;
+struct Job : Place {
     std::uint64_t bytes = 0;  ///< aimed at, all ranks together; patterns round it to their pieces
 };
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "contents.hpp"
+#include "mpi_support.hpp"
 #include "options.hpp"
 #include "pattern_table.hpp"
 #include "test_file.hpp"
@@ -24,34 +25,6 @@ namespace bench {
 namespace {
 
 constexpr std::byte poison{0xa5};  // lies in the gaps of the user's buffer, and before reads in all
-
-void check_mpi(int code, char const* call) {
-    if (code == MPI_SUCCESS) return;
-    char text[MPI_MAX_ERROR_STRING];
-    int length = 0;
-    MPI_Error_string(code, text, &length);
-    throw std::runtime_error(std::string(call) + ": " + std::string(text, length));
-}
-
-template <typename Value>
-Value over_ranks(Value value, MPI_Datatype type, MPI_Op operation) {
-    Value result{};
-    MPI_Allreduce(&value, &result, 1, type, operation, MPI_COMM_WORLD);
-    return result;
-}
-
-std::uint64_t sum_over_ranks(std::uint64_t value) {
-    return over_ranks(value, MPI_UINT64_T, MPI_SUM);
-}
-
-constexpr std::int64_t no_offset = INT64_MAX;
-
-/// Signed on purpose: MPICH 4.0.2 compares unsigned 64-bit numbers as signed in MPI_MIN, so that
-/// UINT64_MAX for "none" would be the lowest and hide everybody's findings.
-std::int64_t lowest_over_ranks(std::optional<std::uint64_t> offset) {
-    auto const value = offset ? static_cast<std::int64_t>(*offset) : no_offset;
-    return over_ranks(value, MPI_INT64_T, MPI_MIN);
-}
 
 /// Seconds on a clock that all processes of one machine share.
 double now_s() {
@@ -77,13 +50,7 @@ public:
         buffer_.resize(access_.buffer_bytes());
     }
 
-    ~Run() {
-        for (MPI_Datatype* type : {&access_.filetype, &access_.memtype}) {
-            int integers = 0, addresses = 0, types = 0, combiner = 0;
-            MPI_Type_get_envelope(*type, &integers, &addresses, &types, &combiner);
-            if (combiner != MPI_COMBINER_NAMED) MPI_Type_free(type);
-        }
-    }
+    ~Run() { free_datatypes(access_); }
     Run(Run const&) = delete;
     Run& operator=(Run const&) = delete;
 
@@ -124,13 +91,7 @@ private:
         return block;
     }
 
-    [[nodiscard]] Piece own_slice() const {
-        auto const ranks = static_cast<std::uint64_t>(job_.ranks);
-        auto const rank = static_cast<std::uint64_t>(job_.rank);
-        std::uint64_t const share = (access_.file_bytes + ranks - 1) / ranks;
-        std::uint64_t const begin = std::min(rank * share, access_.file_bytes);
-        return {begin, std::min(share, access_.file_bytes - begin)};
-    }
+    [[nodiscard]] Piece own_slice() const { return slice_of(access_.file_bytes, job_); }
 
     void fill_buffer() {
         std::fill(buffer_.begin(), buffer_.end(), poison);

@@ -1,0 +1,27 @@
+#include "mpi_support.hpp"
+
+#include <stdexcept>
+#include <string>
+
+namespace bench {
+
+void check_mpi(int code, char const* call) {
+    if (code == MPI_SUCCESS) return;
+    char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    throw std::runtime_error(std::string(call) + ": " + std::string(text, length));
+}
+
+std::uint64_t sum_over_ranks(std::uint64_t value) {
+    return over_ranks(value, MPI_UINT64_T, MPI_SUM);
+}
+
+/// Signed on purpose: MPICH 4.0.2 compares unsigned 64-bit numbers as signed in MPI_MIN, so that
+/// UINT64_MAX for "none" would be the lowest and hide everybody's findings.
+std::int64_t lowest_over_ranks(std::optional<std::uint64_t> offset) {
+    auto const value = offset ? static_cast<std::int64_t>(*offset) : no_offset;
+    return over_ranks(value, MPI_INT64_T, MPI_MIN);
+}
+
+}  // namespace bench
