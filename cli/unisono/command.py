@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from . import places, preload, report, run
+from . import bench, places, preload, report, run
 from .places import Failure
 from .pocket_command import pocket
 from .version import VERSION
@@ -182,5 +182,49 @@ def strategies_command() -> None:
         raise Failure("the list is not there: bin/unisono-strategies is missing")
     table = Table("name", "what it does", "source")
     for entry in known:
+        table.add_row(escape(entry.name), escape(entry.summary), escape(entry.source))
+    _console(sys.stdout).print(table)
+
+
+@main.command("bench", context_settings=_PASS_ON)
+@click.option("-n", "--ranks", default=4, show_default=True, help="Processes.")
+@click.option("--launcher", metavar="WORDS", help="Instead of 'mpiexec -n N', e.g. 'srun -n 64'.")
+@click.option("--mpi", type=click.Choice(bench.MPIS), help="Default: the first that there is.")
+@click.option("--strategy", metavar="NAME", help="See 'unisono strategies'.")
+@click.option("--native", is_flag=True, help="Without Unisono, to compare.")
+@click.argument("name", required=False)
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+def bench_command(
+    name: str | None,
+    options: tuple[str, ...],
+    ranks: int,
+    launcher: str | None,
+    mpi: str | None,
+    strategy: str | None,
+    native: bool,
+) -> None:
+    """Run one of the papers' benchmarks; without a name, list them.
+
+    \b
+    unisono bench demo --help
+    unisono bench -n 4 demo -- --path /scratch/file --segment-bytes 64K
+    """
+    if name is None:
+        _list_benchmarks()
+        return
+    mpi = bench.choose_mpi(mpi, name)
+    words = bench.words_for(mpi, name, [word for word in options if word != "--"])
+    if "--help" in options:
+        sys.exit(run.run_and_wait(preload.Job(words, mpi)))
+    words = [*bench.launcher_words(mpi, ranks, launcher), *words]
+    if native:
+        sys.exit(run.run_and_wait(preload.Job(words, mpi)))
+    settings = _settings(strategy=strategy, backend=None, hints=None, topology=None)
+    sys.exit(run.run_and_wait(_prepare(words, settings, mpi)))
+
+
+def _list_benchmarks() -> None:
+    table = Table("name", "what it does", "written after")
+    for entry in bench.benchmarks():
         table.add_row(escape(entry.name), escape(entry.summary), escape(entry.source))
     _console(sys.stdout).print(table)
