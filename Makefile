@@ -7,11 +7,12 @@ BUILD   := build
 PREFIX  ?= /usr/local
 SECONDS ?= 1800
 BENCH   ?= default
+PAPERS  ?= telling
 
 .DEFAULT_GOAL := help
 # The parts of one target use the whole machine already, and follow on each other.
 .NOTPARALLEL:
-.PHONY: help setup configure build demo test test-ceph bench fuzz install sanitize tidy format \
+.PHONY: help setup configure build demo test test-ceph bench papers fuzz install sanitize tidy format \
         format-check clean
 
 help:            ## List the targets
@@ -42,8 +43,12 @@ test-ceph: setup build ## Try every strategy on a real CephFS (2 minutes; instal
 	@timeout --signal=INT --kill-after=60 290 env UNISONO_BUILD_DIR=$(abspath $(BUILD)) \
 	    $(PYTHON) -m pytest -p no:cacheprovider tests/ceph/test_ceph.py
 
-bench: setup build ## Measure against the MPI libraries (30 minutes; BENCH=full: everything)
+bench: setup build ## Measure against the MPI libraries (30 minutes; everything with BENCH=full)
 	@$(PYTHON) bench/run.py $(if $(filter full,$(BENCH)),--full)
+
+papers: setup build ## Redo the papers' figures on emulated disks (90 minutes; PAPERS=all takes hours, PAPERS=NAME one)
+	@cd bench && $(PYTHON) -m papers --build $(abspath $(BUILD)) $(if $(filter all,$(PAPERS)),--all, \
+	    $(addprefix --figure ,$(filter-out telling,$(PAPERS))))
 
 fuzz: setup build ## Run the differential fuzzer for SECONDS=1800 on both MPIs
 	@$(PYTHON) tests/fuzz/fuzz.py --build $(BUILD) --mpi both --seconds $(SECONDS)

@@ -71,7 +71,7 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("--layout", default="", help="UNISONO_LAYOUT on Unisono's sides, for strategies that need"
         " one, e.g. stripe_bytes=64K,servers=4")
     add("--timeout", type=float, default=300.0, metavar="SECONDS", help="of one turn of one side")
-    add("--lock", type=pathlib.Path, default=_default_lock(),
+    add("--lock", type=pathlib.Path, default=default_lock(),
         help="lock file that keeps others from measuring meanwhile (UNISONO_TIMING_LOCK)")
     add("--full", action="store_true",
         help=f"every mode in every directory, with {FULL_RANKS} ranks")
@@ -89,7 +89,7 @@ def _completed(arguments: argparse.Namespace) -> argparse.Namespace:
     return arguments
 
 
-def _default_lock() -> pathlib.Path:
+def default_lock() -> pathlib.Path:
     return pathlib.Path(os.environ.get("UNISONO_TIMING_LOCK")
                         or pathlib.Path(tempfile.gettempdir(), "unisono-timing.lock"))
 

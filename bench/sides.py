@@ -95,9 +95,9 @@ class Tools:
         return f"{absent[0]} is not built" if absent else ""
 
 
-def command_for(side: Side, tools: Tools, ranks: int, arguments: list[str],
-                report: pathlib.Path) -> list[str]:
-    """The whole command line. MPICH never yields its core, so it always gets the yield shim."""
+def words_before(side: Side, tools: Tools, ranks: int, report: pathlib.Path) -> list[str]:
+    """What comes before the program: launcher, preloaded libraries, settings. MPICH never yields its
+    core, so it always gets the yield shim."""
     preload = [tools.library(side.mpi)] if side.unisono else []
     if side.mpi == "mpich":
         preload.append(tools.yield_shim)
@@ -114,6 +114,13 @@ def command_for(side: Side, tools: Tools, ranks: int, arguments: list[str],
         command += [f"{name}={value}" for name, value in tools.settings.items()]
         if side.strategy:
             command.append(f"UNISONO_STRATEGY={side.strategy}")
+    return command
+
+
+def command_for(side: Side, tools: Tools, ranks: int, arguments: list[str],
+                report: pathlib.Path) -> list[str]:
+    """The whole command line."""
+    command = words_before(side, tools, ranks, report)
     command += [str(tools.program(side.mpi)), *arguments]
     if side.hints:
         command += ["--hints", side.hints.format(ranks=ranks)]
@@ -129,26 +136,35 @@ def launch(side: Side, tools: Tools, ranks: int, arguments: list[str],
     Raises LaunchError if it fails, hangs, finds wrong contents, or Unisono had no part in it.
     """
     report.unlink(missing_ok=True)
-    command = command_for(side, tools, ranks, arguments, report)
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, errors="replace",
-                          start_new_session=True) as process:
-        try:
-            output, errors = process.communicate(timeout=tools.timeout_s)
-        except BaseException as error:
-            _end_session_of(process)
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise LaunchError(f"no end within {tools.timeout_s:.0f} s") from error
-            raise
-    if process.returncode != 0 or "cannot be preloaded" in errors:
-        raise LaunchError(_cause(errors) or f"exit code {process.returncode}")
-    lines = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    lines = lines_of(start(command_for(side, tools, ranks, arguments, report)), tools.timeout_s)
     if side.unisono:
         strategies = strategies_in(report)
         report.unlink(missing_ok=True)
         for line in lines:
             line["strategies"] = strategies
     return lines
+
+
+def start(command: list[str]) -> subprocess.Popen:
+    """In a session of its own, so that its ranks can be ended with it."""
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, errors="replace",
+                            start_new_session=True)
+
+
+def lines_of(process: subprocess.Popen, timeout_s: float) -> list[dict]:
+    """Waits for its end; returns its lines of JSON. Raises LaunchError if it fails or hangs."""
+    with process:
+        try:
+            output, errors = process.communicate(timeout=timeout_s)
+        except BaseException as error:
+            end_session_of(process)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise LaunchError(f"no end within {timeout_s:.0f} s") from error
+            raise
+    if process.returncode != 0 or "cannot be preloaded" in errors:
+        raise LaunchError(_cause(errors) or f"exit code {process.returncode}")
+    return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
 
 
 def strategies_in(report: pathlib.Path) -> dict[str, int]:
@@ -171,7 +187,7 @@ def _cause(errors: str) -> str:
     return next(iter(own or lines), "")
 
 
-def _end_session_of(process: subprocess.Popen) -> None:
+def end_session_of(process: subprocess.Popen) -> None:
     """Launchers pass SIGTERM on to their ranks; SIGKILL is for what remains of the group."""
     for signal_number, patience_s in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
         try:

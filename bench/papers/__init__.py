@@ -1,0 +1,1 @@
+"""The papers' experiments on the pocket file system; bench/papers/README.md has the idea."""

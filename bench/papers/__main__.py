@@ -1,0 +1,102 @@
+"""`make papers`: measures figures of the papers on the pocket file system and writes the report."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import signal
+import sys
+
+from run import default_lock
+
+from . import report, testbed
+from .experiment import Figure
+from .figures import ALL, QUICK, TELLING
+from .results import loaded_or_new
+from .runner import Settings, run_figure
+
+# Ranks that wait sleep (tests/tools/yield_shim.c): the emulated servers need the cores. 50 us are
+# little beside a disk's milliseconds.
+WAITING = "YIELD_SHIM_SLEEP_US"
+WAITING_US = "50"
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="papers", description=__doc__)
+    add = parser.add_argument
+    add("--build", type=pathlib.Path, default=ROOT / "build", help="where everything was built")
+    add("--figure", action="append", default=[], choices=[figure.name for figure in ALL],
+        metavar="NAME", help="only this one; repeatable; --list names them")
+    add("--all", action="store_true", help="every figure, not only the telling ones: hours")
+    add("--quick", action="store_true", help="one tiny figure, to see that everything works")
+    add("--fresh", action="store_true", help="measure anew what was measured before")
+    add("--only-report", action="store_true", help="measure nothing")
+    add("--results", type=pathlib.Path, help="folder (default: BUILD/papers)")
+    add("--scratch", type=pathlib.Path, default=pathlib.Path("/dev/shm"),
+        help="where the emulated servers have their bytes (default: /dev/shm)")
+    add("--lock", type=pathlib.Path, default=default_lock(),
+        help="lock file that keeps others from measuring meanwhile (UNISONO_TIMING_LOCK)")
+    add("--list", action="store_true", help="name the figures")
+    arguments = parser.parse_args(words)
+    arguments.build = arguments.build.resolve()
+    arguments.results = (arguments.results or arguments.build / "papers").resolve()
+    return arguments
+
+
+def chosen(arguments: argparse.Namespace) -> list[Figure]:
+    if arguments.quick:
+        return [QUICK]
+    if arguments.figure:
+        return [figure for figure in ALL if figure.name in arguments.figure]
+    return list(ALL if arguments.all else TELLING)
+
+
+def print_list() -> None:
+    for figure in ALL:
+        mark = "*" if figure in TELLING else " "
+        print(f"{mark} {figure.name:<22} {figure.title} ({figure.source})")
+    print("\n* in `make papers`")
+
+
+def measure(figures: list[Figure], arguments: argparse.Namespace) -> bool:
+    """False if something failed."""
+    settings = Settings(arguments.build, arguments.results, arguments.scratch, arguments.lock,
+                        say=lambda text: print(text, flush=True))
+    failed = False
+    for figure in figures:
+        results = run_figure(figure, settings, arguments.fresh)
+        failed = failed or bool(results.failed)
+        for name, why in {**results.skipped, **results.failed}.items():
+            print(f"{figure.name}: {name}: {why}")
+    return not failed
+
+
+def write_report(folder: pathlib.Path, figures: tuple[Figure, ...]) -> None:
+    """Of everything that was measured so far."""
+    known = [(figure, loaded_or_new(figure, folder / f"{figure.name}.json")) for figure in figures]
+    measured = [(figure, results) for figure, results in known if results.samples]
+    print(f"report: {report.write(measured, folder)}")
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    if arguments.list:
+        print_list()
+        return 0
+    passed = True
+    if not arguments.only_report:
+        if why := testbed.reason_to_skip(arguments.build):
+            print(f"skipped: {why}")
+            return 77
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # mounts must not outlive us
+        os.environ[WAITING] = WAITING_US  # every program that is started inherits it
+        passed = measure(chosen(arguments), arguments)
+    write_report(arguments.results, (QUICK,) if arguments.quick else ALL)
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

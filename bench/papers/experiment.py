@@ -1,0 +1,101 @@
+"""What an experiment is made of. One figure or table of a paper is a value of these classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Servers:
+    """The emulated servers, as `unisono pocket up` takes them."""
+
+    profile: str
+    servers: int = 4
+    stripe: str = "64K"
+    scheduler: str = "none"
+    context: str = "process"
+    jitter_us: int = 50
+    page_cache: str = ""  # of each server; "": the profile's
+
+    def options(self, seed: int) -> list[str]:
+        words = ["--servers", str(self.servers), "--stripe-bytes", self.stripe,
+                 "--scheduler", self.scheduler, "--context", self.context,
+                 "--jitter-us", str(self.jitter_us), "--seed", str(seed)]
+        return words + (["--page-cache-bytes", self.page_cache] if self.page_cache else [])
+
+
+@dataclass(frozen=True)
+class Job:
+    """One MPI program of a run. `options` are the program's own, without the dashes."""
+
+    program: str
+    ranks: int
+    options: Mapping[str, str | int] = field(default_factory=dict)
+    direction: str = "read"  # or "write": over a file that is there
+    sync: bool = True  # the time of writing contains MPI_File_sync
+    access: str = "collective"
+    flags: tuple[str, ...] = ()
+    file: str = "file"
+    address_bytes: int | None = None  # where the file begins on each disk
+    background: bool = False  # its bytes do not count
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve: what runs at each x, and on which side (bench/sides.py), `side:strategy` for
+    Unisono with a strategy."""
+
+    name: str
+    side: str
+    jobs: Mapping[str, tuple[Job, ...]]
+    hints: str = ""  # instead of the side's own
+    settings: Mapping[str, str] = field(default_factory=dict)  # variables, for Unisono
+    with_close: bool = False  # the time of the close counts, too
+    needs: str = ""  # a command of `unisono` that must be there
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A number that the paper gives: a ratio of two cells, or MB/s of one (`against` is empty).
+
+    `at` is an x, or "best" or "mean": of the ratios at all x that both lines have.
+    """
+
+    says: str
+    paper: float
+    where: str
+    line: str
+    at: str
+    against: str = ""
+    against_at: str = ""  # another x than `at`
+    why: str = ""  # one sentence: why it is so, or why we may differ
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One experiment. `nodes`: on so many nodes Unisono is told that the ranks are; 0: each rank on
+    its own, as in most papers."""
+
+    name: str
+    title: str
+    source: str
+    testbed: Servers
+    x_label: str
+    lines: tuple[Line, ...]
+    claims: tuple[Claim, ...]
+    differs: str  # from the paper, besides what docs/papers.md says of all
+    nodes: int = 0
+    seeds: int = 5
+    ceiling_seeds: int = 3
+
+    @property
+    def xs(self) -> list[str]:
+        """All x in the order in which the lines have them."""
+        return list(dict.fromkeys(x for line in self.lines for x in line.jobs))
+
+
+def sweep(program: str, ranks: int, over: str, xs: tuple[str, ...], options: Mapping[str, str | int],
+          **job) -> dict[str, tuple[Job, ...]]:
+    """One job at each x, which is the value of the option `over`."""
+    return {x: (Job(program, ranks, {over: x, **options}, **job),) for x in xs}

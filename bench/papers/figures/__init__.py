@@ -1,0 +1,37 @@
+"""All figures. To add one: a module with a FIGURE, and its line here."""
+
+from . import (iorchestrator_fig2, iorchestrator_fig7, iorchestrator_fig8, lacio_fig6, lacio_fig10,
+               lacio_ior, orthrus_fig3, orthrus_fig4, orthrus_fig5, orthrus_table2, quick,
+               resonant_fig2, resonant_fig6, resonant_fig7, resonant_fig8, resonant_fig9,
+               resonant_fig10, resonant_fig11, view_based_fig3, view_based_fig5, view_based_fig6)
+
+QUICK = quick.FIGURE
+
+# `make papers`: at most 90 minutes.
+TELLING = (
+    resonant_fig2.FIGURE,
+    resonant_fig7.FIGURE,
+    resonant_fig9.FIGURE,
+    iorchestrator_fig8.FIGURE,
+    lacio_fig6.FIGURE,
+    orthrus_fig3.FIGURE,
+    view_based_fig3.FIGURE,
+    view_based_fig6.FIGURE,
+)
+
+ALL = (
+    *TELLING,
+    resonant_fig6.FIGURE,
+    resonant_fig8.FIGURE,
+    resonant_fig10.FIGURE,
+    resonant_fig11.FIGURE,
+    iorchestrator_fig2.FIGURE,
+    iorchestrator_fig7.FIGURE,
+    lacio_ior.RANDOM,
+    lacio_ior.INTERLEAVED,
+    lacio_fig10.FIGURE,
+    orthrus_fig4.FIGURE,
+    orthrus_fig5.FIGURE,
+    orthrus_table2.FIGURE,
+    view_based_fig5.FIGURE,
+)

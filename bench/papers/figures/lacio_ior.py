@@ -1,0 +1,57 @@
+"""LACIO, figures 7 and 8: IOR, random and interleaved."""
+
+from ..experiment import Claim, Figure, Job, Line
+from .lacio_fig6 import AGGREGATORS
+from .testbeds import LACIO
+
+XS = ("64M", "128M", "256M")
+TRANSFER = "256K"  # the paper does not say
+
+
+def random(direction: str) -> dict[str, tuple[Job, ...]]:
+    return {x: (Job("ior-mpi-io", 16, {"transfer-bytes": TRANSFER, "file-bytes": x, "random": 1},
+                    direction),) for x in XS}
+
+
+def interleaved(direction: str) -> dict[str, tuple[Job, ...]]:
+    return {x: (Job("mpi-io-test", 16, {"segment-bytes": TRANSFER, "file-bytes": x}, direction),)
+            for x in XS}
+
+
+def lines(jobs) -> tuple[Line, ...]:
+    return tuple(Line(f"{name}, {direction}", side, jobs(direction), hints=AGGREGATORS)
+                 for direction in ("read", "write")
+                 for name, side in (("ROMIO", "mpich-tuned"), ("lacio", "unisono-mpich:lacio")))
+
+
+def claims(number: int, best: tuple[float, float], mean: tuple[float, float]) -> tuple[Claim, ...]:
+    """`best` and `mean`: of reads and writes."""
+    found = []
+    for direction, most, average in zip(("read", "write"), best, mean):
+        for at, value in (("best", most), ("mean", average)):
+            found.append(Claim(f"lacio against ROMIO, {direction}, {at}", value,
+                               f"section IV.C, figure {number}", f"lacio, {direction}", at,
+                               f"ROMIO, {direction}"))
+    return tuple(found)
+
+
+def figure(number: int, title: str, jobs, best, mean) -> Figure:
+    return Figure(
+        name=f"lacio-fig{number}",
+        title=title,
+        source=f"LACIO (IPDPS 2011), figure {number}",
+        testbed=LACIO,
+        x_label="file",
+        nodes=8,
+        differs="16 processes on 8 servers instead of 64 on 32; 64 to 256 MiB instead of 64 MB to"
+                " 16 GB; transfers of 256 KiB (the paper does not say); writes go over an existing"
+                " file and include MPI_File_sync.",
+        lines=lines(jobs),
+        claims=claims(number, best, mean),
+    )
+
+
+RANDOM = figure(7, "IOR, each process its transfers in random order", random,
+                (1.741, 1.384), (1.404, 1.227))
+INTERLEAVED = figure(8, "IOR, transfers of all processes interleaved", interleaved,
+                     (2.12, 1.28), (1.453, 1.167))

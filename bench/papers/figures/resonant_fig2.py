@@ -1,0 +1,67 @@
+"""Resonant I/O, figures 2 and 5: independent calls that resonate with the stripes, collective calls
+that do not, and the strategy that makes collective calls resonate."""
+
+from ..experiment import Claim, Figure, Line, sweep
+from .testbeds import RESONANT
+
+XS = ("32K", "64K", "128K", "256K", "512K", "1M")
+FEW = ("64K", "128K")
+FILE = {"file-bytes": "64M"}
+
+
+def demo(ranks: int, xs: tuple[str, ...] = XS, access: str = "collective"):
+    return sweep("demo", ranks, "segment-bytes", xs, FILE, access=access)
+
+
+CLAIMS = (
+    Claim("independent is 4.2 times collective at 64K with 4 processes", 175 / 42,
+          "section 1.2, figure 2; 175 is printed badly, it may be 178",
+          "independent, 4 ranks", "64K", "collective, 4 ranks (ROMIO)",
+          why="each process has a server of its own and asks it in ascending order"),
+    Claim("independent is 2.1 times collective at 128K with 2 processes", 149 / 72,
+          "section 1.2, figure 2",
+          "independent, 2 ranks", "128K", "collective, 2 ranks (ROMIO)",
+          why="each process has two servers of its own"),
+    Claim("with 2 processes independent at 64K has 0.84 of what it has at 128K", 125 / 149,
+          "section 1.2", "independent, 2 ranks", "64K", "independent, 2 ranks", "128K",
+          why="at any time only two of four servers work"),
+    Claim("resonant is 2.51 times collective at 64K with 4 processes", 2.51,
+          "section 4.1, figure 5", "resonant, 4 ranks", "64K", "collective, 4 ranks (ROMIO)",
+          why="requests reach each server in ascending order, from one agent"),
+    Claim("resonant is 1.75 times collective at 128K with 2 processes", 1.75,
+          "section 4.1, figure 5", "resonant, 2 ranks", "128K", "collective, 2 ranks (ROMIO)",
+          why="the same"),
+    Claim("resonant equals collective at 32K with 2 processes", 1.0, "section 4.1",
+          "resonant, 2 ranks", "32K", "collective, 2 ranks (ROMIO)",
+          why="ROMIO's even domains happen to be two servers each"),
+    Claim("resonant stays below independent at 64K with 4 processes", 42 * 2.51 / 175,
+          "section 4.1, derived from figures 2 and 5",
+          "resonant, 4 ranks", "64K", "independent, 4 ranks",
+          why="a collective call waits for its slowest process"),
+    Claim("collective, 4 processes, 64K", 42, "section 1.2", "collective, 4 ranks (ROMIO)", "64K",
+          why="absolute speeds depend on a disk of which the paper gives only the size"),
+    Claim("independent, 4 processes, 64K", 175, "section 1.2", "independent, 4 ranks", "64K"),
+    Claim("collective, 2 processes, 128K", 72, "section 1.2", "collective, 2 ranks (ROMIO)",
+          "128K"),
+    Claim("independent, 2 processes, 128K", 149, "section 1.2", "independent, 2 ranks", "128K"),
+)
+
+FIGURE = Figure(
+    name="resonant-fig2",
+    title="resonance, and its collapse under collective I/O",
+    source="Resonant I/O (IPDPS 2009), figures 2 and 5",
+    testbed=RESONANT,
+    x_label="segment",
+    differs="The file has 64 MiB instead of 10 GB.",
+    lines=(
+        Line("collective, 4 ranks (ROMIO)", "mpich-tuned", demo(4)),
+        Line("independent, 4 ranks", "mpich", demo(4, access="pieces")),
+        Line("resonant, 4 ranks", "unisono-mpich:resonant", demo(4)),
+        Line("collective, 2 ranks (ROMIO)", "mpich-tuned", demo(2)),
+        Line("independent, 2 ranks", "mpich", demo(2, access="pieces")),
+        Line("resonant, 2 ranks", "unisono-mpich:resonant", demo(2)),
+        Line("collective, 4 ranks (OMPIO)", "ompio", demo(4, FEW)),
+        Line("collective, 4 ranks (Open MPI's ROMIO)", "ompi-romio", demo(4, FEW)),
+    ),
+    claims=CLAIMS,
+)

@@ -1,0 +1,132 @@
+"""The report: Markdown, and the same as HTML with the pictures inside."""
+
+from __future__ import annotations
+
+import base64
+import pathlib
+from collections import Counter
+
+from . import draw, judge
+from .experiment import Claim, Figure
+from .judge import Verdict
+from .results import CEILINGS, Results
+
+HEAD = """# The papers' experiments, emulated
+
+**Every number here was measured on emulated servers, disks and links** (the pocket file system,
+`docs/testbed.md`), by real programs and real MPI libraries. The disk model was not adjusted to any
+result. Sizes and process counts are smaller than the papers', messages between processes travel
+through one machine's memory, and the baseline is today's ROMIO on a POSIX file system where every
+process aggregates, as on the papers' clusters with a process per node.
+
+Ours is the median over the seeds of the requests' jitter, with the lowest and the highest. A ratio
+*agrees* if it is within a factor of {agreement} of the paper's and points the same way; a speed if
+it is within that factor.
+"""
+
+STYLE = """body { font-family: sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; }
+table { border-collapse: collapse; margin: 1em 0; }
+td, th { border: 1px solid #bbb; padding: 0.25em 0.6em; text-align: left; }
+img { max-width: 100%; }"""
+
+
+def write(figures: list[tuple[Figure, Results]], folder: pathlib.Path) -> pathlib.Path:
+    """Writes report.md, report.html and a picture for each figure; returns the HTML file."""
+    pictures = {}
+    for figure, results in figures:
+        pictures[figure.name] = folder / f"{figure.name}.png"
+        draw.draw(figure, results, pictures[figure.name])
+    linked = {name: picture.name for name, picture in pictures.items()}
+    (folder / "report.md").write_text(markdown(figures, linked))
+    html = folder / "report.html"
+    html.write_text(_page(markdown(figures, {name: _inside(picture)
+                                             for name, picture in pictures.items()})))
+    return html
+
+
+def markdown(figures: list[tuple[Figure, Results]], pictures: dict[str, str]) -> str:
+    """`pictures`: where each figure's picture is, by name."""
+    parts = [HEAD.format(agreement=judge.AGREEMENT), _overview(figures)]
+    for figure, results in figures:
+        parts.append(section(figure, results, pictures[figure.name]))
+    return "\n".join(parts)
+
+
+def _overview(figures: list[tuple[Figure, Results]]) -> str:
+    rows = [["figure", "of", "what the claims came to"]]
+    for figure, results in figures:
+        counted = Counter(verdict.word for verdict in judge.verdicts(figure, results))
+        said = ", ".join(f"{number} {word}" for word, number in counted.most_common())
+        rows.append([figure.name, figure.source, said])
+    return _table(rows)
+
+
+def section(figure: Figure, results: Results, picture: str) -> str:
+    parts = [f"## {figure.name}: {figure.title}", f"{figure.source}. {figure.differs}",
+             f"![{figure.title}]({picture})", _claims(judge.verdicts(figure, results)),
+             "MB/s, emulated:", _speeds(figure, results, figure.testbed.profile)]
+    for profile in CEILINGS:
+        if any(sample.profile == profile for sample in results.samples):
+            parts += [f"MB/s, {draw.TITLES[profile]}:", _speeds(figure, results, profile)]
+    return "\n\n".join([*parts, _footnotes(results), ""])
+
+
+def _claims(verdicts: list[Verdict]) -> str:
+    rows = [["the paper says", "paper", "ours", "", "why"]]
+    for verdict in verdicts:
+        claim = verdict.claim
+        rows.append([f"{claim.says} ({claim.where})", _number(claim, claim.paper),
+                     _ours(verdict), f"**{verdict.word}**", claim.why])
+    return _table(rows)
+
+
+def _ours(verdict: Verdict) -> str:
+    if verdict.ours is None:
+        return "-"
+    low, median, high = (_number(verdict.claim, value) for value in
+                         (verdict.ours.low, verdict.ours.median, verdict.ours.high))
+    return f"{median} ({low} to {high})"
+
+
+def _number(claim: Claim, value: float) -> str:
+    return f"{value:.2f}" if claim.against else f"{value:.0f} MB/s"
+
+
+def _speeds(figure: Figure, results: Results, profile: str) -> str:
+    rows = [["", *figure.xs]]
+    for line in figure.lines:
+        cells = (results.spread(profile, line.name, x) for x in figure.xs)
+        rows.append([line.name, *(f"{cell.median:.0f} ({cell.low:.0f}-{cell.high:.0f})"
+                                  if cell else "-" for cell in cells)])
+    return _table(rows)
+
+
+def _footnotes(results: Results) -> str:
+    notes = [f"*{name} was not run: {why}*" for name, why in results.skipped.items()]
+    notes += [f"*{name} failed: {why}*" for name, why in results.failed.items()]
+    seeds = len({sample.seed for sample in results.samples})
+    load = results.environment.get("load_at_start", 0.0)
+    notes.append(f"*{len(results.samples)} runs with {seeds} seeds; {len(results.rejected)} were"
+                 f" rejected because the machine was too late; load at the start {load:.1f} on"
+                 f" {results.environment.get('cores', '?')} cores.*")
+    return "\n\n".join(notes)
+
+
+def _table(rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])
+
+
+def _inside(picture: pathlib.Path) -> str:
+    return "data:image/png;base64," + base64.b64encode(picture.read_bytes()).decode()
+
+
+def _page(text: str) -> str:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark").enable("table")
+    # By default it lets images inside pass only up to a point that other packages may change.
+    parser.validateLink = lambda url: True
+    return (f"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+            f"<title>The papers' experiments, emulated</title><style>{STYLE}</style></head>\n"
+            f"<body>{parser.render(text)}</body></html>\n")

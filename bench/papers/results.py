@@ -1,0 +1,95 @@
+"""Raw results of one figure: every run with its seed, kept as JSON, and what can be asked of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pathlib
+import statistics
+from dataclasses import dataclass, field
+
+from .experiment import Figure
+
+CEILINGS = ("instant", "off")  # disks and servers that take no time; no emulation at all
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One run that counts. `programs` are the lines of the jobs, as they were printed."""
+
+    profile: str
+    seed: int
+    line: str
+    x: str
+    mb_per_s: float
+    programs: list[dict]
+    servers: dict
+
+
+@dataclass(frozen=True)
+class Spread:
+    median: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: list[float]) -> Spread:
+        return cls(statistics.median(values), min(values), max(values))
+
+
+def definition_of(figure: Figure) -> dict:
+    """What decides about the runs, as JSON has it: other claims do not make old runs worthless."""
+    described = dataclasses.asdict(figure)
+    kept = {name: described[name] for name in ("name", "testbed", "nodes")}
+    lines = {line["name"]: {key: line[key] for key in ("side", "jobs", "hints", "settings",
+                                                       "with_close")}
+             for line in described["lines"]}
+    return json.loads(json.dumps({**kept, "lines": lines}))
+
+
+@dataclass
+class Results:
+    """Everything that is known of a figure. `rejected`: runs whose machine was too late; `failed`:
+    lines that could not run, with the reason; `skipped`: sides that are not there."""
+
+    definition: dict
+    environment: dict = field(default_factory=dict)
+    samples: list[Sample] = field(default_factory=list)
+    rejected: list[dict] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: pathlib.Path) -> Results:
+        content = json.loads(path.read_text())
+        content["samples"] = [Sample(**sample) for sample in content["samples"]]
+        return cls(**content)
+
+    def save(self, path: pathlib.Path) -> None:
+        """Replaces the file in one step."""
+        unfinished = path.with_name(path.name + ".part")
+        unfinished.write_text(json.dumps(dataclasses.asdict(self), indent=1) + "\n")
+        unfinished.replace(path)
+
+    def has(self, profile: str, seed: int, line: str, x: str) -> bool:
+        return any((sample.profile, sample.seed, sample.line, sample.x) == (profile, seed, line, x)
+                   for sample in self.samples)
+
+    def by_seed(self, profile: str, line: str, x: str) -> dict[int, float]:
+        """MB/s of one cell."""
+        return {sample.seed: sample.mb_per_s for sample in self.samples
+                if (sample.profile, sample.line, sample.x) == (profile, line, x)}
+
+    def spread(self, profile: str, line: str, x: str) -> Spread | None:
+        values = list(self.by_seed(profile, line, x).values())
+        return Spread.of(values) if values else None
+
+
+def loaded_or_new(figure: Figure, path: pathlib.Path) -> Results:
+    """What was measured before, if it was the same experiment."""
+    definition = definition_of(figure)
+    if path.exists():
+        before = Results.load(path)
+        if before.definition == definition:
+            return before
+    return Results(definition)

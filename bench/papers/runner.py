@@ -1,0 +1,273 @@
+"""Runs one figure: mounts, runs the sides in turn, rejects what came too late, keeps everything.
+
+Each seed of the jitter is a mount of its own. Within it all lines take turns, x by x; the turn
+begins with another line at each seed. The two ceilings have fewer seeds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import environment
+import sides
+from run import timing_lock
+from sides import LaunchError, Side, Tools
+
+from . import testbed
+from .experiment import Figure, Job, Line
+from .results import CEILINGS, Results, Sample, loaded_or_new
+from .testbed import Pocket
+
+TRIES = 3  # of a run that the machine was too late for
+
+PREPARING_SIDE = "mpich"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to measure."""
+
+    build: pathlib.Path
+    folder: pathlib.Path  # of the results
+    scratch: pathlib.Path  # where the pocket file system has its bytes
+    lock: pathlib.Path
+    timeout_s: float = 120.0
+    say: Callable[[str], None] = print
+
+
+def side_of(line: Line) -> Side:
+    """The line's side with its strategy and hints."""
+    name, _, strategy = line.side.partition(":")
+    side = next(side for side in sides.SIDES if side.name == name)
+    return dataclasses.replace(side, strategy=strategy, hints=line.hints or side.hints)
+
+
+def program_of(job: Job, side: Side, build: pathlib.Path) -> list[str]:
+    """flash-io is with HDF5, and so a program of its own."""
+    if job.program == "flash-io":
+        return [str(build / "libexec" / f"unisono-bench-flash-io.{side.mpi}")]
+    return [str(build / "libexec" / f"unisono-bench.{side.mpi}"), job.program]
+
+
+def words_of(job: Job, mountpoint: pathlib.Path) -> list[str]:
+    """The job's options as its program takes them. alltoall has no file, and flash-io no ways."""
+    words = [f"--{name}={value}" for name, value in job.options.items()]
+    if job.program == "alltoall":
+        return words
+    if job.program == "flash-io":
+        words = [word for name, value in job.options.items() for word in (f"--{name}", str(value))]
+        return ["--path", str(mountpoint / job.file), f"--{job.direction}", *words]
+    sync = ["--sync"] if job.direction == "write" and job.sync else []
+    return ["--path", str(mountpoint / job.file), f"--{job.direction}", "--access", job.access,
+            *sync, *job.flags, *words]
+
+
+def throughput(line: Line, lines: list[dict], jobs: tuple[Job, ...]) -> float:
+    """MB/s of the jobs that count: all their bytes, from the first one's beginning to the last one's
+    end."""
+    counted = [_interval(printed, line, job) for printed, job in zip(lines, jobs)
+               if not job.background]
+    begin_s = min(begin for _bytes, begin, _end in counted)
+    end_s = max(end for _bytes, _begin, end in counted)
+    return sum(moved for moved, _begin, _end in counted) / (end_s - begin_s) / 1e6
+
+
+def _interval(printed: dict, line: Line, job: Job) -> tuple[float, float, float]:
+    """Bytes, begin and end in seconds."""
+    if job.program == "flash-io":
+        return printed["bytes"], 0.0, printed[f"{job.direction}_open_to_close_seconds"]
+    begin_s = printed["began_at"] + printed["open_seconds"]
+    close_s = printed["close_seconds"] if line.with_close else 0.0
+    return printed["bytes"], begin_s, begin_s + printed["seconds"] + close_s
+
+
+class FigureRun:
+    """One figure on its way from what was measured before to all that is asked for."""
+
+    def __init__(self, figure: Figure, settings: Settings, results: Results):
+        self.figure = figure
+        self.settings = settings
+        self.results = results
+        self.tools = Tools(settings.build, timeout_s=settings.timeout_s)
+
+    @property
+    def path(self) -> pathlib.Path:
+        return self.settings.folder / f"{self.figure.name}.json"
+
+    def lines(self) -> list[Line]:
+        """Those that can run here; notes why the others cannot."""
+        usable = []
+        for line in self.figure.lines:
+            why = self._missing_for(line)
+            if why:
+                self.results.skipped[line.name] = why
+            else:
+                self.results.skipped.pop(line.name, None)
+                usable.append(line)
+        return usable
+
+    def _missing_for(self, line: Line) -> str:
+        side = side_of(line)
+        if why := self.tools.missing_for(side):
+            return why
+        programs = {program_of(job, side, self.settings.build)[0]
+                    for jobs in line.jobs.values() for job in jobs}
+        for program in sorted(programs):
+            if not pathlib.Path(program).exists():
+                return f"{program} is not built"
+        if line.needs:
+            return f"it needs 'unisono {line.needs}', which is not there yet"
+        return ""
+
+    def mounts(self) -> Iterator[tuple[str, int]]:
+        """Profile and seed of each mount, the emulated ones first."""
+        for seed in range(1, self.figure.seeds + 1):
+            yield self.figure.testbed.profile, seed
+        for seed in range(1, self.figure.ceiling_seeds + 1):
+            for profile in CEILINGS:
+                yield profile, seed
+
+    def run(self) -> None:
+        self.settings.folder.mkdir(parents=True, exist_ok=True)
+        described = environment.describe([self.settings.scratch])
+        self.results.environment = self.results.environment or described
+        lines = self.lines()
+        with testbed.pocket_for(self.figure, self.settings.build, self.settings.scratch) as pocket:
+            prepared = False
+            for profile, seed in self.mounts():
+                wanted = [cell for cell in self._in_turn(lines, seed)
+                          if not self.results.has(profile, seed, cell[0].name, cell[1])]
+                if not wanted:
+                    continue
+                if not prepared:
+                    self._prepare(pocket, lines)
+                    prepared = True
+                self._measure(pocket, profile, seed, wanted)
+                self.results.save(self.path)
+        self.results.save(self.path)
+
+    def _in_turn(self, lines: list[Line], seed: int) -> list[tuple[Line, str]]:
+        by = seed % len(lines) if lines else 0
+        turned = lines[by:] + lines[:by]
+        return [(line, x) for x in self.figure.xs for line in turned
+                if x in line.jobs and line.name not in self.results.failed]
+
+    def _prepare(self, pocket: Pocket, lines: list[Line]) -> None:
+        """Writes each file once, without emulation. Several lines have the same files: where they
+        differ in size, the largest one is made last."""
+        self.settings.say(f"{self.figure.name}: preparing the files")
+        jobs = [job for line in lines for jobs in line.jobs.values() for job in jobs]
+        side = next(side for side in sides.SIDES if side.name == PREPARING_SIDE)
+        done: set[str] = set()
+        with pocket.mounted(self.figure.testbed, "off", seed=0):
+            for job in jobs:
+                words = self._preparing_words(job, side, pocket)
+                if words is None or str(words) in done:
+                    continue
+                done.add(str(words))
+                if job.address_bytes is not None and not (pocket.mountpoint / job.file).exists():
+                    pocket.place(job.file, job.address_bytes)
+                sides.lines_of(sides.start(words), self.settings.timeout_s)
+
+    def _preparing_words(self, job: Job, side: Side, pocket: Pocket) -> list[str] | None:
+        """None: there is nothing to prepare."""
+        if job.program == "alltoall" or (job.program, job.direction) == ("flash-io", "write"):
+            return None
+        before = sides.words_before(side, self.tools, job.ranks, self.settings.folder)
+        program = program_of(job, side, self.settings.build)
+        if job.program == "flash-io":
+            words = words_of(dataclasses.replace(job, direction="write"), pocket.mountpoint)
+            return [*before, *program, *words]
+        options = [f"--{name}={value}" for name, value in job.options.items()]
+        return [*before, *program, "--path", str(pocket.mountpoint / job.file), "--prepare",
+                *options]
+
+    def _measure(self, pocket: Pocket, profile: str, seed: int,
+                 cells: list[tuple[Line, str]]) -> None:
+        with (timing_lock(self.settings.lock),
+              pocket.mounted(self.figure.testbed, profile, seed)):
+            begin_s = time.monotonic()
+            for line, x in cells:
+                if line.name not in self.results.failed:
+                    self._measure_cell(pocket, profile, seed, line, x)
+        spent_s = time.monotonic() - begin_s
+        self.settings.say(f"{self.figure.name}: {profile}, seed {seed}: {len(cells)} runs in"
+                          f" {spent_s:.0f} s, {len(self.results.rejected)} rejected so far")
+
+    def _measure_cell(self, pocket: Pocket, profile: str, seed: int, line: Line, x: str) -> None:
+        for _ in range(TRIES):
+            pocket.begin_run()
+            try:
+                printed = self._run_jobs(pocket, line, line.jobs[x])
+            except LaunchError as error:  # once is enough, it may be a hang
+                self.results.failed[line.name] = f"at {x}, {profile}: {error}"
+                return
+            statistics = pocket.statistics()
+            speed = throughput(line, printed, line.jobs[x])
+            if not testbed.too_late(statistics):
+                self.results.samples.append(Sample(profile, seed, line.name, x, speed, printed,
+                                                   testbed.summary_of(statistics)))
+                return
+            self.results.rejected.append({"profile": profile, "seed": seed, "line": line.name,
+                                          "x": x, "mb_per_s": speed,
+                                          "lateness_us": statistics["lateness_us"]})
+
+    def _run_jobs(self, pocket: Pocket, line: Line, jobs: tuple[Job, ...]) -> list[dict]:
+        """Starts all of them, and waits for all; the programs begin together."""
+        side = side_of(line)
+        together = []
+        if len(jobs) > 1:
+            # Starting a process takes tens of milliseconds; who is not there in time begins late,
+            # and the interval from the first beginning to the last end shows it.
+            ready_s = time.time() + 1.0 + 0.15 * sum(job.ranks for job in jobs)
+            together = [f"--begin-at={ready_s:.3f}"]
+        started = []
+        for number, job in enumerate(jobs):
+            report = self.settings.folder / f"report-{number}"
+            report.unlink(missing_ok=True)
+            nodes = self.figure.nodes or job.ranks
+            tools = dataclasses.replace(self.tools, settings={"UNISONO_TOPOLOGY": f"nodes={nodes}",
+                                                              **line.settings})
+            words = [*program_of(job, side, self.settings.build),
+                     *words_of(job, pocket.mountpoint), *together]
+            if side.hints and job.program not in ("alltoall", "flash-io"):
+                words += ["--hints", side.hints.format(ranks=job.ranks)]
+            command = [*sides.words_before(side, tools, job.ranks, report), *words]
+            started.append((sides.start(command), report))
+        try:
+            return self._outputs(started, side, jobs)
+        finally:  # after an interrupt from the keyboard
+            for process, _report in started:
+                if process.poll() is None:
+                    sides.end_session_of(process)
+
+    def _outputs(self, started: list, side: Side, jobs: tuple[Job, ...]) -> list[dict]:
+        """One line of each job. If one fails, the others are waited for all the same."""
+        lines: list[dict] = []
+        failures: list[LaunchError] = []
+        for (process, report), job in zip(started, jobs):
+            try:
+                line = sides.lines_of(process, self.settings.timeout_s)[-1]
+                if side.unisono and job.program != "alltoall":
+                    line["strategies"] = sides.strategies_in(report)
+                lines.append(line)
+            except LaunchError as error:
+                failures.append(error)
+            report.unlink(missing_ok=True)
+        if failures:
+            raise failures[0]
+        return lines
+
+
+def run_figure(figure: Figure, settings: Settings, fresh: bool) -> Results:
+    """Measures what is missing; all of it if `fresh`."""
+    path = settings.folder / f"{figure.name}.json"
+    if fresh:
+        path.unlink(missing_ok=True)
+    work = FigureRun(figure, settings, loaded_or_new(figure, path))
+    work.run()
+    return work.results

@@ -1,0 +1,230 @@
+"""Tests of the papers' experiments: their arithmetic, and one tiny figure from mount to report."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from papers import judge, report, runner, testbed
+from papers.experiment import Claim, Figure, Job, Line, Servers
+from papers.figures import ALL, QUICK, TELLING
+from papers.results import Results, Sample, Spread, definition_of, loaded_or_new
+
+BENCH = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(os.environ.get("UNISONO_BUILD_DIR", BENCH.parent / "build")).resolve()
+PROGRAM = BUILD / "libexec" / "unisono-bench.mpich"
+JOB = (Job("demo", 4, {"segment-bytes": "64K"}),)
+
+
+def figure(*claims: Claim, xs=("1", "2")) -> Figure:
+    lines = tuple(Line(name, "mpich", {x: JOB for x in xs}) for name in ("ours", "theirs"))
+    return Figure("test", "a title", "a source", Servers("sata-80gb"), "x", lines, claims, "")
+
+
+def results(figure_: Figure, **speeds: dict[str, list[float]]) -> Results:
+    """Speeds by line and x; one seed for each value."""
+    samples = [Sample(figure_.testbed.profile, seed, line, x, value, [], {})
+               for line, by_x in speeds.items() for x, values in by_x.items()
+               for seed, value in enumerate(values, start=1)]
+    return Results(definition_of(figure_), samples=samples)
+
+
+def ratio(paper: float, at: str = "1", **more) -> Claim:
+    return Claim("a claim", paper, "section 1", "ours", at, "theirs", **more)
+
+
+# ---- the figures themselves
+
+@pytest.mark.parametrize("which", [*ALL, QUICK], ids=lambda which: which.name)
+def test_claims_name_cells_that_are_there(which):
+    jobs = {line.name: line.jobs for line in which.lines}
+    assert len(jobs) == len(which.lines), "two lines of one name"
+    for claim in which.claims:
+        assert claim.paper > 0
+        for name in filter(None, (claim.line, claim.against)):
+            assert name in jobs
+        if claim.at not in ("best", "mean"):
+            assert claim.at in jobs[claim.line]
+            assert not claim.against or (claim.against_at or claim.at) in jobs[claim.against]
+
+
+@pytest.mark.parametrize("which", [*ALL, QUICK], ids=lambda which: which.name)
+def test_sides_and_profiles_exist(which):
+    profiles = BENCH.parent / "testbed" / "profiles"
+    assert (profiles / f"{which.testbed.profile}.json").exists()
+    for line in which.lines:
+        assert runner.side_of(line).name == line.side.partition(":")[0]
+
+
+def test_eight_figures_tell_most_and_names_are_unique():
+    assert len(TELLING) == 8
+    assert len({which.name for which in (*ALL, QUICK)}) == len(ALL) + 1
+
+
+# ---- judging
+
+@pytest.mark.parametrize("paper, ours, theirs, word", [
+    (2.5, 250, 100, judge.AGREES),
+    (2.5, 170, 100, judge.AGREES),  # within 1.5
+    (2.5, 160, 100, judge.WEAKER),
+    (1.6, 300, 100, judge.STRONGER),
+    (0.5, 20, 100, judge.STRONGER),
+    (0.5, 80, 100, judge.WEAKER),
+    (1.2, 102, 100, judge.NOT_SEEN),  # 2 % are nothing
+    (1.2, 90, 100, judge.DISAGREES),
+    (1.0, 120, 100, judge.AGREES),
+    (1.0, 200, 100, judge.DISAGREES),
+])
+def test_word_for_a_ratio(paper, ours, theirs, word):
+    which = figure(ratio(paper))
+    verdict, = judge.verdicts(which, results(which, ours={"1": [ours]}, theirs={"1": [theirs]}))
+    assert verdict.word == word
+
+
+def test_ratios_are_taken_within_a_seed():
+    """2 / 1 and 40 / 10: 2 and 4, with the median between them; not 21 / 5.5."""
+    which = figure(ratio(3.0))
+    verdict, = judge.verdicts(which, results(which, ours={"1": [2, 40]}, theirs={"1": [1, 10]}))
+    assert verdict.ours == Spread(median=3.0, low=2.0, high=4.0)
+
+
+def test_best_and_mean_are_over_all_x():
+    which = figure(ratio(4.0, "best"), ratio(3.0, "mean"))
+    measured = results(which, ours={"1": [2], "2": [8]}, theirs={"1": [1], "2": [2]})
+    best, mean = judge.verdicts(which, measured)
+    assert (best.ours.median, mean.ours.median) == (4.0, 3.0)
+
+
+def test_speeds_are_held_against_the_papers_and_missing_cells_are_said():
+    which = figure(dataclasses.replace(ratio(100), against=""), ratio(2.0, "2"))
+    speed, missing = judge.verdicts(which, results(which, ours={"1": [160]}))
+    assert (speed.word, missing.word, missing.ours) == (judge.OTHER_SPEED, judge.NOT_MEASURED, None)
+
+
+# ---- running
+
+def test_throughput_of_two_programs_is_from_the_first_beginning_to_the_last_end():
+    """20 MB from 10.0 s to 12.0 s, and 30 MB from 11.0 s to 15.0 s: 50 MB in 5 s."""
+    printed = [{"bytes": 20e6, "began_at": 9.5, "open_seconds": 0.5, "seconds": 2.0,
+                "close_seconds": 9.0},
+               {"bytes": 30e6, "began_at": 11.0, "open_seconds": 0.0, "seconds": 4.0,
+                "close_seconds": 0.0}]
+    jobs = (Job("demo", 4), Job("mpi-io-test", 4))
+    line = Line("two", "mpich", {"1": jobs})
+    assert runner.throughput(line, printed, jobs) == pytest.approx(10.0)
+    alone = (jobs[0], dataclasses.replace(jobs[1], background=True))
+    assert runner.throughput(line, printed, alone) == pytest.approx(10.0)
+    with_close = dataclasses.replace(line, with_close=True)
+    assert runner.throughput(with_close, printed, alone) == pytest.approx(20 / 11)
+
+
+@pytest.mark.parametrize("median, p99, late", [(50, 900, False), (250, 900, True), (50, 5000, True)])
+def test_late_runs_are_recognised(median, p99, late):
+    assert testbed.too_late({"lateness_us": {"median": median, "p99": p99}}) is late
+    assert not testbed.too_late({"emulated": False})
+
+
+def test_results_are_kept_only_while_the_experiment_is_the_same(tmp_path):
+    which = figure(ratio(2.0))
+    results(which, ours={"1": [1.0]}).save(tmp_path / "test.json")
+    assert len(loaded_or_new(which, tmp_path / "test.json").samples) == 1
+    other_claims = dataclasses.replace(which, claims=())
+    assert len(loaded_or_new(other_claims, tmp_path / "test.json").samples) == 1
+    other_servers = dataclasses.replace(which, testbed=Servers("sata-80gb", servers=5))
+    assert loaded_or_new(other_servers, tmp_path / "test.json").samples == []
+
+
+# ---- the report
+
+def test_report_shows_disagreement_and_holds_its_pictures(tmp_path):
+    which = figure(ratio(2.0, why="because"), xs=("1",))
+    measured = results(which, ours={"1": [90.0]}, theirs={"1": [100.0]})
+    measured.skipped["a side"] = "not built"
+    html = report.write([(which, measured)], tmp_path).read_text()
+    assert "<strong>disagrees</strong>" in html and "emulated" in html
+    assert 'src="data:image/png;base64,' in html and "a side was not run: not built" in html
+    text = (tmp_path / "report.md").read_text()
+    assert "| a claim (section 1) | 2.00 | 0.90 (0.90 to 0.90) | **disagrees** | because |" in text
+    assert "![a title](test.png)" in text and (tmp_path / "test.png").exists()
+
+
+# ---- everything together
+
+def needs_pocket() -> None:
+    if why := testbed.reason_to_skip(BUILD):
+        pytest.skip(why)
+    if not PROGRAM.exists():
+        pytest.skip(f"{PROGRAM} is not built")
+
+
+def papers(*words: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-m", "papers", "--build", str(BUILD), *words],
+                          cwd=BENCH, capture_output=True, text=True, timeout=200, check=False)
+
+
+def test_quick_figure_from_mount_to_report(tmp_path):
+    needs_pocket()
+    words = ("--quick", "--results", str(tmp_path), "--lock", str(tmp_path / "lock"))
+    done = papers(*words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    measured = Results.load(tmp_path / "quick.json")
+    assert measured.failed == {} and measured.environment["cores"] >= 1
+    cells = {(profile, line.name, x) for profile in ("sata-80gb", "instant", "off")
+             for line in QUICK.lines for x in line.jobs}
+    found = {(sample.profile, sample.line, sample.x) for sample in measured.samples}
+    gave_up = [late for late in cells - found
+               if sum((late == (run["profile"], run["line"], run["x"]))
+                      for run in measured.rejected) == runner.TRIES]
+    assert found | set(gave_up) == cells
+    for sample in measured.samples:
+        assert sample.mb_per_s > 0
+        # All bytes passed the emulated servers, whichever way the program asked for them.
+        assert sample.profile == "off" or sample.servers["reads"] > 0
+        if sample.line == "resonant":
+            assert sample.programs[0]["strategies"] == {"resonant": 8 if sample.x == "64K" else 16}
+    assert "emulated" in (tmp_path / "report.html").read_text()
+    assert not [path for path in pathlib.Path("/dev/shm").glob("unisono-quick-*")]
+
+    count = len(measured.samples)
+    again = papers(*words)
+    assert again.returncode == 0, again.stderr
+    if not gave_up:
+        assert len(Results.load(tmp_path / "quick.json").samples) == count
+        assert "seed" not in again.stdout, "it was measured again"
+
+
+def bench_program(*words: str) -> subprocess.CompletedProcess:
+    return subprocess.run(["mpiexec.mpich", "-n", "2", PROGRAM, *words], capture_output=True,
+                          text=True, timeout=60, check=False)
+
+
+def test_program_notices_a_wrong_byte_at_its_place(tmp_path):
+    if not PROGRAM.exists():
+        pytest.skip(f"{PROGRAM} is not built")
+    words = ("demo", "--path", str(tmp_path / "file"), "--segment-bytes", "1K",
+             "--file-bytes", "64K", "--verify", "--read")
+    right = bench_program(*words)
+    assert right.returncode == 0, right.stderr
+    line = json.loads(right.stdout)
+    assert (line["bytes"], line["verified"], line["parameters"]["segments"]) == (65536, True, 4)
+    with open(tmp_path / "file", "r+b") as file:
+        file.seek(12345)
+        byte = file.read(1)
+        file.seek(12345)
+        file.write(bytes([byte[0] ^ 1]))
+    wrong = bench_program(*words)
+    assert wrong.returncode != 0 and "demo: wrong byte at offset 12345" in wrong.stderr
+
+
+def test_program_says_what_is_wrong_with_its_options(tmp_path):
+    if not PROGRAM.exists():
+        pytest.skip(f"{PROGRAM} is not built")
+    odd = bench_program("demo", "--path", str(tmp_path / "file"), "--file-bytes", "100000")
+    assert odd.returncode == 2
+    assert "demo: --file-bytes must be a multiple of 524288 here" in odd.stderr
+    unknown = bench_program("demo", "--path", str(tmp_path / "file"), "--frobnicate", "1")
+    assert unknown.returncode == 2 and "frobnicate" in unknown.stderr
