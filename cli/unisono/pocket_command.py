@@ -40,7 +40,7 @@ _HANDED_ON = {
     "page-cache-bytes": ("SIZE", "Memory of each server, instead of the profile's."),
     "scheduler": ("NAME", "none, deadline or cfq (none)."),
     "context": ("NAME", "What cfq takes for a process: request, process, file or client."),
-    "node": ("NAME", "Who shares a client's link: process (nobody) or namespace."),
+    "node": ("NAME", "Who shares a client's link: process (nobody), namespace or cluster."),
     "jitter-us": ("US", "Requests arrive late by up to so much (0)."),
     "seed": ("N", "Of the jitter (0)."),
 }

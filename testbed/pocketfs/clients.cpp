@@ -28,7 +28,7 @@ Client Clients::look_up(int thread) const {
     }
     client.node = client.process;
     struct stat name_space {};
-    if (kind_ == NodeKind::name_space && stat((folder + "/ns/net").c_str(), &name_space) == 0)
+    if (kind_ != NodeKind::process && stat((folder + "/ns/net").c_str(), &name_space) == 0)
         client.node = name_space.st_ino;
     return client;
 }

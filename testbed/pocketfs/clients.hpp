@@ -16,8 +16,9 @@ struct Client {
 
 /// Which processes share a link to the servers.
 enum class NodeKind : std::uint8_t {
-    process,    ///< none: each process is a node, as with one process per node
-    name_space  ///< those in one network namespace, as on a pocket cluster
+    process,     ///< none: each process is a node, as with one process per node
+    name_space,  ///< those in one network namespace
+    cluster      ///< the same, and what is a node of a pocket cluster has its own, real link
 };
 
 /// Looks threads up in /proc and remembers them. Thread-safe.

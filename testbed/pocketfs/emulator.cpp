@@ -28,8 +28,10 @@ Time Emulator::now() {
         .count();
 }
 
-Emulator::Emulator(Profile const& profile, std::uint32_t servers, ServerOptions const& options)
+Emulator::Emulator(Profile const& profile, std::uint32_t servers, ServerOptions const& options,
+                   std::unique_ptr<Carrier> carrier)
     : link_(profile.link),
+      carrier_(std::move(carrier)),
       server_links_(servers, {Link(profile.link.server_mb_s), Link(profile.link.server_mb_s)}) {
     for (std::uint32_t number = 0; number < servers; ++number) {
         auto own = options;
@@ -53,9 +55,12 @@ Emulator::~Emulator() {
         server->wake.notify_all();
     }
     for (auto const& server : servers_) server->thread.join();
+    carrier_.reset();  // what it still had is in the servers now
     std::vector<std::shared_ptr<Call>> left;
     for (auto const& server : servers_) {
         for (auto const& [id, part] : server->parts) left.push_back(part.call);
+        for (; !server->departures.empty(); server->departures.pop())
+            left.push_back(server->departures.top().call);
         for (; !server->replies.empty(); server->replies.pop())
             left.push_back(server->replies.top().call);
     }
@@ -81,28 +86,45 @@ Time Emulator::send_request(std::uint64_t node, std::uint32_t server, Time now,
                     bytes);
 }
 
+// What the client's own link has carried already, while the server's took it in.
+Time Emulator::take_in_carried(std::uint32_t server, Time arrived, std::uint64_t bytes) {
+    std::lock_guard const lock(links_mutex_);
+    auto& in = server_links_[server].in;
+    return in.occupy(arrived - in.duration(bytes), bytes) + from_us(link_.latency_us);
+}
+
 void Emulator::submit(std::vector<Piece> pieces, Client const& client, Done done) {
     auto const call = std::make_shared<Call>();
     call->done = std::move(done);
     call->node = client.node;
+    call->carried = carrier_ != nullptr && carrier_->reach(client);
     Time const began = now();
     call->pieces_left = pieces.size();
     for (auto& piece : pieces) {
         piece.request.process = client.process;
         piece.request.client = client.node;
-        bool const write = piece.request.operation == Operation::write;
-        auto const arrival =
-            send_request(client.node, piece.server, began, write ? piece.request.bytes : 0);
-        TraceEntry entry{.time = arrival,
-                         .server = piece.server,
-                         .operation = piece.request.operation,
-                         .address = piece.request.address,
-                         .bytes = piece.request.bytes,
-                         .process = client.process};
-        std::memcpy(entry.program, client.program, sizeof entry.program);
-        trace_.add(entry);
-        submit_piece(piece, call, arrival);
+        auto const bytes = piece.request.operation == Operation::write ? piece.request.bytes : 0;
+        if (call->carried && bytes > 0)
+            carrier_->carry(client.node, piece.server, Carrier::Way::to_server, bytes, [=, this] {
+                enter(piece, call, client, take_in_carried(piece.server, now(), bytes));
+            });
+        else
+            enter(piece, call, client, send_request(client.node, piece.server, began, bytes));
     }
+}
+
+// A request reaches its server.
+void Emulator::enter(Piece const& piece, std::shared_ptr<Call> const& call, Client const& client,
+                     Time arrival) {
+    TraceEntry entry{.time = arrival,
+                     .server = piece.server,
+                     .operation = piece.request.operation,
+                     .address = piece.request.address,
+                     .bytes = piece.request.bytes,
+                     .process = client.process};
+    std::memcpy(entry.program, client.program, sizeof entry.program);
+    trace_.add(entry);
+    submit_piece(piece, call, arrival);
 }
 
 void Emulator::submit_piece(Piece const& piece, std::shared_ptr<Call> const& call, Time arrival) {
@@ -138,10 +160,46 @@ void Emulator::piece_done(ServerThread& server, Finished const& finished) {
     std::lock_guard const lock(links_mutex_);
     auto& call = *part.call;
     if (server.fault.down) call.error = EIO;
-    auto const answered = transfer(server_links_[server.number].out, links_of(call.node).in,
-                                   from_us(link_.latency_us), finished.time, part.answer_bytes);
-    call.due = std::max(call.due, answered);
-    if (--call.pieces_left == 0) server.replies.push({call.due, part.call});
+    auto& out = server_links_[server.number].out;
+    auto const latency = from_us(link_.latency_us);
+    if (call.carried && part.answer_bytes > 0) {
+        Time const sent = out.occupy(finished.time, part.answer_bytes);
+        server.departures.push({sent - out.duration(part.answer_bytes) + latency, sent + latency,
+                                part.answer_bytes, part.call});
+        return;
+    }
+    answered(server, part.call,
+             transfer(out, links_of(call.node).in, latency, finished.time, part.answer_bytes));
+}
+
+// One piece's answer is with the client at `due`. Both mutexes are held.
+void Emulator::answered(ServerThread& server, std::shared_ptr<Call> const& call, Time due) {
+    call->due = std::max(call->due, due);
+    if (--call->pieces_left == 0) server.replies.push({call->due, call});
+}
+
+void Emulator::answer_carried(ServerThread& server, Departure const& departure) {
+    std::lock_guard const lock(server.mutex);
+    std::lock_guard const links_lock(links_mutex_);
+    answered(server, departure.call, std::max(departure.due, now()));
+    server.wake.notify_one();
+}
+
+// Has the answers carried that are due to leave; the lock is given up meanwhile. False: none is.
+bool Emulator::send_due(ServerThread& server, std::unique_lock<std::mutex>& lock) {
+    std::vector<Departure> due;
+    for (Time const time = now();
+         !server.departures.empty() && server.departures.top().begin <= time;
+         server.departures.pop())
+        due.push_back(server.departures.top());
+    if (due.empty()) return false;
+    lock.unlock();
+    for (auto const& departure : due)
+        carrier_->carry(departure.call->node, server.number, Carrier::Way::to_client,
+                        departure.bytes,
+                        [this, &server, departure] { answer_carried(server, departure); });
+    lock.lock();
+    return true;
 }
 
 // Reports what is due; the lock is given up meanwhile. False: nothing was due.
@@ -173,9 +231,10 @@ void Emulator::run(ServerThread& server) {
         finished.clear();
         for (; !server.ended.empty() && server.ended.top().first <= now(); server.ended.pop())
             piece_done(server, {server.ended.top().second, server.ended.top().first});
-        if (report_due(server, lock)) continue;
+        if (send_due(server, lock) || report_due(server, lock)) continue;
         Time next = server.model.next_event();
         if (!server.ended.empty()) next = std::min(next, server.ended.top().first);
+        if (!server.departures.empty()) next = std::min(next, server.departures.top().begin);
         if (!server.replies.empty()) next = std::min(next, server.replies.top().due);
         server.wakes_at = next;
         server.wake.wait_until(lock, real_time(std::min(next, now() + longest_wait)));

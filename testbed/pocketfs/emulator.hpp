@@ -12,6 +12,7 @@
 
 #include "model/link.hpp"
 #include "model/server.hpp"
+#include "pocketfs/carrier.hpp"
 #include "pocketfs/clients.hpp"
 #include "pocketfs/faults.hpp"
 #include "pocketfs/lateness.hpp"
@@ -33,7 +34,9 @@ public:
     /// Called in a server's thread, without locks held; the argument is 0 or an errno.
     using Done = std::function<void(int error)>;
 
-    Emulator(Profile const& profile, std::uint32_t servers, ServerOptions const& options);
+    /// With a carrier, the nodes that it reaches have their data carried, and no modelled link.
+    Emulator(Profile const& profile, std::uint32_t servers, ServerOptions const& options,
+             std::unique_ptr<Carrier> carrier = nullptr);
     Emulator(Emulator const&) = delete;
     Emulator& operator=(Emulator const&) = delete;
     /// Reports what is under way with EIO.
@@ -58,6 +61,7 @@ private:
     struct Call {
         Done done;
         std::uint64_t node = 0;
+        bool carried = false;  // its data, between its node and the servers
         Time due = 0;
         std::size_t pieces_left = 0;
         int error = 0;
@@ -73,6 +77,15 @@ private:
         Time due;
         std::shared_ptr<Call> call;
         friend bool operator>(Reply const& a, Reply const& b) { return a.due > b.due; }
+    };
+
+    // A server's answer that is to be carried. It is sent on while the server still sends it.
+    struct Departure {
+        Time begin;
+        Time due;  // if it is carried faster than the server sends
+        std::uint64_t bytes;
+        std::shared_ptr<Call> call;
+        friend bool operator>(Departure const& a, Departure const& b) { return a.begin > b.begin; }
     };
 
     struct ServerThread {
@@ -92,6 +105,7 @@ private:
         std::priority_queue<std::pair<Time, std::uint64_t>,
                             std::vector<std::pair<Time, std::uint64_t>>, std::greater<>>
             ended;
+        std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures;
         std::priority_queue<Reply, std::vector<Reply>, std::greater<>> replies;
         Lateness lateness;
         ServerCounters counters_before;
@@ -111,13 +125,20 @@ private:
 
     void run(ServerThread& server);
     bool report_due(ServerThread& server, std::unique_lock<std::mutex>& lock);
+    bool send_due(ServerThread& server, std::unique_lock<std::mutex>& lock);
     static Time end_of(ServerThread const& server, Finished const& finished);
     void piece_done(ServerThread& server, Finished const& finished);
+    void answer_carried(ServerThread& server, Departure const& departure);
+    static void answered(ServerThread& server, std::shared_ptr<Call> const& call, Time due);
+    void enter(Piece const& piece, std::shared_ptr<Call> const& call, Client const& client,
+               Time arrival);
     void submit_piece(Piece const& piece, std::shared_ptr<Call> const& call, Time arrival);
     Time send_request(std::uint64_t node, std::uint32_t server, Time now, std::uint64_t bytes);
+    Time take_in_carried(std::uint32_t server, Time arrived, std::uint64_t bytes);
     ClientLinks& links_of(std::uint64_t node);
 
     LinkProfile link_;
+    std::unique_ptr<Carrier> carrier_;  // null: all links are modelled
     mutable std::mutex links_mutex_;  // also guards all calls' pieces; taken after a server's mutex
     std::vector<ServerLinks> server_links_;
     std::map<std::uint64_t, ClientLinks> client_links_;

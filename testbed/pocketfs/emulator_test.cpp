@@ -1,13 +1,19 @@
 #include "pocketfs/emulator.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <future>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
 
 #include "pocketfs/faults.hpp"
+#include "pocketfs/node_wires.hpp"
 
 namespace unisono::testbed {
 namespace {
@@ -96,6 +102,73 @@ TEST(Emulator, what_is_under_way_at_the_end_fails) {
             emulator.submit({read_from(0)}, {}, [&](int error) { failed += error == EIO ? 1 : 0; });
     }
     EXPECT_EQ(failed, 3);
+}
+
+// Reaches node 1 only, and needs 20 ms for anything.
+class SlowCarrier : public Carrier {
+public:
+    explicit SlowCarrier(std::atomic<std::uint64_t>& carried_bytes) : bytes_(carried_bytes) {}
+    ~SlowCarrier() override {
+        for (auto& thread : threads_) thread.join();
+    }
+    bool reach(Client const& client) override { return client.node == 1; }
+    void carry(std::uint64_t /*node*/, std::uint32_t /*server*/, Way way, std::uint64_t bytes,
+               Done done) override {
+        bytes_ += way == Way::to_server ? bytes : 1000 * bytes;
+        threads_.emplace_back([done = std::move(done)] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            done();
+        });
+    }
+
+private:
+    std::atomic<std::uint64_t>& bytes_;
+    std::vector<std::thread> threads_;
+};
+
+Piece write_to(std::uint32_t server) {
+    return {server, {.operation = Operation::write, .address = 0, .bytes = 8192, .file = 1}};
+}
+
+TEST(Emulator, data_of_a_node_that_is_reached_is_carried) {
+    std::atomic<std::uint64_t> carried_bytes = 0;
+    Emulator emulator(one_millisecond(), 1, {}, std::make_unique<SlowCarrier>(carried_bytes));
+    EXPECT_GE(call(emulator, {write_to(0)}).first, 21 * millisecond) << "carried, then 1 ms";
+    EXPECT_EQ(carried_bytes, 8192U);
+    EXPECT_GE(call(emulator, {read_from(0)}).first, 21 * millisecond) << "1 ms, then carried";
+    EXPECT_EQ(carried_bytes, 8192U + 1000 * 4096U);
+}
+
+TEST(Emulator, the_link_of_a_node_that_is_not_reached_is_modelled) {
+    std::atomic<std::uint64_t> carried_bytes = 0;
+    auto profile = one_millisecond();
+    profile.link.client_mb_s = 1;
+    Emulator emulator(profile, 1, {}, std::make_unique<SlowCarrier>(carried_bytes));
+    std::promise<void> done;
+    Time const begin = Emulator::now();
+    emulator.submit({write_to(0)}, {.node = 2}, [&](int /*error*/) { done.set_value(); });
+    done.get_future().get();
+    EXPECT_GE(Emulator::now() - begin, 9 * millisecond) << "8192 bytes at 1 MB/s, then 1 ms";
+    EXPECT_EQ(carried_bytes, 0U);
+}
+
+TEST(Emulator, what_is_being_carried_at_the_end_fails) {
+    std::atomic<std::uint64_t> carried_bytes = 0;
+    std::atomic<int> failed = 0;
+    {
+        Emulator emulator(one_millisecond(), 1, {}, std::make_unique<SlowCarrier>(carried_bytes));
+        emulator.submit({write_to(0)}, {.node = 1}, [&](int error) { failed += error == EIO; });
+    }
+    EXPECT_EQ(failed, 1);
+}
+
+TEST(NodeWires, what_has_no_way_to_this_network_is_not_reached) {
+    NodeWires wires(2);
+    EXPECT_FALSE(wires.reach({.node = 1, .process = static_cast<std::uint32_t>(getpid())}));
+    EXPECT_FALSE(wires.reach({.node = 2, .process = ~std::uint32_t{0}})) << "no such process";
+    bool done = false;
+    wires.carry(1, 0, Carrier::Way::to_server, 100, [&] { done = true; });
+    EXPECT_TRUE(done) << "nobody waits for what never arrives";
 }
 
 TEST(Faults, ranges_are_of_one_file_and_a_full_disk_leaves_room_up_to_its_size) {

@@ -12,6 +12,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
+
+#include "pocketfs/node_wires.hpp"
 
 namespace unisono::testbed {
 
@@ -90,9 +93,11 @@ FileSystem::FileSystem(MountOptions const& options)
     if (int const error = write_attribute(root_.path(), "user.pocketfs.probe", "1"))
         throw std::runtime_error(files + ": user.* attributes are needed: " + std::strerror(error));
     reserve_all();
-    if (!options.profile_file.empty())
-        emulator_ =
-            std::make_unique<Emulator>(read_profile(options), options.servers, options.server);
+    if (options.profile_file.empty()) return;
+    std::unique_ptr<Carrier> carrier;
+    if (options.node == NodeKind::cluster) carrier = std::make_unique<NodeWires>(options.servers);
+    emulator_ = std::make_unique<Emulator>(read_profile(options), options.servers, options.server,
+                                           std::move(carrier));
 }
 
 FileSystem::~FileSystem() {

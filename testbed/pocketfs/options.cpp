@@ -21,7 +21,9 @@ char const* const usage =
     "  --page-cache-bytes SIZE memory of each server, instead of the profile's\n"
     "  --scheduler NAME        none, deadline or cfq (none)\n"
     "  --context NAME          what cfq takes for a process: request, process, file, client\n"
-    "  --node NAME             who shares a link: process (nobody) or namespace\n"
+    "  --node NAME             who shares a link: process (nobody), namespace, or cluster: those "
+    "on\n"
+    "                          a node of a pocket cluster share the node's own link\n"
     "  --jitter-us US          requests arrive late by up to so much (0)\n"
     "  --seed N                of the jitter (0)\n"
     "  --foreground            do not return; for debugging\n";
@@ -66,7 +68,8 @@ ContextKind read_context(std::string const& value) {
 NodeKind read_node(std::string const& value) {
     if (value == "process") return NodeKind::process;
     if (value == "namespace") return NodeKind::name_space;
-    refuse("node", value, "process or namespace");
+    if (value == "cluster") return NodeKind::cluster;
+    refuse("node", value, "process, namespace or cluster");
 }
 
 std::uint32_t read_count(std::string const& option, std::string const& value) {
