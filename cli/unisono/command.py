@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from . import bench, places, preload, report, run
+from .cluster_command import cluster
 from .places import Failure
 from .pocket_command import pocket
 from .version import VERSION
@@ -46,6 +47,7 @@ def main() -> None:
     """Collective I/O for MPI programs, without changing them."""
 
 
+main.add_command(cluster)
 main.add_command(pocket)
 
 

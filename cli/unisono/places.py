@@ -25,16 +25,24 @@ class StrategyEntry:
     source: str
 
 
-def preload_library(mpi: str, prefix: Path = PREFIX) -> Path:
-    """The library to preload into programs of this MPI."""
-    name = f"libunisono-{mpi}.so"
+def library(name: str, prefix: Path = PREFIX) -> Path:
+    """A shared library of Unisono's."""
     folders = [prefix / "lib", prefix / "lib64", *sorted((prefix / "lib").glob("*-linux-*"))]
     for folder in folders:
         if (folder / name).exists():
             return folder / name
-    raise Failure(
-        f"{name} is not in {prefix / 'lib'}: Unisono was built without {mpi}, or not built yet"
-    )
+    raise Failure(f"{name} is not in {prefix / 'lib'}: it was not built")
+
+
+def preload_library(mpi: str, prefix: Path = PREFIX) -> Path:
+    """The library to preload into programs of this MPI."""
+    name = f"libunisono-{mpi}.so"
+    try:
+        return library(name, prefix)
+    except Failure as missing:
+        raise Failure(
+            f"{name} is not in {prefix / 'lib'}: Unisono was built without {mpi}, or not built yet"
+        ) from missing
 
 
 def known_strategies(prefix: Path = PREFIX) -> list[StrategyEntry] | None:

@@ -50,7 +50,7 @@ class _Rewriter:
     def _program(self, segment: Segment) -> list[str]:
         start = launchers.skip_wrappers(segment.program, launchers.TRANSPARENT)
         wrappers, program = segment.program[:start], segment.program[start:]
-        program = [_located(program[0], segment.folders), *program[1:]]
+        program = [located(program[0], segment.folders), *program[1:]]
         library = str(self.library(self._mpi_for(program)))
         before = _preload_before(wrappers, segment.variables)
         return [*wrappers, *_environment(library, before, self.settings), *program]
@@ -122,7 +122,7 @@ def rewrite(
     return job
 
 
-def _located(program: str, folders: list[str]) -> str:
+def located(program: str, folders: list[str]) -> str:
     """`env` searches only PATH; a launcher may find a bare name elsewhere, too."""
     if shutil.which(program):
         return program
