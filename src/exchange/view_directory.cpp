@@ -86,6 +86,78 @@ std::vector<std::byte> without_start(ShapePtr const& shape) {
     return std::move(writer.bytes);
 }
 
+using Ranks = std::vector<std::uint32_t>;
+
+/// New views on their way to the aggregators. Those of a node become one message: from its ranks to
+/// its leader, from there to the head of each node with aggregators, which hands it on to the
+/// others.
+class Delivery {
+public:
+    /// `owners_of`: node -> its ranks with new views, ascending.
+    Delivery(Team& team, std::span<std::uint32_t const> aggregators,
+             std::map<std::uint32_t, Ranks> const& owners_of)
+        : team_{team}, aggregators_{aggregators}, owners_of_{owners_of} {
+        for (auto const rank : aggregators) head_of_.emplace(node_of(rank), rank);
+    }
+
+    [[nodiscard]] bool to_me() const {
+        return std::ranges::find(aggregators_, me_) != aggregators_.end();
+    }
+
+    /// Sends this rank's view on its way and, on a leader, its node's.
+    void hand_in(ShapePtr const& mine) {
+        auto const found = owners_of_.find(node_of(me_));
+        if (found == owners_of_.end()) return;
+        auto const& owners = found->second;
+        if (std::ranges::find(owners, me_) != owners.end()) package_ = without_start(mine);
+        if (me_ != leader_of(node_of(me_))) {
+            if (!package_.empty()) send(leader_of(node_of(me_)), package_);
+            return;
+        }
+        for (auto const owner : owners) {
+            if (owner == me_) continue;
+            auto const view = team_.receive(owner, Team::Kind::view);
+            package_.insert(package_.end(), view.begin(), view.end());
+        }
+        for (auto const& [node, head] : head_of_)
+            if (head != me_) send(head, package_);
+    }
+
+    /// One node's views, handed on if need be. On aggregators, for all nodes in ascending order.
+    std::vector<std::byte> views_of(std::uint32_t node) {
+        auto const leader = leader_of(node);
+        auto const head = head_of_.at(node_of(me_));
+        auto bytes =
+            leader == me_ ? package_ : team_.receive(head == me_ ? leader : head, Team::Kind::view);
+        for (auto const rank : aggregators_)
+            if (head == me_ && rank != me_ && rank != leader && node_of(rank) == node_of(me_))
+                send(rank, bytes);
+        return bytes;
+    }
+
+    ViewDirectory::Sent sent;
+
+private:
+    [[nodiscard]] std::uint32_t node_of(std::uint32_t rank) const {
+        return team_.topology().node_of[rank];
+    }
+    [[nodiscard]] std::uint32_t leader_of(std::uint32_t node) const {
+        return team_.topology().ranks_of[node].front();
+    }
+    void send(std::uint32_t to, std::vector<std::byte> const& bytes) {
+        ++sent.messages;
+        sent.bytes += bytes.size();
+        team_.send(to, Team::Kind::view, bytes);
+    }
+
+    Team& team_;
+    std::uint32_t me_ = team_.rank();
+    std::span<std::uint32_t const> aggregators_;
+    std::map<std::uint32_t, Ranks> const& owners_of_;
+    std::map<std::uint32_t, std::uint32_t> head_of_;  // node -> its first aggregator
+    std::vector<std::byte> package_;
+};
+
 }  // namespace
 
 ViewKey key_of(Shape const& shape) {
@@ -107,41 +179,23 @@ ViewDirectory::Sent ViewDirectory::learn(Team& team, std::span<std::uint32_t con
                                          std::span<ViewInterval const> intervals,
                                          ShapePtr const& mine) {
     if (known_.size() > views_at_most) known_.clear();
-    std::vector<std::uint32_t> owners;  // of the views that are new
+    auto const& node_of = team.topology().node_of;
+    std::map<std::uint32_t, Ranks> owners_of;
     for (std::uint32_t rank = 0; rank < intervals.size(); ++rank)
         if (!intervals[rank].positions.empty() &&
             known_.emplace(intervals[rank].view, nullptr).second)
-            owners.push_back(rank);
-    if (owners.empty()) return {};
+            owners_of[node_of[rank]].push_back(rank);
+    if (owners_of.empty()) return {};
 
-    auto const& node_of = team.topology().node_of;
-    auto const me = team.rank();
-    std::map<std::uint32_t, std::uint32_t> head_of;  // node -> its first aggregator
-    for (auto const rank : aggregators) head_of.emplace(node_of[rank], rank);
-    Sent sent;
-    auto const send = [&](std::uint32_t to, std::vector<std::byte> const& bytes) {
-        ++sent.messages;
-        sent.bytes += bytes.size();
-        team.send(to, Team::Kind::view, bytes);
-    };
-    std::vector<std::byte> own;
-    if (std::ranges::find(owners, me) != owners.end()) {
-        own = without_start(mine);
-        for (auto const& [node, head] : head_of)
-            if (head != me) send(head, own);
-    }
-    if (std::ranges::find(aggregators, me) == aggregators.end()) return sent;
-    auto const head = head_of.at(node_of[me]);
-    for (auto const owner : owners) {
-        auto const bytes =
-            owner == me ? own : team.receive(head == me ? owner : head, Team::Kind::view);
-        for (auto const rank : aggregators)
-            if (head == me && rank != me && rank != owner && node_of[rank] == node_of[me])
-                send(rank, bytes);
+    Delivery delivery{team, aggregators, owners_of};
+    delivery.hand_in(mine);
+    if (!delivery.to_me()) return delivery.sent;
+    for (auto const& [node, owners] : owners_of) {
+        auto const bytes = delivery.views_of(node);
         ByteReader reader{bytes};
-        known_[intervals[owner].view] = read(reader);
+        for (auto const owner : owners) known_[intervals[owner].view] = read(reader);
     }
-    return sent;
+    return delivery.sent;
 }
 
 }  // namespace unisono

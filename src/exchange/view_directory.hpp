@@ -27,8 +27,9 @@ ViewKey key_of(Shape const& shape);
 
 /// Which views the aggregators know. Equal on all ranks, as far as the keys go.
 ///
-/// A view is sent when it is first met, once to one aggregator of each node, which hands it on to
-/// the node's other aggregators: O(views x (nodes + aggregators)) messages, and none afterwards.
+/// A view is sent when it is first met, together with the other new ones of its node, once to each
+/// node with aggregators, where it is handed on: O(ranks + nodes x aggregators) messages, and none
+/// afterwards.
 /// Source: View-based collective I/O (CCGrid 2008), section V. Differs: there every rank sends its
 /// decoded view to every aggregator, at set_view.
 class ViewDirectory {

@@ -1,5 +1,9 @@
 #include "counted_call.hpp"
 
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <map>
 #include <mutex>
 #include <set>
@@ -9,6 +13,8 @@
 
 namespace unisono {
 namespace {
+
+constexpr off_t file_bytes = 1 << 30;
 
 struct Account {
     std::mutex mutex;
@@ -63,6 +69,21 @@ std::vector<std::uint64_t> distinct_by_server(std::vector<ListSeen> const& lists
     return counts;
 }
 
+// Which aggregator's realm a cell is in.
+std::vector<std::uint32_t> owners_of_cells(Plan const& plan, std::uint64_t cell_bytes) {
+    std::vector<std::uint32_t> owner;
+    for (std::uint32_t i = 0; i < plan.realms.size(); ++i)
+        walk(plan.realms[i].tiling, plan.realms[i].positions,
+             [&](std::int64_t offset, std::uint64_t bytes) {
+                 auto const begin = static_cast<std::uint64_t>(offset) / cell_bytes;
+                 auto const end = div_ceil(static_cast<std::uint64_t>(offset) + bytes, cell_bytes);
+                 if (owner.size() < end) owner.resize(end);
+                 std::fill(owner.begin() + static_cast<std::ptrdiff_t>(begin),
+                           owner.begin() + static_cast<std::ptrdiff_t>(end), i);
+             });
+    return owner;
+}
+
 template <class Value>
 std::uint64_t sum(std::vector<CallRecord> const& records, Value CallRecord::*value) {
     std::uint64_t total = 0;
@@ -110,14 +131,16 @@ bool CountedCall::ascends_at_every_server(Layout const& layout) const {
 CountedCall count_call(Scene const& scene, std::string const& strategy) {
     auto options = scene.options;
     options.strategy = strategy;
-    options.cb_buffer_size = 64 << 10;
     Account account;
     CountedCall call;
     call.records.resize(scene.requests.size());
+    std::vector<CallRecord> first_records(scene.requests.size());
     ThreadTeams teams{scene.topology};
     teams.run([&](Team& team, Rendezvous& rendezvous) {
         auto const rank = team.rank();
         Storage storage;
+        storage.descriptor = memfd_create("counted", 0);
+        EXPECT_EQ(ftruncate(storage.descriptor, file_bytes), 0);  // need not grow
         storage.backend = std::make_unique<AccountBackend>(account, rank);
         auto const& [view, positions] = scene.requests[rank];
         std::vector<std::byte> data(positions.bytes());
@@ -128,36 +151,46 @@ CountedCall count_call(Scene const& scene, std::string const& strategy) {
                               .memory = {make_dense(data.size()), 0, bytes},
                               .base = reinterpret_cast<std::uintptr_t>(data.data())};
         Measured measured;
-        auto const outcome =
-            perform_collective(team, rendezvous, storage, scene.layout, measured, options, request,
-                               propose(request, storage), call.records[rank]);
-        if (rank == 0) call.refusal = outcome.refusal_of_strategy;
+        GatheredFacts gathered;
+        {
+            CachedFile cache{team, rendezvous, storage};
+            auto const perform = [&](CallRecord& record) {
+                auto const outcome = perform_collective(
+                    {team, rendezvous, storage, scene.layout, options, measured, gathered, &cache},
+                    request, propose(request, storage), record);
+                cache.drain(record);
+                if (rank == 0) call.refusal = outcome.refusal_of_strategy;
+                Verdict nothing;
+                rendezvous.meet(nothing);
+            };
+            perform(first_records[rank]);
+            if (rank == 0) account.lists.clear();
+            perform(call.records[rank]);
+        }
+        close(storage.descriptor);
     });
+    call.view_messages = sum(first_records, &CallRecord::messages) - call.messages();
     if (call.refusal.empty()) call.lists = std::move(account.lists);
     return call;
 }
 
 Crossing crossing_bytes(Scene const& scene, Plan const& plan, std::uint64_t cell_bytes) {
     Crossing crossing;
-    if (plan.within_nodes || plan.way != Plan::Way::staged) return crossing;
-    std::vector<std::uint32_t> owner;  // aggregator, by cell
-    for (std::uint32_t i = 0; i < plan.realms.size(); ++i)
-        walk(plan.realms[i].tiling, plan.realms[i].positions,
-             [&](std::int64_t offset, std::uint64_t bytes) {
-                 auto const begin = static_cast<std::uint64_t>(offset) / cell_bytes;
-                 auto const end = div_ceil(static_cast<std::uint64_t>(offset) + bytes, cell_bytes);
-                 if (owner.size() < end) owner.resize(end);
-                 std::fill(owner.begin() + static_cast<std::ptrdiff_t>(begin),
-                           owner.begin() + static_cast<std::ptrdiff_t>(end), i);
-             });
+    auto const cached = plan.way == Plan::Way::cached;
+    if (plan.within_nodes || (plan.way != Plan::Way::staged && !cached)) return crossing;
+    auto const owner = owners_of_cells(plan, cell_bytes);
+    auto const owner_of = [&](std::uint64_t offset) {
+        return cached ? offset / plan.block_bytes % plan.aggregators.size()
+                      : owner[offset / cell_bytes];
+    };
     for (std::uint32_t rank = 0; rank < scene.requests.size(); ++rank) {
-        std::map<std::uint32_t, std::uint64_t> by_aggregator;
+        std::map<std::uint64_t, std::uint64_t> by_aggregator;
         auto const& [view, positions] = scene.requests[rank];
         walk(view, positions, [&](std::int64_t offset, std::uint64_t bytes) {
             auto at = static_cast<std::uint64_t>(offset);
             for (auto const end = at + bytes; at < end;) {
                 auto const next = std::min(end, round_down(at, cell_bytes) + cell_bytes);
-                by_aggregator[owner[at / cell_bytes]] += next - at;
+                by_aggregator[owner_of(at)] += next - at;
                 at = next;
             }
         });

@@ -17,8 +17,9 @@ struct ListSeen {
 
 /// What a collective call did, on all ranks together.
 struct CountedCall {
-    std::string refusal;          ///< why the strategy could not do it; then the rest is empty
-    std::vector<ListSeen> lists;  ///< in the order in which they came
+    std::uint64_t view_messages = 0;  ///< that the first such call sent, and this one did not
+    std::string refusal;              ///< why the strategy could not do it; then the rest is empty
+    std::vector<ListSeen> lists;      ///< in the order in which they came
     std::vector<CallRecord> records;
 
     [[nodiscard]] std::uint64_t messages() const;
@@ -33,8 +34,8 @@ struct CountedCall {
     [[nodiscard]] bool ascends_at_every_server(Layout const& layout) const;
 };
 
-/// Does the call with threads as ranks, nodes that talk by messages, and a file that only keeps
-/// account. Collective buffers of 64 KiB.
+/// Does the call twice and counts the second one, with what it leaves in memory: with threads as
+/// ranks, nodes that talk by messages, and a file that only keeps account.
 CountedCall count_call(Scene const& scene, std::string const& strategy);
 
 /// Data that has to go from one node to another: what ranks ask for of other nodes' realms.

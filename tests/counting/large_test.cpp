@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "counted_call.hpp"
+#include "exchange/view_directory.hpp"
 #include "strategies/all.hpp"
 #include "workloads.hpp"
 
@@ -33,6 +34,7 @@ std::uint64_t bytes_per_rank(Strategy const& strategy, Facts const& facts, Plan 
                  plan.waits_for.size() * sizeof(plan.waits_for[0]);
     if (strategy.gathers != Gathers::nothing) bytes += facts.ranks.size_bytes();
     if (strategy.gathers == Gathers::server_bytes) bytes += facts.server_bytes.size_bytes();
+    if (plan.way == Plan::Way::cached) bytes += facts.ranks.size() * sizeof(ViewInterval);
     return bytes;
 }
 
@@ -44,7 +46,7 @@ std::string table(Scene const& scene) {
     for (auto const* strategy : all_strategies()) {
         if (!strategy->unfit(known.facts).empty()) continue;
         auto const plan = strategy->plan(known.facts);
-        if (plan.way != Plan::Way::staged) continue;
+        if (plan.way != Plan::Way::staged && plan.way != Plan::Way::cached) continue;
         // A transposed row is cut within stripe units, at what all its pieces can be divided by.
         auto const cell_bytes = strategy == &transpose ? known.facts.loops.piece_bytes : unit;
         auto const crossing = crossing_bytes(scene, plan, cell_bytes);
@@ -69,6 +71,7 @@ resonant             32    384  402653184   19584
 lacio                32    384  402653184    1664
 core_first            4      0          0    1744
 transpose            64      0          0    4864
+view_based           32   1536  402653184    3200
 )");
 }
 
@@ -81,6 +84,7 @@ resonant             32   3840  503316480  288384
 lacio                32   3840  503316480    1664
 core_first           16      0          0   25408
 transpose          1024      0          0   77824
+view_based           32   7680  503316480   49280
 )");
 }
 
@@ -96,6 +100,7 @@ resonant             32  31744  520093696 4589184
 lacio                32  32640  534773760    1664
 core_first          256      0          0  406528
 transpose         16384 229376  469762048 1245184
+view_based           32  65280  534773760  786560
 )");
 }
 
@@ -107,6 +112,7 @@ disk_first           32   1536   31928608    1664
 resonant             32   1536   30429232   19584
 lacio                32   1536   31928608    1664
 core_first            4      0          0    1744
+view_based           32    528   31783712    3200
 )");
 }
 
@@ -119,6 +125,7 @@ disk_first           32  30720   39759568    1664
 resonant             32  30720   39144736  288384
 lacio                32  30720   39759568    1664
 core_first           16      0          0   25408
+view_based           32  10560   39902400   49280
 )");
 }
 
