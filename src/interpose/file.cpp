@@ -15,6 +15,7 @@
 #include "layouts/apply_striping.hpp"
 #include "layouts/file_system.hpp"
 #include "layouts/find_layout.hpp"
+#include "layouts/striping_note.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -178,6 +179,7 @@ void File::use(Options options) {
     }
     options_ = std::move(options);
     layout_.reset();
+    gathered_.forget();
     make_backend();
 }
 
@@ -235,6 +237,12 @@ void File::finish_report() {
         std::span const part{all.data() + starts[i], static_cast<std::size_t>(sizes[i])};
         if (auto const report = report_from_bytes(part)) merged.merge(*report);
     }
+    struct stat status {};
+    if (layout_ && fstat(storage_.descriptor, &status) == 0)
+        if (auto note =
+                striping_note(*layout_, static_cast<std::uint64_t>(status.st_size), merged.ranks);
+            !note.empty())
+            merged.notes.push_back(std::move(note));
     append_line(options_.report_file,
                 options_.report == "json" ? to_json(merged) : summary_line(merged));
 }
