@@ -30,6 +30,7 @@ struct Proposal {
     bool local_storage = true;
     bool page_cached = false;     ///< whole pages are written back
     bool must_be_native = false;  ///< some rank cannot do this call with Unisono
+    bool as_gathered = false;     ///< what was gathered last is still true
     bool cacheable = true;        ///< buffers may live across calls
     bool drain_cache = false;     ///< before the call, those that do must be drained
     bool write_through = false;   ///< and this call's data must be in the file at its end
@@ -57,6 +58,7 @@ struct Proposal {
         local_storage = local_storage && later.local_storage;
         page_cached = page_cached || later.page_cached;
         must_be_native = must_be_native || later.must_be_native;
+        as_gathered = as_gathered && later.as_gathered;
         cacheable = cacheable && later.cacheable;
         drain_cache = drain_cache || later.drain_cache;
         write_through = write_through || later.write_through;

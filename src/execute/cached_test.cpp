@@ -160,6 +160,7 @@ void perform(Sequence& made, TemporaryFile const& file, Team& team, Rendezvous& 
     storage.backend = make_posix_backend(storage.descriptor);
     CachedFile cache{team, rendezvous, storage};
     Measured measured;
+    GatheredFacts gathered;
     auto const rank = team.rank();
     for (std::size_t number = 0; number < made.calls.size(); ++number) {
         SCOPED_TRACE(testing::Message() << "rank " << rank << ", call " << number);
@@ -169,9 +170,9 @@ void perform(Sequence& made, TemporaryFile const& file, Team& team, Rendezvous& 
         request.direction = call.direction;
         request.base = reinterpret_cast<std::uintptr_t>(buffer.data());
         CallRecord record;
-        auto const outcome =
-            perform_collective(team, rendezvous, storage, made.layout, measured, call.options,
-                               request, propose(request, storage), record, &cache);
+        auto const outcome = perform_collective(
+            {team, rendezvous, storage, made.layout, call.options, measured, gathered, &cache},
+            request, propose(request, storage), record);
         EXPECT_EQ(outcome.verdict.code, 0);
         if (call.direction == Direction::write) {
             EXPECT_EQ(outcome.bytes, request.positions.bytes());
@@ -231,16 +232,19 @@ public:
                               {make_dense(1), 0, 1},
                               reinterpret_cast<std::uintptr_t>(memory.data())};
         record = {};
-        return perform_collective(team_, rendezvous_, storage_, Layout{}, measured_, options_,
-                                  request, propose(request, storage_), record, &cache);
+        return perform_collective(
+            {team_, rendezvous_, storage_, layout_, options_, measured_, gathered_, &cache},
+            request, propose(request, storage_), record);
     }
 
 private:
     Team& team_;
     Rendezvous& rendezvous_;
     Storage storage_;
+    Layout layout_;
     Options options_;
     Measured measured_;
+    GatheredFacts gathered_;
 
 public:
     CachedFile cache{team_, rendezvous_, storage_};

@@ -42,28 +42,6 @@ Facts facts_of(Proposal const& agreed, Topology const& topology, Layout const& l
             .options = &options};
 }
 
-/// What a strategy asked to know of every rank, behind the spans in the facts.
-struct Gathered {
-    std::vector<RankFacts> ranks;
-    std::vector<std::uint64_t> server_bytes;
-};
-
-Gathered gather(Gathers what, Team& team, Facts& facts, Request const& request) {
-    Gathered all;
-    if (what == Gathers::nothing) return all;
-    RankFacts const mine{touched(request.view, request.positions), request.positions.bytes()};
-    all.ranks = team.gather_values(std::span{&mine, 1});
-    facts.ranks = all.ranks;
-    if (what != Gathers::server_bytes) return all;
-    std::vector<std::uint64_t> my_bytes;
-    for (std::uint32_t server = 0; server < facts.layout->servers(); ++server)
-        my_bytes.push_back(common_bytes(request.view, request.positions,
-                                        facts.layout->bytes_of(server, mine.touched)));
-    all.server_bytes = team.gather_values(std::span<std::uint64_t const>{my_bytes});
-    facts.server_bytes = all.server_bytes;
-    return all;
-}
-
 // A rank that has to wait for another begins so long after that one has begun.
 IoResult perform_in_turn(Team& team, Plan const& plan, Request const& request,
                          Storage const& storage, CallRecord& record) {
@@ -83,19 +61,19 @@ IoResult perform_in_turn(Team& team, Plan const& plan, Request const& request,
     return result;
 }
 
-IoResult carry_out(Plan const& plan, Team& team, Rendezvous& rendezvous, Storage const& storage,
-                   Facts const& facts, Proposal const& agreed, Request const& request,
-                   CallRecord& record, CachedFile* cache) {
+IoResult carry_out(Plan const& plan, CollectiveFile const& file, Facts const& facts,
+                   Proposal const& agreed, Request const& request, CallRecord& record) {
+    auto const& storage = file.storage;
     // Nobody is growing the file now, and in this call it grows from here on.
     if (facts.mappable && facts.direction == Direction::write) *storage.settled = facts.file_bytes;
     IoResult result;
     if (plan.way == Plan::Way::cached)
-        result = cache->perform(facts, agreed.write_through, request, record);
+        result = file.cache->perform(facts, agreed.write_through, request, record);
     else if (plan.way == Plan::Way::staged)
-        result = perform_staged(team, rendezvous, storage, facts, agreed.alignment, plan, request,
-                                record);
+        result = perform_staged(file.team, file.rendezvous, storage, facts, agreed.alignment, plan,
+                                request, record);
     else
-        result = perform_in_turn(team, plan, request, storage, record);
+        result = perform_in_turn(file.team, plan, request, storage, record);
     *storage.settled = 0;
     return result;
 }
@@ -136,12 +114,12 @@ Proposal propose(Request const& request, Storage const& storage) {
     return mine;
 }
 
-Outcome perform_collective(Team& team, Rendezvous& rendezvous, Storage const& storage,
-                           Layout const& layout, Measured& measured, Options const& options,
-                           Request const& request, Proposal proposal, CallRecord& record,
-                           CachedFile* cache) {
+Outcome perform_collective(CollectiveFile const& file, Request const& request, Proposal proposal,
+                           CallRecord& record) {
+    auto const& [team, rendezvous, storage, layout, options, measured, gathered, cache] = file;
     Stopwatch watch;
     proposal.last_seconds = measured.last_seconds();
+    gathered.announce(proposal);
     if (cache == nullptr) proposal.cacheable = false;
     if (cache != nullptr) cache->announce(proposal, request, options);
     rendezvous.meet(proposal);
@@ -160,8 +138,9 @@ Outcome perform_collective(Team& team, Rendezvous& rendezvous, Storage const& st
     auto facts = facts_of(proposal, team.topology(), layout, options, request);
     auto const measures = Measured::wanted(options);
     auto choice = measures ? measured.choose(facts) : choose(facts);
-    auto const gathered = gather(choice.strategy->gathers, team, facts, request);
-    if (!gathered.ranks.empty())
+    auto const gathers = choice.strategy->gathers;
+    gathered.complete(facts, gathers, proposal.as_gathered, team, request);
+    if (gathers != Gathers::nothing)
         if (auto const refusal = choice.strategy->unfit(facts); !refusal.empty()) {
             measured.refuse();
             choice = choose_instead(facts, refusal);
@@ -180,8 +159,7 @@ Outcome perform_collective(Team& team, Rendezvous& rendezvous, Storage const& st
     outcome.native = plan.way == Plan::Way::native;
     if (outcome.native) return outcome;
 
-    auto const result =
-        carry_out(plan, team, rendezvous, storage, facts, proposal, request, record, cache);
+    auto const result = carry_out(plan, file, facts, proposal, request, record);
     outcome.verdict = Verdict{result, team.rank()};
     Stopwatch after;
     rendezvous.meet(outcome.verdict);

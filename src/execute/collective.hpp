@@ -4,11 +4,25 @@
 
 #include "exchange/rendezvous.hpp"
 #include "execute/cached.hpp"
+#include "execute/gathered.hpp"
 #include "execute/request.hpp"
 #include "select/measured.hpp"
 #include "unisono/plan.hpp"
 
 namespace unisono {
+
+/// An open file as its collective calls find it.
+struct CollectiveFile {
+    Team& team;
+    Rendezvous& rendezvous;
+    Storage const& storage;
+    Layout const& layout;
+    Options const& options;
+    Measured&
+        measured;  ///< the team's; used where the options ask for it. Tell it when a call ends
+    GatheredFacts& gathered;
+    CachedFile* cache = nullptr;  ///< if it has one; calls that are not done through it drain it
+};
 
 /// How a collective call went, as far as this rank's caller needs to know.
 struct Outcome {
@@ -28,14 +42,9 @@ struct Outcome {
 Proposal propose(Request const& request, Storage const& storage);
 
 /// Does one collective call: agree, choose, execute, agree. Two meetings of all ranks, one more
-/// exchange for strategies that gather, and one meeting per round of a staged plan on each node.
-/// Collective over the team; every rank gets the same verdict.
-///
-/// `measured`: of the team; used where the options ask for it. Tell it when the call has ended.
-/// `cache`: the file's, if it has one; calls that are not done through it drain it first.
-Outcome perform_collective(Team& team, Rendezvous& rendezvous, Storage const& storage,
-                           Layout const& layout, Measured& measured, Options const& options,
-                           Request const& request, Proposal proposal, CallRecord& record,
-                           CachedFile* cache = nullptr);
+/// exchange for strategies that gather (none when the call repeats), and one meeting per round of a
+/// staged plan on each node. Collective over the team; every rank gets the same verdict.
+Outcome perform_collective(CollectiveFile const& file, Request const& request, Proposal proposal,
+                           CallRecord& record);
 
 }  // namespace unisono

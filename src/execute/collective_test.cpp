@@ -40,10 +40,11 @@ Ended run(Case& made, TemporaryFile const& file, Direction direction, std::strin
             storage.backend = make_fault_backend(std::move(storage.backend), faults);
         CallRecord record;
         Measured measured;
+        GatheredFacts gathered;
         auto const& request = made.requests[team.rank()];
-        ended.outcomes[team.rank()] =
-            perform_collective(team, rendezvous, storage, made.layout, measured, made.options,
-                               request, propose(request, storage), record);
+        ended.outcomes[team.rank()] = perform_collective(
+            {team, rendezvous, storage, made.layout, made.options, measured, gathered}, request,
+            propose(request, storage), record);
         EXPECT_EQ(record.meetings, 2u);
     });
     return ended;
@@ -185,9 +186,11 @@ TEST(Collective, bytes_far_apart_take_few_rounds) {
                               reinterpret_cast<std::uintptr_t>(data.data())};
         CallRecord record;
         Measured measured;
+        GatheredFacts gathered;
+        Layout const layout;
         auto const outcome =
-            perform_collective(team, rendezvous, storage, Layout{}, measured, options, request,
-                               propose(request, storage), record);
+            perform_collective({team, rendezvous, storage, layout, options, measured, gathered},
+                               request, propose(request, storage), record);
         EXPECT_EQ(outcome.bytes, 8u);
         EXPECT_LE(record.rounds, 3u);
     });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -42,6 +43,8 @@ public:
 
     /// Pretend that shared memory for collective buffers cannot be had.
     bool no_node_memory = false;
+    /// How often all ranks have gathered something.
+    std::atomic<int> gathered = 0;
 
 private:
     struct alignas(64) Line {
@@ -111,6 +114,7 @@ private:
         void merge_over_leaders(Proposal& proposal) override { all_.merge(proposal, rank_); }
         void merge_over_leaders(Verdict& verdict) override { all_.merge(verdict, rank_); }
         void gather(std::span<std::byte const> mine, std::span<std::byte> all) override {
+            if (rank_ == 0) ++all_.gathered;
             for (auto const& [rank, bytes] :
                  all_.exchange(rank_, all_.topology_.ranks(), mine.data(), mine.size()))
                 std::memcpy(all.data() + rank * mine.size(), bytes.data(), mine.size());

@@ -57,6 +57,9 @@ public:
     /// Where the file's bytes are, as rank 0 sees it. Collective the first time and after use().
     Layout const& layout();
 
+    /// What its collective calls gathered.
+    [[nodiscard]] GatheredFacts& gathered() { return gathered_; }
+
     /// Gives a file that is still empty the striping of the hints, where the MPI library cannot.
     /// Local; what fails is in the report.
     void stripe();
@@ -121,6 +124,7 @@ private:
     FileReport report_;
     std::optional<MPI_Count> split_bytes_;
     std::optional<Layout> layout_;
+    GatheredFacts gathered_;
     bool atomic_ = false;
     std::shared_ptr<CachedFile> cache_;  // refers to storage_
     Verdict deferred_;                   // not of the cache that there is now

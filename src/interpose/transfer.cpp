@@ -205,9 +205,10 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     proposal.shapes += file->path_hash();
     auto& measured = file->context().measured();
     CallRecord record;
-    auto const outcome = perform_collective(
-        team, team.rendezvous(), file->storage(), file->layout(), measured, file->options(),
-        prepared.request, proposal, record, file->make_cache().get());
+    auto const outcome =
+        perform_collective({team, team.rendezvous(), file->storage(), file->layout(),
+                            file->options(), measured, file->gathered(), file->make_cache().get()},
+                           prepared.request, proposal, record);
     watch.lap(whole_s);
     record_collective(*file, prepared, outcome, record, whole_s);
     auto const result = outcome.native ? pass_data_on(*file, call, native) : MPI_SUCCESS;

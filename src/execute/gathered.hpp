@@ -1,0 +1,43 @@
+#pragma once
+
+#include <vector>
+
+#include "exchange/team.hpp"
+#include "execute/request.hpp"
+#include "unisono/plan.hpp"
+
+namespace unisono {
+
+/// What strategies asked to know of every rank (Strategy::gathers) in the calls on one file. Kept
+/// for the next call: when all ranks ask for the same bytes again, nothing is sent.
+/// Memory: 24 bytes a rank, and 8 a rank and server where a strategy wants those.
+class GatheredFacts {
+public:
+    /// Tells the others whether what was gathered last is still true of this rank. Local.
+    void announce(Proposal& mine);
+
+    /// Adds what is wanted to the facts, which refer to it until the next call. `unchanged`: all
+    /// ranks announced so. Collective unless unchanged and wanted before; `wanted` is equal on all
+    /// ranks.
+    void complete(Facts& facts, Gathers wanted, bool unchanged, Team& team, Request const& request);
+
+    /// The file's layout is another one now.
+    void forget() { has_ = Gathers::nothing; }
+
+private:
+    /// What this rank asks for, as far as it can be compared.
+    struct Asked {
+        Extent touched;
+        std::uint64_t bytes = 0;
+        std::uint64_t shapes = 0;
+        friend bool operator==(Asked const&, Asked const&) = default;
+    };
+
+    Gathers has_ = Gathers::nothing;
+    Asked gathered_;  // when it was
+    Asked now_;
+    std::vector<RankFacts> ranks_;
+    std::vector<std::uint64_t> server_bytes_;
+};
+
+}  // namespace unisono

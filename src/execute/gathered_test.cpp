@@ -1,0 +1,63 @@
+#include "execute/gathered.hpp"
+
+#include <gtest/gtest.h>
+
+#include "execute/collective_cases.hpp"
+
+namespace unisono {
+namespace {
+
+// Rank r writes 16 bytes at 16 * r, but at `last` on rank 3.
+Request request_of(std::uint32_t rank, std::int64_t last, std::vector<std::byte>& data) {
+    data.assign(16, std::byte(rank + 1));
+    return {.direction = Direction::write,
+            .view = {make_dense(16), rank == 3 ? last : std::int64_t{16} * rank, 16},
+            .positions = {0, 16},
+            .memory = {make_dense(1), 0, 1},
+            .base = reinterpret_cast<std::uintptr_t>(data.data())};
+}
+
+// core_first derives from it which bytes each node's aggregator owns: stale facts would lose data.
+TEST(Gathered, is_kept_while_all_ranks_ask_for_the_same_and_gathered_anew_when_one_does_not) {
+    TemporaryFile const file;
+    ThreadTeams teams{make_topology({0, 0, 1, 1})};
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        Storage storage;
+        storage.descriptor = file.descriptor();
+        storage.backend = make_posix_backend(storage.descriptor);
+        Options options;
+        options.strategy = "core_first";
+        Layout const layout;
+        Measured measured;
+        GatheredFacts gathered;
+        std::vector<std::byte> data;
+        auto const gathered_by_call = [&](std::int64_t last) {
+            CallRecord record;
+            auto const before = teams.gathered.load();
+            auto const request = request_of(team.rank(), last, data);
+            auto const outcome =
+                perform_collective({team, rendezvous, storage, layout, options, measured, gathered},
+                                   request, propose(request, storage), record);
+            EXPECT_EQ(outcome.strategy, "core_first");
+            EXPECT_EQ(outcome.bytes, 16u);
+            auto const after = teams.gathered.load();
+            Verdict nothing;
+            rendezvous.meet(nothing);
+            return after - before;
+        };
+        // On several nodes the exchange gathers once in every call.
+        EXPECT_EQ(gathered_by_call(48), 2);
+        EXPECT_EQ(gathered_by_call(48), 1);
+        EXPECT_EQ(gathered_by_call(4800), 2);
+        EXPECT_EQ(gathered_by_call(4800), 1);
+        EXPECT_EQ(gathered_by_call(48), 2);
+    });
+    auto const found = file.contents();
+    ASSERT_EQ(found.size(), 4816u);
+    for (std::size_t at = 0; at < 64; ++at) EXPECT_EQ(found[at], std::byte(at / 16 + 1));
+    EXPECT_EQ(found[4800], std::byte{4});
+    EXPECT_EQ(found[4799], std::byte{0});
+}
+
+}  // namespace
+}  // namespace unisono
