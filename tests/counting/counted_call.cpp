@@ -65,6 +65,7 @@ std::vector<std::uint64_t> distinct_by_server(std::vector<ListSeen> const& lists
         keys[layout.server_of(part.begin)].insert(key(list));
     });
     std::vector<std::uint64_t> counts;
+    counts.reserve(keys.size());
     for (auto const& of_server : keys) counts.push_back(of_server.size());
     return counts;
 }
