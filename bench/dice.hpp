@@ -8,7 +8,8 @@ namespace bench {
 class Dice {
 public:
     explicit Dice(int stream = 0)
-        : state_(0x853c49e6748fea9bu ^ (static_cast<std::uint64_t>(stream) * 0x9e3779b97f4a7c15u)) {}
+        : state_(0x853c49e6748fea9bu ^ (static_cast<std::uint64_t>(stream) * 0x9e3779b97f4a7c15u)) {
+    }
 
     std::uint64_t below(std::uint64_t limit) {
         state_ ^= state_ >> 12;

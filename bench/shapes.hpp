@@ -15,7 +15,8 @@ struct Place {
     int rank = 0;
 };
 
-// All functions are local. Datatypes that they make are committed; whoever gets an Access frees them.
+// All functions are local. Datatypes that they make are committed; whoever gets an Access frees
+// them.
 
 /// Frees the datatypes that are not named ones.
 void free_datatypes(Access& access);
@@ -26,7 +27,8 @@ Piece slice_of(std::uint64_t bytes, Place place);
 MPI_Datatype committed(MPI_Datatype type);
 MPI_Datatype block_of(std::uint64_t count, MPI_Datatype element);
 
-/// `blocks` blocks of each rank, those of all ranks in turn, a new one every `step_bytes`: one view.
+/// `blocks` blocks of each rank, those of all ranks in turn, a new one every `step_bytes`: one
+/// view.
 Access blocks_in_turn(Place place, std::uint64_t blocks, std::uint64_t block_bytes,
                       std::uint64_t step_bytes);
 

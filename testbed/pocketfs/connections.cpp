@@ -101,8 +101,7 @@ Descriptor accept_peer_of(int listener, int there) {
         Descriptor here(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
         if (here.get() < 0) return here;
         auto const peer = name_of(here.get(), getpeername);
-        if (peer.sin_port == expected.sin_port &&
-            peer.sin_addr.s_addr == expected.sin_addr.s_addr)
+        if (peer.sin_port == expected.sin_port && peer.sin_addr.s_addr == expected.sin_addr.s_addr)
             return here;
     }
 }

@@ -55,7 +55,8 @@ NodeWires::~NodeWires() {
     close(epoll_);
 }
 
-// ---- connecting ----------------------------------------------------------------------------------
+// ---- connecting
+// ----------------------------------------------------------------------------------
 
 bool NodeWires::reach(Client const& client) {
     if (client.node == own_network_) return false;
@@ -104,7 +105,8 @@ void NodeWires::drop(std::uint64_t node, std::vector<Done>& lost) {
     nodes_.erase(found);
 }
 
-// ---- carrying ------------------------------------------------------------------------------------
+// ---- carrying
+// ------------------------------------------------------------------------------------
 
 void NodeWires::carry(std::uint64_t node, std::uint32_t server, Way way, std::uint64_t bytes,
                       Done done) {

@@ -64,7 +64,7 @@ private:
     int epoll_;
     int stop_;  // an eventfd
 
-    std::mutex connecting_mutex_;  // taken before the other one
+    std::mutex connecting_mutex_;                            // taken before the other one
     std::map<std::uint64_t, Clock::time_point> not_before_;  // of nodes that were not reached
 
     std::mutex mutex_;

@@ -1,7 +1,7 @@
-// link_probe SECONDS [FILE]: what a pocket cluster's links give. Prints one line of JSON: the nodes, a
-// barrier of all ranks, the bandwidth from the first node to the second; with a file also that of
-// writing it from the first node, alone and beside the messages. Blocks of ranks, two at least on a
-// node.
+// link_probe SECONDS [FILE]: what a pocket cluster's links give. Prints one line of JSON: the
+// nodes, a barrier of all ranks, the bandwidth from the first node to the second; with a file also
+// that of writing it from the first node, alone and beside the messages. Blocks of ranks, two at
+// least on a node.
 
 #include <fcntl.h>
 #include <mpi.h>
@@ -114,8 +114,9 @@ int main(int argument_count, char** arguments) {
         double const messages_beside = send_messages(job);
         double const file_beside = of_rank(1, write_file(job, arguments[2]));
         if (job.rank == 0)
-            std::printf(", \"file_mb_s\": %.1f, \"both_messages_mb_s\": %.1f, \"both_file_mb_s\": %.1f",
-                        file, messages_beside, file_beside);
+            std::printf(
+                ", \"file_mb_s\": %.1f, \"both_messages_mb_s\": %.1f, \"both_file_mb_s\": %.1f",
+                file, messages_beside, file_beside);
     }
     if (job.rank == 0) std::printf("}\n");
     MPI_Finalize();

@@ -18,9 +18,9 @@ extern Program const checkpoint;
 
 namespace {
 
-constexpr std::array programs{&demo,        &mpi_io_test, &ior_mpi_io, &coll_perf,
-                              &noncontig,   &hpio,        &mpi_tile_io, &matrix,
-                              &btio,        &strided,     &checkpoint};
+constexpr std::array programs{&demo,      &mpi_io_test, &ior_mpi_io,  &coll_perf,
+                              &noncontig, &hpio,        &mpi_tile_io, &matrix,
+                              &btio,      &strided,     &checkpoint};
 
 }  // namespace
 

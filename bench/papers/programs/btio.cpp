@@ -35,8 +35,8 @@ std::vector<Cell> cells_of(Place place, int cells, int side) {
     return own;
 }
 
-/// All cells of this process in one datatype, whose extent is the whole cube. The cells ascend in z,
-/// and so in the file.
+/// All cells of this process in one datatype, whose extent is the whole cube. The cells ascend in
+/// z, and so in the file.
 MPI_Datatype filetype_of(std::vector<Cell> const& cells, int side) {
     MPI_Datatype const point = block_of(5, MPI_DOUBLE);
     std::array const sizes{side, side, side};
@@ -67,9 +67,9 @@ std::vector<Piece> rows_of(std::vector<Cell> const& cells, std::uint64_t side) {
         for (int z = cell.begin[0]; z < cell.end[0]; ++z)
             for (int y = cell.begin[1]; y < cell.end[1]; ++y) {
                 std::uint64_t const line = static_cast<std::uint64_t>(z) * side + y;
-                rows.push_back({(line * side + cell.begin[2]) * point_bytes,
-                                static_cast<std::uint64_t>(cell.end[2] - cell.begin[2]) *
-                                    point_bytes});
+                rows.push_back(
+                    {(line * side + cell.begin[2]) * point_bytes,
+                     static_cast<std::uint64_t>(cell.end[2] - cell.begin[2]) * point_bytes});
             }
     return rows;
 }

@@ -7,8 +7,9 @@ namespace {
 
 constexpr std::array parameters{
     Parameter{"elmtcount", 16384, "ints of one process in a row; the papers: 16 to 16384 and more"},
-    Parameter{"call-bytes", 16 * MiB, "of all processes in one call; Resonant I/O: 16M, "
-                                      "IOrchestrator: 8M"},
+    Parameter{"call-bytes", 16 * MiB,
+              "of all processes in one call; Resonant I/O: 16M, "
+              "IOrchestrator: 8M"},
     Parameter{"file-bytes", 256 * MiB, "the whole file; the papers: 10G and more"},
 };
 
@@ -17,8 +18,7 @@ constexpr std::array parameters{
 Access access(Place place, Values const& values) {
     auto const ranks = static_cast<std::uint64_t>(place.ranks);
     std::uint64_t const width_bytes = values["elmtcount"] * sizeof(int);
-    std::uint64_t const rows =
-        parts_of(values["call-bytes"], ranks * width_bytes, "call-bytes");
+    std::uint64_t const rows = parts_of(values["call-bytes"], ranks * width_bytes, "call-bytes");
     return columns(place, width_bytes, rows, values["file-bytes"]);
 }
 

@@ -8,9 +8,8 @@
 namespace bench::papers {
 namespace {
 
-std::map<std::string, Way> const ways{{"collective", Way::collective},
-                                      {"independent", Way::independent},
-                                      {"pieces", Way::pieces}};
+std::map<std::string, Way> const ways{
+    {"collective", Way::collective}, {"independent", Way::independent}, {"pieces", Way::pieces}};
 
 void add_hints(CLI::App& app, Options& options) {
     app.add_option_function<std::vector<std::string>>(
@@ -39,7 +38,8 @@ void add_common_options(CLI::App& app, Options& options) {
     app.add_flag("--write", options.write, "Only write");
     app.add_flag("--read", options.read, "Only read, after preparing the file")
         ->excludes("--write");
-    app.add_flag("--prepare", options.prepare, "Only prepare the file: by POSIX calls, unless it is long enough");
+    app.add_flag("--prepare", options.prepare,
+                 "Only prepare the file: by POSIX calls, unless it is long enough");
     app.add_option("--access", options.way,
                    "collective, independent, or pieces: an independent call for each piece")
         ->transform(CLI::CheckedTransformer(ways).description(""));
@@ -53,8 +53,7 @@ void add_common_options(CLI::App& app, Options& options) {
 }
 
 void add_program(CLI::App& app, Program const& program, Command& command) {
-    auto* const words =
-        app.add_subcommand(std::string(program.name), std::string(program.summary));
+    auto* const words = app.add_subcommand(std::string(program.name), std::string(program.summary));
     words->footer("After " + std::string(program.source) + ". Sizes take K, M and G.");
     for (auto const& parameter : program.parameters) {
         auto& value = command.values[parameter.name];
@@ -92,7 +91,8 @@ void print_list() {
 
 std::optional<Command> parse(int argument_count, char** arguments, bool may_print, int& exit_code) {
     Command command;
-    CLI::App app{"The benchmarks of the papers, written anew. Prints a line of JSON for each measurement."};
+    CLI::App app{
+        "The benchmarks of the papers, written anew. Prints a line of JSON for each measurement."};
     bool list = false;
     app.add_flag("--list", list, "Name the programs");
     app.require_subcommand(0, 1);

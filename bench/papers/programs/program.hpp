@@ -53,6 +53,7 @@ std::uint64_t parts_of(std::uint64_t whole, std::uint64_t part, std::string_view
 
 /// Blocks of all ranks in turn, as columns of a matrix with one block of each rank in a row; a call
 /// is for `rows` rows. `file_bytes` must be a multiple of what a call is for.
-Access columns(Place place, std::uint64_t block_bytes, std::uint64_t rows, std::uint64_t file_bytes);
+Access columns(Place place, std::uint64_t block_bytes, std::uint64_t rows,
+               std::uint64_t file_bytes);
 
 }  // namespace bench::papers

@@ -53,8 +53,7 @@ void Transfer::prepare() {
     TestFile const file(options_.path);
     bool const enough = file.size_bytes() >= access_.file_bytes;
     MPI_Barrier(MPI_COMM_WORLD);  // nobody makes it longer before all have looked
-    if (!enough)
-        file.fill(slice_of(access_.file_bytes, place_), access_.coverage, Salt::asked);
+    if (!enough) file.fill(slice_of(access_.file_bytes, place_), access_.coverage, Salt::asked);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -87,8 +86,7 @@ Measured Transfer::run(bool write) {
 MPI_File Transfer::open(bool write) const {
     MPI_Info info = MPI_INFO_NULL;
     MPI_Info_create(&info);
-    for (auto const& [key, value] : options_.hints)
-        MPI_Info_set(info, key.c_str(), value.c_str());
+    for (auto const& [key, value] : options_.hints) MPI_Info_set(info, key.c_str(), value.c_str());
     MPI_File file = MPI_FILE_NULL;
     int const mode = write ? MPI_MODE_RDWR | MPI_MODE_CREATE : MPI_MODE_RDONLY;
     check_mpi(MPI_File_open(MPI_COMM_WORLD, options_.path.c_str(), mode, info, &file),

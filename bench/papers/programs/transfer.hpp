@@ -9,11 +9,11 @@ namespace bench::papers {
 
 /// What one run through the file took. Times are those of the slowest process.
 struct Measured {
-    double open_seconds = 0;   ///< MPI_File_open and MPI_File_set_view
-    double seconds = 0;        ///< the calls, with --sync also that
-    double close_seconds = 0;  ///< MPI_File_close: data that was kept in memory moves here
-    double began_at = 0;       ///< system clock
-    std::uint64_t bytes = 0;   ///< of all processes
+    double open_seconds = 0;           ///< MPI_File_open and MPI_File_set_view
+    double seconds = 0;                ///< the calls, with --sync also that
+    double close_seconds = 0;          ///< MPI_File_close: data that was kept in memory moves here
+    double began_at = 0;               ///< system clock
+    std::uint64_t bytes = 0;           ///< of all processes
     std::vector<double> call_seconds;  ///< only with --call-seconds
     std::int64_t wrong_offset = 0;     ///< of the first wrong byte, no_offset if there is none
 };
