@@ -12,6 +12,8 @@ namespace unisono::interpose {
 namespace {
 
 constexpr int tag_of(Team::Kind kind) { return 1 + static_cast<int>(kind); }
+// MPICH's MPI_Iprobe drives progress only if it finds nothing: no message has this tag.
+constexpr int tag_of_nothing = 0;
 
 }  // namespace
 
@@ -172,7 +174,7 @@ void MpiTeam::idle() {
     constexpr unsigned progress_every = 8;
     if (++idle_calls_ % progress_every == 0) {
         int found = 0;
-        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &found, MPI_STATUS_IGNORE);
+        PMPI_Iprobe(MPI_ANY_SOURCE, tag_of_nothing, comm_, &found, MPI_STATUS_IGNORE);
     }
     sched_yield();
 }

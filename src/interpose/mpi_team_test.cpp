@@ -1,0 +1,82 @@
+// What Unisono's waits promise: MPI goes on meanwhile. Two ranks, one process each.
+#include "interpose/mpi_team.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace unisono::interpose {
+namespace {
+
+namespace fs = std::filesystem;
+
+int rank_of_world() {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+// A file whose name both ranks know: says something without MPI.
+fs::path marker() {
+    int number = static_cast<int>(getpid());
+    MPI_Bcast(&number, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return fs::path{testing::TempDir()} / ("unisono-team-" + std::to_string(number));
+}
+
+void wait_for_a_message_from(int rank, MPI_Comm comm) {
+    for (int found = 0; found == 0;)
+        MPI_Iprobe(rank, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
+}
+
+constexpr std::size_t long_bytes = std::size_t{64} << 20;
+
+void receive_the_long_one(Team& team, fs::path const& arrived) {
+    team.send(0, Team::Kind::data, std::vector<std::byte>(100));
+    team.finish_sends(0);
+    EXPECT_EQ(team.receive(0, Team::Kind::view).size(), long_bytes);
+    std::ofstream{arrived} << "yes";
+}
+
+void send_the_long_one_idly(Team& team, fs::path const& arrived) {
+    team.send(1, Team::Kind::view, std::vector<std::byte>(long_bytes));
+    auto const give_up = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+    while (!fs::exists(arrived) && std::chrono::steady_clock::now() < give_up) team.idle();
+    EXPECT_TRUE(fs::exists(arrived)) << "no progress";
+    team.finish_sends(0);
+    EXPECT_EQ(team.receive(1, Team::Kind::data).size(), 100U);
+    fs::remove(arrived);
+}
+
+// Rank 0 has a message waiting that it will receive later, and sends one that is too long to leave
+// without its help. MPICH hung: its MPI_Iprobe found the first and did nothing for the second.
+TEST(MpiTeam, idle_lets_messages_leave_while_another_one_waits_to_be_received) {
+    auto const arrived = marker();
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    {
+        MpiTeam team{comm, place_ranks({0, 0}, {.messages_only = true})};
+        if (rank_of_world() == 1) {
+            receive_the_long_one(team, arrived);
+        } else {
+            wait_for_a_message_from(1, comm);
+            send_the_long_one_idly(team, arrived);
+        }
+    }
+    MPI_Comm_free(&comm);
+}
+
+}  // namespace
+}  // namespace unisono::interpose
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    testing::InitGoogleTest(&argc, argv);
+    int failed = RUN_ALL_TESTS();
+    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return failed;
+}
