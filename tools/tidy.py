@@ -17,6 +17,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+FOLDERS = ("src", "daemons", "testbed")
 
 # The analyzer's search within functions only: less than half of the time of the deep one.
 SHALLOW = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang",
@@ -24,12 +25,12 @@ SHALLOW = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-X
 
 
 def commands_of(build: pathlib.Path) -> dict[pathlib.Path, str]:
-    """Sources below src/ and testbed/, with their compiler commands, that compile without an MPI."""
+    """Sources below FOLDERS, with their compiler commands, that compile without an MPI."""
     chosen = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         source = pathlib.Path(entry["directory"], entry["file"]).resolve()
         command = entry["command"]
-        if not any(source.is_relative_to(ROOT / folder) for folder in ("src", "testbed")):
+        if not any(source.is_relative_to(ROOT / folder) for folder in FOLDERS):
             continue
         if source.suffix not in (".cpp", ".c"):
             continue
@@ -60,7 +61,7 @@ class Checker:
         self.deadline_s = deadline_s
         self.passed = build / "tidy-passed"
         self.passed.mkdir(exist_ok=True)
-        headers = [header for folder in ("include", "src", "testbed")
+        headers = [header for folder in ("include", *FOLDERS)
                    for header in sorted(ROOT.glob(f"{folder}/**/*.hpp"))]
         self.common = digest_of([ROOT / ".clang-tidy", *headers], "")
 

@@ -18,6 +18,7 @@ from rich.table import Table
 
 from . import bench, places, preload, report, run
 from .cluster_command import cluster
+from .orchestra_command import orchestra
 from .places import Failure
 from .pocket_command import pocket
 from .version import VERSION
@@ -49,6 +50,7 @@ def main() -> None:
 
 main.add_command(cluster)
 main.add_command(pocket)
+main.add_command(orchestra)
 
 
 def _check_topology(_context: Any, _parameter: Any, value: str | None) -> str | None:

@@ -162,7 +162,8 @@ def state(mount: Mount) -> str:
     return "mounted"
 
 
-def _get(mount: Mount, name: str) -> str:
+def attribute(mount: Mount, name: str) -> str:
+    """One of those of the mountpoint that the file system makes up (docs/testbed.md)."""
     try:
         return os.getxattr(mount.mountpoint, _ATTRIBUTE + name).decode()
     except OSError as error:
@@ -178,7 +179,7 @@ def _set(mount: Mount, name: str, value: str) -> None:
 
 def statistics(mount: Mount) -> dict[str, Any]:
     """Counters per server and the lateness, since the start or the last reset."""
-    return json.loads(_get(mount, "stats"))
+    return json.loads(attribute(mount, "stats"))
 
 
 def reset(mount: Mount) -> None:
@@ -208,7 +209,7 @@ def trace(mount: Mount) -> Path:
     """Has the daemon write its trace; returns the file."""
     if mount.profile == "off":
         raise Failure(f"{mount.mountpoint}: without emulation there is no trace")
-    return Path(_get(mount, "trace"))
+    return Path(attribute(mount, "trace"))
 
 
 def trace_entries(file: Path) -> Iterator[TraceEntry]:

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <set>
 
 namespace unisono::testbed {
 
@@ -30,6 +31,9 @@ Client Clients::look_up(int thread) const {
     struct stat name_space {};
     if (kind_ != NodeKind::process && stat((folder + "/ns/net").c_str(), &name_space) == 0)
         client.node = name_space.st_ino;
+    auto const job =
+        coordinate::program_id(coordinate::read_process_facts(static_cast<int>(client.process)));
+    std::snprintf(client.job, sizeof client.job, "%s", job.c_str());
     return client;
 }
 
@@ -45,6 +49,16 @@ void Clients::refresh(int thread) {
     auto const client = look_up(thread);
     std::lock_guard const lock(mutex_);
     known_[thread] = client;
+}
+
+std::string Clients::programs() {
+    std::lock_guard const lock(mutex_);
+    std::set<std::string> lines;  // a process may have several threads
+    for (auto const& [thread, client] : known_)
+        lines.insert(std::to_string(client.process) + "," + client.job + "\n");
+    std::string text = "process,program\n";
+    for (auto const& line : lines) text += line;
+    return text;
 }
 
 }  // namespace unisono::testbed

@@ -5,6 +5,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "coordinate/program_id.hpp"
+
 namespace unisono::testbed {
 
 /// Who sent a request.
@@ -12,6 +14,7 @@ struct Client {
     std::uint64_t node = 0;  ///< whose link it uses
     std::uint32_t process = 0;
     char program[16] = {};
+    char job[coordinate::program_id_length_max + 1] = {};  ///< what all ranks of one launch share
 };
 
 /// Which processes share a link to the servers.
@@ -29,6 +32,8 @@ public:
     Client find(int thread);
     /// A thread opens a file: its number may be a new process's.
     void refresh(int thread);
+    /// Lines "process,program" with a heading: which launch each process that is known belongs to.
+    std::string programs();
 
 private:
     [[nodiscard]] Client look_up(int thread) const;

@@ -32,7 +32,8 @@ Emulator::Emulator(Profile const& profile, std::uint32_t servers, ServerOptions 
                    std::unique_ptr<Carrier> carrier)
     : link_(profile.link),
       carrier_(std::move(carrier)),
-      server_links_(servers, {Link(profile.link.server_mb_s), Link(profile.link.server_mb_s)}) {
+      server_links_(servers, {Link(profile.link.server_mb_s), Link(profile.link.server_mb_s)}),
+      gate_(servers, profile.drive.capacity_bytes) {
     for (std::uint32_t number = 0; number < servers; ++number) {
         auto own = options;
         own.seed = options.seed * 1000 + number;
@@ -49,6 +50,7 @@ Emulator::Emulator(Profile const& profile, std::uint32_t servers, ServerOptions 
 }
 
 Emulator::~Emulator() {
+    gate_.stop();
     for (auto const& server : servers_) {
         std::lock_guard const lock(server->mutex);
         server->stop = true;
@@ -96,7 +98,7 @@ Time Emulator::take_in_carried(std::uint32_t server, Time arrived, std::uint64_t
 void Emulator::submit(std::vector<Piece> pieces, Client const& client, Done done) {
     auto const call = std::make_shared<Call>();
     call->done = std::move(done);
-    call->node = client.node;
+    call->client = client;
     call->carried = carrier_ != nullptr && carrier_->reach(client);
     Time const began = now();
     call->pieces_left = pieces.size();
@@ -106,34 +108,44 @@ void Emulator::submit(std::vector<Piece> pieces, Client const& client, Done done
         auto const bytes = piece.request.operation == Operation::write ? piece.request.bytes : 0;
         if (call->carried && bytes > 0)
             carrier_->carry(client.node, piece.server, Carrier::Way::to_server, bytes, [=, this] {
-                enter(piece, call, client, take_in_carried(piece.server, now(), bytes));
+                reach_server(piece, call, take_in_carried(piece.server, now(), bytes));
             });
         else
-            enter(piece, call, client, send_request(client.node, piece.server, began, bytes));
+            reach_server(piece, call, send_request(client.node, piece.server, began, bytes));
     }
 }
 
-// A request reaches its server.
-void Emulator::enter(Piece const& piece, std::shared_ptr<Call> const& call, Client const& client,
-                     Time arrival) {
+// It enters when it is its program's turn.
+void Emulator::reach_server(Piece const& piece, std::shared_ptr<Call> const& call, Time arrival) {
+    bool const placed = piece.request.operation != Operation::flush;
+    Gate::Passage const passage{
+        .program = call->client.job,
+        .server = piece.server,
+        .address = placed ? std::optional{piece.request.address} : std::nullopt,
+        .bytes = piece.request.bytes,
+        .file = piece.request.file};
+    gate_.enter(passage, [this, piece, call, arrival](Gate::Ticket ticket) {
+        auto const entered = std::max(arrival, ticket.admitted);
+        submit_piece(piece, call, entered, std::move(ticket));
+    });
+}
+
+void Emulator::submit_piece(Piece const& piece, std::shared_ptr<Call> const& call, Time arrival,
+                            Gate::Ticket ticket) {
     TraceEntry entry{.time = arrival,
                      .server = piece.server,
                      .operation = piece.request.operation,
                      .address = piece.request.address,
                      .bytes = piece.request.bytes,
-                     .process = client.process};
-    std::memcpy(entry.program, client.program, sizeof entry.program);
+                     .process = call->client.process};
+    std::memcpy(entry.program, call->client.program, sizeof entry.program);
     trace_.add(entry);
-    submit_piece(piece, call, arrival);
-}
-
-void Emulator::submit_piece(Piece const& piece, std::shared_ptr<Call> const& call, Time arrival) {
     auto& server = *servers_[piece.server];
     std::lock_guard const lock(server.mutex);
     auto request = piece.request;
     request.id = server.next_id++;
     bool const read = request.operation == Operation::read;
-    server.parts[request.id] = {call, read ? request.bytes : 0, arrival};
+    server.parts[request.id] = {call, read ? request.bytes : 0, arrival, std::move(ticket)};
     if (server.fault.down) {
         piece_done(server, {request.id, arrival});
     } else {
@@ -155,8 +167,9 @@ Time Emulator::end_of(ServerThread const& server, Finished const& finished) {
 
 void Emulator::piece_done(ServerThread& server, Finished const& finished) {
     auto const found = server.parts.find(finished.id);
-    auto const part = found->second;
+    auto const part = std::move(found->second);
     server.parts.erase(found);
+    gate_.finished(part.ticket, finished.time);
     std::lock_guard const lock(links_mutex_);
     auto& call = *part.call;
     if (server.fault.down) call.error = EIO;
@@ -168,8 +181,9 @@ void Emulator::piece_done(ServerThread& server, Finished const& finished) {
                                 part.answer_bytes, part.call});
         return;
     }
-    answered(server, part.call,
-             transfer(out, links_of(call.node).in, latency, finished.time, part.answer_bytes));
+    answered(
+        server, part.call,
+        transfer(out, links_of(call.client.node).in, latency, finished.time, part.answer_bytes));
 }
 
 // One piece's answer is with the client at `due`. Both mutexes are held.
@@ -195,7 +209,7 @@ bool Emulator::send_due(ServerThread& server, std::unique_lock<std::mutex>& lock
     if (due.empty()) return false;
     lock.unlock();
     for (auto const& departure : due)
-        carrier_->carry(departure.call->node, server.number, Carrier::Way::to_client,
+        carrier_->carry(departure.call->client.node, server.number, Carrier::Way::to_client,
                         departure.bytes,
                         [this, &server, departure] { answer_carried(server, departure); });
     lock.lock();
@@ -274,6 +288,7 @@ void Emulator::reset_statistics() {
         server->drive_before = server->model.drive_counters();
     }
     trace_.clear();
+    gate_.clear_turns();
 }
 
 namespace {

@@ -15,6 +15,7 @@
 #include "pocketfs/carrier.hpp"
 #include "pocketfs/clients.hpp"
 #include "pocketfs/faults.hpp"
+#include "pocketfs/gate.hpp"
 #include "pocketfs/lateness.hpp"
 #include "pocketfs/trace.hpp"
 
@@ -53,6 +54,7 @@ public:
     [[nodiscard]] std::string statistics() const;
     void reset_statistics();
     [[nodiscard]] Trace const& trace() const { return trace_; }
+    Gate& gate() { return gate_; }
 
     /// Now, on the clock of the models.
     [[nodiscard]] static Time now();
@@ -60,7 +62,7 @@ public:
 private:
     struct Call {
         Done done;
-        std::uint64_t node = 0;
+        Client client;
         bool carried = false;  // its data, between its node and the servers
         Time due = 0;
         std::size_t pieces_left = 0;
@@ -71,6 +73,7 @@ private:
         std::shared_ptr<Call> call;
         std::uint64_t answer_bytes = 0;
         Time arrived = 0;
+        Gate::Ticket ticket;
     };
 
     struct Reply {
@@ -130,9 +133,9 @@ private:
     void piece_done(ServerThread& server, Finished const& finished);
     void answer_carried(ServerThread& server, Departure const& departure);
     static void answered(ServerThread& server, std::shared_ptr<Call> const& call, Time due);
-    void enter(Piece const& piece, std::shared_ptr<Call> const& call, Client const& client,
-               Time arrival);
-    void submit_piece(Piece const& piece, std::shared_ptr<Call> const& call, Time arrival);
+    void reach_server(Piece const& piece, std::shared_ptr<Call> const& call, Time arrival);
+    void submit_piece(Piece const& piece, std::shared_ptr<Call> const& call, Time arrival,
+                      Gate::Ticket ticket);
     Time send_request(std::uint64_t node, std::uint32_t server, Time now, std::uint64_t bytes);
     Time take_in_carried(std::uint32_t server, Time arrived, std::uint64_t bytes);
     ClientLinks& links_of(std::uint64_t node);
@@ -144,6 +147,7 @@ private:
     std::map<std::uint64_t, ClientLinks> client_links_;
     Trace trace_;
     std::vector<std::unique_ptr<ServerThread>> servers_;
+    Gate gate_;
 };
 
 }  // namespace unisono::testbed

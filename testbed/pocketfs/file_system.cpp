@@ -303,7 +303,8 @@ int FileSystem::get_attribute(Inode& inode, std::string const& name, std::string
 
 int FileSystem::set_attribute(Inode& inode, std::string const& name, std::string const& value) {
     auto const key = name.substr(own_prefix.size());
-    if (&inode == &root_ && (key == "fault" || key == "control")) return control(key, value);
+    if (&inode == &root_ && (key == "fault" || key == "control" || key == "gate"))
+        return control(key, value);
     auto const number = parse_number(value);
     struct stat attributes {};
     if (fstat(inode.fd, &attributes) != 0) return errno;
@@ -354,12 +355,27 @@ int FileSystem::control_value(std::string const& name, std::string& value) {
         value = options_.backing + "/trace.csv";
         return emulator_->trace().write_to(value);
     }
+    if (name == "gate" && emulator_) {
+        value = emulator_->gate().report();
+        return 0;
+    }
+    if (name == "turns" && emulator_) {
+        value = options_.backing + "/turns.csv";
+        std::ofstream(value) << emulator_->gate().turns();
+        return 0;
+    }
+    if (name == "programs") {
+        value = options_.backing + "/programs.csv";
+        std::ofstream(value) << clients_.programs();
+        return 0;
+    }
     return ENODATA;
 }
 
 int FileSystem::control(std::string const& name, std::string const& value) {
     if (name == "fault") return set_fault(value);
     if (!emulator_) return ENOTSUP;
+    if (name == "gate") return emulator_->gate().adopt(value);
     if (value == "drop_caches") {
         emulator_->drop_caches();
     } else if (value == "reset") {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pocketfs/handlers.hpp"
@@ -108,7 +109,11 @@ void get_value(fuse_req_t request, fuse_ino_t number, char const* name, std::siz
 void set_value(fuse_req_t request, fuse_ino_t number, char const* name, char const* value,
                std::size_t size, int flags) {
     auto& inode = inode_of(request, number);
-    if (FileSystem::is_own_attribute(name))
+    // Whoever may set it may stop others for as long as a lease.
+    auto const user = fuse_req_ctx(request)->uid;
+    if (name == std::string_view("user.pocketfs.gate") && user != 0 && user != geteuid())
+        fuse_reply_err(request, EPERM);
+    else if (FileSystem::is_own_attribute(name))
         fuse_reply_err(request,
                        file_system(request).set_attribute(inode, name, std::string(value, size)));
     else

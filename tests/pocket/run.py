@@ -24,11 +24,12 @@ def reason_to_skip(build: pathlib.Path) -> str | None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--file", default="pocket_tests.py", help="of this folder")
     options, rest = parser.parse_known_args()
     if reason := reason_to_skip(options.build):
         print(f"skipped: {reason}")
         return 77
-    tests = pathlib.Path(__file__).with_name("pocket_tests.py")
+    tests = pathlib.Path(__file__).with_name(options.file)
     environment = os.environ | {"UNISONO_BUILD_DIR": str(options.build.resolve())}
     return subprocess.run([sys.executable, "-m", "pytest", "-q", "--durations=3",
                            "-p", "no:cacheprovider", str(tests), *rest],

@@ -1,0 +1,46 @@
+"""What `unisono orchestra` makes of files and processes; tests/pocket runs it for real."""
+
+import json
+import os
+
+import pytest
+
+from unisono import orchestra, pocket
+from unisono.places import Failure
+
+
+@pytest.fixture
+def mount(tmp_path):
+    return pocket.Mount(str(tmp_path / "mount"), str(tmp_path))
+
+
+def test_the_state_of_a_dead_orchestrator_is_no_state(mount, tmp_path):
+    assert orchestra.state(mount) is None
+    file = tmp_path / "orchestra.json"
+    file.write_text("{")
+    assert orchestra.state(mount) is None
+    # This process lives, but is no orchestrator.
+    for pid in (os.getpid(), 2**22 + 1, "x"):
+        file.write_text(json.dumps({"pid": pid}))
+        assert orchestra.state(mount) is None
+    assert not orchestra.down(mount)
+
+
+def test_the_mountpoint_may_be_left_out_if_there_is_one_only(monkeypatch, mount):
+    monkeypatch.setattr(pocket, "mounts", lambda: [mount])
+    assert orchestra.mount_for(None) is mount
+    monkeypatch.setattr(pocket, "mounts", lambda: [mount, mount])
+    with pytest.raises(Failure, match="2 pocket file systems"):
+        orchestra.mount_for(None)
+
+
+def test_turns_are_cut_off_where_the_picture_begins():
+    turn = orchestra.Turn
+    turns = [turn(0, 10, "a"), turn(10, 20, "b"), turn(20, 30, "a")]
+    assert orchestra.turns_within(turns, 15) == [turn(15, 20, "b"), turn(20, 30, "a")]
+
+
+def test_policies_are_those_of_the_daemon(unisono):
+    shown = unisono("orchestra", "policies").stdout
+    assert [entry.name for entry in orchestra.policies()][0] == "default"
+    assert all(entry.name in shown for entry in orchestra.policies())

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace unisono::coordinate {
+
+inline constexpr std::size_t program_id_length_max = 63;
+
+/// What is known of a process.
+struct ProcessFacts {
+    std::vector<std::pair<std::string, std::string>> environment;
+    /// Number and name, from the parent upwards.
+    std::vector<std::pair<int, std::string>> ancestors;
+    int session = 0;
+};
+
+/// Which program a process belongs to: all ranks of one launch have the same answer, and no two
+/// launches of one machine do. In this order: what the user says (UNISONO_PROGRAM); the batch
+/// system's job, and its step where it has one; the launcher's own name of the job; the number of
+/// the outermost launcher among the ancestors; the session. Differs from iorchestrator-sc10, which
+/// is told by an instrumented MPI library: so programs without MPI have an id, too.
+/// Pure. At most program_id_length_max letters, digits and marks that need no quotes anywhere.
+std::string program_id(ProcessFacts const& facts);
+
+/// Reads them from a /proc. What cannot be read (it is another user's, or gone) is missing.
+ProcessFacts read_process_facts(int process, std::string const& proc = "/proc");
+
+}  // namespace unisono::coordinate

@@ -1,0 +1,199 @@
+#include "coordinate/turnstile.hpp"
+
+#include <algorithm>
+
+namespace unisono::coordinate {
+
+namespace {
+
+constexpr std::size_t history_max = 1 << 16;
+
+}  // namespace
+
+// ---- the schedule
+// --------------------------------------------------------------------------------
+
+bool Turnstile::adopt(Schedule schedule, Time now) {
+    if (schedule.epoch <= epoch_) return false;
+    epoch_ = schedule.epoch;
+    if (schedule.objects.empty()) {
+        open(now);
+        return true;
+    }
+    auto const turn = is_open() ? std::string() : label(current_);
+    auto const begin = turn_begin_;
+    schedule_ = std::move(schedule);
+    lease_end_ = now + schedule_.lease;
+    index_objects();
+    for (std::size_t object = 0; object < schedule_.objects.size(); ++object)
+        if (label(object) == turn) {
+            current_ = object;
+            turn_end_ = begin + schedule_.objects[object].slice;
+            return true;
+        }
+    if (!turn.empty()) history_.push_back({begin, now, turn});
+    begin_turn(0, now);
+    return true;
+}
+
+void Turnstile::index_objects() {
+    objects_.clear();
+    pool_.reset();
+    for (std::size_t object = 0; object < schedule_.objects.size(); ++object) {
+        if (schedule_.objects[object].programs.empty()) pool_ = object;
+        for (auto const& program : schedule_.objects[object].programs) objects_[program] = object;
+    }
+}
+
+std::string Turnstile::label(std::size_t object) const {
+    std::string text;
+    for (auto const& program : schedule_.objects[object].programs)
+        text += (text.empty() ? "" : " ") + program;
+    return text.empty() ? "pool" : text;
+}
+
+void Turnstile::open(Time now) {
+    if (is_open()) return;
+    end_turn(now);
+    schedule_.objects.clear();
+    objects_.clear();
+    pool_.reset();
+    turn_begin_ = now;
+    lease_end_ = turn_end_ = never;
+}
+
+void Turnstile::end_turn(Time now) {
+    if (history_.size() >= history_max)
+        history_.erase(history_.begin(), history_.begin() + history_max / 2);
+    history_.push_back({turn_begin_, now, label(current_)});
+}
+
+void Turnstile::begin_turn(std::size_t object, Time now) {
+    current_ = object;
+    turn_begin_ = now;
+    turn_end_ = now + schedule_.objects[object].slice;
+}
+
+// ---- who may pass
+// --------------------------------------------------------------------------------
+
+Turnstile::Index Turnstile::object_of(std::string_view program) const {
+    auto const found = objects_.find(program);
+    return found != objects_.end() ? Index{found->second} : pool_;
+}
+
+bool Turnstile::admits(std::string_view program) const {
+    if (is_open()) return true;
+    auto const object = object_of(program);
+    return !object || *object == current_;
+}
+
+Grant Turnstile::grant(std::string_view program) const {
+    if (is_open()) return {Turn::everyone, turn_begin_};
+    auto const object = object_of(program);
+    if (!object || *object != current_) return {Turn::other, turn_begin_};
+    return {object == pool_ ? Turn::pool : Turn::own, turn_begin_};
+}
+
+// ---- who wants to
+// --------------------------------------------------------------------------------
+
+void Turnstile::arrived(std::string_view program, bool held, Time now) {
+    auto found = demands_.find(program);
+    if (found == demands_.end()) found = demands_.emplace(std::string(program), Demand{}).first;
+    ++(held ? found->second.held : found->second.under_way);
+    found->second.last = now;
+}
+
+void Turnstile::released(std::string_view program) {
+    auto const found = demands_.find(program);
+    if (found == demands_.end() || found->second.held == 0) return;
+    --found->second.held;
+    ++found->second.under_way;
+}
+
+void Turnstile::finished(std::string_view program, Time now) {
+    auto const found = demands_.find(program);
+    if (found == demands_.end() || found->second.under_way == 0) return;
+    --found->second.under_way;
+    found->second.last = now;
+}
+
+Turnstile::Demand const* Turnstile::demand(std::string_view program) const {
+    auto const found = demands_.find(program);
+    return found == demands_.end() ? nullptr : &found->second;
+}
+
+void Turnstile::forget(std::string_view program) {
+    auto const found = demands_.find(program);
+    if (found != demands_.end()) demands_.erase(found);
+}
+
+Turnstile::Demand Turnstile::demand_of(std::size_t object) const {
+    Demand sum;
+    for (auto const& [program, demand] : demands_) {
+        if (object_of(program) != object) continue;
+        sum.held += demand.held;
+        sum.under_way += demand.under_way;
+        sum.last = std::max(sum.last, demand.last);
+    }
+    return sum;
+}
+
+bool Turnstile::wants(std::size_t object) const {
+    auto const demand = demand_of(object);
+    return demand.held + demand.under_way > 0;
+}
+
+bool Turnstile::others_want() const {
+    return std::ranges::any_of(demands_, [&](auto const& entry) {
+        auto const& [program, demand] = entry;
+        if (demand.held + demand.under_way == 0) return false;
+        auto const object = object_of(program);
+        return object && *object != current_;
+    });
+}
+
+// ---- turns
+// ---------------------------------------------------------------------------------------
+
+// When the present turn ends early if nothing more comes; `never` if it does not.
+Time Turnstile::idle_end() const {
+    if (is_open() || !schedule_.work_conserving) return never;
+    auto const demand = demand_of(current_);
+    if (demand.held + demand.under_way > 0 || !others_want()) return never;
+    return std::max(demand.last, turn_begin_) + schedule_.objects[current_].patience;
+}
+
+std::size_t Turnstile::next_object() const {
+    auto const count = schedule_.objects.size();
+    for (std::size_t step = 1; step < count; ++step) {
+        auto const object = (current_ + step) % count;
+        if (!schedule_.work_conserving || wants(object)) return object;
+    }
+    return current_;
+}
+
+bool Turnstile::advance(Time now) {
+    if (is_open()) return false;
+    if (now >= lease_end_) {
+        open(now);
+        return true;
+    }
+    if (now < turn_end_ && now < idle_end()) return false;
+    auto const next = next_object();
+    if (next == current_) {
+        // Nobody else wants to: the turn goes on, and so does what was measured in it.
+        turn_end_ = now + schedule_.objects[current_].slice;
+        return false;
+    }
+    end_turn(now);
+    begin_turn(next, now);
+    return true;
+}
+
+Time Turnstile::next_event() const {
+    return is_open() ? never : std::min({lease_end_, turn_end_, idle_end()});
+}
+
+}  // namespace unisono::coordinate
