@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from sides import LaunchError
+
 from papers import judge, report, runner, testbed
 from papers.experiment import Claim, Figure, Job, Line, Servers
 from papers.figures import ALL, QUICK, TELLING
@@ -126,6 +128,23 @@ def test_throughput_of_two_programs_is_from_the_first_beginning_to_the_last_end(
 def test_late_runs_are_recognised(median, p99, late):
     assert testbed.too_late({"lateness_us": {"median": median, "p99": p99}}) is late
     assert not testbed.too_late({"emulated": False})
+
+
+def test_orchestrator_is_there_for_lines_that_ask_and_goes_with_them(tmp_path):
+    order = tmp_path / "order"
+    unisono = tmp_path / "unisono"
+    unisono.write_text(f'#!/bin/sh\necho "$*" >> {order}\n[ "$4" != --bad ] || exit 1\n')
+    unisono.chmod(0o755)
+    pocket = testbed.Pocket(None, tmp_path, unisono)
+    with pocket.orchestrated(None):
+        assert not order.exists()
+    with pocket.orchestrated(("--policy", "paper")):
+        pass
+    mount = tmp_path / "mount"
+    assert order.read_text().splitlines() == [f"orchestra up {mount} --policy paper",
+                                              f"orchestra down {mount}"]
+    with pytest.raises(LaunchError), pocket.orchestrated(("--bad",)):
+        pass
 
 
 def test_results_are_kept_only_while_the_experiment_is_the_same(tmp_path):

@@ -93,7 +93,11 @@ def main() -> int:
             return 77
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # mounts must not outlive us
         os.environ[WAITING] = WAITING_US  # every program that is started inherits it
-        passed = measure(chosen(arguments), arguments)
+        try:
+            passed = measure(chosen(arguments), arguments)
+        except KeyboardInterrupt:
+            print("interrupted: the same command goes on from here")
+            return 130
     write_report(arguments.results, (QUICK,) if arguments.quick else ALL)
     return 0 if passed else 1
 

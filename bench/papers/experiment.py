@@ -52,7 +52,7 @@ class Line:
     hints: str = ""  # instead of the side's own
     settings: Mapping[str, str] = field(default_factory=dict)  # variables, for Unisono
     with_close: bool = False  # the time of the close counts, too
-    needs: str = ""  # a command of `unisono` that must be there
+    orchestra: tuple[str, ...] | None = None  # options of `unisono orchestra up`; None: without
 
 
 @dataclass(frozen=True)

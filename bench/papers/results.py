@@ -41,9 +41,8 @@ def definition_of(figure: Figure) -> dict:
     """What decides about the runs, as JSON has it: other claims do not make old runs worthless."""
     described = dataclasses.asdict(figure)
     kept = {name: described[name] for name in ("name", "testbed", "nodes")}
-    lines = {line["name"]: {key: line[key] for key in ("side", "jobs", "hints", "settings",
-                                                       "with_close")}
-             for line in described["lines"]}
+    keys = ("side", "jobs", "hints", "settings", "with_close", "orchestra")
+    lines = {line["name"]: {key: line[key] for key in keys} for line in described["lines"]}
     return json.loads(json.dumps({**kept, "lines": lines}))
 
 

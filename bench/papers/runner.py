@@ -119,8 +119,8 @@ class FigureRun:
         for program in sorted(programs):
             if not pathlib.Path(program).exists():
                 return f"{program} is not built"
-        if line.needs:
-            return f"it needs 'unisono {line.needs}', which is not there yet"
+        if line.orchestra is not None and not testbed.has_orchestra(self.settings.build):
+            return "it needs 'unisono orchestra', which is not there"
         return ""
 
     def mounts(self) -> Iterator[tuple[str, int]]:
@@ -139,8 +139,9 @@ class FigureRun:
         with testbed.pocket_for(self.figure, self.settings.build, self.settings.scratch) as pocket:
             prepared = False
             for profile, seed in self.mounts():
-                wanted = [cell for cell in self._in_turn(lines, seed)
-                          if not self.results.has(profile, seed, cell[0].name, cell[1])]
+                wanted = [(line, x) for line, x in self._in_turn(lines, seed)
+                          if not self.results.has(profile, seed, line.name, x)
+                          and not (profile == "off" and line.orchestra is not None)]
                 if not wanted:
                     continue
                 if not prepared:
@@ -202,7 +203,8 @@ class FigureRun:
         for _ in range(TRIES):
             pocket.begin_run()
             try:
-                printed = self._run_jobs(pocket, line, line.jobs[x])
+                with pocket.orchestrated(line.orchestra):
+                    printed = self._run_jobs(pocket, line, line.jobs[x])
             except LaunchError as error:  # once is enough, it may be a hang
                 self.results.failed[line.name] = f"at {x}, {profile}: {error}"
                 return

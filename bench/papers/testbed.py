@@ -6,18 +6,21 @@ import contextlib
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
+from sides import LaunchError
+
 from .experiment import Figure, Servers
 
 # A run whose requests were answered later than modelled by more than this is rejected. The median is
-# the bound that the testbed is built for; 4 ms are half a turn of a disk at 7200 rpm.
+# the bound that the testbed is built for; 2 ms are a quarter of a turn of a disk at 7200 rpm.
 LATE_MEDIAN_US = 200
-LATE_P99_US = 4000
+LATE_P99_US = 2000
 
 
 def commands_of(build: pathlib.Path) -> ModuleType:
@@ -41,12 +44,20 @@ def reason_to_skip(build: pathlib.Path) -> str:
     return ""
 
 
+def has_orchestra(build: pathlib.Path) -> bool:
+    """`unisono orchestra` is there."""
+    asked = subprocess.run([build / "bin" / "unisono", "orchestra", "--help"], capture_output=True,
+                           check=False)
+    return asked.returncode == 0
+
+
 @dataclass
 class Pocket:
     """Folders of one pocket file system; the backing folder outlives its mounts."""
 
     commands: ModuleType
     folder: pathlib.Path
+    unisono: pathlib.Path
 
     @property
     def mountpoint(self) -> pathlib.Path:
@@ -71,6 +82,24 @@ class Pocket:
             self.commands.drop_caches(mount)
             self.commands.reset(mount)
 
+    @contextlib.contextmanager
+    def orchestrated(self, options: tuple[str, ...] | None) -> Iterator[None]:
+        """Programs take turns meanwhile; None: they do not."""
+        if options is None:
+            yield
+            return
+        self._orchestra("up", *options)
+        try:
+            yield
+        finally:
+            self._orchestra("down")
+
+    def _orchestra(self, command: str, *options: str) -> None:
+        words = [self.unisono, "orchestra", command, self.mountpoint, *options]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise LaunchError(done.stderr.strip())
+
     def statistics(self) -> dict:
         return self.commands.statistics(self.commands.mount_at(str(self.mountpoint)))
 
@@ -85,7 +114,7 @@ class Pocket:
 def pocket_for(figure: Figure, build: pathlib.Path, scratch: pathlib.Path) -> Iterator[Pocket]:
     """A new one in `scratch`, which is removed in the end with all that was written."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"unisono-{figure.name}-", dir=scratch))
-    pocket = Pocket(commands_of(build), folder)
+    pocket = Pocket(commands_of(build), folder, build / "bin" / "unisono")
     try:
         yield pocket
     finally:

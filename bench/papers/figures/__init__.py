@@ -21,6 +21,7 @@ TELLING = (
 
 ALL = (
     *TELLING,
+    resonant_fig2.WITH_CFQ,
     resonant_fig6.FIGURE,
     resonant_fig8.FIGURE,
     resonant_fig10.FIGURE,

@@ -1,7 +1,7 @@
 """IOrchestrator, figure 8: two programs whose files lie further and further apart on the disks."""
 
 from ..experiment import Claim, Figure, Job, Line
-from .testbeds import IORCHESTRATOR
+from .testbeds import IORCHESTRATOR, PAPER
 
 GIB = 1 << 30
 DISTANCES = {"0": 0, "10G": 10 * GIB, "20G": 20 * GIB, "30G": 30 * GIB}
@@ -33,7 +33,7 @@ FIGURE = Figure(
             " each call.",
     lines=(
         Line("two programs", "mpich", TOGETHER),
-        Line("two programs, orchestrated", "mpich", TOGETHER, needs="orchestra"),
+        Line("two programs, orchestrated", "mpich", TOGETHER, orchestra=PAPER),
         Line("one program alone", "mpich", ALONE),
     ),
     claims=(

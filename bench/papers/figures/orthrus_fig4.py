@@ -26,8 +26,9 @@ FIGURE = Figure(
     ),
     claims=(
         Claim("disk_first is 1.20 times ROMIO at depth 4", 1.20, "section 3.2", "disk_first", "4",
-              "ROMIO"),
+              "ROMIO", why="requests reach each server sorted"),
         Claim("core_first is not far from disk_first at depth 128", 1.0,
-              "section 3.2 in words; the number is ours", "core_first", "128", "disk_first"),
+              "section 3.2 in words; the number is ours", "core_first", "128", "disk_first",
+              why="in the paper exchange between nodes costs 41 % of ROMIO's time by then"),
     ),
 )

@@ -1,8 +1,10 @@
 """Resonant I/O, figures 2 and 5: independent calls that resonate with the stripes, collective calls
 that do not, and the strategy that makes collective calls resonate."""
 
+import dataclasses
+
 from ..experiment import Claim, Figure, Line, sweep
-from .testbeds import RESONANT
+from .testbeds import RESONANT, RESONANT_CFQ
 
 XS = ("32K", "64K", "128K", "256K", "512K", "1M")
 FEW = ("64K", "128K")
@@ -65,3 +67,6 @@ FIGURE = Figure(
     ),
     claims=CLAIMS,
 )
+
+WITH_CFQ = dataclasses.replace(FIGURE, name="resonant-fig2-cfq", testbed=RESONANT_CFQ,
+                               title="resonance, on servers with CFQ")

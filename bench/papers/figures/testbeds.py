@@ -1,12 +1,18 @@
 """The papers' platforms. What a paper does not say is in docs/papers.md with what was chosen."""
 
+import dataclasses
+
 from ..experiment import Servers
 
-# Four servers; requests are served by a thread each, so CFQ sees a new context every time.
-RESONANT = Servers("sata-80gb", servers=4, scheduler="cfq", context="request")
+# Four servers. Section 1.2 says that a server usually serves requests in the order in which it gets
+# them. Linux 2.6.21's own scheduler was CFQ: resonant-fig2-cfq has it, with a context for each
+# request, as for a server with a thread for each.
+RESONANT = Servers("sata-80gb", servers=4, scheduler="none")
+RESONANT_CFQ = dataclasses.replace(RESONANT, scheduler="cfq", context="request")
 
 # Six servers, CFQ by name.
 IORCHESTRATOR = Servers("barracuda-7200.10", servers=6, scheduler="cfq", context="request")
+PAPER = ("--policy", "paper")  # of `unisono orchestra`
 
 # The paper has 32 servers and 64 processes on 32 nodes: a quarter of both here.
 LACIO = Servers("sata-250gb", servers=8, scheduler="cfq", context="request")
