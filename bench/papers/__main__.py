@@ -39,6 +39,8 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
         help="where the emulated servers have their bytes (default: /dev/shm)")
     add("--lock", type=pathlib.Path, default=default_lock(),
         help="lock file that keeps others from measuring meanwhile (UNISONO_TIMING_LOCK)")
+    add("--realtime", action="store_true",
+        help="the emulator goes before everything else on this machine (root; for busy machines)")
     add("--list", action="store_true", help="name the figures")
     arguments = parser.parse_args(words)
     arguments.build = arguments.build.resolve()
@@ -64,7 +66,7 @@ def print_list() -> None:
 def measure(figures: list[Figure], arguments: argparse.Namespace) -> bool:
     """False if something failed."""
     settings = Settings(arguments.build, arguments.results, arguments.scratch, arguments.lock,
-                        say=lambda text: print(text, flush=True))
+                        arguments.realtime, say=lambda text: print(text, flush=True))
     failed = False
     for figure in figures:
         results = run_figure(figure, settings, arguments.fresh)

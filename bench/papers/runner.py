@@ -36,6 +36,7 @@ class Settings:
     folder: pathlib.Path  # of the results
     scratch: pathlib.Path  # where the pocket file system has its bytes
     lock: pathlib.Path
+    realtime: bool = False  # priority of the emulator: see docs/papers.md
     timeout_s: float = 120.0
     say: Callable[[str], None] = print
 
@@ -135,9 +136,11 @@ class FigureRun:
     def run(self) -> None:
         self.settings.folder.mkdir(parents=True, exist_ok=True)
         described = environment.describe([self.settings.scratch])
+        described["realtime"] = self.settings.realtime
         self.results.environment = self.results.environment or described
         lines = self.lines()
-        with testbed.pocket_for(self.figure, self.settings.build, self.settings.scratch) as pocket:
+        with testbed.pocket_for(self.figure, self.settings.build, self.settings.scratch,
+                                self.settings.realtime) as pocket:
             prepared = False
             for profile, seed in self.mounts():
                 wanted = [(line, x) for line, x in self._in_turn(lines, seed)

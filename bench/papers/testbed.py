@@ -58,6 +58,7 @@ class Pocket:
     commands: ModuleType
     folder: pathlib.Path
     unisono: pathlib.Path
+    realtime: bool = False
 
     @property
     def mountpoint(self) -> pathlib.Path:
@@ -68,9 +69,17 @@ class Pocket:
         self.commands.up(str(self.mountpoint), str(self.folder / "bytes"), profile,
                          testbed.options(seed))
         try:
+            if self.realtime:
+                self._raise_priority()
             yield
         finally:
             self.commands.down(str(self.mountpoint))
+
+    def _raise_priority(self) -> None:
+        """The emulator's threads go before everything else on this machine."""
+        pid = self.commands.mount_at(str(self.mountpoint)).pid
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            os.sched_setscheduler(int(thread), os.SCHED_RR, os.sched_param(1))
 
     def begin_run(self) -> None:
         """What an earlier run left in memory is written, caches are empty, counters at zero."""
@@ -111,10 +120,11 @@ class Pocket:
 
 
 @contextlib.contextmanager
-def pocket_for(figure: Figure, build: pathlib.Path, scratch: pathlib.Path) -> Iterator[Pocket]:
+def pocket_for(figure: Figure, build: pathlib.Path, scratch: pathlib.Path,
+               realtime: bool) -> Iterator[Pocket]:
     """A new one in `scratch`, which is removed in the end with all that was written."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"unisono-{figure.name}-", dir=scratch))
-    pocket = Pocket(commands_of(build), folder, build / "bin" / "unisono")
+    pocket = Pocket(commands_of(build), folder, build / "bin" / "unisono", realtime)
     try:
         yield pocket
     finally:
