@@ -2,9 +2,12 @@
 
 #include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
 #include <cstdint>
+#include <fstream>
+#include <sstream>
 
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC 0x58465342
@@ -45,6 +48,26 @@ FileSystemFacts file_system_facts(int descriptor) {
     for (auto const& known : known_file_systems)
         if (known.magic == static_cast<std::uint32_t>(file_system.f_type)) return known.facts;
     return {};
+}
+
+// 36 35 98:0 /root /mount/point options [fields] - ext4 /dev/sda1 options
+std::string describe_file_system(int descriptor, std::string const& mounts) {
+    struct stat status {};
+    std::string const unknown = "unknown file system";
+    if (fstat(descriptor, &status) != 0) return unknown;
+    auto const device =
+        std::to_string(major(status.st_dev)) + ':' + std::to_string(minor(status.st_dev));
+    std::ifstream lines{mounts};
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words{line};
+        std::string id, parent, number, word, type, source;
+        words >> id >> parent >> number;
+        if (number != device) continue;
+        while (words >> word && word != "-") {
+        }
+        if (words >> type >> source) return type + ' ' + source;
+    }
+    return unknown;
 }
 
 }  // namespace unisono

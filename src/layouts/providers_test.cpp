@@ -3,9 +3,14 @@
 #include <gtest/gtest.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <fstream>
+
 #include "layouts/fake_file_system.hpp"
+#include "layouts/file_system.hpp"
 #include "layouts/find_layout.hpp"
 
 namespace unisono {
@@ -47,6 +52,23 @@ TEST(Providers, a_real_file_in_memory_is_local) {
     EXPECT_EQ(find_layout(descriptor, {}).describe(), "one server (local)");
     close(descriptor);
     EXPECT_FALSE(find_layout(descriptor, {}).known()) << "closed";
+}
+
+TEST(FileSystem, is_described_by_type_and_source_of_its_mount) {
+    auto const text = describe_file_system(STDIN_FILENO, "/no/such/file");
+    EXPECT_EQ(text, "unknown file system");
+    auto const descriptor = memfd_create("some", 0);
+    struct stat status {};
+    ASSERT_EQ(fstat(descriptor, &status), 0);
+    auto const number =
+        std::to_string(major(status.st_dev)) + ':' + std::to_string(minor(status.st_dev));
+    auto const mounts = ::testing::TempDir() + "mountinfo." + std::to_string(getpid());
+    std::ofstream{mounts} << "20 1 999:999 / / rw - ext4 /dev/sda1 rw\n"
+                          << "21 1 " << number
+                          << " / /data rw,noatime shared:3 master:1 - nfs4 server:/home rw\n";
+    EXPECT_EQ(describe_file_system(descriptor, mounts), "nfs4 server:/home");
+    close(descriptor);
+    unlink(mounts.c_str());
 }
 
 }  // namespace
