@@ -42,7 +42,7 @@ function(unisono_mpi_test)
     set(preload ${CMAKE_BINARY_DIR}/lib/libunisono-${ARG_MPI}.so:${preload})
   endif()
   add_test(NAME ${ARG_NAME}
-           COMMAND ${UNISONO_MPIEXEC_${ARG_MPI}} -n ${ARG_RANKS} env LD_PRELOAD=${preload} ${ARG_ENV}
+           COMMAND ${UNISONO_MPIEXEC_${ARG_MPI}} -n ${ARG_RANKS} env LD_PRELOAD=${preload} UNISONO_TUNE=off ${ARG_ENV}
                    ${CMAKE_BINARY_DIR}/programs/${ARG_PROGRAM}.${ARG_MPI} ${ARG_ARGS})
   set_tests_properties(${ARG_NAME} PROPERTIES TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77)
 endfunction()

@@ -133,7 +133,7 @@ def test_unknown_strategy_names_the_valid_ones(unisono):
     assert done.returncode == 2
     assert done.stderr == (
         "unisono: unknown strategy 'fastest'; valid: "
-        + ", ".join(["auto", *(entry.name for entry in known)]) + "\n"
+        + ", ".join(["auto", "orthrus", *(entry.name for entry in known)]) + "\n"
     )  # fmt: skip
     listed = unisono("strategies", env=ENVIRONMENT).stdout
     assert all(entry.name in listed for entry in known)

@@ -49,6 +49,20 @@ def test_names_are_not_taken_for_markup(record):
     assert record["file"] in shown(record)
 
 
+def test_the_choice_by_measurement_is_explained(record):
+    text = shown(record)
+    for line in (
+        "two_phase won, 2.00 times as fast as independent; trying others took 0.125 s (6.2%) of 24"
+        " calls.",
+        "independent: 4 calls, 3 remembered, 512.00 MiB/s",
+        "examined again after call 9: slower for good",
+    ):
+        assert line in " ".join(text.split()), text
+    for name in ("read", "write"):
+        del record[name]["selections"]  # as earlier versions wrote it
+    assert report.selection_lines(record) == []
+
+
 def test_time_is_explained_by_its_largest_part(record):
     assert any("75% of the time the file system" in line for line in report.explain(record))
     slow = copy.deepcopy(record)

@@ -21,6 +21,7 @@ from .cluster_command import cluster
 from .orchestra_command import orchestra
 from .places import Failure
 from .pocket_command import pocket
+from .tune_command import tune
 from .version import VERSION
 
 _WIDTH_WITHOUT_TERMINAL = 100
@@ -51,6 +52,7 @@ def main() -> None:
 main.add_command(cluster)
 main.add_command(pocket)
 main.add_command(orchestra)
+main.add_command(tune)
 
 
 def _check_topology(_context: Any, _parameter: Any, value: str | None) -> str | None:

@@ -65,6 +65,6 @@ def check_strategy(name: str, prefix: Path = PREFIX) -> None:
     known = known_strategies(prefix)
     if known is None:
         return  # the library will say so itself
-    names = ["auto", *(entry.name for entry in known)]
+    names = ["auto", "orthrus", *(entry.name for entry in known)]
     if name not in names:
         raise Failure(f"unknown strategy '{name}'; valid: {', '.join(names)}")

@@ -141,6 +141,24 @@ def _left_to_mpi(direction: Record) -> Iterator[str]:
         yield f"{_calls(direction['calls']['failed'])} failed; the program was told."
 
 
+def _how_it_was_chosen(direction: Record) -> Iterator[str]:
+    """Which candidates were measured, how often, and what that has cost."""
+    # Reports of earlier versions have none.
+    for selection in direction.get("selections", []):
+        lost, whole = selection["examination_seconds"], selection["seconds"]
+        share = lost / whole if whole > 0 else 0.0
+        yield (
+            f"{selection['calls']}: {selection['winner']} won, {selection['why']}; trying others"
+            f" took {_seconds(lost)} ({share:.1%}) of {_calls(selection['calls_done'])}."
+        )
+        for tried in sorted(selection["tried"], key=lambda one: -one["bytes_per_second"]):
+            remembered = f", {tried['remembered']} remembered" if tried["remembered"] else ""
+            speed = human_bytes(tried["bytes_per_second"])
+            yield f"  {tried['candidate']}: {_calls(tried['calls'])}{remembered}, {speed}/s"
+        for again in selection["reopened"]:
+            yield f"  examined again after call {again['after_call']}: {again['why']}"
+
+
 def _where_the_time_went(direction: Record) -> Iterator[str]:
     seconds = direction["seconds"]
     whole = seconds["whole"]["longest"]
@@ -191,6 +209,16 @@ def explain(record: Record) -> list[str]:
     return sentences + [f"note: {note}" for note in record["notes"]]
 
 
+def selection_lines(record: Record) -> list[str]:
+    """How measuring chose, direction by direction; empty where it did not."""
+    return [
+        line
+        for name in ("write", "read")
+        if was_used(record[name])
+        for line in _how_it_was_chosen(record[name])
+    ]
+
+
 def _show_one(record: Record, console: Console) -> None:
     console.print(escape(record["file"]), style="bold", highlight=False)
     console.print(escape(_heading(record)), highlight=False)
@@ -199,6 +227,10 @@ def _show_one(record: Record, console: Console) -> None:
         console.print(_table(record, used))
     else:
         console.print("No data was read or written.")
+    if chosen := selection_lines(record):
+        console.print("How was the strategy chosen?", style="bold", highlight=False)
+        for line in chosen:
+            console.print(f"  {escape(line)}", highlight=False, soft_wrap=True)
     sentences = explain(record)
     if sentences:
         console.print("Why was it slow?", style="bold", highlight=False)

@@ -41,6 +41,9 @@ struct Options {
     std::uint64_t striping_unit = 0;        ///< bytes
     std::uint32_t striping_factor = 0;      ///< data servers
 
+    std::string tune;       ///< UNISONO_TUNE: the file with what was learnt; "": the default; off
+    std::string tune_site;  ///< UNISONO_TUNE_SITE: one for all users; "": the default
+
     std::string report = "none";  ///< UNISONO_REPORT: none, summary, json
     std::string report_file;      ///< UNISONO_REPORT_FILE: where to append; empty: stderr
     std::string faults;           ///< UNISONO_FAULTS, for tests: see src/backends/fault.hpp

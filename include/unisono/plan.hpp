@@ -34,9 +34,12 @@ struct Facts {
         false;  ///< one node's own file system: its page cache is shared by all ranks
     bool page_cached = false;  ///< clients write back whole pages: no two nodes may share one (NFS)
     bool mappable = false;     ///< local, and every rank may write existing bytes through a mapping
-    std::uint64_t file_bytes = 0;  ///< before the call; only where mappable
-    bool allocated = false;        ///< all touched bytes exist in the file already, none is a hole
-    bool cacheable = false;        ///< what is written may reach the file after the call
+    /// Before the call. Writes: only where mappable. Reads: where selection measures; else without
+    /// end.
+    std::uint64_t file_bytes = 0;
+    bool native_ready = false;  ///< the MPI library knows every view, and no second thread may call
+    bool allocated = false;     ///< all touched bytes exist in the file already, none is a hole
+    bool cacheable = false;     ///< what is written may reach the file after the call
     std::uint64_t shapes =
         0;        ///< order-independent hash of the file and of what each rank asks for
     Loops loops;  ///< what every rank asks for, from its own first byte on; else empty

@@ -34,6 +34,7 @@ struct Proposal {
     bool cacheable = true;        ///< buffers may live across calls
     bool drain_cache = false;     ///< before the call, those that do must be drained
     bool write_through = false;   ///< and this call's data must be in the file at its end
+    bool native_ready = false;    ///< the MPI library knows this view; no second thread may call
     bool costly_view = false;     ///< set_view: the MPI library had better not see some rank's yet
 
     void merge(Proposal const& later) {
@@ -62,6 +63,7 @@ struct Proposal {
         cacheable = cacheable && later.cacheable;
         drain_cache = drain_cache || later.drain_cache;
         write_through = write_through || later.write_through;
+        native_ready = native_ready && later.native_ready;
         costly_view = costly_view || later.costly_view;
     }
 };

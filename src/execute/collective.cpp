@@ -35,6 +35,7 @@ Facts facts_of(Proposal const& agreed, Topology const& topology, Layout const& l
             .page_cached = agreed.page_cached,
             .mappable = agreed.mappable,
             .file_bytes = agreed.file_bytes,
+            .native_ready = agreed.native_ready,
             .allocated = agreed.allocated,
             .cacheable = agreed.cacheable,
             .shapes = agreed.shapes,
@@ -127,7 +128,9 @@ Outcome perform_collective(CollectiveFile const& file, Request const& request, P
     measured.learn(proposal.last_seconds);
     ++record.meetings;
 
-    Outcome outcome{.refusal = proposal.refusal, .refusing_rank = proposal.refusing_rank};
+    Outcome outcome{.refusal = proposal.refusal,
+                    .refusing_rank = proposal.refusing_rank,
+                    .met_after_s = record.waiting_s};
     if (outcome.refusal != 0) return outcome;
     outcome.native = proposal.must_be_native;
     if (outcome.native) {
@@ -143,12 +146,14 @@ Outcome perform_collective(CollectiveFile const& file, Request const& request, P
     if (gathers != Gathers::nothing)
         if (auto const refusal = choice.strategy->unfit(facts); !refusal.empty()) {
             measured.refuse();
+            facts.options = &options;
             choice = choose_instead(facts, refusal);
         }
     watch.lap(record.waiting_s);
     auto plan = choice.strategy->plan(facts);
     if (!ready(plan, cache, proposal, facts, record)) {
         measured.refuse();
+        facts.options = &options;
         choice = choose_instead(facts, "no shared memory for the collective buffers");
         plan = choice.strategy->plan(facts);
     }

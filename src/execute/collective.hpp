@@ -18,8 +18,8 @@ struct CollectiveFile {
     Storage const& storage;
     Layout const& layout;
     Options const& options;
-    Measured&
-        measured;  ///< the team's; used where the options ask for it. Tell it when a call ends
+    /// The team's; used where the options ask for it. Tell it when a call has ended, unless it failed.
+    Measured& measured;
     GatheredFacts& gathered;
     CachedFile* cache = nullptr;  ///< if it has one; calls that are not done through it drain it
 };
@@ -35,6 +35,7 @@ struct Outcome {
     std::string_view why;
     std::string_view refusal_of_strategy;  ///< why the one that was asked for could not do it
     std::size_t aggregators = 0;
+    double met_after_s = 0;  ///< when all ranks were there: what was before is nobody's fault
 };
 
 /// What this rank brings to the call: bounds, sizes, what its storage can do. The caller adds

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "execute/collective_cases.hpp"
 
 namespace unisono {
@@ -195,6 +197,45 @@ TEST(Collective, bytes_far_apart_take_few_rounds) {
         EXPECT_LE(record.rounds, 3u);
     });
     EXPECT_EQ(lseek(file.descriptor(), 0, SEEK_END), (off_t{1} << 40) + 8);
+}
+
+// Ranks that take different times, or have nothing to do, learn what the slowest one took: they
+// choose alike, and try more than one.
+TEST(Collective, ranks_choose_alike_when_they_measure) {
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        SCOPED_TRACE(seed);
+        Case made{seed};
+        made.options.strategy = "auto";
+        made.options.select = "measured";
+        constexpr std::size_t calls = 40;
+        std::vector<std::vector<std::string>> chosen(made.requests.size());
+        TemporaryFile const file;
+        ThreadTeams teams{made.topology};
+        teams.run([&](Team& team, Rendezvous& rendezvous) {
+            Storage storage;
+            storage.descriptor = file.descriptor();
+            storage.backend = make_posix_backend(storage.descriptor);
+            auto request = made.requests[team.rank()];
+            auto buffer = buffer_for(request, std::byte{1});
+            request.base = reinterpret_cast<std::uintptr_t>(buffer.data());
+            std::mt19937_64 clock{seed * 100 + team.rank()};
+            Measured measured;
+            GatheredFacts gathered;
+            for (std::size_t call = 0; call < calls; ++call) {
+                CallRecord record;
+                auto const outcome =
+                    perform_collective({team, rendezvous, storage, made.layout, made.options,
+                                        measured, gathered},
+                                       request, propose(request, storage), record);
+                chosen[team.rank()].emplace_back(outcome.strategy);
+                measured.finish(1e-3 * static_cast<double>(1 + clock() % 1000));
+            }
+        });
+        for (auto const& ranks_choice : chosen) EXPECT_EQ(ranks_choice, chosen[0]);
+        std::set<std::string> const different{chosen[0].begin(), chosen[0].end()};
+        auto const nothing_to_do = different.size() == 1 && *different.begin() == "independent";
+        EXPECT_TRUE(different.size() > 1 || nothing_to_do);
+    }
 }
 
 }  // namespace

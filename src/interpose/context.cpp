@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <mutex>
 #include <utility>
+
+#include "interpose/messages.hpp"
+#include "select/tune_store.hpp"
 
 namespace unisono::interpose {
 
@@ -18,7 +22,9 @@ struct Holder {
 // MPI_Finalize deletes the attributes of the predefined communicators when none can be freed any
 // more: what belongs to those ends with the process.
 int forget_context(MPI_Comm comm, int, void* value, void*) {
-    if (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF) delete static_cast<Holder*>(value);
+    auto* const holder = static_cast<Holder*>(value);
+    if (holder->context != nullptr) print_once(holder->context->keep_lessons(/*last=*/true));
+    if (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF) delete holder;
     return MPI_SUCCESS;
 }
 
@@ -39,6 +45,13 @@ bool threads_may_call_at_once() {
     return level == MPI_THREAD_MULTIPLE;
 }
 
+MpiLibrary mpi_library() {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    PMPI_Get_library_version(text.data(), &length);
+    return parse_mpi_library({text.data(), static_cast<std::size_t>(length)});
+}
+
 }  // namespace
 
 std::shared_ptr<Context> Context::of(MPI_Comm comm) {
@@ -50,14 +63,14 @@ std::shared_ptr<Context> Context::of(MPI_Comm comm) {
         PMPI_Comm_set_attr(comm, attribute_key(), value);
     }
     auto& holder = *static_cast<Holder*>(value);
-    if (threads_may_call_at_once()) return std::make_shared<Context>(comm, holder.machines);
+    if (threads_may_call_at_once()) return std::make_shared<Context>(comm, holder.machines, true);
     if (holder.context == nullptr)
-        holder.context = std::make_shared<Context>(comm, holder.machines);
+        holder.context = std::make_shared<Context>(comm, holder.machines, false);
     return holder.context;
 }
 
-Context::Context(MPI_Comm comm, std::vector<std::uint32_t> machines)
-    : machines_{std::move(machines)} {
+Context::Context(MPI_Comm comm, std::vector<std::uint32_t> machines, bool threaded)
+    : machines_{std::move(machines)}, threaded_{threaded} {
     PMPI_Comm_dup(comm, &comm_);
     PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
     PMPI_Comm_size(comm_, &ranks_);
@@ -65,6 +78,7 @@ Context::Context(MPI_Comm comm, std::vector<std::uint32_t> machines)
 }
 
 Context::~Context() {
+    print_once(keep_lessons(/*last=*/true));
     teams_.clear();
     PMPI_Comm_free(&comm_);
 }
@@ -85,6 +99,40 @@ std::vector<std::byte> Context::from_rank_0(std::vector<std::byte> bytes) const 
         PMPI_Bcast(bytes.data() + first, static_cast<int>(bytes.size() - first), MPI_BYTE, 0,
                    comm_);
     return bytes;
+}
+
+std::vector<std::string> Context::begin_measuring(Options const& options) {
+    if (measured_.begun()) return {};
+    Recalled recalled;
+    if (rank_ == 0) {
+        auto const library = mpi_library();
+        circumstances_ = {.machine = describe_machine(),
+                          .software = "Unisono " UNISONO_VERSION ", " + library.name};
+        auto const paths = tune_paths(options);
+        recalled = recall(paths, circumstances_, static_cast<std::uint32_t>(ranks_));
+        recalled.memory.library = library;
+        if (!recalled.memory.frozen) tune_path_ = paths.user;
+    }
+    if (ranks_ > 1) {
+        auto const bytes = from_rank_0(to_bytes(recalled.memory));
+        recalled.memory = memory_from_bytes(bytes).value_or(Memory{});
+    }
+    measured_.begin(std::move(recalled.memory));
+    return recalled.complaints;
+}
+
+std::vector<std::string> Context::keep_lessons(bool last) {
+    if (tune_path_.empty() || !measured_.has_news()) return {};
+    if (!last && !std::has_single_bit(++chances_to_keep_)) return {};
+    auto news = measured_.take_news();
+    for (auto& lesson : news) {
+        lesson.where.machine = circumstances_.machine;
+        lesson.where.software = circumstances_.software;
+    }
+    auto complaint = keep(tune_path_, news);
+    if (complaint.empty()) return {};
+    tune_path_.clear();  // it would fail again
+    return {std::move(complaint)};
 }
 
 MpiTeam& Context::team(Placement placement) {

@@ -21,8 +21,9 @@ public:
     /// The context of `comm`. Collective over `comm`, at least the first time.
     static std::shared_ptr<Context> of(MPI_Comm comm);
 
-    /// `machines`: machine_labels() of `comm`, found once for all contexts on it. Collective.
-    Context(MPI_Comm comm, std::vector<std::uint32_t> machines);
+    /// `machines`: machine_labels() of `comm`, found once for all contexts on it. `threaded`: calls
+    /// of several threads may be under way at once. Collective.
+    Context(MPI_Comm comm, std::vector<std::uint32_t> machines, bool threaded);
     ~Context();
     Context(Context const&) = delete;
     Context& operator=(Context const&) = delete;
@@ -36,6 +37,16 @@ public:
 
     /// What has been learnt of the strategies on this communicator.
     [[nodiscard]] Measured& measured() { return measured_; }
+    /// Lets it begin with what earlier runs have learnt, as rank 0 finds it. Collective the first
+    /// time. Returns what there is to complain of.
+    std::vector<std::string> begin_measuring(Options const& options);
+    /// Rank 0 writes down what is new, for later runs; the other ranks return at once. Files may be
+    /// closed by the thousand: unless it is the `last` time, only the first, second, fourth, eighth
+    /// ... call with something new does. Local. Returns what there is to complain of.
+    std::vector<std::string> keep_lessons(bool last);
+
+    /// Calls of several threads may be under way at once.
+    [[nodiscard]] bool threaded() const { return threaded_; }
 
     /// The team with this placement. Collective the first time.
     MpiTeam& team(Placement placement);
@@ -54,6 +65,10 @@ private:
     std::vector<std::uint32_t> machines_;
     std::list<Entry> teams_;
     Measured measured_;
+    bool threaded_ = false;
+    Circumstances circumstances_;  // rank 0 only
+    std::string tune_path_;        // rank 0 only; empty: nothing is kept
+    std::uint32_t chances_to_keep_ = 0;
 };
 
 }  // namespace unisono::interpose

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -163,6 +164,31 @@ Layout const& File::layout() {
     return *layout_;
 }
 
+// Hints that the user has given change speeds; those that choose the strategy do not.
+std::string File::describe_place() const {
+    auto text = describe_file_system(storage_.descriptor);
+    if (layout_->known()) text += "; " + layout_->describe();
+    auto const plain = effective_hints({});
+    for (auto const& hint : effective_hints(options_))
+        if (hint.first != "unisono_select" && std::ranges::find(plain, hint) == plain.end())
+            text += "; " + hint.first + '=' + hint.second;
+    return text;
+}
+
+std::uint64_t File::place() {
+    if (place_) return *place_;
+    layout();
+    std::string text;
+    if (context_->rank() == 0) text = describe_place();
+    if (context_->ranks() > 1) {
+        auto const own = std::as_bytes(std::span{text});
+        auto const bytes = context_->from_rank_0({own.begin(), own.end()});
+        text.assign(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+    }
+    place_ = context_->measured().place(text);
+    return *place_;
+}
+
 void File::stripe() {
     struct stat status {};
     if (storage_.descriptor < 0 || fstat(storage_.descriptor, &status) != 0) return;
@@ -180,6 +206,7 @@ void File::use(Options options) {
     options_ = std::move(options);
     layout_.reset();
     gathered_.forget();
+    place_.reset();
     make_backend();
 }
 
@@ -216,8 +243,28 @@ MPI_Offset File::advance_pointer(MPI_Offset etypes) {
     return std::exchange(pointer_, pointer_ + etypes);
 }
 
+void File::add_selections() {
+    for (auto const& signature_class : examined_) {
+        auto const explained = context_->measured().explain(signature_class);
+        if (explained.calls_done == 0) continue;
+        SelectionReport selection{.calls = describe_class(signature_class),
+                                  .winner = explained.winner,
+                                  .why = explained.why,
+                                  .calls_done = explained.calls_done,
+                                  .seconds = explained.seconds,
+                                  .examination_seconds = explained.examination_seconds};
+        for (auto const& tried : explained.tried)
+            selection.tried.push_back(
+                {tried.candidate, tried.calls, tried.remembered, tried.bytes_per_s});
+        for (auto const& reopened : explained.reopened)
+            selection.reopened.push_back({reopened.call, reopened.why});
+        report_[signature_class.direction].selections.push_back(std::move(selection));
+    }
+}
+
 void File::finish_report() {
     if (options_.report == "none") return;
+    if (context_->rank() == 0) add_selections();
     auto const mine = to_bytes(report_);
     std::vector<int> sizes(static_cast<std::size_t>(context_->ranks()));
     std::vector<int> starts(sizes.size());

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,6 +57,8 @@ public:
     [[nodiscard]] MpiTeam& team() const;
     /// Where the file's bytes are, as rank 0 sees it. Collective the first time and after use().
     Layout const& layout();
+    /// Where that is, as far as speeds depend on it: for Measured. Collective like layout().
+    std::uint64_t place();
 
     /// What its collective calls gathered.
     [[nodiscard]] GatheredFacts& gathered() { return gathered_; }
@@ -104,12 +107,18 @@ public:
         std::lock_guard const lock{mutex_};
         add(report_);
     }
+    /// This file's calls of that class were examined: a report says how.
+    void note_examined(Signature const& signature_class) {
+        record([&](FileReport&) { examined_.insert(signature_class); });
+    }
     /// Prints the report, on one rank. Collective when a report is wanted.
     void finish_report();
 
 private:
     void open_storage();
     void make_backend();
+    [[nodiscard]] std::string describe_place() const;
+    void add_selections();
 
     MPI_File handle_;
     std::shared_ptr<Context> context_;
@@ -125,6 +134,8 @@ private:
     std::optional<MPI_Count> split_bytes_;
     std::optional<Layout> layout_;
     GatheredFacts gathered_;
+    std::optional<std::uint64_t> place_;
+    std::set<Signature> examined_;  // classes of this file's calls
     bool atomic_ = false;
     std::shared_ptr<CachedFile> cache_;  // refers to storage_
     Verdict deferred_;                   // not of the cache that there is now

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <set>
 
 #include "interpose/errors.hpp"
+#include "interpose/messages.hpp"
 #include "interpose/native.hpp"
 #include "interpose/transfer.hpp"
 #include "strategies/all.hpp"
@@ -21,14 +20,6 @@ namespace {
 // Beyond this many pieces, telling the MPI library of a view is put off: it may take seconds
 // there. So is telling it of what it may stumble over.
 constexpr std::uint64_t large_view_pieces = 1 << 16;
-
-void print_once(std::vector<std::string> const& messages) {
-    static std::mutex mutex;
-    static std::set<std::string> printed;
-    std::lock_guard const lock{mutex};
-    for (auto const& message : messages)
-        if (printed.insert(message).second) std::fprintf(stderr, "%s\n", message.c_str());
-}
 
 OptionSources const& option_sources() {
     static std::vector<Choice> const choices = [] {
@@ -96,12 +87,19 @@ void leave_out_unshared_plugin(File& file) {
     file.use(std::move(options));
 }
 
+// Before the first call that is examined. Collective.
+void begin_measuring(File& file) {
+    if (Measured::wanted(file.options()))
+        print_once(file.context().begin_measuring(file.options()));
+}
+
 void take_hints(File& file, MPI_Info info) {
     auto const newer = pairs_of(info);
     merge_into(file.hints, newer);
     auto const& context = file.context();
     file.use(agree_on(own_options(file.path(), file.hints, context.rank() == 0), context));
     leave_out_unshared_plugin(file);
+    begin_measuring(file);
 }
 
 // The program's info object with the hints that sites and users add for the MPI library.
@@ -217,6 +215,7 @@ int file_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, M
     if ((access_mode & MPI_MODE_CREATE) != 0 && file->context().rank() == 0) file->stripe();
     // No rank returns before all have opened their descriptors: the program may unlink the path.
     leave_out_unshared_plugin(*file);
+    begin_measuring(*file);
     if ((access_mode & MPI_MODE_APPEND) != 0) {
         MPI_Offset end = 0;
         UNISONO_NATIVE(File_get_position)(*handle, &end);
@@ -233,6 +232,7 @@ int file_close(MPI_File* handle) {
     if (file != nullptr) {
         result = raise_deferred(*file, "MPI_File_close");
         file->finish_report();
+        print_once(file->context().keep_lessons(/*last=*/false));
         file.reset();
     }
     auto const closed = UNISONO_NATIVE(File_close)(handle);

@@ -1,5 +1,7 @@
 #include "interpose/transfer.hpp"
 
+#include <sys/stat.h>
+
 #include "execute/direct.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/native.hpp"
@@ -156,6 +158,16 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
                  refusal_code(file, call, error_class_of(verdict.code), describe(verdict)));
 }
 
+// What a selector wants to know of a call beyond what any call needs.
+void propose_to_selector(Proposal& mine, File const& file, Prepared const& prepared) {
+    mine.native_ready = prepared.view->mirrored && !file.context().threaded();
+    struct stat status {};
+    auto const& request = prepared.request;
+    if (request.direction == Direction::read && !request.positions.empty() &&
+        fstat(file.storage().descriptor, &status) == 0)
+        mine.file_bytes = static_cast<std::uint64_t>(status.st_size);
+}
+
 // The MPI library can do independent calls with views that Unisono cannot walk.
 bool native_must_do(File const& file, DataCall const& call) {
     if (!file.taken_over()) return true;
@@ -204,6 +216,10 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     proposal.must_be_native = !prepared.usable;
     proposal.shapes += file->path_hash();
     auto& measured = file->context().measured();
+    if (Measured::wanted(file->options())) {
+        propose_to_selector(proposal, *file, prepared);
+        measured.go_to(file->place());
+    }
     CallRecord record;
     auto const outcome =
         perform_collective({team, team.rendezvous(), file->storage(), file->layout(),
@@ -213,7 +229,8 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     record_collective(*file, prepared, outcome, record, whole_s);
     auto const result = outcome.native ? pass_data_on(*file, call, native) : MPI_SUCCESS;
     if (outcome.native) watch.lap(whole_s);
-    measured.finish(whole_s);
+    if (outcome.verdict.code == 0) measured.finish(whole_s - outcome.met_after_s);
+    if (auto const examined = measured.examined_class()) file->note_examined(*examined);
     if (outcome.native) return result;
     if (outcome.refusal != 0) {
         auto const own = prepared.refusal != 0;

@@ -42,6 +42,7 @@ constexpr std::array<Choice, 3> reports{{
     {"json", "one JSON object per file at its close"},
 }};
 constexpr Choice automatic_strategy{"auto", "Unisono chooses"};
+constexpr Choice paper_strategy{"orthrus", "the same as auto with unisono_select=orthrus"};
 
 std::string names_of(std::span<Choice const> choices) {
     std::string names;
@@ -135,6 +136,11 @@ void set_text(Options& options, Setting const& setting) {
 }
 
 void set_strategy(Options& options, Setting const& setting) {
+    if (setting.value == paper_strategy.name) {
+        options.strategy = automatic_strategy.name;
+        options.select = paper_strategy.name;
+        return;
+    }
     choose(options.strategy, setting, setting.strategies);
 }
 void set_select(Options& options, Setting const& setting) {
@@ -237,6 +243,8 @@ constexpr std::array known_variables{
     Known{"UNISONO_SELECT", set_select},
     Known{"UNISONO_BACKEND", set_backend},
     Known{"UNISONO_EXCHANGE", set_exchange},
+    Known{"UNISONO_TUNE", set_text<&Options::tune>},
+    Known{"UNISONO_TUNE_SITE", set_text<&Options::tune_site>},
     Known{"UNISONO_LAYOUT", set_text<&Options::layout>},
     Known{"UNISONO_TOPOLOGY", set_topology},
     Known{"UNISONO_REPORT", set_report},
@@ -378,7 +386,7 @@ ChosenOptions OptionSources::options_for(std::string_view path,
                                          std::span<KeyValue const> info) const {
     ChosenOptions chosen{.options = {}, .messages = messages_};
     auto& options = chosen.options;
-    std::vector<Choice> strategies{automatic_strategy};
+    std::vector<Choice> strategies{automatic_strategy, paper_strategy};
     strategies.insert(strategies.end(), strategies_.begin(), strategies_.end());
     auto const apply = [&](std::span<KeyValue const> hints, std::string_view source) {
         apply_hints(options, hints, source, strategies, chosen.messages);

@@ -27,6 +27,8 @@ void visit_members(Any& options, Visitor& visit) {
     visit(options.no_indep_rw);
     visit(options.striping_unit);
     visit(options.striping_factor);
+    visit(options.tune);
+    visit(options.tune_site);
     visit(options.report);
     visit(options.report_file);
     visit(options.faults);

@@ -129,7 +129,8 @@ TEST(Options, a_bad_value_names_the_valid_ones_and_changes_nothing) {
     EXPECT_EQ(chosen.messages[0],
               "unisono: hint cb_nodes (MPI_Info): \"many\" ignored; valid: a positive number");
     EXPECT_EQ(chosen.messages[1],
-              "unisono: UNISONO_STRATEGY: \"fastest\" ignored; valid: auto, two_phase, native");
+              "unisono: UNISONO_STRATEGY: \"fastest\" ignored; valid: auto, orthrus, two_phase, "
+              "native");
 }
 
 TEST(Options, unknown_hints_of_ours_are_named_and_others_are_not) {
@@ -149,6 +150,7 @@ TEST(Options, help_lists_the_strategies_with_their_summaries) {
     EXPECT_EQ(chosen.messages[0],
               "unisono: values of UNISONO_STRATEGY:\n"
               "  auto       Unisono chooses\n"
+              "  orthrus    the same as auto with unisono_select=orthrus\n"
               "  two_phase  contiguous realms\n"
               "  native     the MPI library's own");
 }
@@ -220,8 +222,19 @@ TEST(EffectiveHints, read_back_as_the_same_options) {
     EXPECT_EQ(World{}.open("x", effective_hints(options)).options, options);
 }
 
+TEST(Options, the_papers_selection_has_a_name_of_its_own) {
+    World world;
+    world.variables["UNISONO_STRATEGY"] = "orthrus";
+    auto const chosen = world.open("x", {});
+    EXPECT_EQ(chosen.options.strategy, "auto");
+    EXPECT_EQ(chosen.options.select, "orthrus");
+    EXPECT_TRUE(chosen.messages.empty());
+}
+
 TEST(OptionsBytes, survive_the_journey) {
     World world;
+    world.variables["UNISONO_TUNE"] = "/scratch/tune.json";
+    world.variables["UNISONO_TUNE_SITE"] = "off";
     world.variables["UNISONO_HINTS"] = "*:striping_factor=8:direct_io=true:cb_config_list=*:4";
     world.variables["UNISONO_LAYOUT"] = "stripe_bytes=64K,servers=4";
     world.variables["UNISONO_REPORT"] = "json";

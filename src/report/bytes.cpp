@@ -12,6 +12,32 @@ void visit_members(Any& use, Visitor& visit) {
     visit(use.why);
 }
 
+template <MaybeConst<SelectionReport::Tried> Any, class Visitor>
+void visit_members(Any& tried, Visitor& visit) {
+    visit(tried.candidate);
+    visit(tried.calls);
+    visit(tried.remembered);
+    visit(tried.bytes_per_s);
+}
+
+template <MaybeConst<SelectionReport::Reopened> Any, class Visitor>
+void visit_members(Any& reopened, Visitor& visit) {
+    visit(reopened.call);
+    visit(reopened.why);
+}
+
+template <MaybeConst<SelectionReport> Any, class Visitor>
+void visit_members(Any& selection, Visitor& visit) {
+    visit(selection.calls);
+    visit(selection.tried);
+    visit(selection.winner);
+    visit(selection.why);
+    visit(selection.calls_done);
+    visit(selection.seconds);
+    visit(selection.examination_seconds);
+    visit(selection.reopened);
+}
+
 template <MaybeConst<DirectionReport> Any, class Visitor>
 void visit_members(Any& report, Visitor& visit) {
     visit(report.collective_calls);
@@ -29,6 +55,7 @@ void visit_members(Any& report, Visitor& visit) {
     visit(report.spent);
     visit(report.strategies);
     visit(report.refusals);
+    visit(report.selections);
 }
 
 template <MaybeConst<FileReport> Any, class Visitor>

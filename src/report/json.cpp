@@ -25,6 +25,32 @@ Json uses_json(std::map<std::string, Use> const& uses) {
     return strategies;
 }
 
+Json selection_json(SelectionReport const& selection) {
+    Json tried = Json::array();
+    for (auto const& one : selection.tried)
+        tried.push_back({{"candidate", one.candidate},
+                         {"calls", one.calls},
+                         {"remembered", one.remembered},
+                         {"bytes_per_second", one.bytes_per_s}});
+    Json reopened = Json::array();
+    for (auto const& one : selection.reopened)
+        reopened.push_back({{"after_call", one.call}, {"why", one.why}});
+    return {{"calls", selection.calls},
+            {"calls_done", selection.calls_done},
+            {"tried", std::move(tried)},
+            {"winner", selection.winner},
+            {"why", selection.why},
+            {"seconds", selection.seconds},
+            {"examination_seconds", selection.examination_seconds},
+            {"reopened", std::move(reopened)}};
+}
+
+Json selections_json(DirectionReport const& report) {
+    Json selections = Json::array();
+    for (auto const& selection : report.selections) selections.push_back(selection_json(selection));
+    return selections;
+}
+
 Json direction_json(DirectionReport const& report, std::uint32_t ranks) {
     return {{"calls",
              {{"collective", report.collective_calls},
@@ -42,7 +68,8 @@ Json direction_json(DirectionReport const& report, std::uint32_t ranks) {
             {"meetings", report.meetings},
             {"seconds", spent_json(report, ranks)},
             {"strategies", uses_json(report.strategies)},
-            {"refusals", uses_json(report.refusals)}};
+            {"refusals", uses_json(report.refusals)},
+            {"selections", selections_json(report)}};
 }
 
 }  // namespace

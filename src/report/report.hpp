@@ -48,6 +48,32 @@ struct Use {
     friend bool operator==(Use const&, Use const&) = default;
 };
 
+/// How measuring chose who does one class of calls. Equal on all ranks.
+struct SelectionReport {
+    struct Tried {
+        std::string candidate;
+        std::uint64_t calls = 0;       ///< of this program, on this communicator
+        std::uint64_t remembered = 0;  ///< of earlier runs
+        double bytes_per_s = 0;
+        friend bool operator==(Tried const&, Tried const&) = default;
+    };
+    struct Reopened {
+        std::uint64_t call = 0;  ///< after so many
+        std::string why;
+        friend bool operator==(Reopened const&, Reopened const&) = default;
+    };
+
+    std::string calls;  ///< which ones, in words
+    std::vector<Tried> tried;
+    std::string winner;
+    std::string why;
+    std::uint64_t calls_done = 0;
+    double seconds = 0;              ///< all of these calls, on the slowest rank
+    double examination_seconds = 0;  ///< what was lost in them by trying others
+    std::vector<Reopened> reopened;
+    friend bool operator==(SelectionReport const&, SelectionReport const&) = default;
+};
+
 /// What happened to one file in one direction. Counters of a rank; after merge(), of many.
 /// "max" behind a name: every rank counts the same events, so merging takes the largest.
 struct DirectionReport {
@@ -66,7 +92,8 @@ struct DirectionReport {
     std::uint64_t meetings = 0;                   ///< of all ranks, in collective calls; max
     std::array<Spent, phase_names.size()> spent;  ///< by Phase
     std::map<std::string, Use> strategies;        ///< calls: max
-    std::map<std::string, Use> refusals;  ///< strategies that were asked for and could not; max
+    std::map<std::string, Use> refusals;      ///< strategies that were asked for and could not; max
+    std::vector<SelectionReport> selections;  ///< rank 0's
 
     [[nodiscard]] Spent& operator[](Phase phase) { return spent[static_cast<std::size_t>(phase)]; }
     [[nodiscard]] Spent const& operator[](Phase phase) const {

@@ -40,6 +40,15 @@ FileReport rank_report(std::uint64_t asked_bytes, double waiting_s) {
 
 FileReport sample() {
     auto report = rank_report(1u << 30, 0.125);
+    report.write.selections = {
+        {.calls = "writes of 32 MiB or more, in 8192 pieces or more, 4 ranks on 1 node",
+         .tried = {{"two_phase", 20, 0, 1 << 30}, {"independent", 4, 3, 1 << 29}},
+         .winner = "two_phase",
+         .why = "2.00 times as fast as independent",
+         .calls_done = 24,
+         .seconds = 2,
+         .examination_seconds = 0.125,
+         .reopened = {{9, "slower for good, now 2.0 times as slow as before"}}}};
     auto other = rank_report(1u << 30, 0.5);
     other.write.strategies["two_phase"].add(0, "asked for by hint");
     other.notes = {"striped over 1 of 12 servers"};
@@ -111,6 +120,9 @@ TEST(SummaryLine, is_readable) {
               "wrote 2.00 GiB in 24 collective calls, 2 s, 1.00 GiB/s: "
               "independent 4 (one piece per rank), two_phase 20 (interleaved pieces of 64 B), "
               "passed on 1 (atomic mode); "
+              "writes of 32 MiB or more, in 8192 pieces or more, 4 ranks on 1 node: "
+              "two_phase won (2.00 times as fast as independent), 2 tried, 0.12 s of 2 s lost, "
+              "examined again 1 time; "
               "waiting 0.5 s, exchange 0 s, copying 0.25 s, file 1.5 s; moved 1.00 per byte asked; "
               "read 2.00 KiB in 0 collective calls and 14 independent; "
               "waiting 0 s, exchange 0 s, copying 0 s, file 0 s; moved 1.00 per byte asked; "

@@ -1,130 +1,93 @@
+#include "select/measuring_selector.hpp"
+
 #include <algorithm>
 #include <cmath>
-#include <deque>
-
-#include "select/selector.hpp"
 
 namespace unisono {
 namespace {
 
-// Trying others may cost this share of all time.
-constexpr double budget = 0.05;
-// So many calls tell candidates apart whose confidence intervals do not.
-constexpr std::uint32_t calls_enough = 3;
-// A candidate this much slower in its first call is out.
-constexpr double hopeless = 0.6;
-// Drift: single calls may be 10 % slower than before without counting, and the rest has to add up
-// to two calls at half speed.
-constexpr double slack = 0.1;
-constexpr double drift_sum = 1.4;  // 2 * log(2)
+// Powers of two in the mean size of a piece, in a class.
+int piece_class(Signature const& signature_class) {
+    return static_cast<int>(signature_class.bytes) - static_cast<int>(signature_class.requests);
+}
 
-/// One candidate's calls, as logarithms of bytes per second: ratios become differences.
-struct Arm {
-    Strategy const* strategy = nullptr;
-    std::uint32_t calls = 0;
-    double mean = 0;
-    double squares = 0;  // of differences from the mean
-
-    void add(double value) {
-        ++calls;
-        auto const difference = value - mean;
-        mean += difference / calls;
-        squares += difference * (value - mean);
-    }
-    // Half of an interval that holds the true mean in most cases; a call varies by 10 % at least.
-    [[nodiscard]] double uncertainty() const {
-        auto const variance = calls < 2 ? 0.01 : std::max(squares / (calls - 1), 0.0025);
-        return 2 * std::sqrt(variance / calls);
-    }
-};
-
-class Examination {
-public:
-    Selector::Choice choose(std::span<Strategy const* const> candidates) {
-        auto const* const best = best_of(candidates);
-        if (best == nullptr) return {candidates[0], "the rule's choice, nothing is known yet"};
-        if (tried_s_ <= budget * total_s_)
-            for (auto const* candidate : candidates)
-                if (worth_trying(arm(candidate), *best)) return {candidate, "tried"};
-        return {best->strategy, "fastest so far"};
-    }
-
-    void learn(Strategy const* strategy, double bytes, double seconds) {
-        auto& mine = arm(strategy);
-        auto const speed = std::log(bytes / seconds);
-        total_s_ += seconds;
-        auto const best = best_mean();
-        if (best && speed < *best) tried_s_ += seconds - bytes / std::exp(*best);
-        if (best && mine.calls >= calls_enough && mine.mean >= *best) note_drift(mine, speed);
-        mine.add(speed);
-    }
-
-    void refuse(Strategy const* strategy) {
-        arm(strategy) = {.strategy = strategy, .calls = calls_enough, .mean = -1e9};
-    }
-
-private:
-    Arm& arm(Strategy const* strategy) {
-        auto const known = std::ranges::find(arms_, strategy, &Arm::strategy);
-        return known != arms_.end() ? *known : arms_.emplace_back(Arm{.strategy = strategy});
-    }
-    Arm const* best_of(std::span<Strategy const* const> candidates) {
-        Arm const* best = nullptr;
-        for (auto const& one : arms_)
-            if (one.calls > 0 && std::ranges::find(candidates, one.strategy) != candidates.end() &&
-                (best == nullptr || one.mean > best->mean))
-                best = &one;
-        return best;
-    }
-    [[nodiscard]] std::optional<double> best_mean() const {
-        std::optional<double> best;
-        for (auto const& one : arms_)
-            if (one.calls > 0) best = std::max(best.value_or(one.mean), one.mean);
-        return best;
-    }
-    static bool worth_trying(Arm const& arm, Arm const& best) {
-        if (arm.calls == 0) return best.calls >= 2;
-        if (arm.strategy == best.strategy || arm.calls >= calls_enough) return false;
-        if (arm.mean < best.mean + std::log(hopeless)) return false;
-        return arm.mean + arm.uncertainty() > best.mean - best.uncertainty();
-    }
-    // One-sided cumulative sum of how much slower than usual the winner is.
-    void note_drift(Arm& winner, double speed) {
-        slower_ = std::max(0.0, slower_ + (winner.mean - speed - slack));
-        if (slower_ < drift_sum) return;
-        slower_ = 0;
-        for (auto& one : arms_) one = {.strategy = one.strategy};
-    }
-
-    std::deque<Arm> arms_;  // stay where they are
-    double total_s_ = 0;
-    double tried_s_ = 0;  // what calls took longer than the best candidate would have
-    double slower_ = 0;
-};
-
-class MeasuringSelector final : public Selector {
-public:
-    Choice choose(Signature const& signature,
-                  std::span<Strategy const* const> candidates) override {
-        return table_[class_of(signature)].choose(candidates);
-    }
-    void learn(Signature const& signature, Strategy const* strategy, double seconds) override {
-        if (seconds <= 0 || signature.bytes == 0) return;
-        table_[class_of(signature)].learn(strategy, static_cast<double>(signature.bytes), seconds);
-    }
-
-    void refuse(Signature const& signature, Strategy const* strategy) override {
-        table_[class_of(signature)].refuse(strategy);
-    }
-
-private:
-    std::map<Signature, Examination> table_;
-};
+// Pieces within a factor of four, same place, same ranks.
+bool similar(Signature const& a, Signature const& b) {
+    return a.place == b.place && a.direction == b.direction && a.ranks == b.ranks &&
+           a.nodes == b.nodes && std::abs(piece_class(a) - piece_class(b)) <= 2;
+}
 
 }  // namespace
 
-std::unique_ptr<Selector> make_measuring_selector() {
-    return std::make_unique<MeasuringSelector>();
+void MeasuringSelector::remember(Memory memory) { memory_ = std::move(memory); }
+
+Examination& MeasuringSelector::examination(Signature const& signature_class) {
+    auto const [entry, is_new] = table_.try_emplace(signature_class);
+    auto& examination = entry->second;
+    if (!is_new) return examination;
+    auto const lesson = std::ranges::find(memory_.lessons, signature_class, &Lesson::calls);
+    if (lesson != memory_.lessons.end())
+        examination.remember(lesson->scores, memory_.frozen || lesson->frozen);
+    else if (memory_.frozen)
+        examination.remember({}, true);
+    return examination;
+}
+
+std::optional<double> MeasuringSelector::slower_elsewhere(Signature const& signature_class,
+                                                          Candidate const& candidate) const {
+    auto sum = 0.0;
+    auto count = 0;
+    for (auto const& [other, examination] : table_) {
+        if (other == signature_class || !similar(other, signature_class)) continue;
+        auto const slower = examination.slower_than_best(candidate);
+        if (!slower) continue;
+        sum += *slower;
+        ++count;
+    }
+    return count == 0 ? std::nullopt : std::optional{sum / count};
+}
+
+Selector::Choice MeasuringSelector::choose(Signature const& signature,
+                                           std::span<Candidate const> candidates) {
+    auto const signature_class = class_of(signature);
+    auto const choice = examination(signature_class).choose(candidates, [&](auto const& candidate) {
+        return slower_elsewhere(signature_class, candidate);
+    });
+    return {choice.candidate, choice.why};
+}
+
+void MeasuringSelector::learn(Signature const& signature, Candidate const& candidate,
+                              double seconds) {
+    if (seconds <= 0 || signature.bytes == 0) return;
+    examination(class_of(signature))
+        .learn(candidate, static_cast<double>(signature.bytes), seconds);
+}
+
+void MeasuringSelector::refuse(Signature const& signature, Candidate const& candidate) {
+    examination(class_of(signature)).refuse(candidate);
+}
+
+Explanation MeasuringSelector::explain(Signature const& signature_class) const {
+    auto const known = table_.find(signature_class);
+    auto explanation = known == table_.end() ? Explanation{} : known->second.explain();
+    explanation.calls = signature_class;
+    return explanation;
+}
+
+bool MeasuringSelector::has_news() const {
+    return std::ranges::any_of(table_, [](auto const& entry) { return entry.second.has_news(); });
+}
+
+std::vector<Lesson> MeasuringSelector::take_news() {
+    std::vector<Lesson> news;
+    for (auto& [signature_class, examination] : table_) {
+        auto scores = examination.take_news();
+        if (scores.empty()) continue;
+        news.push_back({.calls = signature_class,
+                        .scores = std::move(scores),
+                        .replaces = examination.memory_wrong()});
+    }
+    return news;
 }
 
 }  // namespace unisono

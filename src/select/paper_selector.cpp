@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <vector>
 
 #include "select/selector.hpp"
 
@@ -11,26 +13,25 @@ constexpr double deviation_max = 0.15;
 
 class PaperSelector final : public Selector {
 public:
-    Choice choose(Signature const& signature,
-                  std::span<Strategy const* const> candidates) override {
-        std::vector<Strategy const*> const now{candidates.begin(), candidates.end()};
+    Choice choose(Signature const& signature, std::span<Candidate const> candidates) override {
+        std::vector<Candidate> const now{candidates.begin(), candidates.end()};
         if (signature != signature_ || now != candidates_) {
             signature_ = signature;
             candidates_ = now;
             examine();
         }
-        if (winner_ != nullptr) return {winner_, "won its examination"};
+        if (winner_) return {*winner_, "won its examination"};
         return {candidates_[runs_ % candidates_.size()], "examined"};
     }
 
-    void learn(Signature const& signature, Strategy const* strategy, double seconds) override {
+    void learn(Signature const& signature, Candidate const& candidate, double seconds) override {
         if (signature != signature_ || seconds <= 0) return;
         auto const throughput = static_cast<double>(signature.bytes) / seconds;
-        if (winner_ != nullptr) {
+        if (winner_) {
             if (std::abs(throughput - examined_) > deviation_max * examined_) examine();
             return;
         }
-        auto const index = static_cast<std::size_t>(std::ranges::find(candidates_, strategy) -
+        auto const index = static_cast<std::size_t>(std::ranges::find(candidates_, candidate) -
                                                     candidates_.begin());
         sums_[index] += throughput;
         if (++runs_ < runs_each * candidates_.size()) return;
@@ -40,20 +41,20 @@ public:
     }
 
     // The paper's candidates can do every call, or none of a file's.
-    void refuse(Signature const&, Strategy const*) override {}
+    void refuse(Signature const&, Candidate const&) override {}
 
 private:
     void examine() {
-        winner_ = nullptr;
+        winner_.reset();
         runs_ = 0;
         sums_.assign(candidates_.size(), 0);
     }
 
     std::optional<Signature> signature_;
-    std::vector<Strategy const*> candidates_;
+    std::vector<Candidate> candidates_;
     std::vector<double> sums_;  // of throughput, by candidate
     std::uint64_t runs_ = 0;    // of this examination
-    Strategy const* winner_ = nullptr;
+    std::optional<Candidate> winner_;
     double examined_ = 0;  // the winner's mean throughput
 };
 

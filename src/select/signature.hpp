@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <tuple>
 
 #include "unisono/plan.hpp"
@@ -8,7 +9,7 @@
 namespace unisono {
 
 /// What two collective calls must have in common for their speeds to be comparable. Equal on all
-/// ranks. Source: Orthrus, ISC 2014, section 2.1; direction and shapes are ours.
+/// ranks. Source: Orthrus, ISC 2014, section 2.1; direction, shapes and place are ours.
 struct Signature {
     Direction direction = Direction::write;
     std::uint32_t ranks = 0;
@@ -21,9 +22,11 @@ struct Signature {
     /// Order-independent hash of the file and of what each rank asks for: tells apart patterns
     /// whose sums are equal.
     std::uint64_t shapes = 0;
+    /// File system, layout and hints, as a hash: speeds there say nothing about other places.
+    std::uint64_t place = 0;
 
     [[nodiscard]] auto key() const {
-        return std::tie(direction, ranks, nodes, requests, bytes, relative_offset, shapes);
+        return std::tie(place, direction, ranks, nodes, requests, bytes, relative_offset, shapes);
     }
     friend bool operator==(Signature const&, Signature const&) = default;
     friend bool operator<(Signature const& a, Signature const& b) { return a.key() < b.key(); }
@@ -35,5 +38,9 @@ Signature signature_of(Facts const& facts);
 /// The same for calls that vary a little: sizes fall into classes (powers of two), and patterns are
 /// told apart by the size of their pieces and of the gaps between them only.
 Signature class_of(Signature const& signature);
+
+/// A class for people: "writes of 1 MiB or more, in 1024 pieces or more,
+/// 4 ranks on 1 node".
+std::string describe_class(Signature const& signature_class);
 
 }  // namespace unisono

@@ -39,7 +39,7 @@ class Job:
             if not engine.exists():
                 raise JobFailed(f"{engine} is missing: build it first")
         preload = ":".join(map(str, [*engines, self.build / "lib" / "libunisono-yield.so"]))
-        settings = {"LD_PRELOAD": preload, "UNISONO_REPORT": "json",
+        settings = {"LD_PRELOAD": preload, "UNISONO_REPORT": "json", "UNISONO_TUNE": "off",
                     "UNISONO_REPORT_FILE": str(self.report_path), **self.environment}
         self._execute([*LAUNCHERS[self.mpi], "-n", str(self.ranks), "env",
                        *(f"{name}={value}" for name, value in settings.items()),

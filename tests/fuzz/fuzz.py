@@ -48,7 +48,7 @@ class Batch:
     def command(self, seconds, progress, seed=None, cases=None):
         build = self.arguments.build
         preload = [build / "lib" / "libunisono-yield.so"]
-        environment = []
+        environment = ["UNISONO_TUNE=off"]
         if not self.arguments.native:
             preload.insert(0, build / "lib" / f"libunisono-{self.mpi}.so")
             if self.nodes:

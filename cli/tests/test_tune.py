@@ -1,0 +1,285 @@
+"""`unisono tune`, on files that the library writes."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from unisono import places, tune
+
+BUILD = places.PREFIX
+EXTRA = {"mpich": [], "openmpi": ["--allow-run-as-root", "--oversubscribe"]}
+PROGRAM = BUILD / "programs" / "unisono-bench-patterns"
+ENVIRONMENT = {
+    k: v for k, v in os.environ.items() if k != "LD_PRELOAD" and not k.startswith("UNISONO_")
+}
+MPIS = [
+    pytest.param(name, marks=pytest.mark.skipif(not ready, reason=f"needs {name} and its programs"))
+    for name in ("mpich", "openmpi")
+    for ready in [
+        shutil.which(f"mpiexec.{name}") and PROGRAM.with_suffix(f".{name}").exists()
+        and (BUILD / "lib" / f"libunisono-{name}.so").exists()
+    ]
+]  # fmt: skip
+
+
+def lesson(**changes):
+    score = {"calls": 4, "bytes_per_second": 2.0**30, "deviation": 0.05}
+    return {
+        "machine": "a processor, 4 cores", "software": "Unisono 0.1.0, MPICH 4.0.2",
+        "place": "ext4 /dev/sda1", "direction": "write", "ranks": 4, "nodes": 1,
+        "bytes_class": 21, "pieces_class": 11, "gap_class": 0, "frozen": False,
+        "updated": 1700000000,
+        "candidates": {"independent": score | {"bytes_per_second": 2.0**29}, "two_phase": score},
+    } | changes  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A tune file with two lessons."""
+    path = tmp_path / "tune.json"
+    lessons = [lesson(), lesson(direction="read", updated=1800000000)]
+    path.write_text(json.dumps({"unisono_tune": 1, "frozen": False, "lessons": lessons}))
+    return path
+
+
+@pytest.fixture
+def tuned(unisono, store):
+    """Runs `unisono tune ...` on the file."""
+
+    def call(*arguments, expect=0):
+        done = unisono("tune", *arguments, env=ENVIRONMENT | {"UNISONO_TUNE": str(store)})
+        assert done.returncode == expect, done.stderr
+        return done.stdout + done.stderr
+
+    return call
+
+
+def ids(store):
+    return [tune.id_of(one) for one in tune.read(store).lessons]
+
+
+def test_list_names_calls_winner_and_place(tuned, store):
+    lines = tuned("list").splitlines()
+    first = next(line for line in lines if ids(store)[1] in line)
+    assert "reads of 1.00 MiB or more in" in first
+    text = " ".join(lines)
+    assert text.index(ids(store)[1]) < text.index(ids(store)[0]), "the most recent first"
+    for part in ("two_phase", "1.00 GiB/s", "ext4 /dev/sda1", "4 on 1"):
+        assert part in text
+
+
+def test_show_compares_the_candidates(tuned, store):
+    text = tuned("show", ids(store)[0][:6])
+    assert "Unisono 0.1.0, MPICH 4.0.2" in text
+    row = next(line for line in text.splitlines() if "independent" in line)
+    assert "512.00 MiB/s" in row
+    assert "50%" in row
+    assert ids(store)[1] not in text
+    assert ids(store)[1] in tuned("show")
+
+
+def test_forget_drops_one_or_all(tuned, store):
+    one, other = ids(store)
+    tuned("forget", one)
+    assert ids(store) == [other]
+    tuned("forget", "--all")
+    assert not store.exists()
+    assert "Nothing was learnt yet" in tuned("list")
+    assert "name lessons, or give --all" in tuned("forget", expect=2)
+
+
+def test_export_and_import(tuned, store, tmp_path):
+    copy = tmp_path / "folder" / "copy.json"
+    tuned("export", copy, ids(store)[0])
+    assert ids(copy) == ids(store)[:1]
+    assert json.loads(tuned("export", "-"))["unisono_tune"] == 1
+    newer = lesson(updated=1900000000)
+    older = lesson(direction="read", updated=1)
+    other = lesson(ranks=8)
+    copy.write_text(
+        json.dumps({"unisono_tune": 1, "frozen": True, "lessons": [newer, older, other]})
+    )
+    assert "2 of 3 lessons were new or more recent." in tuned("import", copy)
+    assert [one["updated"] for one in tune.read(store).lessons] == [
+        1900000000, 1800000000, 1700000000]  # fmt: skip
+    assert not tune.read(store).frozen, "that is for the user to say"
+
+
+def test_freeze_and_unfreeze(tuned, store):
+    one = ids(store)[0]
+    tuned("freeze", one)
+    assert [entry["frozen"] for entry in tune.read(store).lessons] == [True, False]
+    assert "frozen" in tuned("list")
+    tuned("unfreeze", one)
+    assert not any(entry["frozen"] for entry in tune.read(store).lessons)
+    tuned("freeze")
+    assert tune.read(store).frozen
+    assert "Frozen: nothing is tried or learnt." in tuned("list")
+    tuned("unfreeze")
+    assert not tune.read(store).frozen
+
+
+def test_mistakes_are_named(tuned, store, tmp_path):
+    assert "'xyz' is no lesson" in tuned("show", "xyz", expect=2)
+    assert "'' is ambiguous" in tuned("show", "", expect=2)
+    assert "No such file" in tuned("import", tmp_path / "none", expect=2)
+    for text, why in [
+        ("{", "no tune file of Unisono"),
+        ('{"unisono_tune": 9}', "of a newer version (9)"),
+        ('{"unisono_tune": 1, "frozen": false, "lessons": [{}]}', "damaged"),
+    ]:
+        store.write_text(text)
+        assert why in tuned("list", expect=2)
+        assert store.read_text() == text, "is left alone"
+    tuned("forget", "--all")
+    assert not store.exists()
+
+
+def test_off_means_that_there_is_no_file(unisono):
+    done = unisono("tune", "list", env=ENVIRONMENT | {"UNISONO_TUNE": "off"})
+    assert done.returncode == 2
+    assert "nothing is kept" in done.stderr
+
+
+def launcher(mpi, *settings, ranks=2):
+    return [f"mpiexec.{mpi}", *EXTRA[mpi], "-n", str(ranks), "env", *settings]
+
+
+class Job:
+    """A program whose calls are measured, with lessons in a file."""
+
+    def __init__(self, mpi, folder):
+        self.mpi, self.folder, self.store = mpi, folder, folder / "tune.json"
+
+    def command(self, *settings):
+        preload = f"{BUILD}/lib/libunisono-{self.mpi}.so:{BUILD}/lib/libunisono-yield.so"
+        return [
+            *launcher(self.mpi, f"LD_PRELOAD={preload}", "UNISONO_SELECT=measured", *settings),
+            str(PROGRAM.with_suffix(f".{self.mpi}")), "--pattern", "strided-1k", "--mode", "fresh",
+            "--bytes", "400000", "--repeats", "12", "--path", str(self.folder / "data"),
+        ]  # fmt: skip
+
+    def run(self, *settings, **variables):
+        environment = ENVIRONMENT | {"UNISONO_TUNE": str(self.store)} | variables
+        done = subprocess.run(self.command(*settings), env=environment, timeout=60, check=False,
+                              capture_output=True, text=True)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return [line for line in done.stderr.splitlines() if line.startswith("unisono:")]
+
+    def reports(self):
+        """Of writes, one for each file."""
+        file = self.folder / "report.json"
+        file.unlink(missing_ok=True)
+        complaints = self.run(UNISONO_REPORT="json", UNISONO_REPORT_FILE=str(file))
+        assert complaints == []
+        return [json.loads(line)["write"] for line in file.read_text().splitlines()]
+
+    def selection(self):
+        """Of the whole run."""
+        return self.reports()[-1]["selections"][0]
+
+
+@pytest.fixture
+def job(request, tmp_path):
+    return Job(request.param, tmp_path)
+
+
+on_each_mpi = pytest.mark.parametrize("job", MPIS, indirect=True)
+
+
+@on_each_mpi
+def test_the_next_run_begins_with_what_this_one_learnt(job):
+    first = job.selection()
+    assert first["calls_done"] == 11, "what the last of 12 took would ride in the next one"
+    assert all(one["remembered"] == 0 for one in first["tried"])
+    assert len(first["tried"]) >= 2, first
+    kept = tune.read(job.store).lessons
+    assert len(kept) == 1
+    assert sum(score["calls"] for score in kept[0]["candidates"].values()) == 11, (
+        "also what was learnt after the last close but one that wrote")  # fmt: skip
+    reasons = [use["why"] for use in job.reports()[0]["strategies"].values()]
+    assert reasons == [["fastest in earlier runs"]]
+
+
+@on_each_mpi
+def test_what_is_frozen_is_used_and_nothing_is_tried(job):
+    job.run()
+    stored = tune.read(job.store)
+    for score in stored.lessons[0]["candidates"].values():
+        score["bytes_per_second"] = 1e6
+    stored.lessons[0]["candidates"]["independent"] = {
+        "calls": 9, "bytes_per_second": 2e6, "deviation": 0.0}  # fmt: skip
+    stored.frozen = True
+    tune.write(stored)
+    before = job.store.read_text()
+    selection = job.selection()
+    calls = {one["candidate"]: one["calls"] for one in selection["tried"]}
+    assert calls.pop("independent") == 11
+    assert not any(calls.values())
+    assert job.store.read_text() == before
+
+
+@on_each_mpi
+@pytest.mark.parametrize("damage", ["cut", "newer", "theirs", "folder", "unwritable"])
+def test_a_bad_file_costs_one_line_and_nothing_else(job, damage):
+    if damage == "theirs" and os.geteuid() != 0:
+        pytest.skip("only root can give a file away")
+    job.run()
+    text = job.store.read_text()
+    if damage == "cut":
+        job.store.write_text(text[: len(text) // 2])
+    elif damage == "newer":
+        job.store.write_text(text.replace('"unisono_tune": 1', '"unisono_tune": 2'))
+    elif damage == "theirs":
+        os.chown(job.store, 12345, 12345)
+    elif damage == "folder":
+        job.store.unlink()
+        job.store.mkdir()
+    else:
+        job.store = job.folder / "data" / "tune.json"  # below a file
+    lines = job.run()
+    assert len(lines) == 1, lines
+    assert str(job.store) in lines[0]
+
+
+@on_each_mpi
+def test_only_rank_0_reads_and_the_others_follow(job):
+    """Rank 1 has another file, which would freeze another choice."""
+    job.run()
+    kept = tune.read(job.store)
+    kept.lessons[0]["candidates"] = {
+        "independent": {"calls": 9, "bytes_per_second": 1e9, "deviation": 0.0}}  # fmt: skip
+    kept.frozen = True
+    tune.write(kept)
+    bad = job.folder / "bad.json"
+    bad.write_text("{")
+    command = job.command()
+    at = command.index("-n")
+    head, tail = command[:at], command[at + 2 :]
+    one, other = ([*tail[:1], f"UNISONO_TUNE={path}", *tail[1:]] for path in (job.store, bad))
+    done = subprocess.run([*head, "-n", "1", *one, ":", "-n", "1", *other], env=ENVIRONMENT,
+                          timeout=60, check=False, capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "unisono:" not in done.stderr
+
+
+@on_each_mpi
+def test_jobs_may_end_at_once(job):
+    environment = ENVIRONMENT | {"UNISONO_TUNE": str(job.store)}
+    jobs = []
+    for number in range(3):
+        command = job.command()
+        command[-1] += str(number)
+        jobs.append(subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL,
+                                     stderr=subprocess.PIPE, text=True))  # fmt: skip
+    deadline = time.monotonic() + 60
+    for process in jobs:
+        errors = process.communicate(timeout=max(1, deadline - time.monotonic()))[1]
+        assert process.returncode == 0, errors
+        assert "unisono:" not in errors
+    assert len(tune.read(job.store).lessons) == 1
+    assert sorted(file.name for file in job.folder.iterdir()) == ["tune.json"]

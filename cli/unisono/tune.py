@@ -1,0 +1,159 @@
+"""Reads and writes tune files: what measuring has taught. src/select/tune_file.hpp has the format's
+other half; docs/selection.md explains it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import stat
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .places import Failure
+from .report import human_bytes
+
+VERSION = 1
+Lesson = dict[str, Any]
+
+# What makes two lessons about the same thing.
+_KEY = ("machine", "software", "place", "direction", "ranks", "nodes", "bytes_class",
+        "pieces_class", "gap_class")  # fmt: skip
+
+
+@dataclass
+class TuneFile:
+    path: Path
+    frozen: bool = False
+    lessons: list[Lesson] = field(default_factory=list)
+
+    def chosen(self, ids: tuple[str, ...]) -> list[Lesson]:
+        """The lessons with these ids, which may be shortened while they stay unambiguous."""
+        return [self._one(prefix) for prefix in ids]
+
+    def _one(self, prefix: str) -> Lesson:
+        found = [lesson for lesson in self.lessons if id_of(lesson).startswith(prefix)]
+        if len(found) == 1:
+            return found[0]
+        problem = "is ambiguous" if found else "is no lesson: see 'unisono tune list'"
+        raise Failure(f"'{prefix}' {problem}")
+
+
+def default_path() -> Path:
+    """Where the library keeps lessons when nothing else is said."""
+    setting = os.environ.get("UNISONO_TUNE", "")
+    if setting == "off":
+        raise Failure("UNISONO_TUNE=off: nothing is kept; name a file with --file")
+    if setting:
+        return Path(setting)
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(cache) / "unisono" / "tune.json"
+
+
+def id_of(lesson: Lesson) -> str:
+    """Short, and the same for the same calls on the same machine."""
+    key = json.dumps([lesson[name] for name in _KEY])
+    return hashlib.sha256(key.encode()).hexdigest()[:8]
+
+
+def winner_of(lesson: Lesson) -> str:
+    candidates = lesson["candidates"]
+    return max(candidates, key=lambda name: candidates[name]["bytes_per_second"], default="")
+
+
+def calls_of(lesson: Lesson) -> str:
+    """The class of calls in words; classes are powers of two."""
+
+    def least(width: int) -> int:
+        return 1 << (width - 1) if width > 0 else 0
+
+    text = f"{lesson['direction']}s of {human_bytes(least(lesson['bytes_class']))} or more"
+    text += f" in {least(lesson['pieces_class'])} pieces or more"
+    if gap := lesson["gap_class"]:
+        text += f", {'gaps' if gap > 0 else 'overlaps'} of {human_bytes(least(abs(gap)))} or more"
+    return text
+
+
+def read(path: Path, must_exist: bool = False) -> TuneFile:
+    """A file that is not there holds nothing."""
+    try:
+        text = path.read_text(errors="replace")
+    except FileNotFoundError as error:
+        if must_exist:
+            raise Failure(f"{path}: {error.strerror}") from error
+        return TuneFile(path)
+    except OSError as error:
+        raise Failure(f"{path}: {error.strerror}") from error
+    return parse(path, text)
+
+
+def parse(path: Path, text: str) -> TuneFile:
+    try:
+        content = json.loads(text)
+        version = content["unisono_tune"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise Failure(f"{path}: no tune file of Unisono") from error
+    if not isinstance(version, int) or version > VERSION:
+        raise Failure(f"{path}: of a newer version ({version}); this command knows {VERSION}")
+    try:
+        lessons = [_checked(lesson) for lesson in content["lessons"]]
+        return TuneFile(path, bool(content["frozen"]), lessons)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise Failure(f"{path}: damaged: {error!r}") from error
+
+
+def _checked(lesson: Lesson) -> Lesson:
+    """Raises what parse() turns into a message."""
+    for name in ("ranks", "nodes", "bytes_class", "pieces_class", "gap_class", "updated"):
+        lesson[name] = int(lesson[name])
+    for name in ("machine", "software", "place", "direction"):
+        lesson[name] = str(lesson[name])
+    lesson["frozen"] = bool(lesson["frozen"])
+    for score in lesson["candidates"].values():
+        score["calls"] = int(score["calls"])
+        score["bytes_per_second"] = float(score["bytes_per_second"])
+        score["deviation"] = float(score["deviation"])
+        if score["calls"] < 1 or not 0 < score["bytes_per_second"] < math.inf:
+            raise ValueError("a speed or a count makes no sense")
+    return lesson
+
+
+def text_of(file: TuneFile) -> str:
+    content = {"unisono_tune": VERSION, "frozen": file.frozen, "lessons": file.lessons}
+    return json.dumps(content, indent=1) + "\n"
+
+
+def write(file: TuneFile) -> None:
+    """Replaces it in one step, so that programs that start now see the old one or the new one."""
+    path = file.path.resolve()
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            "w", dir=path.parent, prefix=path.name, delete=False
+        ) as new:
+            new.write(text_of(file))
+            new.flush()
+            os.fsync(new.fileno())
+        os.chmod(new.name, mode)
+        os.replace(new.name, path)
+    except OSError as error:
+        raise Failure(f"{path}: {error.strerror}") from error
+
+
+def take_in(file: TuneFile, others: list[Lesson]) -> int:
+    """Adds lessons; of two about the same the more recent one stays. Returns how many were new or
+    more recent."""
+    known = {id_of(lesson): lesson for lesson in file.lessons}
+    taken = 0
+    for lesson in others:
+        mine = known.get(id_of(lesson))
+        if mine is not None and (mine["frozen"] or mine["updated"] >= lesson["updated"]):
+            continue
+        known[id_of(lesson)] = lesson
+        taken += 1
+    file.lessons = list(known.values())
+    return taken

@@ -1,0 +1,170 @@
+"""`unisono tune ...`: what measuring has taught, and what becomes of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from . import tune as lessons
+from .places import Failure
+from .report import human_bytes
+
+_WIDTH_WITHOUT_TERMINAL = 140
+
+
+def _console() -> Console:
+    return Console(width=None if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL)
+
+
+@click.group("tune")
+def tune() -> None:
+    """What selection by measurement has learnt (UNISONO_SELECT=measured)."""
+
+
+_IDS = click.argument("ids", nargs=-1, metavar="[ID]...")
+
+
+def _command(name: str) -> Callable[[Callable[..., None]], click.Command]:
+    def decorate(function: Callable[..., None]) -> click.Command:
+        option = click.option("--file", "path", metavar="FILE", type=click.Path(path_type=Path),
+                              help="Instead of UNISONO_TUNE or the user's own.")  # fmt: skip
+        return tune.command(name)(option(function))
+
+    return decorate
+
+
+def _read(path: Path | None) -> lessons.TuneFile:
+    return lessons.read(path or lessons.default_path())
+
+
+def _day(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
+
+
+def _note_frozen(file: lessons.TuneFile) -> None:
+    if file.frozen:
+        click.echo("Frozen: nothing is tried or learnt.")
+
+
+@_command("list")
+def list_command(path: Path | None) -> None:
+    """List the lessons, the most recent first."""
+    file = _read(path)
+    _note_frozen(file)
+    if not file.lessons:
+        click.echo(f"Nothing was learnt yet: {file.path}")
+        return
+    table = Table("id", "calls", "ranks", "place", "fastest", "speed", "updated", "")
+    for lesson in sorted(file.lessons, key=lambda one: -one["updated"]):
+        winner = lessons.winner_of(lesson)
+        speed = lesson["candidates"][winner]["bytes_per_second"] if winner else 0
+        table.add_row(
+            lessons.id_of(lesson), lessons.calls_of(lesson),
+            f"{lesson['ranks']} on {lesson['nodes']}", escape(lesson["place"]), escape(winner),
+            f"{human_bytes(speed)}/s", _day(lesson["updated"]),
+            "frozen" if lesson["frozen"] else "",
+        )  # fmt: skip
+    _console().print(table)
+
+
+def _show(lesson: lessons.Lesson, console: Console) -> None:
+    frozen = ", frozen" if lesson["frozen"] else ""
+    console.print(f"{lessons.id_of(lesson)}{frozen}", style="bold", highlight=False)
+    for text in (
+        f"{lessons.calls_of(lesson)}, {lesson['ranks']} ranks on {lesson['nodes']} nodes",
+        lesson["place"], lesson["machine"], lesson["software"],
+    ):  # fmt: skip
+        console.print(f"  {escape(text)}", highlight=False, soft_wrap=True)
+    table = Table("candidate", "calls", "speed", "deviation", "of the fastest")
+    scores = sorted(lesson["candidates"].items(), key=lambda item: -item[1]["bytes_per_second"])
+    for name, score in scores:
+        share = score["bytes_per_second"] / scores[0][1]["bytes_per_second"]
+        table.add_row(
+            escape(name), str(score["calls"]), f"{human_bytes(score['bytes_per_second'])}/s",
+            f"{score['deviation']:.0%}" if score["calls"] > 1 else "", f"{share:.0%}",
+        )  # fmt: skip
+    console.print(table)
+
+
+@_command("show")
+@_IDS
+def show_command(ids: tuple[str, ...], path: Path | None) -> None:
+    """Show candidates and speeds of some lessons, or of all."""
+    file = _read(path)
+    _note_frozen(file)
+    for lesson in file.chosen(ids) if ids else file.lessons:
+        _show(lesson, _console())
+
+
+@_command("forget")
+@_IDS
+@click.option("--all", "everything", is_flag=True, help="Everything; also a damaged file.")
+def forget_command(ids: tuple[str, ...], path: Path | None, everything: bool) -> None:
+    """Forget some lessons, or all."""
+    if bool(ids) == everything:
+        raise Failure("name lessons, or give --all")
+    if everything:
+        file = path or lessons.default_path()
+        try:
+            file.unlink(missing_ok=True)
+        except OSError as error:
+            raise Failure(f"{file}: {error.strerror}") from error
+        return
+    kept = _read(path)
+    gone = [lessons.id_of(lesson) for lesson in kept.chosen(ids)]
+    kept.lessons = [lesson for lesson in kept.lessons if lessons.id_of(lesson) not in gone]
+    lessons.write(kept)
+
+
+@_command("export")
+@click.argument("target", metavar="TARGET", type=click.Path(path_type=Path))
+@_IDS
+def export_command(target: Path, ids: tuple[str, ...], path: Path | None) -> None:
+    """Write some lessons, or all, to another file; - is standard output."""
+    file = _read(path)
+    chosen = lessons.TuneFile(target, False, file.chosen(ids) if ids else file.lessons)
+    if str(target) == "-":
+        click.echo(lessons.text_of(chosen), nl=False)
+    else:
+        lessons.write(chosen)
+
+
+@_command("import")
+@click.argument("source", metavar="SOURCE", type=click.Path(path_type=Path, dir_okay=False))
+def import_command(source: Path, path: Path | None) -> None:
+    """Add another file's lessons; of two about the same the more recent one stays."""
+    file = _read(path)
+    others = lessons.read(source, must_exist=True).lessons
+    taken = lessons.take_in(file, others)
+    lessons.write(file)
+    click.echo(f"{taken} of {len(others)} lessons were new or more recent.")
+
+
+def _set_frozen(ids: tuple[str, ...], path: Path | None, frozen: bool) -> None:
+    file = _read(path)
+    if not ids:
+        file.frozen = frozen
+    for lesson in file.chosen(ids):
+        lesson["frozen"] = frozen
+    lessons.write(file)
+
+
+@_command("freeze")
+@_IDS
+def freeze_command(ids: tuple[str, ...], path: Path | None) -> None:
+    """Use what is known and try nothing, for some lessons or for all calls."""
+    _set_frozen(ids, path, True)
+
+
+@_command("unfreeze")
+@_IDS
+def unfreeze_command(ids: tuple[str, ...], path: Path | None) -> None:
+    """Take 'freeze' back."""
+    _set_frozen(ids, path, False)

@@ -1,0 +1,95 @@
+#include "select/candidate.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "strategies/aggregators.hpp"
+#include "strategies/all.hpp"
+#include "strategies/realms.hpp"
+
+namespace unisono {
+namespace {
+
+using Variation = Candidate::Variation;
+
+constexpr std::array<std::string_view, 4> variation_names{"", "+every_rank", "+large_buffers",
+                                                          "+two_layers"};
+constexpr std::uint64_t large_buffer_bytes = 4 << 20;
+
+// List I/O is one request for each piece: a system call, or a trip to a server.
+double feared_seconds(Strategy const& strategy, Facts const& facts) {
+    constexpr double local_piece_s = 2e-6;
+    constexpr double remote_piece_s = 1e-3;
+    constexpr std::uint64_t small_piece_bytes = 4096;
+    if (&strategy != &independent || facts.mean_piece_bytes() >= small_piece_bytes) return 0;
+    auto const pieces_of_a_rank = static_cast<double>(facts.pieces) / facts.topology->ranks();
+    return pieces_of_a_rank * (facts.local_storage ? local_piece_s : remote_piece_s);
+}
+
+// Only what the user has left open, and what makes a difference there. On a node's own file system
+// every rank aggregates already, and buffers of all sizes measure alike (docs/performance.md).
+std::vector<Variation> variations(Facts const& facts) {
+    std::vector<Variation> found;
+    auto const& options = *facts.options;
+    auto const& topology = *facts.topology;
+    auto const aggregators = choose_aggregators(facts).size();
+    if (!facts.local_storage) {
+        auto const free = options.cb_nodes == 0 && options.cb_config_list.empty();
+        if (free && aggregators < topology.ranks()) found.push_back(Variation::every_rank);
+        if (options.cb_buffer_size == 0 && facts.bytes / aggregators > 2 * window_bytes(facts))
+            found.push_back(Variation::large_buffers);
+    }
+    auto const nodes_merge = topology.nodes() > 1 && topology.ranks() > topology.nodes();
+    if (nodes_merge && options.two_layers == Switch::automatic)
+        found.push_back(Variation::two_layers);
+    return found;
+}
+
+}  // namespace
+
+std::string name_of(Candidate const& candidate) {
+    auto const variation = static_cast<std::size_t>(candidate.variation);
+    return std::string{candidate.strategy->name} + std::string{variation_names.at(variation)};
+}
+
+Options with_setting(Options const& options, Variation variation) {
+    auto changed = options;
+    switch (variation) {
+        case Variation::none:
+            break;
+        case Variation::every_rank:
+            changed.cb_config_list = "*:*";
+            break;
+        case Variation::large_buffers:
+            changed.cb_buffer_size = large_buffer_bytes;
+            break;
+        case Variation::two_layers:
+            changed.two_layers = Switch::enable;
+            break;
+    }
+    return changed;
+}
+
+std::vector<Candidate> paper_candidates(Facts const& facts) {
+    std::vector<Candidate> candidates{{&native}};
+    for (auto const* strategy : {&core_first, &disk_first})
+        if (strategy->unfit(facts).empty()) candidates.push_back({strategy});
+    return candidates;
+}
+
+std::vector<Candidate> all_candidates(Facts const& facts, Strategy const* first,
+                                      std::string_view native_fault) {
+    std::vector<Candidate> candidates{{first}};
+    for (auto const* strategy : all_strategies()) {
+        if (strategy == first || !strategy->unfit(facts).empty()) continue;
+        if (strategy == &native && !native_fault.empty()) continue;
+        if (strategy->promising != nullptr && !strategy->promising(facts)) continue;
+        candidates.push_back({strategy, Variation::none, feared_seconds(*strategy, facts)});
+    }
+    if (two_phase.unfit(facts).empty())
+        for (auto const variation : variations(facts))
+            candidates.push_back({&two_phase, variation});
+    return candidates;
+}
+
+}  // namespace unisono

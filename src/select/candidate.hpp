@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "unisono/plan.hpp"
+
+namespace unisono {
+
+/// One way of doing a call that can be measured: a strategy, and a setting that it is tried with
+/// where the user has not given one.
+struct Candidate {
+    enum class Variation : std::uint8_t {
+        none,
+        every_rank,     ///< all ranks aggregate
+        large_buffers,  ///< fewer, larger requests
+        two_layers,     ///< nodes send, not ranks
+    };
+
+    Strategy const* strategy = nullptr;
+    Variation variation = Variation::none;
+    /// What a call might take at worst, as far as one can guess: seconds; 0: no reason to fear.
+    double feared_s = 0;
+
+    friend bool operator==(Candidate const& a, Candidate const& b) {
+        return a.strategy == b.strategy && a.variation == b.variation;
+    }
+};
+
+/// "two_phase", "two_phase+every_rank".
+std::string name_of(Candidate const& candidate);
+
+/// The options with the candidate's setting in them.
+Options with_setting(Options const& options, Candidate::Variation variation);
+
+/// The candidates of Orthrus, section 2.2: the MPI library's own, core_first, disk_first, as far as
+/// they can do the call. Pure, O(1).
+std::vector<Candidate> paper_candidates(Facts const& facts);
+
+/// Those worth measuring, `first` before all others: every strategy that can do the call and is
+/// promising, and variations of two_phase where there is something to vary. The MPI library's own
+/// where `native_fault` is empty: see select/mpi_library.hpp. Pure, O(strategies).
+std::vector<Candidate> all_candidates(Facts const& facts, Strategy const* first,
+                                      std::string_view native_fault);
+
+}  // namespace unisono

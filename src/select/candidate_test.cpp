@@ -1,0 +1,121 @@
+#include "select/candidate.hpp"
+
+#include <gtest/gtest.h>
+
+#include "select/mpi_library.hpp"
+#include "strategies/all.hpp"
+
+namespace unisono {
+namespace {
+
+struct Call {
+    Options options;
+    Topology topology = make_topology({0, 0, 0, 0});
+    Layout layout;
+    Facts facts{.direction = Direction::write,
+                .topology = &topology,
+                .layout = &layout,
+                .touched = {0, 64 << 20},
+                .bytes = 64 << 20,
+                .pieces = 4,
+                .rank_ordered = true,
+                .local_storage = true,
+                .file_bytes = 64 << 20,
+                .native_ready = true,
+                .options = &options};
+
+    [[nodiscard]] std::string names(std::string_view fault = "some") const {
+        std::string text;
+        for (auto const& candidate : all_candidates(facts, &two_phase, fault))
+            text += (text.empty() ? "" : " ") + name_of(candidate);
+        return text;
+    }
+};
+
+MpiLibrary const mpich{MpiLibrary::Family::mpich, "MPICH 4.0.2"};
+MpiLibrary const openmpi{MpiLibrary::Family::openmpi, "Open MPI 4.1.4"};
+
+TEST(Candidates, on_a_nodes_own_file_system_there_is_little_to_vary) {
+    Call const call;
+    EXPECT_EQ(call.names(), "two_phase independent");
+    EXPECT_EQ(call.names(""), "two_phase native independent");
+}
+
+TEST(Candidates, elsewhere_aggregators_and_buffers_vary_and_servers_matter) {
+    Call call;
+    call.facts.local_storage = false;
+    call.layout = Layout::of("test", {Striping::round_robin(65536, {0, 1})});
+    EXPECT_EQ(call.names(),
+              "two_phase independent disk_first resonant lacio two_phase+every_rank "
+              "two_phase+large_buffers");
+    call.options.cb_nodes = 2;
+    call.options.cb_buffer_size = 1 << 20;
+    EXPECT_EQ(call.names(), "two_phase independent disk_first resonant lacio")
+        << "the user has said";
+}
+
+TEST(Candidates, between_nodes_these_may_send_for_their_ranks) {
+    Call call;
+    call.topology = make_topology({0, 0, 1, 1});
+    EXPECT_EQ(call.names(), "two_phase independent core_first two_phase+two_layers");
+    call.options.two_layers = Switch::disable;
+    EXPECT_EQ(call.names(), "two_phase independent core_first");
+}
+
+// 2^20 pieces of 64 bytes, a quarter for each rank: half a second at 2 us each.
+TEST(Candidates, many_small_pieces_are_to_be_feared) {
+    Call call;
+    call.facts.pieces = 1 << 20;
+    for (auto const& candidate : all_candidates(call.facts, &two_phase, "some"))
+        EXPECT_DOUBLE_EQ(candidate.feared_s,
+                         candidate.strategy == &independent ? (1 << 18) * 2e-6 : 0);
+}
+
+TEST(Candidates, a_variation_changes_one_setting) {
+    Options const plain;
+    auto changed = plain;
+    changed.two_layers = Switch::enable;
+    EXPECT_EQ(with_setting(plain, Candidate::Variation::two_layers), changed);
+    EXPECT_EQ(with_setting(plain, Candidate::Variation::none), plain);
+    EXPECT_EQ(with_setting(plain, Candidate::Variation::every_rank).cb_config_list, "*:*");
+    EXPECT_GT(with_setting(plain, Candidate::Variation::large_buffers).cb_buffer_size, 1u << 20);
+}
+
+TEST(MpiLibrary, is_known_by_what_it_says_of_itself) {
+    auto const one = parse_mpi_library("MPICH Version:\t4.0.2\nMPICH Release date:\tThu");
+    EXPECT_EQ(one.family, MpiLibrary::Family::mpich);
+    EXPECT_EQ(one.name, "MPICH 4.0.2");
+    auto const two = parse_mpi_library("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4");
+    EXPECT_EQ(two.family, MpiLibrary::Family::openmpi);
+    EXPECT_EQ(two.name, "Open MPI 4.1.4");
+    EXPECT_EQ(parse_mpi_library("Some MPI 1.0").family, MpiLibrary::Family::unknown);
+    EXPECT_EQ(parse_mpi_library("").name, "unknown MPI");
+}
+
+TEST(NativeFault, one_block_for_each_rank_is_safe_with_mpich) {
+    Call call;
+    EXPECT_EQ(native_fault(mpich, call.facts), "");
+    call.facts.direction = Direction::read;
+    EXPECT_EQ(native_fault(mpich, call.facts), "");
+    EXPECT_EQ(native_fault(openmpi, call.facts), "");
+}
+
+TEST(NativeFault, keeps_the_library_away_from_what_it_gets_wrong) {
+    auto const faulty = [](MpiLibrary const& library, auto change) {
+        Call call;
+        call.facts.direction = Direction::read;
+        change(call.facts);
+        return !native_fault(library, call.facts).empty();
+    };
+    for (auto const& library : {mpich, openmpi}) {
+        EXPECT_TRUE(faulty(library, [](Facts& facts) { facts.rank_ordered = false; }));
+        EXPECT_TRUE(faulty(library, [](Facts& facts) { facts.touched.end -= 1; }));
+        EXPECT_TRUE(faulty(library, [](Facts& facts) { facts.file_bytes -= 1; }));
+        EXPECT_TRUE(faulty(library, [](Facts& facts) { facts.native_ready = false; }));
+    }
+    EXPECT_TRUE(faulty(openmpi, [](Facts& facts) { facts.direction = Direction::write; }));
+    EXPECT_TRUE(faulty({}, [](Facts&) {})) << "nothing is known of it";
+}
+
+}  // namespace
+}  // namespace unisono

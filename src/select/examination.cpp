@@ -1,0 +1,268 @@
+#include "select/examination.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace unisono {
+namespace {
+
+// Trying others may cost this share of all time.
+constexpr double budget = 0.05;
+// So many calls tell candidates apart whose confidence intervals do not.
+constexpr std::uint32_t calls_enough = 3;
+// A candidate this much slower in its first call is out; its later calls set nothing up any more.
+constexpr double hopeless = 0.5;
+// Earlier runs are forgotten when the best takes this much longer than it did then.
+constexpr double doubtful = 1.5;
+// Drift: single calls may differ by 10 %, or half a standard deviation, without counting, none
+// counts for more than twice the time, and the rest has to add up to three such calls, or six
+// standard deviations: with noise alone that takes thousands of calls (Page's test, Biometrika
+// 1954).
+constexpr double slack_least = 0.1;
+constexpr double slack_deviations = 0.5;
+constexpr double step_most = 0.7;  // log(2)
+constexpr double drift_least = 1.8;
+constexpr double drift_deviations = 6;
+// What others show must differ by more than that to count here.
+constexpr double elsewhere_slack = 0.1;
+// Beyond that a report has no use for more.
+constexpr std::size_t reopened_listed = 8;
+// Runs keep adding calls; what so many have shown is no news.
+constexpr std::uint32_t known_well = 8;
+
+std::string with_ratio(char const* format, double ratio) {
+    std::array<char, 96> text{};
+    std::snprintf(text.data(), text.size(), format, ratio);
+    return text.data();
+}
+
+}  // namespace
+
+void Examination::remember(std::map<std::string, Score> const& scores, bool frozen) {
+    memory_ = scores;
+    frozen_ = frozen;
+}
+
+Examination::Arm const* Examination::find(Candidate const& candidate) const {
+    auto const known = std::ranges::find(arms_, candidate, &Arm::candidate);
+    return known != arms_.end() ? &*known : nullptr;
+}
+
+Examination::Arm& Examination::arm(Candidate const& candidate) {
+    auto const known = std::ranges::find(arms_, candidate, &Arm::candidate);
+    if (known != arms_.end()) return *known;
+    auto& made = arms_.emplace_back(Arm{.candidate = candidate});
+    if (auto const earlier = memory_.find(name_of(candidate)); earlier != memory_.end())
+        made.before = earlier->second;
+    return made;
+}
+
+// Speeds of earlier runs are moved to where this run's are.
+double Examination::mean_of(Arm const& arm) const {
+    return arm.own.calls > 0 ? arm.own.mean : arm.before.mean + shift_;
+}
+
+Examination::Arm const* Examination::best() const {
+    Arm const* found = nullptr;
+    for (auto const& one : arms_)
+        if (!one.refused && one.known().calls > 0 &&
+            (found == nullptr || mean_of(one) > mean_of(*found)))
+            found = &one;
+    return found;
+}
+
+Examination::Arm const* Examination::best_of(std::span<Candidate const> candidates) const {
+    Arm const* found = nullptr;
+    for (auto const& candidate : candidates) {
+        auto const* one = find(candidate);
+        if (one == nullptr || one->refused || one->known().calls == 0) continue;
+        if (found == nullptr || mean_of(*one) > mean_of(*found)) found = one;
+    }
+    return found;
+}
+
+void Examination::Arm::add(double speed) {
+    own.add(speed);
+    auto const step = std::clamp(speed - level, -step_most, step_most);
+    level = own.calls <= 2 ? own.mean : level + step / std::min(own.calls, 50U);
+}
+
+bool Examination::worth_trying(Arm const& arm, Arm const& best) const {
+    auto const& known = arm.known();
+    if (arm.refused || &arm == &best || known.calls >= calls_enough) return false;
+    if (best.own.calls < 2) return false;
+    if (known.calls == 0) return true;
+    if (mean_of(arm) < mean_of(best) + std::log(hopeless)) return false;
+    return mean_of(arm) + known.uncertainty() > mean_of(best) - best.known().uncertainty();
+}
+
+bool Examination::affordable(Candidate const& candidate, double best_s,
+                             std::optional<double> slower) const {
+    auto const feared_s = std::max(candidate.feared_s, best_s * std::exp(slower.value_or(0)));
+    auto const extra_s = std::max(feared_s - best_s, 0.0);
+    // A little slower is what any of them may be.
+    return extra_s < best_s || tried_s_ + extra_s <= budget * total_s_;
+}
+
+Candidate const& Examination::first_of(std::span<Candidate const> candidates,
+                                       Elsewhere const& elsewhere) {
+    auto const* first = &candidates[0];
+    auto slower = elsewhere(*first);
+    for (auto const& other : candidates.subspan(1)) {
+        auto const theirs = elsewhere(other);
+        if (!slower || !theirs || *theirs + elsewhere_slack >= *slower) continue;
+        first = &other;
+        slower = theirs;
+    }
+    return *first;
+}
+
+Candidate const* Examination::next_to_try(std::span<Candidate const> candidates, Arm const& best,
+                                          Elsewhere const& elsewhere) {
+    if (tried_s_ > budget * total_s_) return nullptr;
+    Candidate const* next = nullptr;
+    auto next_slower = 0.0;
+    auto const best_s = bytes_ / std::exp(mean_of(best));
+    for (auto const& candidate : candidates) {
+        auto const& one = arm(candidate);
+        if (!worth_trying(one, best)) continue;
+        auto const untried = one.known().calls == 0;
+        auto const slower =
+            untried ? elsewhere(candidate) : std::optional{mean_of(best) - mean_of(one)};
+        if (untried && !affordable(candidate, best_s, slower)) continue;
+        if (next != nullptr && slower.value_or(0) >= next_slower) continue;
+        next = &candidate;
+        next_slower = slower.value_or(0);
+    }
+    return next;
+}
+
+Examination::Choice Examination::choose(std::span<Candidate const> candidates,
+                                        Elsewhere const& elsewhere) {
+    for (auto const& candidate : candidates) arm(candidate);
+    auto const* const best = best_of(candidates);
+    if (frozen_ && best == nullptr) return {candidates[0], "the rule's choice: frozen"};
+    if (frozen_) return {best->candidate, "fastest in earlier runs: frozen"};
+    if (best == nullptr) {
+        auto const& first = first_of(candidates, elsewhere);
+        auto const by_rule = &first == &candidates[0];
+        return {first,
+                by_rule ? "the rule's choice, nothing is known yet" : "fastest for similar calls"};
+    }
+    if (auto const* const next = next_to_try(candidates, *best, elsewhere)) return {*next, "tried"};
+    return {best->candidate, best->own.calls > 0 ? "fastest so far" : "fastest in earlier runs"};
+}
+
+void Examination::learn(Candidate const& candidate, double bytes, double seconds) {
+    auto const* const winner = best();
+    auto& mine = arm(candidate);
+    auto const speed = std::log(bytes / seconds);
+    ++calls_;
+    bytes_ = bytes;
+    total_s_ += seconds;
+    if (winner != nullptr && winner != &mine && speed < mean_of(*winner))
+        tried_s_ += seconds - bytes / std::exp(mean_of(*winner));
+    if (winner == &mine && mine.own.calls >= calls_enough && note_drift(mine, speed)) return;
+    mine.add(speed);
+    find_shift();
+    if (auto const* const now = best()) verify(*now);
+}
+
+void Examination::find_shift() {
+    auto sum = 0.0;
+    auto both = 0;
+    for (auto const& one : arms_) {
+        if (one.own.calls == 0 || one.before.calls == 0) continue;
+        sum += one.own.mean - one.before.mean;
+        ++both;
+    }
+    shift_ = both > 0 ? sum / both : 0;
+}
+
+// Earlier runs may have had another machine to themselves, or to share.
+void Examination::verify(Arm const& best) {
+    if (best.before.calls == 0 || best.own.calls != calls_enough) return;
+    auto const slower = best.before.mean - best.own.mean;
+    if (slower < std::log(doubtful)) return;
+    for (auto& one : arms_) one.before = {};
+    memory_wrong_ = true;
+    reopen(with_ratio("%.1f times as slow as in earlier runs", std::exp(slower)));
+}
+
+bool Examination::note_drift(Arm& winner, double speed) {
+    auto const difference = speed - winner.level;
+    auto const step = std::clamp(difference, -step_most, step_most);
+    auto const deviation = std::sqrt(winner.own.deviation_squared());
+    auto const slack = std::max(slack_least, slack_deviations * deviation);
+    auto const enough = std::max(drift_least, drift_deviations * deviation);
+    slower_ = std::max(0.0, slower_ - step - slack);
+    faster_ = std::max(0.0, faster_ + step - slack);
+    if (std::max(slower_, faster_) < enough || frozen_) return false;
+    for (auto& one : arms_) one = {.candidate = one.candidate, .refused = one.refused};
+    winner.add(speed);
+    reopen(with_ratio(difference < 0 ? "slower for good, now %.1f times as slow as before"
+                                     : "faster for good, now %.1f times as fast as before",
+                      std::exp(std::abs(difference))));
+    return true;
+}
+
+void Examination::reopen(std::string why) {
+    slower_ = faster_ = shift_ = 0;
+    memory_.clear();
+    if (reopened_.size() < reopened_listed) reopened_.push_back({calls_, std::move(why)});
+}
+
+void Examination::refuse(Candidate const& candidate) { arm(candidate).refused = true; }
+
+std::optional<double> Examination::slower_than_best(Candidate const& candidate) const {
+    auto const* const one = find(candidate);
+    auto const* const winner = best();
+    if (winner == nullptr || one == nullptr || one->refused || one->known().calls == 0) return {};
+    return mean_of(*winner) - mean_of(*one);
+}
+
+Explanation Examination::explain() const {
+    Explanation explanation{.calls_done = calls_,
+                            .seconds = total_s_,
+                            .examination_seconds = tried_s_,
+                            .reopened = reopened_};
+    auto const* const winner = best();
+    Arm const* second = nullptr;
+    for (auto const& one : arms_) {
+        if (one.known().calls == 0) continue;
+        explanation.tried.push_back(
+            {name_of(one.candidate), one.own.calls, one.before.calls, std::exp(mean_of(one))});
+        if (&one != winner && (second == nullptr || mean_of(one) > mean_of(*second))) second = &one;
+    }
+    if (winner == nullptr) return explanation;
+    explanation.winner = name_of(winner->candidate);
+    explanation.why =
+        second == nullptr
+            ? "no other was tried"
+            : with_ratio("%.2f times as fast as ", std::exp(mean_of(*winner) - mean_of(*second))) +
+                  name_of(second->candidate);
+    return explanation;
+}
+
+bool Examination::has_news() const {
+    return !frozen_ && std::ranges::any_of(arms_, [](auto const& one) {
+        return one.own.calls > one.handed_over && one.before.calls + one.handed_over < known_well;
+    });
+}
+
+std::map<std::string, Score> Examination::take_news() {
+    std::map<std::string, Score> news;
+    for (auto& one : arms_) {
+        if (one.own.calls <= one.handed_over) continue;
+        auto& score = news[name_of(one.candidate)];
+        score = one.own;
+        score.calls = one.own.calls - one.handed_over;
+        score.squares = one.own.deviation_squared() * (score.calls - 1);
+        one.handed_over = one.own.calls;
+    }
+    return news;
+}
+
+}  // namespace unisono

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <map>
+
+#include "select/examination.hpp"
+#include "select/selector.hpp"
+
+namespace unisono {
+
+/// Beyond the paper: an examination for each class of signatures, so that alternating calls do not
+/// restart each other; what similar calls taught decides who is tried first, and who had better not
+/// be; and what earlier runs have learnt.
+class MeasuringSelector final : public Selector {
+public:
+    /// Only classes that have not been met yet begin with the lessons; Signature::place must be set
+    /// in them.
+    void remember(Memory memory);
+
+    Choice choose(Signature const& signature, std::span<Candidate const> candidates) override;
+    void learn(Signature const& signature, Candidate const& candidate, double seconds) override;
+    void refuse(Signature const& signature, Candidate const& candidate) override;
+
+    /// Nothing is known of a class that has not been met.
+    [[nodiscard]] Explanation explain(Signature const& signature_class) const;
+
+    [[nodiscard]] bool has_news() const;
+    /// What has been learnt since the last time; places and circumstances are left to the caller.
+    std::vector<Lesson> take_news();
+
+private:
+    Examination& examination(Signature const& signature_class);
+    [[nodiscard]] std::optional<double> slower_elsewhere(Signature const& signature_class,
+                                                         Candidate const& candidate) const;
+
+    Memory memory_;
+    std::map<Signature, Examination> table_;  // by class
+};
+
+}  // namespace unisono

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "select/lesson.hpp"
+
+namespace unisono {
+
+/// What a tune file holds: lessons of many programs, machines and places. docs/selection.md has the
+/// format; the command `unisono tune` reads and writes it as well (cli/unisono/tune.py).
+struct TuneFile {
+    static constexpr int version = 1;
+
+    bool frozen = false;  ///< nothing is examined or written
+    std::vector<Lesson> lessons;
+};
+
+/// A text that is a tune file, or why not: "of a newer version (2)", "no tune file of Unisono".
+/// Lessons that make no sense (a speed of zero, a count below one) are left out.
+struct ParsedTuneFile {
+    std::optional<TuneFile> file;
+    std::string complaint;
+};
+ParsedTuneFile parse_tune_file(std::string_view text);
+
+std::string to_json(TuneFile const& file);
+
+/// Takes `news` into `file`; `now_s`: seconds since 1970. Keeps the most recent 1000 lessons;
+/// frozen ones are neither changed nor dropped. Cost: O(lessons * news).
+void take_in(TuneFile& file, std::vector<Lesson> const& news, std::int64_t now_s);
+
+}  // namespace unisono

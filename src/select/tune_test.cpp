@@ -1,0 +1,310 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "select/tune_store.hpp"
+
+namespace unisono {
+namespace {
+
+namespace fs = std::filesystem;
+
+Circumstances const here{"a processor, 4 cores", "Unisono 1, MPICH 4", "ext4 /dev/sda1"};
+
+Lesson lesson(std::uint64_t bytes_class = 21) {
+    return {.where = here,
+            .calls = {.direction = Direction::read,
+                      .ranks = 4,
+                      .nodes = 1,
+                      .requests = 11,
+                      .bytes = bytes_class,
+                      .relative_offset = -3},
+            .scores = {{"two_phase", {.calls = 5, .mean = std::log(1e9), .squares = 0.04}},
+                       {"lacio", {.calls = 1, .mean = std::log(2e8)}}},
+            .updated_s = 1700000000};
+}
+
+TEST(TuneFile, survives_the_journey) {
+    TuneFile const file{.frozen = true, .lessons = {lesson()}};
+    auto const parsed = parse_tune_file(to_json(file));
+    ASSERT_TRUE(parsed.file) << parsed.complaint;
+    EXPECT_TRUE(parsed.file->frozen);
+    ASSERT_EQ(parsed.file->lessons.size(), 1u);
+    auto const& back = parsed.file->lessons[0];
+    EXPECT_EQ(back.where, here);
+    EXPECT_EQ(back.calls, lesson().calls);
+    EXPECT_EQ(back.updated_s, 1700000000);
+    EXPECT_EQ(back.scores.at("two_phase").calls, 5u);
+    EXPECT_NEAR(back.scores.at("two_phase").mean, std::log(1e9), 1e-9);
+    EXPECT_NEAR(back.scores.at("two_phase").squares, 0.04, 1e-9);
+    EXPECT_EQ(back.scores.at("lacio").calls, 1u);
+}
+
+TEST(TuneFile, says_why_a_text_is_none) {
+    EXPECT_EQ(parse_tune_file("").complaint, "no tune file of Unisono");
+    EXPECT_EQ(parse_tune_file("[]").complaint, "no tune file of Unisono");
+    EXPECT_EQ(parse_tune_file(R"({"lessons": []})").complaint, "no tune file of Unisono");
+    EXPECT_EQ(parse_tune_file(R"({"unisono_tune": 2})").complaint, "of a newer version (2)");
+    EXPECT_EQ(parse_tune_file(R"({"unisono_tune": 1})").complaint, "damaged");
+    EXPECT_EQ(parse_tune_file(R"({"unisono_tune": 1, "frozen": "no", "lessons": []})").complaint,
+              "damaged");
+    EXPECT_EQ(parse_tune_file(R"({"unisono_tune": 1, "frozen": false, "lessons": [{}]})").complaint,
+              "damaged");
+}
+
+// Cut off anywhere, or with any byte spoilt, it is a tune file or is not, but harms nobody.
+TEST(TuneFile, bears_any_damage) {
+    auto const text = to_json({.lessons = {lesson(), lesson(30)}});
+    for (std::size_t size = 0; size + 1 < text.size(); ++size)
+        EXPECT_FALSE(parse_tune_file(std::string_view{text}.substr(0, size)).file) << size;
+    std::size_t refused = 0;
+    for (std::size_t at = 0; at < text.size(); ++at)
+        for (char const spoilt : {'\0', '9', '-', '}', '\xff', 'e'}) {
+            auto changed = text;
+            changed[at] = spoilt;
+            auto const parsed = parse_tune_file(changed);
+            refused += !parsed.file.has_value();
+            if (!parsed.file) continue;
+            for (auto const& one : parsed.file->lessons)
+                for (auto const& [name, score] : one.scores) {
+                    EXPECT_GT(score.calls, 0u) << at;
+                    EXPECT_TRUE(std::isfinite(score.mean)) << at;
+                    EXPECT_TRUE(std::isfinite(score.uncertainty())) << at;
+                }
+        }
+    EXPECT_GT(refused, text.size());
+}
+
+TEST(TuneFile, scores_that_make_no_sense_are_left_out) {
+    auto text = to_json({.lessons = {lesson()}});
+    auto const at = text.find("\"calls\": 5");
+    text.replace(at, 10, "\"calls\": 0");
+    auto const parsed = parse_tune_file(text);
+    ASSERT_TRUE(parsed.file);
+    EXPECT_FALSE(parsed.file->lessons.at(0).scores.contains("two_phase"));
+    EXPECT_TRUE(parsed.file->lessons.at(0).scores.contains("lacio"));
+}
+
+TEST(TuneFile, takes_in_news_lesson_by_lesson) {
+    TuneFile file{.lessons = {lesson()}};
+    take_in(file, {lesson(), lesson(30)}, 1800000000);
+    ASSERT_EQ(file.lessons.size(), 2u);
+    EXPECT_EQ(file.lessons[0].scores.at("two_phase").calls, 10u);
+    EXPECT_EQ(file.lessons[0].updated_s, 1800000000);
+    EXPECT_EQ(file.lessons[1].calls.bytes, 30u);
+    auto wrong = lesson();
+    wrong.replaces = true;
+    take_in(file, {wrong}, 1800000001);
+    EXPECT_EQ(file.lessons[0].scores.at("two_phase").calls, 5u);
+}
+
+TEST(TuneFile, keeps_what_is_frozen_and_what_is_recent) {
+    auto frozen = lesson();
+    frozen.frozen = true;
+    TuneFile file{.lessons = {frozen}};
+    take_in(file, {lesson()}, 1800000000);
+    EXPECT_EQ(file.lessons[0].scores.at("two_phase").calls, 5u);
+    for (std::uint32_t ranks = 10; ranks < 1510; ++ranks) {
+        auto other = lesson();
+        other.calls.ranks = ranks;
+        take_in(file, {other}, 1800000000 + ranks);
+    }
+    EXPECT_EQ(file.lessons.size(), 1000u);
+    EXPECT_TRUE(std::ranges::any_of(file.lessons, &Lesson::frozen));
+    EXPECT_TRUE(std::ranges::none_of(file.lessons, [](auto const& one) {
+        return one.calls.ranks >= 10 && one.calls.ranks < 500;
+    }));
+}
+
+TEST(MemoryBytes, survive_the_journey) {
+    Memory const memory{
+        .library = {MpiLibrary::Family::mpich, "MPICH 4"}, .frozen = true, .lessons = {lesson()}};
+    auto const bytes = to_bytes(memory);
+    auto const back = memory_from_bytes(bytes);
+    ASSERT_TRUE(back);
+    EXPECT_TRUE(back->frozen);
+    EXPECT_EQ(back->library.name, "MPICH 4");
+    EXPECT_EQ(back->lessons.at(0).scores, lesson().scores);
+    EXPECT_EQ(back->lessons.at(0).calls, lesson().calls);
+    EXPECT_FALSE(memory_from_bytes(std::span{bytes}.first(20)));
+}
+
+class TuneStore : public ::testing::Test {
+protected:
+    TuneStore() {
+        std::string name = (fs::temp_directory_path() / "tune_test.XXXXXX").string();
+        folder_ = mkdtemp(name.data());
+        paths_.user = (folder_ / "cache" / "tune.json").string();
+    }
+    ~TuneStore() override {
+        fs::permissions(folder_, fs::perms::owner_all);
+        fs::remove_all(folder_);
+    }
+    TuneStore(TuneStore const&) = delete;
+    TuneStore& operator=(TuneStore const&) = delete;
+
+    void write(std::string const& text) const {
+        fs::create_directories(fs::path{paths_.user}.parent_path());
+        std::ofstream{paths_.user} << text;
+    }
+    [[nodiscard]] std::string text() const {
+        std::ostringstream all;
+        all << std::ifstream{paths_.user}.rdbuf();
+        return all.str();
+    }
+    [[nodiscard]] Recalled recall_here() const { return recall(paths_, here, 4); }
+    // One line, which names the file; and nothing was recalled or written.
+    void expect_refused(std::string const& why) const {
+        auto const recalled = recall_here();
+        ASSERT_EQ(recalled.complaints.size(), 1u);
+        EXPECT_EQ(recalled.complaints[0],
+                  "unisono: " + paths_.user + ": " + why + "; what it has learnt is not used");
+        EXPECT_TRUE(recalled.memory.lessons.empty());
+        auto const before = text();
+        EXPECT_EQ(keep(paths_.user, {lesson()}), recalled.complaints[0]);
+        EXPECT_EQ(text(), before);
+    }
+
+    fs::path folder_;
+    TunePaths paths_;
+};
+
+TEST_F(TuneStore, keeps_and_recalls) {
+    EXPECT_TRUE(recall_here().memory.lessons.empty());
+    EXPECT_TRUE(recall_here().complaints.empty()) << "nothing was learnt yet";
+    EXPECT_EQ(keep(paths_.user, {lesson()}), "");
+    EXPECT_EQ(keep(paths_.user, {lesson()}), "");
+    auto const recalled = recall_here();
+    ASSERT_EQ(recalled.memory.lessons.size(), 1u);
+    EXPECT_EQ(recalled.memory.lessons[0].scores.at("two_phase").calls, 10u);
+    auto const entries = std::distance(fs::directory_iterator{folder_ / "cache"}, {});
+    EXPECT_EQ(entries, 1) << "no temporary file is left";
+}
+
+TEST_F(TuneStore, recalls_what_fits_the_circumstances) {
+    auto other_machine = lesson();
+    other_machine.where.machine = "another";
+    auto other_software = lesson();
+    other_software.where.software = "Unisono 2, MPICH 4";
+    auto other_ranks = lesson();
+    other_ranks.calls.ranks = 8;
+    auto other_place = lesson();
+    other_place.where.place = "tmpfs";
+    EXPECT_EQ(keep(paths_.user, {other_machine, other_software, other_ranks, other_place}), "");
+    auto const recalled = recall_here();
+    ASSERT_EQ(recalled.memory.lessons.size(), 1u);
+    EXPECT_EQ(recalled.memory.lessons[0].where.place, "tmpfs");
+}
+
+TEST_F(TuneStore, the_users_file_comes_before_the_sites) {
+    paths_.site = (folder_ / "site.json").string();
+    auto theirs = lesson();
+    theirs.scores.erase("lacio");
+    EXPECT_EQ(keep(paths_.site, {theirs, lesson(30)}), "");
+    EXPECT_EQ(keep(paths_.user, {lesson()}), "");
+    auto const lessons = recall_here().memory.lessons;
+    ASSERT_EQ(lessons.size(), 3u);
+    EXPECT_TRUE(lessons[0].scores.contains("lacio"));
+}
+
+TEST_F(TuneStore, says_when_a_file_is_damaged_or_newer_and_leaves_it_alone) {
+    write("{");
+    expect_refused("no tune file of Unisono");
+    write(R"({"unisono_tune": 7, "frozen": false, "lessons": []})");
+    expect_refused("of a newer version (7)");
+    write(R"({"unisono_tune": 1, "frozen": false})");
+    expect_refused("damaged");
+    write(std::string(9 << 20, ' '));
+    expect_refused("too large");
+}
+
+TEST_F(TuneStore, does_not_trust_what_others_may_have_written) {
+    write(to_json(TuneFile{.lessons = {lesson()}}));
+    EXPECT_EQ(recall_here().memory.lessons.size(), 1u);
+    ASSERT_EQ(chmod(paths_.user.c_str(), 0666), 0);
+    expect_refused("everybody may write to it");
+    ASSERT_EQ(chmod(paths_.user.c_str(), 0644), 0);
+    if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+    ASSERT_EQ(chown(paths_.user.c_str(), 12345, 12345), 0);
+    expect_refused("it belongs to another user");
+}
+
+TEST_F(TuneStore, is_not_held_up_by_a_pipe_or_a_folder) {
+    fs::create_directories(fs::path{paths_.user}.parent_path());
+    ASSERT_EQ(mkfifo(paths_.user.c_str(), 0600), 0);
+    auto const recalled = recall_here();
+    ASSERT_EQ(recalled.complaints.size(), 1u);
+    fs::remove(paths_.user);
+    fs::create_directory(paths_.user);
+    EXPECT_EQ(recall_here().complaints.size(), 1u);
+    EXPECT_NE(keep(paths_.user, {lesson()}), "");
+}
+
+TEST_F(TuneStore, says_when_it_cannot_write) {
+    auto const complaint = keep("/proc/unisono/tune.json", {lesson()});
+    EXPECT_NE(complaint.find("what was learnt is not kept"), std::string::npos) << complaint;
+    if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere else";
+    fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
+    EXPECT_NE(keep(paths_.user, {lesson()}), "");
+}
+
+TEST_F(TuneStore, a_frozen_file_is_used_and_not_written) {
+    write(to_json(TuneFile{.frozen = true, .lessons = {lesson()}}));
+    auto const before = text();
+    EXPECT_EQ(keep(paths_.user, {lesson(30)}), "");
+    EXPECT_EQ(text(), before);
+    EXPECT_TRUE(recall_here().memory.frozen);
+    EXPECT_EQ(recall_here().memory.lessons.size(), 1u);
+}
+
+TEST_F(TuneStore, follows_a_link) {
+    auto const elsewhere = folder_ / "elsewhere.json";
+    std::ofstream{elsewhere} << to_json(TuneFile{});
+    fs::create_directories(fs::path{paths_.user}.parent_path());
+    fs::create_symlink(elsewhere, paths_.user);
+    EXPECT_EQ(keep(paths_.user, {lesson()}), "");
+    EXPECT_TRUE(fs::is_symlink(paths_.user));
+    EXPECT_EQ(recall_here().memory.lessons.size(), 1u);
+}
+
+// Jobs that end at once may lose some of what they have learnt; no reader sees half a file.
+TEST_F(TuneStore, many_jobs_write_at_once) {
+    EXPECT_EQ(keep(paths_.user, {lesson()}), "");
+    {
+        std::vector<std::jthread> jobs;
+        for (std::uint64_t job = 0; job < 4; ++job)
+            jobs.emplace_back([&, job] {
+                for (std::uint64_t i = 0; i < 10; ++i)
+                    EXPECT_EQ(keep(paths_.user, {lesson(1 + 10 * job + i)}), "");
+            });
+        jobs.emplace_back([&] {
+            for (int i = 0; i < 200; ++i) EXPECT_TRUE(recall_here().complaints.empty());
+        });
+    }
+    auto const recalled = recall_here();
+    EXPECT_GE(recalled.memory.lessons.size(), 10u) << "the last writers' at least";
+    std::printf("%zu of 41 lessons were kept\n", recalled.memory.lessons.size());
+}
+
+TEST(TunePaths, are_the_users_cache_unless_something_else_is_said) {
+    setenv("XDG_CACHE_HOME", "/cache", 1);
+    setenv("HOME", "/home/me", 1);
+    EXPECT_EQ(tune_paths({}).user, "/cache/unisono/tune.json");
+    unsetenv("XDG_CACHE_HOME");
+    EXPECT_EQ(tune_paths({}).user, "/home/me/.cache/unisono/tune.json");
+    EXPECT_EQ(tune_paths({.tune = "/scratch/t.json"}).user, "/scratch/t.json");
+    EXPECT_EQ(tune_paths({.tune_site = "/etc/t.json"}).site, "/etc/t.json");
+    EXPECT_EQ(tune_paths({.tune = "off"}).user + tune_paths({.tune = "off"}).site, "");
+    unsetenv("HOME");
+    EXPECT_EQ(tune_paths({}).user, "");
+}
+
+}  // namespace
+}  // namespace unisono
