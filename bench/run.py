@@ -66,6 +66,7 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("--json", type=pathlib.Path, help="result file (default BUILD/bench.json)")
     add("--strategy", default=(), type=lambda text: tuple(text.split(",")), dest="strategies",
         metavar="A,B", help="UNISONO_STRATEGY on Unisono's sides; several: a side for each")
+    add("--select", default="", help="UNISONO_SELECT on Unisono's sides: rule, measured, orthrus")
     add("--nodes", type=int, default=0,
         help="pretend that the ranks are on so many nodes, on Unisono's sides")
     add("--layout", default="", help="UNISONO_LAYOUT on Unisono's sides, for strategies that need"
@@ -325,7 +326,8 @@ def measure_and_save(arguments: argparse.Namespace, measurement: Measurement) ->
 
 def main() -> int:
     arguments = parse_arguments()
-    settings = {"UNISONO_LAYOUT": arguments.layout,
+    settings = {"UNISONO_LAYOUT": arguments.layout, "UNISONO_SELECT": arguments.select,
+                "UNISONO_TUNE": "off",  # nothing is left over from one side or run to the next
                 "UNISONO_TOPOLOGY": f"nodes={arguments.nodes}" if arguments.nodes else ""}
     tools = Tools(arguments.build, {key: value for key, value in settings.items() if value},
                   arguments.timeout)

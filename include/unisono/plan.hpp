@@ -37,9 +37,10 @@ struct Facts {
     /// Before the call. Writes: only where mappable. Reads: where selection measures; else without
     /// end.
     std::uint64_t file_bytes = 0;
-    bool native_ready = false;  ///< the MPI library knows every view, and no second thread may call
-    bool allocated = false;     ///< all touched bytes exist in the file already, none is a hole
-    bool cacheable = false;     ///< what is written may reach the file after the call
+    /// The MPI library knows every view, all datatypes are plain, and no second thread may call.
+    bool native_ready = false;
+    bool allocated = false;  ///< all touched bytes exist in the file already, none is a hole
+    bool cacheable = false;  ///< what is written may reach the file after the call
     std::uint64_t shapes =
         0;        ///< order-independent hash of the file and of what each rank asks for
     Loops loops;  ///< what every rank asks for, from its own first byte on; else empty

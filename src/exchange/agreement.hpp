@@ -34,7 +34,7 @@ struct Proposal {
     bool cacheable = true;        ///< buffers may live across calls
     bool drain_cache = false;     ///< before the call, those that do must be drained
     bool write_through = false;   ///< and this call's data must be in the file at its end
-    bool native_ready = false;    ///< the MPI library knows this view; no second thread may call
+    bool native_ready = false;    ///< Facts::native_ready, as far as this rank goes
     bool costly_view = false;     ///< set_view: the MPI library had better not see some rank's yet
 
     void merge(Proposal const& later) {

@@ -160,7 +160,8 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
 
 // What a selector wants to know of a call beyond what any call needs.
 void propose_to_selector(Proposal& mine, File const& file, Prepared const& prepared) {
-    mine.native_ready = prepared.view->mirrored && !file.context().threaded();
+    auto const plain = !prepared.view->costly && prepared.type != nullptr && prepared.type->plain;
+    mine.native_ready = plain && prepared.view->mirrored && !file.context().threaded();
     struct stat status {};
     auto const& request = prepared.request;
     if (request.direction == Direction::read && !request.positions.empty() &&

@@ -53,7 +53,7 @@ FileSystemFacts file_system_facts(int descriptor) {
 // 36 35 98:0 /root /mount/point options [fields] - ext4 /dev/sda1 options
 std::string describe_file_system(int descriptor, std::string const& mounts) {
     struct stat status {};
-    std::string const unknown = "unknown file system";
+    auto const* const unknown = "unknown file system";
     if (fstat(descriptor, &status) != 0) return unknown;
     auto const device =
         std::to_string(major(status.st_dev)) + ':' + std::to_string(minor(status.st_dev));
@@ -65,7 +65,7 @@ std::string describe_file_system(int descriptor, std::string const& mounts) {
         if (number != device) continue;
         while (words >> word && word != "-") {
         }
-        if (words >> type >> source) return type + ' ' + source;
+        if (words >> type >> source) return type.append(" ").append(source);
     }
     return unknown;
 }

@@ -9,7 +9,7 @@ namespace {
 using Family = MpiLibrary::Family;
 
 bool any_write(Facts const& facts) { return facts.direction == Direction::write; }
-bool any_second_thread(Facts const& facts) { return !facts.native_ready; }
+bool unusual_types_or_threads(Facts const& facts) { return !facts.native_ready; }
 bool past_the_end(Facts const& facts) {
     return facts.direction == Direction::read && facts.touched.end > facts.file_bytes;
 }
@@ -31,14 +31,15 @@ constexpr std::array faults{
     Fault{Family::mpich, "MPICH 4.0.2 counts bytes past the end of the file", past_the_end},
     Fault{Family::mpich, "MPICH 4.0.2 fills holes from its buffers; a read error may hang it",
           holes_or_overlaps},
-    Fault{Family::mpich, "MPICH 4.0.2 hangs with two threads, or has yet to learn the view",
-          any_second_thread},
+    Fault{Family::mpich, "MPICH 4.0.2 aborts with some datatypes, and hangs with two threads",
+          unusual_types_or_threads},
     Fault{Family::openmpi, "Open MPI 4.1.4 loses data of failed writes silently", any_write},
     Fault{Family::openmpi, "Open MPI 4.1.4 reads wrong bytes where ranks overlap",
           holes_or_overlaps},
     Fault{Family::openmpi, "Open MPI 4.1.4: short reads are not known to be right", past_the_end},
-    Fault{Family::openmpi, "Open MPI has yet to learn the view, or there are threads",
-          any_second_thread},
+    Fault{Family::openmpi,
+          "Open MPI 4.1.4: unusual datatypes and threads are not known to be right",
+          unusual_types_or_threads},
 };
 
 // What follows `label`, up to white space or a comma.

@@ -147,8 +147,6 @@ protected:
         fs::permissions(folder_, fs::perms::owner_all);
         fs::remove_all(folder_);
     }
-    TuneStore(TuneStore const&) = delete;
-    TuneStore& operator=(TuneStore const&) = delete;
 
     void write(std::string const& text) const {
         fs::create_directories(fs::path{paths_.user}.parent_path());
