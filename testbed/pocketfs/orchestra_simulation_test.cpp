@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 
 #include "coordinate/fairness.hpp"
 #include "model/test_support.hpp"
@@ -80,12 +81,17 @@ TEST(OrchestraSimulation, two_programs_far_apart_gain_more_than_two_fold) {
     }
 }
 
-// Figure 8: 5 % in the paper.
+// Figure 8: turns lose 5 % in the paper. The table is in docs/orchestra.md.
 TEST(OrchestraSimulation, distance_hardly_matters_with_turns) {
-    auto const near = two_apart(0, "default");
-    auto const far = two_apart(30 * gigabyte, "default");
-    print_check("default policy, 30 GB and 0 GB apart", "0.9 to 1.1", with_unit(far / near, ""));
-    EXPECT_NEAR(far / near, 1, 0.1);
+    std::map<std::string, std::vector<double>> speeds;
+    for (char const* name : {"", "paper", "even", "default"})
+        for (std::uint64_t const gigabytes : {0, 10, 20, 30})
+            speeds[name].push_back(two_apart(gigabytes * gigabyte, name));
+    for (auto const& [name, row] : speeds)
+        std::printf("> %-8s 0, 10, 20, 30 GB: %.0f %.0f %.0f %.0f MB/s\n",
+                    name.empty() ? "without" : name.c_str(), row[0], row[1], row[2], row[3]);
+    for (char const* name : {"even", "default"})
+        EXPECT_NEAR(speeds[name][3] / speeds[name][0], 1, 0.1) << name;
 }
 
 // Figure 9: 40, 48, 59 and 60 % over what it is without, for 125, 250, 500 and 1000 ms.

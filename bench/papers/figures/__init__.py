@@ -1,7 +1,7 @@
 """All figures. To add one: a module with a FIGURE, and its line here."""
 
-from . import (iorchestrator_fig2, iorchestrator_fig7, iorchestrator_fig8, lacio_fig6, lacio_fig10,
-               lacio_ior, orthrus_fig3, orthrus_fig4, orthrus_fig5, orthrus_table2, quick,
+from . import (iorchestrator_fig2, iorchestrator_fig7, iorchestrator_fig8, iorchestrator_fig9, lacio_fig6,
+               lacio_fig10, lacio_ior, orthrus_fig3, orthrus_fig4, orthrus_fig5, orthrus_table2, quick,
                resonant_fig2, resonant_fig6, resonant_fig7, resonant_fig8, resonant_fig9,
                resonant_fig10, resonant_fig11, view_based_fig3, view_based_fig5, view_based_fig6)
 
@@ -28,6 +28,7 @@ ALL = (
     resonant_fig11.FIGURE,
     iorchestrator_fig2.FIGURE,
     iorchestrator_fig7.FIGURE,
+    iorchestrator_fig9.FIGURE,
     lacio_ior.RANDOM,
     lacio_ior.INTERLEAVED,
     lacio_fig10.FIGURE,

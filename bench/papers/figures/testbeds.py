@@ -12,7 +12,9 @@ RESONANT_CFQ = dataclasses.replace(RESONANT, scheduler="cfq", context="request")
 
 # Six servers, CFQ by name.
 IORCHESTRATOR = Servers("barracuda-7200.10", servers=6, scheduler="cfq", context="request")
-PAPER = ("--policy", "paper")  # of `unisono orchestra`
+PAPER = ("--policy", "paper")  # of `unisono orchestra`; docs/orchestra.md says how they differ
+OURS = ("--policy", "default")
+EVEN = ("--policy", "even")
 
 # The paper has 32 servers and 64 processes on 32 nodes: a quarter of both here.
 LACIO = Servers("sata-250gb", servers=8, scheduler="cfq", context="request")
