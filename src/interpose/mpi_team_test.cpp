@@ -28,8 +28,7 @@ fs::path marker() {
 }
 
 void wait_for_a_message_from(int rank, MPI_Comm comm) {
-    for (int found = 0; found == 0;)
-        MPI_Iprobe(rank, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
+    for (int found = 0; found == 0;) MPI_Iprobe(rank, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
 }
 
 constexpr std::size_t long_bytes = std::size_t{64} << 20;
