@@ -8,7 +8,7 @@
 // cheaper.
 //
 //   seeks?  hardly any request takes as long as only a disk's head does: nobody is eligible
-//   trial   `dedicated` is not known: some windows of equal slices for all find out
+//   trial   `dedicated` is not known: a window of equal slices for all finds out, or up to three
 //   keep    in after 2 windows in a row for, out after 2 against; for 64 windows, then it is
 //           looked at again how things are without slices
 //   leave   nobody is eligible: everyone is served, and the next trial comes the later
@@ -30,7 +30,7 @@ constexpr double seek_ms_min = 0.1;     // less, for each request, is not worth 
 constexpr double gain_to_enter = 1.15;  // open / dedicated
 constexpr double gain_to_stay = 1.05;
 constexpr int votes_needed = 2;
-constexpr int trial_windows = 3;
+constexpr int trial_windows_max = 3;
 constexpr int keep_windows = 64;
 constexpr int look_windows = 2;
 constexpr int leave_windows_first = 40;
@@ -142,7 +142,7 @@ private:
             enter(State::trying);
             windows_ = 1;
         }
-        if (state_ == State::trying && windows_ <= trial_windows) return trial(programs);
+        if (state_ == State::trying && on_trial(programs)) return trial(programs);
         return keep(programs);
     }
 
@@ -169,6 +169,15 @@ private:
         leave_windows_ = leave_windows_first;
         enter(State::trying);
         windows_ = 0;
+    }
+
+    // A trial may cost more than it brings: it ends as soon as there is something to compare.
+    [[nodiscard]] bool on_trial(std::vector<ProgramReport const*> const& programs) const {
+        if (windows_ <= 1) return true;
+        return windows_ <= trial_windows_max &&
+               std::ranges::any_of(programs, [](ProgramReport const* program) {
+                   return gain_of(*program).dedicated_ms <= 0;
+               });
     }
 
     Decision trial(std::vector<ProgramReport const*> const& programs) {
