@@ -92,8 +92,9 @@ class Recorder:
                 "name": f"{self.place.name} {pattern} {mode}",
                 "direction": "read" if mode == "read" else "write", "ranks": self.place.ranks,
                 "nodes": self.place.nodes, "bytes": timing.bytes // timing.calls,
-                "rank_ordered": pattern in IN_RANK_ORDER, "local": self.place.local,
-                "rule": next(iter(timing.reports[0]["strategies"])), "seconds": {},
+                "rules": list(timing.reports[0]["strategies"]),
+                "excluded": [] if pattern in IN_RANK_ORDER else ["native"],
+                "feared_s": {}, "seconds": {},
             }
         for candidate in self.candidates():
             for mode, timing in self.measure(pattern, arguments.modes, candidate,
@@ -113,8 +114,14 @@ class Recorder:
         if any(list(report["strategies"]) != [strategy] for report in timing.reports):
             return
         if candidate == "independent":
-            cell["pieces"] = timing.reports[0]["pieces"] // timing.calls
+            self.fear(cell, timing.reports[0]["pieces"] // timing.calls)
         cell["seconds"][candidate] = [float(f"{one / timing.calls:.4g}") for one in timing.seconds]
+
+    def fear(self, cell: dict, pieces: int) -> None:
+        """As feared_seconds() in select/candidate.cpp."""
+        if cell["bytes"] < 4096 * pieces:
+            piece_s = 2e-6 if self.place.local else 1e-3
+            cell["feared_s"]["independent"] = pieces / self.place.ranks * piece_s
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -133,7 +140,7 @@ def parse_arguments() -> argparse.Namespace:
     add("--local", action="store_true", help="the directory is on the node's own file system")
     add("--bytes", type=int, default=8 << 20)
     add("--repeats", type=int, default=15)
-    add("--lock", type=pathlib.Path, default=benchmark._default_lock())
+    add("--lock", type=pathlib.Path, default=benchmark.default_lock())
     return parser.parse_args()
 
 

@@ -3,7 +3,8 @@
 //
 //     selection_replay timings.json [--check]
 //
-// --check: exit code 1 when the measuring selector misses what `limits` below says.
+// --check: exit code 1 when the measuring selector falls clearly below what it reaches today
+// (docs/performance.md), which is not yet what it should. --cells: a line for each cell.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -29,7 +30,6 @@ struct Cell {
     Signature signature;
     std::vector<Candidate> candidates;  // for the selector: the rule's choice first
     std::map<std::string, std::vector<double>> seconds;
-    bool paper = false;  // it has all three candidates of the paper
 };
 
 /// What one run took, by who chose.
@@ -39,56 +39,40 @@ struct Outcome {
     double rule = 0;
     double measured = 0;
     double remembered = 0;  // measured, after a run of 100 calls
-    double paper = 0;
+    double paper = 0;       // examined as in the paper
 };
 
-Facts facts_of(nlohmann::json const& json, Topology const& topology, Layout const& layout,
-               Options const& options) {
-    auto const bytes = json.at("bytes").get<std::uint64_t>();
-    return {.direction = json.at("direction") == "read" ? Direction::read : Direction::write,
-            .topology = &topology,
-            .layout = &layout,
-            .touched = {0, bytes},
-            .bytes = bytes,
-            .pieces = json.at("pieces"),
-            .rank_ordered = json.at("rank_ordered"),
-            .local_storage = json.at("local"),
-            .file_bytes = bytes,
-            .native_ready = true,
-            .options = &options};
+// Selectors know candidates by their strategies; ways that are none of ours get a stand-in.
+Strategy const* strategy_named(std::string const& name) {
+    if (auto const* const known = find_strategy(name)) return known;
+    static std::map<std::string, Strategy, std::less<>> others;
+    auto const entry = others.try_emplace(name).first;
+    entry->second.name = entry->first;
+    return &entry->second;
 }
 
-// The same ones that the library would have, as far as they were recorded. Strategies that need
-// more facts than a recording has are there when they were recorded.
-std::vector<Candidate> candidates_of(nlohmann::json const& json, Facts const& facts) {
-    auto const& seconds = json.at("seconds");
-    auto const fault = native_fault({MpiLibrary::Family::mpich, ""}, facts);
-    std::vector<Candidate> found;
-    for (auto const& candidate :
-         all_candidates(facts, find_strategy(json.at("rule").get<std::string>()), fault))
-        if (seconds.contains(name_of(candidate))) found.push_back(candidate);
-    for (auto const* strategy : {&transpose, &core_first, &disk_first, &resonant, &lacio}) {
-        auto const there = std::ranges::find(found, strategy, &Candidate::strategy) != found.end();
-        if (!there && seconds.contains(std::string{strategy->name})) found.push_back({strategy});
+// The rule's choice first, then those that a selector may choose, in the order of the recording.
+std::vector<Candidate> candidates_of(nlohmann::ordered_json const& json, std::string const& rule) {
+    auto const excluded = json.at("excluded").get<std::vector<std::string>>();
+    auto const& feared_s = json.at("feared_s");
+    std::vector<Candidate> found{{strategy_named(rule)}};
+    for (auto const& [name, seconds] : json.at("seconds").items()) {
+        if (name == rule || std::ranges::find(excluded, name) != excluded.end()) continue;
+        found.push_back({strategy_named(name), Candidate::Variation::none,
+                         feared_s.contains(name) ? feared_s.at(name).get<double>() : 0});
     }
     return found;
 }
 
-Cell cell_from(nlohmann::json const& json) {
-    auto const ranks = json.at("ranks").get<std::uint32_t>();
-    std::vector<std::uint32_t> labels(ranks);
-    auto const nodes = json.at("nodes").get<std::uint32_t>();
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) labels[rank] = rank * nodes / ranks;
-    auto const topology = make_topology(labels);
-    Options const options;
-    Layout const layout;
-    auto const facts = facts_of(json, topology, layout, options);
-    Cell cell{.name = json.at("name"),
-              .signature = signature_of(facts),
-              .candidates = candidates_of(json, facts),
+Cell cell_from(nlohmann::ordered_json const& json, std::string const& rule) {
+    Cell cell{.name = json.at("name").get<std::string>() + ", " + rule + " first",
+              .signature = {.direction =
+                                json.at("direction") == "read" ? Direction::read : Direction::write,
+                            .ranks = json.at("ranks"),
+                            .bytes = json.at("bytes")},
+              .candidates = candidates_of(json, rule),
               .seconds = json.at("seconds")};
     cell.signature.place = std::hash<std::string>{}(cell.name);  // cells know nothing of each other
-    cell.paper = cell.seconds.contains("core_first") && cell.seconds.contains("disk_first");
     return cell;
 }
 
@@ -158,11 +142,8 @@ Outcome play(Cell const& cell, std::uint64_t seed, std::size_t calls) {
     run_selector(other, earlier, cell.signature, cell.candidates, long_run);
     warm.remember({.lessons = earlier.take_news()});
     outcome.remembered = run_selector(course, warm, cell.signature, cell.candidates, calls);
-    if (cell.paper) {
-        std::vector<Candidate> const three{{&native}, {&core_first}, {&disk_first}};
-        auto const paper = make_paper_selector();
-        outcome.paper = run_selector(course, *paper, cell.signature, three, calls);
-    }
+    auto const paper = make_paper_selector();
+    outcome.paper = run_selector(course, *paper, cell.signature, cell.candidates, calls);
     return outcome;
 }
 
@@ -171,7 +152,7 @@ struct Ratios {
     char const* what;
     std::size_t calls;
     double (*ratio)(Outcome const&);
-    double median_least;  // limits of --check
+    double median_least;  // for --check, a little below what there is
     double worst_least;
     std::vector<double> by_cell = {};
     std::vector<std::string> names = {};
@@ -179,7 +160,6 @@ struct Ratios {
     void add(Cell const& cell, std::vector<Outcome> const& outcomes) {
         double sum = 0;
         for (auto const& outcome : outcomes) sum += ratio(outcome);
-        if (!std::isfinite(sum)) return;  // not for this cell
         by_cell.push_back(sum / static_cast<double>(outcomes.size()));
         names.push_back(cell.name);
     }
@@ -193,7 +173,6 @@ struct Ratios {
     }
     // False where it is missed.
     [[nodiscard]] bool print() const {
-        if (by_cell.empty()) return true;
         auto const missed = median() < median_least || by_cell[worst()] < worst_least;
         std::printf("%-46s %3zu calls: median %.3f, worst %.3f (%s) of %zu cells%s\n", what, calls,
                     median(), by_cell[worst()], names[worst()].c_str(), by_cell.size(),
@@ -203,46 +182,58 @@ struct Ratios {
 };
 
 std::vector<Ratios> questions() {
-    auto const paper = [](Outcome const& o) { return o.paper > 0 ? o.best_fixed / o.paper : NAN; };
+    auto const paper = [](Outcome const& o) { return o.best_fixed / o.paper; };
     return {
         {"rule / best fixed", long_run, [](auto const& o) { return o.best_fixed / o.rule; }, 0, 0},
         {"measured / best fixed", long_run, [](auto const& o) { return o.best_fixed / o.measured; },
-         0, 0},
+         0.87, 0.45},
         {"measured, with memory / best fixed", long_run,
-         [](auto const& o) { return o.best_fixed / o.remembered; }, 0, 0},
-        {"measured / rule", long_run, [](auto const& o) { return o.rule / o.measured; }, 0, 0},
+         [](auto const& o) { return o.best_fixed / o.remembered; }, 0.97, 0.70},
+        {"measured / rule", long_run, [](auto const& o) { return o.rule / o.measured; }, 0.93,
+         0.76},
         {"measured, with memory / rule", long_run,
-         [](auto const& o) { return o.rule / o.remembered; }, 0, 0},
-        {"measured / rule", short_run, [](auto const& o) { return o.rule / o.measured; }, 0, 0},
-        {"measured / native", short_run, [](auto const& o) { return o.native / o.measured; }, 0, 0},
+         [](auto const& o) { return o.rule / o.remembered; }, 0.99, 0.70},
+        {"measured / rule", short_run, [](auto const& o) { return o.rule / o.measured; }, 0.91,
+         0.71},
+        {"measured / native", short_run, [](auto const& o) { return o.native / o.measured; }, 2.5,
+         0.79},
         {"measured, with memory / native", short_run,
-         [](auto const& o) { return o.native / o.remembered; }, 0, 0},
+         [](auto const& o) { return o.native / o.remembered; }, 3.5, 0.90},
         {"as in the paper / best fixed", long_run, paper, 0, 0},
         {"as in the paper / best fixed", short_run, paper, 0, 0},
     };
 }
 
+void ask(Cell const& cell, std::vector<Ratios>& asked, bool verbose) {
+    for (auto const calls : {long_run, short_run}) {
+        std::vector<Outcome> outcomes;
+        for (std::uint64_t game = 0; game < games; ++game)
+            outcomes.push_back(play(cell, game, calls));
+        for (auto& question : asked)
+            if (question.calls == calls) question.add(cell, outcomes);
+        if (!verbose || calls != long_run) continue;
+        auto const& o = outcomes[0];
+        std::printf("%-52s rule %.3f measured %.3f memory %.3f native %.3f\n", cell.name.c_str(),
+                    o.best_fixed / o.rule, o.best_fixed / o.measured, o.best_fixed / o.remembered,
+                    o.best_fixed / o.native);
+    }
+}
+
 int replay(std::string const& path, bool verbose) {
     std::ifstream file{path};
-    auto const recorded = nlohmann::json::parse(file);
-    auto asked = questions();
-    for (auto const& json : recorded.at("cells")) {
-        auto const cell = cell_from(json);
-        for (auto const calls : {long_run, short_run}) {
-            std::vector<Outcome> outcomes;
-            for (std::uint64_t game = 0; game < games; ++game)
-                outcomes.push_back(play(cell, game, calls));
-            for (auto& question : asked)
-                if (question.calls == calls) question.add(cell, outcomes);
-            if (!verbose || calls != long_run) continue;
-            auto const& o = outcomes[0];
-            std::printf("%-44s rule %.3f measured %.3f memory %.3f native %.3f\n",
-                        cell.name.c_str(), o.best_fixed / o.rule, o.best_fixed / o.measured,
-                        o.best_fixed / o.remembered, o.best_fixed / o.native);
+    auto const recorded = nlohmann::ordered_json::parse(file);
+    std::map<std::string, std::vector<Ratios>> asked;  // by who is first
+    for (auto const& json : recorded.at("cells"))
+        for (auto const& rule : json.at("rules")) {
+            auto const first = rule.get<std::string>();
+            auto& mine = asked.try_emplace(first, questions()).first->second;
+            ask(cell_from(json, first), mine, verbose);
         }
-    }
     bool missed = false;
-    for (auto const& question : asked) missed = !question.print() || missed;
+    for (auto const& [first, about_first] : asked) {
+        std::printf("%s first:\n", first.c_str());
+        for (auto const& question : about_first) missed = !question.print() || missed;
+    }
     return missed ? 1 : 0;
 }
 

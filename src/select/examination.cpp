@@ -129,8 +129,8 @@ Candidate const* Examination::next_to_try(std::span<Candidate const> candidates,
         auto const& one = arm(candidate);
         if (!worth_trying(one, best)) continue;
         auto const untried = one.known().calls == 0;
-        auto const slower =
-            untried ? elsewhere(candidate) : std::optional{mean_of(best) - mean_of(one)};
+        auto slower = std::optional{mean_of(best) - mean_of(one)};
+        if (untried) slower = one.slower ? one.slower : elsewhere(candidate);
         if (untried && !affordable(candidate, best_s, slower)) continue;
         if (next != nullptr && slower.value_or(0) >= next_slower) continue;
         next = &candidate;
@@ -185,7 +185,7 @@ void Examination::find_shift() {
 void Examination::verify(Arm const& best) {
     if (best.before.calls == 0 || best.own.calls != calls_enough) return;
     auto const slower = best.before.mean - best.own.mean;
-    if (slower < std::log(doubtful)) return;
+    if (slower < std::log(doubtful) + best.own.uncertainty()) return;
     for (auto& one : arms_) one.before = {};
     memory_wrong_ = true;
     reopen(with_ratio("%.1f times as slow as in earlier runs", std::exp(slower)));
@@ -200,7 +200,11 @@ bool Examination::note_drift(Arm& winner, double speed) {
     slower_ = std::max(0.0, slower_ - step - slack);
     faster_ = std::max(0.0, faster_ + step - slack);
     if (std::max(slower_, faster_) < enough || frozen_) return false;
-    for (auto& one : arms_) one = {.candidate = one.candidate, .refused = one.refused};
+    // The others are where they were, as far as one knows: losers must not cost as much again.
+    for (auto& one : arms_)
+        if (one.known().calls > 0) one.slower = speed - mean_of(one);
+    for (auto& one : arms_)
+        one = {.candidate = one.candidate, .refused = one.refused, .slower = one.slower};
     winner.add(speed);
     reopen(with_ratio(difference < 0 ? "slower for good, now %.1f times as slow as before"
                                      : "faster for good, now %.1f times as fast as before",

@@ -67,6 +67,7 @@ private:
         double level = 0;               // of own.mean, but no single call moves it far
         std::uint32_t handed_over = 0;  // calls of `own`, by take_news
         bool refused = false;
+        std::optional<double> slower{};  // than the winner when all was opened again; a logarithm
 
         [[nodiscard]] Score const& known() const { return own.calls > 0 ? own : before; }
         void add(double speed);
