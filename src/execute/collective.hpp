@@ -18,7 +18,8 @@ struct CollectiveFile {
     Storage const& storage;
     Layout const& layout;
     Options const& options;
-    /// The team's; used where the options ask for it. Tell it when a call has ended, unless it failed.
+    /// The team's; used where the options ask for it. Tell it when a call has ended, unless it
+    /// failed.
     Measured& measured;
     GatheredFacts& gathered;
     CachedFile* cache = nullptr;  ///< if it has one; calls that are not done through it drain it

@@ -223,10 +223,9 @@ TEST(Collective, ranks_choose_alike_when_they_measure) {
             GatheredFacts gathered;
             for (std::size_t call = 0; call < calls; ++call) {
                 CallRecord record;
-                auto const outcome =
-                    perform_collective({team, rendezvous, storage, made.layout, made.options,
-                                        measured, gathered},
-                                       request, propose(request, storage), record);
+                auto const outcome = perform_collective(
+                    {team, rendezvous, storage, made.layout, made.options, measured, gathered},
+                    request, propose(request, storage), record);
                 chosen[team.rank()].emplace_back(outcome.strategy);
                 measured.finish(1e-3 * static_cast<double>(1 + clock() % 1000));
             }
