@@ -17,14 +17,14 @@ def draw(figure: Figure, results: Results, picture: pathlib.Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    drawing = pyplot.figure(figsize=(11, 5), layout="constrained")
+    drawing = pyplot.figure(figsize=(11, 6), layout="constrained")
     grid = drawing.add_gridspec(2, 3)
     main = drawing.add_subplot(grid[:, :2])
     _draw_panel(main, figure, results, figure.testbed.profile)
     _draw_paper(main, figure)
     main.set_title(f"{figure.title}\n{figure.testbed.profile}, emulated", fontsize="medium")
     main.set_ylabel("MB/s: median and range")
-    main.legend(fontsize="small")
+    main.legend(fontsize="small", ncol=2, loc="upper left", bbox_to_anchor=(0, -0.11))
     for row, profile in enumerate(CEILINGS):
         panel = drawing.add_subplot(grid[row, 2])
         _draw_panel(panel, figure, results, profile)

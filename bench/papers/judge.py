@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .experiment import Claim, Figure
 from .results import Results, Spread
 
-AGREEMENT = 1.5  # ours and the paper's differ by at most this factor
+AGREEMENT = 1.25  # ours and the paper's differ by at most this factor
 NOTICEABLE = 1.05  # a ratio between 1 / this and this counts as no effect
 
 AGREES = "agrees"

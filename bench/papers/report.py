@@ -49,7 +49,7 @@ def markdown(figures: list[tuple[Figure, Results]], pictures: dict[str, str]) ->
     parts = [HEAD.format(agreement=judge.AGREEMENT), _overview(figures)]
     for figure, results in figures:
         parts.append(section(figure, results, pictures[figure.name]))
-    return "\n".join(parts)
+    return "\n\n".join(parts)
 
 
 def _overview(figures: list[tuple[Figure, Results]]) -> str:

@@ -85,10 +85,17 @@ class Results:
 
 
 def loaded_or_new(figure: Figure, path: pathlib.Path) -> Results:
-    """What was measured before, if it was the same experiment."""
-    definition = definition_of(figure)
-    if path.exists():
-        before = Results.load(path)
-        if before.definition == definition:
-            return before
-    return Results(definition)
+    """With what was measured before of lines that are still the same, on the same servers."""
+    results = Results(definition_of(figure))
+    if not path.exists():
+        return results
+    before = Results.load(path)
+    old, new = dict(before.definition), dict(results.definition)
+    old_lines, new_lines = old.pop("lines"), new.pop("lines")
+    if old != new:
+        return results
+    same = {name for name, line in new_lines.items() if line == old_lines.get(name)}
+    results.environment = before.environment
+    results.samples = [sample for sample in before.samples if sample.line in same]
+    results.rejected = [run for run in before.rejected if run["line"] in same]
+    return results

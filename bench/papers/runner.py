@@ -24,6 +24,8 @@ from .results import CEILINGS, Results, Sample, loaded_or_new
 from .testbed import Pocket
 
 TRIES = 3  # of a run that the machine was too late for
+LOCKED_S = 40
+FORGETTING = {"UNISONO_TUNE": "off"}  # nothing that one run has learnt is there for the next
 
 PREPARING_SIDE = "mpich"
 
@@ -193,17 +195,25 @@ class FigureRun:
 
     def _measure(self, pocket: Pocket, profile: str, seed: int,
                  cells: list[tuple[Line, str]]) -> None:
-        """The lock is held for one x at a time: others who measure wait for seconds only."""
         begin_s = time.monotonic()
         with pocket.mounted(self.figure.testbed, profile, seed):
-            for _x, turn in itertools.groupby(cells, key=lambda cell: cell[1]):
+            turns = [list(turn) for _x, turn in itertools.groupby(cells, key=lambda cell: cell[1])]
+            while turns:
                 with timing_lock(self.settings.lock):
-                    for line, x in turn:
-                        if line.name not in self.results.failed:
-                            self._measure_cell(pocket, profile, seed, line, x)
+                    self._measure_for_a_while(pocket, profile, seed, turns)
         spent_s = time.monotonic() - begin_s
         self.settings.say(f"{self.figure.name}: {profile}, seed {seed}: {len(cells)} runs in"
                           f" {spent_s:.0f} s, {len(self.results.rejected)} rejected so far")
+
+    def _measure_for_a_while(self, pocket: Pocket, profile: str, seed: int,
+                             turns: list[list[tuple[Line, str]]]) -> None:
+        """Takes whole turns, x by x, from the list, and ends after LOCKED_S: others want to measure,
+        too."""
+        begin_s = time.monotonic()
+        while turns and time.monotonic() - begin_s < LOCKED_S:
+            for line, x in turns.pop(0):
+                if line.name not in self.results.failed:
+                    self._measure_cell(pocket, profile, seed, line, x)
 
     def _measure_cell(self, pocket: Pocket, profile: str, seed: int, line: Line, x: str) -> None:
         for _ in range(TRIES):
@@ -238,8 +248,8 @@ class FigureRun:
             report = self.settings.folder / f"report-{number}"
             report.unlink(missing_ok=True)
             nodes = self.figure.nodes or job.ranks
-            tools = dataclasses.replace(self.tools, settings={"UNISONO_TOPOLOGY": f"nodes={nodes}",
-                                                              **line.settings})
+            settings = {"UNISONO_TOPOLOGY": f"nodes={nodes}", **FORGETTING, **line.settings}
+            tools = dataclasses.replace(self.tools, settings=settings)
             words = [*program_of(job, side, self.settings.build),
                      *words_of(job, pocket.mountpoint), *together]
             if side.hints and job.program not in ("alltoall", "flash-io"):
