@@ -100,6 +100,13 @@ TEST(NativeFault, one_block_for_each_rank_is_safe_with_mpich) {
     EXPECT_EQ(native_fault(openmpi, call.facts), "");
 }
 
+// A call that the MPI library did succeeded in spite of a fault: the fuzzer's seed 1795271070209.
+TEST(NativeFault, injected_faults_are_met_by_unisono_alone) {
+    Call call;
+    call.options.faults = "read@40=EIO";
+    EXPECT_NE(native_fault(mpich, call.facts), "");
+}
+
 TEST(NativeFault, keeps_the_library_away_from_what_it_gets_wrong) {
     auto const faulty = [](MpiLibrary const& library, auto change) {
         Call call;

@@ -63,6 +63,7 @@ MpiLibrary parse_mpi_library(std::string_view version_text) {
 
 std::string_view native_fault(MpiLibrary const& library, Facts const& facts) {
     if (library.family == Family::unknown) return "nothing is known of this MPI library";
+    if (!facts.options->faults.empty()) return "it does not see the faults that are injected";
     for (auto const& fault : faults)
         if (fault.family == library.family && fault.may_show(facts)) return fault.what;
     return {};
