@@ -431,11 +431,14 @@ Failure Generator::failure_of(Access const& access, View const& view, FileState 
     auto low = ~0ull;
     auto high = 0ull;
     auto touches = false;
+    auto ended = false;  // a read ends where the file does, also if the view goes back then
     view.for_each_extent(
         access.offset * view.etype_bytes(), access.bytes(), [&](auto offset, auto, auto bytes) {
             low = std::min<unsigned long long>(low, offset);
             high = std::max<unsigned long long>(high, offset + bytes);
-            touches = touches || (offset <= fault.offset && fault.offset < offset + bytes);
+            touches =
+                touches || (!ended && offset <= fault.offset && fault.offset < offset + bytes);
+            ended = ended || (!fault.writes && offset + bytes > file.model.size_least(0));
         });
     if (fault.writes) return touches ? Failure::surely : Failure::never;
     // Sieving may read what lies between, a whole aligned block of it.
