@@ -87,7 +87,7 @@ class Checker:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--seconds", type=float, default=300, help="limit for the whole run")
+    parser.add_argument("--seconds", type=float, default=600, help="limit for the whole run")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
 
