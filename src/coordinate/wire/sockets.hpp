@@ -1,0 +1,34 @@
+#pragma once
+
+#include <netdb.h>
+#include <sys/un.h>
+
+#include <memory>
+#include <string>
+
+#include "coordinate/wire/address.hpp"
+#include "coordinate/wire/descriptor.hpp"
+#include "coordinate/wire/prover.hpp"
+
+namespace unisono::coordinate::wire {
+
+/// What clients and listeners need of the system. All sockets are nonblocking and closed by exec;
+/// what fails throws std::runtime_error.
+
+Descriptor local_socket();
+sockaddr_un local_address(std::string const& path);
+/// Who is on the other side of a connected local socket, as the kernel knows.
+Peer local_peer(Descriptor const& socket);
+
+/// Small messages go at once, and a peer whose machine is gone is noticed within a minute or so.
+Descriptor tcp_socket(int family);
+/// For a socket that accept() made.
+void make_prompt(Descriptor const& socket);
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+/// May ask name servers, so it may take a while.
+Addresses look_up(Address const& address, int flags);
+/// "host:port", numbers.
+std::string show(sockaddr_storage const& address);
+
+}  // namespace unisono::coordinate::wire
