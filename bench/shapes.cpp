@@ -2,15 +2,36 @@
 
 #include <functional>
 #include <numeric>
+#include <stdexcept>
 
 namespace bench {
 
+namespace {
+
+void free_unless_named(MPI_Datatype& type) {
+    int integers = 0, addresses = 0, types = 0, combiner = 0;
+    MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    if (combiner != MPI_COMBINER_NAMED) MPI_Type_free(&type);
+}
+
+}  // namespace
+
 void free_datatypes(Access& access) {
-    for (MPI_Datatype* type : {&access.filetype, &access.memtype}) {
-        int integers = 0, addresses = 0, types = 0, combiner = 0;
-        MPI_Type_get_envelope(*type, &integers, &addresses, &types, &combiner);
-        if (combiner != MPI_COMBINER_NAMED) MPI_Type_free(type);
-    }
+    free_unless_named(access.filetype);
+    free_unless_named(access.memtype);
+}
+
+void spread_in_memory(Access& access) {
+    std::uint64_t const piece_bytes = access.file_piece(0).bytes;
+    if (piece_bytes * access.piece_count != access.bytes)
+        throw std::invalid_argument("its pieces differ in length: memory can only be contiguous");
+    free_unless_named(access.memtype);
+    MPI_Datatype piece = block_of(piece_bytes, MPI_BYTE);
+    MPI_Type_create_resized(piece, 0, static_cast<MPI_Aint>(2 * piece_bytes), &access.memtype);
+    MPI_Type_free(&piece);
+    access.memtype = committed(access.memtype);
+    access.count = access.bytes_per_call() / piece_bytes;
+    access.memory = {piece_bytes, 2 * piece_bytes};
 }
 
 Piece slice_of(std::uint64_t bytes, Place place) {

@@ -24,6 +24,10 @@ void free_datatypes(Access& access);
 /// This rank's part of `bytes` file bytes that all ranks share out: to prepare and to verify them.
 Piece slice_of(std::uint64_t bytes, Place place);
 
+/// Makes the memory of a call noncontiguous: each piece of the file is followed by as many bytes
+/// that no call touches. Throws std::invalid_argument unless all pieces are equally long.
+void spread_in_memory(Access& access);
+
 MPI_Datatype committed(MPI_Datatype type);
 MPI_Datatype block_of(std::uint64_t count, MPI_Datatype element);
 

@@ -35,6 +35,7 @@ void print(Command const& command, Place place, bool write, Measured const& meas
         {"program", command.program->name},
         {"direction", write ? "write" : "read"},
         {"access", name_of(command.options.way)},
+        {"memory", command.options.memory == Memory::contiguous ? "contiguous" : "noncontiguous"},
         {"ranks", place.ranks},
         {"parameters", parameters},
         {"bytes", measured.bytes},

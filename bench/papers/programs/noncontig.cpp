@@ -13,8 +13,7 @@ constexpr std::array parameters{
     Parameter{"file-bytes", 256 * MiB, "the whole file; the papers: 10G and more"},
 };
 
-/// Columns of `elmtcount` ints, one for each process, as a vector datatype. Memory is contiguous:
-/// only the file's side decided in the papers.
+/// Columns of `elmtcount` ints, one for each process, as a vector datatype.
 Access access(Place place, Values const& values) {
     auto const ranks = static_cast<std::uint64_t>(place.ranks);
     std::uint64_t const width_bytes = values["elmtcount"] * sizeof(int);

@@ -11,6 +11,9 @@ namespace {
 std::map<std::string, Way> const ways{
     {"collective", Way::collective}, {"independent", Way::independent}, {"pieces", Way::pieces}};
 
+std::map<std::string, Memory> const memories{{"contiguous", Memory::contiguous},
+                                             {"noncontiguous", Memory::noncontiguous}};
+
 void add_hints(CLI::App& app, Options& options) {
     app.add_option_function<std::vector<std::string>>(
            "--hints",
@@ -43,6 +46,10 @@ void add_common_options(CLI::App& app, Options& options) {
     app.add_option("--access", options.way,
                    "collective, independent, or pieces: an independent call for each piece")
         ->transform(CLI::CheckedTransformer(ways).description(""));
+    app.add_option("--memory", options.memory,
+                   "contiguous, or noncontiguous: after each of the file's pieces as many bytes "
+                   "that no call touches")
+        ->transform(CLI::CheckedTransformer(memories).description(""));
     app.add_flag("--barrier", options.barrier, "All processes meet after each call");
     app.add_flag("--sync", options.sync, "MPI_File_sync after the last write, within the time");
     app.add_option("--compute-seconds", options.compute_seconds, "Sleep after each call");

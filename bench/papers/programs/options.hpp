@@ -16,12 +16,16 @@ enum class Way {
     pieces,       ///< an independent call for each contiguous piece, without a view
 };
 
+/// How the buffer of a call lies in memory.
+enum class Memory { contiguous, noncontiguous };
+
 struct Options {
     std::string path;
     bool write = false;  ///< neither of the two: first write, then read
     bool read = false;
     bool prepare = false;  ///< only make sure that there is a file to read
     Way way = Way::collective;
+    Memory memory = Memory::contiguous;
     bool barrier = false;        ///< after each call
     bool sync = false;           ///< MPI_File_sync after the last call, within the time
     bool verify = false;         ///< the contents; the time then contains it

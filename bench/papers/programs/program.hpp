@@ -38,8 +38,8 @@ struct Program {
     std::string_view summary;
     std::string_view source;  ///< the paper and section that it was written from
     std::span<Parameter const> parameters;
-    /// Local. Throws std::invalid_argument with a line for the user. The buffer of a call is
-    /// contiguous, and each call has as many pieces as the others.
+    /// Local. Throws std::invalid_argument with a line for the user. Each call has as many pieces
+    /// as the others, and its memory is contiguous: --memory makes it otherwise.
     Access (*access)(Place, Values const&);
 };
 

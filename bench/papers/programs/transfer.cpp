@@ -36,13 +36,19 @@ std::vector<double> slowest_of_each(std::vector<double> seconds) {
     return seconds;
 }
 
+Access access_of(Command const& command, Place place) {
+    Access access = command.program->access(place, command.values);
+    if (command.options.memory == Memory::noncontiguous) spread_in_memory(access);
+    return access;
+}
+
 }  // namespace
 
 Transfer::Transfer(Command const& command, Place place)
     : options_(command.options),
       place_(place),
-      access_(command.program->access(place, command.values)),
-      buffer_(access_.bytes_per_call()) {
+      access_(access_of(command, place)),
+      buffer_(access_.buffer_bytes() / access_.calls) {
     if (buffer_.size() > INT_MAX)
         throw std::runtime_error("a call is too large for the int counts of MPI-IO");
 }
@@ -108,7 +114,7 @@ void Transfer::move(MPI_File file, bool write, double begin_s, Measured& measure
             if (again_and_again && time_is_over(begin_s)) return;
             double const call_s = MPI_Wtime();
             move_one_call(file, write, call);
-            measured.bytes += buffer_.size();
+            measured.bytes += access_.bytes_per_call();
             measured.call_seconds.push_back(MPI_Wtime() - call_s);
             sleep_s(options_.compute_seconds);
         }
@@ -132,9 +138,9 @@ void Transfer::move_one_call(MPI_File file, bool write, std::uint64_t call) {
     bool const by_pieces = options_.way == Way::pieces;
     auto const moved =
         by_pieces ? move_by_pieces(file, write, call) : move_by_view(file, write, call);
-    if (moved != buffer_.size())
+    if (moved != access_.bytes_per_call())
         throw std::runtime_error("the statuses count " + std::to_string(moved) + " of " +
-                                 std::to_string(buffer_.size()) + " bytes");
+                                 std::to_string(access_.bytes_per_call()) + " bytes");
     if (options_.barrier) MPI_Barrier(MPI_COMM_WORLD);
     if (options_.verify && !write) note_wrong_in_buffer(call);
 }
@@ -183,11 +189,11 @@ std::uint64_t Transfer::move_by_pieces(MPI_File file, bool write, std::uint64_t 
 template <typename Visit>
 void Transfer::for_each_piece(std::uint64_t call, Visit visit) const {
     std::uint64_t const pieces = access_.piece_count / access_.calls;
-    std::uint64_t at = 0;
+    std::uint64_t position = 0;  // without the gaps
     for (std::uint64_t index = call * pieces; index < (call + 1) * pieces; ++index) {
         Piece const piece = access_.file_piece(index);
-        visit(at, piece);
-        at += piece.bytes;
+        visit(access_.memory.at(position).offset, piece);
+        position += piece.bytes;
     }
 }
 
@@ -195,10 +201,16 @@ void Transfer::note_wrong_in_buffer(std::uint64_t call) {
     for_each_piece(call, [&](std::uint64_t at, Piece piece) {
         auto const found = std::span<std::byte const>(buffer_).subspan(at, piece.bytes);
         auto const difference = first_difference(found, piece.offset, Salt::asked);
-        if (!difference) return;
-        std::uint64_t const wrong = piece.offset + *difference;
-        wrong_offset_ = std::min(wrong_offset_.value_or(wrong), wrong);
+        if (difference) note_wrong(piece.offset + *difference);
+        if (access_.memory.dense()) return;
+        auto const gap = std::span<std::byte const>(buffer_).subspan(at + piece.bytes, piece.bytes);
+        bool const untouched = std::ranges::all_of(gap, [](auto byte) { return byte == poison; });
+        if (!untouched) note_wrong(piece.offset + piece.bytes);
     });
+}
+
+void Transfer::note_wrong(std::uint64_t offset) {
+    wrong_offset_ = std::min(wrong_offset_.value_or(offset), offset);
 }
 
 /// What was written is looked at through POSIX, each rank at its part of the file.

@@ -40,6 +40,7 @@ private:
     [[nodiscard]] bool time_is_over(double begin_s) const;
     [[nodiscard]] std::int64_t wrong_in_file() const;
     void note_wrong_in_buffer(std::uint64_t call);
+    void note_wrong(std::uint64_t offset);
 
     /// Calls visit(buffer offset, piece) for the pieces of one call.
     template <typename Visit>
@@ -48,7 +49,7 @@ private:
     Options const& options_;
     Place place_;
     Access access_;
-    std::vector<std::byte> buffer_;  ///< of one call
+    std::vector<std::byte> buffer_;  ///< of one call, with the gaps of noncontiguous memory
     std::optional<std::uint64_t> wrong_offset_;
 };
 
