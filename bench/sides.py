@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+from collections.abc import Mapping
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,9 +146,10 @@ def launch(side: Side, tools: Tools, ranks: int, arguments: list[str],
     return lines
 
 
-def start(command: list[str]) -> subprocess.Popen:
-    """In a session of its own, so that its ranks can be ended with it."""
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+def start(command: list[str], environment: Mapping[str, str] | None = None) -> subprocess.Popen:
+    """In a session of its own, so that its ranks can be ended with it. `environment`: None for
+    ours."""
+    return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, errors="replace",
                             start_new_session=True)
 

@@ -12,7 +12,7 @@ import pytest
 from sides import LaunchError
 
 from papers import judge, report, runner, testbed
-from papers.experiment import Claim, Figure, Job, Line, Servers
+from papers.experiment import Claim, Cluster, Figure, Job, Line, Servers
 from papers.figures import ALL, QUICK, TELLING
 from papers.results import Results, Sample, Spread, definition_of, loaded_or_new
 
@@ -60,6 +60,8 @@ def test_sides_and_profiles_exist(which):
     assert (profiles / f"{which.testbed.profile}.json").exists()
     for line in which.lines:
         assert runner.side_of(line).name == line.side.partition(":")[0]
+        assert line.testbed is None or line.testbed.profile == which.testbed.profile
+        assert not line.gated_in_clients or line.side.startswith("unisono")
 
 
 def test_eight_figures_tell_most_and_names_are_unique():
@@ -92,6 +94,12 @@ def test_ratios_are_taken_within_a_seed():
     which = figure(ratio(3.0))
     verdict, = judge.verdicts(which, results(which, ours={"1": [2, 40]}, theirs={"1": [1, 10]}))
     assert verdict.ours == Spread(median=3.0, low=2.0, high=4.0)
+
+
+def test_a_claim_can_ask_for_more_than_the_usual_agreement():
+    which = figure(ratio(1.0), ratio(1.0, within=1.04))
+    loose, strict = judge.verdicts(which, results(which, ours={"1": [105]}, theirs={"1": [100]}))
+    assert (loose.word, strict.word) == (judge.AGREES, judge.DISAGREES)
 
 
 def test_best_and_mean_are_over_all_x():
@@ -147,6 +155,65 @@ def test_orchestrator_is_there_for_lines_that_ask_and_goes_with_them(tmp_path):
         pass
 
 
+def run_of(which: Figure, tmp_path, **settings) -> runner.FigureRun:
+    asked = runner.Settings(tmp_path, tmp_path, tmp_path, tmp_path / "lock", **settings)
+    return runner.FigureRun(which, asked, Results(definition_of(which)))
+
+
+def test_lines_on_other_servers_have_mounts_of_their_own(tmp_path):
+    deadline = Servers("sata-80gb", scheduler="deadline")
+    lines = (Line("a", "mpich", {"1": JOB}), Line("b", "mpich", {"1": JOB}, testbed=deadline),
+             Line("c", "mpich", {"1": JOB}))
+    which = dataclasses.replace(figure(), lines=lines)
+    mounts = run_of(which, tmp_path)._by_servers([(line, "1") for line in lines])
+    assert [(servers.scheduler, [line.name for line, _x in cells]) for servers, cells in mounts] \
+        == [("none", ["a", "c"]), ("deadline", ["b"])]
+
+
+def test_lines_of_another_kind_of_orchestrator_are_skipped_where_it_is_not(tmp_path):
+    (tmp_path / "bin").mkdir()
+    unisono = tmp_path / "bin" / "unisono"
+    unisono.write_text("#!/bin/sh\necho '--gate [servers]'\n")
+    unisono.chmod(0o755)
+    assert testbed.reason_without_orchestra(tmp_path, ("--policy", "paper")) == ""
+    in_clients = ("--gate", "clients")
+    assert "--gate clients" in testbed.reason_without_orchestra(tmp_path, in_clients)
+    unisono.write_text("#!/bin/sh\necho '--gate [servers|clients]'\n")
+    assert testbed.reason_without_orchestra(tmp_path, in_clients) == ""
+    unisono.write_text("#!/bin/sh\nexit 2\n")
+    assert "not there" in testbed.reason_without_orchestra(tmp_path, ("--policy", "paper"))
+
+
+def test_nodes_are_told_unless_there_is_a_cluster_that_shows_them(tmp_path):
+    which = figure()
+    line, job = which.lines[0], JOB[0]
+    assert run_of(which, tmp_path)._settings_of(line, job)["UNISONO_TOPOLOGY"] == "nodes=4"
+    on_cluster = dataclasses.replace(which, cluster=Cluster(nodes=2))
+    assert "UNISONO_TOPOLOGY" not in run_of(on_cluster, tmp_path)._settings_of(line, job)
+
+
+def test_a_figure_that_needs_a_cluster_is_skipped_without_root(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    which = dataclasses.replace(figure(), cluster=Cluster(nodes=2))
+    work = run_of(which, tmp_path)
+    work.run()
+    assert work.results.samples == []
+    assert work.results.skipped == dict.fromkeys(("ours", "theirs"), "a pocket cluster needs root")
+
+
+def test_minutes_come_from_what_was_measured_else_from_what_is_declared():
+    """Two lines, two x: 4 cells, each with 5 seeds and twice 3 of the ceilings: 44 runs."""
+    which = dataclasses.replace(figure(), run_seconds=6)
+    assert which.runs == 44
+    assert Results(definition_of(which)).minutes(which) == pytest.approx(4.4)
+    measured = results(which, ours={"1": [1.0, 2.0]})
+    measured.rejected = [{}, {}]
+    measured.spent_s = 40.0  # 10 s a run
+    assert measured.minutes(which) == pytest.approx(44 * 10 / 60)
+    orchestrated = tuple(dataclasses.replace(line, orchestra=()) for line in which.lines)
+    assert dataclasses.replace(which, lines=orchestrated).runs == 32  # not without emulation
+
+
 def test_results_are_kept_only_while_the_experiment_is_the_same(tmp_path):
     which = figure(ratio(2.0))
     results(which, ours={"1": [1.0]}, theirs={"1": [1.0]}).save(tmp_path / "test.json")
@@ -156,8 +223,12 @@ def test_results_are_kept_only_while_the_experiment_is_the_same(tmp_path):
     lines = (which.lines[0], dataclasses.replace(which.lines[1], with_close=True))
     other_line = dataclasses.replace(which, lines=lines)
     assert len(loaded_or_new(other_line, tmp_path / "test.json").samples) == 1  # of "ours"
-    other_servers = dataclasses.replace(which, testbed=Servers("sata-80gb", servers=5))
-    assert loaded_or_new(other_servers, tmp_path / "test.json").samples == []
+    for other in ({"testbed": Servers("sata-80gb", servers=5)}, {"cluster": Cluster(nodes=2)}):
+        changed = dataclasses.replace(which, **other)
+        assert loaded_or_new(changed, tmp_path / "test.json").samples == []
+    one_more_x = dataclasses.replace(which, lines=tuple(
+        dataclasses.replace(line, jobs={**line.jobs, "3": JOB}) for line in which.lines))
+    assert len(loaded_or_new(one_more_x, tmp_path / "test.json").samples) == 2
 
 
 # ---- the report

@@ -41,7 +41,7 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
         help="lock file that keeps others from measuring meanwhile (UNISONO_TIMING_LOCK)")
     add("--realtime", action="store_true",
         help="the emulator goes before everything else on this machine (root; for busy machines)")
-    add("--list", action="store_true", help="name the figures")
+    add("--list", action="store_true", help="name the figures, and how many minutes each takes")
     arguments = parser.parse_args(words)
     arguments.build = arguments.build.resolve()
     arguments.results = (arguments.results or arguments.build / "papers").resolve()
@@ -56,11 +56,20 @@ def chosen(arguments: argparse.Namespace) -> list[Figure]:
     return list(ALL if arguments.all else TELLING)
 
 
-def print_list() -> None:
+def print_list(folder: pathlib.Path) -> None:
+    """With the minutes that each takes: by what was measured in `folder`, else declared ones."""
+    minutes = {figure.name: loaded_or_new(figure, path_of(figure, folder)).minutes(figure)
+               for figure in ALL}
     for figure in ALL:
         mark = "*" if figure in TELLING else " "
-        print(f"{mark} {figure.name:<22} {figure.title} ({figure.source})")
-    print("\n* in `make papers`")
+        print(f"{mark} {figure.name:<26} {minutes[figure.name]:4.0f} min  {figure.title}"
+              f" ({figure.source})")
+    telling = sum(minutes[figure.name] for figure in TELLING)
+    print(f"\n* in `make papers`: {telling:.0f} minutes; all: {sum(minutes.values()):.0f}")
+
+
+def path_of(figure: Figure, folder: pathlib.Path) -> pathlib.Path:
+    return folder / f"{figure.name}.json"
 
 
 def measure(figures: list[Figure], arguments: argparse.Namespace) -> bool:
@@ -78,7 +87,7 @@ def measure(figures: list[Figure], arguments: argparse.Namespace) -> bool:
 
 def write_report(folder: pathlib.Path, figures: tuple[Figure, ...]) -> None:
     """Of everything that was measured so far."""
-    known = [(figure, loaded_or_new(figure, folder / f"{figure.name}.json")) for figure in figures]
+    known = [(figure, loaded_or_new(figure, path_of(figure, folder))) for figure in figures]
     measured = [(figure, results) for figure, results in known if results.samples]
     print(f"report: {report.write(measured, folder)}")
 
@@ -86,7 +95,7 @@ def write_report(folder: pathlib.Path, figures: tuple[Figure, ...]) -> None:
 def main() -> int:
     arguments = parse_arguments()
     if arguments.list:
-        print_list()
+        print_list(arguments.results)
         return 0
     passed = True
     if not arguments.only_report:

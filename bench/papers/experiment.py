@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
+AGREEMENT = 1.25
+
+
 @dataclass(frozen=True)
 class Servers:
     """The emulated servers, as `unisono pocket up` takes them."""
@@ -23,6 +26,14 @@ class Servers:
                  "--scheduler", self.scheduler, "--context", self.context,
                  "--jitter-us", str(self.jitter_us), "--seed", str(seed)]
         return words + (["--page-cache-bytes", self.page_cache] if self.page_cache else [])
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Compute nodes whose messages and file data share real, shaped links: `unisono cluster up`."""
+
+    nodes: int
+    rate: str = "1gbit"
 
 
 @dataclass(frozen=True)
@@ -53,6 +64,11 @@ class Line:
     settings: Mapping[str, str] = field(default_factory=dict)  # variables, for Unisono
     with_close: bool = False  # the time of the close counts, too
     orchestra: tuple[str, ...] | None = None  # options of `unisono orchestra up`; None: without
+    testbed: Servers | None = None  # None: the figure's; the profile must be the figure's
+
+    @property
+    def gated_in_clients(self) -> bool:
+        return "clients" in (self.orchestra or ())
 
 
 @dataclass(frozen=True)
@@ -70,6 +86,7 @@ class Claim:
     against: str = ""
     against_at: str = ""  # another x than `at`
     why: str = ""  # one sentence: why it is so, or why we may differ
+    within: float = AGREEMENT  # ours agrees if it differs from the paper's by at most this factor
 
 
 @dataclass(frozen=True)
@@ -88,6 +105,17 @@ class Figure:
     nodes: int = 0
     seeds: int = 5
     ceiling_seeds: int = 3
+    cluster: Cluster | None = None  # instead of `nodes`: the ranks run on a pocket cluster
+    run_seconds: float = 3.0  # of one run with what stands around it, before any was measured
+
+    @property
+    def runs(self) -> int:
+        """How many there are if none is rejected."""
+        def each(line: Line) -> int:
+            ceilings = 2 if line.orchestra is None or line.gated_in_clients else 1
+            return len(line.jobs) * (self.seeds + ceilings * self.ceiling_seeds)
+
+        return sum(map(each, self.lines))
 
     @property
     def xs(self) -> list[str]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from .experiment import Claim, Figure
 from .results import Results, Spread
 
-AGREEMENT = 1.25  # ours and the paper's differ by at most this factor
 NOTICEABLE = 1.05  # a ratio between 1 / this and this counts as no effect
 
 AGREES = "agrees"
@@ -67,7 +66,7 @@ def _common_xs(claim: Claim, figure: Figure) -> list[str]:
 def word_for(claim: Claim, ours: Spread | None) -> str:
     if ours is None:
         return NOT_MEASURED
-    near = 1 / AGREEMENT <= ours.median / claim.paper <= AGREEMENT
+    near = 1 / claim.within <= ours.median / claim.paper <= claim.within
     if not claim.against:
         return AGREES if near else OTHER_SPEED
     theirs, mine = _direction(claim.paper), _direction(ours.median)

@@ -7,7 +7,7 @@ import pathlib
 from collections import Counter
 
 from . import draw, judge
-from .experiment import Claim, Figure
+from .experiment import AGREEMENT, Claim, Figure
 from .judge import Verdict
 from .results import CEILINGS, Results
 
@@ -46,7 +46,7 @@ def write(figures: list[tuple[Figure, Results]], folder: pathlib.Path) -> pathli
 
 def markdown(figures: list[tuple[Figure, Results]], pictures: dict[str, str]) -> str:
     """`pictures`: where each figure's picture is, by name."""
-    parts = [HEAD.format(agreement=judge.AGREEMENT), _overview(figures)]
+    parts = [HEAD.format(agreement=AGREEMENT), _overview(figures)]
     for figure, results in figures:
         parts.append(section(figure, results, pictures[figure.name]))
     return "\n\n".join(parts)

@@ -38,12 +38,19 @@ class Spread:
 
 
 def definition_of(figure: Figure) -> dict:
-    """What decides about the runs, as JSON has it: other claims do not make old runs worthless."""
+    """What decides about the runs, as JSON has it: other claims do not make old runs worthless, and
+    what was not thought of when they were made is left out unless it is used."""
     described = dataclasses.asdict(figure)
     kept = {name: described[name] for name in ("name", "testbed", "nodes")}
-    keys = ("side", "jobs", "hints", "settings", "with_close", "orchestra")
-    lines = {line["name"]: {key: line[key] for key in keys} for line in described["lines"]}
+    kept |= {"cluster": described["cluster"]} if figure.cluster else {}
+    lines = {line["name"]: _definition_of_line(line) for line in described["lines"]}
     return json.loads(json.dumps({**kept, "lines": lines}))
+
+
+def _definition_of_line(line: dict) -> dict:
+    keys = ["side", "jobs", "hints", "settings", "with_close", "orchestra"]
+    keys += ["testbed"] if line["testbed"] else []
+    return {key: line[key] for key in keys}
 
 
 @dataclass
@@ -57,6 +64,7 @@ class Results:
     rejected: list[dict] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
+    spent_s: float = 0.0  # on all runs that are here, also the rejected ones
 
     @classmethod
     def load(cls, path: pathlib.Path) -> Results:
@@ -74,6 +82,15 @@ class Results:
         return any((sample.profile, sample.seed, sample.line, sample.x) == (profile, seed, line, x)
                    for sample in self.samples)
 
+    @property
+    def tries(self) -> int:
+        return len(self.samples) + len(self.rejected)
+
+    def minutes(self, figure: Figure) -> float:
+        """What all of the figure takes, judged by what its runs took so far."""
+        run_s = self.spent_s / self.tries if self.spent_s else figure.run_seconds
+        return figure.runs * run_s / 60
+
     def by_seed(self, profile: str, line: str, x: str) -> dict[int, float]:
         """MB/s of one cell."""
         return {sample.seed: sample.mb_per_s for sample in self.samples
@@ -84,8 +101,17 @@ class Results:
         return Spread.of(values) if values else None
 
 
+def _cell(line: dict, x: str) -> dict:
+    """What decides about the runs at one x."""
+    return {**line, "jobs": line["jobs"].get(x)}
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
 def loaded_or_new(figure: Figure, path: pathlib.Path) -> Results:
-    """With what was measured before of lines that are still the same, on the same servers."""
+    """With what was measured before of cells that are still the same, on the same servers."""
     results = Results(definition_of(figure))
     if not path.exists():
         return results
@@ -94,8 +120,11 @@ def loaded_or_new(figure: Figure, path: pathlib.Path) -> Results:
     old_lines, new_lines = old.pop("lines"), new.pop("lines")
     if old != new:
         return results
-    same = {name for name, line in new_lines.items() if line == old_lines.get(name)}
+    same = {(name, x) for name, line in new_lines.items() for x in line["jobs"]
+            if name in old_lines and _cell(line, x) == _cell(old_lines[name], x)}
     results.environment = before.environment
-    results.samples = [sample for sample in before.samples if sample.line in same]
-    results.rejected = [run for run in before.rejected if run["line"] in same]
+    results.samples = [sample for sample in before.samples
+                       if (sample.line, sample.x) in same]
+    results.rejected = [run for run in before.rejected if (run["line"], run["x"]) in same]
+    results.spent_s = before.spent_s * _share(results.tries, before.tries)
     return results

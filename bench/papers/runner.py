@@ -19,7 +19,7 @@ from run import timing_lock
 from sides import LaunchError, Side, Tools
 
 from . import testbed
-from .experiment import Figure, Job, Line
+from .experiment import Figure, Job, Line, Servers
 from .results import CEILINGS, Results, Sample, loaded_or_new
 from .testbed import Pocket
 
@@ -116,6 +116,8 @@ class FigureRun:
 
     def _missing_for(self, line: Line) -> str:
         side = side_of(line)
+        if self.figure.cluster and (why := testbed.reason_without_cluster()):
+            return why
         if why := self.tools.missing_for(side):
             return why
         programs = {program_of(job, side, self.settings.build)[0]
@@ -123,8 +125,8 @@ class FigureRun:
         for program in sorted(programs):
             if not pathlib.Path(program).exists():
                 return f"{program} is not built"
-        if line.orchestra is not None and not testbed.has_orchestra(self.settings.build):
-            return "it needs 'unisono orchestra', which is not there"
+        if line.orchestra is not None:
+            return testbed.reason_without_orchestra(self.settings.build, line.orchestra)
         return ""
 
     def mounts(self) -> Iterator[tuple[str, int]]:
@@ -141,21 +143,40 @@ class FigureRun:
         described["realtime"] = self.settings.realtime
         self.results.environment = self.results.environment or described
         lines = self.lines()
-        with testbed.pocket_for(self.figure, self.settings.build, self.settings.scratch,
-                                self.settings.realtime) as pocket:
+        if not lines:
+            self.results.save(self.path)
+            return
+        with (testbed.pocket_for(self.figure, self.settings.build, self.settings.scratch,
+                                 self.settings.realtime) as pocket,
+              testbed.cluster_for(self.figure.cluster, self.settings.build) as launchers):
             prepared = False
             for profile, seed in self.mounts():
-                wanted = [(line, x) for line, x in self._in_turn(lines, seed)
-                          if not self.results.has(profile, seed, line.name, x)
-                          and not (profile == "off" and line.orchestra is not None)]
+                wanted = [cell for cell in self._in_turn(lines, seed)
+                          if not self.results.has(profile, seed, cell[0].name, cell[1])
+                          and not (profile == "off" and self._needs_servers(cell[0]))]
                 if not wanted:
                     continue
                 if not prepared:
                     self._prepare(pocket, lines)
                     prepared = True
-                self._measure(pocket, profile, seed, wanted)
+                    pocket.environment = launchers  # from here on
+                for servers, cells in self._by_servers(wanted):
+                    self._measure(pocket, servers, profile, seed, cells)
                 self.results.save(self.path)
         self.results.save(self.path)
+
+    @staticmethod
+    def _needs_servers(line: Line) -> bool:
+        """Its gate is in the emulated servers."""
+        return line.orchestra is not None and not line.gated_in_clients
+
+    def _by_servers(self, cells: list[tuple[Line, str]]
+                    ) -> Iterator[tuple[Servers, list[tuple[Line, str]]]]:
+        """What can take turns on one mount."""
+        kinds = {line.testbed or self.figure.testbed: None for line, _x in cells}
+        for servers in kinds:
+            yield servers, [cell for cell in cells
+                            if (cell[0].testbed or self.figure.testbed) == servers]
 
     def _in_turn(self, lines: list[Line], seed: int) -> list[tuple[Line, str]]:
         by = seed % len(lines) if lines else 0
@@ -193,15 +214,16 @@ class FigureRun:
         return [*before, *program, "--path", str(pocket.mountpoint / job.file), "--prepare",
                 *options]
 
-    def _measure(self, pocket: Pocket, profile: str, seed: int,
+    def _measure(self, pocket: Pocket, servers: Servers, profile: str, seed: int,
                  cells: list[tuple[Line, str]]) -> None:
         begin_s = time.monotonic()
-        with pocket.mounted(self.figure.testbed, profile, seed):
+        with pocket.mounted(servers, profile, seed):
             turns = [list(turn) for _x, turn in itertools.groupby(cells, key=lambda cell: cell[1])]
             while turns:
                 with timing_lock(self.settings.lock):
                     self._measure_for_a_while(pocket, profile, seed, turns)
         spent_s = time.monotonic() - begin_s
+        self.results.spent_s += spent_s
         self.settings.say(f"{self.figure.name}: {profile}, seed {seed}: {len(cells)} runs in"
                           f" {spent_s:.0f} s, {len(self.results.rejected)} rejected so far")
 
@@ -247,21 +269,24 @@ class FigureRun:
         for number, job in enumerate(jobs):
             report = self.settings.folder / f"report-{number}"
             report.unlink(missing_ok=True)
-            nodes = self.figure.nodes or job.ranks
-            settings = {"UNISONO_TOPOLOGY": f"nodes={nodes}", **FORGETTING, **line.settings}
-            tools = dataclasses.replace(self.tools, settings=settings)
+            tools = dataclasses.replace(self.tools, settings=self._settings_of(line, job))
             words = [*program_of(job, side, self.settings.build),
                      *words_of(job, pocket.mountpoint), *together]
             if side.hints and job.program not in ("alltoall", "flash-io"):
                 words += ["--hints", side.hints.format(ranks=job.ranks)]
             command = [*sides.words_before(side, tools, job.ranks, report), *words]
-            started.append((sides.start(command), report))
+            started.append((sides.start(command, pocket.environment), report))
         try:
             return self._outputs(started, side, jobs)
         finally:  # after an interrupt from the keyboard
             for process, _report in started:
                 if process.poll() is None:
                     sides.end_session_of(process)
+
+    def _settings_of(self, line: Line, job: Job) -> dict[str, str]:
+        """Variables for Unisono. On a cluster it sees the nodes itself."""
+        nodes = {"UNISONO_TOPOLOGY": f"nodes={self.figure.nodes or job.ranks}"}
+        return {**({} if self.figure.cluster else nodes), **FORGETTING, **line.settings}
 
     def _outputs(self, started: list, side: Side, jobs: tuple[Job, ...]) -> list[dict]:
         """One line of each job. If one fails, the others are waited for all the same."""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 
 from sides import LaunchError
 
-from .experiment import Figure, Servers
+from .experiment import Cluster, Figure, Servers
 
 # A run whose requests were answered later than modelled by more than this is rejected. The median is
 # the bound that the testbed is built for; 2 ms are a quarter of a turn of a disk at 7200 rpm.
@@ -23,14 +24,12 @@ LATE_MEDIAN_US = 200
 LATE_P99_US = 2000
 
 
-def commands_of(build: pathlib.Path) -> ModuleType:
-    """The command's own module for pocket file systems, from the build folder."""
+def commands_of(build: pathlib.Path, part: str = "pocket") -> ModuleType:
+    """The command's own module for pocket file systems, or for clusters, from the build folder."""
     folder = str(build / "lib" / "unisono" / "python")
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    from unisono import pocket
-
-    return pocket
+    return importlib.import_module(f"unisono.{part}")
 
 
 def reason_to_skip(build: pathlib.Path) -> str:
@@ -44,11 +43,23 @@ def reason_to_skip(build: pathlib.Path) -> str:
     return ""
 
 
-def has_orchestra(build: pathlib.Path) -> bool:
-    """`unisono orchestra` is there."""
-    asked = subprocess.run([build / "bin" / "unisono", "orchestra", "--help"], capture_output=True,
-                           check=False)
-    return asked.returncode == 0
+def reason_without_cluster() -> str:
+    """Why there can be no pocket cluster here; empty if there can."""
+    if os.geteuid() != 0:
+        return "a pocket cluster needs root"
+    missing = [tool for tool in ("ip", "tc", "nsenter") if shutil.which(tool) is None]
+    return f"a pocket cluster needs {missing[0]}" if missing else ""
+
+
+def reason_without_orchestra(build: pathlib.Path, options: tuple[str, ...]) -> str:
+    """Why `unisono orchestra up` with these options cannot be had; empty if it can."""
+    asked = subprocess.run([build / "bin" / "unisono", "orchestra", "up", "--help"],
+                           capture_output=True, text=True, check=False)
+    if asked.returncode != 0:
+        return "it needs 'unisono orchestra', which is not there"
+    if "clients" in options and "clients" not in asked.stdout:
+        return "it needs 'unisono orchestra up --gate clients', which is not there yet"
+    return ""
 
 
 @dataclass
@@ -59,6 +70,7 @@ class Pocket:
     folder: pathlib.Path
     unisono: pathlib.Path
     realtime: bool = False
+    environment: Mapping[str, str] | None = None  # of MPI launchers; None: ours
 
     @property
     def mountpoint(self) -> pathlib.Path:
@@ -66,8 +78,10 @@ class Pocket:
 
     @contextlib.contextmanager
     def mounted(self, testbed: Servers, profile: str, seed: int) -> Iterator[None]:
-        self.commands.up(str(self.mountpoint), str(self.folder / "bytes"), profile,
-                         testbed.options(seed))
+        options = testbed.options(seed)
+        if self.environment is not None:
+            options += ["--node", "cluster"]  # file data goes over the nodes' links, too
+        self.commands.up(str(self.mountpoint), str(self.folder / "bytes"), profile, options)
         try:
             if self.realtime:
                 self._raise_priority()
@@ -117,6 +131,23 @@ class Pocket:
         path = self.mountpoint / file
         path.touch()
         os.setxattr(path, "user.pocketfs.address", str(address_bytes).encode())
+
+
+@contextlib.contextmanager
+def cluster_for(wanted: Cluster | None, build: pathlib.Path) -> Iterator[Mapping[str, str] | None]:
+    """A new cluster; gives the environment in which MPI launchers start on its nodes. None: without
+    one, ours."""
+    if wanted is None:
+        yield None
+        return
+    commands = commands_of(build, "cluster")
+    taken = commands.names()
+    name = next(name for name in (f"papers{number}" for number in range(100)) if name not in taken)
+    made = commands.up(name, wanted.nodes, wanted.rate)
+    try:
+        yield made.environment()
+    finally:
+        commands.down(name)
 
 
 @contextlib.contextmanager

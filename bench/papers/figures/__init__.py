@@ -1,9 +1,10 @@
 """All figures. To add one: a module with a FIGURE, and its line here."""
 
-from . import (iorchestrator_fig2, iorchestrator_fig7, iorchestrator_fig8, iorchestrator_fig9, lacio_fig6,
-               lacio_fig10, lacio_ior, orthrus_fig3, orthrus_fig4, orthrus_fig5, orthrus_table2, quick,
-               resonant_fig2, resonant_fig6, resonant_fig7, resonant_fig8, resonant_fig9,
-               resonant_fig10, resonant_fig11, view_based_fig3, view_based_fig5, view_based_fig6)
+from . import (iorchestrator_fig7, iorchestrator_fig8, iorchestrator_fig9, iorchestrator_pairs,
+               iorchestrator_today, lacio_fig6, lacio_fig10, lacio_ior, orthrus_fig3, orthrus_fig4,
+               orthrus_fig5, orthrus_table2, quick, resonant_fig2, resonant_fig6, resonant_fig7,
+               resonant_fig8, resonant_fig9, resonant_fig10, resonant_fig11, resonant_fig12,
+               view_based_fig3, view_based_fig5, view_based_fig6)
 
 QUICK = quick.FIGURE
 
@@ -26,14 +27,23 @@ ALL = (
     resonant_fig8.FIGURE,
     resonant_fig10.FIGURE,
     resonant_fig11.FIGURE,
-    iorchestrator_fig2.FIGURE,
+    resonant_fig12.FIGURE,
+    iorchestrator_pairs.WITH_BARRIERS,
+    iorchestrator_pairs.WITH_SHAPES,
+    iorchestrator_pairs.WITH_COLLECTIVES,
+    iorchestrator_pairs.WITH_NEITHER,
     iorchestrator_fig7.FIGURE,
     iorchestrator_fig9.FIGURE,
+    iorchestrator_today.SCHEDULERS,
+    iorchestrator_today.GATES,
+    iorchestrator_today.NO_SEEKS,
     lacio_ior.RANDOM,
     lacio_ior.INTERLEAVED,
     lacio_fig10.FIGURE,
+    orthrus_fig3.ON_A_CLUSTER,
     orthrus_fig4.FIGURE,
     orthrus_fig5.FIGURE,
     orthrus_table2.FIGURE,
+    view_based_fig3.ON_A_CLUSTER,
     view_based_fig5.FIGURE,
 )
