@@ -208,6 +208,29 @@ TEST(RotatingDrive, a_cached_write_is_done_before_it_is_on_the_medium) {
 }
 
 // What Resonant I/O (IPDPS 2009) is about: the order of arrival decides.
+std::size_t done_of(Drive& drive, std::vector<Command> const& commands) {
+    for (auto const& command : commands) drive.submit(0, command);
+    std::vector<Finished> finished;
+    drive.advance(1000 * second, finished);
+    return finished.size();
+}
+
+// Both hung: when a flush leaves, nothing else is going on that would have them looked at again.
+TEST(RotatingDrive, writes_that_a_flush_has_kept_waiting_are_done_after_it) {
+    auto const profile = shipped_profile("barracuda-7200.10").drive;
+    auto const write = [](std::uint64_t number) {
+        return Command{number, Operation::write, number * 1'000'000, 1024};
+    };
+    Command const flush{99, Operation::flush, 0, 0};
+    auto const behind = make_drive(profile);
+    EXPECT_EQ(done_of(*behind, {write(1), flush, write(2)}), 3) << "a write that came after it";
+    auto const before = make_drive(profile);
+    std::vector<Command> commands;
+    for (std::uint64_t number = 0; number < 20; ++number) commands.push_back(write(number));
+    commands.push_back(flush);
+    EXPECT_EQ(done_of(*before, commands), 21) << "writes for which the cache had no room before it";
+}
+
 TEST(RotatingDrive, streams_in_order_run_at_media_rate_and_reversed_pairs_lose_revolutions) {
     auto const profile = shipped_profile("sata-80gb");
     auto const in_order = sequential(Operation::read, 0, 400);

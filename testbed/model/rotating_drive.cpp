@@ -78,10 +78,21 @@ void RotatingDrive::drop_caches(Time now) {
 // ------------------------------------------------------------------------
 
 void RotatingDrive::start_work(Time now) {
-    std::erase_if(queue_,
-                  [&](Pending const& pending) { return serve_without_medium(now, pending); });
+    while (serve_one_without_medium(now)) {
+    }
     if (active_) return;
     if (auto const access = choose(now)) begin_access(now, *access);
+}
+
+// False: there is none. Whoever leaves may be what somebody before it has waited for, as writes
+// wait for a flush.
+bool RotatingDrive::serve_one_without_medium(Time now) {
+    auto const served = std::find_if(queue_.begin(), queue_.end(), [&](Pending const& pending) {
+        return serve_without_medium(now, pending);
+    });
+    if (served == queue_.end()) return false;
+    queue_.erase(served);
+    return true;
 }
 
 bool RotatingDrive::serve_without_medium(Time now, Pending const& pending) {

@@ -87,6 +87,7 @@ private:
     };
 
     void start_work(Time now);
+    bool serve_one_without_medium(Time now);
     bool serve_without_medium(Time now, Pending const& pending);
     bool serve_read_from_segment(Time now, Command const& command);
     void finish_by_interface(Time now, Command const& command);
