@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
+import stat
 
 import pytest
 
-from unisono import orchestra, pocket
+from unisono import keys, orchestra, pocket
 from unisono.places import Failure
 
 
@@ -44,3 +46,20 @@ def test_policies_are_those_of_the_daemon(unisono):
     shown = unisono("orchestra", "policies").stdout
     assert [entry.name for entry in orchestra.policies()][0] == "default"
     assert all(entry.name in shown for entry in orchestra.policies())
+
+
+def test_a_key_is_its_owners_alone_and_never_overwritten(unisono, tmp_path):
+    file = tmp_path / "key"
+    before = os.umask(0)
+    try:
+        unisono("orchestra", "key", file)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    key = file.read_text()
+    assert re.fullmatch(r"[0-9a-f]{64}\n", key)
+    with pytest.raises(Failure, match="File exists"):
+        keys.make(file)
+    assert file.read_text() == key
+    keys.make(tmp_path / "other")
+    assert (tmp_path / "other").read_text() != key

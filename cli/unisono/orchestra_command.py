@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from . import keys
 from . import orchestra as orchestrators
 from .places import Failure
 
@@ -68,6 +69,16 @@ def policies_command() -> None:
     for entry in orchestrators.policies():
         table.add_row(escape(entry.name), escape(entry.summary), escape(entry.source))
     _print(table)
+
+
+@orchestra.command("key")
+@click.argument("file", type=click.Path(path_type=Path))
+def key_command(file: Path) -> None:
+    """Make a key for daemons on several nodes, where MUNGE is not installed.
+
+    Copy it to each node; it must stay readable for its owner only.
+    """
+    keys.make(file)
 
 
 @orchestra.command("status")

@@ -2,6 +2,8 @@
 
 #include <random>
 
+#include "coordinate/mutated.hpp"
+#include "coordinate/policy.hpp"
 #include "coordinate/report.hpp"
 #include "coordinate/schedule.hpp"
 
@@ -65,23 +67,7 @@ TEST(ScheduleText, broken_messages_do_no_harm) {
     std::mt19937 dice(6);
     std::size_t accepted = 0;
     for (int round = 0; round < 20'000; ++round) {
-        auto text = whole;
-        for (auto changes = 1 + dice() % 4; changes > 0; --changes) {
-            auto const at = dice() % text.size();
-            auto const letter = static_cast<char>(dice() % 256);
-            switch (dice() % 3) {
-                case 0:
-                    text[at] = letter;
-                    break;
-                case 1:
-                    text.erase(at, 1 + dice() % 8);
-                    break;
-                default:
-                    text.insert(at, 1, letter);
-            }
-            if (text.empty()) break;
-        }
-        auto const read = parse_schedule(text);
+        auto const read = parse_schedule(mutated(whole, dice));
         if (!read) continue;
         ++accepted;
         EXPECT_GT(read->lease, 0);
@@ -132,6 +118,38 @@ TEST(ReportText, a_report_that_is_too_long_leaves_out_who_was_idle_longest) {
 TEST(ReportText, malformed_text_is_refused) {
     for (char const* text : {"", "{}", "[1]", R"({"now_ms":"x"})"})
         EXPECT_FALSE(parse_report(text)) << text;
+}
+
+TEST(ReportText, broken_messages_do_no_harm) {
+    auto const whole = show(sample_report(), 1 << 20);
+    std::mt19937 dice(7);
+    std::size_t accepted = 0;
+    for (int round = 0; round < 3000; ++round) {
+        auto const read = parse_report(mutated(whole, dice));
+        if (!read) continue;
+        ++accepted;
+        EXPECT_FALSE(show(*read, 1 << 20).empty());
+        for (auto const& policy : policies()) {
+            auto const decision = policy.make({})->decide(*read);
+            Schedule const schedule{.epoch = 1, .lease = second, .objects = decision.objects};
+            EXPECT_FALSE(show(schedule).empty()) << policy.name;
+        }
+    }
+    EXPECT_GT(accepted, 100U);
+    EXPECT_LT(accepted, 2500U);
+}
+
+// As deep as a message is long: parsing must not use the stack for it.
+TEST(Messages, that_are_nested_deeply_are_refused) {
+    for (std::string const& open : {std::string("["), std::string("{\"a\":")}) {
+        std::string text;
+        while (text.size() < (1U << 20)) text += open;
+        EXPECT_FALSE(parse_schedule(text));
+        EXPECT_FALSE(parse_report(text));
+    }
+    std::string const closed = std::string(1 << 19, '[') + std::string(1 << 19, ']');
+    EXPECT_FALSE(parse_schedule(R"({"objects":)" + closed + "}"));
+    EXPECT_FALSE(parse_report(R"({"programs":)" + closed + "}"));
 }
 
 }  // namespace

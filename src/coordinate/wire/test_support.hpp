@@ -9,10 +9,10 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <random>
 #include <string>
 #include <utility>
 
+#include "coordinate/mutated.hpp"
 #include "coordinate/wire/connection.hpp"
 #include "coordinate/wire/listener.hpp"
 
@@ -98,25 +98,6 @@ inline std::string problem_of(std::function<void()> const& what) {
         return error.what();
     }
     return {};
-}
-
-/// A few letters of a text are changed, left out, or put in.
-inline std::string mutated(std::string text, std::mt19937& dice) {
-    for (auto changes = 1 + dice() % 4; changes > 0 && !text.empty(); --changes) {
-        auto const at = dice() % text.size();
-        auto const letter = static_cast<char>(dice() % 256);
-        switch (dice() % 3) {
-            case 0:
-                text[at] = letter;
-                break;
-            case 1:
-                text.erase(at, 1 + dice() % 8);
-                break;
-            default:
-                text.insert(at, 1, letter);
-        }
-    }
-    return text;
 }
 
 }  // namespace unisono::coordinate::wire
