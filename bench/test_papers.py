@@ -134,8 +134,18 @@ def test_throughput_of_two_programs_is_from_the_first_beginning_to_the_last_end(
 
 @pytest.mark.parametrize("median, p99, late", [(50, 900, False), (250, 900, True), (50, 5000, True)])
 def test_late_runs_are_recognised(median, p99, late):
-    assert testbed.too_late({"lateness_us": {"median": median, "p99": p99}}) is late
+    servers = [{"read_bytes": 4096, "written_bytes": 0}]
+    lateness = {"requests": 10, "median": median, "p99": p99}
+    assert testbed.too_late({"lateness_us": lateness, "servers": servers}) is late
     assert not testbed.too_late({"emulated": False})
+
+
+def test_copying_a_large_answer_to_the_program_is_no_lateness():
+    """0.2 ms and 0.2 ms for 1 MB."""
+    servers = [{"read_bytes": 3e6, "written_bytes": 1e6}, {"read_bytes": 0, "written_bytes": 0}]
+    for median, late in ((390, False), (410, True)):
+        lateness = {"requests": 4, "median": median, "p99": 900}
+        assert testbed.too_late({"lateness_us": lateness, "servers": servers}) is late
 
 
 def test_orchestrator_is_there_for_lines_that_ask_and_goes_with_them(tmp_path):
