@@ -13,7 +13,7 @@ from run import default_lock
 from . import report, testbed
 from .experiment import Figure
 from .figures import ALL, QUICK, TELLING
-from .results import loaded_or_new
+from .results import Results, loaded_or_new
 from .runner import Settings, run_figure
 
 # Ranks that wait sleep (tests/tools/yield_shim.c): the emulated servers need the cores. 50 us are
@@ -34,6 +34,8 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("--quick", action="store_true", help="one tiny figure, to see that everything works")
     add("--fresh", action="store_true", help="measure anew what was measured before")
     add("--only-report", action="store_true", help="measure nothing")
+    add("--summary", action="store_true",
+        help="print what was measured as Markdown, for the documentation")
     add("--results", type=pathlib.Path, help="folder (default: BUILD/papers)")
     add("--scratch", type=pathlib.Path, default=pathlib.Path("/dev/shm"),
         help="where the emulated servers have their bytes (default: /dev/shm)")
@@ -85,17 +87,23 @@ def measure(figures: list[Figure], arguments: argparse.Namespace) -> bool:
     return not failed
 
 
+def measured_in(folder: pathlib.Path, figures: tuple[Figure, ...]) -> list[tuple[Figure, Results]]:
+    known = [(figure, loaded_or_new(figure, path_of(figure, folder))) for figure in figures]
+    return [(figure, results) for figure, results in known if results.samples]
+
+
 def write_report(folder: pathlib.Path, figures: tuple[Figure, ...]) -> None:
     """Of everything that was measured so far."""
-    known = [(figure, loaded_or_new(figure, path_of(figure, folder))) for figure in figures]
-    measured = [(figure, results) for figure, results in known if results.samples]
-    print(f"report: {report.write(measured, folder)}")
+    print(f"report: {report.write(measured_in(folder, figures), folder)}")
 
 
 def main() -> int:
     arguments = parse_arguments()
     if arguments.list:
         print_list(arguments.results)
+        return 0
+    if arguments.summary:
+        print(report.summary(measured_in(arguments.results, ALL)))
         return 0
     passed = True
     if not arguments.only_report:

@@ -52,6 +52,20 @@ def markdown(figures: list[tuple[Figure, Results]], pictures: dict[str, str]) ->
     return "\n\n".join(parts)
 
 
+def summary(figures: list[tuple[Figure, Results]]) -> str:
+    """For docs/papers.md: without pictures, and each table as short as it can be."""
+    parts = []
+    for figure, results in figures:
+        emulated, *ceilings = (_speeds(figure, results, profile)
+                               for profile in (figure.testbed.profile, *CEILINGS)
+                               if any(sample.profile == profile for sample in results.samples))
+        parts += [f"### {figure.source}: {figure.title}", _runs(results), emulated,
+                  _claims(judge.verdicts(figure, results), with_where=False)]
+        if ceilings:
+            parts += ["The ceilings, " + " and ".join(draw.TITLES.values()) + ":", *ceilings]
+    return "\n\n".join([_overview(figures), *parts])
+
+
 def _overview(figures: list[tuple[Figure, Results]]) -> str:
     rows = [["figure", "of", "what the claims came to"]]
     for figure, results in figures:
@@ -71,12 +85,13 @@ def section(figure: Figure, results: Results, picture: str) -> str:
     return "\n\n".join([*parts, _footnotes(results), ""])
 
 
-def _claims(verdicts: list[Verdict]) -> str:
+def _claims(verdicts: list[Verdict], with_where: bool = True) -> str:
     rows = [["the paper says", "paper", "ours", "", "why"]]
     for verdict in verdicts:
         claim = verdict.claim
-        rows.append([f"{claim.says} ({claim.where})", _number(claim, claim.paper),
-                     _ours(verdict), f"**{verdict.word}**", claim.why])
+        where = f" ({claim.where})" if with_where else ""
+        rows.append([f"{claim.says}{where}", _number(claim, claim.paper), _ours(verdict),
+                     f"**{verdict.word}**", claim.why])
     return _table(rows)
 
 
@@ -104,12 +119,15 @@ def _speeds(figure: Figure, results: Results, profile: str) -> str:
 def _footnotes(results: Results) -> str:
     notes = [f"*{name} was not run: {why}*" for name, why in results.skipped.items()]
     notes += [f"*{name} failed: {why}*" for name, why in results.failed.items()]
+    return "\n\n".join([*notes, f"*{_runs(results)}*"])
+
+
+def _runs(results: Results) -> str:
     seeds = len({sample.seed for sample in results.samples})
     load = results.environment.get("load_at_start", 0.0)
-    notes.append(f"*{len(results.samples)} runs with {seeds} seeds; {len(results.rejected)} were"
-                 f" rejected because the machine was too late; load at the start {load:.1f} on"
-                 f" {results.environment.get('cores', '?')} cores.*")
-    return "\n\n".join(notes)
+    return (f"{len(results.samples)} runs with {seeds} seeds; {len(results.rejected)} more were"
+            f" rejected because the machine was too late; load at the start {load:.1f} on"
+            f" {results.environment.get('cores', '?')} cores.")
 
 
 def _table(rows: list[list[str]]) -> str:

@@ -7,7 +7,6 @@ begins with another line at each seed. The two ceilings have fewer seeds.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import pathlib
 import time
 from collections.abc import Callable, Iterator
@@ -218,24 +217,23 @@ class FigureRun:
                  cells: list[tuple[Line, str]]) -> None:
         begin_s = time.monotonic()
         with pocket.mounted(servers, profile, seed):
-            turns = [list(turn) for _x, turn in itertools.groupby(cells, key=lambda cell: cell[1])]
-            while turns:
+            left = list(cells)
+            while left:
                 with timing_lock(self.settings.lock):
-                    self._measure_for_a_while(pocket, profile, seed, turns)
+                    self._measure_for_a_while(pocket, profile, seed, left)
         spent_s = time.monotonic() - begin_s
         self.results.spent_s += spent_s
         self.settings.say(f"{self.figure.name}: {profile}, seed {seed}: {len(cells)} runs in"
                           f" {spent_s:.0f} s, {len(self.results.rejected)} rejected so far")
 
     def _measure_for_a_while(self, pocket: Pocket, profile: str, seed: int,
-                             turns: list[list[tuple[Line, str]]]) -> None:
-        """Takes whole turns, x by x, from the list, and ends after LOCKED_S: others want to measure,
-        too."""
+                             left: list[tuple[Line, str]]) -> None:
+        """Takes cells from the list, and ends after LOCKED_S: others want to measure, too."""
         begin_s = time.monotonic()
-        while turns and time.monotonic() - begin_s < LOCKED_S:
-            for line, x in turns.pop(0):
-                if line.name not in self.results.failed:
-                    self._measure_cell(pocket, profile, seed, line, x)
+        while left and time.monotonic() - begin_s < LOCKED_S:
+            line, x = left.pop(0)
+            if line.name not in self.results.failed:
+                self._measure_cell(pocket, profile, seed, line, x)
 
     def _measure_cell(self, pocket: Pocket, profile: str, seed: int, line: Line, x: str) -> None:
         for _ in range(TRIES):
