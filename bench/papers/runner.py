@@ -24,6 +24,7 @@ from .testbed import Pocket
 
 TRIES = 3  # of a run that the machine was too late for
 LOCKED_S = 40
+PAUSE_S = 0.3  # whoever waits for the lock needs a moment to take it
 FORGETTING = {"UNISONO_TUNE": "off"}  # nothing that one run has learnt is there for the next
 
 PREPARING_SIDE = "mpich"
@@ -221,6 +222,7 @@ class FigureRun:
             while left:
                 with timing_lock(self.settings.lock):
                     self._measure_for_a_while(pocket, profile, seed, left)
+                time.sleep(PAUSE_S)
         spent_s = time.monotonic() - begin_s
         self.results.spent_s += spent_s
         self.settings.say(f"{self.figure.name}: {profile}, seed {seed}: {len(cells)} runs in"

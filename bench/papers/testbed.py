@@ -7,6 +7,7 @@ import importlib
 import os
 import pathlib
 import shutil
+import string
 import subprocess
 import sys
 import tempfile
@@ -144,7 +145,7 @@ def cluster_for(wanted: Cluster | None, build: pathlib.Path) -> Iterator[Mapping
         return
     commands = commands_of(build, "cluster")
     taken = commands.names()
-    name = next(name for name in (f"papers{number}" for number in range(100)) if name not in taken)
+    name = next(name for name in (f"papers{letter}" for letter in string.ascii_lowercase) if name not in taken)
     made = commands.up(name, wanted.nodes, wanted.rate)
     try:
         yield made.environment()
