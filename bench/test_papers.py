@@ -112,7 +112,7 @@ def test_best_and_mean_are_over_all_x():
 def test_speeds_are_held_against_the_papers_and_missing_cells_are_said():
     which = figure(dataclasses.replace(ratio(100), against=""), ratio(2.0, "2"))
     speed, missing = judge.verdicts(which, results(which, ours={"1": [160]}))
-    assert (speed.word, missing.word, missing.ours) == (judge.OTHER_SPEED, judge.NOT_MEASURED, None)
+    assert (speed.word, missing.word, missing.ours) == (judge.OTHER_VALUE, judge.NOT_MEASURED, None)
 
 
 # ---- running
@@ -200,6 +200,21 @@ def test_nodes_are_told_unless_there_is_a_cluster_that_shows_them(tmp_path):
     assert run_of(which, tmp_path)._settings_of(line, job)["UNISONO_TOPOLOGY"] == "nodes=4"
     on_cluster = dataclasses.replace(which, cluster=Cluster(nodes=2))
     assert "UNISONO_TOPOLOGY" not in run_of(on_cluster, tmp_path)._settings_of(line, job)
+
+
+def test_a_line_may_count_what_is_sent_to_say_what_is_wanted(tmp_path):
+    which = dataclasses.replace(figure(), unit="KiB")
+    line = dataclasses.replace(which.lines[0], lists_of=80)
+    work = run_of(which, tmp_path)
+    command = ["mpiexec", "env", "LD_PRELOAD=a.so", "X=1", "program"]
+    side = runner.side_of(dataclasses.replace(line, side="unisono-mpich:view_based"))
+    told = runner.counting(command, side, work.tools, work._counts)
+    assert told[2].startswith("LD_PRELOAD=a.so:") and told[-2:] == ["X=1", "program"]
+    assert f"MESSAGE_BYTES_FILE={tmp_path / 'message-bytes'}" in told
+    assert any(word.startswith("MESSAGE_BYTES_LIST_TAG=") for word in told)
+    work._counts.write_text("1024 7\n512 9\n")  # of two processes: lists, all else
+    assert work._value(line, [], JOB) == pytest.approx(1.5 * 80)
+    assert not work._counts.exists()
 
 
 def test_a_figure_that_needs_a_cluster_is_skipped_without_root(tmp_path, monkeypatch):

@@ -23,7 +23,7 @@ def draw(figure: Figure, results: Results, picture: pathlib.Path) -> None:
     _draw_panel(main, figure, results, figure.testbed.profile)
     _draw_paper(main, figure)
     main.set_title(f"{figure.title}\n{figure.testbed.profile}, emulated", fontsize="medium")
-    main.set_ylabel("MB/s: median and range")
+    main.set_ylabel(f"{figure.unit}: median and range")
     main.legend(fontsize="small", ncol=2, loc="upper left", bbox_to_anchor=(0, -0.11))
     for row, profile in enumerate(CEILINGS):
         panel = drawing.add_subplot(grid[row, 2])

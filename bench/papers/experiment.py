@@ -65,6 +65,7 @@ class Line:
     with_close: bool = False  # the time of the close counts, too
     orchestra: tuple[str, ...] | None = None  # options of `unisono orchestra up`; None: without
     testbed: Servers | None = None  # None: the figure's; the profile must be the figure's
+    lists_of: int = 0  # the value is KiB of lists and views that are sent, times this; 0: MB/s
 
     @property
     def gated_in_clients(self) -> bool:
@@ -73,7 +74,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Claim:
-    """A number that the paper gives: a ratio of two cells, or MB/s of one (`against` is empty).
+    """A number that the paper gives: a ratio of two cells, or the value of one (`against` is empty).
 
     `at` is an x, or "best" or "mean": of the ratios at all x that both lines have.
     """
@@ -106,6 +107,7 @@ class Figure:
     seeds: int = 5
     ceiling_seeds: int = 3
     cluster: Cluster | None = None  # instead of `nodes`: the ranks run on a pocket cluster
+    unit: str = "MB/s"
     run_seconds: float = 3.0  # of one run with what stands around it, before any was measured
 
     @property

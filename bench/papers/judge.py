@@ -15,7 +15,7 @@ WEAKER = "same direction, weaker"
 STRONGER = "same direction, stronger"
 NOT_SEEN = "effect not seen"
 DISAGREES = "disagrees"
-OTHER_SPEED = "other speed"
+OTHER_VALUE = "another value"
 NOT_MEASURED = "not measured"
 
 
@@ -68,7 +68,7 @@ def word_for(claim: Claim, ours: Spread | None) -> str:
         return NOT_MEASURED
     near = 1 / claim.within <= ours.median / claim.paper <= claim.within
     if not claim.against:
-        return AGREES if near else OTHER_SPEED
+        return AGREES if near else OTHER_VALUE
     theirs, mine = _direction(claim.paper), _direction(ours.median)
     if theirs * mine < 0 or (theirs == 0 and not near):
         return DISAGREES

@@ -53,14 +53,14 @@ def markdown(figures: list[tuple[Figure, Results]], pictures: dict[str, str]) ->
 
 
 def summary(figures: list[tuple[Figure, Results]]) -> str:
-    """For docs/papers.md: without pictures, and each table as short as it can be."""
+    """For the documentation: without pictures, and each table as short as it can be."""
     parts = []
     for figure, results in figures:
         emulated, *ceilings = (_speeds(figure, results, profile)
                                for profile in (figure.testbed.profile, *CEILINGS)
                                if any(sample.profile == profile for sample in results.samples))
         parts += [f"### {figure.source}: {figure.title}", _runs(results), emulated,
-                  _claims(judge.verdicts(figure, results), with_where=False)]
+                  _claims(figure, results, with_where=False)]
         if ceilings:
             parts += ["The ceilings, " + " and ".join(draw.TITLES.values()) + ":", *ceilings]
     return "\n\n".join([_overview(figures), *parts])
@@ -77,21 +77,22 @@ def _overview(figures: list[tuple[Figure, Results]]) -> str:
 
 def section(figure: Figure, results: Results, picture: str) -> str:
     parts = [f"## {figure.name}: {figure.title}", f"{figure.source}. {figure.differs}",
-             f"![{figure.title}]({picture})", _claims(judge.verdicts(figure, results)),
-             "MB/s, emulated:", _speeds(figure, results, figure.testbed.profile)]
+             f"![{figure.title}]({picture})", _claims(figure, results),
+             f"{figure.unit}, emulated:", _speeds(figure, results, figure.testbed.profile)]
     for profile in CEILINGS:
         if any(sample.profile == profile for sample in results.samples):
-            parts += [f"MB/s, {draw.TITLES[profile]}:", _speeds(figure, results, profile)]
+            parts += [f"{figure.unit}, {draw.TITLES[profile]}:", _speeds(figure, results, profile)]
     return "\n\n".join([*parts, _footnotes(results), ""])
 
 
-def _claims(verdicts: list[Verdict], with_where: bool = True) -> str:
+def _claims(figure: Figure, results: Results, with_where: bool = True) -> str:
     rows = [["the paper says", "paper", "ours", "", "why"]]
-    for verdict in verdicts:
+    for verdict in judge.verdicts(figure, results):
         claim = verdict.claim
+        unit = "" if claim.against else f" {figure.unit}"
         where = f" ({claim.where})" if with_where else ""
-        rows.append([f"{claim.says}{where}", _number(claim, claim.paper), _ours(verdict),
-                     f"**{verdict.word}**", claim.why])
+        rows.append([f"{claim.says}{where}", f"{_number(claim, claim.paper)}{unit}",
+                     _ours(verdict), f"**{verdict.word}**", claim.why])
     return _table(rows)
 
 
@@ -104,7 +105,7 @@ def _ours(verdict: Verdict) -> str:
 
 
 def _number(claim: Claim, value: float) -> str:
-    return f"{value:.2f}" if claim.against else f"{value:.0f} MB/s"
+    return f"{value:.2f}" if claim.against else f"{value:.0f}"
 
 
 def _speeds(figure: Figure, results: Results, profile: str) -> str:

@@ -15,7 +15,8 @@ CEILINGS = ("instant", "off")  # disks and servers that take no time; no emulati
 
 @dataclass(frozen=True)
 class Sample:
-    """One run that counts. `programs` are the lines of the jobs, as they were printed."""
+    """One run that counts. `mb_per_s` is its value, in the figure's unit if that is another.
+    `programs` are the lines of the jobs, as they were printed."""
 
     profile: str
     seed: int
@@ -49,7 +50,7 @@ def definition_of(figure: Figure) -> dict:
 
 def _definition_of_line(line: dict) -> dict:
     keys = ["side", "jobs", "hints", "settings", "with_close", "orchestra"]
-    keys += ["testbed"] if line["testbed"] else []
+    keys += [key for key in ("testbed", "lists_of") if line[key]]
     return {key: line[key] for key in keys}
 
 

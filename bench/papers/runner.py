@@ -27,6 +27,8 @@ LOCKED_S = 40
 PAUSE_S = 0.3  # whoever waits for the lock needs a moment to take it
 FORGETTING = {"UNISONO_TUNE": "off"}  # nothing that one run has learnt is there for the next
 
+VIEW_TAG = 4  # of messages with views: 1 + Team::Kind::view (src/interpose/mpi_team.cpp)
+
 PREPARING_SIDE = "mpich"
 
 
@@ -89,6 +91,20 @@ def _interval(printed: dict, line: Line, job: Job) -> tuple[float, float, float]
     return printed["bytes"], begin_s, begin_s + printed["seconds"] + close_s
 
 
+def counter_of(tools: Tools) -> pathlib.Path:
+    """Adds up the bytes of messages that processes send: programs/message_bytes.c."""
+    return tools.build / "lib" / "libunisono-message-bytes.so"
+
+
+def counting(command: list[str], side: Side, tools: Tools, counts: pathlib.Path) -> list[str]:
+    """The command, with the counter preloaded last and told where to write."""
+    at = next(at for at, word in enumerate(command) if word.startswith("LD_PRELOAD="))
+    wanted = [f"{command[at]}:{counter_of(tools)}", f"MESSAGE_BYTES_FILE={counts}"]
+    if side.unisono:
+        wanted.append(f"MESSAGE_BYTES_LIST_TAG={VIEW_TAG}")
+    return [*command[:at], *wanted, *command[at + 1:]]
+
+
 class FigureRun:
     """One figure on its way from what was measured before to all that is asked for."""
 
@@ -125,6 +141,8 @@ class FigureRun:
         for program in sorted(programs):
             if not pathlib.Path(program).exists():
                 return f"{program} is not built"
+        if line.lists_of and not counter_of(self.tools).exists():
+            return f"{counter_of(self.tools)} is not built"
         if line.orchestra is not None:
             return testbed.reason_without_orchestra(self.settings.build, line.orchestra)
         return ""
@@ -247,7 +265,7 @@ class FigureRun:
                 self.results.failed[line.name] = f"at {x}, {profile}: {error}"
                 return
             statistics = pocket.statistics()
-            speed = throughput(line, printed, line.jobs[x])
+            speed = self._value(line, printed, line.jobs[x])
             if not testbed.too_late(statistics):
                 self.results.samples.append(Sample(profile, seed, line.name, x, speed, printed,
                                                    testbed.summary_of(statistics)))
@@ -275,6 +293,8 @@ class FigureRun:
             if side.hints and job.program not in ("alltoall", "flash-io"):
                 words += ["--hints", side.hints.format(ranks=job.ranks)]
             command = [*sides.words_before(side, tools, job.ranks, report), *words]
+            if line.lists_of:
+                command = counting(command, side, tools, self._counts)
             started.append((sides.start(command, pocket.environment), report))
         try:
             return self._outputs(started, side, jobs)
@@ -282,6 +302,17 @@ class FigureRun:
             for process, _report in started:
                 if process.poll() is None:
                     sides.end_session_of(process)
+
+    @property
+    def _counts(self) -> pathlib.Path:
+        return self.settings.folder / "message-bytes"
+
+    def _value(self, line: Line, printed: list[dict], jobs: tuple[Job, ...]) -> float:
+        if not line.lists_of:
+            return throughput(line, printed, jobs)
+        sent = [int(row.split()[0]) for row in self._counts.read_text().splitlines()]
+        self._counts.unlink()
+        return sum(sent) * line.lists_of / 1024
 
     def _settings_of(self, line: Line, job: Job) -> dict[str, str]:
         """Variables for Unisono. On a cluster it sees the nodes itself."""
