@@ -263,10 +263,10 @@ def test_report_shows_disagreement_and_holds_its_pictures(tmp_path):
     measured = results(which, ours={"1": [90.0]}, theirs={"1": [100.0]})
     measured.skipped["a side"] = "not built"
     html = report.write([(which, measured)], tmp_path).read_text()
-    assert "<strong>disagrees</strong>" in html and "emulated" in html
+    assert '<strong class="bad">disagrees</strong>' in html and "emulated" in html
     assert 'src="data:image/png;base64,' in html and "a side was not run: not built" in html
     text = (tmp_path / "report.md").read_text()
-    assert "| a claim (section 1) | 2.00 | 0.90 (0.90 to 0.90) | **disagrees** | because |" in text
+    assert "| a claim (section 1) | 2.00 | 0.90 | **disagrees** | because |" in text
     assert "![a title](test.png)" in text and (tmp_path / "test.png").exists()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 
 from .experiment import Figure
 from .results import CEILINGS, Results
@@ -26,6 +27,8 @@ def draw(figure: Figure, results: Results, picture: pathlib.Path) -> None:
     main.set_ylabel(f"{figure.unit}: median and range")
     main.legend(fontsize="small", ncol=2, loc="upper left", bbox_to_anchor=(0, -0.11))
     for row, profile in enumerate(CEILINGS):
+        if not results.has_any(profile):
+            continue
         panel = drawing.add_subplot(grid[row, 2])
         _draw_panel(panel, figure, results, profile)
         panel.set_title(TITLES[profile], fontsize="small")
@@ -34,22 +37,32 @@ def draw(figure: Figure, results: Results, picture: pathlib.Path) -> None:
     pyplot.close(drawing)
 
 
+def _is_sweep(figure: Figure) -> bool:
+    """Its x are numbers, so that a curve goes through them; else they are names, and get bars."""
+    return len(figure.xs) > 1 and all(re.match(r"\d", x) for x in figure.xs)
+
+
 def _draw_panel(panel, figure: Figure, results: Results, profile: str) -> None:
     place = {x: number for number, x in enumerate(figure.xs)}
-    width = 0.3 / max(len(figure.lines), 1)  # the lines' marks stand side by side
+    sweep = _is_sweep(figure)
+    width = (0.3 if sweep else 0.85) / max(len(figure.lines), 1)  # they stand side by side
     for number, line in enumerate(figure.lines):
         cells = [(place[x], results.spread(profile, line.name, x)) for x in line.jobs]
-        known = [(at + (number - len(figure.lines) / 2) * width, cell)
+        known = [(at + (number - (len(figure.lines) - 1) / 2) * width, cell)
                  for at, cell in cells if cell]
         if not known:
             continue
+        at = [at for at, _cell in known]
         medians = [cell.median for _at, cell in known]
-        below = [cell.median - cell.low for _at, cell in known]
-        above = [cell.high - cell.median for _at, cell in known]
-        panel.errorbar([at for at, _cell in known], medians, yerr=[below, above], fmt="o-",
-                       markersize=4, capsize=2, linewidth=1.2, color=f"C{number}",
-                       label=line.name)
-    panel.set_xticks(list(place.values()), list(place))
+        ranges = [[cell.median - cell.low for _at, cell in known],
+                  [cell.high - cell.median for _at, cell in known]]
+        look = {"yerr": ranges, "capsize": 2, "color": f"C{number}", "label": line.name}
+        if sweep:
+            panel.errorbar(at, medians, fmt="o-", markersize=4, linewidth=1.2, **look)
+        else:
+            panel.bar(at, medians, width, error_kw={"linewidth": 0.8}, **look)
+    crowded = len("".join(place)) > 60
+    panel.set_xticks(list(place.values()), list(place), rotation=20 if crowded else 0)
     panel.set_xlabel(figure.x_label)
     panel.set_ylim(bottom=0)
     panel.grid(axis="y", alpha=0.3)
@@ -60,6 +73,9 @@ def _draw_paper(panel, figure: Figure) -> None:
     place = {x: number for number, x in enumerate(figure.xs)}
     colour = {line.name: f"C{number}" for number, line in enumerate(figure.lines)}
     speeds = [claim for claim in figure.claims if not claim.against]
-    for number, claim in enumerate(speeds):
+    for claim in speeds:
         panel.plot(place[claim.at], claim.paper, "*", markersize=13, color=colour[claim.line],
-                   markeredgecolor="black", label="the paper's value" if number == 0 else None)
+                   markeredgecolor="black")
+    if speeds:
+        panel.plot([], [], "*", markersize=11, color="white", markeredgecolor="black",
+                   label="the paper's value, in its line's colour")

@@ -9,7 +9,7 @@ from collections import Counter
 from . import draw, judge
 from .experiment import AGREEMENT, Claim, Figure
 from .judge import Verdict
-from .results import CEILINGS, Results
+from .results import CEILINGS, Results, Spread
 
 HEAD = """# The papers' experiments, emulated
 
@@ -27,7 +27,13 @@ it is within that factor.
 STYLE = """body { font-family: sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; }
 table { border-collapse: collapse; margin: 1em 0; }
 td, th { border: 1px solid #bbb; padding: 0.25em 0.6em; text-align: left; }
-img { max-width: 100%; }"""
+img { max-width: 100%; }
+.good { color: #17692f; }
+.weak { color: #8a5a00; }
+.bad { color: #a3171e; }"""
+
+LOOKS = {judge.AGREES: "good", judge.WEAKER: "weak", judge.STRONGER: "weak", judge.NOT_SEEN: "bad",
+         judge.DISAGREES: "bad", judge.OTHER_VALUE: "weak"}
 
 
 def write(figures: list[tuple[Figure, Results]], folder: pathlib.Path) -> pathlib.Path:
@@ -58,7 +64,7 @@ def summary(figures: list[tuple[Figure, Results]]) -> str:
     for figure, results in figures:
         emulated, *ceilings = (_speeds(figure, results, profile)
                                for profile in (figure.testbed.profile, *CEILINGS)
-                               if any(sample.profile == profile for sample in results.samples))
+                               if results.has_any(profile))
         parts += [f"### {figure.source}: {figure.title}", _runs(results), emulated,
                   _claims(figure, results, with_where=False)]
         if ceilings:
@@ -70,7 +76,7 @@ def _overview(figures: list[tuple[Figure, Results]]) -> str:
     rows = [["figure", "of", "what the claims came to"]]
     for figure, results in figures:
         counted = Counter(verdict.word for verdict in judge.verdicts(figure, results))
-        said = ", ".join(f"{number} {word}" for word, number in counted.most_common())
+        said = "; ".join(f"{number} {word}" for word, number in counted.most_common())
         rows.append([figure.name, figure.source, said])
     return _table(rows)
 
@@ -80,7 +86,7 @@ def section(figure: Figure, results: Results, picture: str) -> str:
              f"![{figure.title}]({picture})", _claims(figure, results),
              f"{figure.unit}, emulated:", _speeds(figure, results, figure.testbed.profile)]
     for profile in CEILINGS:
-        if any(sample.profile == profile for sample in results.samples):
+        if results.has_any(profile):
             parts += [f"{figure.unit}, {draw.TITLES[profile]}:", _speeds(figure, results, profile)]
     return "\n\n".join([*parts, _footnotes(results), ""])
 
@@ -101,7 +107,7 @@ def _ours(verdict: Verdict) -> str:
         return "-"
     low, median, high = (_number(verdict.claim, value) for value in
                          (verdict.ours.low, verdict.ours.median, verdict.ours.high))
-    return f"{median} ({low} to {high})"
+    return f"{median} ({low} to {high})" if low != high else median
 
 
 def _number(claim: Claim, value: float) -> str:
@@ -112,9 +118,16 @@ def _speeds(figure: Figure, results: Results, profile: str) -> str:
     rows = [["", *figure.xs]]
     for line in figure.lines:
         cells = (results.spread(profile, line.name, x) for x in figure.xs)
-        rows.append([line.name, *(f"{cell.median:.0f} ({cell.low:.0f}-{cell.high:.0f})"
-                                  if cell else "-" for cell in cells)])
+        rows.append([line.name, *map(_cell, cells)])
     return _table(rows)
+
+
+def _cell(spread: Spread | None) -> str:
+    if spread is None:
+        return "-"
+    if spread.low == spread.high:
+        return f"{spread.median:.0f}"
+    return f"{spread.median:.0f} ({spread.low:.0f}-{spread.high:.0f})"
 
 
 def _footnotes(results: Results) -> str:
@@ -146,6 +159,9 @@ def _page(text: str) -> str:
     parser = MarkdownIt("commonmark").enable("table")
     # By default it lets images inside pass only up to a point that other packages may change.
     parser.validateLink = lambda url: True
+    body = parser.render(text)
+    for word, look in LOOKS.items():
+        body = body.replace(f"<strong>{word}</strong>", f'<strong class="{look}">{word}</strong>')
     return (f"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
             f"<title>The papers' experiments, emulated</title><style>{STYLE}</style></head>\n"
-            f"<body>{parser.render(text)}</body></html>\n")
+            f"<body>{body}</body></html>\n")

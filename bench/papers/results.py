@@ -79,6 +79,9 @@ class Results:
         unfinished.write_text(json.dumps(dataclasses.asdict(self), indent=1) + "\n")
         unfinished.replace(path)
 
+    def has_any(self, profile: str) -> bool:
+        return any(sample.profile == profile for sample in self.samples)
+
     def has(self, profile: str, seed: int, line: str, x: str) -> bool:
         return any((sample.profile, sample.seed, sample.line, sample.x) == (profile, seed, line, x)
                    for sample in self.samples)

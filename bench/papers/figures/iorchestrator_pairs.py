@@ -10,13 +10,13 @@ SPREAD = ("--memory=noncontiguous",)
 # ROMIO's driver for PVFS2 asks for the pieces; on a POSIX file system it would read whole ranges.
 PIECES = "romio_ds_read=disable,romio_ds_write=disable"
 
-# 80 MiB in each file.
+# 80 MiB in each file, 40 in that of mpi-tile-io.
 PROGRAMS = {
     "mpi-io-test": {"segment-bytes": "64K", "file-bytes": "80M"},
     "ior-mpi-io": {"transfer-bytes": "64K", "file-bytes": "80M"},
     "hpio": {"region-count": 256, "region-bytes": "64K", "region-spacing": 10},
     "noncontig": {"elmtcount": 8192, "call-bytes": "10M", "file-bytes": "80M"},
-    "mpi-tile-io": {"tiles-x": 5, "width": 1024, "height": 2048, "overlap-x": 8},
+    "mpi-tile-io": {"tiles-x": 5, "width": 1024, "height": 1024, "overlap-x": 8},
 }
 
 # The first letter is memory's, the second the file's. Where the file is contiguous, a process asks
@@ -84,6 +84,8 @@ WITH_BARRIERS = Figure(
     source="IOrchestrator (SC 2010), figure 2",
     testbed=IORCHESTRATOR,
     x_label="program",
+    ceiling_seeds=1,
+    run_seconds=6,
     differs=DIFFERS,
     lines=lines(pairs_of("independent", BARRIER)),
     claims=(
@@ -106,6 +108,8 @@ WITH_COLLECTIVES = Figure(
     source="IOrchestrator (SC 2010), figure 5",
     testbed=IORCHESTRATOR,
     x_label="program",
+    ceiling_seeds=1,
+    run_seconds=6,
     differs=DIFFERS,
     lines=lines(pairs_of("collective", BARRIER)),
     claims=(
@@ -121,6 +125,8 @@ WITH_NEITHER = Figure(
     source="IOrchestrator (SC 2010), figure 6",
     testbed=IORCHESTRATOR,
     x_label="program",
+    ceiling_seeds=1,
+    run_seconds=6,
     differs=DIFFERS,
     lines=lines(pairs_of("independent", ())),
     claims=(
@@ -145,6 +151,8 @@ WITH_SHAPES = Figure(
     source="IOrchestrator (SC 2010), figure 2",
     testbed=IORCHESTRATOR,
     x_label="program (memory-file)",
+    ceiling_seeds=1,
+    run_seconds=6,
     differs=DIFFERS,
     lines=lines(shapes),
     claims=(

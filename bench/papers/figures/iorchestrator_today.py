@@ -29,6 +29,8 @@ SCHEDULERS = Figure(
     source="beside IOrchestrator (SC 2010), figure 8",
     testbed=IORCHESTRATOR,
     x_label="distance on each disk",
+    ceiling_seeds=1,
+    run_seconds=6,
     differs="Not in the paper. 'cfq, by request' is what servers with a thread for each request"
             " show it; 'by program' knows what no server's kernel knows. BFQ is not modelled:"
             " cfq by program is the nearest.",
@@ -54,6 +56,8 @@ GATES = Figure(
     source="beside IOrchestrator (SC 2010), figure 8",
     testbed=IORCHESTRATOR,
     x_label="distance on each disk",
+    ceiling_seeds=1,
+    run_seconds=6,
     differs="Not in the paper, whose gate is in the servers. All programs run under Unisono, which"
             " the gate in the clients needs.",
     lines=(
@@ -93,6 +97,7 @@ NO_SEEKS = Figure(
     testbed=dataclasses.replace(IORCHESTRATOR, profile="ssd", scheduler="none"),
     x_label="what runs",
     differs="Not in the paper. Twenty seeds, in each of which all lines run one after the other.",
+    run_seconds=6,
     seeds=20,
     ceiling_seeds=20,
     lines=(

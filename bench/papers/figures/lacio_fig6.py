@@ -17,6 +17,7 @@ FIGURE = Figure(
     source="LACIO (IPDPS 2011), figure 6",
     testbed=LACIO,
     x_label="total",
+    run_seconds=2,
     nodes=8,
     differs="16 processes on 8 servers instead of 64 on 32; 64 to 256 MiB instead of 64 to 4000;"
             " blocks of 16 KiB, 16 MiB in a call (the paper says neither).",

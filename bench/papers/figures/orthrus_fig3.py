@@ -35,6 +35,7 @@ FIGURE = Figure(
     nodes=4,
     seeds=5,
     ceiling_seeds=1,
+    run_seconds=5,
     differs="16 processes on 4 nodes instead of 64 on 11; each run goes on for 3 seconds, through"
             " its examination; blocks up to 256 KiB instead of 4 MiB; messages between nodes cost"
             " next to nothing here, which favours everything that exchanges.",

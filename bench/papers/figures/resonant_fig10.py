@@ -16,6 +16,7 @@ FIGURE = Figure(
     source="Resonant I/O (IPDPS 2009), figure 10",
     testbed=RESONANT,
     x_label="region",
+    run_seconds=2,
     differs="512 regions of each process instead of 4096; writes go over an existing file and"
             " include MPI_File_sync.",
     lines=(

@@ -16,6 +16,7 @@ FIGURE = Figure(
     source="Resonant I/O (IPDPS 2009), figure 8",
     testbed=RESONANT,
     x_label="transfer",
+    run_seconds=2,
     differs="The file has 64 MiB instead of 1 GB; writes go over an existing file and include"
             " MPI_File_sync.",
     lines=(

@@ -17,6 +17,7 @@ FIGURE = Figure(
     source="Resonant I/O (IPDPS 2009), figure 9",
     testbed=RESONANT,
     x_label="elmtcount (4 bytes each; 16384 are a stripe unit)",
+    run_seconds=2,
     differs="The file has 64 MiB instead of 10 GB; writes go over an existing file and include"
             " MPI_File_sync.",
     lines=(
