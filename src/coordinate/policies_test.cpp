@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <numeric>
 
+#include "coordinate/policies/payoff.hpp"
 #include "coordinate/policies/slices.hpp"
 #include "coordinate/policy.hpp"
 #include "coordinate/status.hpp"
@@ -242,6 +243,95 @@ TEST(DefaultPolicy, derives_its_window_from_what_a_switch_costs) {
     for (auto& one : report.programs)
         for (auto& server : one.servers) server.slow_ms = 1.5;
     EXPECT_EQ(policy->decide(report).window, 125 * ms) << "not below";
+}
+
+// Programs of which each request is cheaper in slices; how much all get done is another matter.
+class Served {
+public:
+    Served(double with_mb_s, double without_mb_s)
+        : with_mb_s_(with_mb_s), without_mb_s_(without_mb_s) {}
+
+    // The next window, at the speed that the last decision makes.
+    Decision window() {
+        double const mb_s = decision_.objects.size() > 1 ? with_mb_s_ : without_mb_s_;
+        now_ms_ += to_ms(decision_.window);
+        bytes_ += mb_s * 1e3 * to_ms(decision_.window);
+        auto report =
+            report_of({with_dedicated(program("A", 1), 3), with_dedicated(program("B", 2), 3)});
+        report.now_ms += now_ms_;
+        for (auto& one : report.programs)
+            for (auto& server : one.servers) server.bytes = bytes_ / 4;
+        decision_ = policy_->decide(report);
+        return decision_;
+    }
+
+    // Of so many windows, those with turns.
+    int turns_in(int windows) {
+        int turns = 0;
+        for (; windows > 0; --windows) turns += window().objects.size() > 1 ? 1 : 0;
+        return turns;
+    }
+
+private:
+    std::unique_ptr<Policy> policy_ = make_default_policy(settings());
+    double with_mb_s_;
+    double without_mb_s_;
+    Decision decision_;
+    double now_ms_ = 0;
+    double bytes_ = 1e6;
+};
+
+// Trial, one window more, then 3 windows to look how it is without: 69 is below 85 % of 99.
+TEST(DefaultPolicy, gives_up_slices_with_which_less_gets_done) {
+    Served two(69, 99);
+    EXPECT_EQ(two.turns_in(5), 2);
+    auto const given_up = two.window();
+    EXPECT_TRUE(given_up.objects.empty());
+    EXPECT_EQ(given_up.verdicts[0].why, "with slices 69.0 MB/s together, without 99.0");
+    EXPECT_FALSE(given_up.verdicts[0].eligible);
+    EXPECT_EQ(two.turns_in(30), 0);
+    auto const later = two.turns_in(600);
+    EXPECT_GT(later, 0) << "things may have changed";
+    EXPECT_LT(later, 600 / 20) << "attempts cost, so they get rarer";
+}
+
+TEST(DefaultPolicy, gives_up_slices_that_bring_nothing) {
+    Served two(100, 99);
+    auto const turns = two.turns_in(45);
+    EXPECT_GE(turns, 8) << "it takes longer to tell";
+    EXPECT_LE(turns, 12);
+}
+
+TEST(DefaultPolicy, keeps_slices_with_which_more_gets_done) {
+    Served two(160, 99);
+    EXPECT_GT(two.turns_in(300), 280) << "but for looks how it is without";
+}
+
+// Derivation: 60 MB in 500 ms, then 40 MB in 500 ms: (7/8 * 60 + 40) MB / (7/8 * 500 + 500) ms.
+TEST(Payoff, weighs_recent_windows_more_and_counts_only_those_in_which_all_moved) {
+    Payoff payoff;
+    auto report = report_of({program("A", 1), program("B", 2)});
+    std::vector<ProgramReport const*> const both{report.programs.data(), &report.programs[1]};
+    auto const after = [&](double a_mb, double b_mb) {
+        report.now_ms += 500;
+        report.programs[0].servers[0].bytes += a_mb * 1e6;
+        report.programs[1].servers[0].bytes += b_mb * 1e6;
+        payoff.observe(report, both);
+    };
+    after(1, 1);
+    payoff.decided(true);
+    after(40, 20);
+    after(20, 20);
+    std::printf("expectation: 98.7 MB/s\nresult:      %.1f MB/s\n", payoff.with().mb_s());
+    EXPECT_NEAR(payoff.with().mb_s(), 92.5 / 0.9375, 1e-9);
+    after(100, 0);
+    EXPECT_EQ(payoff.with().windows, 2) << "B did not move";
+    payoff.observe(report, {both[0]});
+    EXPECT_EQ(payoff.with().windows, 0) << "A alone is another matter";
+    after(1, 1);
+    EXPECT_EQ(payoff.with().windows, 2) << "together again, known again";
+    EXPECT_TRUE(payoff.needs_a_look());
+    EXPECT_FALSE(payoff.turns_cost()) << "with nothing to compare to";
 }
 
 // ---- the others

@@ -33,7 +33,8 @@ void OrchestraSimulation::add(SimulatedProgram const& what) {
     program->links.assign(what.processes,
                           {Link(profile_.link.client_mb_s), Link(profile_.link.client_mb_s)});
     for (std::uint32_t process = 0; process < what.processes; ++process)
-        at(0, [this, &program = *program, process](Time now) { send(program, process, now); });
+        at(what.begin,
+           [this, &program = *program, process](Time now) { send(program, process, now); });
     programs_.push_back(std::move(program));
 }
 
@@ -51,6 +52,7 @@ void OrchestraSimulation::at(Time time, std::function<void(Time)> what) {
 
 void OrchestraSimulation::send(Program& program, std::uint32_t process, Time now) {
     auto const& what = program.what;
+    if (now >= what.end) return;
     auto const units = what.object_bytes / what.segment_bytes * servers_.size();
     auto segment = program.steps[process] * what.processes + process;
     if (what.scattered) segment = scatter(segment);
@@ -61,7 +63,7 @@ void OrchestraSimulation::send(Program& program, std::uint32_t process, Time now
         .program = &program,
         .process = process,
         .server = server,
-        .request = {.operation = Operation::read,
+        .request = {.operation = what.writes ? Operation::write : Operation::read,
                     .address = what.address + offset,
                     .bytes = what.segment_bytes,
                     .readable_after = what.object_bytes - offset - what.segment_bytes,
@@ -70,18 +72,27 @@ void OrchestraSimulation::send(Program& program, std::uint32_t process, Time now
                     .process = program.number * 100 + process,
                     .client = program.number * 100 + process},
         .begun = now};
-    auto const arrival = transfer(program.links[process].out, server_links_[server].in,
-                                  from_us(profile_.link.latency_us), now, 0);
+    auto const arrival =
+        transfer(program.links[process].out, server_links_[server].in,
+                 from_us(profile_.link.latency_us), now, what.writes ? what.segment_bytes : 0);
     at(arrival, [this, request](Time time) { arrive(request, time); });
 }
 
 void OrchestraSimulation::answered(Request const& request, Time now) {
     bytes_[request.program->what.name] += request.request.bytes;
     longest_wait_ = std::max(longest_wait_, now - request.begun);
-    at(now + request.program->what.think,
+    at(now + think_time(*request.program, request.process),
        [this, &program = *request.program, process = request.process](Time time) {
            step_done(program, process, time);
        });
+}
+
+Time OrchestraSimulation::think_time(Program const& program, std::uint32_t process) {
+    auto const& what = program.what;
+    auto const dice =
+        scatter((program.number * 1000 + process) * 1'000'003 + program.steps[process]);
+    bool const late = what.late > 0 && dice % 8 == 0;
+    return what.think + (late ? static_cast<Time>(dice / 8 % 1024) * what.late / 1024 : 0);
 }
 
 void OrchestraSimulation::step_done(Program& program, std::uint32_t process, Time now) {
@@ -163,7 +174,8 @@ void OrchestraSimulation::run_until(Time end) {
                 if (policy_) entrance_.finished(request.ticket, one.time);
                 auto const answer =
                     transfer(server_links_[number].out, request.program->links[request.process].in,
-                             from_us(profile_.link.latency_us), one.time, request.request.bytes);
+                             from_us(profile_.link.latency_us), one.time,
+                             request.program->what.writes ? 0 : request.request.bytes);
                 at(answer, [this, request](Time time) { answered(request, time); });
             }
             finished.clear();

@@ -26,7 +26,11 @@ struct SimulatedProgram {
     std::uint64_t object_bytes = 1 << 30;  ///< of the file on each server
     bool barrier = true;                   ///< between segments
     bool scattered = false;
+    bool writes = false;
     Time think = 0;  ///< between a segment and the next
+    Time late = 0;   ///< and one time in eight up to so much more: its node has other work
+    Time begin = 0;
+    Time end = never;  ///< then it asks for nothing more
 };
 
 /// Servers, links, programs, gate and orchestrator on a virtual clock: what the pocket file system
@@ -85,6 +89,7 @@ private:
     void arrive(Request request, Time now);
     void admit(Request request, bool waited, Time now);
     void answered(Request const& request, Time now);
+    [[nodiscard]] static Time think_time(Program const& program, std::uint32_t process);
     void step_done(Program& program, std::uint32_t process, Time now);
     void release(Time now);
     void decide(Time now);

@@ -11,13 +11,15 @@
 //   trial   `dedicated` is not known: a window of equal slices for all finds out, or up to three
 //   keep    in after 2 windows in a row for, out after 2 against; for 64 windows, then it is
 //           looked at again how things are without slices
-//   leave   nobody is eligible: everyone is served, and the next trial comes the later
+//   leave   nobody is eligible, or all together got less done with slices than without (Payoff):
+//           everyone is served, and the next trial comes the later
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <map>
 #include <set>
 
+#include "coordinate/policies/payoff.hpp"
 #include "coordinate/policies/slices.hpp"
 #include "coordinate/policy.hpp"
 
@@ -110,8 +112,10 @@ public:
 
     Decision decide(Report const& report) override {
         auto const programs = wanting(report, 2 * window_max);
+        payoff_.observe(report, programs);
         auto decision = decide_on(programs);
         decision.work_conserving = true;
+        payoff_.decided(decision.objects.size() > 1);
         return decision;
     }
 
@@ -119,6 +123,7 @@ private:
     enum class State : std::uint8_t { watching, trying, keeping, looking, leaving };
 
     Decision decide_on(std::vector<ProgramReport const*> const& programs) {
+        leave_windows_left_ = std::max(0, leave_windows_left_ - 1);
         if (programs.size() < 2) return nobody(programs, "alone", State::watching);
         auto const seeks = seeks_of(programs);
         if (!seeks) return nobody(programs, "watched first", State::watching);
@@ -130,20 +135,26 @@ private:
         switch_ms_ = seeks->ms;
         notice_newcomers(programs);
         ++windows_;
-        if (state_ == State::leaving && windows_ <= leave_windows_)
-            return nobody(programs, reason_, State::leaving);
-        if (state_ == State::looking && windows_ <= look_windows)
+        if (leave_windows_left_ > 0) return nobody(programs, reason_, State::leaving);
+        if (is_time_to_look())
             return nobody(programs, "how it is without slices is looked at", State::looking);
-        if (state_ == State::keeping && windows_ > keep_windows)
-            return nobody(programs, "how it is without slices is looked at", State::looking);
-        if (state_ == State::leaving)
-            leave_windows_ = std::min(2 * leave_windows_, leave_windows_max);
         if (state_ == State::watching || state_ == State::leaving) {
             enter(State::trying);
+            payoff_.forget_turns();
             windows_ = 1;
         }
+        if (payoff_.turns_cost())
+            return leave(programs, text("with slices %.1f MB/s together, without %.1f",
+                                        payoff_.with().mb_s(), payoff_.without().mb_s()));
         if (state_ == State::trying && on_trial(programs)) return trial(programs);
         return keep(programs);
+    }
+
+    [[nodiscard]] bool is_time_to_look() {
+        if (state_ == State::looking) return windows_ <= look_windows;
+        if (state_ != State::keeping) return false;
+        if (windows_ > keep_windows) leave_windows_ = leave_windows_first;
+        return windows_ > keep_windows || payoff_.needs_a_look();
     }
 
     void enter(State state) {
@@ -167,8 +178,8 @@ private:
         for (auto const* program : programs) newcomer |= known_.insert(program->id).second;
         if (!newcomer) return;
         leave_windows_ = leave_windows_first;
-        enter(State::trying);
-        windows_ = 0;
+        leave_windows_left_ = 0;
+        enter(State::watching);
     }
 
     // A trial may cost more than it brings: it ends as soon as there is something to compare.
@@ -209,7 +220,7 @@ private:
             }
             decision.verdicts.push_back(std::move(verdict));
         }
-        if (decision.objects.empty()) return leave(std::move(decision));
+        if (decision.objects.empty()) return leave(programs, "dedicated service was not cheaper");
         enter(State::keeping);
         if (pool_programs > 0) {
             decision.objects.push_back({{}, 0, from_ms(2 * switch_ms_)});
@@ -220,10 +231,12 @@ private:
         return decision;
     }
 
-    Decision leave(Decision decision) {
-        reason_ = "dedicated service was not cheaper";
-        enter(State::leaving);
-        return decision;
+    Decision leave(std::vector<ProgramReport const*> const& programs, std::string const& why) {
+        reason_ = why;
+        standings_.clear();
+        leave_windows_left_ = leave_windows_;
+        leave_windows_ = std::min(2 * leave_windows_, leave_windows_max);
+        return nobody(programs, why, State::leaving);
     }
 
     Verdict judge(ProgramReport const& program, bool shares) {
@@ -275,12 +288,14 @@ private:
 
     std::optional<Time> given_window_;
     State state_ = State::watching;
-    int windows_ = 0;  // in this state
-    int leave_windows_ = leave_windows_first;
+    int windows_ = 0;                          // in this state
+    int leave_windows_ = leave_windows_first;  // of the next time
+    int leave_windows_left_ = 0;
     double switch_ms_ = 0;
     std::string reason_;
     std::set<std::string> known_;
     std::map<std::string, Standing> standings_;
+    Payoff payoff_;
 };
 
 }  // namespace

@@ -1,0 +1,60 @@
+#include "coordinate/policies/payoff.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace unisono::coordinate {
+
+namespace {
+
+constexpr std::size_t sets_max = 64;
+constexpr double kept = 7.0 / 8;
+// Windows that it takes, and what turns must bring then.
+constexpr int windows_clear = 2;
+constexpr double gain_clear = 0.85;
+constexpr int windows_steady = 8;
+constexpr double gain_steady = 1.02;
+
+double sum_of(std::vector<double> const& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+}  // namespace
+
+void Payoff::Rate::add(double more_bytes, double more_ms) {
+    bytes = kept * bytes + more_bytes;
+    ms = kept * ms + more_ms;
+    ++windows;
+}
+
+void Payoff::observe(Report const& report, std::vector<ProgramReport const*> const& programs) {
+    std::string names;
+    std::vector<double> bytes;
+    for (auto const* program : programs) {
+        names.append(program->id).push_back('\n');
+        bytes.push_back(0);
+        for (auto const& server : program->servers) bytes.back() += server.bytes;
+    }
+    bool const all_moved = names == programs_ && std::ranges::equal(bytes_, bytes, std::less<>());
+    if (rates_.size() > sets_max) rates_.clear();
+    auto& rates = rates_[names];
+    if (all_moved && report.now_ms > now_ms_)
+        (turns_ ? rates.with : rates.without)
+            .add(sum_of(bytes) - sum_of(bytes_), report.now_ms - now_ms_);
+    programs_ = std::move(names);
+    bytes_ = std::move(bytes);
+    now_ms_ = report.now_ms;
+}
+
+bool Payoff::turns_cost() const {
+    if (without().windows < windows_clear || with().windows < windows_clear) return false;
+    bool const steady = with().windows >= windows_steady;
+    return with().mb_s() < without().mb_s() * (steady ? gain_steady : gain_clear);
+}
+
+bool Payoff::needs_a_look() const {
+    return with().windows >= windows_clear && without().windows < windows_clear;
+}
+
+}  // namespace unisono::coordinate
