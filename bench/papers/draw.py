@@ -6,7 +6,7 @@ import pathlib
 import re
 
 from .experiment import Figure
-from .results import CEILINGS, Results
+from .results import Results, ceilings_of
 
 TITLES = {"instant": "instant disks and servers", "off": "nothing emulated"}
 
@@ -26,7 +26,7 @@ def draw(figure: Figure, results: Results, picture: pathlib.Path) -> None:
     main.set_title(f"{figure.title}\n{figure.testbed.profile}, emulated", fontsize="medium")
     main.set_ylabel(f"{figure.unit}: median and range")
     main.legend(fontsize="small", ncol=2, loc="upper left", bbox_to_anchor=(0, -0.11))
-    for row, profile in enumerate(CEILINGS):
+    for row, profile in enumerate(ceilings_of(figure)):
         if not results.has_any(profile):
             continue
         panel = drawing.add_subplot(grid[row, 2])

@@ -9,7 +9,7 @@ from collections import Counter
 from . import draw, judge
 from .experiment import AGREEMENT, Claim, Figure
 from .judge import Verdict
-from .results import CEILINGS, Results, Spread
+from .results import Results, Spread, ceilings_of
 
 HEAD = """# The papers' experiments, emulated
 
@@ -63,7 +63,7 @@ def summary(figures: list[tuple[Figure, Results]]) -> str:
     parts = []
     for figure, results in figures:
         emulated, *ceilings = (_speeds(figure, results, profile)
-                               for profile in (figure.testbed.profile, *CEILINGS)
+                               for profile in (figure.testbed.profile, *ceilings_of(figure))
                                if results.has_any(profile))
         parts += [f"### {figure.source}: {figure.title}", _runs(results), emulated,
                   _claims(figure, results, with_where=False)]
@@ -85,7 +85,7 @@ def section(figure: Figure, results: Results, picture: str) -> str:
     parts = [f"## {figure.name}: {figure.title}", f"{figure.source}. {figure.differs}",
              f"![{figure.title}]({picture})", _claims(figure, results),
              f"{figure.unit}, emulated:", _speeds(figure, results, figure.testbed.profile)]
-    for profile in CEILINGS:
+    for profile in ceilings_of(figure):
         if results.has_any(profile):
             parts += [f"{figure.unit}, {draw.TITLES[profile]}:", _speeds(figure, results, profile)]
     return "\n\n".join([*parts, _footnotes(results), ""])

@@ -13,6 +13,10 @@ from .experiment import Figure
 CEILINGS = ("instant", "off")  # disks and servers that take no time; no emulation at all
 
 
+def ceilings_of(figure: Figure) -> tuple[str, ...]:
+    return tuple(profile for profile in CEILINGS if profile != figure.testbed.profile)
+
+
 @dataclass(frozen=True)
 class Sample:
     """One run that counts. `mb_per_s` is its value, in the figure's unit if that is another.

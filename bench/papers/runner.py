@@ -19,7 +19,7 @@ from sides import LaunchError, Side, Tools
 
 from . import testbed
 from .experiment import Figure, Job, Line, Servers
-from .results import CEILINGS, Results, Sample, loaded_or_new
+from .results import Results, Sample, ceilings_of, loaded_or_new
 from .testbed import Pocket
 
 TRIES = 3  # of a run that the machine was too late for
@@ -152,7 +152,7 @@ class FigureRun:
         for seed in range(1, self.figure.seeds + 1):
             yield self.figure.testbed.profile, seed
         for seed in range(1, self.figure.ceiling_seeds + 1):
-            for profile in CEILINGS:
+            for profile in ceilings_of(self.figure):
                 yield profile, seed
 
     def run(self) -> None:
