@@ -20,15 +20,15 @@ def draw(figure: Figure, results: Results, picture: pathlib.Path) -> None:
 
     drawing = pyplot.figure(figsize=(11, 6), layout="constrained")
     grid = drawing.add_gridspec(2, 3)
-    main = drawing.add_subplot(grid[:, :2])
+    ceilings = [profile for profile in ceilings_of(figure) if results.has_any(profile)]
+    main = drawing.add_subplot(grid[:, :2] if ceilings else grid[:, :])
     _draw_panel(main, figure, results, figure.testbed.profile)
     _draw_paper(main, figure)
     main.set_title(f"{figure.title}\n{figure.testbed.profile}, emulated", fontsize="medium")
     main.set_ylabel(f"{figure.unit}: median and range")
-    main.legend(fontsize="small", ncol=2, loc="upper left", bbox_to_anchor=(0, -0.11))
-    for row, profile in enumerate(ceilings_of(figure)):
-        if not results.has_any(profile):
-            continue
+    main.legend(fontsize="small", ncol=2, loc="upper left",
+                bbox_to_anchor=(0, -0.22 if _is_crowded(figure) else -0.12))
+    for row, profile in enumerate(ceilings):
         panel = drawing.add_subplot(grid[row, 2])
         _draw_panel(panel, figure, results, profile)
         panel.set_title(TITLES[profile], fontsize="small")
@@ -39,7 +39,12 @@ def draw(figure: Figure, results: Results, picture: pathlib.Path) -> None:
 
 def _is_sweep(figure: Figure) -> bool:
     """Its x are numbers, so that a curve goes through them; else they are names, and get bars."""
-    return len(figure.xs) > 1 and all(re.match(r"\d", x) for x in figure.xs)
+    return len(figure.xs) > 2 and all(re.match(r"\d", x) for x in figure.xs)
+
+
+def _is_crowded(figure: Figure) -> bool:
+    """The names at the axis need more room than there is."""
+    return len("".join(figure.xs)) > 60
 
 
 def _draw_panel(panel, figure: Figure, results: Results, profile: str) -> None:
@@ -61,8 +66,8 @@ def _draw_panel(panel, figure: Figure, results: Results, profile: str) -> None:
             panel.errorbar(at, medians, fmt="o-", markersize=4, linewidth=1.2, **look)
         else:
             panel.bar(at, medians, width, error_kw={"linewidth": 0.8}, **look)
-    crowded = len("".join(place)) > 60
-    panel.set_xticks(list(place.values()), list(place), rotation=20 if crowded else 0)
+    panel.set_xticks(list(place.values()), list(place), rotation=20 if _is_crowded(figure) else 0)
+    panel.set_xlim(-0.5, len(place) - 0.5)
     panel.set_xlabel(figure.x_label)
     panel.set_ylim(bottom=0)
     panel.grid(axis="y", alpha=0.3)
