@@ -270,6 +270,16 @@ def test_report_shows_disagreement_and_holds_its_pictures(tmp_path):
     assert "![a title](test.png)" in text and (tmp_path / "test.png").exists()
 
 
+def test_summary_for_the_documentation_has_every_table_and_no_picture():
+    which = figure(ratio(2.0), xs=("1",))
+    measured = results(which, ours={"1": [96.0, 100.0]}, theirs={"1": [100.0, 100.0]})
+    measured.samples.append(Sample("off", 1, "ours", "1", 400.0, [], {}))
+    text = report.summary([(which, measured)])
+    assert "| ours | 98 (96-100) |" in text and "| ours | 400 |" in text
+    assert "| a claim | 2.00 | 0.98 (0.96 to 1.00) | **effect not seen** |" in text
+    assert "none was rejected" in text and "![" not in text
+
+
 # ---- everything together
 
 def needs_pocket() -> None:

@@ -24,6 +24,13 @@ Ours is the median over the seeds of the requests' jitter, with the lowest and t
 it is within that factor.
 """
 
+SUMMARY_HEAD = """# The papers' experiments: what came out
+
+Written by `python3 -m papers --summary` from the raw results; [papers](papers.md) says how it is
+measured, what *agrees* means, and what to make of it. **All of it is emulated.** Medians of the seeds,
+with the lowest and the highest; what is missing was not measured yet.
+"""
+
 STYLE = """body { font-family: sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; }
 table { border-collapse: collapse; margin: 1em 0; }
 td, th { border: 1px solid #bbb; padding: 0.25em 0.6em; text-align: left; }
@@ -60,16 +67,16 @@ def markdown(figures: list[tuple[Figure, Results]], pictures: dict[str, str]) ->
 
 def summary(figures: list[tuple[Figure, Results]]) -> str:
     """For the documentation: without pictures, and each table as short as it can be."""
-    parts = []
+    parts = [SUMMARY_HEAD, _overview(figures)]
     for figure, results in figures:
-        emulated, *ceilings = (_speeds(figure, results, profile)
-                               for profile in (figure.testbed.profile, *ceilings_of(figure))
-                               if results.has_any(profile))
-        parts += [f"### {figure.source}: {figure.title}", _runs(results), emulated,
-                  _claims(figure, results, with_where=False)]
-        if ceilings:
-            parts += ["The ceilings, " + " and ".join(draw.TITLES.values()) + ":", *ceilings]
-    return "\n\n".join([_overview(figures), *parts])
+        parts += [f"## {figure.name}: {figure.title}",
+                  f"{figure.source}. {figure.differs} *{_runs(results)} {_machine(results)}*",
+                  _claims(figure, results, with_where=False),
+                  f"{figure.unit} on emulated `{figure.testbed.profile}`:",
+                  _speeds(figure, results, figure.testbed.profile)]
+        for profile in filter(results.has_any, ceilings_of(figure)):
+            parts += [f"{figure.unit}, {draw.TITLES[profile]}:", _speeds(figure, results, profile)]
+    return "\n\n".join(parts)
 
 
 def _overview(figures: list[tuple[Figure, Results]]) -> str:
@@ -139,9 +146,17 @@ def _footnotes(results: Results) -> str:
 def _runs(results: Results) -> str:
     seeds = len({sample.seed for sample in results.samples})
     load = results.environment.get("load_at_start", 0.0)
-    return (f"{len(results.samples)} runs with {seeds} seeds; {len(results.rejected)} more were"
-            f" rejected because the machine was too late; load at the start {load:.1f} on"
-            f" {results.environment.get('cores', '?')} cores.")
+    rejected = (f"{len(results.rejected)} more were rejected because the machine was too late"
+                if results.rejected else "none was rejected")
+    return (f"{len(results.samples)} runs with {seeds} seed{'s' if seeds != 1 else ''}; {rejected};"
+            f" load at the start {load:.1f} on {results.environment.get('cores', '?')} cores.")
+
+
+def _machine(results: Results) -> str:
+    told = results.environment
+    priority = ", the emulator before everything else (`--realtime`)" if told.get("realtime") else ""
+    revision = str(told.get("git_revision", ""))[:7]
+    return f"Revision {revision}, {str(told.get('date', ''))[:10]}{priority}."
 
 
 def _table(rows: list[list[str]]) -> str:
