@@ -41,6 +41,9 @@ void add_common_options(CLI::App& app, Options& options) {
     app.add_flag("--write", options.write, "Only write");
     app.add_flag("--read", options.read, "Only read, after preparing the file")
         ->excludes("--write");
+    app.add_flag("--after-write", options.after_write,
+                 "Read what has just been written through the same open file, which is not timed")
+        ->excludes("--write");
     app.add_flag("--prepare", options.prepare,
                  "Only prepare the file: by POSIX calls, unless it is long enough");
     app.add_option("--access", options.way,

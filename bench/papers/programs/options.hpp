@@ -23,7 +23,8 @@ struct Options {
     std::string path;
     bool write = false;  ///< neither of the two: first write, then read
     bool read = false;
-    bool prepare = false;  ///< only make sure that there is a file to read
+    bool after_write = false;  ///< read what was written through the same open file
+    bool prepare = false;      ///< only make sure that there is a file to read
     Way way = Way::collective;
     Memory memory = Memory::contiguous;
     bool barrier = false;        ///< after each call

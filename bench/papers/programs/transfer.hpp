@@ -33,6 +33,7 @@ public:
 
 private:
     [[nodiscard]] MPI_File open(bool write) const;
+    void write_first(MPI_File file);
     void move(MPI_File file, bool write, double begin_s, Measured& measured);
     void move_one_call(MPI_File file, bool write, std::uint64_t call);
     std::uint64_t move_by_view(MPI_File file, bool write, std::uint64_t call);
