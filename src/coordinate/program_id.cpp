@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <sstream>
 #include <string_view>
@@ -36,8 +37,9 @@ constexpr std::array<std::string_view, 9> launchers{
 constexpr int ancestors_max = 32;
 
 // Ids stand in lists, tables and CSV files.
-bool is_mark(unsigned char letter) {
-    return std::string_view(":._-+@/").find(static_cast<char>(letter)) != std::string_view::npos;
+bool is_fit(unsigned char letter) {
+    return std::isalnum(letter) != 0 ||
+           std::string_view(":._-+@/").find(static_cast<char>(letter)) != std::string_view::npos;
 }
 
 std::string const* find(ProcessFacts const& facts, std::string_view name) {
@@ -104,10 +106,13 @@ std::string program_id(ProcessFacts const& facts) {
     auto id = from_environment(facts);
     if (id.empty()) id = from_launcher(facts);
     if (id.empty()) id = "session:" + std::to_string(facts.session);
-    std::ranges::replace_if(
-        id, [](unsigned char letter) { return std::isalnum(letter) == 0 && !is_mark(letter); },
-        '_');
+    std::ranges::replace_if(id, std::not_fn(is_fit), '_');
     return id.substr(0, program_id_length_max);
+}
+
+bool is_program_id(std::string_view text) {
+    return !text.empty() && text.size() <= program_id_length_max &&
+           std::ranges::all_of(text, is_fit);
 }
 
 ProcessFacts read_process_facts(int process, std::string const& proc) {

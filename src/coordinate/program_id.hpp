@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct ProcessFacts {
 /// is told by an instrumented MPI library: so programs without MPI have an id, too.
 /// Pure. At most program_id_length_max letters, digits and marks that need no quotes anywhere.
 std::string program_id(ProcessFacts const& facts);
+/// Whether `text` can be one: what others say is not always what program_id() said.
+bool is_program_id(std::string_view text);
 
 /// Reads them from a /proc. What cannot be read (it is another user's, or gone) is missing.
 ProcessFacts read_process_facts(int process, std::string const& proc = "/proc");

@@ -1,0 +1,91 @@
+#include "coordinate/gate/file_gate.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+
+namespace unisono::coordinate {
+
+namespace {
+
+std::int64_t coarse_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return now.tv_sec;
+}
+
+// Root's gate is for everybody, so it comes first.
+std::vector<std::string> folders_for(dev_t device, std::string const& runtime) {
+    std::vector<std::string> folders{gate_folder(device, 0, runtime)};
+    if (auto const own = geteuid(); own != 0) folders.push_back(gate_folder(device, own, runtime));
+    return folders;
+}
+
+}  // namespace
+
+FileGate::FileGate(Setup setup) : setup_(std::move(setup)) {
+    struct stat status {};
+    if (setup_.descriptor < 0 || fstat(setup_.descriptor, &status) != 0) return;
+    folders_ = folders_for(status.st_dev, setup_.runtime);
+    file_ = program_number(std::to_string(status.st_dev) + ':' + std::to_string(status.st_ino));
+    looked_s_ = coarse_seconds();
+    look();
+}
+
+void FileGate::use(Layout const& layout) {
+    std::lock_guard const lock(mutex_);
+    layout_ = layout;
+    if (places_ != nullptr) places_->use(layout);
+}
+
+GateClient* FileGate::client() {
+    auto* const known = client_.load(std::memory_order_acquire);
+    if (known != nullptr && !known->retired()) return known;
+    if (folders_.empty()) return nullptr;
+    if (known == nullptr && !joins_late_.load(std::memory_order_relaxed)) return nullptr;
+    auto const now_s = coarse_seconds();
+    auto looked_s = looked_s_.load(std::memory_order_relaxed);
+    if (looked_s == now_s || !looked_s_.compare_exchange_strong(looked_s, now_s)) return nullptr;
+    return look();
+}
+
+GateClient* FileGate::look() {
+    auto found = shared_gate_client(folders_, setup_.program);
+    client_.store(found.get(), std::memory_order_release);
+    // A gate that was there may come back, whoever uses the file.
+    joins_late_ = joins_late_ || found != nullptr;
+    if (found == nullptr) return nullptr;
+    std::lock_guard const lock(mutex_);
+    if (places_ == nullptr) {
+        places_ = std::make_unique<FilePlaces>(setup_.local ? setup_.descriptor : -1, file_,
+                                               found->capacity_bytes());
+        places_->use(layout_);
+    }
+    clients_.push_back(found);
+    return found.get();
+}
+
+GateClient::Pass FileGate::enter(std::span<Transfer const> list) {
+    auto* const at = client();
+    if (at == nullptr) return {};
+    auto const places = places_->of(list);
+    if (places.empty()) return {};
+    auto pass = at->enter(places, file_, setup_.progress);
+    std::lock_guard const lock(mutex_);
+    ++counts_.passages;
+    counts_.locality = std::max(counts_.locality, places.front().kind);
+    if (pass.waited > 0) {
+        ++counts_.waits;
+        counts_.waited_s += to_ms(pass.waited) / 1e3;
+    }
+    return pass;
+}
+
+FileGate::Counts FileGate::counts() const {
+    std::lock_guard const lock(mutex_);
+    return counts_;
+}
+
+}  // namespace unisono::coordinate

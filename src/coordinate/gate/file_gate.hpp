@@ -1,0 +1,69 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "coordinate/gate/client.hpp"
+#include "coordinate/gate/file_places.hpp"
+#include "coordinate/gate/place.hpp"
+
+namespace unisono::coordinate {
+
+/// The gate as one open file finds it, if there is one: where every access of this process to the
+/// file waits for its program's turn. Thread-safe.
+///
+/// Without an orchestrator it costs a failed open() when it is made (two for who is not root), and
+/// a look at a coarse clock per access of files that are used collectively; these try again once a
+/// second, so that they join when an orchestrator comes.
+class FileGate {
+public:
+    struct Setup {
+        int descriptor = -1;  ///< of the file; stays open meanwhile
+        bool local = false;   ///< on one node's own file system: it knows where the bytes are
+        std::function<void()> progress;        ///< lets MPI make progress while an access waits
+        std::function<std::string()> program;  ///< asked when there is a gate
+        std::string runtime = runtime_folder;
+    };
+    explicit FileGate(Setup setup);
+
+    /// From now on the file looks for a gate that comes later.
+    void join_late() { joins_late_.store(true, std::memory_order_relaxed); }
+    void use(Layout const& layout);
+
+    /// Returns when the access may begin; it ends with the pass.
+    GateClient::Pass enter(std::span<Transfer const> list);
+
+    struct Counts {
+        std::uint64_t passages = 0;
+        std::uint64_t waits = 0;
+        double waited_s = 0;
+        LocalityKind locality = LocalityKind::none;  ///< how its places are known
+    };
+    [[nodiscard]] Counts counts() const;
+
+private:
+    GateClient* client();
+    GateClient* look();
+
+    Setup setup_;
+    std::vector<std::string> folders_;  // none: no file, no gate
+    std::uint64_t file_ = 0;
+    std::atomic<bool> joins_late_ = false;
+    std::atomic<std::int64_t> looked_s_ = 0;
+    std::atomic<GateClient*> client_ = nullptr;
+    mutable std::mutex mutex_;                          // guards what follows
+    std::vector<std::shared_ptr<GateClient>> clients_;  // those of before may still be in use
+    std::unique_ptr<FilePlaces> places_;
+    Layout layout_;
+    Counts counts_;
+};
+
+}  // namespace unisono::coordinate
