@@ -92,10 +92,18 @@ def test_small_calls_small_pieces_and_extra_bytes_are_explained(record):
 def test_nothing_is_said_where_nothing_stands_out(record):
     quiet = copy.deepcopy(record)
     quiet["notes"] = []
+    quiet["gate"]["waits"] = 0
     quiet["write"]["calls"]["native"] = {}
     quiet["write"]["seconds"]["file"]["mean"] = 0.5
     quiet["read"]["calls"]["independent"] = 0
     assert report.explain(quiet) == []
+
+
+def test_waiting_for_turns_is_explained(record):
+    assert ("gate: 4 of 30 accesses waited for the program's turn, up to 0.25 s on one rank"
+            in report.explain(record))  # fmt: skip
+    del record["gate"]  # of an older version
+    assert not [line for line in report.explain(record) if line.startswith("gate")]
 
 
 def test_records_are_read_after_an_offset(tmp_path, sample_report):

@@ -206,7 +206,15 @@ def explain(record: Record) -> list[str]:
                 *_shape_of_the_access(direction, record["ranks"]),
             ]
             sentences += [f"{name}: {sentence}" for sentence in found]
-    return sentences + [f"note: {note}" for note in record["notes"]]
+    return sentences + _turns(record) + [f"note: {note}" for note in record["notes"]]
+
+
+def _turns(record: Record) -> list[str]:
+    gate = record.get("gate", {})
+    if not gate.get("waits"):
+        return []
+    return [f"gate: {gate['waits']} of {gate['passages']} accesses waited for the program's turn,"
+            f" up to {gate['seconds']['longest']:.3g} s on one rank"]  # fmt: skip
 
 
 def selection_lines(record: Record) -> list[str]:

@@ -118,6 +118,13 @@ IoResult perform_list(Request const& request, Storage const& storage, Positions 
     return result;
 }
 
+// What is stored through a mapping does not come by the backend.
+coordinate::GateClient::Pass pass_gate(Storage const& storage, Tiling const& view, Positions part) {
+    if (storage.gate == nullptr) return {};
+    Transfer const access{.offset = touched(view, part).begin, .bytes = part.bytes()};
+    return storage.gate->enter({&access, 1});
+}
+
 // The pages that a part touches, as extents for populate(): all in one where pieces lie close.
 std::vector<Extent> touched_pages(Tiling const& view, Positions part) {
     auto const whole = touched(view, part);
@@ -151,6 +158,7 @@ std::uint64_t overwrite_mapped(Request const& request, Positions wanted, Storage
         auto const begin = static_cast<std::uint64_t>(offset_of(request.view, at));
         auto const window = Extent{begin, round_down(begin, page_bytes()) + mapping_bytes_max};
         auto const part = within(request.view, {at, all.end}, window);
+        auto const pass = pass_gate(storage, request.view, part);
         if (mapping.map(storage.descriptor, touched(request.view, part), Direction::write) ||
             mapping.populate(touched_pages(request.view, part), Direction::write))
             break;

@@ -6,6 +6,7 @@
 
 #include "access/copy.hpp"
 #include "backends/mapped.hpp"
+#include "coordinate/gate/file_gate.hpp"
 #include "unisono/backend.hpp"
 #include "unisono/view.hpp"
 
@@ -29,6 +30,7 @@ struct Request {
 struct Storage {
     int descriptor = -1;
     std::unique_ptr<Backend> backend;
+    std::shared_ptr<coordinate::FileGate> gate;  ///< for what goes past the backend; may be null
     SettledBytes settled =
         std::make_shared<std::atomic<std::uint64_t>>(0);  ///< of collective calls
     bool local = false;                                   ///< on one node's own file system

@@ -83,6 +83,12 @@ Context::~Context() {
     PMPI_Comm_free(&comm_);
 }
 
+void Context::progress() const {
+    constexpr int tag_of_nothing = 0;
+    int found = 0;
+    PMPI_Iprobe(MPI_ANY_SOURCE, tag_of_nothing, comm_, &found, MPI_STATUS_IGNORE);
+}
+
 std::vector<std::byte> Context::from_rank_0(std::vector<std::byte> bytes) const {
     // One broadcast does for nearly all; the rest follows in a second.
     struct Head {

@@ -32,6 +32,9 @@ public:
     [[nodiscard]] int ranks() const { return ranks_; }
     [[nodiscard]] int rank() const { return rank_; }
 
+    /// Lets MPI make progress. Local.
+    void progress() const;
+
     /// Rank 0's bytes, on every rank. Collective.
     [[nodiscard]] std::vector<std::byte> from_rank_0(std::vector<std::byte> bytes) const;
 

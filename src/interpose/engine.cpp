@@ -68,7 +68,7 @@ namespace {
     }
 #define UNISONO_BEGIN_ORDERED(NAME, COUNT, BUFFER)                                         \
     int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {             \
-        return pass_on(handle, view, "MPI_" #NAME,                                         \
+        return pass_on(handle, view_for_data, "MPI_" #NAME,                                \
                        [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); }); \
     }
 
@@ -86,17 +86,18 @@ namespace {
     UNISONO_NONBLOCKING_AT(File_iread_at##SUFFIX, COUNT, void*, read)                             \
     UNISONO_NONBLOCKING(File_iwrite##SUFFIX, COUNT, void const*, write)                           \
     UNISONO_NONBLOCKING_AT(File_iwrite_at##SUFFIX, COUNT, void const*, write)                     \
-    UNISONO_PASS(File_iread_all##SUFFIX, COUNT, void*, MPI_Request*, view_and_pointer)            \
-    UNISONO_PASS_AT(File_iread_at_all##SUFFIX, COUNT, void*, MPI_Request*, view)                  \
-    UNISONO_PASS(File_iwrite_all##SUFFIX, COUNT, void const*, MPI_Request*, view_and_pointer)     \
-    UNISONO_PASS_AT(File_iwrite_at_all##SUFFIX, COUNT, void const*, MPI_Request*, view)           \
+    UNISONO_PASS(File_iread_all##SUFFIX, COUNT, void*, MPI_Request*, view_and_pointer_for_data)   \
+    UNISONO_PASS_AT(File_iread_at_all##SUFFIX, COUNT, void*, MPI_Request*, view_for_data)         \
+    UNISONO_PASS(File_iwrite_all##SUFFIX, COUNT, void const*, MPI_Request*,                       \
+                 view_and_pointer_for_data)                                                       \
+    UNISONO_PASS_AT(File_iwrite_at_all##SUFFIX, COUNT, void const*, MPI_Request*, view_for_data)  \
     UNISONO_PASS(File_read_shared##SUFFIX, COUNT, void*, MPI_Status*, known_view_for_data)        \
     UNISONO_PASS(File_write_shared##SUFFIX, COUNT, void const*, MPI_Status*, known_view_for_data) \
     UNISONO_PASS(File_iread_shared##SUFFIX, COUNT, void*, MPI_Request*, known_view_for_data)      \
     UNISONO_PASS(File_iwrite_shared##SUFFIX, COUNT, void const*, MPI_Request*,                    \
                  known_view_for_data)                                                             \
-    UNISONO_PASS(File_read_ordered##SUFFIX, COUNT, void*, MPI_Status*, view)                      \
-    UNISONO_PASS(File_write_ordered##SUFFIX, COUNT, void const*, MPI_Status*, view)               \
+    UNISONO_PASS(File_read_ordered##SUFFIX, COUNT, void*, MPI_Status*, view_for_data)             \
+    UNISONO_PASS(File_write_ordered##SUFFIX, COUNT, void const*, MPI_Status*, view_for_data)      \
     UNISONO_BEGIN(File_read_all_begin##SUFFIX, COUNT, void*, read)                                \
     UNISONO_BEGIN_AT(File_read_at_all_begin##SUFFIX, COUNT, void*, read)                          \
     UNISONO_BEGIN_ORDERED(File_read_ordered_begin##SUFFIX, COUNT, void*)                          \

@@ -9,10 +9,12 @@
 #include <unordered_map>
 
 #include "backends/fault.hpp"
+#include "backends/gated.hpp"
 #include "backends/mapped.hpp"
 #include "backends/posix.hpp"
 #include "backends/uring.hpp"
 #include "interpose/mpiio_backend.hpp"
+#include "interpose/program.hpp"
 #include "layouts/apply_striping.hpp"
 #include "layouts/file_system.hpp"
 #include "layouts/find_layout.hpp"
@@ -53,6 +55,13 @@ Table& table() {
     return *table;
 }
 
+GateReport gate_report(coordinate::FileGate::Counts const& counts) {
+    return {.passages = counts.passages,
+            .waits = counts.waits,
+            .waited = {counts.waited_s, counts.waited_s},
+            .locality = std::string(coordinate::name_of(counts.locality))};
+}
+
 std::uintptr_t key(MPI_File handle) { return reinterpret_cast<std::uintptr_t>(handle); }
 
 }  // namespace
@@ -87,6 +96,11 @@ void File::open_storage() {
     storage_.local = facts.local;
     storage_.page_cached = facts.page_cached;
     keeps_blocks_ = facts.keeps_blocks;
+    storage_.gate = std::make_shared<coordinate::FileGate>(
+        coordinate::FileGate::Setup{.descriptor = storage_.descriptor,
+                                    .local = facts.local,
+                                    .progress = [context = context_.get()] { context->progress(); },
+                                    .program = own_program});
 }
 
 void File::make_backend() {
@@ -109,6 +123,8 @@ void File::make_backend() {
     report_.backend = storage_.backend->name();
     if (!options_.faults.empty() && parse_faults(options_.faults).error.empty())
         storage_.backend = make_fault_backend(std::move(storage_.backend), options_.faults);
+    if (storage_.gate != nullptr)
+        storage_.backend = make_gated_backend(std::move(storage_.backend), storage_.gate);
 }
 
 std::shared_ptr<CachedFile> File::cache() const {
@@ -156,6 +172,10 @@ Layout const& File::layout() {
     if (context_->ranks() > 1)
         found = layout_from_bytes(context_->from_rank_0(to_bytes(found))).value_or(Layout{});
     layout_ = std::move(found);
+    if (storage_.gate != nullptr) {
+        storage_.gate->use(*layout_);
+        storage_.gate->join_late();
+    }
     // On a node's own file system there is nothing to say, and nothing depends on what nodes are
     // called or have.
     auto const local = layout_->source == "local";
@@ -265,6 +285,7 @@ void File::add_selections() {
 void File::finish_report() {
     if (options_.report == "none") return;
     if (context_->rank() == 0) add_selections();
+    if (storage_.gate != nullptr) report_.gate = gate_report(storage_.gate->counts());
     auto const mine = to_bytes(report_);
     std::vector<int> sizes(static_cast<std::size_t>(context_->ranks()));
     std::vector<int> starts(sizes.size());

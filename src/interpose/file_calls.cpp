@@ -7,9 +7,11 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "coordinate/program_id.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/messages.hpp"
 #include "interpose/native.hpp"
+#include "interpose/program.hpp"
 #include "interpose/transfer.hpp"
 #include "strategies/all.hpp"
 #include "strategies/plugins.hpp"
@@ -66,10 +68,22 @@ Options own_options(std::string const& path, std::vector<KeyValue> const& hints,
     return chosen.options;
 }
 
-// Rank 0's word: ranks may see different environments and files, but must do the same.
+// Rank 0's word: ranks may see different environments and files, but must do the same. With it
+// comes which program they are.
 Options agree_on(Options const& own, Context const& context) {
     if (context.ranks() == 1) return own;
-    return options_from_bytes(context.from_rank_0(to_bytes(own))).value_or(own);
+    std::array<std::byte, coordinate::program_id_length_max + 1> id{};
+    std::vector<std::byte> bytes;
+    if (context.rank() == 0) {
+        auto const program = own_program();
+        std::memcpy(id.data(), program.data(), program.size());
+        bytes.assign(id.begin(), id.end());
+        auto const options = to_bytes(own);
+        bytes.insert(bytes.end(), options.begin(), options.end());
+    }
+    bytes = context.from_rank_0(std::move(bytes));
+    remember_program(reinterpret_cast<char const*>(bytes.data()));
+    return options_from_bytes(std::span{bytes}.subspan(id.size())).value_or(own);
 }
 
 // A strategy that some rank has not loaded cannot be used. Every rank learns it here, and that all

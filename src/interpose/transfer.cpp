@@ -115,7 +115,8 @@ void record_collective(File& file, Prepared const& prepared, Outcome const& outc
 
 // The same operation as a collective call that Unisono does not do itself.
 int pass_data_on(File& file, DataCall const& call, NativeCall const& native) {
-    return pass_on(file.handle(), call.offset ? view : view_and_pointer, call.name, native);
+    return pass_on(file.handle(), call.offset ? view_for_data : view_and_pointer_for_data,
+                   call.name, native);
 }
 
 void record_native(File& file, Direction direction, char const* reason) {
@@ -167,6 +168,11 @@ void propose_to_selector(Proposal& mine, File const& file, Prepared const& prepa
     if (request.direction == Direction::read && !request.positions.empty() &&
         fstat(file.storage().descriptor, &status) == 0)
         mine.file_bytes = static_cast<std::uint64_t>(status.st_size);
+}
+
+std::uint64_t gate_waits(File const& file) {
+    auto const& gate = file.storage().gate;
+    return gate == nullptr ? 0 : gate->counts().waits;
 }
 
 // The MPI library can do independent calls with views that Unisono cannot walk.
@@ -222,6 +228,7 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
         measured.go_to(file->place());
     }
     CallRecord record;
+    auto const waits_before = gate_waits(*file);
     auto const outcome =
         perform_collective({team, team.rendezvous(), file->storage(), file->layout(),
                             file->options(), measured, file->gathered(), file->make_cache().get()},
@@ -230,7 +237,12 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     record_collective(*file, prepared, outcome, record, whole_s);
     auto const result = outcome.native ? pass_data_on(*file, call, native) : MPI_SUCCESS;
     if (outcome.native) watch.lap(whole_s);
-    if (outcome.verdict.code == 0) measured.finish(whole_s - outcome.met_after_s);
+    if (outcome.verdict.code == 0) {
+        if (gate_waits(*file) == waits_before)
+            measured.finish(whole_s - outcome.met_after_s);
+        else
+            measured.finish_disturbed();
+    }
     if (auto const examined = measured.examined_class()) file->note_examined(*examined);
     if (outcome.native) return result;
     if (outcome.refusal != 0) {
@@ -292,7 +304,8 @@ int transfer_begin(DataCall const& call, NativeCall const& native) {
 int transfer_end(MPI_File handle, MPI_Status* status, NativeCall const& native) {
     auto const file = find(handle);
     auto const bytes = file == nullptr ? std::nullopt : file->take_split_bytes();
-    if (!bytes) return pass_on(handle, view_and_pointer, "the end of a split call", native);
+    if (!bytes)
+        return pass_on(handle, view_and_pointer_for_data, "the end of a split call", native);
     set_count(status, static_cast<std::uint64_t>(*bytes));
     return MPI_SUCCESS;
 }
@@ -326,6 +339,9 @@ int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& na
                                        "view yet; UNISONO_DISABLE=1 leaves all to it"));
         if (auto const result = mirror_view(*file); result != MPI_SUCCESS) return result;
     }
+    coordinate::GateClient::Pass pass;
+    if (needs.data && file->storage().gate != nullptr)
+        pass = file->storage().gate->enter_somewhere(0);
     if (!needs.pointer) return native();
     UNISONO_NATIVE(File_seek)(handle, file->pointer(), MPI_SEEK_SET);
     auto const result = native();

@@ -44,17 +44,18 @@ int transfer_end(MPI_File handle, MPI_Status* status, NativeCall const& native);
 struct Needs {
     bool pointer;       ///< the individual file pointer
     bool collective;    ///< all ranks make the call, so the view can be given to the handle now
-    bool data = false;  ///< a call that is not collective moves data
+    bool data = false;  ///< the call moves data
 };
 constexpr Needs view{.pointer = false, .collective = true};
-constexpr Needs view_and_pointer{.pointer = true, .collective = true};
+constexpr Needs view_for_data{.pointer = false, .collective = true, .data = true};
+constexpr Needs view_and_pointer_for_data{.pointer = true, .collective = true, .data = true};
 constexpr Needs known_view{.pointer = false, .collective = false};
 constexpr Needs known_view_and_pointer{.pointer = true, .collective = false};
 constexpr Needs known_view_for_data{.pointer = false, .collective = false, .data = true};
 constexpr Needs known_view_and_pointer_for_data{.pointer = true, .collective = false, .data = true};
 
 /// Passes a call on, with the native handle's view and file pointer as they should be, and takes
-/// the pointer back from it.
+/// the pointer back from it. A call that moves data passes the gate once.
 int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& native);
 
 /// Gives the native handle the view that it does not know yet. Collective.

@@ -58,6 +58,14 @@ void visit_members(Any& report, Visitor& visit) {
     visit(report.selections);
 }
 
+template <MaybeConst<GateReport> Any, class Visitor>
+void visit_members(Any& gate, Visitor& visit) {
+    visit(gate.passages);
+    visit(gate.waits);
+    visit(gate.waited);
+    visit(gate.locality);
+}
+
 template <MaybeConst<FileReport> Any, class Visitor>
 void visit_members(Any& report, Visitor& visit) {
     visit(report.file);
@@ -67,6 +75,7 @@ void visit_members(Any& report, Visitor& visit) {
     visit(report.backend);
     visit(report.layout);
     visit(report.notes);
+    visit(report.gate);
     visit(report.read);
     visit(report.write);
 }

@@ -72,6 +72,14 @@ Json direction_json(DirectionReport const& report, std::uint32_t ranks) {
             {"selections", selections_json(report)}};
 }
 
+Json gate_json(GateReport const& gate, std::uint32_t ranks) {
+    return {
+        {"passages", gate.passages},
+        {"waits", gate.waits},
+        {"seconds", {{"mean", gate.waited.total_s / ranks}, {"longest", gate.waited.longest_s}}},
+        {"locality", gate.locality}};
+}
+
 }  // namespace
 
 std::string to_json(FileReport const& report) {
@@ -83,6 +91,7 @@ std::string to_json(FileReport const& report) {
               {"backend", report.backend},
               {"layout", report.layout},
               {"notes", report.notes},
+              {"gate", gate_json(report.gate, report.ranks)},
               {"read", direction_json(report.read, report.ranks)},
               {"write", direction_json(report.write, report.ranks)}};
     // A file name is bytes; JSON is UTF-8.

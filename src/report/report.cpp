@@ -68,6 +68,14 @@ void DirectionReport::merge(DirectionReport const& other) {
     merge_uses(refusals, other.refusals);
 }
 
+void GateReport::merge(GateReport const& other) {
+    if (passages == 0) locality = other.locality;
+    passages += other.passages;
+    waits += other.waits;
+    waited.total_s += other.waited.total_s;
+    take_larger(waited.longest_s, other.waited.longest_s);
+}
+
 void FileReport::merge(FileReport const& other) {
     ranks += other.ranks;
     take_larger(nodes, other.nodes);
@@ -75,6 +83,7 @@ void FileReport::merge(FileReport const& other) {
     if (backend.empty()) backend = other.backend;
     if (layout.empty()) layout = other.layout;
     for (auto const& note : other.notes) add_distinct(notes, note);
+    gate.merge(other.gate);
     read.merge(other.read);
     write.merge(other.write);
 }

@@ -105,6 +105,18 @@ struct DirectionReport {
     friend bool operator==(DirectionReport const&, DirectionReport const&) = default;
 };
 
+/// How often a file's accesses passed the gate of an orchestrator, and how long they waited there:
+/// part of the time of file I/O.
+struct GateReport {
+    std::uint64_t passages = 0;
+    std::uint64_t waits = 0;  ///< of them, for the program's turn
+    Spent waited;
+    std::string locality;  ///< how the places of the accesses were known
+
+    void merge(GateReport const& other);
+    friend bool operator==(GateReport const&, GateReport const&) = default;
+};
+
 /// What happened to one file between open and close, on one rank or, after merge(), on several.
 struct FileReport {
     std::string file;
@@ -114,6 +126,7 @@ struct FileReport {
     std::string backend;
     std::string layout;              ///< e.g. "12 servers, 1 MiB stripes (hints)"
     std::vector<std::string> notes;  ///< what the user should know, e.g. a striping that hurts
+    GateReport gate;
     DirectionReport read;
     DirectionReport write;
 

@@ -52,6 +52,7 @@ FileReport sample() {
     auto other = rank_report(1u << 30, 0.5);
     other.write.strategies["two_phase"].add(0, "asked for by hint");
     other.notes = {"striped over 1 of 12 servers"};
+    other.gate = {.passages = 30, .waits = 4, .waited = {0.25, 0.25}, .locality = "layout"};
     report.merge(other);
     return report;
 }
@@ -126,6 +127,7 @@ TEST(SummaryLine, is_readable) {
               "waiting 0.5 s, exchange 0 s, copying 0.25 s, file 1.5 s; moved 1.00 per byte asked; "
               "read 2.00 KiB in 0 collective calls and 14 independent; "
               "waiting 0 s, exchange 0 s, copying 0 s, file 0 s; moved 1.00 per byte asked; "
+              "waited 0.25 s for the program's turn, 4 times in all; "
               "note: striped over 1 of 12 servers");
 }
 

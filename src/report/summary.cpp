@@ -101,6 +101,9 @@ std::string summary_line(FileReport const& report) {
     if (report.write.idle() && report.read.idle()) text += "; no data access";
     if (!report.write.idle()) text += "; " + direction_text("wrote", report.write);
     if (!report.read.idle()) text += "; " + direction_text("read", report.read);
+    if (report.gate.waits > 0)
+        text += "; waited " + print("%.3g s", report.gate.waited.longest_s) +
+                " for the program's turn, " + counted(report.gate.waits, "time") + " in all";
     for (auto const& note : report.notes) text += "; note: " + note;
     return text;
 }

@@ -1,6 +1,8 @@
 #include "select/measured.hpp"
 
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <utility>
 
 namespace unisono {
@@ -26,7 +28,8 @@ std::uint64_t Measured::place(std::string const& text) {
 
 void Measured::learn(double seconds) {
     last_seconds_ = 0;
-    if (auto const last = std::exchange(pending_, {}))
+    auto const last = std::exchange(pending_, {});
+    if (last && std::isfinite(seconds))
         last->selector->learn(last->signature, last->candidate, seconds);
 }
 
@@ -57,6 +60,8 @@ void Measured::refuse() {
 void Measured::finish(double seconds) {
     if (pending_) last_seconds_ = seconds;
 }
+
+void Measured::finish_disturbed() { finish(std::numeric_limits<double>::infinity()); }
 
 std::optional<Signature> Measured::examined_class() const {
     if (!pending_ || pending_->selector != &measuring_) return {};

@@ -40,6 +40,9 @@ public:
 
     /// The call that `choose` has answered for has ended: seconds since all ranks had met in it.
     void finish(double seconds);
+    /// The same, but what it took says nothing: it waited for the program's turn. One rank is
+    /// enough to have it forgotten on all.
+    void finish_disturbed();
 
     /// The class of the call that `choose` has answered for last, when it was examined.
     [[nodiscard]] std::optional<Signature> examined_class() const;

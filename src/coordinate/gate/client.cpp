@@ -4,6 +4,7 @@
 #include <ctime>
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace unisono::coordinate {
 
@@ -27,15 +28,17 @@ Time monotonic_now() {
 }
 
 GateClient::Pass& GateClient::Pass::operator=(Pass&& other) noexcept {
-    std::swap(waited, other.waited);
-    std::swap(client_, other.client_);
-    std::swap(first_ticket_, other.first_ticket_);
-    std::swap(count_, other.count_);
+    end();
+    waited = other.waited;
+    client_ = other.client_;
+    count_ = other.count_;
+    first_ticket_ = std::exchange(other.first_ticket_, 0);
     return *this;
 }
 
-GateClient::Pass::~Pass() {
-    if (first_ticket_ != 0) client_->seat_->finished(first_ticket_, count_, monotonic_now());
+void GateClient::Pass::end() {
+    if (auto const first = std::exchange(first_ticket_, 0); first != 0)
+        client_->seat_->finished(first, count_, monotonic_now());
 }
 
 std::shared_ptr<GateClient> GateClient::join(std::span<std::string const> folders,

@@ -27,7 +27,8 @@ public:
             : client_(&client), first_ticket_(first_ticket), count_(count) {}
         Pass(Pass&& other) noexcept { *this = std::move(other); }
         Pass& operator=(Pass&& other) noexcept;
-        ~Pass();
+        ~Pass() { end(); }
+        void end();
 
         Time waited = 0;  ///< for its turn
 

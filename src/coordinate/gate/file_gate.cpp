@@ -71,8 +71,17 @@ GateClient::Pass FileGate::enter(std::span<Transfer const> list) {
     auto* const at = client();
     if (at == nullptr) return {};
     auto const places = places_->of(list);
-    if (places.empty()) return {};
-    auto pass = at->enter(places, file_, setup_.progress);
+    return places.empty() ? GateClient::Pass{} : enter(*at, places);
+}
+
+GateClient::Pass FileGate::enter_somewhere(std::uint64_t bytes) {
+    auto* const at = client();
+    AccessPlace const place{.bytes = bytes};
+    return at == nullptr ? GateClient::Pass{} : enter(*at, {&place, 1});
+}
+
+GateClient::Pass FileGate::enter(GateClient& at, std::span<AccessPlace const> places) {
+    auto pass = at.enter(places, file_, setup_.progress);
     std::lock_guard const lock(mutex_);
     ++counts_.passages;
     counts_.locality = std::max(counts_.locality, places.front().kind);

@@ -40,6 +40,8 @@ public:
 
     /// Returns when the access may begin; it ends with the pass.
     GateClient::Pass enter(std::span<Transfer const> list);
+    /// The same for one that somebody else makes, nobody knows where.
+    GateClient::Pass enter_somewhere(std::uint64_t bytes);
 
     struct Counts {
         std::uint64_t passages = 0;
@@ -52,6 +54,7 @@ public:
 private:
     GateClient* client();
     GateClient* look();
+    GateClient::Pass enter(GateClient& at, std::span<AccessPlace const> places);
 
     Setup setup_;
     std::vector<std::string> folders_;  // none: no file, no gate

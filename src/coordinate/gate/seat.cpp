@@ -32,6 +32,11 @@ std::uint64_t process_began(int process) {
 
 }  // namespace
 
+std::string_view name_of(LocalityKind kind) {
+    constexpr std::array<std::string_view, 4> names{"none", "fiemap", "layout", "offsets"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
 // ---- the process
 // ---------------------------------------------------------------------------------
 

@@ -26,6 +26,8 @@ enum class LocalityKind : std::uint32_t {
     offsets,  ///< file offsets
 };
 
+std::string_view name_of(LocalityKind kind);
+
 /// Where one access goes on one server.
 struct AccessPlace {
     std::uint32_t server = 0;

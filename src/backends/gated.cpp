@@ -1,0 +1,53 @@
+#include "backends/gated.hpp"
+
+namespace unisono {
+
+namespace {
+
+using Pass = coordinate::GateClient::Pass;
+
+class GatedIo final : public PendingIo {
+public:
+    GatedIo(Pass pass, std::unique_ptr<PendingIo> inner)
+        : pass_(std::move(pass)), inner_(std::move(inner)) {}
+    IoResult wait() override {
+        auto const result = inner_->wait();
+        pass_ = {};
+        return result;
+    }
+
+private:
+    Pass pass_;  // ends after the access
+    std::unique_ptr<PendingIo> inner_;
+};
+
+class GatedBackend final : public Backend {
+public:
+    GatedBackend(std::unique_ptr<Backend> inner, std::shared_ptr<coordinate::FileGate> gate)
+        : inner_(std::move(inner)), gate_(std::move(gate)) {}
+
+    [[nodiscard]] std::string_view name() const override { return inner_->name(); }
+
+    IoResult perform(Direction direction, std::span<Transfer const> list) override {
+        auto const pass = gate_->enter(list);
+        return inner_->perform(direction, list);
+    }
+
+    std::unique_ptr<PendingIo> start(Direction direction, std::span<Transfer const> list) override {
+        auto pass = gate_->enter(list);
+        return std::make_unique<GatedIo>(std::move(pass), inner_->start(direction, list));
+    }
+
+private:
+    std::unique_ptr<Backend> inner_;
+    std::shared_ptr<coordinate::FileGate> gate_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_gated_backend(std::unique_ptr<Backend> inner,
+                                            std::shared_ptr<coordinate::FileGate> gate) {
+    return std::make_unique<GatedBackend>(std::move(inner), std::move(gate));
+}
+
+}  // namespace unisono

@@ -1,0 +1,34 @@
+#include "interpose/program.hpp"
+
+#include <unistd.h>
+
+#include <mutex>
+
+#include "coordinate/program_id.hpp"
+
+namespace unisono::interpose {
+
+namespace {
+
+std::mutex mutex;
+
+std::string& known() {
+    static auto* const id = new std::string;  // files may be used until the very end of the process
+    return *id;
+}
+
+}  // namespace
+
+std::string own_program() {
+    std::lock_guard const lock(mutex);
+    if (known().empty()) known() = coordinate::program_id(coordinate::read_process_facts(getpid()));
+    return known();
+}
+
+void remember_program(std::string id) {
+    if (!coordinate::is_program_id(id)) return;
+    std::lock_guard const lock(mutex);
+    known() = std::move(id);
+}
+
+}  // namespace unisono::interpose
