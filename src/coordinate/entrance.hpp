@@ -40,6 +40,11 @@ class Entrance {
 public:
     Entrance(std::uint32_t servers, double capacity_bytes);
 
+    /// There are more servers than was known, up to this one. Reports have all of them from now on.
+    void make_room_for(std::uint32_t server) {
+        if (server >= locality_.size()) locality_.resize(server + 1);
+    }
+
     /// A request is here. False: it has to wait until admits() its program.
     bool arrived(Passage const& passage, Time now);
     [[nodiscard]] bool admits(std::string_view program) const { return turnstile_.admits(program); }

@@ -95,6 +95,17 @@ Grant Turnstile::grant(std::string_view program) const {
     return {object == pool_ ? Turn::pool : Turn::own, turn_begin_};
 }
 
+// Who is named nowhere passes with the pool, or at any time if there is none.
+Admitted Turnstile::admitted() const {
+    if (is_open()) return {};
+    Admitted admitted{pool_ && *pool_ != current_ ? Admitted::Kind::only : Admitted::Kind::all_but,
+                      {}};
+    for (auto const& [program, object] : objects_)
+        if ((object == current_) == (admitted.kind == Admitted::Kind::only))
+            admitted.programs.push_back(program);
+    return admitted;
+}
+
 // ---- who wants to
 // --------------------------------------------------------------------------------
 

@@ -18,6 +18,14 @@ struct TurnRecord {
     std::string object;  ///< its programs, or "pool"
 };
 
+/// Whose requests pass now, for those who ask somewhere else.
+struct Admitted {
+    enum class Kind : std::uint8_t { everyone, only, all_but };
+    Kind kind = Kind::everyone;
+    std::vector<std::string> programs;
+    friend bool operator==(Admitted const&, Admitted const&) = default;
+};
+
 /// Says whose requests pass a gate: the iScheduler of iorchestrator-sc10, section III.C, which lets
 /// through what matches the current object. Told of every request and of the time; asks nobody.
 ///
@@ -35,6 +43,8 @@ public:
     [[nodiscard]] bool is_open() const { return schedule_.objects.empty(); }
     [[nodiscard]] bool admits(std::string_view program) const;
     [[nodiscard]] Grant grant(std::string_view program) const;
+    /// The same for all programs at once. O(programs).
+    [[nodiscard]] Admitted admitted() const;
 
     /// A request is here. `held`: it waits, and released() will follow.
     void arrived(std::string_view program, bool held, Time now);

@@ -12,6 +12,7 @@
 
 #include "coordinate/gate/shared_file.hpp"
 #include "coordinate/time.hpp"
+#include "coordinate/turnstile.hpp"
 
 namespace unisono::coordinate {
 
@@ -20,11 +21,7 @@ std::uint64_t program_number(std::string_view id);
 
 /// Whose turn it is, as an agent tells the processes of its node.
 struct Admission {
-    enum class Kind : std::uint32_t {
-        everyone,
-        only,    ///< the programs that are named
-        all_but  ///< all except those
-    };
+    using Kind = Admitted::Kind;
     Kind kind = Kind::everyone;
     std::vector<std::uint64_t> programs;  ///< program_number()
     Time lease_end = 0;                   ///< on CLOCK_MONOTONIC; then everyone passes

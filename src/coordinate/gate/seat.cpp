@@ -42,23 +42,27 @@ std::string_view name_of(LocalityKind kind) {
 
 std::unique_ptr<Seat> Seat::take(std::string const& folder, std::string_view program) {
     static std::atomic<unsigned> counter = 0;
-    auto const path =
-        folder + "/seat-" + std::to_string(getpid()) + '-' + std::to_string(counter++);
-    unlink(path.c_str());  // of a process that had the same number
-    int const fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    auto const name = std::to_string(getpid()) + '-' + std::to_string(counter++);
+    auto const path = folder + "/seat-" + name;
+    auto const unfinished = folder + "/new-" + name;
+    unlink(unfinished.c_str());  // of a process that had the same number
+    int const fd =
+        open(unfinished.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) return nullptr;
     SharedFile<SeatMemory> memory;
     if (posix_fallocate(fd, 0, sizeof(SeatMemory)) == 0) memory = SharedFile<SeatMemory>(fd, true);
+    close(fd);
     if (memory) {
         program.copy(memory->program.data(), memory->program.size() - 1);
         memory->process = getpid();
         memory->process_began = process_began(getpid());
         memory->version = SeatMemory::right_version;
-    } else {
-        unlink(path.c_str());
     }
-    close(fd);  // which is when the agent hears of it
-    if (!memory) return nullptr;
+    // The agent hears of it now, and finds a whole one.
+    if (!memory || rename(unfinished.c_str(), path.c_str()) != 0) {
+        unlink(unfinished.c_str());
+        return nullptr;
+    }
     return std::unique_ptr<Seat>(new Seat(std::move(memory), path));
 }
 
