@@ -1,94 +1,30 @@
 // unisono-orchestrator: asks the gate what comes, has a policy decide, and tells the gate. Prints
 // "ready" when the gate has its first schedule. If it dies, the gate opens when the lease is over.
 #include <fcntl.h>
-#include <getopt.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 
+#include "asked_to_end.hpp"
+#include "clients_gate.hpp"
 #include "coordinate/policy.hpp"
 #include "coordinate/status.hpp"
+#include "orchestrator_options.hpp"
 #include "pocket_gate.hpp"
 
 namespace unisono {
 namespace {
 
-using coordinate::millisecond;
 using coordinate::Time;
-
-constexpr char const* usage =
-    "usage: unisono-orchestrator MOUNTPOINT --state FILE [options]\n"
-    "  --policy NAME        as 'list' lists them (default)\n"
-    "  --window-ms W        1 to 5000; without it the policy's own\n"
-    "  --lease-ms L         100 to 10000: so long after its death the gate is open (1000)\n"
-    "  --seek-profile NAME  7200rpm, none, or a file (7200rpm)\n";
-
-struct Options {
-    std::string mountpoint;
-    std::string state;
-    std::string policy = "default";
-    std::string seek_profile = "7200rpm";
-    std::optional<Time> window;
-    Time lease = 1000 * millisecond;
-};
-
-volatile std::sig_atomic_t asked_to_end = 0;
-
-Time read_ms(std::string const& name, std::string const& text, double least, double most) {
-    char* end = nullptr;
-    double const ms = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || !(ms >= least && ms <= most))
-        throw std::runtime_error("--" + name + " '" + text + "': valid is " +
-                                 std::to_string(static_cast<int>(least)) + " to " +
-                                 std::to_string(static_cast<int>(most)));
-    return coordinate::from_ms(ms);
-}
-
-void list_policies() {
-    for (auto const& policy : coordinate::policies())
-        std::printf("%s\t%s\t%s\n", policy.name.data(), policy.summary.data(),
-                    policy.source.data());
-}
-
-void read_option(Options& options, std::string const& name, std::string const& value) {
-    if (name == "state") options.state = value;
-    if (name == "policy") options.policy = value;
-    if (name == "seek-profile") options.seek_profile = value;
-    if (name == "window-ms") options.window = read_ms(name, value, 1, 5000);
-    if (name == "lease-ms") options.lease = read_ms(name, value, 100, 10'000);
-}
-
-Options parse_options(int argc, char** argv) {
-    static option const known[] = {{"state", required_argument, nullptr, 0},
-                                   {"policy", required_argument, nullptr, 0},
-                                   {"window-ms", required_argument, nullptr, 0},
-                                   {"lease-ms", required_argument, nullptr, 0},
-                                   {"seek-profile", required_argument, nullptr, 0},
-                                   {nullptr, 0, nullptr, 0}};
-    Options options;
-    for (int index = 0;;) {
-        int const result = getopt_long(argc, argv, "", known, &index);
-        if (result == -1) break;
-        if (result != 0) throw std::runtime_error(usage);
-        read_option(options, known[index].name, optarg);
-    }
-    if (optind + 1 != argc) throw std::runtime_error(usage);
-    options.mountpoint = argv[optind];
-    if (options.mountpoint != "list" && options.state.empty()) throw std::runtime_error(usage);
-    return options;
-}
 
 // One orchestrator per gate. The descriptor is kept open on purpose.
 void lock_state(std::string const& state) {
@@ -107,10 +43,18 @@ void write_state(std::string const& path, std::string const& text) {
     std::filesystem::rename(next, path, ignored);
 }
 
+std::unique_ptr<Gate> make_gate(OrchestratorOptions const& options) {
+    if (options.gate == "servers") return std::make_unique<PocketGate>(options.path);
+    auto const space = std::filesystem::space(options.path);
+    return std::make_unique<ClientsGate>(coordinate::wire::parse_address(options.listen),
+                                         coordinate::wire::Auth{.key_file = options.key_file},
+                                         static_cast<double>(space.capacity));
+}
+
 class Orchestrator {
 public:
-    explicit Orchestrator(Options const& options)
-        : options_(options), gate_(options.mountpoint), last_(first_report()) {
+    explicit Orchestrator(OrchestratorOptions const& options)
+        : options_(options), gate_(make_gate(options)), last_(first_report()) {
         auto const* const entry = coordinate::find_policy(options.policy);
         if (entry == nullptr) throw std::runtime_error(unknown_policy());
         std::string problem;
@@ -135,11 +79,10 @@ public:
     }
 
 private:
-    coordinate::Report first_report() const {
-        auto report = gate_.report();
+    coordinate::Report first_report() {
+        auto report = gate_->report();
         if (!report)
-            throw std::runtime_error(options_.mountpoint +
-                                     ": no gate there: " + std::strerror(errno));
+            throw std::runtime_error(options_.path + ": no gate there: " + std::strerror(errno));
         return *report;
     }
 
@@ -153,11 +96,12 @@ private:
         auto const report = first_report();
         decision_ = policy_->decide(report);
         renew();
-        write_state(options_.state, coordinate::show({.policy = options_.policy,
-                                                      .mountpoint = options_.mountpoint,
-                                                      .lease_ms = coordinate::to_ms(options_.lease),
-                                                      .pid = getpid()},
-                                                     decision_, report, progress(report)));
+        coordinate::Status status{.policy = options_.policy,
+                                  .mountpoint = options_.path,
+                                  .lease_ms = coordinate::to_ms(options_.lease),
+                                  .pid = getpid()};
+        gate_->describe(status);
+        write_state(options_.state, coordinate::show(status, decision_, report, progress(report)));
     }
 
     // Windows may be too short to tell how programs fare.
@@ -172,7 +116,7 @@ private:
 
     void renew() {
         int const error =
-            gate_.send({++epoch_, options_.lease, decision_.work_conserving, decision_.objects});
+            gate_->send({++epoch_, options_.lease, decision_.work_conserving, decision_.objects});
         if (error != 0)
             throw std::runtime_error("the gate refuses a schedule: " +
                                      std::string(std::strerror(error)));
@@ -182,14 +126,14 @@ private:
     void wait_for_next() {
         for (Time left = decision_.window; left > 0 && asked_to_end == 0;) {
             auto const nap = std::min(left, options_.lease / 3);
-            usleep(static_cast<useconds_t>(nap / 1000));
+            gate_->wait(nap);
             left -= nap;
             if (left > 0) renew();
         }
     }
 
-    Options options_;
-    PocketGate gate_;
+    OrchestratorOptions options_;
+    std::unique_ptr<Gate> gate_;
     coordinate::Report last_;
     coordinate::Progress progress_;
     std::unique_ptr<coordinate::Policy> policy_;
@@ -197,23 +141,13 @@ private:
     std::uint64_t epoch_ = 0;
 };
 
-void end_when_asked() {
-    struct sigaction action {};
-    action.sa_handler = [](int) { asked_to_end = 1; };
-    for (int const signal : {SIGTERM, SIGINT, SIGHUP}) sigaction(signal, &action, nullptr);
-}
-
 }  // namespace
 }  // namespace unisono
 
 int main(int argc, char** argv) {
     using namespace unisono;
     try {
-        auto const options = parse_options(argc, argv);
-        if (options.mountpoint == "list") {
-            list_policies();
-            return 0;
-        }
+        auto const options = parse_orchestrator_options(argc, argv);
         lock_state(options.state);
         end_when_asked();
         Orchestrator(options).run();

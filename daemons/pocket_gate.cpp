@@ -1,6 +1,7 @@
 #include "pocket_gate.hpp"
 
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -13,7 +14,7 @@ constexpr std::size_t value_bytes_max = 65536;
 
 }  // namespace
 
-std::optional<coordinate::Report> PocketGate::report() const {
+std::optional<coordinate::Report> PocketGate::report() {
     std::string text(value_bytes_max, '\0');
     auto const length = getxattr(mountpoint_.c_str(), attribute, text.data(), text.size());
     if (length < 0) return {};
@@ -23,12 +24,19 @@ std::optional<coordinate::Report> PocketGate::report() const {
     return report;
 }
 
-int PocketGate::send(coordinate::Schedule const& schedule) const {
+int PocketGate::send(coordinate::Schedule const& schedule) {
     auto const text = coordinate::show(schedule);
     // Not to be made: where nothing is mounted any more there is no such attribute.
     bool const sent =
         setxattr(mountpoint_.c_str(), attribute, text.data(), text.size(), XATTR_REPLACE) == 0;
     return sent ? 0 : errno;
+}
+
+void PocketGate::wait(coordinate::Time time) { usleep(static_cast<useconds_t>(time / 1000)); }
+
+void PocketGate::describe(coordinate::Status& status) const {
+    status.gate = "servers";
+    status.locality = "disk";
 }
 
 }  // namespace unisono

@@ -17,15 +17,16 @@ def mount(tmp_path):
 
 
 def test_the_state_of_a_dead_orchestrator_is_no_state(mount, tmp_path):
-    assert orchestra.state(mount) is None
+    gate = orchestra.gate_in_servers(mount)
+    assert orchestra.state(gate) is None
     file = tmp_path / "orchestra.json"
     file.write_text("{")
-    assert orchestra.state(mount) is None
+    assert orchestra.state(gate) is None
     # This process lives, but is no orchestrator.
     for pid in (os.getpid(), 2**22 + 1, "x"):
         file.write_text(json.dumps({"pid": pid}))
-        assert orchestra.state(mount) is None
-    assert not orchestra.down(mount)
+        assert orchestra.state(gate) is None
+    assert not orchestra.down(gate)
 
 
 def test_the_mountpoint_may_be_left_out_if_there_is_one_only(monkeypatch, mount):
@@ -34,6 +35,27 @@ def test_the_mountpoint_may_be_left_out_if_there_is_one_only(monkeypatch, mount)
     monkeypatch.setattr(pocket, "mounts", lambda: [mount, mount])
     with pytest.raises(Failure, match="2 pocket file systems"):
         orchestra.mount_for(None)
+
+
+def test_any_folder_has_a_gate_in_the_clients(tmp_path):
+    (tmp_path / "below").mkdir()
+    gate = orchestra.gate_at(str(tmp_path))
+    assert gate.where == "clients"
+    assert gate.folder == orchestra.gate_in_clients(str(tmp_path / "below")).folder
+    assert orchestra.gate_in_clients("/proc").folder != gate.folder
+    with pytest.raises(Failure, match="No such file"):
+        orchestra.gate_in_clients(str(tmp_path / "nothing"))
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["up", "--gate", "clients"], "needs a place"),
+    (["up", "--listen", "tcp:localhost:0"], "are for --gate clients"),
+    (["up", "/nowhere/at/all", "--gate", "clients"], "No such file"),
+])  # fmt: skip
+def test_what_does_not_fit_the_gate_is_refused(unisono, words, message):
+    done = unisono("orchestra", *words)
+    assert done.returncode == 2
+    assert message in done.stderr
 
 
 def test_turns_are_cut_off_where_the_picture_begins():

@@ -1,4 +1,4 @@
-"""Orchestrators of pocket file systems: start, end, state, timeline. Knows no terminal."""
+"""Orchestrators: start, end, state, timeline. Knows no terminal."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,29 @@ from . import places, pocket
 from .places import Failure
 
 _PROGRAM = "unisono-orchestrator"
+_AGENT = "unisono-agent"
+_RUNTIME = "/dev/shm"  # as in src/coordinate/gate/place.hpp
 _PATIENCE_S = 5.0
 
 
-def program() -> Path:
-    path = places.PREFIX / "bin" / _PROGRAM
+def program(name: str = _PROGRAM) -> Path:
+    path = places.PREFIX / "bin" / name
     if not path.exists():
         raise Failure(f"{path} is missing")
     return path
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A gate that there may be an orchestrator for: where it stands, and the daemons' own folder."""
+
+    where: str  # "servers" or "clients"
+    path: str
+    folder: Path
+
+    @property
+    def state_file(self) -> Path:
+        return self.folder / "orchestra.json"
 
 
 @dataclass(frozen=True)
@@ -50,36 +66,93 @@ def mount_for(mountpoint: str | None) -> pocket.Mount:
     return mounts[0]
 
 
-def _state_file(mount: pocket.Mount) -> Path:
-    return Path(mount.backing, "orchestra.json")
+def gate_in_servers(mount: pocket.Mount) -> Gate:
+    return Gate("servers", mount.mountpoint, Path(mount.backing))
 
 
-def state(mount: pocket.Mount) -> dict[str, Any] | None:
+def gate_in_clients(path: str, runtime: str = _RUNTIME) -> Gate:
+    """The one of this user on the file system of `path`."""
+    try:
+        device = os.stat(path).st_dev
+    except OSError as error:
+        raise Failure(f"{path}: {error.strerror}") from error
+    folder = Path(runtime, f"unisono-gate-{os.geteuid()}-{device:x}", "own")
+    return Gate("clients", str(Path(path).resolve()), folder)
+
+
+def gate_at(path: str | None) -> Gate:
+    """The gate in the clients if it has an orchestrator, else that of a pocket file system."""
+    if path is not None and os.path.exists(path):
+        in_clients = gate_in_clients(path)
+        if state(in_clients) is not None or pocket.find(path) is None:
+            return in_clients
+    return gate_in_servers(mount_for(path))
+
+
+def state(gate: Gate) -> dict[str, Any] | None:
     """What the orchestrator decided last; None if there is none, or it is dead."""
     try:
-        found = json.loads(_state_file(mount).read_text())
+        found = json.loads(gate.state_file.read_text())
     except (OSError, ValueError):
         return None
-    return found if _is_alive(found.get("pid"), mount) else None
+    return found if _is_alive(found.get("pid"), found.get("mountpoint", gate.path)) else None
 
 
-def _is_alive(pid: Any, mount: pocket.Mount) -> bool:
+def _is_alive(pid: Any, path: str) -> bool:
     if not isinstance(pid, int):
         return False
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
         return False
-    return os.path.basename(words[0]) == _PROGRAM.encode() and mount.mountpoint.encode() in words
+    return os.path.basename(words[0]) == _PROGRAM.encode() and path.encode() in words
 
 
-def up(mount: pocket.Mount, options: list[str]) -> None:
-    """Starts one; returns when the gate has its first schedule."""
-    log = Path(mount.backing, "orchestra.log")
-    command = [str(program()), mount.mountpoint, "--state", str(_state_file(mount)), *options]
+def up(gate: Gate, options: list[str]) -> None:
+    """Starts one; returns when the gate has its first schedule, and this node its agent."""
+    command = [gate.path, "--state", str(gate.state_file), *options]
+    if gate.where == "clients":
+        _make_folders(gate)
+        listen = options[options.index("--listen") + 1] if "--listen" in options else None
+        address = listen or f"unix:{gate.folder}/socket"
+        command += ["--gate", "clients", *([] if listen else ["--listen", address])]
+    _start(_PROGRAM, command, gate.folder / "orchestra.log")
+    if gate.where == "servers":
+        return
+    keys = options[options.index("--key-file"):][:2] if "--key-file" in options else []
+    try:
+        join(gate, address, keys)
+    except Failure:
+        # One that lost its orchestrator comes back by itself.
+        if not _within_patience(lambda: (state(gate) or {}).get("nodes")):
+            down(gate)
+            raise
+
+
+def join(gate: Gate, address: str, options: list[str]) -> None:
+    """Starts this node's agent; returns when programs can find the gate."""
+    _make_folders(gate)
+    _start(_AGENT, [gate.path, "--connect", address, *options], gate.folder / "agent.log")
+
+
+def _make_folders(gate: Gate) -> None:
+    """As the agent does; it checks whose they are."""
+    shared = 0o1777 if os.geteuid() == 0 else 0o700
+    for folder, mode in ((gate.folder.parent, shared), (gate.folder, 0o700)):
+        try:
+            folder.mkdir()
+            folder.chmod(mode)
+        except FileExistsError:
+            if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+                raise Failure(f"{folder}: somebody else's") from None
+
+
+def _start(name: str, words: list[str], log: Path) -> None:
+    """Returns when the daemon says that it is ready."""
     with log.open("w") as errors:
-        daemon = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=errors, cwd="/", start_new_session=True, text=True)  # fmt: skip
+        daemon = subprocess.Popen([str(program(name)), *words], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=errors, cwd="/",
+                                  start_new_session=True, text=True)  # fmt: skip
     assert daemon.stdout is not None
     with daemon.stdout:
         readable, _, _ = select.select([daemon.stdout], [], [], _PATIENCE_S)
@@ -87,23 +160,34 @@ def up(mount: pocket.Mount, options: list[str]) -> None:
             return
     daemon.kill()
     daemon.wait()
-    reason = log.read_text().strip().removeprefix(f"{_PROGRAM}: ")
-    raise Failure(reason or f"{_PROGRAM} did not get ready")
+    reason = log.read_text().strip().removeprefix(f"{name}: ")
+    raise Failure(reason or f"{name} did not get ready")
 
 
-def down(mount: pocket.Mount) -> bool:
-    """Ends it; the gate is open then. False: there was none."""
-    found = state(mount)
+def _within_patience(condition: Callable[[], Any]) -> bool:
+    deadline_s = time.monotonic() + _PATIENCE_S
+    while not condition():
+        if time.monotonic() > deadline_s:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def down(gate: Gate) -> bool:
+    """Ends it, and its agents end with it; the gate is open then. False: there was none."""
+    found = state(gate)
     if found is None:
         return False
     for request in (signal.SIGTERM, signal.SIGKILL):
         os.kill(found["pid"], request)
-        deadline_s = time.monotonic() + _PATIENCE_S
-        while time.monotonic() < deadline_s:
-            if state(mount) is None:
-                return True
-            time.sleep(0.01)
-    raise Failure(f"process {found['pid']} does not end")
+        if _within_patience(lambda: state(gate) is None):
+            break
+    else:
+        raise Failure(f"process {found['pid']} does not end")
+    page = gate.folder.parent / "page"
+    if gate.where == "clients" and not _within_patience(lambda: not page.exists()):
+        page.unlink(missing_ok=True)  # of an agent that is dead
+    return True
 
 
 # ---- the timeline --------------------------------------------------------------------------------

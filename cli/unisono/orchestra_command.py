@@ -17,7 +17,7 @@ from . import orchestra as orchestrators
 from .places import Failure
 
 _WIDTH_WITHOUT_TERMINAL = 120
-_MOUNTPOINT = click.argument("mountpoint", required=False)
+_PLACE = click.argument("place", required=False)
 
 
 def _print(table: Table) -> None:
@@ -29,37 +29,57 @@ def _print(table: Table) -> None:
 def orchestra() -> None:
     """Let programs that share data servers take turns when that pays.
 
-    MOUNTPOINT is that of a pocket file system; it may be left out if there is only one.
+    PLACE is the mountpoint of a pocket file system, which may be left out if there is only one; or,
+    with the gate in the clients, anything on the file system that is meant.
     """
 
 
 @orchestra.command("up")
-@_MOUNTPOINT
+@_PLACE
 @click.option("--policy", metavar="NAME", default="default", help="See 'unisono orchestra policies'.")
-@click.option("--gate", type=click.Choice(["servers"]), default="servers",
-              help="Where requests are held.")  # fmt: skip
+@click.option("--gate", "where", type=click.Choice(["servers", "clients"]), default="servers",
+              help="Where requests are held: by the pocket file system's servers, or by Unisono in"
+                   " the programs, on any file system.")  # fmt: skip
+@click.option("--listen", metavar="ADDRESS",
+              help="Where agents of other nodes find it: tcp:HOST:PORT (--gate clients).")  # fmt: skip
+@click.option("--key-file", metavar="FILE", help="Shared with them; without it MUNGE is used.")
 @click.option("--window-ms", metavar="W", help="Length of a scheduling window.")
 @click.option("--lease-ms", metavar="L",
               help="So long after the orchestrator's death everyone is served again (1000).")  # fmt: skip
 @click.option("--seek-profile", metavar="NAME",
               help="What a seek takes, for policies that ask: 7200rpm, none or a file (7200rpm).")  # fmt: skip
-def up_command(mountpoint: str | None, policy: str, gate: str, **given: str | None) -> None:
+def up_command(place: str | None, policy: str, where: str, **given: str | None) -> None:
     """Start an orchestrator; returns when it has decided for the first time."""
-    del gate  # there is one kind so far
+    if where == "servers" and (given["listen"] or given["key_file"]):
+        raise Failure("--listen and --key-file are for --gate clients")
+    if where == "clients" and place is None:
+        raise Failure("--gate clients needs a place on the file system")
     options = ["--policy", policy]
     for name, value in given.items():
         if value is not None:
             options += [f"--{name.replace('_', '-')}", value]
-    orchestrators.up(orchestrators.mount_for(mountpoint), options)
+    orchestrators.up(
+        orchestrators.gate_in_clients(place) if where == "clients" and place is not None
+        else orchestrators.gate_in_servers(orchestrators.mount_for(place)), options)  # fmt: skip
+
+
+@orchestra.command("join")
+@click.argument("address")
+@click.argument("place")
+@click.option("--key-file", metavar="FILE", help="Shared with the orchestrator; without it MUNGE is used.")
+def join_command(address: str, place: str, key_file: str | None) -> None:
+    """Start an agent on another node, for an orchestrator that listens at ADDRESS (tcp:HOST:PORT)."""
+    options = ["--key-file", key_file] if key_file else []
+    orchestrators.join(orchestrators.gate_in_clients(place), address, options)
 
 
 @orchestra.command("down")
-@_MOUNTPOINT
-def down_command(mountpoint: str | None) -> None:
-    """End it; everyone is served again at once."""
-    mount = orchestrators.mount_for(mountpoint)
-    if not orchestrators.down(mount):
-        click.echo(f"unisono: nothing to do: no orchestrator at {mount.mountpoint}", err=True)
+@_PLACE
+def down_command(place: str | None) -> None:
+    """End it, and its agents; everyone is served again at once."""
+    gate = orchestrators.gate_at(place)
+    if not orchestrators.down(gate):
+        click.echo(f"unisono: nothing to do: no orchestrator at {gate.path}", err=True)
 
 
 @orchestra.command("policies")
@@ -82,14 +102,14 @@ def key_command(file: Path) -> None:
 
 
 @orchestra.command("status")
-@_MOUNTPOINT
+@_PLACE
 @click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
-def status_command(mountpoint: str | None, as_json: bool) -> None:
+def status_command(place: str | None, as_json: bool) -> None:
     """Show programs, who is eligible and why not, slices, efficiency and fairness."""
-    mount = orchestrators.mount_for(mountpoint)
-    state = orchestrators.state(mount)
+    gate = orchestrators.gate_at(place)
+    state = orchestrators.state(gate)
     if state is None:
-        raise Failure(f"no orchestrator is at work at {mount.mountpoint}")
+        raise Failure(f"no orchestrator is at work at {gate.path}")
     if as_json:
         click.echo(json.dumps(state, indent=2))
     else:
@@ -112,17 +132,28 @@ def _show(state: dict[str, Any]) -> None:
         click.echo("no program wants anything")
     shares = ", ".join(f"{share:.0%}" if share else "?" for share in state["efficiency"])
     click.echo(f"policy {state['policy']}, window {state['window_ms']:.0f} ms,"
-               f" lease {state['lease_ms']:.0f} ms\n"
+               f" lease {state['lease_ms']:.0f} ms; gate in the {_where(state)}\n"
                f"together {state['mb_s']:.1f} MB/s; efficiency of the servers: {shares}\n"
                f"Jain's index of the {state['fairness_of']}: {state['fairness']:.3f}")  # fmt: skip
 
 
+def _where(state: dict[str, Any]) -> str:
+    if state["gate"] == "servers":
+        return "servers"
+    known = {"": "nothing accessed yet", "fiemap": "places on the disk are known",
+             "layout": "places from the layout", "offsets": "places from file offsets"}
+    locality = known.get(state["locality"], f"places from {state['locality']}")
+    return f"clients on {', '.join(state['nodes']) or 'no node'} ({locality})"
+
+
 @orchestra.command("timeline")
-@_MOUNTPOINT
+@_PLACE
 @click.option("--picture", metavar="FILE", type=click.Path(dir_okay=False), required=True,
               help="Where to draw it (.png, .svg, .pdf).")  # fmt: skip
 @click.option("--seconds", type=click.FloatRange(min=0, min_open=True), default=3, show_default=True,
               help="How much of the end of the trace.")  # fmt: skip
-def timeline_command(mountpoint: str | None, picture: str, seconds: float) -> None:
+def timeline_command(place: str | None, picture: str, seconds: float) -> None:
     """Draw whose turn it was, over what was accessed on each server's disk."""
-    orchestrators.draw(orchestrators.mount_for(mountpoint), Path(picture), seconds)
+    if orchestrators.gate_at(place).where == "clients":
+        raise Failure("there is a timeline for gates in the servers only; 'status --json' has the last turns")
+    orchestrators.draw(orchestrators.mount_for(place), Path(picture), seconds)

@@ -72,11 +72,16 @@ def _record(backing: str) -> dict[str, Any]:
 
 def mount_at(mountpoint: str) -> Mount:
     """The topmost pocket file system at this folder."""
-    path = os.path.abspath(mountpoint)
-    here = [mount for mount in mounts() if mount.mountpoint == path]
-    if not here:
-        raise Failure(f"no pocket file system is mounted at {path}")
-    return here[-1]
+    found = find(mountpoint)
+    if found is None:
+        raise Failure(f"no pocket file system is mounted at {os.path.abspath(mountpoint)}")
+    return found
+
+
+def find(path: str) -> Mount | None:
+    """The same; None if there is none."""
+    here = [mount for mount in mounts() if mount.mountpoint == os.path.abspath(path)]
+    return here[-1] if here else None
 
 
 def profile_folder(prefix: Path = places.PREFIX) -> Path:

@@ -89,8 +89,17 @@ std::string show(Status const& status, Decision const& decision, Report const& r
                             {"held", its == nullptr ? 0 : its->held},
                             {"under_way", its == nullptr ? 0 : its->under_way}});
     }
+    auto turns = nlohmann::ordered_json::array();
+    for (auto const& turn : status.turns)
+        turns.push_back({{"begin_ms", to_ms(turn.begin)},
+                         {"end_ms", to_ms(turn.end)},
+                         {"object", turn.object}});
     nlohmann::ordered_json const json = {
         {"pid", status.pid},
+        {"gate", status.gate},
+        {"locality", status.locality},
+        {"nodes", status.nodes},
+        {"turns", turns},
         {"policy", status.policy},
         {"mountpoint", status.mountpoint},
         {"lease_ms", status.lease_ms},

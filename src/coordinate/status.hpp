@@ -7,6 +7,7 @@
 
 #include "coordinate/policy.hpp"
 #include "coordinate/report.hpp"
+#include "coordinate/turnstile.hpp"
 
 namespace unisono::coordinate {
 
@@ -39,6 +40,10 @@ struct Status {
     std::string mountpoint;
     double lease_ms = 0;
     int pid = 0;
+    std::string gate;                ///< where it stands: "servers" or "clients"
+    std::string locality;            ///< how it is known where accesses go
+    std::vector<std::string> nodes;  ///< of a gate in the clients: where there are agents
+    std::vector<TurnRecord> turns;   ///< of a gate in the clients: the last ones
 };
 std::string show(Status const& status, Decision const& decision, Report const& report,
                  Progress const& progress);

@@ -1,0 +1,188 @@
+// unisono-agent: one per node and file system with a gate in the clients. Keeps the page that says
+// whose turn it is, and tells the orchestrator what the node's processes do. Prints "ready" when
+// processes can find the page. If it dies, everyone passes when the lease is over; if the
+// orchestrator does, at once.
+#include "coordinate/gate/agent.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "asked_to_end.hpp"
+#include "coordinate/gate/client.hpp"
+#include "coordinate/wire/connection.hpp"
+
+namespace unisono {
+namespace {
+
+using coordinate::millisecond;
+using coordinate::monotonic_now;
+using coordinate::second;
+using coordinate::Time;
+
+// While there is something to tell it is told every few milliseconds; an idle agent sleeps.
+constexpr Time nap_min = 4 * millisecond;
+constexpr Time nap_max = 50 * millisecond;
+constexpr Time chore_period = second;  // seats whose processes are gone, a lost connection
+constexpr Time patience = 30 * second;
+// One message has room for so many events, whatever their numbers are.
+constexpr std::size_t events_max = 4096;
+
+struct AgentOptions {
+    std::string path;
+    std::string connect;
+    std::string key_file;
+};
+
+AgentOptions parse_options(int argc, char** argv) {
+    AgentOptions options;
+    CLI::App app("Keeps the gate of one file system on this node.");
+    app.add_option("path", options.path, "anything on the file system")->required();
+    app.add_option("--connect", options.connect, "the orchestrator: unix:PATH or tcp:HOST:PORT")
+        ->required();
+    app.add_option("--key-file", options.key_file, "shared with the orchestrator, for TCP");
+    try {
+        app.parse(argc, argv);
+    } catch (CLI::CallForHelp const& help) {
+        std::exit(app.exit(help));
+    } catch (CLI::ParseError const& error) {
+        throw std::runtime_error(error.what());
+    }
+    return options;
+}
+
+std::string node_name() {
+    std::array<char, coordinate::program_id_length_max + 1> name{};
+    if (gethostname(name.data(), name.size() - 1) != 0 || !coordinate::is_program_id(name.data()))
+        return "unknown";
+    return name.data();
+}
+
+class Daemon {
+public:
+    explicit Daemon(AgentOptions const& options)
+        : address_(coordinate::wire::parse_address(options.connect)),
+          auth_{.key_file = options.key_file},
+          agent_(coordinate::make_gate_folder(options.path),
+                 static_cast<double>(std::filesystem::space(options.path).capacity)) {
+        try {
+            connect();
+        } catch (...) {
+            agent_.retire();
+            throw;
+        }
+    }
+
+    // Until it is asked to end, the orchestrator says that it is over, or is gone for long.
+    void run() {
+        for (Time nap = nap_min; asked_to_end == 0 && !over_;) {
+            wait_for(nap);
+            auto const events = agent_.collect();
+            tell(events);
+            nap = events.empty() ? std::min(nap * 2, nap_max) : nap_min;
+            listen();
+            if (monotonic_now() - last_chores_ >= chore_period) do_chores();
+        }
+        agent_.retire();
+    }
+
+private:
+    void connect() {
+        connection_ = coordinate::wire::connect(address_, auth_);
+        last_heard_ = monotonic_now();
+        agent_.introduce_all();
+        if (!connection_->send(coordinate::show(coordinate::AgentHello{node_name()}))) disconnect();
+    }
+
+    // Nobody takes turns without an orchestrator.
+    void disconnect() {
+        connection_.reset();
+        agent_.open_gate();
+    }
+
+    void wait_for(Time nap) {
+        std::array<pollfd, 2> waiting{{{agent_.seat_events(), POLLIN, 0}, {-1, POLLIN, 0}}};
+        if (connection_ != nullptr) {
+            waiting[1].fd = connection_->fd();
+            if (connection_->want_write()) waiting[1].events |= POLLOUT;
+        }
+        poll(waiting.data(), waiting.size(), static_cast<int>(nap / millisecond));
+        if (waiting[0].revents != 0) agent_.look_at_seats();
+    }
+
+    void tell(std::span<coordinate::NodeEvent const> events) {
+        for (; connection_ != nullptr && !events.empty();
+             events = events.subspan(std::min(events_max, events.size())))
+            if (!connection_->send(
+                    coordinate::show(events.first(std::min(events_max, events.size())))))
+                disconnect();
+    }
+
+    void listen() {
+        if (connection_ == nullptr) return;
+        bool open = connection_->flush();
+        std::vector<std::string> messages;
+        if (open) messages = connection_->receive(open);
+        for (auto const& message : messages) {
+            auto const turn = coordinate::parse_turnover(message);
+            if (!turn) {
+                open = false;
+                break;
+            }
+            over_ = over_ || turn->over;
+            agent_.tell(*turn);
+        }
+        if (!messages.empty()) last_heard_ = monotonic_now();
+        if (!open) disconnect();
+    }
+
+    void do_chores() {
+        last_chores_ = monotonic_now();
+        agent_.look_at_seats();
+        if (connection_ != nullptr) return;
+        if (last_chores_ - last_heard_ > patience) {
+            over_ = true;
+            return;
+        }
+        try {
+            connect();
+        } catch (std::exception const&) {
+            // Perhaps later.
+        }
+    }
+
+    coordinate::wire::Address address_;
+    coordinate::wire::Auth auth_;
+    coordinate::Agent agent_;
+    std::unique_ptr<coordinate::wire::Connection> connection_;
+    Time last_heard_ = 0;
+    Time last_chores_ = 0;
+    bool over_ = false;
+};
+
+}  // namespace
+}  // namespace unisono
+
+int main(int argc, char** argv) {
+    using namespace unisono;
+    try {
+        end_when_asked();
+        Daemon daemon(parse_options(argc, argv));
+        std::puts("ready");
+        std::fclose(stdout);
+        daemon.run();
+    } catch (std::exception const& error) {
+        std::fprintf(stderr, "unisono-agent: %s\n", error.what());
+        return 1;
+    }
+    return 0;
+}
