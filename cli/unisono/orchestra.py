@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import time
@@ -184,9 +185,10 @@ def down(gate: Gate) -> bool:
             break
     else:
         raise Failure(f"process {found['pid']} does not end")
-    page = gate.folder.parent / "page"
-    if gate.where == "clients" and not _within_patience(lambda: not page.exists()):
-        page.unlink(missing_ok=True)  # of an agent that is dead
+    if gate.where == "clients":
+        # The agent takes the page away, unless it is dead.
+        _within_patience(lambda: not (gate.folder.parent / "page").exists())
+        shutil.rmtree(gate.folder.parent, ignore_errors=True)
     return True
 
 

@@ -140,11 +140,12 @@ std::vector<NodeEvent> Agent::collect() {
     }
     std::ranges::stable_sort(said, std::greater{}, &NodeEvent::age);
     // A seat is known before it says anything, and is left after that.
-    auto const gone = std::ranges::stable_partition(
-        news_, [](auto const& event) { return event.kind == NodeEvent::Kind::taken; });
-    std::vector<NodeEvent> all(news_.begin(), gone.begin());
+    auto const gone = std::stable_partition(news_.begin(), news_.end(), [](auto const& event) {
+        return event.kind == NodeEvent::Kind::taken;
+    });
+    std::vector<NodeEvent> all(news_.begin(), gone);
     all.insert(all.end(), said.begin(), said.end());
-    all.insert(all.end(), gone.begin(), gone.end());
+    all.insert(all.end(), gone, news_.end());
     news_.clear();
     return all;
 }

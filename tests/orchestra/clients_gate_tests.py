@@ -1,0 +1,269 @@
+"""A gate in the clients: orchestrator, agent and MPI programs, as users start them."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+BUILD = pathlib.Path(os.environ["UNISONO_BUILD_DIR"])
+MPI = os.environ["UNISONO_TEST_MPI"]
+LAUNCHERS = {
+    "mpich": ["mpiexec.mpich"],
+    "openmpi": ["mpiexec.openmpi", "--oversubscribe", "--allow-run-as-root"],
+}
+LIMIT_S = 40.0
+
+
+def unisono(*words, check=True):
+    done = subprocess.run([BUILD / "bin" / "unisono", *map(str, words)], text=True,
+                          capture_output=True, timeout=30, check=False)  # fmt: skip
+    assert not check or done.returncode == 0, done.stderr
+    return done
+
+
+def wait_until(condition, what, seconds=LIMIT_S):
+    deadline_s = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline_s, f"not within {seconds} s: {what}"
+        time.sleep(0.05)
+
+
+class Program:
+    """turns.cpp on two ranks, until it is told to end; then it has checked its bytes."""
+
+    def __init__(self, folder, name, *, extra=()):
+        self.folder, self.name = folder, name
+        self.report_file = folder / f"{name}.report"
+        preload = f"{BUILD}/lib/libunisono-{MPI}.so:{BUILD}/lib/libunisono-yield.so"
+        command = [*LAUNCHERS[MPI], "-n", "2", "env", f"LD_PRELOAD={preload}", "UNISONO_TUNE=off",
+                   f"UNISONO_PROGRAM={name}", "UNISONO_REPORT=json",
+                   f"UNISONO_REPORT_FILE={self.report_file}", *extra,
+                   str(BUILD / "programs" / f"turns.{MPI}"), str(folder), name]  # fmt: skip
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True, start_new_session=True)  # fmt: skip
+
+    def end(self):
+        (self.folder / f"{self.name}.stop").touch()
+        output, errors = self.process.communicate(timeout=LIMIT_S)
+        assert self.process.returncode == 0, errors
+        assert "rounds" in output
+        return json.loads(self.report_file.read_text())["gate"]
+
+    def kill(self):
+        """The launcher and all ranks, which MPI libraries put into sessions of their own."""
+        for environment in pathlib.Path("/proc").glob("[0-9]*/environ"):
+            try:
+                mine = f"UNISONO_REPORT_FILE={self.report_file}" in environment.read_text()
+            except (OSError, UnicodeDecodeError):
+                continue
+            if mine:
+                os.kill(int(environment.parent.name), signal.SIGKILL)
+        self.process.kill()
+        self.process.communicate()
+
+
+class Gate:
+    """A gate on the file system of a folder in memory."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.programs = []
+
+    def up(self, *options):
+        unisono("orchestra", "up", self.folder, "--gate", "clients", *options)
+
+    def down(self, check=True):
+        return unisono("orchestra", "down", self.folder, check=check)
+
+    def status(self):
+        done = unisono("orchestra", "status", self.folder, "--json", check=False)
+        return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def program(self, name, **given):
+        self.programs.append(Program(self.folder, name, **given))
+        return self.programs[-1]
+
+    def turns(self):
+        return [turn["object"] for turn in (self.status() or {"turns": []})["turns"]]
+
+    def both_take_turns(self):
+        return {"one", "two"} <= set(self.turns()[-4:])
+
+    @property
+    def runtime(self):
+        return pathlib.Path(f"/dev/shm/unisono-gate-{os.geteuid()}-{os.stat(self.folder).st_dev:x}")
+
+    def agent(self):
+        """The process that holds the agent's lock."""
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                words = (process / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if words[0].endswith(b"/unisono-agent") and str(self.folder).encode() in words:
+                return int(process.name)
+        return None
+
+
+@pytest.fixture
+def gate():
+    with tempfile.TemporaryDirectory(prefix="unisono-turns-", dir="/dev/shm") as folder:
+        made = Gate(pathlib.Path(folder))
+        assert made.agent() is None and made.status() is None, "another orchestrator is there"
+        yield made
+        for program in made.programs:
+            if program.process.poll() is None:
+                program.kill()
+        made.down(check=False)
+        if agent := made.agent():
+            os.kill(agent, signal.SIGTERM)
+            wait_until(lambda: made.agent() is None, "the agent has ended")
+
+
+def test_two_programs_take_turns_and_lose_no_byte(gate):
+    gate.up("--policy", "even", "--window-ms", 100)
+    one, two = gate.program("one"), gate.program("two")
+    wait_until(gate.both_take_turns, "both had turns")
+    status = gate.status()
+    assert status["gate"] == "clients" and status["nodes"] and status["locality"] == "offsets"
+    assert {row["id"] for row in status["programs"]} == {"one", "two"}
+    assert "gate in the clients" in unisono("orchestra", "status", gate.folder).stdout
+    reports = [one.end(), two.end()]
+    assert all(report["waits"] > 0 and report["seconds"]["longest"] > 0 for report in reports)
+    assert all(report["passages"] > report["waits"] for report in reports)
+    gate.down()
+    assert not gate.runtime.exists(), "nothing is left"
+
+
+def test_programs_join_an_orchestrator_that_comes_later_and_go_on_without_it(gate):
+    one, two = gate.program("one"), gate.program("two")
+    time.sleep(0.5)
+    gate.up("--policy", "even", "--window-ms", 100)
+    wait_until(gate.both_take_turns, "both had turns")
+    gate.down()
+    time.sleep(0.5)
+    gate.up("--policy", "even", "--window-ms", 100)
+    wait_until(gate.both_take_turns, "both had turns again")
+    assert one.end()["waits"] > 0 and two.end()["waits"] > 0
+
+
+def test_a_lone_program_never_waits(gate):
+    gate.up("--policy", "even", "--window-ms", 100)
+    alone = gate.program("alone")
+    time.sleep(1.5)
+    report = alone.end()
+    assert report["passages"] > 0
+    assert report["waits"] == 0
+
+
+@pytest.mark.parametrize("backend", ["posix", "uring", "mapped", "mpiio"])
+def test_every_backend_waits_for_turns(gate, backend):
+    gate.up("--policy", "even", "--window-ms", 100)
+    one = gate.program("one", extra=[f"UNISONO_BACKEND={backend}"])
+    two = gate.program("two", extra=[f"UNISONO_BACKEND={backend}"])
+    wait_until(gate.both_take_turns, "both had turns")
+    assert one.end()["waits"] > 0 and two.end()["waits"] > 0
+
+
+@pytest.mark.parametrize("strategy", ["native", "independent", "view_based"])
+def test_calls_that_are_done_in_any_way_wait_for_turns(gate, strategy):
+    gate.up("--policy", "even", "--window-ms", 100)
+    one = gate.program("one", extra=[f"UNISONO_STRATEGY={strategy}"])
+    two = gate.program("two", extra=[f"UNISONO_STRATEGY={strategy}"])
+    wait_until(gate.both_take_turns, "both had turns")
+    assert one.end()["waits"] > 0 and two.end()["waits"] > 0
+
+
+# ---- whoever dies --------------------------------------------------------------------------------
+
+
+def test_kill_9_of_the_orchestrator_stops_nobody_and_a_new_one_resumes(gate):
+    gate.up("--policy", "even", "--window-ms", 100)
+    one, two = gate.program("one"), gate.program("two")
+    wait_until(gate.both_take_turns, "both had turns")
+    os.kill(gate.status()["pid"], signal.SIGKILL)
+    wait_until(lambda: gate.status() is None, "it is dead")
+    time.sleep(1.2)  # and so is its lease
+    gate.up("--policy", "even", "--window-ms", 100)
+    wait_until(gate.both_take_turns, "both had turns again")
+    one.end(), two.end()
+
+
+def test_kill_9_of_the_agent_stops_nobody_and_a_new_one_resumes(gate):
+    gate.up("--policy", "even", "--window-ms", 100)
+    one, two = gate.program("one"), gate.program("two")
+    wait_until(gate.both_take_turns, "both had turns")
+    os.kill(gate.agent(), signal.SIGKILL)
+    wait_until(lambda: gate.status()["nodes"] == [], "it is dead")
+    wait_until(lambda: not gate.status()["programs"], "nobody is known any more")
+    unisono("orchestra", "join", f"unix:{gate.runtime}/own/socket", gate.folder)
+    wait_until(lambda: len(gate.status()["programs"]) == 2, "they are known again")
+    wait_until(gate.both_take_turns, "both had turns again")
+    one.end(), two.end()
+
+
+def test_a_killed_program_gives_its_turns_away(gate):
+    gate.up("--policy", "even", "--window-ms", 400)
+    one, two = gate.program("one"), gate.program("two")
+    wait_until(gate.both_take_turns, "both had turns")
+    one.kill()
+    wait_until(lambda: gate.status()["objects"] == [], "there is nobody to take turns with")
+    two.end()
+
+
+# ---- who may, and what is said -------------------------------------------------------------------
+
+
+def test_what_makes_no_sense_is_not_listened_to(gate):
+    gate.up("--policy", "even", "--window-ms", 100)
+    address = str(gate.runtime / "own" / "socket")
+    for body in (b"", b"unisono-agent-9 x", b"e 1 2 3", b"\xff" * 1000):
+        with socket.socket(socket.AF_UNIX) as stranger:
+            stranger.settimeout(LIMIT_S)
+            stranger.connect(address)
+            stranger.sendall(len(body).to_bytes(4, "big") + body)
+            while stranger.recv(4096):  # a welcome, and then nothing more
+                pass
+    one, two = gate.program("one"), gate.program("two")
+    wait_until(gate.both_take_turns, "turns go on")
+    assert gate.status()["nodes"] == [gate.status()["nodes"][0]]
+    one.end(), two.end()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_the_page_of_another_user_is_not_believed(gate):
+    gate.up("--policy", "even", "--window-ms", 100)
+    os.chown(gate.runtime / "page", 12345, 12345)
+    one, two = gate.program("one"), gate.program("two")
+    time.sleep(1.5)
+    assert one.end()["passages"] == 0 and two.end()["passages"] == 0
+
+
+def test_there_is_one_orchestrator_per_file_system_and_its_mistakes_are_named(gate):
+    gate.up()
+    again = unisono("orchestra", "up", gate.folder, "--gate", "clients", check=False)
+    assert "there is an orchestrator already" in again.stderr
+    picture = unisono("orchestra", "timeline", gate.folder, "--picture", "x.png", check=False)
+    assert "gates in the servers only" in picture.stderr
+    alien = unisono("orchestra", "join", "unix:/nowhere", "/proc", check=False)
+    assert alien.returncode == 2 and "/nowhere" in alien.stderr
+
+
+def test_agents_of_other_nodes_come_by_tcp_with_a_key(gate, tmp_path):
+    key = tmp_path / "key"
+    key.write_bytes(os.urandom(32).hex().encode())
+    key.chmod(0o600)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    gate.up("--policy", "even", "--window-ms", 100, "--listen", f"tcp:127.0.0.1:{port}",
+            "--key-file", key)  # fmt: skip
+    one, two = gate.program("one"), gate.program("two")
+    wait_until(gate.both_take_turns, "both had turns")
+    assert one.end()["waits"] > 0 and two.end()["waits"] > 0
