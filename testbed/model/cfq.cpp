@@ -8,31 +8,13 @@ namespace {
 
 constexpr Time slice_sync = 100 * millisecond;
 constexpr Time slice_async = 40 * millisecond;
-constexpr Time slice_idle = 8 * millisecond;
 constexpr int quantum = 4;
-constexpr double seeky_sectors = 8 * 1024;
-constexpr int samples_to_trust = 4;
 constexpr std::size_t contexts_kept = 1024;
 
 }  // namespace
 
 std::uint64_t Cfq::context_of(BlockRequest const& request) {
     return request.synchronous ? request.context : asynchronous;
-}
-
-void Cfq::learn(Time now, Context& context, Command const& command) const {
-    if (context.last_end >= 0) {
-        auto const think_ns = static_cast<double>(std::min(now - context.last_end, 2 * slice_idle));
-        auto const jump = command.sector > context.last_sector
-                              ? command.sector - context.last_sector
-                              : context.last_sector - command.sector;
-        double const weight = context.samples == 0 ? 1 : 1.0 / 8;
-        context.think_mean_ns += weight * (think_ns - context.think_mean_ns);
-        context.seek_mean_sectors +=
-            weight * (static_cast<double>(jump) - context.seek_mean_sectors);
-        ++context.samples;
-    }
-    context.last_sector = command.end();
 }
 
 void Cfq::add(Time now, BlockRequest const& request) {
@@ -42,7 +24,7 @@ void Cfq::add(Time now, BlockRequest const& request) {
     }
     auto const id = context_of(request);
     auto& context = contexts_[id];
-    learn(now, context, request.command);
+    context.habits.sent(now, request.command);
     context.lives = request.context_lives;
     context.waiting.emplace(request.command.sector, request);
     if (active_ && active_id_ == id) {
@@ -56,10 +38,7 @@ void Cfq::add(Time now, BlockRequest const& request) {
 bool Cfq::worth_idling(std::uint64_t id) const {
     if (id == asynchronous) return false;
     auto const& context = contexts_.at(id);
-    if (!context.lives) return false;
-    if (context.samples < samples_to_trust) return true;
-    return context.think_mean_ns <= static_cast<double>(slice_idle) &&
-           context.seek_mean_sectors <= seeky_sectors;
+    return context.lives && context.habits.worth_idling();
 }
 
 void Cfq::expire() {
@@ -127,7 +106,7 @@ void Cfq::finished(Time now, BlockRequest const& request) {
     if (request.command.operation == Operation::flush) return;
     auto& context = contexts_[context_of(request)];
     --context.in_drive;
-    context.last_end = now;
+    context.habits.served(now);
 }
 
 Time Cfq::next_event() const {

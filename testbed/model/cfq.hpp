@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 
+#include "model/context_habits.hpp"
 #include "model/scheduler.hpp"
 
 namespace unisono::testbed {
@@ -32,15 +33,10 @@ private:
         int in_drive = 0;
         bool queued = false;  // waits for its turn
         bool lives = true;
-        std::uint64_t last_sector = 0;
-        Time last_end = -1;  // when its last request was done
-        double think_mean_ns = 0;
-        double seek_mean_sectors = 0;
-        int samples = 0;
+        ContextHabits habits;
     };
 
     static std::uint64_t context_of(BlockRequest const& request);
-    void learn(Time now, Context& context, Command const& command) const;
     [[nodiscard]] bool worth_idling(std::uint64_t id) const;
     void expire();
     bool activate_next(Time now);

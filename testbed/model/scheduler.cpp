@@ -2,6 +2,7 @@
 
 #include <deque>
 
+#include "model/bfq.hpp"
 #include "model/cfq.hpp"
 #include "model/deadline.hpp"
 
@@ -32,6 +33,7 @@ std::unique_ptr<Scheduler> make_scheduler(std::string_view name) {
     if (name == "none") return std::make_unique<FirstComeFirstServed>();
     if (name == "deadline") return std::make_unique<Deadline>();
     if (name == "cfq") return std::make_unique<Cfq>();
+    if (name == "bfq") return std::make_unique<Bfq>();
     return nullptr;
 }
 

@@ -32,8 +32,8 @@ public:
 };
 
 /// "none": first come, first served. "deadline": ascending batches with time limits. "cfq": slices
-/// of time per context, idle at the end of each queue for the context's next request.
-/// Null for any other name.
+/// of time per context, idle at the end of each queue for the context's next request. "bfq": the
+/// same with budgets of sectors. Null for any other name.
 std::unique_ptr<Scheduler> make_scheduler(std::string_view name);
 
 }  // namespace unisono::testbed

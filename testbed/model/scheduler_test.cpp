@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+
 namespace unisono::testbed {
 namespace {
 
@@ -110,6 +113,122 @@ TEST(Cfq, writes_nobody_waits_for_do_not_delay_reads_by_idling) {
     scheduler->add(0, read_of(1, 1000));
     scheduler->finished(millisecond, *first);
     EXPECT_EQ(scheduler->next(millisecond)->command.sector, 1000U);
+}
+
+// ---- BFQ-like
+// ------------------------------------------------------------------------------------
+
+BlockRequest large_read_of(std::uint64_t context, std::uint64_t sector, std::uint64_t sectors) {
+    auto request = read_of(context, sector);
+    request.command.sectors = sectors;
+    return request;
+}
+
+TEST(Bfq, waits_8_ms_for_the_next_request_of_a_context) {
+    auto const scheduler = make_scheduler("bfq");
+    scheduler->add(0, read_of(1, 1000));
+    scheduler->add(0, read_of(2, 9'000'000));
+    auto const first = scheduler->next(0);
+    EXPECT_EQ(first->command.sector, 1000U);
+    scheduler->finished(millisecond, *first);
+    EXPECT_FALSE(scheduler->next(millisecond)) << "idle";
+    EXPECT_EQ(scheduler->next_event(), 9 * millisecond);
+    scheduler->add(3 * millisecond, read_of(1, 1008));
+    EXPECT_EQ(scheduler->next(3 * millisecond)->command.sector, 1008U);
+}
+
+TEST(Bfq, does_not_wait_for_a_context_that_ends_with_its_request) {
+    auto const scheduler = make_scheduler("bfq");
+    auto request = read_of(1, 1000);
+    request.context_lives = false;
+    scheduler->add(0, request);
+    scheduler->add(0, read_of(2, 9'000'000));
+    auto const first = scheduler->next(0);
+    scheduler->finished(millisecond, *first);
+    EXPECT_EQ(scheduler->next(millisecond)->command.sector, 9'000'000U);
+}
+
+// Derivation: the first budget is 2/3 of 16 * 1024 = 10,922 sectors: ten requests of 1024. Then the
+// other one's, which ends at 10,922 as well, is due; the next is four times as much, but at most
+// 16 * 1024: sixteen requests.
+TEST(Bfq, a_turn_ends_with_the_budget_and_the_next_budget_is_larger) {
+    auto const scheduler = make_scheduler("bfq");
+    for (std::uint64_t i = 0; i < 60; ++i)
+        for (std::uint64_t const context : {1, 2})
+            scheduler->add(0, large_read_of(context, context * 9'000'000 + i * 1024, 1024));
+    std::vector<std::size_t> runs{0};
+    std::uint64_t previous = 1;
+    for (auto const sector : drain(*scheduler, 0)) {
+        auto const context = sector / 9'000'000;
+        if (context != previous) runs.push_back(0);
+        previous = context;
+        ++runs.back();
+    }
+    ASSERT_GE(runs.size(), 4U);
+    EXPECT_EQ(std::vector<std::size_t>(runs.begin(), runs.begin() + 4),
+              (std::vector<std::size_t>{10, 10, 16, 16}));
+}
+
+// Large requests and small ones: the same number of sectors, give or take a budget.
+TEST(Bfq, contexts_share_sectors_and_not_time) {
+    auto const scheduler = make_scheduler("bfq");
+    for (std::uint64_t i = 0; i < 8000; ++i) scheduler->add(0, large_read_of(1, i * 128, 128));
+    for (std::uint64_t i = 0; i < 8000; ++i)
+        scheduler->add(0, large_read_of(2, 9'000'000 + i * 512, 512));
+    std::array<std::uint64_t, 2> sectors{};
+    Time now = 0;
+    for (int i = 0; i < 5000; ++i, now += 10 * microsecond) {
+        auto const request = scheduler->next(now);
+        ASSERT_TRUE(request);
+        sectors[request->context - 1] += request->command.sectors;
+        scheduler->finished(now, *request);
+    }
+    EXPECT_NEAR(static_cast<double>(sectors[0]), static_cast<double>(sectors[1]), 2 * 16 * 1024);
+    EXPECT_GT(sectors[0], 400'000U);
+}
+
+// 20 ms for each small request: after 125 ms it is the other's turn, and the slow one has paid for
+// a whole budget, so the other one uses up at least as much before it comes again.
+TEST(Bfq, who_is_too_slow_pays_for_the_whole_budget) {
+    auto const scheduler = make_scheduler("bfq");
+    for (std::uint64_t i = 0; i < 50; ++i) scheduler->add(0, read_of(1, i * 400'000));
+    for (std::uint64_t i = 0; i < 50; ++i)
+        scheduler->add(0, large_read_of(2, 90'000'000 + i * 1024, 1024));
+    std::vector<std::uint64_t> order;
+    for (Time now = 0; order.size() < 40;) {
+        auto const request = scheduler->next(now);
+        ASSERT_TRUE(request);
+        order.push_back(request->context);
+        now += (request->context == 1 ? 20 : 1) * millisecond;
+        scheduler->finished(now, *request);
+    }
+    auto const first_of_other = std::ranges::find(order, 2U);
+    EXPECT_EQ(first_of_other - order.begin(), 7) << "125 ms";
+    auto const again = std::find(first_of_other, order.end(), 1U);
+    EXPECT_GE((again - first_of_other) * 1024, 2 * 16 * 1024 / 3 - 1024);
+}
+
+TEST(Bfq, writes_nobody_waits_for_do_not_delay_reads_by_idling) {
+    auto const scheduler = make_scheduler("bfq");
+    scheduler->add(0, write_of(5000));
+    auto const first = scheduler->next(0);
+    scheduler->add(0, read_of(1, 1000));
+    scheduler->finished(millisecond, *first);
+    EXPECT_EQ(scheduler->next(millisecond)->command.sector, 1000U);
+}
+
+TEST(Bfq, gives_everything_that_was_added_once) {
+    auto const scheduler = make_scheduler("bfq");
+    std::vector<std::uint64_t> added;
+    for (std::uint64_t i = 0; i < 500; ++i) {
+        auto request = i % 7 == 0 ? write_of(i * 8) : read_of(i % 20, i * 8);
+        request.context_lives = i % 3 != 0;
+        scheduler->add(0, request);
+        added.push_back(i * 8);
+    }
+    auto order = drain(*scheduler, 0);
+    std::ranges::sort(order);
+    EXPECT_EQ(order, added);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ Server::Server(Profile const& profile, ServerOptions const& options)
       cache_(bytes_of(profile.host.page_cache_bytes)) {
     if (!scheduler_)
         throw std::runtime_error("unknown scheduler '" + options.scheduler +
-                                 "'; valid: none, deadline, cfq");
+                                 "'; valid: none, deadline, cfq, bfq");
 }
 
 // ---- time

@@ -197,6 +197,26 @@ TEST(Server, cfq_anticipates_processes_and_cannot_when_every_request_has_its_own
     EXPECT_NEAR(request, plain, 0.1 * plain);
 }
 
+// As cfq: what a scheduler can do for readers whom it knows.
+TEST(Server, bfq_anticipates_processes_and_cannot_when_every_request_has_its_own_thread) {
+    std::uint64_t const distance = std::uint64_t{50} << 30;
+    double const plain = two_programs_mb_s({}, distance);
+    double const process =
+        two_programs_mb_s({.scheduler = "bfq", .context = ContextKind::process}, distance);
+    double const request =
+        two_programs_mb_s({.scheduler = "bfq", .context = ContextKind::request}, distance);
+    print_check(
+        "budgets of 8 MiB for one reader at a time: 65,536 B / (2 ms + 30 us) = 32.3 MB/s, less "
+        "the "
+        "seeks",
+        "per process 29 to 32.3; per request as without a scheduler",
+        with_unit(plain, "none, ") + with_unit(process, "bfq per process, ") +
+            with_unit(request, "MB/s bfq per request"));
+    EXPECT_GT(process, 29);
+    EXPECT_LT(process, 32.3);
+    EXPECT_NEAR(request, plain, 0.1 * plain);
+}
+
 TEST(Server, jitter_and_seed_replay) {
     auto const run = [](std::uint64_t seed) {
         Alone alone(shipped_profile("barracuda-7200.10"),

@@ -25,15 +25,15 @@ std::unique_ptr<coordinate::Policy> policy(std::string const& name,
         {.window = window, .seek = coordinate::SeekProfile::desktop_7200rpm(160e9)});
 }
 
-OrchestraSimulation testbed_of(std::string const& profile_name, std::uint64_t seed = 1) {
+OrchestraSimulation testbed_of(std::string const& profile_name, std::uint64_t seed = 1,
+                               std::string const& scheduler = "cfq",
+                               ContextKind context = ContextKind::request) {
     auto profile = shipped_profile(profile_name);
     // Less memory, so that caches have forgotten the beginning of a file when it is read again.
     profile.host.page_cache_bytes = 64e6;
-    return OrchestraSimulation(profile, servers,
-                               {.scheduler = "cfq",
-                                .context = ContextKind::request,
-                                .jitter = 50 * microsecond,
-                                .seed = seed});
+    return OrchestraSimulation(
+        profile, servers,
+        {.scheduler = scheduler, .context = context, .jitter = 50 * microsecond, .seed = seed});
 }
 
 // Two programs whose files begin so far apart; each server has a sixth of it.
@@ -92,6 +92,35 @@ TEST(OrchestraSimulation, distance_hardly_matters_with_turns) {
                     name.empty() ? "without" : name.c_str(), row[0], row[1], row[2], row[3]);
     for (char const* name : {"even", "default"})
         EXPECT_NEAR(speeds[name][3] / speeds[name][0], 1, 0.1) << name;
+}
+
+// What a site can do today: another scheduler on each server, each by itself. A program has one
+// file here, so a context per file is one per program; no server of today is told that much.
+TEST(OrchestraSimulation, schedulers_of_single_servers_do_less_than_turns) {
+    auto const speed = [](char const* scheduler, ContextKind context, char const* name) {
+        auto simulation = testbed_of("barracuda-7200.10", 1, scheduler, context);
+        add_two(simulation, 30 * gigabyte);
+        if (*name != '\0') simulation.orchestrate(policy(name));
+        auto speeds = speeds_mb_s(simulation);
+        auto const sum = speeds["A"] + speeds["B"];
+        std::printf("> %-8s %-11s %-8s %5.0f MB/s, Jain's index of the two %.2f\n", scheduler,
+                    context == ContextKind::file      ? "per program"
+                    : context == ContextKind::process ? "per process"
+                                                      : "per request",
+                    *name == '\0' ? "without" : name, sum,
+                    coordinate::jain_index(std::array{speeds["A"], speeds["B"]}));
+        return sum;
+    };
+    double best_of_today = 0;
+    for (char const* scheduler : {"none", "deadline"})
+        best_of_today = std::max(best_of_today, speed(scheduler, ContextKind::request, ""));
+    for (char const* scheduler : {"cfq", "bfq"}) {
+        for (auto const context : {ContextKind::request, ContextKind::process})
+            best_of_today = std::max(best_of_today, speed(scheduler, context, ""));
+        speed(scheduler, ContextKind::file, "");
+    }
+    speed("cfq", ContextKind::request, "paper");
+    EXPECT_GT(speed("cfq", ContextKind::request, "default"), 1.5 * best_of_today);
 }
 
 // Figure 9: 40, 48, 59 and 60 % over what it is without, for 125, 250, 500 and 1000 ms.

@@ -32,8 +32,8 @@ SCHEDULERS = Figure(
     ceiling_seeds=1,
     run_seconds=6,
     differs="Not in the paper. 'cfq, by request' is what servers with a thread for each request"
-            " show it; 'by program' knows what no server's kernel knows. BFQ is not modelled:"
-            " cfq by program is the nearest.",
+            " show it; 'by program' knows what no server's kernel knows. A BFQ-like one is"
+            " compared on the virtual clock (docs/orchestra.md).",
     lines=(
         Line("none", "mpich", TWO, testbed=scheduled("none")),
         Line("deadline", "mpich", TWO, testbed=scheduled("deadline")),
