@@ -59,7 +59,7 @@ def write(figures: list[tuple[Figure, Results]], folder: pathlib.Path) -> pathli
 
 def markdown(figures: list[tuple[Figure, Results]], pictures: dict[str, str]) -> str:
     """`pictures`: where each figure's picture is, by name."""
-    parts = [HEAD.format(agreement=AGREEMENT), _overview(figures)]
+    parts = [HEAD.format(agreement=AGREEMENT).rstrip(), _overview(figures)]
     for figure, results in figures:
         parts.append(section(figure, results, pictures[figure.name]))
     return "\n\n".join(parts)
@@ -67,7 +67,7 @@ def markdown(figures: list[tuple[Figure, Results]], pictures: dict[str, str]) ->
 
 def summary(figures: list[tuple[Figure, Results]]) -> str:
     """For the documentation: without pictures, and each table as short as it can be."""
-    parts = [SUMMARY_HEAD, _overview(figures)]
+    parts = [SUMMARY_HEAD.rstrip(), _overview(figures)]
     for figure, results in figures:
         parts += [f"## {figure.name}: {figure.title}",
                   f"{figure.source}. {figure.differs} *{_runs(results)} {_machine(results)}*",

@@ -66,8 +66,8 @@ ON_A_CLUSTER = dataclasses.replace(
             " Messages and file data share a link of 1 Gbit/s of each node, as in the paper.",
     claims=(
         *FIGURE.claims[:-1],
-        dataclasses.replace(FIGURE.claims[-1], why="with disk_first each disk positions for 2 ms in a"
-                            " second here: exchange is the limit, and order saves nothing"),
+        dataclasses.replace(FIGURE.claims[-1], why="with disk_first the disks hardly position at all"
+                            " here: exchange over the links is the limit, and order saves nothing"),
         Claim("core_first reads as fast as ROMIO or faster at 256K", 1.1,
               "section 3.2 in words; the number is ours", "core_first, read", "256K",
               "ROMIO, read", why="nothing goes between nodes"),

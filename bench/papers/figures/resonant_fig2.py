@@ -10,11 +10,10 @@ XS = ("32K", "64K", "128K", "256K", "512K", "1M")
 FEW = ("64K", "128K")
 FILE = {"file-bytes": "64M"}
 
-# The servers' own counts, of the runs in docs/papers-results.md.
-READ_AHEAD = ("; here a third of ROMIO's requests come out of order, but most meet the servers'"
-              " read-ahead: each disk positions for a tenth of the time only")
-EXCHANGE = ("; here two processes' exchange is the limit of both: each disk positions for about 10 ms"
-            " in all")
+# Judged by the servers' own counts and the ceilings, of the runs in docs/papers-results.md.
+READ_AHEAD = ("; here ROMIO's requests come out of order as well, but most meet the servers'"
+              " read-ahead, so that disks spend little time on positioning")
+EXCHANGE = "; here two processes' exchange is the limit: instant disks are hardly faster"
 
 
 def demo(ranks: int, xs: tuple[str, ...] = XS, access: str = "collective"):
