@@ -102,6 +102,14 @@ def test_a_claim_can_ask_for_more_than_the_usual_agreement():
     assert (loose.word, strict.word) == (judge.AGREES, judge.DISAGREES)
 
 
+def test_a_claim_can_be_about_a_ceiling():
+    which = figure(ratio(1.0, on="off"))
+    measured = results(which, ours={"1": [200.0]}, theirs={"1": [100.0]})
+    assert judge.verdicts(which, measured)[0].word == judge.NOT_MEASURED
+    measured.samples += [Sample("off", 1, line, "1", 50.0, [], {}) for line in ("ours", "theirs")]
+    assert judge.verdicts(which, measured)[0].ours.median == 1.0
+
+
 def test_best_and_mean_are_over_all_x():
     which = figure(ratio(4.0, "best"), ratio(3.0, "mean"))
     measured = results(which, ours={"1": [2], "2": [8]}, theirs={"1": [1], "2": [2]})

@@ -87,6 +87,7 @@ class Claim:
     against: str = ""
     against_at: str = ""  # another x than `at`
     why: str = ""  # one sentence: why it is so, or why we may differ
+    on: str = ""  # a ceiling, if not the figure's own profile
     within: float = AGREEMENT  # ours agrees if it differs from the paper's by at most this factor
 
 

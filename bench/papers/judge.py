@@ -37,7 +37,7 @@ def verdicts(figure: Figure, results: Results) -> list[Verdict]:
 def measured(claim: Claim, figure: Figure, results: Results) -> Spread | None:
     """Our number for the claim, seed by seed; None if a cell is missing. Ratios are taken within a
     seed, because its runs stand next to each other."""
-    profile = figure.testbed.profile
+    profile = claim.on or figure.testbed.profile
     if claim.at not in ("best", "mean"):
         values = _cells(claim, claim.at, profile, results)
         return Spread.of(list(values.values())) if values else None
