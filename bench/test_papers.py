@@ -278,6 +278,19 @@ def test_report_shows_disagreement_and_holds_its_pictures(tmp_path):
     assert "![a title](test.png)" in text and (tmp_path / "test.png").exists()
 
 
+def test_report_says_how_fair_two_instances_were_to_each_other():
+    """100 and 50 MB/s: (150)^2 / (2 * (100^2 + 50^2)) = 0.9."""
+    pair = {"1": (Job("demo", 4), Job("demo", 4, file="other"))}
+    which = dataclasses.replace(figure(), lines=(Line("ours", "mpich", pair),))
+    programs = [{"bytes": 100, "seconds": 1.0}, {"bytes": 50, "seconds": 1.0}]
+    measured = Results(definition_of(which), samples=[
+        Sample("sata-80gb", 1, "ours", "1", 150.0, programs, {})])
+    assert "speeds:\n\n|  | 1 |\n|---|---|\n| ours | 0.90 |" in report.summary([(which, measured)])
+    different = {"1": (Job("demo", 4), Job("hpio", 4))}
+    other = dataclasses.replace(which, lines=(Line("ours", "mpich", different),))
+    assert "Jain" not in report.summary([(other, measured)])
+
+
 def test_summary_for_the_documentation_has_every_table_and_no_picture():
     which = figure(ratio(2.0), xs=("1",))
     measured = results(which, ours={"1": [96.0, 100.0]}, theirs={"1": [100.0, 100.0]})

@@ -73,7 +73,7 @@ def summary(figures: list[tuple[Figure, Results]]) -> str:
                   f"{figure.source}. {figure.differs} *{_runs(results)} {_machine(results)}*",
                   _claims(figure, results, with_where=False),
                   f"{figure.unit} on emulated `{figure.testbed.profile}`:",
-                  _speeds(figure, results, figure.testbed.profile)]
+                  _speeds(figure, results, figure.testbed.profile), *_fairness(figure, results)]
         for profile in filter(results.has_any, ceilings_of(figure)):
             parts += [f"{figure.unit}, {draw.TITLES[profile]}:", _speeds(figure, results, profile)]
     return "\n\n".join(parts)
@@ -92,6 +92,7 @@ def section(figure: Figure, results: Results, picture: str) -> str:
     parts = [f"## {figure.name}: {figure.title}", f"{figure.source}. {figure.differs}",
              f"![{figure.title}]({picture})", _claims(figure, results),
              f"{figure.unit}, emulated:", _speeds(figure, results, figure.testbed.profile)]
+    parts += _fairness(figure, results)
     for profile in ceilings_of(figure):
         if results.has_any(profile):
             parts += [f"{figure.unit}, {draw.TITLES[profile]}:", _speeds(figure, results, profile)]
@@ -129,12 +130,24 @@ def _speeds(figure: Figure, results: Results, profile: str) -> str:
     return _table(rows)
 
 
-def _cell(spread: Spread | None) -> str:
+def _fairness(figure: Figure, results: Results) -> list[str]:
+    """Only where two instances of one program shared the servers: others differ by themselves."""
+    rows = [["", *figure.xs]]
+    for line in figure.lines:
+        twins = {x for x, jobs in line.jobs.items() if len(jobs) == 2
+                 and jobs[0].program == jobs[1].program and not jobs[1].background}
+        cells = [results.fairness(figure.testbed.profile, line.name, x) if x in twins else None
+                 for x in figure.xs]
+        if any(cells):
+            rows.append([line.name, *(_cell(cell, digits=2) for cell in cells)])
+    return ["Jain's index of the two programs' speeds:", _table(rows)] if len(rows) > 1 else []
+
+
+def _cell(spread: Spread | None, digits: int = 0) -> str:
     if spread is None:
         return "-"
-    if spread.low == spread.high:
-        return f"{spread.median:.0f}"
-    return f"{spread.median:.0f} ({spread.low:.0f}-{spread.high:.0f})"
+    median, low, high = (f"{value:.{digits}f}" for value in (spread.median, spread.low, spread.high))
+    return f"{median} ({low}-{high})" if low != high else median
 
 
 def _footnotes(results: Results) -> str:

@@ -58,6 +58,11 @@ def _definition_of_line(line: dict) -> dict:
     return {key: line[key] for key in keys}
 
 
+def jain(values: list[float]) -> float:
+    """Jain's index of fairness: 1 if all are equal, 1 / count if one has everything."""
+    return sum(values) ** 2 / (len(values) * sum(value ** 2 for value in values))
+
+
 @dataclass
 class Results:
     """Everything that is known of a figure. `rejected`: runs whose machine was too late; `failed`:
@@ -103,6 +108,13 @@ class Results:
         """MB/s of one cell."""
         return {sample.seed: sample.mb_per_s for sample in self.samples
                 if (sample.profile, sample.line, sample.x) == (profile, line, x)}
+
+    def fairness(self, profile: str, line: str, x: str) -> Spread | None:
+        """Jain's index of the programs' own speeds, where several ran at the same time."""
+        indices = [jain([program["bytes"] / program["seconds"] for program in sample.programs])
+                   for sample in self.samples if len(sample.programs) > 1
+                   and (sample.profile, sample.line, sample.x) == (profile, line, x)]
+        return Spread.of(indices) if indices else None
 
     def spread(self, profile: str, line: str, x: str) -> Spread | None:
         values = list(self.by_seed(profile, line, x).values())
