@@ -74,7 +74,7 @@ class Results:
     rejected: list[dict] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
-    spent_s: float = 0.0  # on all runs that are here, also the rejected ones
+    spent_s: float = 0.0  # on all runs that are here, also the rejected ones; not on waiting
 
     @classmethod
     def load(cls, path: pathlib.Path) -> Results:

@@ -242,7 +242,6 @@ class FigureRun:
                     self._measure_for_a_while(pocket, profile, seed, left)
                 time.sleep(PAUSE_S)
         spent_s = time.monotonic() - begin_s
-        self.results.spent_s += spent_s
         self.settings.say(f"{self.figure.name}: {profile}, seed {seed}: {len(cells)} runs in"
                           f" {spent_s:.0f} s, {len(self.results.rejected)} rejected so far")
 
@@ -254,6 +253,7 @@ class FigureRun:
             line, x = left.pop(0)
             if line.name not in self.results.failed:
                 self._measure_cell(pocket, profile, seed, line, x)
+        self.results.spent_s += time.monotonic() - begin_s
 
     def _measure_cell(self, pocket: Pocket, profile: str, seed: int, line: Line, x: str) -> None:
         for _ in range(TRIES):
