@@ -93,10 +93,11 @@ class Pocket:
             self.commands.down(str(self.mountpoint))
 
     def _raise_priority(self) -> None:
-        """The emulator's threads go before everything else on this machine."""
+        """The emulator's threads go before everything else on this machine, also before programs with
+        --realtime."""
         pid = self.commands.mount_at(str(self.mountpoint)).pid
         for thread in os.listdir(f"/proc/{pid}/task"):
-            os.sched_setscheduler(int(thread), os.SCHED_RR, os.sched_param(1))
+            os.sched_setscheduler(int(thread), os.SCHED_RR, os.sched_param(2))
 
     def begin_run(self) -> None:
         """What an earlier run left in memory is written, caches are empty, counters at zero."""

@@ -11,8 +11,9 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <random>
+#include <stdexcept>
+#include <utility>
 
 #include "select/measuring_selector.hpp"
 #include "strategies/all.hpp"
@@ -23,80 +24,98 @@ namespace {
 constexpr int games = 20;  // of each cell, with other draws
 constexpr std::size_t long_run = 100;
 constexpr std::size_t short_run = 30;
+constexpr char const* plain = "mpi";
 
 /// The calls of one program, and how long they take with each candidate.
 struct Cell {
     std::string name;
     Signature signature;
-    std::vector<Candidate> candidates;  // for the selector: the rule's choice first
-    std::map<std::string, std::vector<double>> seconds;
+    std::vector<Candidate> candidates;  // the rule's choice first
+    /// By name of the candidate: blocks of calls, the first of each by a new process.
+    std::map<std::string, std::vector<std::vector<double>>> seconds;
 };
 
 /// What one run took, by who chose.
 struct Outcome {
     double best_fixed = 0;  // of the selector's candidates
-    double native = 0;
+    double plain = 0;       // the MPI library, without Unisono
     double rule = 0;
     double measured = 0;
     double remembered = 0;  // measured, after a run of 100 calls
     double paper = 0;       // examined as in the paper
 };
 
-// Selectors know candidates by their strategies; ways that are none of ours get a stand-in.
-Strategy const* strategy_named(std::string const& name) {
-    if (auto const* const known = find_strategy(name)) return known;
-    static std::map<std::string, Strategy, std::less<>> others;
-    auto const entry = others.try_emplace(name).first;
-    entry->second.name = entry->first;
-    return &entry->second;
+Candidate candidate_named(std::string const& name) {
+    for (auto const variation : Candidate::all_variations)
+        for (auto const* strategy : all_strategies())
+            if (Candidate const candidate{strategy, variation}; name_of(candidate) == name)
+                return candidate;
+    throw std::runtime_error{"no candidate is called " + name};
 }
 
-// The rule's choice first, then those that a selector may choose, in the order of the recording.
-std::vector<Candidate> candidates_of(nlohmann::ordered_json const& json, std::string const& rule) {
-    auto const excluded = json.at("excluded").get<std::vector<std::string>>();
-    auto const& feared_s = json.at("feared_s");
-    std::vector<Candidate> found{{strategy_named(rule)}};
-    for (auto const& [name, seconds] : json.at("seconds").items()) {
-        if (name == rule || std::ranges::find(excluded, name) != excluded.end()) continue;
-        found.push_back({strategy_named(name), Candidate::Variation::none,
-                         feared_s.contains(name) ? feared_s.at(name).get<double>() : 0});
-    }
-    return found;
-}
-
-Cell cell_from(nlohmann::ordered_json const& json, std::string const& rule) {
-    Cell cell{.name = json.at("name").get<std::string>() + ", " + rule + " first",
+Cell cell_from(nlohmann::ordered_json const& json) {
+    Cell cell{.name = json.at("name"),
               .signature = {.direction =
                                 json.at("direction") == "read" ? Direction::read : Direction::write,
                             .ranks = json.at("ranks"),
+                            .nodes = json.at("nodes"),
+                            .requests = json.at("pieces"),
                             .bytes = json.at("bytes")},
-              .candidates = candidates_of(json, rule),
               .seconds = json.at("seconds")};
     cell.signature.place = std::hash<std::string>{}(cell.name);  // cells know nothing of each other
+    Topology const topology = make_topology(std::vector<std::uint32_t>(cell.signature.ranks, 0));
+    Facts const facts{.direction = cell.signature.direction,
+                      .topology = &topology,
+                      .bytes = cell.signature.bytes,
+                      .pieces = cell.signature.requests,
+                      .local_storage = json.at("local")};
+    for (auto const& [name, seconds] : json.at("seconds").items())
+        if (name != plain) cell.candidates.push_back(with_fears(candidate_named(name), facts));
     return cell;
 }
 
-/// One possible course of events: call i of the run, if candidate c does it. The first call that a
-/// candidate does is the first that was recorded; it also set things up.
+/// One possible course of events: call i of the run, if candidate c does it. The first calls also
+/// set things up. The windows that staged strategies share are there once one of them has run:
+/// in a process of its own, as recorded, each one made them.
 class Course {
 public:
-    Course(Cell const& cell, std::uint64_t seed) : cell_{cell}, random_{seed} {
-        for (auto const& [name, seconds] : cell.seconds)
-            for (std::size_t i = 0; i < long_run; ++i)
-                draws_[name].push_back(seconds[random_() % seconds.size()]);
+    Course(Cell const& cell, std::uint64_t seed) : random_{seed} {
+        for (auto const& [name, blocks] : cell.seconds) {
+            auto& draws = draws_[name];
+            auto const& block = blocks[random_() % blocks.size()];
+            draws.first_s = block.front();
+            draws.second_s = block.size() > 1 ? block[1] : block.front();
+            for (std::size_t i = 0; i < long_run; ++i) {
+                auto const& any = blocks[random_() % blocks.size()];
+                draws.later_s.push_back(any.size() > 1 ? any[1 + random_() % (any.size() - 1)]
+                                                       : any.front());
+            }
+        }
     }
     double operator()(std::string const& name, std::size_t call) {
-        auto const first = done_[name]++ == 0;
-        auto const& recorded = cell_.seconds.at(name);
-        return first ? recorded.front() : draws_.at(name)[call];
+        auto const& draws = draws_.at(name);
+        auto const is_first = done_[name]++ == 0;
+        if (!is_first) return draws.later_s[call];
+        auto const shares_windows = name.find('+') == std::string::npos && name != "independent" &&
+                                    name != "native" && name != plain;
+        if (shares_windows && std::exchange(windows_, true)) return draws.second_s;
+        return draws.first_s;
     }
-    void restart() { done_.clear(); }
+    void restart() {
+        done_.clear();
+        windows_ = false;
+    }
 
 private:
-    Cell const& cell_;
+    struct Draws {
+        double first_s;
+        double second_s;
+        std::vector<double> later_s;
+    };
     std::mt19937_64 random_;
-    std::map<std::string, std::vector<double>> draws_;
+    std::map<std::string, Draws> draws_;
     std::map<std::string, int> done_;
+    bool windows_ = false;
 };
 
 double run_fixed(Course& course, std::string const& name, std::size_t calls) {
@@ -120,20 +139,23 @@ double run_selector(Course& course, Selector& selector, Signature const& signatu
 }
 
 // Over all games: who wins a single one by luck is not the best.
-std::string best_of(Cell const& cell) {
+std::string best_of(Cell const& cell, std::size_t calls) {
     auto const total = [&](Candidate const& candidate) {
-        auto const& seconds = cell.seconds.at(name_of(candidate));
-        return std::accumulate(seconds.begin(), seconds.end(), 0.0) /
-               static_cast<double>(seconds.size());
+        double sum = 0;
+        for (std::uint64_t game = 0; game < games; ++game) {
+            Course course{cell, game};
+            sum += run_fixed(course, name_of(candidate), calls);
+        }
+        return sum;
     };
     return name_of(*std::ranges::min_element(cell.candidates, {}, total));
 }
 
-Outcome play(Cell const& cell, std::uint64_t seed, std::size_t calls) {
+Outcome play(Cell const& cell, std::string const& best, std::uint64_t seed, std::size_t calls) {
     Course course{cell, seed};
     Outcome outcome;
-    outcome.best_fixed = run_fixed(course, best_of(cell), calls);
-    outcome.native = run_fixed(course, "native", calls);
+    outcome.best_fixed = run_fixed(course, best, calls);
+    outcome.plain = run_fixed(course, plain, calls);
     outcome.rule = run_fixed(course, name_of(cell.candidates[0]), calls);
     MeasuringSelector cold;
     outcome.measured = run_selector(course, cold, cell.signature, cell.candidates, calls);
@@ -195,10 +217,10 @@ std::vector<Ratios> questions() {
          [](auto const& o) { return o.rule / o.remembered; }, 0.99, 0.70},
         {"measured / rule", short_run, [](auto const& o) { return o.rule / o.measured; }, 0.91,
          0.71},
-        {"measured / native", short_run, [](auto const& o) { return o.native / o.measured; }, 2.5,
+        {"measured / native", short_run, [](auto const& o) { return o.plain / o.measured; }, 2.5,
          0.79},
         {"measured, with memory / native", short_run,
-         [](auto const& o) { return o.native / o.remembered; }, 3.5, 0.90},
+         [](auto const& o) { return o.plain / o.remembered; }, 3.5, 0.90},
         {"as in the paper / best fixed", long_run, paper, 0, 0},
         {"as in the paper / best fixed", short_run, paper, 0, 0},
     };
@@ -207,32 +229,39 @@ std::vector<Ratios> questions() {
 void ask(Cell const& cell, std::vector<Ratios>& asked, bool verbose) {
     for (auto const calls : {long_run, short_run}) {
         std::vector<Outcome> outcomes;
+        auto const best = best_of(cell, calls);
         for (std::uint64_t game = 0; game < games; ++game)
-            outcomes.push_back(play(cell, game, calls));
+            outcomes.push_back(play(cell, best, game, calls));
         for (auto& question : asked)
             if (question.calls == calls) question.add(cell, outcomes);
         if (!verbose || calls != long_run) continue;
-        auto const& o = outcomes[0];
-        std::printf("%-52s rule %.3f measured %.3f memory %.3f native %.3f\n", cell.name.c_str(),
-                    o.best_fixed / o.rule, o.best_fixed / o.measured, o.best_fixed / o.remembered,
-                    o.best_fixed / o.native);
+        auto const mean = [&](double Outcome::*who) {
+            double sum = 0;
+            for (auto const& outcome : outcomes) sum += outcome.best_fixed / outcome.*who;
+            return sum / games;
+        };
+        std::printf("%-36s rule %.3f measured %.3f memory %.3f paper %.3f plain %.3f; %s\n",
+                    cell.name.c_str(), mean(&Outcome::rule), mean(&Outcome::measured),
+                    mean(&Outcome::remembered), mean(&Outcome::paper), mean(&Outcome::plain),
+                    best.c_str());
     }
 }
 
 int replay(std::string const& path, bool verbose) {
     std::ifstream file{path};
     auto const recorded = nlohmann::ordered_json::parse(file);
-    std::map<std::string, std::vector<Ratios>> asked;  // by who is first
-    for (auto const& json : recorded.at("cells"))
-        for (auto const& rule : json.at("rules")) {
-            auto const first = rule.get<std::string>();
-            auto& mine = asked.try_emplace(first, questions()).first->second;
-            ask(cell_from(json, first), mine, verbose);
-        }
+    // The selector was tuned on one half of the cells.
+    std::map<std::string, std::vector<Ratios>> asked{{"tuned on", questions()},
+                                                     {"not tuned on", questions()}};
+    auto tuned = false;
+    for (auto const& json : recorded.at("cells")) {
+        tuned = !tuned;
+        ask(cell_from(json), asked.at(tuned ? "tuned on" : "not tuned on"), verbose);
+    }
     bool missed = false;
-    for (auto const& [first, about_first] : asked) {
-        std::printf("%s first:\n", first.c_str());
-        for (auto const& question : about_first) missed = !question.print() || missed;
+    for (auto const& [half, about_half] : asked) {
+        std::printf("%s:\n", half.c_str());
+        for (auto const& question : about_half) missed = !question.print() || missed;
     }
     return missed ? 1 : 0;
 }

@@ -155,6 +155,8 @@ def _how_it_was_chosen(direction: Record) -> Iterator[str]:
             remembered = f", {tried['remembered']} remembered" if tried["remembered"] else ""
             speed = human_bytes(tried["bytes_per_second"])
             yield f"  {tried['candidate']}: {_calls(tried['calls'])}{remembered}, {speed}/s"
+        if untried := selection.get("untried"):
+            yield f"  not tried: {', '.join(untried)}"
         for again in selection["reopened"]:
             yield f"  examined again after call {again['after_call']}: {again['why']}"
 

@@ -268,6 +268,7 @@ void File::add_selections() {
         auto const explained = context_->measured().explain(signature_class);
         if (explained.calls_done == 0) continue;
         SelectionReport selection{.calls = describe_class(signature_class),
+                                  .untried = explained.untried,
                                   .winner = explained.winner,
                                   .why = explained.why,
                                   .calls_done = explained.calls_done,

@@ -30,6 +30,7 @@ template <MaybeConst<SelectionReport> Any, class Visitor>
 void visit_members(Any& selection, Visitor& visit) {
     visit(selection.calls);
     visit(selection.tried);
+    visit(selection.untried);
     visit(selection.winner);
     visit(selection.why);
     visit(selection.calls_done);

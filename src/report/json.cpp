@@ -38,6 +38,7 @@ Json selection_json(SelectionReport const& selection) {
     return {{"calls", selection.calls},
             {"calls_done", selection.calls_done},
             {"tried", std::move(tried)},
+            {"untried", selection.untried},
             {"winner", selection.winner},
             {"why", selection.why},
             {"seconds", selection.seconds},

@@ -65,6 +65,7 @@ struct SelectionReport {
 
     std::string calls;  ///< which ones, in words
     std::vector<Tried> tried;
+    std::vector<std::string> untried;  ///< candidates that were not worth their trial so far
     std::string winner;
     std::string why;
     std::uint64_t calls_done = 0;

@@ -43,6 +43,7 @@ FileReport sample() {
     report.write.selections = {
         {.calls = "writes of 32 MiB or more, in 8192 pieces or more, 4 ranks on 1 node",
          .tried = {{"two_phase", 20, 0, 1 << 30}, {"independent", 4, 3, 1 << 29}},
+         .untried = {"native"},
          .winner = "two_phase",
          .why = "2.00 times as fast as independent",
          .calls_done = 24,

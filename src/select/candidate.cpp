@@ -26,6 +26,12 @@ double feared_seconds(Strategy const& strategy, Facts const& facts) {
     return pieces_of_a_rank * (facts.local_storage ? local_piece_s : remote_piece_s);
 }
 
+// Windows in shared memory are made once for each communicator: 3 ms with four ranks.
+double setup_seconds(Strategy const& strategy) {
+    constexpr double windows_s = 3e-3;
+    return &strategy == &independent || &strategy == &native ? 0 : windows_s;
+}
+
 // Only what the user has left open, and what makes a difference there. On a node's own file system
 // every rank aggregates already, and buffers of all sizes measure alike (docs/performance.md).
 std::vector<Variation> variations(Facts const& facts) {
@@ -46,6 +52,12 @@ std::vector<Variation> variations(Facts const& facts) {
 }
 
 }  // namespace
+
+Candidate with_fears(Candidate candidate, Facts const& facts) {
+    candidate.feared_s = feared_seconds(*candidate.strategy, facts);
+    candidate.setup_s = setup_seconds(*candidate.strategy);
+    return candidate;
+}
 
 std::string name_of(Candidate const& candidate) {
     auto const variation = static_cast<std::size_t>(candidate.variation);
@@ -79,16 +91,16 @@ std::vector<Candidate> paper_candidates(Facts const& facts) {
 
 std::vector<Candidate> all_candidates(Facts const& facts, Strategy const* first,
                                       std::string_view native_fault) {
-    std::vector<Candidate> candidates{{first}};
+    std::vector<Candidate> candidates{with_fears({first}, facts)};
     for (auto const* strategy : all_strategies()) {
         if (strategy == first || !strategy->unfit(facts).empty()) continue;
         if (strategy == &native && !native_fault.empty()) continue;
         if (strategy->promising != nullptr && !strategy->promising(facts)) continue;
-        candidates.push_back({strategy, Variation::none, feared_seconds(*strategy, facts)});
+        candidates.push_back(with_fears({strategy}, facts));
     }
     if (two_phase.unfit(facts).empty())
         for (auto const variation : variations(facts))
-            candidates.push_back({&two_phase, variation});
+            candidates.push_back(with_fears({&two_phase, variation}, facts));
     return candidates;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,10 +20,15 @@ struct Candidate {
         two_layers,     ///< nodes send, not ranks
     };
 
+    static constexpr std::array all_variations{Variation::none, Variation::every_rank,
+                                               Variation::large_buffers, Variation::two_layers};
+
     Strategy const* strategy = nullptr;
     Variation variation = Variation::none;
     /// What a call might take at worst, as far as one can guess: seconds; 0: no reason to fear.
     double feared_s = 0;
+    /// What its first call takes longer, unless another one with such windows has run: seconds.
+    double setup_s = 0;
 
     friend bool operator==(Candidate const& a, Candidate const& b) {
         return a.strategy == b.strategy && a.variation == b.variation;
@@ -31,6 +37,10 @@ struct Candidate {
 
 /// "two_phase", "two_phase+every_rank".
 std::string name_of(Candidate const& candidate);
+
+/// The candidate with what there is to fear of it in such a call. Needs the facts that say how much is
+/// asked for, by how many and where, no others. Pure, O(1).
+Candidate with_fears(Candidate candidate, Facts const& facts);
 
 /// The options with the candidate's setting in them.
 Options with_setting(Options const& options, Candidate::Variation variation);

@@ -101,7 +101,7 @@ bool Examination::worth_trying(Arm const& arm, Arm const& best) const {
 bool Examination::affordable(Candidate const& candidate, double best_s,
                              std::optional<double> slower) const {
     auto const feared_s = std::max(candidate.feared_s, best_s * std::exp(slower.value_or(0)));
-    auto const extra_s = std::max(feared_s - best_s, 0.0);
+    auto const extra_s = std::max(feared_s - best_s, 0.0) + candidate.setup_s;
     // A little slower is what any of them may be.
     return extra_s < best_s || tried_s_ + extra_s <= budget * total_s_;
 }
@@ -235,7 +235,10 @@ Explanation Examination::explain() const {
     auto const* const winner = best();
     Arm const* second = nullptr;
     for (auto const& one : arms_) {
-        if (one.known().calls == 0) continue;
+        if (one.known().calls == 0) {
+            if (!one.refused) explanation.untried.push_back(name_of(one.candidate));
+            continue;
+        }
         explanation.tried.push_back(
             {name_of(one.candidate), one.own.calls, one.before.calls, std::exp(mean_of(one))});
         if (&one != winner && (second == nullptr || mean_of(one) > mean_of(*second))) second = &one;

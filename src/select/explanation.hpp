@@ -23,6 +23,7 @@ struct Explanation {
 
     Signature calls;  ///< the class
     std::vector<Tried> tried;
+    std::vector<std::string> untried;  ///< the other candidates
     std::string winner;  ///< of the candidates
     std::string why;     ///< it won
     std::uint64_t calls_done = 0;

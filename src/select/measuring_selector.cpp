@@ -50,9 +50,13 @@ std::optional<double> MeasuringSelector::slower_elsewhere(Signature const& signa
 Selector::Choice MeasuringSelector::choose(Signature const& signature,
                                            std::span<Candidate const> candidates) {
     auto const signature_class = class_of(signature);
-    auto const choice = examination(signature_class).choose(candidates, [&](auto const& candidate) {
+    std::vector<Candidate> now{candidates.begin(), candidates.end()};
+    if (set_up_)
+        for (auto& candidate : now) candidate.setup_s = 0;
+    auto const choice = examination(signature_class).choose(now, [&](auto const& candidate) {
         return slower_elsewhere(signature_class, candidate);
     });
+    set_up_ = set_up_ || choice.candidate.setup_s > 0;
     return {choice.candidate, choice.why};
 }
 

@@ -34,6 +34,7 @@ private:
 
     Memory memory_;
     std::map<Signature, Examination> table_;  // by class
+    bool set_up_ = false;                     // somebody with windows has run
 };
 
 }  // namespace unisono

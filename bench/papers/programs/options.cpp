@@ -58,8 +58,12 @@ void add_common_options(CLI::App& app, Options& options) {
     app.add_option("--compute-seconds", options.compute_seconds, "Sleep after each call");
     app.add_flag("--verify", options.verify, "Check the contents; the time then contains it");
     app.add_flag("--call-seconds", options.call_seconds, "Print each call's time as well");
+    app.add_flag("--realtime", options.realtime,
+                 "From open to close, go before everything else on this machine (root only)");
     add_hints(app, options);
     add_time_options(app, options);
+    app.add_option("--calls", options.calls,
+                   "Go on, from the beginning again, until so many calls");
 }
 
 void add_program(CLI::App& app, Program const& program, Command& command) {

@@ -31,8 +31,10 @@ struct Options {
     bool sync = false;           ///< MPI_File_sync after the last call, within the time
     bool verify = false;         ///< the contents; the time then contains it
     bool call_seconds = false;   ///< report each call's time
+    bool realtime = false;       ///< go before everything else on this machine
     double compute_seconds = 0;  ///< sleep after each call
     double run_seconds = 0;      ///< from the beginning again until so long; 0: once
+    std::uint64_t calls = 0;     ///< from the beginning again until so many; 0: once
     double begin_at = 0;         ///< seconds of the system clock; 0: at once
     std::vector<std::pair<std::string, std::string>> hints;
     std::uint64_t message_bytes = 0;  ///< of alltoall, for each pair of processes

@@ -1,10 +1,14 @@
 #include "transfer.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <climits>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "contents.hpp"
@@ -24,6 +28,25 @@ double system_clock_s() {
 void sleep_s(double seconds) {
     if (seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
+
+/// This process goes before all that have no such priority, as on a machine with nothing else to do.
+class Priority {
+public:
+    explicit Priority(bool wanted) : wanted_(wanted) {
+        sched_param const first{.sched_priority = 1};
+        if (wanted && sched_setscheduler(0, SCHED_RR, &first) != 0)
+            throw std::system_error(errno, std::generic_category(), "--realtime");
+    }
+    ~Priority() {
+        sched_param const ordinary{};
+        if (wanted_) sched_setscheduler(0, SCHED_OTHER, &ordinary);
+    }
+    Priority(Priority const&) = delete;
+    Priority& operator=(Priority const&) = delete;
+
+private:
+    bool wanted_;
+};
 
 /// Each process counts from the same barrier, on its own clock: they may be on several machines.
 double slowest_s(double seconds) { return over_ranks(seconds, MPI_DOUBLE, MPI_MAX); }
@@ -69,6 +92,7 @@ Measured Transfer::run(bool write) {
     fill_contents(buffer_, 0, Salt::asked);
     sleep_s(options_.begin_at - system_clock_s());
     MPI_Barrier(MPI_COMM_WORLD);
+    Priority const priority(options_.realtime);
     measured.began_at = system_clock_s();
     double const open_s = MPI_Wtime();
     MPI_File file = open(write || options_.after_write);
@@ -115,19 +139,21 @@ MPI_File Transfer::open(bool write) const {
 }
 
 void Transfer::move(MPI_File file, bool write, double begin_s, Measured& measured) {
-    bool const again_and_again = options_.run_seconds > 0;
+    bool const for_some_time = options_.run_seconds > 0;
+    bool const for_some_calls = options_.calls > 0;
     do {
         if (!access_.explicit_offsets && options_.way != Way::pieces)
             check_mpi(MPI_File_seek(file, 0, MPI_SEEK_SET), "MPI_File_seek");
         for (std::uint64_t call = 0; call < access_.calls; ++call) {
-            if (again_and_again && time_is_over(begin_s)) return;
+            if (for_some_time && time_is_over(begin_s)) return;
+            if (for_some_calls && measured.call_seconds.size() >= options_.calls) return;
             double const call_s = MPI_Wtime();
             move_one_call(file, write, call);
             measured.bytes += access_.bytes_per_call();
             measured.call_seconds.push_back(MPI_Wtime() - call_s);
             sleep_s(options_.compute_seconds);
         }
-    } while (again_and_again);
+    } while (for_some_time || for_some_calls);
 }
 
 /// Where processes wait for each other, rank 0 decides for all of them.

@@ -1,0 +1,1 @@
+"""Recorded timings for selectors, and live runs of selection by measurement."""
