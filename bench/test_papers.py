@@ -11,7 +11,7 @@ import pytest
 
 from sides import LaunchError
 
-from papers import judge, report, runner, testbed
+from papers import judge, report, runner, testbed, timeline
 from papers.experiment import Claim, Cluster, Figure, Job, Line, Servers
 from papers.figures import ALL, QUICK, TELLING
 from papers.results import Results, Sample, Spread, definition_of, loaded_or_new
@@ -377,3 +377,29 @@ def test_program_says_what_is_wrong_with_its_options(tmp_path):
     assert "demo: --file-bytes must be a multiple of 524288 here" in odd.stderr
     unknown = bench_program("demo", "--path", str(tmp_path / "file"), "--frobnicate", "1")
     assert unknown.returncode == 2 and "frobnicate" in unknown.stderr
+
+
+def test_program_makes_so_many_calls_from_the_beginning_again(tmp_path):
+    if not PROGRAM.exists():
+        pytest.skip(f"{PROGRAM} is not built")
+    done = bench_program("hpio", "--path", str(tmp_path / "file"), "--region-count", "4",
+                         "--region-bytes", "1K", "--write", "--calls", "5", "--call-seconds")
+    line = json.loads(done.stdout)
+    assert (len(line["call_seconds"]), line["bytes"]) == (5, 5 * 2 * 4 * 1024)
+
+
+# ---- throughput over time
+
+def test_timeline_counts_calls_where_they_end():
+    line = Line("ours", "mpich", {"both": (Job("alltoall", 2, background=True), *JOB)})
+    # Four calls of 1 MB: two in the first half second, one in each of the others.
+    printed = {"bytes": 4e6, "call_seconds": [0.2, 0.2, 0.5, 0.4]}
+    sample = Sample("sata-80gb", 1, "ours", "both", 1.0, [{"rounds": 7}, printed], {})
+    middles, speeds = timeline.speeds(sample, line, "both")
+    assert middles == [0.25, 0.75] and speeds == pytest.approx([4.0, 2.0])
+
+
+def test_a_job_may_begin_later_than_the_others():
+    fig6 = next(figure for figure in ALL if figure.name == "orthrus-fig6")
+    jobs = fig6.lines[0].jobs[fig6.timeline]
+    assert [job.begins_after_s > 0 for job in jobs] == [False, True]

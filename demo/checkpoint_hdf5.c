@@ -1,14 +1,19 @@
 /* A checkpoint as block-structured adaptive codes (FLASH and its kin) write it with parallel HDF5:
- * many variables, each one dataset of blocks x 16 x 16 x 16 doubles; in memory every block carries
- * guard cells, so the selection there has holes. All transfers are collective. */
+ * many variables, each one dataset of blocks x cells x cells x cells doubles; in memory every block
+ * carries guard cells, so the selection there has holes. All transfers are collective.
+ *
+ * --cells N: along a block's side (16); --variables N: datasets (24). */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "demo_support.h"
 
-enum { variables = 24, cells_per_side = 16, guard_cells = 4, dimensions = 4 };
-enum { side_with_guards = cells_per_side + 2 * guard_cells };
+enum { guard_cells = 4, dimensions = 4 };
+static int variables = 24;
+static int cells_per_side = 16;
+static int side_with_guards = 16 + 2 * guard_cells;
 
 struct blocks {
     hsize_t mine, first, all;
@@ -173,10 +178,25 @@ static void read_checkpoint(struct blocks* blocks, char const* path, struct demo
     H5Pclose(access);
 }
 
+/* Takes "NAME N" out of the command line; `otherwise` if it is not there or makes no sense. */
+static int take_number(int* argc, char** argv, char const* name, int otherwise) {
+    for (int i = 1; i + 1 < *argc; ++i) {
+        if (strcmp(argv[i], name) != 0) continue;
+        int const number = (int)strtol(argv[i + 1], NULL, 10);
+        memmove(argv + i, argv + i + 2, (size_t)(*argc - i - 1) * sizeof *argv);
+        *argc -= 2;
+        return number >= 1 ? number : otherwise;
+    }
+    return otherwise;
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
+    cells_per_side = take_number(&argc, argv, "--cells", cells_per_side);
+    variables = take_number(&argc, argv, "--variables", variables);
+    side_with_guards = cells_per_side + 2 * guard_cells;
     struct demo_options options;
-    demo_parse(argc, argv, "blocks of 16 x 16 x 16 doubles per rank and variable", 48, &options);
+    demo_parse(argc, argv, "blocks of doubles per rank and variable", 48, &options);
 
     struct blocks blocks = make_blocks(options.size);
     struct demo_result result = {.bytes = 8.0 * variables * blocks.all * cells_per_side *

@@ -1,10 +1,12 @@
-"""A figure as a picture: the emulated disks, and beside them the two ceilings."""
+"""A figure as a picture: the emulated disks, and beside them the two ceilings, or throughput over
+time."""
 
 from __future__ import annotations
 
 import pathlib
 import re
 
+from . import timeline
 from .experiment import Figure
 from .results import Results, ceilings_of
 
@@ -28,7 +30,11 @@ def draw(figure: Figure, results: Results, picture: pathlib.Path) -> None:
     main.set_ylabel(f"{figure.unit}: median and range")
     main.legend(fontsize="small", ncol=2, loc="upper left",
                 bbox_to_anchor=(0, -0.22 if _is_crowded(figure) else -0.12))
-    for row, profile in enumerate(ceilings):
+    if figure.timeline:
+        panel = drawing.add_subplot(grid[:, 2])
+        timeline.draw(panel, figure, results)
+        panel.set_title(f"{figure.timeline}: MB/s over time", fontsize="small")
+    for row, profile in enumerate(ceilings if not figure.timeline else ()):
         panel = drawing.add_subplot(grid[row, 2])
         _draw_panel(panel, figure, results, profile)
         panel.set_title(TITLES[profile], fontsize="small")

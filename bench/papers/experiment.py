@@ -50,6 +50,7 @@ class Job:
     file: str = "file"
     address_bytes: int | None = None  # where the file begins on each disk
     background: bool = False  # its bytes do not count
+    begins_after_s: float = 0.0  # later than the others
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,7 @@ class Figure:
     ceiling_seeds: int = 3
     cluster: Cluster | None = None  # instead of `nodes`: the ranks run on a pocket cluster
     unit: str = "MB/s"
+    timeline: str = ""  # an x whose runs are drawn as throughput over time
     run_seconds: float = 3.0  # of one run with what stands around it, before any was measured
 
     @property

@@ -277,19 +277,20 @@ class FigureRun:
     def _run_jobs(self, pocket: Pocket, line: Line, jobs: tuple[Job, ...]) -> list[dict]:
         """Starts all of them, and waits for all; the programs begin together."""
         side = side_of(line)
-        together = []
+        ready_s = None
         if len(jobs) > 1:
             # Starting a process takes tens of milliseconds; who is not there in time begins late,
             # and the interval from the first beginning to the last end shows it.
             ready_s = time.time() + 1.0 + 0.15 * sum(job.ranks for job in jobs)
-            together = [f"--begin-at={ready_s:.3f}"]
         started = []
         for number, job in enumerate(jobs):
             report = self.settings.folder / f"report-{number}"
             report.unlink(missing_ok=True)
             tools = dataclasses.replace(self.tools, settings=self._settings_of(line, job))
             words = [*program_of(job, side, self.settings.build),
-                     *words_of(job, pocket.mountpoint), *together]
+                     *words_of(job, pocket.mountpoint)]
+            if ready_s is not None:
+                words.append(f"--begin-at={ready_s + job.begins_after_s:.3f}")
             if side.hints and job.program not in ("alltoall", "flash-io"):
                 words += ["--hints", side.hints.format(ranks=job.ranks)]
             command = [*sides.words_before(side, tools, job.ranks, report), *words]

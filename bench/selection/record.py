@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import pathlib
+import statistics
 
 import environment
 import run as benchmark
@@ -21,6 +22,8 @@ from sides import LaunchError
 from .cells import CELLS, Cell
 from .runs import PLAIN, Runner, in_short_turns, runner_at
 
+# The kernel holds real-time processes back for some 50 ms of each second, if they never sleep.
+HELD_BACK_S = (0.030, 0.075)
 ASKED_CALLS = 3  # enough for a report to name the candidates
 
 
@@ -49,9 +52,22 @@ def record(runner: Runner, cell: Cell, rounds: int, calls: int) -> dict:
         "name": cell.name, "place": cell.place.name, "direction": cell.direction,
         "ranks": cell.place.ranks, "nodes": cell.place.nodes, "bytes": by_pieces.bytes,
         "pieces": by_pieces.report["pieces"] // len(by_pieces.seconds), "local": not cell.place.profile,
-        "seconds": {way: blocks for way, blocks in series.items()
+        "seconds": {way: never_held_back(blocks) for way, blocks in series.items()
                     if blocks and (way == PLAIN or took_part(runs[way].strategies, way))},
     }
+
+
+def never_held_back(blocks: list[list[float]]) -> list[list[float]]:
+    """Without the calls in which the kernel stopped the ranks: those that took so much longer than
+    the median, and four times as long. That was not the candidate's fault."""
+    usual_s = statistics.median(one for block in blocks for one in block)
+    least_s, most_s = HELD_BACK_S
+
+    def held_back(seconds: float) -> bool:
+        return seconds > 4 * usual_s and least_s < seconds - usual_s < most_s
+
+    kept = [[one for one in block if not held_back(one)] for block in blocks]
+    return [block for block in kept if block]
 
 
 def took_part(strategies: list[str], way: str) -> bool:

@@ -29,6 +29,7 @@ CHOOSERS = {"rule": {"UNISONO_SELECT": "rule"}, "measured": {"UNISONO_SELECT": "
             "paper": {"UNISONO_SELECT": "orthrus"}}
 LONGEST_S = 3.0  # no further call after so long
 LOCKED_S = 45
+PAUSE_S = 0.3  # whoever waits for the lock needs a moment to take it
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,7 @@ def in_short_turns(tasks: Iterable, lock: pathlib.Path) -> Iterator:
             begin_s = time.monotonic()
             while waiting and time.monotonic() - begin_s < LOCKED_S:
                 yield waiting.pop(0)
+        time.sleep(PAUSE_S)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,11 @@
 
 namespace unisono {
 
+/// What the first call of a strategy that has windows takes longer, and of any other, and of the
+/// first once there are windows: they are made once for each communicator.
+constexpr double windows_setup_s = 3e-3;
+constexpr double any_setup_s = 5e-4;
+
 /// One way of doing a call that can be measured: a strategy, and a setting that it is tried with
 /// where the user has not given one.
 struct Candidate {
@@ -27,7 +32,7 @@ struct Candidate {
     Variation variation = Variation::none;
     /// What a call might take at worst, as far as one can guess: seconds; 0: no reason to fear.
     double feared_s = 0;
-    /// What its first call takes longer, unless another one with such windows has run: seconds.
+    /// What its first call takes longer, because it sets things up: seconds.
     double setup_s = 0;
 
     friend bool operator==(Candidate const& a, Candidate const& b) {
@@ -38,8 +43,8 @@ struct Candidate {
 /// "two_phase", "two_phase+every_rank".
 std::string name_of(Candidate const& candidate);
 
-/// The candidate with what there is to fear of it in such a call. Needs the facts that say how much is
-/// asked for, by how many and where, no others. Pure, O(1).
+/// The candidate with what there is to fear of it in such a call. Needs the facts that say how much
+/// is asked for, by how many and where, no others. Pure, O(1).
 Candidate with_fears(Candidate candidate, Facts const& facts);
 
 /// The options with the candidate's setting in them.

@@ -62,13 +62,23 @@ TEST(Candidates, between_nodes_these_may_send_for_their_ranks) {
     EXPECT_EQ(call.names(), "two_phase independent core_first");
 }
 
-// 2^20 pieces of 64 bytes, a quarter for each rank: half a second at 2 us each.
+// 2^20 pieces of 64 bytes, a quarter for each rank: half a second at 2 us each, 105 s at 0.4 ms.
 TEST(Candidates, many_small_pieces_are_to_be_feared) {
     Call call;
     call.facts.pieces = 1 << 20;
     for (auto const& candidate : all_candidates(call.facts, &two_phase, "some"))
         EXPECT_DOUBLE_EQ(candidate.feared_s,
                          candidate.strategy == &independent ? (1 << 18) * 2e-6 : 0);
+    call.facts.local_storage = false;
+    EXPECT_DOUBLE_EQ(with_fears({&independent}, call.facts).feared_s, (1 << 18) * 4e-4);
+    EXPECT_DOUBLE_EQ(with_fears({&core_first}, call.facts).feared_s, (1 << 18) * 4e-4)
+        << "a node's ranks have hardly any pieces side by side";
+}
+
+TEST(Candidates, strategies_with_windows_have_more_to_set_up) {
+    Call const call;
+    EXPECT_DOUBLE_EQ(with_fears({&two_phase}, call.facts).setup_s, windows_setup_s);
+    EXPECT_DOUBLE_EQ(with_fears({&independent}, call.facts).setup_s, any_setup_s);
 }
 
 TEST(Candidates, a_variation_changes_one_setting) {

@@ -9,9 +9,14 @@ namespace unisono {
 namespace {
 
 // Trying others may cost this share of all time.
-constexpr double budget = 0.05;
+constexpr double budget_share = 0.04;
+// The same where earlier runs have tried some already.
+constexpr double remembering_budget_share = 0.02;
 // So many calls tell candidates apart whose confidence intervals do not.
 constexpr std::uint32_t calls_enough = 3;
+// After a first call that took longer by up to so many times what it was expected to set up, a
+// second one decides.
+constexpr double setup_allowance = 2;
 // A candidate this much slower in its first call is out; its later calls set nothing up any more.
 constexpr double hopeless = 0.5;
 // Earlier runs are forgotten when the best takes this much longer than it did then.
@@ -25,6 +30,8 @@ constexpr double slack_deviations = 0.5;
 constexpr double step_most = 0.7;  // log(2)
 constexpr double drift_least = 1.8;
 constexpr double drift_deviations = 6;
+// So many calls may get faster and faster: caches, and whatever was set up late.
+constexpr std::uint32_t warm_up = 10;
 // What others show must differ by more than that to count here.
 constexpr double elsewhere_slack = 0.1;
 // Beyond that a report has no use for more.
@@ -89,21 +96,32 @@ void Examination::Arm::add(double speed) {
     level = own.calls <= 2 ? own.mean : level + step / std::min(own.calls, 50U);
 }
 
+// Its first call also set things up.
+bool Examination::may_be_faster(Arm const& arm, Arm const& best) const {
+    if (arm.own.calls != 1) return false;
+    auto const first_s = bytes_ / std::exp(arm.own.mean);
+    return first_s - setup_allowance * arm.candidate.setup_s < bytes_ / std::exp(mean_of(best));
+}
+
 bool Examination::worth_trying(Arm const& arm, Arm const& best) const {
     auto const& known = arm.known();
     if (arm.refused || &arm == &best || known.calls >= calls_enough) return false;
     if (best.own.calls < 2) return false;
-    if (known.calls == 0) return true;
+    if (known.calls == 0 || may_be_faster(arm, best)) return true;
     if (mean_of(arm) < mean_of(best) + std::log(hopeless)) return false;
     return mean_of(arm) + known.uncertainty() > mean_of(best) - best.known().uncertainty();
 }
 
-bool Examination::affordable(Candidate const& candidate, double best_s,
-                             std::optional<double> slower) const {
+double Examination::feared_extra_s(Candidate const& candidate, double best_s,
+                                   std::optional<double> slower) {
     auto const feared_s = std::max(candidate.feared_s, best_s * std::exp(slower.value_or(0)));
-    auto const extra_s = std::max(feared_s - best_s, 0.0) + candidate.setup_s;
+    return std::max(feared_s - best_s, 0.0) + candidate.setup_s;
+}
+
+bool Examination::affordable(double extra_s, double best_s) const {
     // A little slower is what any of them may be.
-    return extra_s < best_s || tried_s_ + extra_s <= budget * total_s_;
+    auto const budget_s = (memory_.empty() ? budget_share : remembering_budget_share) * total_s_;
+    return tried_s_ <= budget_s && (extra_s < best_s || tried_s_ + extra_s <= budget_s);
 }
 
 Candidate const& Examination::first_of(std::span<Candidate const> candidates,
@@ -121,20 +139,21 @@ Candidate const& Examination::first_of(std::span<Candidate const> candidates,
 
 Candidate const* Examination::next_to_try(std::span<Candidate const> candidates, Arm const& best,
                                           Elsewhere const& elsewhere) {
-    if (tried_s_ > budget * total_s_) return nullptr;
     Candidate const* next = nullptr;
-    auto next_slower = 0.0;
+    auto next_extra_s = 0.0;
     auto const best_s = bytes_ / std::exp(mean_of(best));
     for (auto const& candidate : candidates) {
         auto const& one = arm(candidate);
         if (!worth_trying(one, best)) continue;
-        auto const untried = one.known().calls == 0;
-        auto slower = std::optional{mean_of(best) - mean_of(one)};
-        if (untried) slower = one.slower ? one.slower : elsewhere(candidate);
-        if (untried && !affordable(candidate, best_s, slower)) continue;
-        if (next != nullptr && slower.value_or(0) >= next_slower) continue;
+        if (may_be_faster(one, best)) return &candidate;
+        auto extra_s = bytes_ / std::exp(mean_of(one)) - best_s;
+        if (one.known().calls == 0)
+            extra_s =
+                feared_extra_s(candidate, best_s, one.slower ? one.slower : elsewhere(candidate));
+        if (!affordable(extra_s, best_s)) continue;
+        if (next != nullptr && extra_s >= next_extra_s) continue;
         next = &candidate;
-        next_slower = slower.value_or(0);
+        next_extra_s = extra_s;
     }
     return next;
 }
@@ -198,7 +217,7 @@ bool Examination::note_drift(Arm& winner, double speed) {
     auto const slack = std::max(slack_least, slack_deviations * deviation);
     auto const enough = std::max(drift_least, drift_deviations * deviation);
     slower_ = std::max(0.0, slower_ - step - slack);
-    faster_ = std::max(0.0, faster_ + step - slack);
+    if (winner.own.calls >= warm_up) faster_ = std::max(0.0, faster_ + step - slack);
     if (std::max(slower_, faster_) < enough || frozen_) return false;
     // The others are where they were, as far as one knows: losers must not cost as much again.
     for (auto& one : arms_)

@@ -15,11 +15,12 @@ namespace unisono {
 /// Which of the candidates is the fastest for one class of calls, found while they are done. A
 /// function of what it was told: ranks that are told the same hold the same.
 ///
-/// Others than the fastest known are tried only while that has cost less than 5 % of all the time
-/// in such calls, and losers drop out after one to three calls. So one trial may overshoot; those
-/// with reason for fear wait until the budget has room for what they may cost. Two cumulative sums
-/// tell a winner that is slower, or faster, for good from single such calls; then the examination
-/// is opened again.
+/// Others than the fastest known are tried only while that has cost less than 4 % of all the time
+/// in such calls (2 % where earlier runs have tried some), and losers drop out after one to three
+/// calls. Whose trial may take longer than two calls waits until the budget has room for it: for
+/// what there is to fear of its calls, and for what its first one sets up. Two cumulative sums tell
+/// a winner that is slower, or faster, for good from single such calls; then the examination is
+/// opened again.
 ///
 /// Differs from Orthrus, ISC 2014, section 2.1: no fixed number of runs, no rotation, logarithms
 /// instead of a mean of throughputs, drift instead of one call's deviation by 15 %.
@@ -79,8 +80,10 @@ private:
     [[nodiscard]] Arm const* best_of(std::span<Candidate const> candidates) const;
     [[nodiscard]] double mean_of(Arm const& arm) const;
     [[nodiscard]] bool worth_trying(Arm const& arm, Arm const& best) const;
-    [[nodiscard]] bool affordable(Candidate const& candidate, double best_s,
-                                  std::optional<double> slower) const;
+    [[nodiscard]] bool may_be_faster(Arm const& arm, Arm const& best) const;
+    static double feared_extra_s(Candidate const& candidate, double best_s,
+                                 std::optional<double> slower);
+    [[nodiscard]] bool affordable(double extra_s, double best_s) const;
     static Candidate const& first_of(std::span<Candidate const> candidates,
                                      Elsewhere const& elsewhere);
     Candidate const* next_to_try(std::span<Candidate const> candidates, Arm const& best,

@@ -24,8 +24,8 @@ struct Explanation {
     Signature calls;  ///< the class
     std::vector<Tried> tried;
     std::vector<std::string> untried;  ///< the other candidates
-    std::string winner;  ///< of the candidates
-    std::string why;     ///< it won
+    std::string winner;                ///< of the candidates
+    std::string why;                   ///< it won
     std::uint64_t calls_done = 0;
     double seconds = 0;              ///< all of them
     double examination_seconds = 0;  ///< what others took longer than the winner would have

@@ -51,12 +51,12 @@ Selector::Choice MeasuringSelector::choose(Signature const& signature,
                                            std::span<Candidate const> candidates) {
     auto const signature_class = class_of(signature);
     std::vector<Candidate> now{candidates.begin(), candidates.end()};
-    if (set_up_)
-        for (auto& candidate : now) candidate.setup_s = 0;
+    if (has_windows_)
+        for (auto& candidate : now) candidate.setup_s = std::min(candidate.setup_s, any_setup_s);
     auto const choice = examination(signature_class).choose(now, [&](auto const& candidate) {
         return slower_elsewhere(signature_class, candidate);
     });
-    set_up_ = set_up_ || choice.candidate.setup_s > 0;
+    has_windows_ = has_windows_ || choice.candidate.setup_s >= windows_setup_s;
     return {choice.candidate, choice.why};
 }
 

@@ -34,7 +34,7 @@ private:
 
     Memory memory_;
     std::map<Signature, Examination> table_;  // by class
-    bool set_up_ = false;                     // somebody with windows has run
+    bool has_windows_ = false;                // somebody has run who makes them
 };
 
 }  // namespace unisono

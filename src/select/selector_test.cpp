@@ -188,6 +188,23 @@ TEST(MeasuringSelector, similar_calls_teach_whom_to_try_first_and_whom_to_fear) 
     }
 }
 
+// Windows are made once for each communicator: the second class's candidates need no more.
+TEST(MeasuringSelector, what_one_class_has_set_up_is_there_for_the_next) {
+    std::vector<Candidate> const with_windows{
+        {&independent}, {&two_phase, Candidate::Variation::none, 0, windows_setup_s}};
+    MeasuringSelector selector;
+    auto const tried_at = [&](Signature const& signature) {
+        for (int call = 1;; ++call) {
+            auto const chosen = selector.choose(signature, with_windows).candidate;
+            selector.learn(signature, chosen, 1e-3);
+            if (chosen.strategy == &two_phase || call == 1000) return call;
+        }
+    };
+    auto const first = tried_at({.requests = 10, .bytes = 1 << 20});
+    EXPECT_NEAR(first, 76, 1) << "3 ms are 4 % of 75 calls";
+    EXPECT_EQ(tried_at({.requests = 10, .bytes = 1 << 22}), 3);
+}
+
 TEST(MeasuringSelector, other_places_are_other_calls) {
     MeasuringSelector selector;
     Signature const here{.bytes = 1 << 20, .place = 1};

@@ -2,7 +2,7 @@
 
 from . import (iorchestrator_fig7, iorchestrator_fig8, iorchestrator_fig9, iorchestrator_pairs,
                iorchestrator_today, lacio_fig6, lacio_fig10, lacio_ior, orthrus_fig3, orthrus_fig4,
-               orthrus_fig5, orthrus_table2, quick, resonant_fig2, resonant_fig6, resonant_fig7,
+               orthrus_fig5, orthrus_fig6, orthrus_table2, quick, resonant_fig2, resonant_fig6, resonant_fig7,
                resonant_fig8, resonant_fig9, resonant_fig10, resonant_fig11, resonant_fig12,
                view_based_fig3, view_based_fig5, view_based_fig6, view_based_table1)
 
@@ -43,6 +43,7 @@ ALL = (
     orthrus_fig3.ON_A_CLUSTER,
     orthrus_fig4.FIGURE,
     orthrus_fig5.FIGURE,
+    orthrus_fig6.FIGURE,
     orthrus_table2.FIGURE,
     view_based_fig3.ON_A_CLUSTER,
     view_based_fig5.FIGURE,

@@ -1,8 +1,9 @@
 """Orthrus, figure 3: Matrix with growing blocks; the candidates, and their choice by measurement."""
 
 import dataclasses
+from collections.abc import Mapping
 
-from ..experiment import Claim, Cluster, Figure, Line, sweep
+from ..experiment import Claim, Cluster, Figure, Job, Line, sweep
 from .testbeds import ORTHRUS
 
 XS = ("4K", "16K", "64K", "256K")
@@ -16,16 +17,21 @@ def matrix(direction: str, xs: tuple[str, ...], seconds: int = 3):
                  {"depth": 4, "file-bytes": "256M", "seconds": seconds}, direction=direction)
 
 
-def lines(direction: str, xs: tuple[str, ...] = XS, choosing_s: int = 3) -> tuple[Line, ...]:
-    jobs = matrix(direction, xs)
-    choosing = matrix(direction, xs, choosing_s)
+def candidates(jobs: Mapping[str, tuple[Job, ...]], suffix: str = "",
+               choosing: Mapping[str, tuple[Job, ...]] | None = None) -> tuple[Line, ...]:
+    """The paper's three, and the choice among them; `suffix`: of the lines' names; `choosing`: the jobs
+    of the choice where they are others."""
     return (
-        Line(f"ROMIO, {direction}", "mpich-tuned", jobs, hints=ONE_PER_NODE),
-        Line(f"disk_first, {direction}", "unisono-mpich:disk_first", jobs, hints=ONE_PER_NODE),
-        Line(f"core_first, {direction}", "unisono-mpich:core_first", jobs, hints=ONE_PER_NODE),
-        Line(f"chosen by orthrus, {direction}", "unisono-mpich", choosing, hints=ONE_PER_NODE,
+        Line(f"ROMIO{suffix}", "mpich-tuned", jobs, hints=ONE_PER_NODE),
+        Line(f"disk_first{suffix}", "unisono-mpich:disk_first", jobs, hints=ONE_PER_NODE),
+        Line(f"core_first{suffix}", "unisono-mpich:core_first", jobs, hints=ONE_PER_NODE),
+        Line(f"chosen by orthrus{suffix}", "unisono-mpich", choosing or jobs, hints=ONE_PER_NODE,
              settings=CHOSEN),
     )
+
+
+def lines(direction: str, xs: tuple[str, ...] = XS, choosing_s: int = 3) -> tuple[Line, ...]:
+    return candidates(matrix(direction, xs), f", {direction}", matrix(direction, xs, choosing_s))
 
 
 FIGURE = Figure(

@@ -1,7 +1,7 @@
 """Orthrus, figure 4: Matrix, how many rows a call is for."""
 
-from ..experiment import Claim, Figure, Line, sweep
-from .orthrus_fig3 import CHOSEN, ONE_PER_NODE
+from ..experiment import Claim, Figure, sweep
+from .orthrus_fig3 import candidates
 from .testbeds import ORTHRUS
 
 DEPTHS = ("4", "16", "64", "128")
@@ -19,12 +19,7 @@ FIGURE = Figure(
     run_seconds=5,
     differs="16 processes on 4 nodes instead of 64 on 11; runs of 3 seconds; messages between nodes"
             " cost next to nothing here, so nothing drives the choice to core_first.",
-    lines=(
-        Line("ROMIO", "mpich-tuned", MATRIX, hints=ONE_PER_NODE),
-        Line("disk_first", "unisono-mpich:disk_first", MATRIX, hints=ONE_PER_NODE),
-        Line("core_first", "unisono-mpich:core_first", MATRIX, hints=ONE_PER_NODE),
-        Line("chosen by orthrus", "unisono-mpich", MATRIX, hints=ONE_PER_NODE, settings=CHOSEN),
-    ),
+    lines=candidates(MATRIX),
     claims=(
         Claim("disk_first is 1.20 times ROMIO at depth 4", 1.20, "section 3.2", "disk_first", "4",
               "ROMIO", why="requests reach each server sorted"),

@@ -1,7 +1,7 @@
 """Orthrus, figure 5: noncontig with small and large elements."""
 
-from ..experiment import Claim, Figure, Line, sweep
-from .orthrus_fig3 import CHOSEN, ONE_PER_NODE
+from ..experiment import Claim, Figure, sweep
+from .orthrus_fig3 import candidates
 from .testbeds import ORTHRUS
 
 XS = ("16", "256", "1024", "4096", "16384")
@@ -18,12 +18,7 @@ FIGURE = Figure(
     ceiling_seeds=1,
     differs="16 processes on 4 nodes instead of 64 on 11; reads only; runs of 3 seconds; messages"
             " between nodes cost next to nothing here.",
-    lines=(
-        Line("ROMIO", "mpich-tuned", NONCONTIG, hints=ONE_PER_NODE),
-        Line("disk_first", "unisono-mpich:disk_first", NONCONTIG, hints=ONE_PER_NODE),
-        Line("core_first", "unisono-mpich:core_first", NONCONTIG, hints=ONE_PER_NODE),
-        Line("chosen by orthrus", "unisono-mpich", NONCONTIG, hints=ONE_PER_NODE, settings=CHOSEN),
-    ),
+    lines=candidates(NONCONTIG),
     claims=(
         Claim("ROMIO is faster than disk_first with 16 elements", 0.8,
               "section 3.3 in words; the number is ours", "disk_first", "16", "ROMIO",

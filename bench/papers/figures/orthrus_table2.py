@@ -1,29 +1,58 @@
-"""Orthrus, table 2: the checkpoint of FLASH-IO, through HDF5."""
+"""Orthrus, table 2: FLASH-IO's checkpoint and plot files, through HDF5; loops of 24 and 4 calls."""
 
 from ..experiment import Claim, Figure, Job, Line
 from .orthrus_fig3 import CHOSEN
 from .testbeds import ORTHRUS
 
-CHECKPOINT = {"checkpoint": (Job("flash-io", 16, {"size": 4}, "write"),)}
+# MAXBLOCK and the cells along a block's side.
+A = {"size": 1500, "cells": 1}
+B = {"size": 600, "cells": 8}
+RANKS = 8
+
+
+def writes(configuration: dict[str, int], variables: int, file: str) -> tuple[Job, ...]:
+    return (Job("flash-io", RANKS, {**configuration, "variables": variables}, "write", file=file),)
+
+
+FILES = {
+    "A, checkpoint": writes(A, 24, "chk-a"),
+    "A, plot": writes(A, 4, "plt-a"),
+    "B, checkpoint": writes(B, 24, "chk-b"),
+    "B, plot": writes(B, 4, "plt-b"),
+}
 
 FIGURE = Figure(
     name="orthrus-table2",
-    title="FLASH-IO's checkpoint, through HDF5",
+    title="FLASH-IO's files, through HDF5",
     source="Orthrus (ISC 2014), table 2",
     testbed=ORTHRUS,
     x_label="",
     nodes=4,
-    differs="The demonstration's checkpoint (24 variables of blocks of 16^3 doubles, 50 MB) with 16"
-            " processes on 4 nodes; the paper has 64 processes and blocks of 1 and 8 cells a side."
-            " Not synchronised: the servers' memory holds a part at the end.",
+    seeds=3,
+    ceiling_seeds=1,
+    differs="Blocks and cells as in the paper, 24 variables in a checkpoint and 4 in a plot file, of"
+            " doubles; 8 processes on 4 nodes instead of 64, so a call writes 96 KB (A) or 20 MB (B)."
+            " IONMAX is not followed: it is not in the 24 unknowns of the original. From open to"
+            " close, not synchronised: the servers' memory holds a part at the end.",
     lines=(
-        Line("ROMIO", "mpich", CHECKPOINT),
-        Line("chosen by orthrus", "unisono-mpich", CHECKPOINT, settings=CHOSEN),
-        Line("disk_first", "unisono-mpich:disk_first", CHECKPOINT),
+        Line("ROMIO", "mpich", FILES),
+        Line("disk_first", "unisono-mpich:disk_first", FILES),
+        Line("chosen by orthrus", "unisono-mpich", FILES, settings=CHOSEN),
+        Line("chosen by default policy", "unisono-mpich", FILES,
+             settings={"UNISONO_SELECT": "measured"}),
+        Line("chosen by rule", "unisono-mpich", FILES),
     ),
     claims=(
-        Claim("Orthrus takes 26.4 % less time (B)", 1 / (1 - 0.264), "table 2",
-              "chosen by orthrus", "checkpoint", "ROMIO",
+        Claim("Orthrus takes 47.2 % less time (A, checkpoint)", 1 / (1 - 0.472), "table 2",
+              "chosen by orthrus", "A, checkpoint", "ROMIO",
               why="24 calls are few: nine of them examine the candidates"),
+        Claim("Orthrus takes 26.4 % less time (B, checkpoint)", 1 / (1 - 0.264), "table 2",
+              "chosen by orthrus", "B, checkpoint", "ROMIO", why="the same"),
+        Claim("Orthrus takes 5.3 % more time with four calls (A, plot file)", 1 / 1.053, "table 2",
+              "chosen by orthrus", "A, plot", "ROMIO",
+              why="the loop ends before the examination does"),
+        Claim("the default policy does not", 1.0, "ours: the loss is to be gone",
+              "chosen by default policy", "A, plot", "chosen by rule",
+              why="it begins with the rule's choice, and tries others only where it can afford it"),
     ),
 )

@@ -80,6 +80,8 @@ void run_alltoall(Options const& options, Place place) {
     std::vector<char> out(options.message_bytes * static_cast<std::size_t>(place.ranks), 'u');
     std::vector<char> in(out.size());
     auto const bytes = static_cast<int>(options.message_bytes);
+    wait_until(options.begin_at);
+    double const began_at = system_clock_s();
     double const begin_s = MPI_Wtime();
     long long rounds = 0;
     for (int over = 0; over == 0; ++rounds) {
@@ -89,9 +91,13 @@ void run_alltoall(Options const& options, Place place) {
     }
     double const seconds = MPI_Wtime() - begin_s;
     auto const sent = static_cast<double>(rounds) * static_cast<double>(out.size()) * place.ranks;
-    nlohmann::ordered_json const line{{"program", "alltoall"}, {"ranks", place.ranks},
-                                      {"rounds", rounds},      {"bytes", sent},
-                                      {"seconds", seconds},    {"mb_per_s", sent / seconds / 1e6}};
+    nlohmann::ordered_json const line{{"program", "alltoall"},
+                                      {"ranks", place.ranks},
+                                      {"rounds", rounds},
+                                      {"bytes", sent},
+                                      {"began_at", began_at},
+                                      {"seconds", seconds},
+                                      {"mb_per_s", sent / seconds / 1e6}};
     if (place.rank == 0) std::cout << line.dump() << std::endl;
 }
 

@@ -20,16 +20,12 @@ namespace {
 
 constexpr std::byte poison{0xa5};  // in the buffer before each read
 
-double system_clock_s() {
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
-        .count();
-}
-
 void sleep_s(double seconds) {
     if (seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
-/// This process goes before all that have no such priority, as on a machine with nothing else to do.
+/// This process goes before all that have no such priority, as on a machine with nothing else to
+/// do.
 class Priority {
 public:
     explicit Priority(bool wanted) : wanted_(wanted) {
@@ -67,6 +63,13 @@ Access access_of(Command const& command, Place place) {
 
 }  // namespace
 
+double system_clock_s() {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+void wait_until(double clock_s) { sleep_s(clock_s - system_clock_s()); }
+
 Transfer::Transfer(Command const& command, Place place)
     : options_(command.options),
       place_(place),
@@ -90,7 +93,7 @@ Measured Transfer::run(bool write) {
     Measured measured;
     wrong_offset_.reset();
     fill_contents(buffer_, 0, Salt::asked);
-    sleep_s(options_.begin_at - system_clock_s());
+    wait_until(options_.begin_at);
     MPI_Barrier(MPI_COMM_WORLD);
     Priority const priority(options_.realtime);
     measured.began_at = system_clock_s();

@@ -18,6 +18,12 @@ struct Measured {
     std::int64_t wrong_offset = 0;     ///< of the first wrong byte, no_offset if there is none
 };
 
+/// Seconds since 1970.
+double system_clock_s();
+
+/// Until the system clock says so; returns at once if that is past.
+void wait_until(double clock_s);
+
 /// One program's accesses to one file, on this rank. All functions are collective over
 /// MPI_COMM_WORLD and throw std::runtime_error or std::system_error.
 class Transfer {
