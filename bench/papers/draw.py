@@ -23,7 +23,8 @@ def draw(figure: Figure, results: Results, picture: pathlib.Path) -> None:
     drawing = pyplot.figure(figsize=(11, 6), layout="constrained")
     grid = drawing.add_gridspec(2, 3)
     ceilings = [profile for profile in ceilings_of(figure) if results.has_any(profile)]
-    main = drawing.add_subplot(grid[:, :2] if ceilings else grid[:, :])
+    beside = ceilings or figure.timeline
+    main = drawing.add_subplot(grid[:, :2] if beside else grid[:, :])
     _draw_panel(main, figure, results, figure.testbed.profile)
     _draw_paper(main, figure)
     main.set_title(f"{figure.title}\n{figure.testbed.profile}, emulated", fontsize="medium")

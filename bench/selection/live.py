@@ -19,7 +19,7 @@ import run as benchmark
 from sides import LaunchError
 
 from .cells import CELLS, Cell
-from .record import candidates_of
+from .record import candidates_of, never_held_back
 from .runs import CHOOSERS, PLAIN, Runner, in_short_turns, runner_at
 
 NAMES = ("tmpfs strided-4k overwrite", "tmpfs strided-64k read", "tmpfs contiguous overwrite",
@@ -56,7 +56,8 @@ def measure(cell: Cell, build: pathlib.Path, rounds: int, lock: pathlib.Path) ->
 
 def throughput(runs: list[list[float]], calls: int) -> float:
     """Calls per second, the median run; those that had no time for so many count as they are."""
-    return statistics.median(len(run[:calls]) / sum(run[:calls]) for run in runs)
+    kept = never_held_back([run[:calls] for run in runs])
+    return statistics.median(len(run) / sum(run) for run in kept)
 
 
 def ratios(cell: dict) -> dict[str, float]:

@@ -55,6 +55,7 @@ def test_the_choice_by_measurement_is_explained(record):
         "two_phase won, 2.00 times as fast as independent; trying others took 0.125 s (6.2%) of 24"
         " calls.",
         "independent: 4 calls, 3 remembered, 512.00 MiB/s",
+        "not tried: native",
         "examined again after call 9: slower for good",
     ):
         assert line in " ".join(text.split()), text
