@@ -35,15 +35,12 @@ Json selection_json(SelectionReport const& selection) {
     Json reopened = Json::array();
     for (auto const& one : selection.reopened)
         reopened.push_back({{"after_call", one.call}, {"why", one.why}});
-    return {{"calls", selection.calls},
-            {"calls_done", selection.calls_done},
-            {"tried", std::move(tried)},
-            {"untried", selection.untried},
-            {"winner", selection.winner},
-            {"why", selection.why},
-            {"seconds", selection.seconds},
-            {"examination_seconds", selection.examination_seconds},
-            {"reopened", std::move(reopened)}};
+    return {
+        {"calls", selection.calls},       {"calls_done", selection.calls_done},
+        {"tried", std::move(tried)},      {"untried", selection.untried},
+        {"winner", selection.winner},     {"why", selection.why},
+        {"seconds", selection.seconds},   {"examination_seconds", selection.examination_seconds},
+        {"reopened", std::move(reopened)}};
 }
 
 Json selections_json(DirectionReport const& report) {
