@@ -351,6 +351,22 @@ def bench_program(*words: str) -> subprocess.CompletedProcess:
                           text=True, timeout=60, check=False)
 
 
+def test_romio_sends_sixteen_bytes_for_each_piece(tmp_path):
+    """16^3 points among 4 processes: 16 * 16 rows, each cut in two, 512 pieces."""
+    counter = BUILD / "lib" / "libunisono-message-bytes.so"
+    if not PROGRAM.exists() or not counter.exists():
+        pytest.skip(f"{PROGRAM} or {counter} is not built")
+    done = subprocess.run(
+        ["mpiexec.mpich", "-n", "4", "env", f"LD_PRELOAD={counter}:{BUILD}/lib/libunisono-yield.so",
+         f"MESSAGE_BYTES_FILE={tmp_path / 'bytes'}", PROGRAM, "btio", "--path", tmp_path / "file",
+         "--side", "16", "--steps", "1", "--write", "--hints", "cb_config_list=*:4"],
+        capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = [row.split() for row in (tmp_path / "bytes").read_text().splitlines()]
+    assert sum(int(lists) for lists, _other in rows) == 512 * 16
+    assert sum(int(other) for _lists, other in rows) > 0
+
+
 def test_program_notices_a_wrong_byte_at_its_place(tmp_path):
     if not PROGRAM.exists():
         pytest.skip(f"{PROGRAM} is not built")
