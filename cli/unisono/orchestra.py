@@ -20,7 +20,6 @@ from .places import Failure
 
 _PROGRAM = "unisono-orchestrator"
 _AGENT = "unisono-agent"
-_RUNTIME = "/dev/shm"  # as in src/coordinate/gate/place.hpp
 _PATIENCE_S = 5.0
 
 
@@ -71,13 +70,18 @@ def gate_in_servers(mount: pocket.Mount) -> Gate:
     return Gate("servers", mount.mountpoint, Path(mount.backing))
 
 
-def gate_in_clients(path: str, runtime: str = _RUNTIME) -> Gate:
+def _runtime() -> str:
+    """As in src/coordinate/gate/place.cpp."""
+    return os.environ.get("UNISONO_RUNTIME") or "/dev/shm"
+
+
+def gate_in_clients(path: str) -> Gate:
     """The one of this user on the file system of `path`."""
     try:
         device = os.stat(path).st_dev
     except OSError as error:
         raise Failure(f"{path}: {error.strerror}") from error
-    folder = Path(runtime, f"unisono-gate-{os.geteuid()}-{device:x}", "own")
+    folder = Path(_runtime(), f"unisono-gate-{os.geteuid()}-{device:x}", "own")
     return Gate("clients", str(Path(path).resolve()), folder)
 
 

@@ -5,6 +5,7 @@ that shows it again.
     fuzz.py --seconds 60 --mpi both              random seeds, under Unisono
     fuzz.py --seconds 60 --mpi mpich --seed 1    the same batches every time
     fuzz.py --seconds 60 --faults                injected failures only (else one batch in five)
+    fuzz.py --seconds 60 --turns                 takes turns with a rival, under an orchestrator
     fuzz.py --seconds 20 --native                without Unisono, to check the fuzzer itself
     fuzz.py --seconds 10 --native --canary       spoils a byte per case: each must be noticed
 
@@ -45,7 +46,7 @@ class Batch:
         self.folder = dice.choice(arguments.folders)
         self.arguments = arguments
 
-    def command(self, seconds, progress, seed=None, cases=None):
+    def command(self, seconds, progress, seed=None, cases=None, ranks=None):
         build = self.arguments.build
         preload = [build / "lib" / "libunisono-yield.so"]
         environment = ["UNISONO_TUNE=off"]
@@ -53,7 +54,7 @@ class Batch:
             preload.insert(0, build / "lib" / f"libunisono-{self.mpi}.so")
             if self.nodes:
                 environment.append(f"UNISONO_TOPOLOGY=nodes={self.nodes}")
-        command = LAUNCHERS[self.mpi] + ["-n", str(self.ranks), "env"] + environment
+        command = LAUNCHERS[self.mpi] + ["-n", str(ranks or self.ranks), "env"] + environment
         command += ["LD_PRELOAD=" + ":".join(map(str, preload))]
         command += [str(build / "programs" / f"fuzz.{self.mpi}"), "--folder", str(self.folder)]
         command += ["--seed", str(self.seed if seed is None else seed)]
@@ -105,6 +106,34 @@ def read_progress(path, ranks):
     return lines
 
 
+class Rival:
+    """Another program on the same file system, so that there is somebody to take turns with: the
+    fuzzer itself on one rank, with other seeds. What it finds is not looked at."""
+
+    def __init__(self, batch, seconds):
+        command = batch.command(seconds, None, seed=batch.seed + 500_000_000, ranks=1)
+        self.process = subprocess.Popen(["env", "UNISONO_PROGRAM=rival", *command],
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                        start_new_session=True)
+
+    def end(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGTERM)
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
+def orchestrate(arguments, command):
+    """An orchestrator with tiny windows for each folder, up or down."""
+    options = ["--gate", "clients", "--policy", "even", "--window-ms", "20", "--lease-ms", "200"]
+    for folder in arguments.folders:
+        subprocess.run([arguments.build / "bin" / "unisono", "orchestra", command, folder,
+                        *(options if command == "up" else [])], check=command == "up", timeout=60)
+
+
 class Fuzzer:
     def __init__(self, arguments):
         self.arguments = arguments
@@ -132,7 +161,12 @@ class Fuzzer:
         progress = self.scratch / "progress"
         progress.unlink(missing_ok=True)
         limit = seconds + self.arguments.hang_seconds
-        output, code = run_limited(batch.command(max(seconds, 0.5), progress), limit)
+        rival = Rival(batch, limit) if self.arguments.turns else None
+        try:
+            output, code = run_limited(batch.command(max(seconds, 0.5), progress), limit)
+        finally:
+            if rival:
+                rival.end()
         verdict = VERDICT.search(output)
         passed = int(verdict[1]) if verdict else self.cases_before(batch, progress)
         self.passed += passed
@@ -185,6 +219,7 @@ def parse():
     parser.add_argument("--native", action="store_true")
     parser.add_argument("--faults", action="store_true")
     parser.add_argument("--canary", action="store_true")
+    parser.add_argument("--turns", action="store_true")
     parser.add_argument("--skip", help="features to look past, see generator.hpp")
     parser.add_argument("--failures", type=int, default=3, help="stop after so many")
     parser.add_argument("--batch-seconds", type=float, default=6)
@@ -207,8 +242,13 @@ def main():
     fuzzer = Fuzzer(arguments)
     arguments.folders = writable_folders(fuzzer.scratch)
     try:
+        if arguments.turns:
+            os.environ["UNISONO_RUNTIME"] = str(fuzzer.scratch)
+            orchestrate(arguments, "up")
         return fuzzer.run()
     finally:
+        if arguments.turns:
+            orchestrate(arguments, "down")
         for folder in arguments.folders + [fuzzer.scratch]:
             shutil.rmtree(folder, ignore_errors=True)
 

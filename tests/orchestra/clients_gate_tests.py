@@ -71,8 +71,9 @@ class Program:
 class Gate:
     """A gate on the file system of a folder in memory."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, runtime):
         self.folder = folder
+        self.runtime = runtime / f"unisono-gate-{os.geteuid()}-{os.stat(folder).st_dev:x}"
         self.programs = []
 
     def up(self, *options):
@@ -95,12 +96,7 @@ class Gate:
     def both_take_turns(self):
         return {"one", "two"} <= set(self.turns()[-4:])
 
-    @property
-    def runtime(self):
-        return pathlib.Path(f"/dev/shm/unisono-gate-{os.geteuid()}-{os.stat(self.folder).st_dev:x}")
-
     def agent(self):
-        """The process that holds the agent's lock."""
         for process in pathlib.Path("/proc").glob("[0-9]*"):
             try:
                 words = (process / "cmdline").read_bytes().split(b"\0")
@@ -112,10 +108,11 @@ class Gate:
 
 
 @pytest.fixture
-def gate():
+def gate(tmp_path, monkeypatch):
+    # Other programs on the machine have nothing to do with this.
+    monkeypatch.setenv("UNISONO_RUNTIME", str(tmp_path))
     with tempfile.TemporaryDirectory(prefix="unisono-turns-", dir="/dev/shm") as folder:
-        made = Gate(pathlib.Path(folder))
-        assert made.agent() is None and made.status() is None, "another orchestrator is there"
+        made = Gate(pathlib.Path(folder), tmp_path)
         yield made
         for program in made.programs:
             if program.process.poll() is None:

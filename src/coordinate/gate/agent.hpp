@@ -18,7 +18,8 @@ namespace unisono::coordinate {
 /// Makes the folder of a gate, for this user, on the file system of `path`: root's is for
 /// everybody, another's for himself. In it is a folder "own" for the daemons alone. Returns its
 /// name. Throws std::runtime_error, also if the folder is somebody else's.
-std::string make_gate_folder(std::string const& path, std::string const& runtime = runtime_folder);
+std::string make_gate_folder(std::string const& path,
+                             std::string const& runtime = runtime_folder());
 
 /// The agent of one gate on one node, without its connection: page, and the processes' seats.
 /// One at a time in a folder. Not thread-safe.

@@ -30,7 +30,7 @@ public:
         bool local = false;   ///< on one node's own file system: it knows where the bytes are
         std::function<void()> progress;        ///< lets MPI make progress while an access waits
         std::function<std::string()> program;  ///< asked when there is a gate
-        std::string runtime = runtime_folder;
+        std::string runtime = runtime_folder();
     };
     explicit FileGate(Setup setup);
 
