@@ -304,8 +304,7 @@ int transfer_begin(DataCall const& call, NativeCall const& native) {
 int transfer_end(MPI_File handle, MPI_Status* status, NativeCall const& native) {
     auto const file = find(handle);
     auto const bytes = file == nullptr ? std::nullopt : file->take_split_bytes();
-    if (!bytes)
-        return pass_on(handle, view_and_pointer_for_data, "the end of a split call", native);
+    if (!bytes) return pass_on(handle, view_and_pointer, "the end of a split call", native);
     set_count(status, static_cast<std::uint64_t>(*bytes));
     return MPI_SUCCESS;
 }

@@ -47,6 +47,7 @@ struct Needs {
     bool data = false;  ///< the call moves data
 };
 constexpr Needs view{.pointer = false, .collective = true};
+constexpr Needs view_and_pointer{.pointer = true, .collective = true};
 constexpr Needs view_for_data{.pointer = false, .collective = true, .data = true};
 constexpr Needs view_and_pointer_for_data{.pointer = true, .collective = true, .data = true};
 constexpr Needs known_view{.pointer = false, .collective = false};

@@ -14,6 +14,7 @@ time is a failure: the progress file says which seed and step each rank was at.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import random
@@ -134,6 +135,13 @@ def orchestrate(arguments, command):
                         *(options if command == "up" else [])], check=command == "up", timeout=60)
 
 
+def took_turns(arguments, folder):
+    """Whether the orchestrator of that folder let programs take turns: else nothing was tried."""
+    shown = subprocess.run([arguments.build / "bin" / "unisono", "orchestra", "status", folder,
+                            "--json"], capture_output=True, check=True, timeout=60)
+    return bool(json.loads(shown.stdout)["turns"])
+
+
 class Fuzzer:
     def __init__(self, arguments):
         self.arguments = arguments
@@ -245,7 +253,11 @@ def main():
         if arguments.turns:
             os.environ["UNISONO_RUNTIME"] = str(fuzzer.scratch)
             orchestrate(arguments, "up")
-        return fuzzer.run()
+        failed = fuzzer.run()
+        if arguments.turns and not any(took_turns(arguments, f) for f in arguments.folders):
+            print("FAILED: no program had a turn")
+            failed = 1
+        return failed
     finally:
         if arguments.turns:
             orchestrate(arguments, "down")
