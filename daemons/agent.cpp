@@ -29,7 +29,9 @@ using coordinate::monotonic_now;
 using coordinate::second;
 using coordinate::Time;
 
-// While there is something to tell it is told every few milliseconds; an idle agent sleeps.
+// While programs take turns, or might, what they do is told every few milliseconds. An idle agent
+// sleeps, and so does that of a lone program, which is to have the node's cores for itself: its
+// rings may overflow meanwhile, and it is known from samples.
 constexpr Time nap_min = 4 * millisecond;
 constexpr Time nap_max = 50 * millisecond;
 constexpr Time chore_period = second;  // seats whose processes are gone, a lost connection
@@ -88,7 +90,7 @@ public:
             wait_for(nap);
             auto const events = agent_.collect();
             tell(events);
-            nap = events.empty() ? std::min(nap * 2, nap_max) : nap_min;
+            nap = !is_quick() ? nap_max : events.empty() ? std::min(nap * 2, nap_max) : nap_min;
             listen();
             if (monotonic_now() - last_chores_ >= chore_period) do_chores();
         }
@@ -102,6 +104,8 @@ private:
         agent_.introduce_all();
         if (!connection_->send(coordinate::show(coordinate::AgentHello{node_name()}))) disconnect();
     }
+
+    [[nodiscard]] bool is_quick() const { return !everyone_passes_ || agent_.programs() > 1; }
 
     // Nobody takes turns without an orchestrator.
     void disconnect() {
@@ -139,6 +143,7 @@ private:
                 break;
             }
             over_ = over_ || turn->over;
+            everyone_passes_ = turn->admitted.kind == coordinate::Admitted::Kind::everyone;
             agent_.tell(*turn);
         }
         if (!messages.empty()) last_heard_ = monotonic_now();
@@ -166,6 +171,7 @@ private:
     std::unique_ptr<coordinate::wire::Connection> connection_;
     Time last_heard_ = 0;
     Time last_chores_ = 0;
+    bool everyone_passes_ = true;
     bool over_ = false;
 };
 

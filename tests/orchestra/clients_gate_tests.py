@@ -17,12 +17,12 @@ LAUNCHERS = {
     "mpich": ["mpiexec.mpich"],
     "openmpi": ["mpiexec.openmpi", "--oversubscribe", "--allow-run-as-root"],
 }
-LIMIT_S = 40.0
+LIMIT_S = 90.0
 
 
 def unisono(*words, check=True):
     done = subprocess.run([BUILD / "bin" / "unisono", *map(str, words)], text=True,
-                          capture_output=True, timeout=30, check=False)  # fmt: skip
+                          capture_output=True, timeout=LIMIT_S, check=False)  # fmt: skip
     assert not check or done.returncode == 0, done.stderr
     return done
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <stdexcept>
 
 #include "coordinate/gate/client.hpp"
@@ -110,6 +111,12 @@ void Agent::drop_seat(std::map<std::string, Known>::iterator seat) {
     news_.push_back({.kind = NodeEvent::Kind::left, .seat = seat->second.number});
     unlink((folder_ + '/' + seat->first).c_str());
     seats_.erase(seat);
+}
+
+std::size_t Agent::programs() const {
+    std::set<std::string_view> programs;
+    for (auto const& [name, seat] : seats_) programs.insert(seat.reader->program());
+    return programs.size();
 }
 
 void Agent::introduce_all() {

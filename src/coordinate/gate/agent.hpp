@@ -39,6 +39,9 @@ public:
     /// Looks for new seats, and for those whose processes are gone.
     void look_at_seats();
 
+    /// How many programs its processes belong to.
+    [[nodiscard]] std::size_t programs() const;
+
     /// What was said since the last time, the oldest first.
     std::vector<NodeEvent> collect();
     /// An orchestrator does not know the processes yet: they are told of again.

@@ -49,6 +49,7 @@ TEST_F(OnNode, processes_come_are_heard_and_go) {
     {
         auto const pass = client->enter(place, 1, [] {});
     }
+    EXPECT_EQ(agent.programs(), 1U);
     auto const events = agent.collect();
     EXPECT_EQ(kinds(events), "tef");
     EXPECT_EQ(events[0].program, "a");
