@@ -161,8 +161,6 @@ def test_a_lone_program_never_waits(gate):
 
 @pytest.mark.parametrize("backend", ["posix", "uring", "mapped", "mpiio"])
 def test_every_backend_waits_for_turns(gate, backend):
-    if (MPI, backend) == ("openmpi", "uring"):
-        pytest.skip("did not end in 90 s on a busy machine, twice; the reason is not known yet")
     gate.up("--policy", "even", "--window-ms", 100)
     one = gate.program("one", extra=[f"UNISONO_BACKEND={backend}"])
     two = gate.program("two", extra=[f"UNISONO_BACKEND={backend}"])
