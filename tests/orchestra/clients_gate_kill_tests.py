@@ -1,0 +1,61 @@
+"""kill -9 of orchestrator and agent at any moment, again and again, under MPI programs that check
+their bytes."""
+
+import os
+import pathlib
+import random
+import signal
+import time
+
+from clients_gate_tests import gate, unisono, wait_until  # noqa: F401  (a fixture)
+
+LEASE_S = 1.0
+KILLS = 10
+KINDS = ("unisono-orchestrator", "unisono-agent")
+SEED = 6
+OPTIONS = ("--policy", "even", "--window-ms", 100, "--lease-ms", int(LEASE_S * 1000))
+
+
+def daemons(folder):
+    """Process numbers by kind, of those that are at work for this folder."""
+    found = {}
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        name = words[0].rsplit(b"/", 1)[-1].decode()
+        if name in KINDS and str(folder).encode() in words:
+            found[name] = int(process.name)
+    return found
+
+
+def make_whole(gate):  # noqa: F811
+    """Starts what is not there."""
+    there = daemons(gate.folder)
+    if "unisono-orchestrator" not in there:
+        gate.up(*OPTIONS)
+    elif "unisono-agent" not in there:
+        unisono("orchestra", "join", f"unix:{gate.runtime}/own/socket", gate.folder)
+
+
+def test_kill_9_at_any_moment_stops_nobody_and_loses_nothing(gate):  # noqa: F811
+    one, two = gate.program("one"), gate.program("two")
+    dice = random.Random(SEED)
+    for _ in range(KILLS):
+        make_whole(gate)
+        time.sleep(dice.choice([0, 0.1, 1]) * dice.random())
+        there = daemons(gate.folder)
+        victims = dice.choice([["unisono-orchestrator"], ["unisono-agent"], list(there)])
+        for victim in victims:
+            os.kill(there[victim], signal.SIGKILL)
+        wait_until(lambda: not daemons(gate.folder).keys() & set(victims), "they are dead")
+        time.sleep(dice.choice([0, 0.1, 1.3]) * dice.random())
+    make_whole(gate)
+    wait_until(gate.both_take_turns, "both had turns again")
+    reports = [one.end(), two.end()]
+    print("longest waits", [report["seconds"]["longest"] for report in reports])
+    for report in reports:
+        assert report["waits"] > 0
+        # Each restart begins a lease, perhaps with the other's turn; and the machine may be busy.
+        assert report["seconds"]["longest"] < LEASE_S + 9
