@@ -10,6 +10,7 @@ import time
 from clients_gate_tests import gate, unisono, wait_until  # noqa: F401  (a fixture)
 
 LEASE_S = 1.0
+BUSY_S = 4.0  # for what the machine is late
 KILLS = 10
 KINDS = ("unisono-orchestrator", "unisono-agent")
 SEED = 6
@@ -54,8 +55,7 @@ def test_kill_9_at_any_moment_stops_nobody_and_loses_nothing(gate):  # noqa: F81
     make_whole(gate)
     wait_until(gate.both_take_turns, "both had turns again")
     reports = [one.end(), two.end()]
-    print("longest waits", [report["seconds"]["longest"] for report in reports])
-    for report in reports:
-        assert report["waits"] > 0
-        # Each restart begins a lease, perhaps with the other's turn; and the machine may be busy.
-        assert report["seconds"]["longest"] < LEASE_S + 9
+    longest_s = max(one.longest_s, two.longest_s)
+    print("longest access", longest_s, "s")
+    assert all(report["waits"] > 0 for report in reports)
+    assert longest_s < LEASE_S + BUSY_S

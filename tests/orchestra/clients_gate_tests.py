@@ -53,6 +53,7 @@ class Program:
         output, errors = self.process.communicate(timeout=LIMIT_S)
         assert self.process.returncode == 0, errors
         assert "rounds" in output
+        self.longest_s = float(output.split()[-2])  # access
         return json.loads(self.report_file.read_text())["gate"]
 
     def kill(self):

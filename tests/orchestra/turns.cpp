@@ -1,5 +1,6 @@
 // turns.MPI FOLDER NAME: writes and reads FOLDER/NAME, collectively and by itself, until there is a
-// file FOLDER/NAME.stop; then checks every byte of what was written last. Prints how many rounds.
+// file FOLDER/NAME.stop; then checks every byte of what was written last. Prints how many rounds
+// there were, and how long the longest access took.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -44,7 +45,10 @@ public:
         for (int block = 0; block < blocks; ++block) {
             std::fill(data_.begin(), data_.end(), byte_of(rank_, block, round));
             auto* const write = block < blocks - 2 ? MPI_File_write_at_all : MPI_File_write_at;
-            check(write(file_, at(block), data_.data(), block_bytes, MPI_BYTE, MPI_STATUS_IGNORE),
+            check(timed([&] {
+                      return write(file_, at(block), data_.data(), block_bytes, MPI_BYTE,
+                                   MPI_STATUS_IGNORE);
+                  }),
                   "write");
         }
     }
@@ -52,7 +56,10 @@ public:
         for (int block = 0; block < blocks; ++block) {
             std::fill(data_.begin(), data_.end(), 0xaa);
             auto* const read = block < blocks - 2 ? MPI_File_read_at_all : MPI_File_read_at;
-            check(read(file_, at(block), data_.data(), block_bytes, MPI_BYTE, MPI_STATUS_IGNORE),
+            check(timed([&] {
+                      return read(file_, at(block), data_.data(), block_bytes, MPI_BYTE,
+                                  MPI_STATUS_IGNORE);
+                  }),
                   "read");
             auto const right = byte_of(rank_, block, round);
             if (std::ranges::any_of(data_, [&](auto byte) { return byte != right; }))
@@ -65,14 +72,28 @@ public:
         return stop != 0;
     }
     [[nodiscard]] int rank() const { return rank_; }
+    // Seconds of one access of any rank. Collective.
+    [[nodiscard]] double longest() const {
+        double all = 0;
+        MPI_Allreduce(&longest_, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        return all;
+    }
 
 private:
+    template <class Access>
+    int timed(Access const& access) {
+        auto const begin = MPI_Wtime();
+        int const result = access();
+        longest_ = std::max(longest_, MPI_Wtime() - begin);
+        return result;
+    }
     [[nodiscard]] MPI_Offset at(int block) const {
         return static_cast<MPI_Offset>(block * size_ + rank_) * block_bytes;
     }
 
     int rank_ = 0;
     int size_ = 1;
+    double longest_ = 0;
     MPI_File file_ = MPI_FILE_NULL;
     std::vector<unsigned char> data_ = std::vector<unsigned char>(block_bytes);
 };
@@ -90,7 +111,8 @@ int main(int argc, char** argv) {
             ranks.write(++round);
             ranks.read(round);
         } while (!ranks.stopped(path + ".stop"));
-        if (ranks.rank() == 0) std::printf("%d rounds\n", round);
+        auto const longest = ranks.longest();
+        if (ranks.rank() == 0) std::printf("%d rounds, longest %.3f s\n", round, longest);
     }
     MPI_Finalize();
 }

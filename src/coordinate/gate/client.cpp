@@ -59,19 +59,21 @@ GateClient::Pass GateClient::enter(std::span<AccessPlace const> places, std::uin
                                    std::function<void()> const& progress) {
     auto const arrived = monotonic_now();
     auto const count = static_cast<std::uint32_t>(places.size());
+    auto const openings = page_.openings();
     bool const passes = page_.admits(program_, arrived);
     auto const ticket = seat_->arrived(!passes, places, file, arrived);
     Pass pass(*this, ticket, count);
     if (passes) return pass;
-    wait(progress);
+    wait(openings, progress);
     auto const now = monotonic_now();
     if (ticket != 0) seat_->released(ticket, count, now);
     pass.waited = now - arrived;
     return pass;
 }
 
-void GateClient::wait(std::function<void()> const& progress) const {
-    for (Time nap = nap_min; !page_.admits(program_, monotonic_now());
+void GateClient::wait(std::uint32_t openings, std::function<void()> const& progress) const {
+    for (Time nap = nap_min;
+         page_.openings() == openings && !page_.admits(program_, monotonic_now());
          nap = std::min(nap + nap / 2, nap_max)) {
         progress();
         sleep_for(nap);

@@ -55,7 +55,7 @@ public:
 private:
     GateClient(PageView page, std::unique_ptr<Seat> seat, std::string_view program)
         : page_(std::move(page)), seat_(std::move(seat)), program_(program_number(program)) {}
-    void wait(std::function<void()> const& progress) const;
+    void wait(std::uint32_t openings, std::function<void()> const& progress) const;
 
     PageView page_;
     std::unique_ptr<Seat> seat_;

@@ -297,6 +297,22 @@ TEST_F(Gate, without_an_agent_everyone_passes) {
     EXPECT_EQ(gate.counts().passages, 0U);
 }
 
+// Agents that die one after another: each lets everyone in and closes the gate at once.
+TEST_F(Gate, who_waits_passes_when_the_gate_was_open_although_nobody_looked) {
+    Page page(folder, 1e9);
+    page.tell(turn_of("b", 60 * second));
+    auto mine = setup();
+    mine.progress = [&] {
+        page.tell({});
+        page.tell(turn_of("b", 60 * second));
+    };
+    FileGate gate(mine);
+    Transfer const transfer{.offset = 4096, .bytes = 8192};
+    auto const pass = gate.enter({&transfer, 1});
+    EXPECT_EQ(gate.counts().waits, 1U);
+    EXPECT_LT(pass.waited, 30 * second) << "it did not wait for the lease";
+}
+
 TEST_F(Gate, a_process_waits_for_its_turn_and_drives_progress_meanwhile) {
     Page page(folder, 1e9);
     page.tell(turn_of("b", 60 * second));

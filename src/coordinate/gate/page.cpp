@@ -81,6 +81,7 @@ void Page::tell(Admission const& admission) {
     memory_->lease_end.store(admission.lease_end, std::memory_order_release);
     auto const kind = fits ? admission.kind : Admission::Kind::everyone;
     memory_->kind.store(static_cast<std::uint32_t>(kind), std::memory_order_release);
+    if (kind == Admission::Kind::everyone) ++memory_->openings;
     memory_->sequence.store(begun + 1, std::memory_order_release);
 }
 

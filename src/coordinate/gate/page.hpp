@@ -35,8 +35,9 @@ struct PageMemory {
     static constexpr std::size_t programs_max = 500;
 
     std::uint64_t version;
-    double capacity_bytes;               ///< of the file system
-    std::atomic<std::uint32_t> retired;  ///< not in use any more: look for another
+    double capacity_bytes;                ///< of the file system
+    std::atomic<std::uint32_t> retired;   ///< not in use any more: look for another
+    std::atomic<std::uint32_t> openings;  ///< how often everyone was let in
     std::atomic<std::uint32_t> sequence;
     std::atomic<std::uint32_t> kind;
     std::atomic<std::uint32_t> count;
@@ -69,6 +70,11 @@ public:
 
     [[nodiscard]] bool retired() const {
         return memory_->retired.load(std::memory_order_relaxed) != 0;
+    }
+    /// Whoever waits passes when it changes, even if the gate is closed again before anyone looked:
+    /// daemons that die again and again stop nobody for longer than one lease.
+    [[nodiscard]] std::uint32_t openings() const {
+        return memory_->openings.load(std::memory_order_relaxed);
     }
     [[nodiscard]] double capacity_bytes() const { return memory_->capacity_bytes; }
     /// Whether a program may pass at `now`, CLOCK_MONOTONIC. Cost: one load if everyone may.
