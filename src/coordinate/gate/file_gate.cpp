@@ -53,17 +53,18 @@ GateClient* FileGate::client() {
 
 GateClient* FileGate::look() {
     auto found = shared_gate_client(folders_, setup_.program);
-    client_.store(found.get(), std::memory_order_release);
-    // A gate that was there may come back, whoever uses the file.
-    joins_late_ = joins_late_ || found != nullptr;
-    if (found == nullptr) return nullptr;
-    std::lock_guard const lock(mutex_);
-    if (places_ == nullptr) {
-        places_ = std::make_unique<FilePlaces>(setup_.local ? setup_.descriptor : -1, file_,
-                                               found->capacity_bytes());
-        places_->use(layout_);
+    if (found != nullptr) {
+        joins_late_ = true;  // a gate that was there may come back, whoever uses the file
+        std::lock_guard const lock(mutex_);
+        if (places_ == nullptr) {
+            places_ = std::make_unique<FilePlaces>(setup_.local ? setup_.descriptor : -1, file_,
+                                                   found->capacity_bytes());
+            places_->use(layout_);
+        }
+        clients_.push_back(found);
     }
-    clients_.push_back(found);
+    // Last: other threads that see it use the places.
+    client_.store(found.get(), std::memory_order_release);
     return found.get();
 }
 

@@ -352,6 +352,24 @@ TEST_F(Gate, a_lease_that_is_over_lets_everyone_in) {
     EXPECT_GT(pass.waited, 0) << "and nobody told it anything";
 }
 
+// Threads saw the gate before the file's places were there.
+TEST_F(Gate, all_threads_of_a_process_join_a_gate_that_comes_later) {
+    FileGate gate(setup());
+    gate.join_late();
+    Page const page(folder, 1e9);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i)
+        threads.emplace_back([&] {
+            Transfer const transfer{.bytes = 1};
+            auto const end = monotonic_now() + 60 * second;
+            while (gate.counts().passages == 0 && monotonic_now() < end) {
+                auto const pass = gate.enter({&transfer, 1});
+            }
+        });
+    for (auto& thread : threads) thread.join();
+    EXPECT_GT(gate.counts().passages, 0U);
+}
+
 TEST_F(Gate, open_files_find_a_gate_that_comes_later_and_a_new_one) {
     FileGate collective(setup());
     collective.join_late();
