@@ -264,6 +264,15 @@ def test_results_are_kept_only_while_the_experiment_is_the_same(tmp_path):
     assert len(loaded_or_new(one_more_x, tmp_path / "test.json").samples) == 2
 
 
+def test_results_outlive_a_new_setting_of_jobs_that_is_off(tmp_path):
+    which = figure(ratio(2.0))
+    file = tmp_path / "test.json"
+    results(which, ours={"1": [1.0]}, theirs={"1": [1.0]}).save(file)
+    file.write_text(file.read_text().replace('"background": false', '"of_old": false'))
+    assert "of_old" in file.read_text()
+    assert len(loaded_or_new(which, file).samples) == 2
+
+
 # ---- the report
 
 def test_report_shows_disagreement_and_holds_its_pictures(tmp_path):

@@ -122,8 +122,10 @@ class Results:
 
 
 def _cell(line: dict, x: str) -> dict:
-    """What decides about the runs at one x."""
-    return {**line, "jobs": line["jobs"].get(x)}
+    """What decides about the runs at one x. What is off in a job may not have been thought of when
+    it was run."""
+    jobs = [{name: value for name, value in job.items() if value} for job in line["jobs"].get(x, ())]
+    return {**line, "jobs": jobs}
 
 
 def _share(part: int, whole: int) -> float:
