@@ -34,7 +34,7 @@ build: configure ## Build libraries, command and tests into build/
 demo: setup build ## Run real MPI programs with and without Unisono and compare (3 minutes)
 	@$(PYTHON) demo/demo.py --build $(BUILD)
 
-test: setup      ## Run all tests (about 20 minutes on 2 cores)
+test: setup      ## Run all tests (20 to 40 minutes on 2 cores)
 	@$(PYTHON) tools/run_tests.py --build $(BUILD)
 
 # Interrupted when it takes too long, so that the cluster goes away.
