@@ -196,11 +196,13 @@ def test_the_next_run_begins_with_what_this_one_learnt(job):
     first = job.selection()
     assert first["calls_done"] == 11, "what the last of 12 took would ride in the next one"
     assert all(one["remembered"] == 0 for one in first["tried"])
-    # Whether others are tried as well depends on how long calls take.
     assert sum(one["calls"] for one in first["tried"]) == 11
     kept = tune.read(job.store).lessons
     assert len(kept) == 1
-    assert sum(score["calls"] for score in kept[0]["candidates"].values()) == 11, (
+    # Whether others are tried as well depends on how long calls take. If not, there is no news after
+    # eight calls.
+    news = 11 if len(first["tried"]) > 1 else 8
+    assert sum(score["calls"] for score in kept[0]["candidates"].values()) == news, (
         "also what was learnt after the last close but one that wrote")  # fmt: skip
     reasons = [use["why"] for use in job.reports()[0]["strategies"].values()]
     assert reasons == [["fastest in earlier runs"]]
