@@ -367,7 +367,7 @@ def test_down_touches_nothing_else(tmp_path):
 
 @pytest.mark.parametrize(("options", "message"), [
     (["--profile", "quantum"], "unknown profile 'quantum'; valid: off, barracuda-7200.10"),
-    (["--profile", "instant", "--scheduler", "bfq"], "unknown scheduler 'bfq'; valid: none"),
+    (["--profile", "instant", "--scheduler", "quantum"], "unknown scheduler 'quantum'; valid: none"),
     (["--profile", "instant", "--stripe-bytes", "0"], "--stripe-bytes '0': valid is at least 1"),
 ])  # fmt: skip
 def test_mistakes_are_named_and_nothing_is_mounted(tmp_path, options, message):
