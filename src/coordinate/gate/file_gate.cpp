@@ -4,17 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
+
+#include "coordinate/gate/coarse_seconds.hpp"
 
 namespace unisono::coordinate {
 
 namespace {
-
-std::int64_t coarse_seconds() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return now.tv_sec;
-}
 
 // Root's gate is for everybody, so it comes first.
 std::vector<std::string> folders_for(dev_t device, std::string const& runtime) {

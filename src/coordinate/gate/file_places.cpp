@@ -5,7 +5,8 @@
 #include <sys/ioctl.h>
 
 #include <algorithm>
-#include <ctime>
+
+#include "coordinate/gate/coarse_seconds.hpp"
 
 namespace unisono::coordinate {
 
@@ -17,12 +18,6 @@ constexpr std::uint64_t files_on_disk = 4096;
 // What has no address yet, or none at all.
 constexpr std::uint32_t without_place = FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC |
                                         FIEMAP_EXTENT_DATA_INLINE | FIEMAP_EXTENT_NOT_ALIGNED;
-
-std::int64_t coarse_seconds() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return now.tv_sec;
-}
 
 }  // namespace
 
