@@ -87,9 +87,7 @@ class Tools:
         """Why this side cannot run here; empty if it can."""
         if shutil.which(LAUNCHERS[side.mpi]) is None:
             return f"{LAUNCHERS[side.mpi]} is not installed"
-        needed = [self.program(side.mpi)]
-        if side.mpi == "mpich":
-            needed.append(self.yield_shim)
+        needed = [self.program(side.mpi), self.yield_shim]
         if side.unisono:
             needed.append(self.library(side.mpi))
         absent = [path for path in needed if not path.exists()]
@@ -97,19 +95,16 @@ class Tools:
 
 
 def words_before(side: Side, tools: Tools, ranks: int, report: pathlib.Path) -> list[str]:
-    """What comes before the program: launcher, preloaded libraries, settings. MPICH never yields its
-    core, so it always gets the yield shim."""
+    """What comes before the program: launcher, preloaded libraries, settings. Every side gets
+    the yield shim, without which MPICH never yields its core."""
     preload = [tools.library(side.mpi)] if side.unisono else []
-    if side.mpi == "mpich":
-        preload.append(tools.yield_shim)
+    preload.append(tools.yield_shim)
     command = [LAUNCHERS[side.mpi], *side.launcher_options]
     if side.mpi == "openmpi":
         command.append("--oversubscribe")
         if os.geteuid() == 0:
             command.append("--allow-run-as-root")
-    command += ["-n", str(ranks), "env"]
-    if preload:
-        command.append("LD_PRELOAD=" + ":".join(map(str, preload)))
+    command += ["-n", str(ranks), "env", "LD_PRELOAD=" + ":".join(map(str, preload))]
     if side.unisono:
         command += ["UNISONO_REPORT=json", f"UNISONO_REPORT_FILE={report}"]
         command += [f"{name}={value}" for name, value in tools.settings.items()]

@@ -216,7 +216,7 @@ def side_named(name: str) -> sides.Side:
     return next(side for side in sides.SIDES if side.name == name)
 
 
-def test_mpich_is_always_launched_with_the_yield_shim(tmp_path):
+def test_every_side_is_launched_with_the_yield_shim(tmp_path):
     tools = sides.Tools(tmp_path, {"UNISONO_TOPOLOGY": "nodes=2"})
     report = tmp_path / "report"
     native = sides.command_for(side_named("mpich-tuned"), tools, 8, ["--pattern", "tile"], report)
@@ -245,7 +245,7 @@ def test_sides_on_open_mpi_differ_only_in_what_they_are(tmp_path):
         return sides.command_for(side_named(name), sides.Tools(tmp_path), 4, [], tmp_path / "r")
     assert [word for word in words("ompi-romio") if word not in words("ompio")] == [
         "--mca", "io", "romio321"]
-    assert f"LD_PRELOAD={tmp_path}/lib/libunisono-openmpi.so" in words("unisono-ompi")
+    assert f"LD_PRELOAD={tmp_path}/lib/libunisono-openmpi.so:{tmp_path}/lib/libunisono-yield.so" in words("unisono-ompi")
 
 
 def test_missing_library_is_named(tmp_path, monkeypatch):

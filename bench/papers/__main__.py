@@ -16,7 +16,7 @@ from .figures import ALL, QUICK, TELLING
 from .results import Results, loaded_or_new
 from .runner import Settings, run_figure
 
-# Ranks that wait sleep (tests/tools/yield_shim.c): the emulated servers need the cores. 50 us are
+# Ranks that wait sleep (testbed/cluster/yield_shim.c): the emulated servers need the cores. 50 us are
 # little beside a disk's milliseconds.
 WAITING = "YIELD_SHIM_SLEEP_US"
 WAITING_US = "50"

@@ -51,6 +51,7 @@ exec nsenter --net={namespaces}/unisono-"$host" --uts={folder}/uts-"$host" -- sh
 _RANK_WRAPPER = """#!/bin/sh
 # COMMAND...: one rank, with test equipment behind what it preloads already.
 export LD_PRELOAD="${{LD_PRELOAD:+$LD_PRELOAD:}}{preload}"
+export YIELD_SHIM_SLEEP_US="${{YIELD_SHIM_SLEEP_US:-50}}"
 exec "$@"
 """
 _LAUNCHER = """#!/bin/sh

@@ -40,10 +40,10 @@ class Program:
     def __init__(self, folder, name, *, extra=()):
         self.folder, self.name = folder, name
         self.report_file = folder / f"{name}.report"
-        # Naps instead of yields: between ranks that yield all the time, Linux 6.18 lets others wait
-        # for minutes, with a program that also uses io_uring most of all.
-        preload = ":".join(f"{BUILD}/lib/libunisono-{name}.so" for name in (MPI, "yield", "cluster"))
-        command = [*LAUNCHERS[MPI], "-n", "2", "env", f"LD_PRELOAD={preload}", "UNISONO_TUNE=off",
+        preload = f"{BUILD}/lib/libunisono-{MPI}.so:{BUILD}/lib/libunisono-yield.so"
+        command = [*LAUNCHERS[MPI], "-n", "2", "env", f"LD_PRELOAD={preload}",
+                   # Beside ranks that yield all the time, Linux 6.18 lets others wait for minutes.
+                   "YIELD_SHIM_SLEEP_US=50", "UNISONO_TUNE=off",
                    f"UNISONO_PROGRAM={name}", "UNISONO_REPORT=json",
                    f"UNISONO_REPORT_FILE={self.report_file}", *extra,
                    str(BUILD / "programs" / f"turns.{MPI}"), str(folder), name]  # fmt: skip
