@@ -376,6 +376,21 @@ def test_romio_sends_sixteen_bytes_for_each_piece(tmp_path):
     assert sum(int(other) for _lists, other in rows) > 0
 
 
+@pytest.mark.parametrize("sleep_us", ["0", "50"])
+def test_ranks_that_yield_for_long_sleep_if_told_to(sleep_us):
+    """Otherwise Linux 6.18 may let others wait for minutes (docs/performance.md)."""
+    shim = BUILD / "lib" / "libunisono-yield.so"
+    if not shim.exists():
+        pytest.skip(f"{shim} is not built")
+    yields = ("import os, resource\nfor _ in range(2000): os.sched_yield()\n"
+              "print(resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw)")  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", yields], capture_output=True, text=True,
+                          timeout=60, check=True, env={**os.environ, "LD_PRELOAD": str(shim),
+                                                       "YIELD_SHIM_SLEEP_US": sleep_us})
+    slept = int(done.stdout)
+    assert slept > 1000 if sleep_us != "0" else slept < 1000
+
+
 def test_program_notices_a_wrong_byte_at_its_place(tmp_path):
     if not PROGRAM.exists():
         pytest.skip(f"{PROGRAM} is not built")

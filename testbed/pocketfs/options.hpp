@@ -27,7 +27,4 @@ struct MountOptions {
 /// Reads the command line. Throws std::runtime_error that names the mistake.
 MountOptions parse_options(int argc, char** argv);
 
-/// For people; names all options.
-extern char const* const usage;
-
 }  // namespace unisono::testbed

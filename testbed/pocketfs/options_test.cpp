@@ -1,6 +1,5 @@
 #include "pocketfs/options.hpp"
 
-#include <getopt.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -13,7 +12,6 @@ MountOptions parse(std::vector<std::string> words) {
     std::vector<char*> pointers;
     for (auto& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);
-    optind = 0;
     return parse_options(static_cast<int>(words.size()), pointers.data());
 }
 
@@ -41,18 +39,25 @@ TEST(Options, sizes_names_and_defaults_are_read) {
 }
 
 TEST(Options, mistakes_are_named) {
-    EXPECT_EQ(mistake({"/mnt/a"}), "--backing is missing");
-    EXPECT_EQ(mistake({"/mnt/a", "--backing", "b", "--servers", "0"}),
-              "--servers '0': valid is 1 to 1024");
-    EXPECT_EQ(mistake({"/mnt/a", "--backing", "b", "--stripe-bytes", "64X"}),
-              "--stripe-bytes '64X': valid is a number, or one with K, M, G or T");
-    EXPECT_EQ(mistake({"/mnt/a", "--backing", "b", "--stripe-bytes", "-1"}),
-              "--stripe-bytes '-1': valid is a number, or one with K, M, G or T");
-    EXPECT_EQ(mistake({"/mnt/a", "--backing", "b", "--stripe-servers", "5"}),
+    EXPECT_EQ(mistake({"/mnt/a"}), "--backing is required");
+    EXPECT_EQ(mistake({}), "mountpoint is required");
+    auto const mistake_in = [](std::string const& option, std::string const& value) {
+        return mistake({"/mnt/a", "--backing", "b", option, value});
+    };
+    EXPECT_EQ(mistake_in("--servers", "0"), "--servers '0': valid is 1 to 1024");
+    EXPECT_EQ(mistake_in("--servers", "1025"), "--servers '1025': valid is 1 to 1024");
+    EXPECT_EQ(mistake_in("--stripe-bytes", "0"), "--stripe-bytes '0': valid is at least 1");
+    EXPECT_EQ(mistake_in("--stripe-servers", "5"),
               "--stripe-servers '5': valid is at most --servers");
-    EXPECT_EQ(mistake({"/mnt/a", "--backing", "b", "--context", "thread"}),
-              "--context 'thread': valid is request, process, file or client");
-    EXPECT_EQ(mistake({}), usage);
+    EXPECT_EQ(mistake_in("--chunk-bytes", "5K"),
+              "--chunk-bytes '5120': valid is a multiple of 4096");
+    for (auto const* size : {"64X", "-1", "", "20000000T", "1.5"})
+        EXPECT_NE(mistake_in("--stripe-bytes", size).find("stripe-bytes"), std::string::npos)
+            << size;
+    EXPECT_NE(mistake_in("--jitter-us", "-1"), "none");
+    EXPECT_EQ(mistake_in("--context", "thread"),
+              "--context: thread not in {client,file,process,request}");
+    EXPECT_NE(mistake_in("--quantum", "1").find("--quantum"), std::string::npos);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "coordinate/mutated.hpp"
+
 namespace unisono::coordinate {
 namespace {
 
@@ -64,14 +66,7 @@ TEST(NodeMessages, broken_ones_do_no_harm) {
     std::mt19937 dice(6);
     std::size_t accepted = 0;
     for (int round = 0; round < 20'000; ++round) {
-        auto text = whole;
-        for (auto changes = 1 + dice() % 4; changes > 0 && !text.empty(); --changes) {
-            auto const at = dice() % text.size();
-            if (dice() % 2 == 0)
-                text[at] = static_cast<char>(dice() % 256);
-            else
-                text.erase(at, 1 + dice() % 8);
-        }
+        auto const text = mutated(whole, dice);
         auto const read = parse_events(text);
         accepted += read ? 1 : 0;
         if (!read) continue;
