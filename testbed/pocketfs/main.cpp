@@ -42,13 +42,17 @@ void started(void* /*data*/, fuse_conn_info* connection) {
     connection->congestion_threshold = 1024;
 }
 
-// One daemon per backing folder. The descriptor is kept open on purpose.
+// One daemon per backing folder. The descriptor is kept open on purpose. One that has just ended is
+// gone from /proc before its files are closed.
 void lock_backing(std::string const& backing) {
     auto const path = backing + "/lock";
     int const fd = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) throw std::runtime_error(path + ": " + std::strerror(errno));
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-        throw std::runtime_error(backing + " is mounted already");
+    constexpr int attempts_max = 100;
+    for (int attempts = 1; flock(fd, LOCK_EX | LOCK_NB) != 0; ++attempts) {
+        if (attempts == attempts_max) throw std::runtime_error(backing + " is mounted already");
+        usleep(10'000);
+    }
 }
 
 void write_record(MountOptions const& options) {
