@@ -118,8 +118,8 @@ TEST_F(UringPipe, destroying_a_pending_access_waits_for_it) {
     later.join();
 }
 
-// Linux 6.18 forgets one now and then: the kernel's workers end with the last ring. (The fuzzer saw it
-// once in 10,000 cases; this loop alone did not.)
+// Linux 6.18 forgets one now and then: the kernel's workers end with the last ring. (The fuzzer saw
+// it once in 10,000 cases; this loop alone did not.)
 TEST(Uring, rings_that_come_and_go_lose_no_access) {
     TemporaryFile const file(test_folders().front());
     auto byte = pattern(1, 1);
