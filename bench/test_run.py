@@ -245,7 +245,8 @@ def test_sides_on_open_mpi_differ_only_in_what_they_are(tmp_path):
         return sides.command_for(side_named(name), sides.Tools(tmp_path), 4, [], tmp_path / "r")
     assert [word for word in words("ompi-romio") if word not in words("ompio")] == [
         "--mca", "io", "romio321"]
-    assert f"LD_PRELOAD={tmp_path}/lib/libunisono-openmpi.so:{tmp_path}/lib/libunisono-yield.so" in words("unisono-ompi")
+    tools = sides.Tools(tmp_path)
+    assert f"LD_PRELOAD={tools.library('openmpi')}:{tools.yield_shim}" in words("unisono-ompi")
 
 
 def test_missing_library_is_named(tmp_path, monkeypatch):

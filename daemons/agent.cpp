@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -18,6 +17,7 @@
 #include <string>
 
 #include "asked_to_end.hpp"
+#include "coordinate/command_line.hpp"
 #include "coordinate/gate/client.hpp"
 #include "coordinate/wire/connection.hpp"
 
@@ -52,13 +52,7 @@ AgentOptions parse_options(int argc, char** argv) {
     app.add_option("--connect", options.connect, "the orchestrator: unix:PATH or tcp:HOST:PORT")
         ->required();
     app.add_option("--key-file", options.key_file, "shared with the orchestrator, for TCP");
-    try {
-        app.parse(argc, argv);
-    } catch (CLI::CallForHelp const& help) {
-        std::exit(app.exit(help));
-    } catch (CLI::ParseError const& error) {
-        throw std::runtime_error(error.what());
-    }
+    coordinate::read_command_line(app, argc, argv);
     return options;
 }
 

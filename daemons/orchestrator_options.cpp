@@ -1,10 +1,10 @@
 #include "orchestrator_options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 
+#include "coordinate/command_line.hpp"
 #include "coordinate/policy.hpp"
 
 namespace unisono {
@@ -39,13 +39,7 @@ OrchestratorOptions parse_orchestrator_options(int argc, char** argv) {
         ->capture_default_str();
     app.add_option("--seek-profile", options.seek_profile, "7200rpm, none, or a file")
         ->capture_default_str();
-    try {
-        app.parse(argc, argv);
-    } catch (CLI::CallForHelp const& help) {
-        std::exit(app.exit(help));
-    } catch (CLI::ParseError const& error) {
-        throw std::runtime_error(error.what());
-    }
+    coordinate::read_command_line(app, argc, argv);
     if (options.path == "list") {
         list_policies();
         std::exit(0);

@@ -235,22 +235,6 @@ void Ring::deliver_completions() {
     in_flight_ -= count;
 }
 
-// A ring of each thread that uses any, open until the thread ends. Linux 6.18 ends a thread's
-// workers when its last ring is closed, and may forget what is asked of the next ring meanwhile.
-class Anchor {
-public:
-    Anchor() : open_(io_uring_queue_init(1, &ring_, 0) == 0) {}
-    Anchor(Anchor const&) = delete;
-    Anchor& operator=(Anchor const&) = delete;
-    ~Anchor() {
-        if (open_) io_uring_queue_exit(&ring_);
-    }
-
-private:
-    io_uring ring_{};
-    bool open_;
-};
-
 class UringBackend final : public Backend {
 public:
     explicit UringBackend(int fd) : fd_(fd), posix_(make_posix_backend(fd)) {}
@@ -276,7 +260,9 @@ public:
 private:
     // Null when there can be no ring: too little memory that may be locked, too many open files.
     Ring* usable_ring() {
-        thread_local Anchor const anchor;
+        // Never used, and open until the thread ends: Linux 6.18 ends a thread's workers when its
+        // last ring is closed, and may forget what is asked of the next ring meanwhile.
+        thread_local Ring const anchor;
         std::call_once(ring_made_, [this] { ring_ = std::make_unique<Ring>(); });
         if (!ring_->is_open()) return nullptr;
         std::lock_guard const lock(ring_->mutex);

@@ -1,11 +1,10 @@
 #include "pocketfs/options.hpp"
 
-#include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <stdexcept>
-#include <vector>
+
+#include "coordinate/command_line.hpp"
 
 namespace unisono::testbed {
 
@@ -51,7 +50,7 @@ MountOptions parse_options(int argc, char** argv) {
         // CLI11 2.1 reads -1 as the largest number.
         return app.add_option(name, bytes, text)
             ->transform(CLI::AsSizeValue(false))
-            ->check(CLI::Range(0.0, 0x1p60));
+            ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 60));
     };
     app.add_option("mountpoint", options.mountpoint)->required();
     app.add_option("--backing", options.backing, "where the bytes are")->required();
@@ -77,16 +76,10 @@ MountOptions parse_options(int argc, char** argv) {
         ->check(CLI::IsMember(&nodes))
         ->capture_default_str();
     app.add_option("--jitter-us", jitter_us, "requests arrive late by up to so much")
-        ->check(CLI::Range(0.0, 1e9));
+        ->check(CLI::Range(0, 1'000'000'000));
     app.add_option("--seed", options.server.seed, "of the jitter");
     app.add_flag("--foreground", options.foreground, "do not return; for debugging");
-    try {
-        app.parse(argc, argv);
-    } catch (CLI::CallForHelp const& help) {
-        std::exit(app.exit(help));
-    } catch (CLI::ParseError const& error) {
-        throw std::runtime_error(error.what());
-    }
+    coordinate::read_command_line(app, argc, argv);
     options.server.context = contexts.at(context);
     options.node = nodes.at(node);
     options.server.jitter = static_cast<Time>(jitter_us) * microsecond;

@@ -51,10 +51,16 @@ TEST(Options, mistakes_are_named) {
               "--stripe-servers '5': valid is at most --servers");
     EXPECT_EQ(mistake_in("--chunk-bytes", "5K"),
               "--chunk-bytes '5120': valid is a multiple of 4096");
-    for (auto const* size : {"64X", "-1", "", "20000000T", "1.5"})
+    EXPECT_EQ(mistake_in("--stripe-bytes", "64X"),
+              "--stripe-bytes: x unit not recognized. Allowed values: "
+              "{b,e,eb,ei,eib,g,gb,gi,gib,k,kb,ki,kib,m,mb,mi,mib,p,pb,pi,pib,t,tb,ti,tib}");
+    EXPECT_EQ(mistake_in("--stripe-bytes", "-1"),
+              "--stripe-bytes: Value -1 not in range 0 to 1152921504606846976");
+    EXPECT_EQ(mistake_in("--jitter-us", "-1"),
+              "--jitter-us: Value -1 not in range 0 to 1000000000");
+    for (auto const* size : {"", "20000000T", "1.5"})
         EXPECT_NE(mistake_in("--stripe-bytes", size).find("stripe-bytes"), std::string::npos)
             << size;
-    EXPECT_NE(mistake_in("--jitter-us", "-1"), "none");
     EXPECT_EQ(mistake_in("--context", "thread"),
               "--context: thread not in {client,file,process,request}");
     EXPECT_NE(mistake_in("--quantum", "1").find("--quantum"), std::string::npos);
