@@ -11,7 +11,7 @@ SHARE_BYTES = 64 << 20  # of one file on one disk, as the disks' space is given 
 
 def program(file: str, address_bytes: int) -> Job:
     """As in the paper's other experiments with barriers and without collective calls."""
-    return Job("mpi-io-test", 5, {"segment-bytes": "64K", "file-bytes": "160M"},
+    return Job("mpi-io-test", 5, {"segment-bytes": "64K", "file-bytes": "320M"},
                access="independent", flags=("--barrier",), file=file, address_bytes=address_bytes)
 
 
@@ -49,8 +49,8 @@ FIGURE = Figure(
     testbed=IORCHESTRATOR,
     x_label="distance on each disk",
     ceiling_seeds=1,
-    run_seconds=6,
-    differs="Each file has 160 MiB instead of 1 GB; the processes read one by one and meet after"
+    run_seconds=7,
+    differs="Each file has 320 MiB instead of 1 GB; the processes read one by one and meet after"
             " each call.",
     lines=(
         Line("two programs", "mpich", TOGETHER),

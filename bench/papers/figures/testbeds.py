@@ -15,6 +15,8 @@ IORCHESTRATOR = Servers("barracuda-7200.10", servers=6, scheduler="cfq", context
 PAPER = ("--policy", "paper")  # of `unisono orchestra`; docs/orchestra.md says how they differ
 OURS = ("--policy", "default")
 EVEN = ("--policy", "even")
+# ROMIO's driver for PVFS2 asks for the pieces; on a POSIX file system it would read whole ranges.
+PIECES = "romio_ds_read=disable,romio_ds_write=disable"
 
 # The paper has 32 servers and 64 processes on 32 nodes: a quarter of both here.
 LACIO = Servers("sata-250gb", servers=8, scheduler="cfq", context="request")
