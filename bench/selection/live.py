@@ -39,14 +39,15 @@ def seconds_of(runner: Runner, cell: Cell, way: str, tune: pathlib.Path) -> list
     return runner.run(cell, "measured", LONG, str(tune)).seconds
 
 
-def measure(cell: Cell, build: pathlib.Path, rounds: int, lock: pathlib.Path) -> dict:
-    with runner_at(cell.place, build) as runner, tempfile.TemporaryDirectory() as folder:
+def measure(cell: Cell, arguments: argparse.Namespace) -> dict:
+    with (runner_at(cell.place, arguments.build.resolve(), arguments.realtime) as runner,
+          tempfile.TemporaryDirectory() as folder):
         fixed = candidates_of(runner, cell)
         ways = [*fixed, *CHOOSERS, REMEMBERING, PLAIN]
         runs: dict[str, list[list[float]]] = {way: [] for way in ways}
         turns = [(turn, ways[(turn + place) % len(ways)])
-                 for turn in range(rounds) for place in range(len(ways))]
-        for turn, way in in_short_turns(turns, lock):
+                 for turn in range(arguments.rounds) for place in range(len(ways))]
+        for turn, way in in_short_turns(turns, arguments.lock):
             try:
                 runs[way].append(seconds_of(runner, cell, way, pathlib.Path(folder, str(turn))))
             except LaunchError as error:
@@ -98,6 +99,8 @@ def parse_arguments() -> argparse.Namespace:
     add("--results", type=pathlib.Path, required=True, help="cells that are there are not repeated")
     add("--cells", default=",".join(NAMES), help="comma-separated")
     add("--rounds", type=int, default=3)
+    add("--realtime", action="store_true",
+        help="ranks and emulator go before everything else on this machine (root; for busy machines)")
     add("--lock", type=pathlib.Path, default=benchmark.default_lock())
     return parser.parse_args()
 
@@ -110,8 +113,7 @@ def main() -> None:
     names = arguments.cells.split(",")
     for cell in (cell for cell in CELLS if cell.name in names and cell.name not in known):
         content["environment"] = environment.describe([pathlib.Path(cell.place.folder)])
-        content["cells"].append(measure(cell, arguments.build.resolve(), arguments.rounds,
-                                        arguments.lock))
+        content["cells"].append(measure(cell, arguments))
         file.write_text(json.dumps(content) + "\n")
         print(table(content["cells"][-1:])[2], flush=True)
     print("\n".join(table(content["cells"])))

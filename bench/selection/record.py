@@ -88,6 +88,8 @@ def parse_arguments() -> argparse.Namespace:
     add("--cells", default="", help="only those whose names contain this")
     add("--rounds", type=int, default=3)
     add("--calls", type=int, default=12, help="of one candidate in a round")
+    add("--realtime", action="store_true",
+        help="ranks and emulator go before everything else on this machine (root; for busy machines)")
     add("--lock", type=pathlib.Path, default=benchmark.default_lock())
     return parser.parse_args()
 
@@ -100,8 +102,8 @@ def main() -> None:
     chosen = [cell for cell in CELLS if arguments.cells in cell.name and cell.name not in known]
     for place, cells in itertools.groupby(chosen, key=lambda cell: cell.place):
         content["recorded"].append(environment.describe([pathlib.Path(place.folder)])
-                                   | {"place": place.name})
-        with runner_at(place, arguments.build.resolve()) as runner:
+                                   | {"place": place.name, "realtime": arguments.realtime})
+        with runner_at(place, arguments.build.resolve(), arguments.realtime) as runner:
             for cell in in_short_turns(cells, arguments.lock):
                 added = record(runner, cell, arguments.rounds, arguments.calls)
                 content["cells"] = [one for one in content["cells"] if one["name"] != cell.name]

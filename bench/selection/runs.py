@@ -50,11 +50,12 @@ class Runner:
     """Runs cells of one place."""
 
     def __init__(self, build: pathlib.Path, place: Place, folder: pathlib.Path,
-                 pocket: testbed.Pocket | None):
+                 pocket: testbed.Pocket | None, realtime: bool):
         self.build = build
         self.place = place
         self.path = folder / "selection.data"
         self.pocket = pocket
+        self.realtime = realtime
         self.prepared: set[tuple[str, ...]] = set()
 
     def run(self, cell: Cell, way: str, calls: int, tune: str = "off") -> Run:
@@ -68,7 +69,7 @@ class Runner:
                                  Tools(self.build, settings), self.place.ranks, report)
             words += [str(self._program), *cell.calls.words(calls), f"--{cell.direction}",
                       f"--path={self.path}", f"--calls={calls}", f"--seconds={LONGEST_S}",
-                      "--call-seconds", *(["--realtime"] if os.geteuid() == 0 else [])]
+                      "--call-seconds", *(["--realtime"] if self.realtime else [])]
             if variation:
                 words.append(f"--hints={VARIATIONS[variation]}")
             line = lines_of(start(words), timeout_s=120)[-1]
@@ -119,16 +120,17 @@ def in_short_turns(tasks: Iterable, lock: pathlib.Path) -> Iterator:
 
 
 @contextlib.contextmanager
-def runner_at(place: Place, build: pathlib.Path) -> Iterator[Runner]:
-    """With a folder of its own, or a pocket file system, which are removed in the end."""
+def runner_at(place: Place, build: pathlib.Path, realtime: bool = False) -> Iterator[Runner]:
+    """With a folder of its own, or a pocket file system, which are removed in the end. `realtime`: ranks
+    and emulator go before everything else on this machine."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="unisono-selection-", dir=place.folder))
     try:
         if not place.profile:
-            yield Runner(build, place, folder, None)
+            yield Runner(build, place, folder, None, realtime)
             return
         pocket = testbed.Pocket(testbed.commands_of(build), folder, build / "bin" / "unisono",
-                                realtime=os.geteuid() == 0)
+                                realtime)
         with pocket.mounted(Servers(place.profile, place.servers), place.profile, seed=1):
-            yield Runner(build, place, pocket.mountpoint, pocket)
+            yield Runner(build, place, pocket.mountpoint, pocket, realtime)
     finally:
         shutil.rmtree(folder)
