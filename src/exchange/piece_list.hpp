@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "access/copy.hpp"
+#include "exchange/message.hpp"
 
 namespace unisono {
 
@@ -23,7 +23,7 @@ public:
     /// Appends a list to a message.
     class Writer {
     public:
-        explicit Writer(std::vector<std::byte>& message) : message_{message} {}
+        explicit Writer(Message& message) : message_{message} {}
         Writer(Writer const&) = delete;
         Writer& operator=(Writer const&) = delete;
         ~Writer() { put(message_, pending_); }
@@ -56,7 +56,7 @@ public:
             pending_ = entry;
         }
 
-        std::vector<std::byte>& message_;
+        Message& message_;
         Entry pending_;
         std::uint64_t at_ = 0;
     };
@@ -77,7 +77,7 @@ public:
     }
 
 private:
-    static void put(std::vector<std::byte>& message, Entry const& entry) {
+    static void put(Message& message, Entry const& entry) {
         if (entry.count == 0) return;
         for (auto value : {entry.count, entry.gap, entry.bytes}) {
             for (; value >= 128; value >>= 7)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exchange/agreement.hpp"
+#include "exchange/message.hpp"
 #include "unisono/topology.hpp"
 
 namespace unisono {
@@ -55,9 +56,9 @@ public:
     virtual void minimum(std::span<std::uint64_t> values) = 0;
 
     /// Local: starts to send a message; never blocks.
-    virtual void send(std::uint32_t to, Kind kind, std::vector<std::byte> message) = 0;
+    virtual void send(std::uint32_t to, Kind kind, Message message) = 0;
     /// Local: the next message of that kind from that rank; waits for it.
-    virtual std::vector<std::byte> receive(std::uint32_t from, Kind kind) = 0;
+    virtual Message receive(std::uint32_t from, Kind kind) = 0;
     /// Local: waits until all but the `still_under_way` newest messages have left.
     virtual void finish_sends(std::size_t still_under_way) = 0;
 };

@@ -80,10 +80,10 @@ ShapePtr read(ByteReader& reader) {
     return shape;
 }
 
-std::vector<std::byte> without_start(ShapePtr const& shape) {
+Message without_start(ShapePtr const& shape) {
     ByteWriter writer;
     write(writer, *make_shifted(shape, -shape->start));
-    return std::move(writer.bytes);
+    return {writer.bytes.begin(), writer.bytes.end()};
 }
 
 using Ranks = std::vector<std::uint32_t>;
@@ -124,7 +124,7 @@ public:
     }
 
     /// One node's views, handed on if need be. On aggregators, for all nodes in ascending order.
-    std::vector<std::byte> views_of(std::uint32_t node) {
+    Message views_of(std::uint32_t node) {
         auto const leader = leader_of(node);
         auto const head = head_of_.at(node_of(me_));
         auto bytes =
@@ -144,7 +144,7 @@ private:
     [[nodiscard]] std::uint32_t leader_of(std::uint32_t node) const {
         return team_.topology().ranks_of[node].front();
     }
-    void send(std::uint32_t to, std::vector<std::byte> const& bytes) {
+    void send(std::uint32_t to, Message const& bytes) {
         ++sent.messages;
         sent.bytes += bytes.size();
         team_.send(to, Team::Kind::view, bytes);
@@ -155,7 +155,7 @@ private:
     std::span<std::uint32_t const> aggregators_;
     std::map<std::uint32_t, Ranks> const& owners_of_;
     std::map<std::uint32_t, std::uint32_t> head_of_;  // node -> its first aggregator
-    std::vector<std::byte> package_;
+    Message package_;
 };
 
 }  // namespace

@@ -133,7 +133,7 @@ std::uint64_t CachedFile::bytes_in(Call const& call, ViewInterval const& interva
     return bytes;
 }
 
-void CachedFile::send(Call& call, std::uint32_t to, std::vector<std::byte> message) {
+void CachedFile::send(Call& call, std::uint32_t to, Message message) {
     ++call.sent;
     ++call.record.messages;
     call.record.message_bytes += message.size();
@@ -330,8 +330,9 @@ void CachedFile::write_round(Call& call) {
 // All that this rank has for an aggregator in this round, in one message, and nothing else: the
 // other end knows the view and its interval.
 void CachedFile::send_data(Call& call, std::size_t aggregator) {
-    std::vector<std::byte> message(bytes_in(call, call.mine, call.request.view, aggregator));
-    if (message.empty()) return;
+    auto const bytes = bytes_in(call, call.mine, call.request.view, aggregator);
+    if (bytes == 0) return;
+    Message message(bytes);
     auto* at = message.data();
     for_parts(call, call.mine, call.request.view, aggregator, [&](std::uint64_t, Positions part) {
         copy_data(call.request.in_memory(part), Packed{part.bytes()}.at(at));
@@ -418,8 +419,8 @@ void CachedFile::read_missing(Call& call, std::size_t aggregator) {
 
 void CachedFile::reply(Call& call, std::size_t aggregator) {
     for_remote_ranks(call, aggregator, [&](std::uint32_t rank, Tiling const& view) {
-        std::vector<std::byte> message(sizeof(std::uint64_t) +
-                                       bytes_in(call, call.intervals[rank], view, aggregator));
+        Message message(sizeof(std::uint64_t) +
+                        bytes_in(call, call.intervals[rank], view, aggregator));
         auto* at = message.data() + sizeof(std::uint64_t);
         std::uint64_t readable_end = 0;
         for_parts(call, call.intervals[rank], view, aggregator,

@@ -111,7 +111,7 @@ private:
     IoResult grow_file(Facts const& facts, Call& call) const;
 
     void write_round(Call& call);
-    void send(Call& call, std::uint32_t to, std::vector<std::byte> message);
+    void send(Call& call, std::uint32_t to, Message message);
     void send_data(Call& call, std::size_t aggregator);
     void receive_data(Call& call, std::size_t aggregator);
     void read_round(Call& call);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <new>
 
 #include "exchange/piece_list.hpp"
@@ -29,7 +30,7 @@ struct MessageHead {
     std::uint64_t valid_bytes;
 };
 
-void put_head(std::vector<std::byte>& message, MessageHead const& head) {
+void put_head(Message& message, MessageHead const& head) {
     std::memcpy(message.data(), &head, sizeof head);
 }
 
@@ -156,7 +157,7 @@ private:
     void learn_extents();
     bool next_windows();
     [[nodiscard]] std::uint64_t first_own_byte(Realm const& realm, std::uint64_t from) const;
-    [[nodiscard]] std::vector<std::byte> list_own_pieces(std::size_t aggregator) const;
+    [[nodiscard]] Message list_own_pieces(std::size_t aggregator) const;
     [[nodiscard]] std::vector<Transfer> transfers(std::size_t aggregator,
                                                   std::span<Extent const> in_window) const;
 
@@ -178,12 +179,12 @@ private:
     void receive_requests(Slot const& slot);
     void read_window(Slot& slot);
     void read_own_parts();
-    void reply(std::uint32_t to, std::vector<std::byte> const& request);
+    void reply(std::uint32_t to, Message const& request);
     void gather(std::size_t aggregator);
     void receive_replies();
     void receive_forwarded_replies();
 
-    void send(std::uint32_t to, Team::Kind kind, std::vector<std::byte> message) {
+    void send(std::uint32_t to, Team::Kind kind, Message message) {
         ++sent_;
         ++record_.messages;
         record_.message_bytes += message.size();
@@ -229,9 +230,9 @@ private:
     std::size_t first_ = 0;
     int side_ = 0;
     std::size_t sent_ = 0;
-    std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> requests_;  // this round's
-    std::vector<std::size_t> asked_;                                          // remote aggregators
-    std::vector<std::pair<std::size_t, std::vector<Extent>>> forwarded_;      // and what of them
+    std::vector<std::pair<std::uint32_t, Message>> requests_;             // this round's
+    std::vector<std::size_t> asked_;                                      // remote aggregators
+    std::vector<std::pair<std::size_t, std::vector<Extent>>> forwarded_;  // and what of them
     IoResult result_;
 };
 
@@ -344,8 +345,8 @@ std::uint64_t StagedCall::first_own_byte(Realm const& realm, std::uint64_t from)
 }
 
 // A message that lists this rank's pieces in a window; its head is still to be filled in.
-std::vector<std::byte> StagedCall::list_own_pieces(std::size_t aggregator) const {
-    std::vector<std::byte> message(sizeof(MessageHead));
+Message StagedCall::list_own_pieces(std::size_t aggregator) const {
+    Message message(sizeof(MessageHead));
     PieceList::Writer list{message};
     for_own_parts(aggregator, windows_.bytes(aggregator), [&](Positions part, std::uint64_t shift) {
         list.add(request_.view, part, shift);
@@ -445,8 +446,8 @@ void StagedCall::send_data(std::size_t aggregator) {
 
 // A message about parts of a window that ranks of this node have marked; its head is to be filled
 // in, and the parts are data to be sent or wanted.
-std::vector<std::byte> list_of(std::span<Extent const> parts) {
-    std::vector<std::byte> message(sizeof(MessageHead));
+Message list_of(std::span<Extent const> parts) {
+    Message message(sizeof(MessageHead));
     PieceList::Writer list{message};
     for (auto const& part : parts) list.add(part);
     return message;
@@ -458,9 +459,15 @@ void StagedCall::forward_data() {
         auto message = list_of(parts);
         put_head(message,
                  {aggregator, message.size() - sizeof(MessageHead), windows_.bytes(aggregator)});
-        for (auto const& part : parts)
-            message.insert(message.end(), window(aggregator) + part.begin,
-                           window(aggregator) + part.end);
+        auto const list_end = message.size();
+        std::uint64_t data_bytes = 0;
+        for (auto const& part : parts) data_bytes += part.bytes();
+        message.resize(list_end + data_bytes);
+        auto* at = message.data() + list_end;
+        for (auto const& part : parts) {
+            std::memcpy(at, window(aggregator) + part.begin, part.bytes());
+            at += part.bytes();
+        }
         send(plan_.aggregators[aggregator], Team::Kind::data, std::move(message));
     });
 }
@@ -653,20 +660,31 @@ void StagedCall::gather(std::size_t aggregator) {
     });
 }
 
-void StagedCall::reply(std::uint32_t to, std::vector<std::byte> const& request) {
+void StagedCall::reply(std::uint32_t to, Message const& request) {
     auto const aggregator = head_of(request).aggregator;
     auto const valid = valid_bytes(aggregator);
-    std::vector<std::byte> message(sizeof(MessageHead));
+    auto const list = std::span{request}.subspan(sizeof(MessageHead));
+    std::uint64_t wanted = 0;
+    PieceList::read(list, [&](PieceRun const& run) { wanted += run.bytes * run.count; });
+    Message message(sizeof(MessageHead) + wanted);
     put_head(message, {aggregator, 0, valid});
-    PieceList::read(std::span{request}.subspan(sizeof(MessageHead)), [&](PieceRun const& run) {
-        for (std::uint64_t i = 0; i < run.count; ++i) {
-            auto const at =
-                static_cast<std::uint64_t>(run.offset) + i * static_cast<std::uint64_t>(run.stride);
-            if (at >= valid) return;
-            auto const* data = window(aggregator) + at;
-            message.insert(message.end(), data, data + std::min(run.bytes, valid - at));
+    auto* at = message.data() + sizeof(MessageHead);
+    PieceList::read(list, [&](PieceRun const& run) {
+        auto const begin = static_cast<std::uint64_t>(run.offset);
+        auto const stride = static_cast<std::uint64_t>(run.stride);
+        if (begin + (run.count - 1) * stride + run.bytes <= valid) {
+            copy_pieces(at, static_cast<std::int64_t>(run.bytes), window(aggregator) + begin,
+                        run.stride, run.bytes, run.count);
+            at += run.bytes * run.count;
+            return;
+        }
+        for (std::uint64_t i = 0; i < run.count && begin + i * stride < valid; ++i) {
+            auto const bytes = std::min(run.bytes, valid - begin - i * stride);
+            std::memcpy(at, window(aggregator) + begin + i * stride, bytes);
+            at += bytes;
         }
     });
+    message.resize(static_cast<std::size_t>(at - message.data()));
     send(to, Team::Kind::data, std::move(message));
 }
 

@@ -129,12 +129,12 @@ private:
                     values[i] = std::min(values[i], value);
                 }
         }
-        void send(std::uint32_t to, Kind kind, std::vector<std::byte> message) override {
+        void send(std::uint32_t to, Kind kind, Message message) override {
             std::lock_guard const lock{all_.mutex_};
             all_.mail_[{{rank_, to}, kind}].push_back(std::move(message));
             all_.changed_.notify_all();
         }
-        std::vector<std::byte> receive(std::uint32_t from, Kind kind) override {
+        Message receive(std::uint32_t from, Kind kind) override {
             std::unique_lock lock{all_.mutex_};
             auto& box = all_.mail_[{{from, rank_}, kind}];
             all_.changed_.wait(lock, [&] { return !box.empty(); });
@@ -188,7 +188,7 @@ private:
     std::vector<Node> nodes_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::map<Mailbox, std::deque<std::vector<std::byte>>> mail_;
+    std::map<Mailbox, std::deque<Message>> mail_;
     Brought brought_;
     std::size_t taken_ = 0;
 };

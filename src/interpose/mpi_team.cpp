@@ -209,19 +209,19 @@ void MpiTeam::minimum(std::span<std::uint64_t> values) {
                                                 : static_cast<std::uint64_t>(signed_values[i]);
 }
 
-void MpiTeam::send(std::uint32_t to, Kind kind, std::vector<std::byte> message) {
+void MpiTeam::send(std::uint32_t to, Kind kind, Message message) {
     auto& sending = sending_.emplace_back(MPI_REQUEST_NULL, std::move(message));
     PMPI_Isend(sending.message.data(), static_cast<int>(sending.message.size()), MPI_BYTE,
                static_cast<int>(to), tag_of(kind), comm_, &sending.request);
 }
 
-std::vector<std::byte> MpiTeam::receive(std::uint32_t from, Kind kind) {
+Message MpiTeam::receive(std::uint32_t from, Kind kind) {
     MPI_Message matched = MPI_MESSAGE_NULL;
     MPI_Status status;
     PMPI_Mprobe(static_cast<int>(from), tag_of(kind), comm_, &matched, &status);
     int bytes = 0;
     PMPI_Get_count(&status, MPI_BYTE, &bytes);
-    std::vector<std::byte> message(static_cast<std::size_t>(bytes));
+    Message message(static_cast<std::size_t>(bytes));
     PMPI_Mrecv(message.data(), bytes, MPI_BYTE, &matched, MPI_STATUS_IGNORE);
     return message;
 }

@@ -46,8 +46,8 @@ public:
     void merge_over_leaders(Verdict& verdict) override;
     void gather(std::span<std::byte const> mine, std::span<std::byte> all) override;
     void minimum(std::span<std::uint64_t> values) override;
-    void send(std::uint32_t to, Kind kind, std::vector<std::byte> message) override;
-    std::vector<std::byte> receive(std::uint32_t from, Kind kind) override;
+    void send(std::uint32_t to, Kind kind, Message message) override;
+    Message receive(std::uint32_t from, Kind kind) override;
     void finish_sends(std::size_t still_under_way) override;
 
     /// Completes the topology with what nodes are called and what they have. Collective the first
@@ -75,7 +75,7 @@ private:
 
     struct Sending {
         MPI_Request request;
-        std::vector<std::byte> message;
+        Message message;
     };
 
     void divide_into_nodes(Topology topology);

@@ -34,14 +34,14 @@ void wait_for_a_message_from(int rank, MPI_Comm comm) {
 constexpr std::size_t long_bytes = std::size_t{64} << 20;
 
 void receive_the_long_one(Team& team, fs::path const& arrived) {
-    team.send(0, Team::Kind::data, std::vector<std::byte>(100));
+    team.send(0, Team::Kind::data, Message(100));
     team.finish_sends(0);
     EXPECT_EQ(team.receive(0, Team::Kind::view).size(), long_bytes);
     std::ofstream{arrived} << "yes";
 }
 
 void send_the_long_one_idly(Team& team, fs::path const& arrived) {
-    team.send(1, Team::Kind::view, std::vector<std::byte>(long_bytes));
+    team.send(1, Team::Kind::view, Message(long_bytes));
     auto const give_up = std::chrono::steady_clock::now() + std::chrono::seconds{30};
     while (!fs::exists(arrived) && std::chrono::steady_clock::now() < give_up) team.idle();
     EXPECT_TRUE(fs::exists(arrived)) << "no progress";
