@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "strategies/aggregators.hpp"
 #include "strategies/all.hpp"
 #include "strategies/realms.hpp"
@@ -9,8 +11,22 @@ namespace {
 //   touched   ==========================
 //   realms    |--- a0 ---|--- a1 --|- a2 -|     cut at stripes, or at pages
 // Each realm goes through its aggregator's collective buffer, window after window.
+// Reads from servers: a round waits for its answers, and disks seek between aggregators' realms. So
+// a window has several stripes of each server (docs/performance.md has the measurements).
+std::uint64_t read_window_bytes(Facts const& facts) {
+    constexpr std::uint64_t stripes_of_each = 4;
+    constexpr std::uint64_t most = 4 << 20;
+    auto const usual = window_bytes(facts);
+    if (facts.options->cb_buffer_size != 0 || facts.layout == nullptr || facts.local_storage)
+        return usual;
+    auto const unit = facts.layout->unit_at(facts.touched.begin);
+    return std::clamp(stripes_of_each * unit * facts.layout->servers(), usual, most);
+}
+
 Plan plan_two_phase(Facts const& facts) {
-    Plan plan{.way = Plan::Way::staged, .window_bytes = window_bytes(facts)};
+    auto const reads = facts.direction == Direction::read;
+    Plan plan{.way = Plan::Way::staged,
+              .window_bytes = reads ? read_window_bytes(facts) : window_bytes(facts)};
     plan.aggregators = choose_aggregators(facts);
     auto const count = static_cast<std::uint32_t>(plan.aggregators.size());
     for (auto const& share : split_evenly(facts.touched, count, cut_unit(facts)))

@@ -32,6 +32,25 @@ TEST(TwoPhase, file_domains_of_four_segments_meet_at_every_server) {
               "server 3: a0 3 | a1 7 | a2 11 | a3 15\n");
 }
 
+// Derivation: 4 stripes of 64 KiB of each of 8 servers are 2 MiB; 512 KiB at least, 4 MiB at most.
+TEST(TwoPhase, reads_from_servers_take_several_stripes_of_each_at_a_time) {
+    constexpr std::uint64_t kib = 1 << 10;
+    auto scene = lacio_figure_3();
+    auto const window_kib = [&](std::uint64_t unit_kib, std::uint32_t servers) {
+        scene.layout = round_robin_layout(unit_kib * kib, servers);
+        return plan_for(two_phase, scene).window_bytes / kib;
+    };
+    scene.direction = Direction::read;
+    EXPECT_EQ(window_kib(64, 8), 2048u);
+    EXPECT_EQ(window_kib(64, 1), 512u);
+    EXPECT_EQ(window_kib(4096, 8), 4096u);
+    scene.options.cb_buffer_size = 1024 * kib;
+    EXPECT_EQ(window_kib(64, 8), 1024u) << "asked for";
+    scene.options.cb_buffer_size = 0;
+    scene.direction = Direction::write;
+    EXPECT_EQ(window_kib(64, 8), 512u);
+}
+
 TEST(TwoPhase, refuses_views_whose_offsets_do_not_ascend) {
     EXPECT_FALSE(two_phase.unfit({.ascending = false}).empty());
     EXPECT_TRUE(two_phase.unfit({.ascending = true}).empty());
