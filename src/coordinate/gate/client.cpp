@@ -63,10 +63,11 @@ GateClient::Pass GateClient::enter(std::span<AccessPlace const> places, std::uin
     bool const passes = page_.admits(program_, arrived);
     auto const ticket = seat_->arrived(!passes, places, file, arrived);
     Pass pass(*this, ticket, count);
-    if (passes) return pass;
+    bool const is_known = ticket != 0;  // else nobody would let it in
+    if (passes || !is_known) return pass;
     wait(openings, progress);
     auto const now = monotonic_now();
-    if (ticket != 0) seat_->released(ticket, count, now);
+    seat_->released(ticket, count, now);
     pass.waited = now - arrived;
     return pass;
 }

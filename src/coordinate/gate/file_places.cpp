@@ -29,7 +29,8 @@ FilePlaces::FilePlaces(int descriptor, std::uint64_t file, double capacity_bytes
 
 void FilePlaces::use(Layout const& layout) {
     std::lock_guard const lock(mutex_);
-    if (layout.known() && layout.servers() > 1) layout_ = layout;
+    auto const servers = layout.servers();  // 0: not known
+    if (servers > 1 && servers <= servers_max) layout_ = layout;
 }
 
 std::vector<AccessPlace> FilePlaces::of(std::span<Transfer const> list) {

@@ -249,17 +249,33 @@ TEST_F(Gate, seats_that_are_none_are_refused) {
     EXPECT_TRUE(seats().empty());
 }
 
+// The orchestrator would have refused the whole message, and the gate of the node been open for
+// all.
+TEST_F(Gate, accesses_at_servers_that_cannot_be_are_passed_over) {
+    auto const seat = Seat::take(folder, "a");
+    auto const agent = reader();
+    std::vector<AccessPlace> const places{{.server = servers_max - 1}, {.server = servers_max}};
+    seat->arrived(false, places, 1, 1);
+    std::vector<SeatEvent> events;
+    ASSERT_TRUE(agent->take(events));
+    ASSERT_EQ(events.size(), 1U);
+    EXPECT_EQ(events[0].place.server, servers_max - 1);
+}
+
 TEST_F(Gate, a_seat_of_a_dead_process_is_known) {
     auto const child = fork();
     if (child == 0) {
         auto const seat = Seat::take(folder, "a");
         _exit(seat == nullptr ? 1 : 0);  // as a killed one: nothing is cleaned up
     }
-    int status = -1;
-    waitpid(child, &status, 0);
-    ASSERT_EQ(status, 0);
-    ASSERT_NE(reader(), nullptr);
-    EXPECT_FALSE(reader()->alive());
+    siginfo_t ended{};
+    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+    ASSERT_EQ(ended.si_status, 0);
+    auto const agent = reader();
+    ASSERT_NE(agent, nullptr);
+    EXPECT_FALSE(agent->alive()) << "its remains are in /proc still";
+    waitpid(child, nullptr, 0);
+    EXPECT_FALSE(agent->alive());
 }
 
 // Whatever is in the file, reading it ends, and what comes out is of a known kind.
@@ -311,6 +327,18 @@ TEST_F(Gate, who_waits_passes_when_the_gate_was_open_although_nobody_looked) {
     auto const pass = gate.enter({&transfer, 1});
     EXPECT_EQ(gate.counts().waits, 1U);
     EXPECT_LT(pass.waited, 30 * second) << "it did not wait for the lease";
+}
+
+// Its turn would never have come, because nobody knew that it waited.
+TEST_F(Gate, an_access_that_has_no_room_in_the_ring_is_not_held) {
+    Page page(folder, 1e9);
+    page.tell(turn_of("b", 60 * second));
+    std::vector<std::string> const folders{folder};
+    auto const client = GateClient::join(folders, [] { return std::string("a"); });
+    ASSERT_NE(client, nullptr);
+    std::vector<AccessPlace> const places(SeatMemory::events_max / 2, AccessPlace{.bytes = 1});
+    auto const pass = client->enter(places, 1, [&] { page.tell({}); });
+    EXPECT_EQ(pass.waited, 0);
 }
 
 TEST_F(Gate, a_process_waits_for_its_turn_and_drives_progress_meanwhile) {

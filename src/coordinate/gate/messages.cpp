@@ -8,7 +8,6 @@ namespace unisono::coordinate {
 namespace {
 
 constexpr std::string_view greeting = "unisono-agent-1";
-constexpr std::uint32_t servers_max = 1024;
 constexpr Time lease_max = 10 * second;
 
 // Takes words off the front; once one is missing or wrong, it stays bad.

@@ -49,8 +49,8 @@ std::string show(AgentHello const& hello);
 std::string show(std::span<NodeEvent const> events);
 std::string show(Turnover const& turn);
 
-/// Nothing for what is malformed, or means what cannot be: ids that are none, servers beyond 1024,
-/// leases beyond 10 s.
+/// Nothing for what is malformed, or means what cannot be: ids that are none, servers beyond
+/// servers_max, leases beyond 10 s.
 std::optional<AgentHello> parse_hello(std::string_view text);
 std::optional<std::vector<NodeEvent>> parse_events(std::string_view text);
 std::optional<Turnover> parse_turnover(std::string_view text);

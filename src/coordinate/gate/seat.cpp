@@ -15,16 +15,18 @@ namespace unisono::coordinate {
 
 namespace {
 
-// When a process began, in ticks since the machine did; 0 if there is none.
+// When a process began, in ticks since the machine did; 0 if there is none, or only its remains.
 std::uint64_t process_began(int process) {
     std::ifstream file("/proc/" + std::to_string(process) + "/stat");
     std::string const text(std::istreambuf_iterator<char>(file), {});
     auto const close = text.rfind(')');
     if (close == std::string::npos) return 0;
     std::istringstream rest(text.substr(close + 1));
-    constexpr int words_before = 19;  // field 22, and the first two are gone
     std::string word;
-    for (int i = 0; i < words_before; ++i) rest >> word;
+    rest >> word;  // field 3, its state
+    if (word == "Z" || word == "X") return 0;
+    constexpr int fields_between = 18;
+    for (int i = 0; i < fields_between; ++i) rest >> word;
     std::uint64_t began = 0;
     rest >> began;
     return began;
@@ -187,7 +189,8 @@ bool SeatReader::take(std::vector<SeatEvent>& events) {
     if (!UNISONO_READ(events, ring)) return false;
     for (; taken_ != written; ++taken_) {
         auto const& event = ring[taken_ % SeatMemory::events_max];
-        if (event.kind <= SeatEvent::Kind::finished && event.place.kind <= LocalityKind::offsets)
+        if (event.kind <= SeatEvent::Kind::finished && event.place.kind <= LocalityKind::offsets &&
+            event.place.server < servers_max)
             events.push_back(event);
     }
     return pwrite(descriptor_, &taken_, sizeof taken_, offsetof(SeatMemory, taken)) ==

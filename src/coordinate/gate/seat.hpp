@@ -28,6 +28,9 @@ enum class LocalityKind : std::uint32_t {
 
 std::string_view name_of(LocalityKind kind);
 
+/// What is said of more is not passed on.
+constexpr std::uint32_t servers_max = 1024;
+
 /// Where one access goes on one server.
 struct AccessPlace {
     std::uint32_t server = 0;
