@@ -8,9 +8,10 @@
 // cheaper.
 //
 //   seeks?  hardly any request takes as long as only a disk's head does: nobody is eligible
-//   trial   `dedicated` is not known: a window of equal slices for all finds out, or up to three
+//   watch   short windows, until it is known how much all get done without slices, or not for long
+//   trial   short equal slices for all find out what `dedicated` is, in one window or up to three
 //   keep    in after 2 windows in a row for, out after 2 against; for 64 windows, then it is
-//           looked at again how things are without slices
+//           looked at again how things are without slices, and then in slices for all
 //   leave   nobody is eligible, or all together got less done with slices than without (Payoff):
 //           everyone is served, and the next trial comes the later
 #include <algorithm>
@@ -32,7 +33,9 @@ constexpr double seek_ms_min = 0.1;     // less, for each request, is not worth 
 constexpr double gain_to_enter = 1.15;  // open / dedicated
 constexpr double gain_to_stay = 1.05;
 constexpr int votes_needed = 2;
+constexpr int watch_windows_max = 4;
 constexpr int trial_windows_max = 3;
+constexpr Time trial_slice_min = 60 * millisecond;
 constexpr int keep_windows = 64;
 constexpr int look_windows = 2;
 constexpr int leave_windows_first = 40;
@@ -135,12 +138,14 @@ private:
         switch_ms_ = seeks->ms;
         notice_newcomers(programs);
         ++windows_;
+        if (state_ == State::watching && !payoff_.knows_without() && windows_ <= watch_windows_max)
+            return nobody(programs, "watched first", State::watching);
         if (leave_windows_left_ > 0) return nobody(programs, reason_, State::leaving);
         if (is_time_to_look())
             return nobody(programs, "how it is without slices is looked at", State::looking);
-        if (state_ == State::watching || state_ == State::leaving) {
+        if (state_ != State::trying && state_ != State::keeping) {
+            if (state_ != State::looking) payoff_.forget_turns();
             enter(State::trying);
-            payoff_.forget_turns();
             windows_ = 1;
         }
         if (payoff_.turns_cost())
@@ -151,7 +156,7 @@ private:
     }
 
     [[nodiscard]] bool is_time_to_look() {
-        if (state_ == State::looking) return windows_ <= look_windows;
+        if (state_ == State::looking) return windows_ < look_windows;
         if (state_ != State::keeping) return false;
         if (windows_ > keep_windows) leave_windows_ = leave_windows_first;
         return windows_ > keep_windows || payoff_.needs_a_look();
@@ -166,16 +171,18 @@ private:
     Decision nobody(std::vector<ProgramReport const*> const& programs, std::string const& why,
                     State state) {
         enter(state);
-        Decision decision{.window = window(programs.size())};
+        Decision decision{.window = state == State::leaving ? window(programs.size()) : window_min};
         for (auto const* program : programs) decision.verdicts.push_back({program->id, false, why});
         return decision;
     }
 
-    // What the others cost each other is known; what a new one does, is not.
+    // What the others cost each other is known; what a new one does, is not. One that asks for next
+    // to nothing changes nothing.
     void notice_newcomers(std::vector<ProgramReport const*> const& programs) {
         if (known_.size() > known_max) known_.clear();
         bool newcomer = false;
-        for (auto const* program : programs) newcomer |= known_.insert(program->id).second;
+        for (auto const* program : programs)
+            if (gain_of(*program).open_ms > 0) newcomer |= known_.insert(program->id).second;
         if (!newcomer) return;
         leave_windows_ = leave_windows_first;
         leave_windows_left_ = 0;
@@ -192,7 +199,7 @@ private:
     }
 
     Decision trial(std::vector<ProgramReport const*> const& programs) {
-        Decision decision{.window = window(programs.size())};
+        Decision decision{.window = trial_window(programs.size())};
         std::vector<double> const weights(programs.size(), 1.0);
         auto const slices = proportional_slices(decision.window, weights);
         for (std::size_t i = 0; i < programs.size(); ++i) {
@@ -215,7 +222,7 @@ private:
                 decision.objects.push_back({{program->id}, 0, patience(*program)});
                 weights.push_back(weight(1, gain.dedicated_ms));
             } else {
-                pool_ms += gain.open_ms;
+                pool_ms += gain.dedicated_ms > 0 ? gain.dedicated_ms : gain.open_ms;
                 ++pool_programs;
             }
             decision.verdicts.push_back(std::move(verdict));
@@ -279,6 +286,13 @@ private:
         if (given_window_) return *given_window_;
         auto const wanted = static_cast<double>(objects) * switch_ms_ / switch_share_max;
         return std::clamp(from_ms(wanted), window_min, window_max);
+    }
+
+    // A few requests of each program are enough, and a bad guess is soon over.
+    [[nodiscard]] Time trial_window(std::size_t objects) const {
+        if (given_window_) return *given_window_;
+        auto const slice = std::max(from_ms(switches_per_slice_min * switch_ms_), trial_slice_min);
+        return std::clamp(static_cast<Time>(objects) * slice, window_min, window(objects));
     }
 
     // To wait longer than two switches take is dearer than to go and come back.

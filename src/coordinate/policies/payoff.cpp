@@ -48,13 +48,13 @@ void Payoff::observe(Report const& report, std::vector<ProgramReport const*> con
 }
 
 bool Payoff::turns_cost() const {
-    if (without().windows < windows_clear || with().windows < windows_clear) return false;
+    if (!knows_without() || with().windows < windows_clear) return false;
     bool const steady = with().windows >= windows_steady;
     return with().mb_s() < without().mb_s() * (steady ? gain_steady : gain_clear);
 }
 
-bool Payoff::needs_a_look() const {
-    return with().windows >= windows_clear && without().windows < windows_clear;
-}
+bool Payoff::knows_without() const { return without().windows >= windows_clear; }
+
+bool Payoff::needs_a_look() const { return with().windows >= windows_clear && !knows_without(); }
 
 }  // namespace unisono::coordinate

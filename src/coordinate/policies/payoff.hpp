@@ -35,6 +35,7 @@ public:
 
     /// Turns have cost: clearly within two windows, or brought next to nothing in eight.
     [[nodiscard]] bool turns_cost() const;
+    [[nodiscard]] bool knows_without() const;
     /// They were taken for a while, and how it is without them was never seen.
     [[nodiscard]] bool needs_a_look() const;
     /// Those who try again begin anew.
