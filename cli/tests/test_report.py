@@ -20,6 +20,13 @@ def shown(*records):
     return stream.getvalue()
 
 
+def test_a_strategy_that_was_refused_is_in_the_table(record):
+    record["write"]["refusals"] = {"lacio": {"calls": 3, "why": ["it is not known where bytes are"]}}
+    text = shown(record)
+    assert any("refused" in line and "lacio: 3 calls" in line for line in text.splitlines())
+    assert "it is not known where bytes are" in text
+
+
 def test_the_table_says_what_the_library_counted(record):
     text = shown(record)
     assert "/scratch/chk_0001.h5" in text

@@ -78,9 +78,9 @@ def _moved_per_asked(direction: Record) -> str:
     return f"{sizes['moved'] / sizes['asked']:.2f}" if sizes["asked"] else ""
 
 
-def _strategies(direction: Record) -> str:
+def _uses(by_strategy: Record) -> str:
     lines = []
-    for name, use in direction["strategies"].items():
+    for name, use in by_strategy.items():
         lines.append(f"{name}: {_calls(use['calls'])}")
         lines += [f"  {reason}" for reason in use["why"]]
     return "\n".join(lines)
@@ -101,7 +101,8 @@ def _rows(direction: Record) -> Iterator[tuple[str, str]]:
     yield "throughput", _rate(direction)
     yield "moved per byte asked", _moved_per_asked(direction)
     yield "pieces / holes in the file", f"{direction['pieces']} / {direction['holes']}"
-    yield "strategies", _strategies(direction)
+    yield "strategies", _uses(direction["strategies"])
+    yield "refused", _uses(direction.get("refusals", {}))  # earlier versions had none
     yield "rounds", str(direction["rounds"] or "")
     yield "meetings of all ranks", str(direction["meetings"] or "")
     yield "sent between nodes", human_bytes(sizes["sent"]) if sizes["sent"] else ""

@@ -74,7 +74,7 @@ struct Plan {
     std::vector<std::uint32_t> waits_for;
     double delay_s = 0;
 
-    std::vector<std::uint32_t> aggregators;  ///< staged, cached: their ranks; each once
+    std::vector<std::uint32_t> aggregators;  ///< staged, cached: their ranks; one may own several
     /// staged: file bytes that each aggregator owns (its file realm). They are disjoint and cover
     /// Facts::touched together; with within_nodes, those of each node do.
     std::vector<Realm> realms;
