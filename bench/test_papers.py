@@ -249,7 +249,9 @@ def test_minutes_come_from_what_was_measured_else_from_what_is_declared():
 
 def test_results_are_kept_only_while_the_experiment_is_the_same(tmp_path):
     which = figure(ratio(2.0))
-    results(which, ours={"1": [1.0]}, theirs={"1": [1.0]}).save(tmp_path / "test.json")
+    before = results(which, ours={"1": [1.0]}, theirs={"1": [1.0]})
+    before.environment = {"git_revision": "abc"}
+    before.save(tmp_path / "test.json")
     assert len(loaded_or_new(which, tmp_path / "test.json").samples) == 2
     other_claims = dataclasses.replace(which, claims=())
     assert len(loaded_or_new(other_claims, tmp_path / "test.json").samples) == 2
@@ -258,7 +260,9 @@ def test_results_are_kept_only_while_the_experiment_is_the_same(tmp_path):
     assert len(loaded_or_new(other_line, tmp_path / "test.json").samples) == 1  # of "ours"
     for other in ({"testbed": Servers("sata-80gb", servers=5)}, {"cluster": Cluster(nodes=2)}):
         changed = dataclasses.replace(which, **other)
-        assert loaded_or_new(changed, tmp_path / "test.json").samples == []
+        new = loaded_or_new(changed, tmp_path / "test.json")
+        assert new.samples == []
+        assert new.environment == {}  # what is measured then has its own revision
     one_more_x = dataclasses.replace(which, lines=tuple(
         dataclasses.replace(line, jobs={**line.jobs, "3": JOB}) for line in which.lines))
     assert len(loaded_or_new(one_more_x, tmp_path / "test.json").samples) == 2

@@ -144,9 +144,10 @@ def loaded_or_new(figure: Figure, path: pathlib.Path) -> Results:
         return results
     same = {(name, x) for name, line in new_lines.items() for x in line["jobs"]
             if name in old_lines and _cell(line, x) == _cell(old_lines[name], x)}
-    results.environment = before.environment
     results.samples = [sample for sample in before.samples
                        if (sample.line, sample.x) in same]
+    if results.samples:
+        results.environment = before.environment
     results.rejected = [run for run in before.rejected if (run["line"], run["x"]) in same]
     results.spent_s = before.spent_s * _share(results.tries, before.tries)
     return results
