@@ -26,8 +26,9 @@ struct Uncleared : std::allocator<T> {
     }
 };
 
-/// What one rank sends to another. Clearing each byte before it is written would cost a fifth of an
-/// exchange; insert() goes byte by byte: resize and copy where there are many.
+/// What one rank sends to another. To clear bytes that are written next costs about a tenth of an
+/// exchange (docs/performance.md). insert() goes byte by byte: resize and copy where there are
+/// many.
 using Message = std::vector<std::byte, Uncleared<std::byte>>;
 
 }  // namespace unisono

@@ -28,7 +28,7 @@ enum class LocalityKind : std::uint32_t {
 
 std::string_view name_of(LocalityKind kind);
 
-/// What is said of more is not passed on.
+/// So many servers of a file system are told apart; what is said of others is not passed on.
 constexpr std::uint32_t servers_max = 1024;
 
 /// Where one access goes on one server.
