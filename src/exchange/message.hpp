@@ -12,11 +12,6 @@ namespace unisono {
 template <class T>
 struct Uncleared : std::allocator<T> {
     template <class Other>
-    struct rebind {
-        using other = Uncleared<Other>;
-    };
-
-    template <class Other>
     void construct(Other* at) noexcept {
         ::new (static_cast<void*>(at)) Other;
     }
