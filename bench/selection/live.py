@@ -15,12 +15,11 @@ import statistics
 import tempfile
 
 import environment
-import run as benchmark
 from sides import LaunchError
 
 from .cells import CELLS, Cell
 from .record import candidates_of, never_held_back
-from .runs import CHOOSERS, PLAIN, Runner, in_short_turns, runner_at
+from .runs import CHOOSERS, PLAIN, Runner, add_common_options, in_short_turns, runner_at
 
 NAMES = ("tmpfs strided-4k overwrite", "tmpfs strided-64k read", "tmpfs contiguous overwrite",
          "tmpfs holes read", "disk strided-4k fresh", "two-nodes strided-4k read",
@@ -95,13 +94,10 @@ def table(cells: list[dict]) -> list[str]:
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--build", type=pathlib.Path, default=benchmark.ROOT / "build")
+    add_common_options(parser)
     add("--results", type=pathlib.Path, required=True, help="cells that are there are not repeated")
     add("--cells", default=",".join(NAMES), help="comma-separated")
     add("--rounds", type=int, default=3)
-    add("--realtime", action="store_true",
-        help="ranks and emulator go before everything else on this machine (root; for busy machines)")
-    add("--lock", type=pathlib.Path, default=benchmark.default_lock())
     return parser.parse_args()
 
 
@@ -113,6 +109,7 @@ def main() -> None:
     names = arguments.cells.split(",")
     for cell in (cell for cell in CELLS if cell.name in names and cell.name not in known):
         content["environment"] = environment.describe([pathlib.Path(cell.place.folder)])
+        content["realtime"] = arguments.realtime
         content["cells"].append(measure(cell, arguments))
         file.write_text(json.dumps(content) + "\n")
         print(table(content["cells"][-1:])[2], flush=True)

@@ -16,11 +16,10 @@ import pathlib
 import statistics
 
 import environment
-import run as benchmark
 from sides import LaunchError
 
 from .cells import CELLS, Cell
-from .runs import PLAIN, Runner, in_short_turns, runner_at
+from .runs import PLAIN, Runner, add_common_options, in_short_turns, runner_at
 
 # The kernel holds real-time processes back for some 50 ms of each second, if they never sleep.
 HELD_BACK_S = (0.030, 0.075)
@@ -83,14 +82,11 @@ def save(content: dict, file: pathlib.Path) -> None:
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--build", type=pathlib.Path, default=benchmark.ROOT / "build")
+    add_common_options(parser)
     add("--output", type=pathlib.Path, required=True, help="cells are added to it")
     add("--cells", default="", help="only those whose names contain this")
     add("--rounds", type=int, default=3)
     add("--calls", type=int, default=12, help="of one candidate in a round")
-    add("--realtime", action="store_true",
-        help="ranks and emulator go before everything else on this machine (root; for busy machines)")
-    add("--lock", type=pathlib.Path, default=benchmark.default_lock())
     return parser.parse_args()
 
 

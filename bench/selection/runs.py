@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import dataclasses
 import json
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 
 from papers import testbed
 from papers.experiment import Servers
-from run import timing_lock
+from run import ROOT, default_lock, timing_lock
 from sides import SIDES, Side, Tools, lines_of, start, words_before
 
 from .cells import Cell, Place
@@ -44,6 +45,15 @@ class Run:
     @property
     def strategies(self) -> list[str]:
         return list(self.report.get("strategies", {}))
+
+
+def add_common_options(parser: argparse.ArgumentParser) -> None:
+    """Of recording and of live runs."""
+    add = parser.add_argument
+    add("--build", type=pathlib.Path, default=ROOT / "build")
+    add("--lock", type=pathlib.Path, default=default_lock())
+    add("--realtime", action="store_true",
+        help="ranks and emulator go before everything else on this machine (root; for busy machines)")
 
 
 class Runner:

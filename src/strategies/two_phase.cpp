@@ -7,10 +7,6 @@
 namespace unisono {
 namespace {
 
-// The touched range in even, contiguous realms, one per aggregator:
-//   touched   ==========================
-//   realms    |--- a0 ---|--- a1 --|- a2 -|     cut at stripes, or at pages
-// Each realm goes through its aggregator's collective buffer, window after window.
 // Reads from servers: a round waits for its answers, and disks seek between aggregators' realms. So
 // a window has several stripes of each server (docs/performance.md has the measurements).
 std::uint64_t read_window_bytes(Facts const& facts) {
@@ -23,6 +19,10 @@ std::uint64_t read_window_bytes(Facts const& facts) {
     return std::clamp(stripes_of_each * unit * facts.layout->servers(), usual, most);
 }
 
+// The touched range in even, contiguous realms, one per aggregator:
+//   touched   ==========================
+//   realms    |--- a0 ---|--- a1 --|- a2 -|     cut at stripes, or at pages
+// Each realm goes through its aggregator's collective buffer, window after window.
 Plan plan_two_phase(Facts const& facts) {
     auto const reads = facts.direction == Direction::read;
     Plan plan{.way = Plan::Way::staged,

@@ -17,6 +17,7 @@ OURS = ("--policy", "default")
 EVEN = ("--policy", "even")
 # ROMIO's driver for PVFS2 asks for the pieces; on a POSIX file system it would read whole ranges.
 PIECES = "romio_ds_read=disable,romio_ds_write=disable"
+ASKS_FOR_PIECES = "ROMIO without data sieving, because the papers' driver for PVFS2 asks for pieces."
 
 # The paper has 32 servers and 64 processes on 32 nodes: a quarter of both here.
 LACIO = Servers("sata-250gb", servers=8, scheduler="cfq", context="request")
