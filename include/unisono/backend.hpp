@@ -42,6 +42,9 @@ public:
     /// Starts a list; memory and list must live until the returned access has been waited for.
     /// The default performs it at once.
     virtual std::unique_ptr<PendingIo> start(Direction direction, std::span<Transfer const> list);
+
+    /// start() returns while the access is still under way: what comes next costs no time.
+    [[nodiscard]] virtual bool overlaps() const { return false; }
 };
 
 }  // namespace unisono

@@ -11,6 +11,7 @@
 #include "backends/mapped.hpp"
 #include "backends/posix.hpp"
 #include "backends/test_support.hpp"
+#include "backends/threaded.hpp"
 #include "backends/uring.hpp"
 
 namespace unisono {
@@ -30,7 +31,8 @@ struct Kind {
 
 constexpr Kind kinds[] = {
     {"posix", [](int fd) { return make_posix_backend(fd); }},
-    {"uring", [](int fd) { return make_uring_backend(fd); }},
+    {"threads", [](int fd) { return make_threaded_backend(make_posix_backend(fd)); }},
+    {"uring", [](int fd) { return make_uring_backend(fd, make_posix_backend(fd)); }},
     {"mapped",
      [](int fd) { return make_mapped_backend(fd, make_posix_backend(fd), all_settled()); }},
     {"mapped_short",

@@ -68,7 +68,7 @@ public:
     FaultBackend(std::unique_ptr<Backend> inner, std::vector<Fault> faults)
         : inner_(std::move(inner)), faults_(std::move(faults)) {}
 
-    [[nodiscard]] std::string_view name() const override { return "fault"; }
+    [[nodiscard]] std::string_view name() const override { return inner_->name(); }
 
     IoResult perform(Direction direction, std::span<Transfer const> list) override {
         delay(direction);

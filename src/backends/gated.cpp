@@ -38,6 +38,8 @@ public:
         return std::make_unique<GatedIo>(std::move(pass), inner_->start(direction, list));
     }
 
+    [[nodiscard]] bool overlaps() const override { return inner_->overlaps(); }
+
 private:
     std::unique_ptr<Backend> inner_;
     std::shared_ptr<coordinate::FileGate> gate_;

@@ -72,4 +72,7 @@ private:
     std::string folder_;
 };
 
+/// Makes a system call fail with EPERM, as a container's profile would: for this process, for ever.
+void forbid_system_call(unsigned number);
+
 }  // namespace unisono

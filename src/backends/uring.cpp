@@ -10,7 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "backends/posix.hpp"
 #include "backends/run.hpp"
 
 namespace unisono {
@@ -80,10 +79,10 @@ private:
 
 class UringAccess final : public PendingIo {
 public:
-    UringAccess(Ring& ring, Backend& posix, int fd, Direction direction,
+    UringAccess(Ring& ring, Backend& instead, int fd, Direction direction,
                 std::span<Transfer const> list, unsigned entry_flags)
         : ring_(ring),
-          posix_(posix),
+          instead_(instead),
           fd_(fd),
           direction_(direction),
           list_(list),
@@ -114,7 +113,7 @@ public:
             if (!ring_.is_broken()) return result();
         }
         // Transferring some bytes of the list twice is harmless.
-        return posix_.perform(direction_, list_);
+        return instead_.perform(direction_, list_);
     }
 
     // From here on: only with the ring's lock held.
@@ -179,7 +178,9 @@ private:
         auto const prepare =
             direction_ == Direction::read ? io_uring_prep_readv : io_uring_prep_writev;
         prepare(entry, fd_, operation.memory.data(), count, operation.rest.offset);
-        io_uring_sqe_set_flags(entry, entry_flags_);
+        // Reads one after the other: disks and read-ahead want them ascending.
+        auto const in_order = direction_ == Direction::read ? unsigned{IOSQE_IO_LINK} : 0;
+        io_uring_sqe_set_flags(entry, entry_flags_ | in_order);
         io_uring_sqe_set_data(entry, &operation);
         ++pending_;
         return true;
@@ -194,7 +195,7 @@ private:
     }
 
     Ring& ring_;
-    Backend& posix_;
+    Backend& instead_;
     int fd_;
     Direction direction_;
     std::span<Transfer const> list_;
@@ -235,31 +236,54 @@ void Ring::deliver_completions() {
     in_flight_ -= count;
 }
 
+// Profiles may allow to make a ring but not to use it, so an operation has to come back.
+bool try_ring() {
+    io_uring ring{};
+    if (io_uring_queue_init(1, &ring, 0) != 0) return false;
+    io_uring_prep_nop(io_uring_get_sqe(&ring));
+    bool const allowed = io_uring_submit_and_wait(&ring, 1) == 1;
+    io_uring_queue_exit(&ring);
+    return allowed;
+}
+
+bool kernel_allows_rings() {
+    static bool const allowed = try_ring();
+    return allowed;
+}
+
 class UringBackend final : public Backend {
 public:
-    explicit UringBackend(int fd) : fd_(fd), posix_(make_posix_backend(fd)) {}
+    UringBackend(int fd, std::unique_ptr<Backend> instead)
+        : fd_(fd), instead_(std::move(instead)) {}
 
-    [[nodiscard]] std::string_view name() const override { return "uring"; }
+    [[nodiscard]] std::string_view name() const override {
+        return kernel_allows_rings() ? "uring" : instead_->name();
+    }
 
     IoResult perform(Direction direction, std::span<Transfer const> list) override {
-        auto* const ring = usable_ring();
-        if (ring == nullptr) return posix_->perform(direction, list);
-        return UringAccess(*ring, *posix_, fd_, direction, list, 0).wait();
+        // One operation after the other is what system calls do with less ado.
+        auto const in_turn = direction == Direction::read || list.size() == 1;
+        auto* const ring = in_turn ? nullptr : usable_ring();
+        if (ring == nullptr) return instead_->perform(direction, list);
+        return UringAccess(*ring, *instead_, fd_, direction, list, 0).wait();
     }
 
     std::unique_ptr<PendingIo> start(Direction direction, std::span<Transfer const> list) override {
         auto* const ring = usable_ring();
-        if (ring == nullptr) return posix_->start(direction, list);
+        if (ring == nullptr) return instead_->start(direction, list);
         // Without the flag, a transfer from or to the page cache is done within the submission.
-        auto access = std::make_unique<UringAccess>(*ring, *posix_, fd_, direction, list,
+        auto access = std::make_unique<UringAccess>(*ring, *instead_, fd_, direction, list,
                                                     unsigned{IOSQE_ASYNC});
         access->submit();
         return access;
     }
 
+    [[nodiscard]] bool overlaps() const override { return true; }
+
 private:
     // Null when there can be no ring: too little memory that may be locked, too many open files.
     Ring* usable_ring() {
+        if (!kernel_allows_rings()) return nullptr;
         // Never used, and open until the thread ends: Linux 6.18 ends a thread's workers when its
         // last ring is closed, and may forget what is asked of the next ring meanwhile.
         thread_local Ring const anchor;
@@ -270,26 +294,15 @@ private:
     }
 
     int fd_;
-    std::unique_ptr<Backend> posix_;
+    std::unique_ptr<Backend> instead_;
     std::once_flag ring_made_;
     std::unique_ptr<Ring> ring_;
 };
 
-// Profiles may allow to make a ring but not to use it, so an operation has to come back.
-bool kernel_allows_rings() {
-    io_uring ring{};
-    if (io_uring_queue_init(1, &ring, 0) != 0) return false;
-    io_uring_prep_nop(io_uring_get_sqe(&ring));
-    bool const allowed = io_uring_submit_and_wait(&ring, 1) == 1;
-    io_uring_queue_exit(&ring);
-    return allowed;
-}
-
 }  // namespace
 
-std::unique_ptr<Backend> make_uring_backend(int fd) {
-    static bool const allowed = kernel_allows_rings();
-    return allowed ? std::make_unique<UringBackend>(fd) : nullptr;
+std::unique_ptr<Backend> make_uring_backend(int fd, std::unique_ptr<Backend> instead) {
+    return std::make_unique<UringBackend>(fd, std::move(instead));
 }
 
 }  // namespace unisono
@@ -298,7 +311,9 @@ std::unique_ptr<Backend> make_uring_backend(int fd) {
 
 namespace unisono {
 
-std::unique_ptr<Backend> make_uring_backend(int /*fd*/) { return nullptr; }
+std::unique_ptr<Backend> make_uring_backend(int /*fd*/, std::unique_ptr<Backend> instead) {
+    return instead;
+}
 
 }  // namespace unisono
 

@@ -11,14 +11,17 @@ namespace unisono {
 /// has entries (128), the rest is submitted by wait(). The ring is made at the first access and
 /// shared by all of them; threads that wait at the same time do so one after the other.
 ///
-/// The operations of a list run side by side. When one fails, `stopped_at` is the lowest offset
-/// that was not transferred and `bytes` counts what lies before it; bytes behind it may have been
-/// transferred as well.
+/// A list's writes run side by side; its reads one after the other, as disks and the kernel's
+/// read-ahead like them (docs/performance.md), and without a ring where the caller waits for them
+/// anyway. When a write fails, `stopped_at` is the lowest offset that was not transferred and
+/// `bytes` counts what lies before it; bytes behind it may have been transferred as well.
+///
+/// `instead` is the backend where the kernel or a seccomp profile forbids io_uring, now or later,
+/// or when it is not compiled in; its name says so. It performs reads and single transfers, too.
 ///
 /// Does not own `fd`, which must stay open as long as the backend lives; the backend must outlive
 /// its pending accesses. A child made by fork() cannot use it.
-/// Null when the kernel or a seccomp profile forbids io_uring, or when it is not compiled in.
-/// Cost: the first call in a process probes with a small ring.
-std::unique_ptr<Backend> make_uring_backend(int fd);
+/// Cost: the first started list in a process probes with a small ring, and so does name().
+std::unique_ptr<Backend> make_uring_backend(int fd, std::unique_ptr<Backend> instead);
 
 }  // namespace unisono

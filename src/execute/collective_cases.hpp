@@ -64,6 +64,7 @@ struct Case {
         file_bytes = below(4000);
         auto const spread = below(4) == 0 ? 20000 : 40;
         for (std::uint32_t rank = 0; rank < ranks; ++rank) requests.push_back(request(spread));
+        overlaps = seed % 2 == 1;
 #ifdef __SANITIZE_THREAD__
         keep_ranks_apart();
 #endif
@@ -122,6 +123,7 @@ struct Case {
     Options options;
     Layout layout;
     bool no_node_memory = false;
+    bool overlaps = false;  // file I/O goes on while ranks exchange
     std::uint64_t file_bytes = 0;
     std::vector<Request> requests;
 };

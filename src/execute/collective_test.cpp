@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "backends/threaded.hpp"
 #include "execute/collective_cases.hpp"
 
 namespace unisono {
@@ -40,6 +41,7 @@ Ended run(Case& made, TemporaryFile const& file, Direction direction, std::strin
         storage.backend = make_posix_backend(storage.descriptor);
         if (!faults.empty())
             storage.backend = make_fault_backend(std::move(storage.backend), faults);
+        if (made.overlaps) storage.backend = make_threaded_backend(std::move(storage.backend));
         CallRecord record;
         Measured measured;
         GatheredFacts gathered;

@@ -146,6 +146,10 @@ private:
     [[nodiscard]] std::byte* window(std::size_t aggregator) const {
         return node_windows_.data(aggregator, side_);
     }
+    // Known when nothing is skipped.
+    [[nodiscard]] bool is_last_round() const {
+        return !sparse_ && record_.rounds + 1 == windows_.rounds();
+    }
     [[nodiscard]] std::uint64_t& valid_bytes(std::size_t aggregator) const {
         return node_windows_.valid_bytes(aggregator, side_);
     }
@@ -158,8 +162,6 @@ private:
     bool next_windows();
     [[nodiscard]] std::uint64_t first_own_byte(Realm const& realm, std::uint64_t from) const;
     [[nodiscard]] Message list_own_pieces(std::size_t aggregator) const;
-    [[nodiscard]] std::vector<Transfer> transfers(std::size_t aggregator,
-                                                  std::span<Extent const> in_window) const;
 
     void write_round();
     void grow_file();
@@ -169,7 +171,7 @@ private:
     void forward_data();
     void receive_data(Slot const& slot);
     void start_writing(Slot& slot);
-    void start(Direction direction, std::span<Transfer const> list, Slot& slot);
+    void start(Direction direction, std::vector<Transfer> list, Slot& slot, int side);
     IoResult finish(Slot& slot, int side);
 
     void read_round();
@@ -177,7 +179,8 @@ private:
     void send_request(std::size_t aggregator);
     void forward_requests();
     void receive_requests(Slot const& slot);
-    void read_window(Slot& slot);
+    void start_reading(Slot& slot, std::span<Windows::Part const> parts, int side);
+    void finish_reading(Slot& slot);
     void read_own_parts();
     void reply(std::uint32_t to, Message const& request);
     void gather(std::size_t aggregator);
@@ -220,6 +223,7 @@ private:
     std::uint64_t granule_bytes_;
     bool sparse_;
     bool exact_reads_;
+    bool reads_ahead_;
     bool grows_first_;
     NodeWindows node_windows_;
     Extent touched_;  // by this rank
@@ -278,6 +282,7 @@ StagedCall::StagedCall(Team& team, Rendezvous& rendezvous, Storage const& storag
     std::uint64_t realm_bytes = 0;  // with core_first more than are touched: nodes' realms overlap
     for (auto const& realm : plan.realms) realm_bytes += realm.bytes();
     exact_reads_ = realm_bytes / sieve_ratio > facts.bytes;
+    reads_ahead_ = !exact_reads_ && !sparse_ && !plan.prefetch && storage.backend->overlaps();
     grows_first_ = facts.mappable && facts.direction == Direction::write &&
                    facts.touched.end > facts.file_bytes && facts.bytes < facts.touched.bytes();
     find_own_realms();
@@ -354,17 +359,17 @@ Message StagedCall::list_own_pieces(std::size_t aggregator) const {
     return message;
 }
 
-// Ascending parts of a window as file accesses: cut where they are not contiguous in the file.
-std::vector<Transfer> StagedCall::transfers(std::size_t aggregator,
-                                            std::span<Extent const> in_window) const {
+// Ascending extents of a window as file accesses: cut where they are not contiguous in the file.
+std::vector<Transfer> transfers(std::span<Windows::Part const> parts, std::byte* window,
+                                std::span<Extent const> in_window) {
     std::vector<Transfer> list;
     list.reserve(in_window.size());
-    auto part = windows_.parts(aggregator).begin();
+    auto part = parts.begin();
     for (auto [at, end] : in_window)
         while (at < end) {
             while (part->at + part->file.bytes() <= at) ++part;
             auto const bytes = std::min(end, part->at + part->file.bytes()) - at;
-            list.push_back({part->file.begin + (at - part->at), window(aggregator) + at, bytes});
+            list.push_back({part->file.begin + (at - part->at), window + at, bytes});
             at += bytes;
         }
     return list;
@@ -493,22 +498,29 @@ void StagedCall::receive_data(Slot const& slot) {
 }
 
 void StagedCall::start_writing(Slot& slot) {
-    if (windows_.empty(slot.aggregator)) return;
-    auto& list = slot.lists[static_cast<std::size_t>(side_)];
-    list =
-        transfers(slot.aggregator, coverage(slot.aggregator).take(windows_.bytes(slot.aggregator)));
+    auto const aggregator = slot.aggregator;
+    if (windows_.empty(aggregator)) return;
+    auto const written = coverage(aggregator).take(windows_.bytes(aggregator));
     // What follows an error lies behind it in this realm, but not in the others of this rank.
-    if (!slot.failed) start(Direction::write, list, slot);
+    if (!slot.failed)
+        start(Direction::write, transfers(windows_.parts(aggregator), window(aggregator), written),
+              slot, side_);
 }
 
-// Issues a list, in pieces if the plan says so.
-void StagedCall::start(Direction direction, std::span<Transfer const> list, Slot& slot) {
+// Issues a list, in pieces if the plan says so. At once where there is nothing to do meanwhile.
+void StagedCall::start(Direction direction, std::vector<Transfer> list, Slot& slot, int side) {
     record_.file_extents += list.size();
-    auto const most = plan_.list_extents_max != 0 ? plan_.list_extents_max : list.size();
-    for (; !list.empty(); list = list.subspan(std::min<std::size_t>(most, list.size()))) {
-        auto const part = list.first(std::min<std::size_t>(most, list.size()));
-        slot.pending[static_cast<std::size_t>(side_)].push_back(
-            storage_.backend->start(direction, part));
+    auto& kept = slot.lists[static_cast<std::size_t>(side)] = std::move(list);
+    auto& pending = slot.pending[static_cast<std::size_t>(side)];
+    auto const most = plan_.list_extents_max != 0 ? plan_.list_extents_max : kept.size();
+    auto const alone =
+        mine_.size() == 1 && side == side_ && (direction == Direction::read || is_last_round());
+    std::span<Transfer const> rest = kept;
+    while (!rest.empty()) {
+        auto const part = rest.first(std::min<std::size_t>(most, rest.size()));
+        pending.push_back(alone ? storage_.backend->Backend::start(direction, part)
+                                : storage_.backend->start(direction, part));
+        rest = rest.subspan(part.size());
     }
 }
 
@@ -548,11 +560,19 @@ void StagedCall::read_round() {
     watch_.lap(record_.exchange_s);
     if (exact_reads_) rendezvous_.barrier();
     watch_.lap(record_.waiting_s);
-    for (auto& slot : mine_) read_window(slot);
+    if (!reads_ahead_ || record_.rounds == 0)
+        for (auto& slot : mine_) start_reading(slot, windows_.parts(slot.aggregator), side_);
     watch_.lap(record_.file_s);
     if (plan_.prefetch) return read_own_parts();
+    for (auto& slot : mine_) finish_reading(slot);
+    watch_.lap(record_.file_s);
     rendezvous_.barrier();
     watch_.lap(record_.waiting_s);
+    // Nobody uses the other side's windows any more: the next ones come while these are handed out.
+    if (reads_ahead_)
+        for (auto& slot : mine_)
+            start_reading(slot, windows_.next_parts(slot.aggregator), 1 - side_);
+    watch_.lap(record_.file_s);
     for (auto const& [rank, request] : requests_) reply(rank, request);
     watch_.lap(record_.exchange_s);
     for_each_window([&](std::size_t aggregator) {
@@ -613,23 +633,25 @@ void StagedCall::receive_requests(Slot const& slot) {
     });
 }
 
-void StagedCall::read_window(Slot& slot) {
-    auto const aggregator = slot.aggregator;
-    if (windows_.empty(aggregator)) return;
+void StagedCall::start_reading(Slot& slot, std::span<Windows::Part const> parts, int side) {
     std::vector<Extent> wanted;
     if (exact_reads_) {
-        wanted = coverage(aggregator).take(windows_.bytes(aggregator));
+        if (!parts.empty())
+            wanted = coverage(slot.aggregator).take(windows_.bytes(slot.aggregator));
     } else {
-        for (auto const& [file, at] : windows_.parts(aggregator)) {
+        for (auto const& [file, at] : parts) {
             auto const range = intersect(file, touched_by_all_);
             if (!range.empty())
                 wanted.push_back({at + range.begin - file.begin, at + range.end - file.begin});
         }
     }
-    auto& list = slot.lists[static_cast<std::size_t>(side_)];
-    list = transfers(aggregator, wanted);
-    start(Direction::read, list, slot);
-    if (plan_.prefetch) return;
+    start(Direction::read, transfers(parts, node_windows_.data(slot.aggregator, side), wanted),
+          slot, side);
+}
+
+void StagedCall::finish_reading(Slot& slot) {
+    auto const aggregator = slot.aggregator;
+    if (windows_.empty(aggregator)) return;
     auto const part = finish(slot, side_);
     note(part);
     auto& valid = valid_bytes(aggregator);

@@ -14,7 +14,8 @@ namespace unisono {
 /// On one node the buffers are windows in shared memory: every rank scatters its pieces straight
 /// from (or gathers them to) the user's memory, one copy. Between nodes a rank sends an aggregator
 /// one packed message a round. Two windows per aggregator take turns, so that one meeting of the
-/// node's ranks a round is enough, and file I/O of one round goes on while the next is filled.
+/// node's ranks a round is enough, and file I/O goes on while another round's window is filled or
+/// handed out.
 ///
 /// @param alignment  OR of all offsets and lengths of the call: how fine coverage has to be.
 /// @return what this rank missed as an aggregator (errors, end of the file); the caller makes all

@@ -40,21 +40,32 @@ void Windows::skip_to(std::span<std::uint64_t const> offsets) {
     }
 }
 
+Positions Windows::next_window(std::size_t aggregator) const {
+    auto const begin = next_[aggregator];
+    return intersect({begin, begin + bytes_max_}, realms_[aggregator].positions);
+}
+
+std::vector<Windows::Part> Windows::next_parts(std::size_t aggregator) const {
+    std::vector<Part> parts;
+    auto const window = next_window(aggregator);
+    if (window.empty()) return parts;
+    std::uint64_t at = 0;
+    walk(realms_[aggregator].tiling, window, [&](std::int64_t offset, std::uint64_t bytes) {
+        auto const begin = static_cast<std::uint64_t>(offset);
+        parts.push_back({{begin, begin + bytes}, at});
+        at += bytes;
+    });
+    return parts;
+}
+
 bool Windows::advance() {
     bool any = false;
     for (std::size_t i = 0; i < realms_.size(); ++i) {
-        auto const& [tiling, positions] = realms_[i];
-        windows_[i] = intersect({next_[i], next_[i] + bytes_max_}, positions);
-        parts_[i].clear();
+        parts_[i] = next_parts(i);
+        windows_[i] = next_window(i);
         if (windows_[i].empty()) continue;
         any = true;
         next_[i] = windows_[i].end;
-        std::uint64_t at = 0;
-        walk(tiling, windows_[i], [&](std::int64_t offset, std::uint64_t bytes) {
-            auto const begin = static_cast<std::uint64_t>(offset);
-            parts_[i].push_back({{begin, begin + bytes}, at});
-            at += bytes;
-        });
     }
     return any;
 }

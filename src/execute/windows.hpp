@@ -35,6 +35,8 @@ public:
     [[nodiscard]] std::vector<std::uint64_t> next_offsets() const;
     /// Moves each realm's next window to the realm's first byte at or behind the offset.
     void skip_to(std::span<std::uint64_t const> offsets);
+    /// The parts of the window that an aggregator has in the next round when nothing is skipped.
+    [[nodiscard]] std::vector<Part> next_parts(std::size_t aggregator) const;
     /// Makes the next round's windows; false when nothing is left.
     bool advance();
 
@@ -50,6 +52,8 @@ public:
     [[nodiscard]] bool meets(std::size_t aggregator, Extent range) const;
 
 private:
+    [[nodiscard]] Positions next_window(std::size_t aggregator) const;
+
     std::span<Realm const> realms_;
     std::uint64_t bytes_max_ = 1;
     std::uint64_t rounds_ = 0;

@@ -12,6 +12,7 @@
 #include "backends/gated.hpp"
 #include "backends/mapped.hpp"
 #include "backends/posix.hpp"
+#include "backends/threaded.hpp"
 #include "backends/uring.hpp"
 #include "interpose/mpiio_backend.hpp"
 #include "interpose/program.hpp"
@@ -104,27 +105,28 @@ void File::open_storage() {
 }
 
 void File::make_backend() {
-    auto const flags =
-        storage_.descriptor < 0 ? O_WRONLY : fcntl(storage_.descriptor, F_GETFL) & O_ACCMODE;
-    auto const may_map = storage_.local && options_.faults.empty() &&
-                         (options_.backend == "auto" || options_.backend == "mapped");
-    storage_.mappable_write = may_map && flags == O_RDWR && keeps_blocks_;
-    storage_.backend.reset();
-    if (options_.backend == "mpiio" || storage_.descriptor < 0)
-        storage_.backend = make_mpiio_backend(path_, access_mode_);
-    else if (options_.backend == "uring")
-        storage_.backend = make_uring_backend(storage_.descriptor);
-    if (storage_.backend == nullptr && storage_.descriptor >= 0)
-        storage_.backend = make_posix_backend(storage_.descriptor);
-    if (may_map)
-        storage_.backend =
-            make_mapped_backend(storage_.descriptor, std::move(storage_.backend), storage_.settled);
-    if (storage_.backend == nullptr) return;
-    report_.backend = storage_.backend->name();
+    auto& backend = storage_.backend;
+    auto const fd = storage_.descriptor;
+    auto const& wish = options_.backend;
+    auto const flags = fd < 0 ? O_WRONLY : fcntl(fd, F_GETFL) & O_ACCMODE;
+    auto const maps =
+        storage_.local && options_.faults.empty() && (wish == "auto" || wish == "mapped");
+    storage_.mappable_write = maps && flags == O_RDWR && keeps_blocks_;
+
+    backend.reset();
+    if (wish == "mpiio" || fd < 0) backend = make_mpiio_backend(path_, access_mode_);
+    auto const by_mpi = backend != nullptr;
+    if (!by_mpi && fd >= 0) backend = make_posix_backend(fd);
+    if (backend == nullptr) return;
     if (!options_.faults.empty() && parse_faults(options_.faults).error.empty())
-        storage_.backend = make_fault_backend(std::move(storage_.backend), options_.faults);
-    if (storage_.gate != nullptr)
-        storage_.backend = make_gated_backend(std::move(storage_.backend), storage_.gate);
+        backend = make_fault_backend(std::move(backend), options_.faults);
+    if (maps) backend = make_mapped_backend(fd, std::move(backend), storage_.settled);
+    auto const rings = wish == "uring" || (wish == "auto" && !storage_.local);
+    if (!by_mpi && (rings || wish == "threads"))
+        backend = make_threaded_backend(std::move(backend));
+    if (!by_mpi && rings && options_.faults.empty())
+        backend = make_uring_backend(fd, std::move(backend));
+    if (storage_.gate != nullptr) backend = make_gated_backend(std::move(backend), storage_.gate);
 }
 
 std::shared_ptr<CachedFile> File::cache() const {
@@ -287,6 +289,7 @@ void File::finish_report() {
     if (options_.report == "none") return;
     if (context_->rank() == 0) add_selections();
     if (storage_.gate != nullptr) report_.gate = gate_report(storage_.gate->counts());
+    if (storage_.backend != nullptr) report_.backend = storage_.backend->name();
     auto const mine = to_bytes(report_);
     std::vector<int> sizes(static_cast<std::size_t>(context_->ranks()));
     std::vector<int> starts(sizes.size());

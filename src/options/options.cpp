@@ -11,9 +11,10 @@
 namespace unisono {
 namespace {
 
-constexpr std::array<Choice, 5> backends{{
-    {"auto", "chosen by file system and size of the pieces"},
+constexpr std::array<Choice, 6> backends{{
+    {"auto", "mapped on local file systems, threads on others"},
     {"posix", "one pread or pwrite per extent"},
+    {"threads", "the same, each list on a thread of its own while ranks exchange"},
     {"uring", "io_uring, one submission per list"},
     {"mapped", "a mapping of the file"},
     {"mpiio", "contiguous calls of the MPI library"},

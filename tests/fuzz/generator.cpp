@@ -143,7 +143,8 @@ void Generator::choose_hints(FileState& file) {
         "stripe_bytes=1K,servers=3", "stripe_bytes=100,servers=2", "stripe_bytes=4K,servers=12",
         "end=5000,stripe_bytes=500,servers=1;stripe_bytes=2K,servers=4"};
     static std::vector<std::string> const exchanges = {"auto", "shared_memory", "messages"};
-    static std::vector<std::string> const backends = {"auto", "posix", "uring", "mapped"};
+    static std::vector<std::string> const backends = {"auto", "posix", "threads", "uring",
+                                                      "mapped"};
     static std::vector<std::uint64_t> const buffers = {1024, 1500, 4096, 16384, 65536, 1 << 20};
     auto const strategy = random_.pick(strategies);
     if (options_.faults) {

@@ -1,0 +1,71 @@
+#include "backends/threaded.hpp"
+
+#include <csignal>
+#include <future>
+#include <system_error>
+
+namespace unisono {
+
+namespace {
+
+// Threads that are made meanwhile run no signal handler of the program.
+class SignalsBlocked {
+public:
+    SignalsBlocked() {
+        sigset_t blocked;
+        sigfillset(&blocked);
+        for (int const caused : {SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGXFSZ})
+            sigdelset(&blocked, caused);
+        pthread_sigmask(SIG_SETMASK, &blocked, &before_);
+    }
+    SignalsBlocked(SignalsBlocked const&) = delete;
+    SignalsBlocked& operator=(SignalsBlocked const&) = delete;
+    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+private:
+    sigset_t before_{};
+};
+
+class ThreadedIo final : public PendingIo {
+public:
+    explicit ThreadedIo(std::future<IoResult> result) : result_(std::move(result)) {}
+    IoResult wait() override { return result_.get(); }
+
+private:
+    std::future<IoResult> result_;  // its end waits for the thread
+};
+
+class ThreadedBackend final : public Backend {
+public:
+    explicit ThreadedBackend(std::unique_ptr<Backend> inner) : inner_(std::move(inner)) {}
+
+    [[nodiscard]] std::string_view name() const override { return "threads"; }
+
+    IoResult perform(Direction direction, std::span<Transfer const> list) override {
+        return inner_->perform(direction, list);
+    }
+
+    std::unique_ptr<PendingIo> start(Direction direction, std::span<Transfer const> list) override {
+        try {
+            SignalsBlocked const signals_blocked;
+            return std::make_unique<ThreadedIo>(std::async(std::launch::async, [=, this] {
+                return inner_->perform(direction, list);
+            }));
+        } catch (std::system_error const&) {  // no thread to be had
+            return Backend::start(direction, list);
+        }
+    }
+
+    [[nodiscard]] bool overlaps() const override { return true; }
+
+private:
+    std::unique_ptr<Backend> inner_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_threaded_backend(std::unique_ptr<Backend> inner) {
+    return std::make_unique<ThreadedBackend>(std::move(inner));
+}
+
+}  // namespace unisono
