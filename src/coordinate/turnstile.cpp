@@ -168,12 +168,16 @@ bool Turnstile::others_want() const {
 // ---- turns
 // ---------------------------------------------------------------------------------------
 
-// When the present turn ends early if nothing more comes; `never` if it does not.
+// When the present turn ends early if nothing more comes; `never` if it does not. A stopped program
+// does not take the turn that it waits for: it has as long as others need to hear of theirs.
 Time Turnstile::idle_end() const {
+    constexpr Time to_hear = 25 * millisecond;
     if (is_open() || !schedule_.work_conserving) return never;
     auto const demand = demand_of(current_);
-    if (demand.held + demand.under_way > 0 || !others_want()) return never;
-    return std::max(demand.last, turn_begin_) + schedule_.objects[current_].patience;
+    if (demand.under_way > 0 || !others_want()) return never;
+    auto const patience = schedule_.objects[current_].patience;
+    return std::max(demand.last, turn_begin_) +
+           (demand.held > 0 ? std::max(patience, to_hear) : patience);
 }
 
 std::size_t Turnstile::next_object() const {

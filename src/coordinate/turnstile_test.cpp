@@ -98,6 +98,21 @@ TEST(Turnstile, an_idle_object_loses_its_turn_to_one_that_waits) {
     EXPECT_EQ(gate.demand("B")->held, 0U);
 }
 
+TEST(Turnstile, a_program_that_does_not_take_its_turn_loses_it) {
+    Turnstile gate;
+    gate.adopt(three_objects(1, true), 0);
+    gate.arrived("A", true, 0);  // and then it was stopped
+    gate.arrived("B", true, 1 * ms);
+    EXPECT_FALSE(gate.advance(24 * ms));
+    EXPECT_TRUE(gate.advance(25 * ms));
+    EXPECT_EQ(who_passes(gate), "B");
+    gate.released("B");
+    EXPECT_TRUE(gate.advance(45 * ms)) << "it may be back";
+    EXPECT_EQ(who_passes(gate), "A");
+    gate.released("A");
+    EXPECT_FALSE(gate.advance(74 * ms)) << "it is";
+}
+
 TEST(Turnstile, nobody_gives_way_to_those_who_want_nothing) {
     Turnstile gate;
     gate.adopt(three_objects(1, true), 0);
