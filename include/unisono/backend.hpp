@@ -18,6 +18,12 @@ struct Transfer {
     std::uint64_t bytes = 0;
 };
 
+/// How the extents of a list should reach the storage.
+enum class Order : std::uint8_t {
+    any,        ///< all at once where that is possible
+    ascending,  ///< one after the other: they lie side by side on a server, with gaps in the file
+};
+
 /// An access under way. Destroying it waits for it.
 class PendingIo {
 public:
@@ -41,7 +47,8 @@ public:
 
     /// Starts a list; memory and list must live until the returned access has been waited for.
     /// The default performs it at once.
-    virtual std::unique_ptr<PendingIo> start(Direction direction, std::span<Transfer const> list);
+    virtual std::unique_ptr<PendingIo> start(Direction direction, std::span<Transfer const> list,
+                                             Order order = Order::any);
 
     /// start() returns while the access is still under way: what comes next costs no time.
     [[nodiscard]] virtual bool overlaps() const { return false; }

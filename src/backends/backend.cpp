@@ -15,7 +15,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<PendingIo> Backend::start(Direction direction, std::span<Transfer const> list) {
+std::unique_ptr<PendingIo> Backend::start(Direction direction, std::span<Transfer const> list,
+                                          Order /*order*/) {
     return std::make_unique<FinishedIo>(perform(direction, list));
 }
 

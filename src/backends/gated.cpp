@@ -33,9 +33,10 @@ public:
         return inner_->perform(direction, list);
     }
 
-    std::unique_ptr<PendingIo> start(Direction direction, std::span<Transfer const> list) override {
+    std::unique_ptr<PendingIo> start(Direction direction, std::span<Transfer const> list,
+                                     Order order) override {
         auto pass = gate_->enter(list);
-        return std::make_unique<GatedIo>(std::move(pass), inner_->start(direction, list));
+        return std::make_unique<GatedIo>(std::move(pass), inner_->start(direction, list, order));
     }
 
     [[nodiscard]] bool overlaps() const override { return inner_->overlaps(); }

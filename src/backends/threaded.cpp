@@ -45,14 +45,14 @@ public:
         return inner_->perform(direction, list);
     }
 
-    std::unique_ptr<PendingIo> start(Direction direction, std::span<Transfer const> list) override {
+    std::unique_ptr<PendingIo> start(Direction direction, std::span<Transfer const> list,
+                                     Order order) override {
         try {
             SignalsBlocked const signals_blocked;
-            return std::make_unique<ThreadedIo>(std::async(std::launch::async, [=, this] {
-                return inner_->perform(direction, list);
-            }));
+            return std::make_unique<ThreadedIo>(std::async(
+                std::launch::async, [=, this] { return inner_->perform(direction, list); }));
         } catch (std::system_error const&) {  // no thread to be had
-            return Backend::start(direction, list);
+            return Backend::start(direction, list, order);
         }
     }
 

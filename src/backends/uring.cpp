@@ -80,7 +80,7 @@ private:
 class UringAccess final : public PendingIo {
 public:
     UringAccess(Ring& ring, Backend& instead, int fd, Direction direction,
-                std::span<Transfer const> list, unsigned entry_flags)
+                std::span<Transfer const> list, unsigned entry_flags = 0)
         : ring_(ring),
           instead_(instead),
           fd_(fd),
@@ -178,9 +178,7 @@ private:
         auto const prepare =
             direction_ == Direction::read ? io_uring_prep_readv : io_uring_prep_writev;
         prepare(entry, fd_, operation.memory.data(), count, operation.rest.offset);
-        // Reads one after the other: disks and read-ahead want them ascending.
-        auto const in_order = direction_ == Direction::read ? unsigned{IOSQE_IO_LINK} : 0;
-        io_uring_sqe_set_flags(entry, entry_flags_ | in_order);
+        io_uring_sqe_set_flags(entry, entry_flags_);
         io_uring_sqe_set_data(entry, &operation);
         ++pending_;
         return true;
@@ -261,19 +259,19 @@ public:
     }
 
     IoResult perform(Direction direction, std::span<Transfer const> list) override {
-        // One operation after the other is what system calls do with less ado.
-        auto const in_turn = direction == Direction::read || list.size() == 1;
-        auto* const ring = in_turn ? nullptr : usable_ring();
+        auto* const ring = list.size() > 1 ? usable_ring() : nullptr;
         if (ring == nullptr) return instead_->perform(direction, list);
-        return UringAccess(*ring, *instead_, fd_, direction, list, 0).wait();
+        return UringAccess(*ring, *instead_, fd_, direction, list).wait();
     }
 
-    std::unique_ptr<PendingIo> start(Direction direction, std::span<Transfer const> list) override {
+    std::unique_ptr<PendingIo> start(Direction direction, std::span<Transfer const> list,
+                                     Order order) override {
         auto* const ring = usable_ring();
-        if (ring == nullptr) return instead_->start(direction, list);
+        if (ring == nullptr) return instead_->start(direction, list, order);
         // Without the flag, a transfer from or to the page cache is done within the submission.
-        auto access = std::make_unique<UringAccess>(*ring, *instead_, fd_, direction, list,
-                                                    unsigned{IOSQE_ASYNC});
+        unsigned flags = IOSQE_ASYNC;
+        if (order == Order::ascending) flags |= IOSQE_IO_LINK;
+        auto access = std::make_unique<UringAccess>(*ring, *instead_, fd_, direction, list, flags);
         access->submit();
         return access;
     }

@@ -11,13 +11,12 @@ namespace unisono {
 /// has entries (128), the rest is submitted by wait(). The ring is made at the first access and
 /// shared by all of them; threads that wait at the same time do so one after the other.
 ///
-/// A list's writes run side by side; its reads one after the other, as disks and the kernel's
-/// read-ahead like them (docs/performance.md), and without a ring where the caller waits for them
-/// anyway. When a write fails, `stopped_at` is the lowest offset that was not transferred and
-/// `bytes` counts what lies before it; bytes behind it may have been transferred as well.
+/// The operations of a list run side by side, unless start() is asked for order. When one fails,
+/// `stopped_at` is the lowest offset that was not transferred and `bytes` counts what lies before
+/// it; bytes behind it may have been transferred as well.
 ///
 /// `instead` is the backend where the kernel or a seccomp profile forbids io_uring, now or later,
-/// or when it is not compiled in; its name says so. It performs reads and single transfers, too.
+/// or when it is not compiled in; its name says so. It performs single transfers, too.
 ///
 /// Does not own `fd`, which must stay open as long as the backend lives; the backend must outlive
 /// its pending accesses. A child made by fork() cannot use it.

@@ -508,18 +508,22 @@ void StagedCall::start_writing(Slot& slot) {
 }
 
 // Issues a list, in pieces if the plan says so. At once where there is nothing to do meanwhile.
+// A whole window of a server lies there side by side; disks and read-ahead want it ascending.
 void StagedCall::start(Direction direction, std::vector<Transfer> list, Slot& slot, int side) {
     record_.file_extents += list.size();
     auto& kept = slot.lists[static_cast<std::size_t>(side)] = std::move(list);
     auto& pending = slot.pending[static_cast<std::size_t>(side)];
     auto const most = plan_.list_extents_max != 0 ? plan_.list_extents_max : kept.size();
-    auto const alone =
-        mine_.size() == 1 && side == side_ && (direction == Direction::read || is_last_round());
+    auto const order =
+        direction == Direction::read && !exact_reads_ ? Order::ascending : Order::any;
+    auto const alone = mine_.size() == 1 && side == side_ &&
+                       (direction == Direction::read || is_last_round()) &&
+                       (order == Order::any || kept.size() == 1);
     std::span<Transfer const> rest = kept;
     while (!rest.empty()) {
         auto const part = rest.first(std::min<std::size_t>(most, rest.size()));
         pending.push_back(alone ? storage_.backend->Backend::start(direction, part)
-                                : storage_.backend->start(direction, part));
+                                : storage_.backend->start(direction, part, order));
         rest = rest.subspan(part.size());
     }
 }
