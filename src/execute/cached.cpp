@@ -254,9 +254,10 @@ void CachedFile::begin(Call& call, Facts const& facts) {
     in_use_ = true;
     written_ = written_ || call.request.direction == Direction::write;
     ++call_;
-    if (call.request.direction == Direction::write)
+    if (call.request.direction == Direction::write) {
         filled_ = {facts.touched.begin / plan_.block_bytes, facts.touched.end / plan_.block_bytes};
-    finish_flushes();
+        finish_flushes();  // what is on its way must not change; reads may go on meanwhile
+    }
     call.watch.lap(call.record.file_s);
     call.mine = {.positions = call.request.positions};
     auto const count = plan_.aggregators.size();
