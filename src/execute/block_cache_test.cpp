@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "access/copy.hpp"
 #include "execute/own_writes.hpp"
 
@@ -117,6 +119,34 @@ TEST(OwnWrites, the_latest_value_of_each_byte_lies_over_the_file) {
     expected[0] = expected[11] = std::byte{9};
     expected[6] = expected[7] = std::byte{2};
     EXPECT_EQ(read, expected);
+}
+
+TEST(OwnWrites, any_pieces_in_any_order_are_kept_to_the_byte) {
+    constexpr std::size_t size = 10000;
+    std::mt19937 random{7};
+    OwnWrites own;
+    std::vector<std::byte> model(size);
+    std::vector<bool> again(size);
+    for (int piece = 1; piece < 300; ++piece) {
+        auto const begin = random() % size;
+        auto const length = 1 + random() % std::min<std::size_t>(size - begin, 1U << random() % 13);
+        bool const in_file = random() % 2 == 0;
+        own.put(begin, bytes(length, piece % 255 + 1).data(), length, in_file);
+        for (auto at = begin; at < begin + length; ++at) {
+            model[at] = std::byte(piece % 255 + 1);
+            again[at] = in_file;
+        }
+    }
+    auto read = bytes(size, 0);
+    own.overlay(0, read.data(), size);
+    EXPECT_EQ(read, model);
+    std::vector<bool> rewritten(size);
+    for (auto const& [offset, memory, length] : own.to_rewrite())
+        for (auto at = offset; at < offset + length; ++at) {
+            rewritten[at] = true;
+            ASSERT_EQ(memory[at - offset], model[at]);
+        }
+    EXPECT_EQ(rewritten, again);
 }
 
 TEST(OwnWrites, independent_writes_are_written_once_more_unless_overwritten) {

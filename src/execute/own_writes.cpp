@@ -5,24 +5,28 @@
 
 namespace unisono {
 
+void OwnWrites::Bits::set(std::uint64_t begin, std::uint64_t end, bool value) {
+    constexpr auto all = ~std::uint64_t{0};
+    while (begin < end) {
+        auto const next = std::min(end, round_up(begin + 1, 64));
+        auto const bits = (all >> (64 - (next - begin))) << begin % 64;
+        auto& word = words_[begin / 64];
+        word = value ? word | bits : word & ~bits;
+        begin = next;
+    }
+}
+
 void OwnWrites::put(std::uint64_t offset, std::byte const* data, std::uint64_t bytes,
                     bool in_file) {
     any_in_file_ = any_in_file_ || in_file;
     while (bytes > 0) {
-        auto const at = static_cast<std::size_t>(offset % page_bytes);
+        auto const at = offset % page_bytes;
         auto const part = std::min(bytes, page_bytes - at);
         auto& page = pages_[offset / page_bytes];
-        if (page == nullptr) page = std::make_unique<Page>();
+        if (page == nullptr) page = std::make_unique_for_overwrite<Page>();
         std::memcpy(page->data.data() + at, data, part);
-        if (part == page_bytes) {
-            page->written.set();
-            page->in_file = in_file ? page->written : decltype(page->in_file){};
-        } else {
-            for (auto i = at; i < at + part; ++i) {
-                page->written.set(i);
-                page->in_file.set(i, in_file);
-            }
-        }
+        page->written.set(at, at + part, true);
+        page->in_file.set(at, at + part, in_file);
         offset += part;
         data += part;
         bytes -= part;
@@ -43,6 +47,7 @@ void OwnWrites::overlay(std::uint64_t offset, std::byte* memory, std::uint64_t b
 
 std::vector<Transfer> OwnWrites::to_rewrite() {
     std::vector<Transfer> list;
+    if (!any_in_file_) return list;
     for (auto& [number, page] : pages_)
         for (std::size_t at = 0; at < page_bytes; ++at) {
             if (!page->in_file.test(at)) continue;

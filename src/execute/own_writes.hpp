@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -35,10 +34,19 @@ public:
     void clear();
 
 private:
+    /// One bit for each byte of a page.
+    class Bits {
+    public:
+        [[nodiscard]] bool test(std::uint64_t at) const { return (words_[at / 64] >> at % 64) & 1; }
+        void set(std::uint64_t begin, std::uint64_t end, bool value);
+
+    private:
+        std::array<std::uint64_t, page_bytes / 64> words_{};
+    };
     struct Page {
-        std::array<std::byte, page_bytes> data;
-        std::bitset<page_bytes> written;
-        std::bitset<page_bytes> in_file;
+        std::array<std::byte, page_bytes> data;  // what is not written is not initialised either
+        Bits written;
+        Bits in_file;
     };
 
     std::map<std::uint64_t, std::unique_ptr<Page>> pages_;
