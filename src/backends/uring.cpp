@@ -244,7 +244,13 @@ bool try_ring() {
     return allowed;
 }
 
+// A ring that is never used, and open until the thread ends: Linux 6.18 ends a thread's workers
+// when its last ring is closed, be it the one of try_ring(), and may forget what is asked of the
+// next.
+void keep_workers() { thread_local Ring const anchor; }
+
 bool kernel_allows_rings() {
+    keep_workers();
     static bool const allowed = try_ring();
     return allowed;
 }
@@ -282,9 +288,6 @@ private:
     // Null when there can be no ring: too little memory that may be locked, too many open files.
     Ring* usable_ring() {
         if (!kernel_allows_rings()) return nullptr;
-        // Never used, and open until the thread ends: Linux 6.18 ends a thread's workers when its
-        // last ring is closed, and may forget what is asked of the next ring meanwhile.
-        thread_local Ring const anchor;
         std::call_once(ring_made_, [this] { ring_ = std::make_unique<Ring>(); });
         if (!ring_->is_open()) return nullptr;
         std::lock_guard const lock(ring_->mutex);
