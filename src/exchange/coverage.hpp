@@ -9,6 +9,11 @@
 
 namespace unisono {
 
+/// A word with the bits `first` to `last` set.
+constexpr std::uint64_t ones(std::uint64_t first, std::uint64_t last) {
+    return (~0ULL << first) & (~0ULL >> (63 - last));
+}
+
 /// Which granules of a window have been filled: one bit each, in memory shared by a node's ranks.
 /// Marking twice is harmless, so overlapping ranks are; what nobody marked is never written.
 class Coverage {
@@ -58,9 +63,6 @@ public:
         }
 
     private:
-        static std::uint64_t ones(std::uint64_t first, std::uint64_t last) {
-            return (~0ULL << first) & (~0ULL >> (63 - last));
-        }
         void go_to(std::uint64_t word) {
             if (word == word_) return;
             flush();

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "exchange/coverage.hpp"
+
 namespace unisono {
 
 void OwnWrites::Bits::set(std::uint64_t begin, std::uint64_t end, bool value) {
-    constexpr auto all = ~std::uint64_t{0};
     while (begin < end) {
         auto const next = std::min(end, round_up(begin + 1, 64));
-        auto const bits = (all >> (64 - (next - begin))) << begin % 64;
+        auto const bits = ones(begin % 64, (next - 1) % 64);
         auto& word = words_[begin / 64];
         word = value ? word | bits : word & ~bits;
         begin = next;

@@ -516,14 +516,14 @@ void StagedCall::start(Direction direction, std::vector<Transfer> list, Slot& sl
     auto const most = plan_.list_extents_max != 0 ? plan_.list_extents_max : kept.size();
     auto const order =
         direction == Direction::read && !exact_reads_ ? Order::ascending : Order::any;
-    auto const alone = mine_.size() == 1 && side == side_ &&
-                       (direction == Direction::read || is_last_round()) &&
-                       (order == Order::any || kept.size() == 1);
+    auto const meanwhile =
+        mine_.size() > 1 || (direction == Direction::read ? side != side_ : !is_last_round());
+    auto const at_once = !meanwhile && (order == Order::any || kept.size() == 1);
     std::span<Transfer const> rest = kept;
     while (!rest.empty()) {
         auto const part = rest.first(std::min<std::size_t>(most, rest.size()));
-        pending.push_back(alone ? storage_.backend->Backend::start(direction, part)
-                                : storage_.backend->start(direction, part, order));
+        pending.push_back(at_once ? storage_.backend->Backend::start(direction, part)
+                                  : storage_.backend->start(direction, part, order));
         rest = rest.subspan(part.size());
     }
 }

@@ -45,24 +45,28 @@ Positions Windows::next_window(std::size_t aggregator) const {
     return intersect({begin, begin + bytes_max_}, realms_[aggregator].positions);
 }
 
-std::vector<Windows::Part> Windows::next_parts(std::size_t aggregator) const {
-    std::vector<Part> parts;
-    auto const window = next_window(aggregator);
-    if (window.empty()) return parts;
+void Windows::find_parts(std::size_t aggregator, Positions window, std::vector<Part>& parts) const {
+    parts.clear();
+    if (window.empty()) return;
     std::uint64_t at = 0;
     walk(realms_[aggregator].tiling, window, [&](std::int64_t offset, std::uint64_t bytes) {
         auto const begin = static_cast<std::uint64_t>(offset);
         parts.push_back({{begin, begin + bytes}, at});
         at += bytes;
     });
+}
+
+std::vector<Windows::Part> Windows::next_parts(std::size_t aggregator) const {
+    std::vector<Part> parts;
+    find_parts(aggregator, next_window(aggregator), parts);
     return parts;
 }
 
 bool Windows::advance() {
     bool any = false;
     for (std::size_t i = 0; i < realms_.size(); ++i) {
-        parts_[i] = next_parts(i);
         windows_[i] = next_window(i);
+        find_parts(i, windows_[i], parts_[i]);
         if (windows_[i].empty()) continue;
         any = true;
         next_[i] = windows_[i].end;

@@ -53,6 +53,7 @@ public:
 
 private:
     [[nodiscard]] Positions next_window(std::size_t aggregator) const;
+    void find_parts(std::size_t aggregator, Positions window, std::vector<Part>& parts) const;
 
     std::span<Realm const> realms_;
     std::uint64_t bytes_max_ = 1;

@@ -12,7 +12,7 @@ namespace unisono {
 namespace {
 
 constexpr std::array<Choice, 6> backends{{
-    {"auto", "mapped on local file systems, threads on others"},
+    {"auto", "mapped on local file systems, uring on others"},
     {"posix", "one pread or pwrite per extent"},
     {"threads", "the same, each list on a thread of its own while ranks exchange"},
     {"uring", "io_uring, one submission per list"},
