@@ -118,10 +118,17 @@ def up(mountpoint: str, backing: str, profile: str, options: list[str]) -> None:
     path = os.path.abspath(mountpoint)
     if any(mount.mountpoint == path for mount in mounts()):
         raise Failure(f"{path} has a pocket file system already; 'unisono pocket down' removes it")
-    done = subprocess.run([program(), path, "--backing", backing, *options],
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # fmt: skip
-    if done.returncode != 0:
-        raise Failure(done.stderr.strip().removeprefix(f"{_PROGRAM}: ") or "the daemon died")
+    # In a session of its own: Ctrl-C is for us, who know what to do then.
+    with subprocess.Popen([program(), path, "--backing", backing, *options], start_new_session=True,
+                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as mounting:  # fmt: skip
+        try:
+            _, said = mounting.communicate()
+        except BaseException:
+            mounting.communicate()
+            down(path)
+            raise
+    if mounting.returncode != 0:
+        raise Failure(said.strip().removeprefix(f"{_PROGRAM}: ") or "the daemon died")
 
 
 def down(mountpoint: str) -> bool:

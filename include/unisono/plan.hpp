@@ -39,7 +39,6 @@ struct Facts {
     std::uint64_t file_bytes = 0;
     /// The MPI library knows every view, all datatypes are plain, and no second thread may call.
     bool native_ready = false;
-    bool allocated = false;  ///< all touched bytes exist in the file already, none is a hole
     bool cacheable = false;  ///< what is written may reach the file after the call
     std::uint64_t shapes =
         0;        ///< order-independent hash of the file and of what each rank asks for
@@ -68,7 +67,6 @@ struct Plan {
 
     Way way = Way::native;
 
-    bool mapped = false;  ///< direct: through a mapping of the file
     /// direct: rank r begins `delay_s` after rank waits_for[r] has issued its requests; with itself
     /// or with nothing here, at once. No cycles.
     std::vector<std::uint32_t> waits_for;

@@ -26,7 +26,6 @@ struct Proposal {
     bool rank_ordered = true;
     bool ascending = true;
     bool mappable = true;
-    bool allocated = true;
     bool local_storage = true;
     bool page_cached = false;     ///< whole pages are written back
     bool must_be_native = false;  ///< some rank cannot do this call with Unisono
@@ -55,7 +54,6 @@ struct Proposal {
         }
         ascending = ascending && later.ascending;
         mappable = mappable && later.mappable;
-        allocated = allocated && later.allocated;
         local_storage = local_storage && later.local_storage;
         page_cached = page_cached || later.page_cached;
         must_be_native = must_be_native || later.must_be_native;

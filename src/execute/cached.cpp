@@ -301,7 +301,7 @@ IoResult CachedFile::grow_file(Facts const& facts, Call& call) const {
     if (fstat(storage_.descriptor, &status) == 0 &&
         static_cast<std::uint64_t>(status.st_size) >= facts.touched.end)
         return {};
-    return perform_direct(call.request, {end - 1, end}, storage_, /*mapped=*/false, call.record);
+    return perform_direct(call.request, {end - 1, end}, storage_, call.record);
 }
 
 void CachedFile::finish_call(CallRecord& record) {
@@ -565,10 +565,9 @@ IoResult CachedFile::perform_independent(Request const& request, CallRecord& rec
     std::unique_lock lock{mutex_};
     if (!in_use_) {
         lock.unlock();
-        return perform_direct(request, request.positions, storage_, /*mapped=*/false, record);
+        return perform_direct(request, request.positions, storage_, record);
     }
-    auto const result =
-        perform_direct(request, request.positions, storage_, /*mapped=*/false, record);
+    auto const result = perform_direct(request, request.positions, storage_, record);
     Positions const done{request.positions.begin, request.positions.begin + result.bytes};
     if (request.direction == Direction::write) {
         remember(request, done, /*in_file=*/true);

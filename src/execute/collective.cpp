@@ -9,15 +9,10 @@
 namespace unisono {
 namespace {
 
-// How long the file is, and whether all of it has blocks, as far as one cheap call can tell.
-void look_at_file(Proposal& mine, Storage const& storage) {
+// 0 where nobody can tell.
+std::uint64_t file_bytes_of(Storage const& storage) {
     struct stat status {};
-    constexpr std::uint64_t block_bytes = 512;
-    mine.file_bytes = 0;
-    if (fstat(storage.descriptor, &status) == 0)
-        mine.file_bytes = static_cast<std::uint64_t>(status.st_size);
-    mine.allocated = mine.file_bytes >= mine.touched.end &&
-                     static_cast<std::uint64_t>(status.st_blocks) * block_bytes >= mine.file_bytes;
+    return fstat(storage.descriptor, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
 Facts facts_of(Proposal const& agreed, Topology const& topology, Layout const& layout,
@@ -36,7 +31,6 @@ Facts facts_of(Proposal const& agreed, Topology const& topology, Layout const& l
             .mappable = agreed.mappable,
             .file_bytes = agreed.file_bytes,
             .native_ready = agreed.native_ready,
-            .allocated = agreed.allocated,
             .cacheable = agreed.cacheable,
             .shapes = agreed.shapes,
             .loops = regular ? loops_of(request.view, request.positions) : Loops{},
@@ -57,7 +51,7 @@ IoResult perform_in_turn(Team& team, Plan const& plan, Request const& request,
     }
     for (std::uint32_t rank = 0; rank < plan.waits_for.size(); ++rank)
         if (rank != me && plan.waits_for[rank] == me) team.send(rank, Team::Kind::turn, {});
-    auto const result = perform_direct(request, request.positions, storage, plan.mapped, record);
+    auto const result = perform_direct(request, request.positions, storage, record);
     team.finish_sends(0);
     return result;
 }
@@ -111,7 +105,8 @@ Proposal propose(Request const& request, Storage const& storage) {
     mine.shapes = fingerprint(request.view, request.positions);
     mine.alignment = alignment_of(request.view, request.positions);
     mine.ascending = request.view.ascending();
-    if (request.direction == Direction::write && mine.mappable) look_at_file(mine, storage);
+    if (request.direction == Direction::write && mine.mappable)
+        mine.file_bytes = file_bytes_of(storage);
     return mine;
 }
 

@@ -8,13 +8,10 @@ namespace unisono {
 /// Performs a part of a rank's own request by itself: no other rank takes part. Serves the
 /// independent strategy and the independent calls alike. Thread-safe.
 ///
-/// `mapped`: overwrite straight through a mapping of the file, for bytes that exist. Where the
-/// mapping fails the rest is done by list I/O, which also tells the true errno.
-///
 /// @return bytes: data moved, all of it before the first that was not (in data order); stopped_at
 ///         and error as Backend::perform. Errors are local to this rank.
-/// Memory: at most 1 MiB of scratch, and mappings of 4 MiB at a time.
-IoResult perform_direct(Request const& request, Positions part, Storage const& storage, bool mapped,
+/// Memory: at most 1 MiB of scratch.
+IoResult perform_direct(Request const& request, Positions part, Storage const& storage,
                         CallRecord& record);
 
 }  // namespace unisono

@@ -673,7 +673,7 @@ void StagedCall::read_own_parts() {
     watch_.lap(record_.waiting_s);
     for_each_window([&](std::size_t aggregator) {
         for_own_parts(aggregator, windows_.bytes(aggregator), [&](Positions part, std::uint64_t) {
-            note(perform_direct(request_, part, storage_, false, record_));
+            note(perform_direct(request_, part, storage_, record_));
         });
     });
     for (auto& slot : mine_) finish(slot, side_);

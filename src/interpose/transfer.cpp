@@ -140,9 +140,9 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
     double whole_s = 0;
     auto const& request = prepared.request;
     auto const cache = file.cache();
-    auto const result = cache != nullptr ? cache->perform_independent(request, record)
-                                         : perform_direct(request, request.positions,
-                                                          file.storage(), /*mapped=*/false, record);
+    auto const result = cache != nullptr
+                            ? cache->perform_independent(request, record)
+                            : perform_direct(request, request.positions, file.storage(), record);
     watch.lap(whole_s);
     if (!call.offset && result.bytes != asked)
         file.set_pointer(prepared.first + etypes_of(prepared, result.bytes));

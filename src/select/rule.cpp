@@ -17,8 +17,6 @@ Selection by_rule(Facts const& facts) {
     if (!independent.unfit(facts).empty()) return {&two_phase, independent.unfit(facts)};
     if (buffering == Switch::enable) return {&two_phase, "hint: collective buffering enabled"};
     if (buffering == Switch::disable) return {&independent, "hint: collective buffering disabled"};
-    if (independent.plan(facts).mapped)
-        return {&independent, "one node: its page cache is shared memory already"};
     auto const large_piece_bytes = facts.direction == Direction::read && facts.local_storage
                                        ? large_read_piece_bytes
                                        : large_write_piece_bytes;

@@ -32,12 +32,12 @@ TEST(Choose, one_piece_per_rank_in_rank_order_needs_no_exchange) {
     EXPECT_EQ(choose(call.facts).strategy, &independent);
 }
 
-TEST(Choose, an_overwrite_on_a_local_file_system_goes_through_a_mapping) {
+TEST(Choose, large_pieces_on_a_local_file_system_are_written_by_system_calls_of_each_rank) {
     Call call;
     call.facts.mappable = true;
-    call.facts.allocated = true;
     call.facts.bytes = 64 << 20;
-    EXPECT_EQ(choose(call.facts).strategy, &independent) << "16 KiB pieces";
+    call.facts.pieces = 64;
+    EXPECT_EQ(choose(call.facts).strategy, &independent) << "1 MiB pieces";
     call.facts.pieces = 1 << 16;
     EXPECT_EQ(choose(call.facts).strategy, &two_phase) << "1 KiB pieces: every rank, every page";
 }
