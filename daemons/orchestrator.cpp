@@ -115,8 +115,8 @@ private:
     }
 
     void renew() {
-        int const error =
-            gate_->send({++epoch_, options_.lease, decision_.work_conserving, decision_.objects});
+        int const error = gate_->send(coordinate::acceptable(
+            {++epoch_, options_.lease, decision_.work_conserving, decision_.objects}));
         if (error != 0)
             throw std::runtime_error("the gate refuses a schedule: " +
                                      std::string(std::strerror(error)));

@@ -371,6 +371,22 @@ TEST(Payoff, weighs_recent_windows_more_and_counts_only_those_in_which_all_moved
 // ---- the others
 // ----------------------------------------------------------------------------------
 
+// The gate refused that, and the orchestrator ended.
+TEST(EvenPolicy, with_too_many_programs_for_turns_opens_the_gate) {
+    auto const sent = [](int count) {
+        std::vector<ProgramReport> programs;
+        for (int i = 0; i < count; ++i) programs.push_back(program(std::to_string(i), i));
+        auto const decision = make_even_policy(settings())->decide(report_of(programs));
+        return parse_schedule(show(acceptable({1, second, false, decision.objects})));
+    };
+    ASSERT_TRUE(sent(200));
+    EXPECT_EQ(sent(200)->objects.size(), 200U);
+    ASSERT_TRUE(sent(257)) << "more than a gate takes";
+    EXPECT_TRUE(sent(257)->objects.empty());
+    ASSERT_TRUE(sent(1000)) << "turns of half a millisecond";
+    EXPECT_TRUE(sent(1000)->objects.empty());
+}
+
 TEST(EvenPolicy, gives_all_programs_the_same) {
     auto const decision =
         make_even_policy(settings())

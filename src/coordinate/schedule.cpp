@@ -71,4 +71,9 @@ std::optional<Schedule> parse_schedule(std::string_view text) {
     return schedule;
 }
 
+Schedule acceptable(Schedule schedule) {
+    if (!is_valid(schedule)) schedule.objects.clear();
+    return schedule;
+}
+
 }  // namespace unisono::coordinate

@@ -35,4 +35,7 @@ std::string show(Schedule const& schedule);
 /// objects.
 std::optional<Schedule> parse_schedule(std::string_view text);
 
+/// An open one if a gate would refuse it: too many programs for turns, or too short ones.
+Schedule acceptable(Schedule schedule);
+
 }  // namespace unisono::coordinate
