@@ -234,6 +234,20 @@ def test_a_figure_that_needs_a_cluster_is_skipped_without_root(tmp_path, monkeyp
     assert work.results.skipped == dict.fromkeys(("ours", "theirs"), "a pocket cluster needs root")
 
 
+def test_an_interrupted_run_keeps_what_it_has_measured(tmp_path, monkeypatch):
+    work = run_of(figure(), tmp_path)
+
+    def measure_one(_lines):
+        work.results.samples.append(Sample("sata-80gb", 1, "ours", "1", 100.0, [], {}))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(work, "lines", lambda: list(work.figure.lines))
+    monkeypatch.setattr(work, "_measure_all", measure_one)
+    with pytest.raises(KeyboardInterrupt):
+        work.run()
+    assert [sample.mb_per_s for sample in loaded_or_new(work.figure, work.path).samples] == [100.0]
+
+
 def test_minutes_come_from_what_was_measured_else_from_what_is_declared():
     """Two lines, two x: 4 cells, each with 5 seeds and twice 3 of the ceilings: 44 runs."""
     which = dataclasses.replace(figure(), run_seconds=6)

@@ -16,11 +16,6 @@ from .figures import ALL, QUICK, TELLING
 from .results import Results, loaded_or_new
 from .runner import Settings, run_figure
 
-# Ranks that wait sleep (testbed/cluster/yield_shim.c): the emulated servers need the cores. 50 us are
-# little beside a disk's milliseconds.
-WAITING = "YIELD_SHIM_SLEEP_US"
-WAITING_US = "50"
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
@@ -32,6 +27,8 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
         metavar="NAME", help="only this one; repeatable; --list names them")
     add("--all", action="store_true", help="every figure, not only the telling ones: hours")
     add("--quick", action="store_true", help="one tiny figure, to see that everything works")
+    add("--seeds", type=int, default=sys.maxsize, metavar="N",
+        help="of each figure the first N seeds only; a later run adds the others")
     add("--fresh", action="store_true", help="measure anew what was measured before")
     add("--only-report", action="store_true", help="measure nothing")
     add("--summary", action="store_true",
@@ -77,7 +74,8 @@ def path_of(figure: Figure, folder: pathlib.Path) -> pathlib.Path:
 def measure(figures: list[Figure], arguments: argparse.Namespace) -> bool:
     """False if something failed."""
     settings = Settings(arguments.build, arguments.results, arguments.scratch, arguments.lock,
-                        arguments.realtime, say=lambda text: print(text, flush=True))
+                        arguments.realtime, say=lambda text: print(text, flush=True),
+                        seeds_max=arguments.seeds)
     failed = False
     for figure in figures:
         results = run_figure(figure, settings, arguments.fresh)
@@ -111,7 +109,7 @@ def main() -> int:
             print(f"skipped: {why}")
             return 77
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # mounts must not outlive us
-        os.environ[WAITING] = WAITING_US  # every program that is started inherits it
+        os.environ.update(testbed.WAITING)  # every program that is started inherits it
         try:
             passed = measure(chosen(arguments), arguments)
         except KeyboardInterrupt:

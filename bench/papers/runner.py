@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ class Settings:
     lock: pathlib.Path
     realtime: bool = False  # priority of the emulator: see docs/papers.md
     timeout_s: float = 120.0
+    seeds_max: int = sys.maxsize
     say: Callable[[str], None] = print
 
 
@@ -149,21 +151,27 @@ class FigureRun:
 
     def mounts(self) -> Iterator[tuple[str, int]]:
         """Profile and seed of each mount, the emulated ones first."""
-        for seed in range(1, self.figure.seeds + 1):
+        most = self.settings.seeds_max
+        for seed in range(1, min(self.figure.seeds, most) + 1):
             yield self.figure.testbed.profile, seed
-        for seed in range(1, self.figure.ceiling_seeds + 1):
+        for seed in range(1, min(self.figure.ceiling_seeds, most) + 1):
             for profile in ceilings_of(self.figure):
                 yield profile, seed
 
     def run(self) -> None:
+        """An interrupted run keeps what it has measured."""
         self.settings.folder.mkdir(parents=True, exist_ok=True)
         described = environment.describe([self.settings.scratch])
         described["realtime"] = self.settings.realtime
         self.results.environment = self.results.environment or described
         lines = self.lines()
-        if not lines:
+        try:
+            if lines:
+                self._measure_all(lines)
+        finally:
             self.results.save(self.path)
-            return
+
+    def _measure_all(self, lines: list[Line]) -> None:
         with (testbed.pocket_for(self.figure, self.settings.build, self.settings.scratch,
                                  self.settings.realtime) as pocket,
               testbed.cluster_for(self.figure.cluster, self.settings.build) as launchers):
@@ -181,7 +189,6 @@ class FigureRun:
                 for servers, cells in self._by_servers(wanted):
                     self._measure(pocket, servers, profile, seed, cells)
                 self.results.save(self.path)
-        self.results.save(self.path)
 
     @staticmethod
     def _needs_servers(line: Line) -> bool:

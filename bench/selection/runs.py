@@ -82,10 +82,14 @@ class Runner:
                       "--call-seconds", *(["--realtime"] if self.realtime else [])]
             if variation:
                 words.append(f"--hints={VARIATIONS[variation]}")
-            line = lines_of(start(words), timeout_s=120)[-1]
+            line = lines_of(start(words, self._environment), timeout_s=120)[-1]
             reports = report.read_text().splitlines() if report.exists() else []
         own = json.loads(reports[-1])[cell.direction] if reports else {}
         return Run(line["call_seconds"], line["bytes"] // len(line["call_seconds"]), own)
+
+    @property
+    def _environment(self) -> dict[str, str] | None:
+        return {**os.environ, **testbed.WAITING} if self.pocket else None
 
     @property
     def _program(self) -> pathlib.Path:
@@ -109,7 +113,7 @@ class Runner:
             words = words_before(self._side("", plain=True), Tools(self.build), self.place.ranks,
                                  self.path)
             words += [str(self._program), *program, f"--path={self.path}", "--prepare"]
-            lines_of(start(words), timeout_s=120)
+            lines_of(start(words, self._environment), timeout_s=120)
         if self.path.exists():
             with self.path.open("rb") as file:
                 os.fsync(file)
