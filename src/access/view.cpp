@@ -136,6 +136,7 @@ std::uint64_t piece_estimate(Tiling const& tiling, Positions positions) {
     auto const bytes = positions.bytes();
     auto const tiles = bytes / shape.bytes;
     auto const rest = bytes % shape.bytes;
+    if (rest == 0 && positions.begin % shape.bytes == 0) return tiles * shape.pieces;
     auto const rest_share = static_cast<double>(rest) / static_cast<double>(shape.bytes);
     return tiles * shape.pieces + 1 +
            static_cast<std::uint64_t>(rest_share * static_cast<double>(shape.pieces));

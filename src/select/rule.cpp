@@ -5,10 +5,12 @@
 namespace unisono {
 namespace {
 
-// From this piece size on, each rank for itself is faster than an exchange on one node
-// (docs/performance.md): one system call per piece; writes that grow a file contend for its lock.
-constexpr std::uint64_t large_read_piece_bytes = 4 * 1024;
-constexpr std::uint64_t large_write_piece_bytes = 64 * 1024;
+// From this piece size on, each rank for itself is faster than an exchange (docs/performance.md). On
+// a node's own file system there is a system call per piece, and writers wait for the file's lock.
+constexpr std::uint64_t large_piece_bytes(Facts const& facts) {
+    if (!facts.local_storage) return 64 << 10;
+    return facts.direction == Direction::read ? 4 << 10 : 512 << 10;
+}
 
 Selection by_rule(Facts const& facts) {
     auto const buffering =
@@ -17,10 +19,7 @@ Selection by_rule(Facts const& facts) {
     if (!independent.unfit(facts).empty()) return {&two_phase, independent.unfit(facts)};
     if (buffering == Switch::enable) return {&two_phase, "hint: collective buffering enabled"};
     if (buffering == Switch::disable) return {&independent, "hint: collective buffering disabled"};
-    auto const large_piece_bytes = facts.direction == Direction::read && facts.local_storage
-                                       ? large_read_piece_bytes
-                                       : large_write_piece_bytes;
-    if (facts.mean_piece_bytes() >= large_piece_bytes) return {&independent, "large pieces"};
+    if (facts.mean_piece_bytes() >= large_piece_bytes(facts)) return {&independent, "large pieces"};
     if (facts.rank_ordered && facts.pieces <= facts.topology->ranks())
         return {&independent, "one contiguous piece per rank, not interleaved"};
     return {&two_phase, "small or interleaved pieces"};

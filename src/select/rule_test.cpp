@@ -32,14 +32,23 @@ TEST(Choose, one_piece_per_rank_in_rank_order_needs_no_exchange) {
     EXPECT_EQ(choose(call.facts).strategy, &independent);
 }
 
-TEST(Choose, large_pieces_on_a_local_file_system_are_written_by_system_calls_of_each_rank) {
-    Call call;
-    call.facts.mappable = true;
-    call.facts.bytes = 64 << 20;
-    call.facts.pieces = 64;
-    EXPECT_EQ(choose(call.facts).strategy, &independent) << "1 MiB pieces";
-    call.facts.pieces = 1 << 16;
-    EXPECT_EQ(choose(call.facts).strategy, &two_phase) << "1 KiB pieces: every rank, every page";
+TEST(Choose, each_rank_accesses_large_pieces_by_itself) {
+    auto const strategy_for = [](Direction direction, bool local, std::uint64_t piece_bytes) {
+        Call call;
+        call.facts.direction = direction;
+        call.facts.local_storage = local;
+        call.facts.bytes = 64 << 20;
+        call.facts.pieces = call.facts.bytes / piece_bytes;
+        return choose(call.facts).strategy;
+    };
+    EXPECT_EQ(strategy_for(Direction::read, true, 4 << 10), &independent);
+    EXPECT_EQ(strategy_for(Direction::read, true, 2 << 10), &two_phase);
+    EXPECT_EQ(strategy_for(Direction::write, true, 512 << 10), &independent);
+    EXPECT_EQ(strategy_for(Direction::write, true, 256 << 10), &two_phase) << "the file's lock";
+    for (auto const direction : {Direction::read, Direction::write}) {
+        EXPECT_EQ(strategy_for(direction, false, 64 << 10), &independent);
+        EXPECT_EQ(strategy_for(direction, false, 32 << 10), &two_phase);
+    }
 }
 
 TEST(Choose, the_users_word_comes_first_unless_the_strategy_is_unfit) {

@@ -271,10 +271,6 @@ private:
     }
 
     void set_slices(Decision& decision, std::vector<double> const& weights) const {
-        if (decision.objects.size() == 1) {
-            decision.objects[0].slice = decision.window;
-            return;
-        }
         auto const slices = bounded_slices(
             decision.window, weights, from_ms(switches_per_slice_min * switch_ms_),
             static_cast<Time>(slice_share_max * static_cast<double>(decision.window)));
