@@ -375,6 +375,7 @@ TEST(Payoff, weighs_recent_windows_more_and_counts_only_those_in_which_all_moved
 TEST(EvenPolicy, with_too_many_programs_for_turns_opens_the_gate) {
     auto const sent = [](int count) {
         std::vector<ProgramReport> programs;
+        programs.reserve(static_cast<std::size_t>(count));
         for (int i = 0; i < count; ++i) programs.push_back(program(std::to_string(i), i));
         auto const decision = make_even_policy(settings())->decide(report_of(programs));
         return parse_schedule(show(acceptable({1, second, false, decision.objects})));
