@@ -10,7 +10,8 @@
 //   seeks?  hardly any request takes as long as only a disk's head does: nobody is eligible
 //   watch   short windows, until it is known how much all get done without slices, or not for long
 //   trial   short equal slices for all find out what `dedicated` is, in one window or up to three
-//   keep    in after 2 windows in a row for, out after 2 against; for 64 windows, then it is
+//   keep    in after 2 windows in a row for, out after 2 against; for 4 windows at first, because
+//           what programs did in their first moments may be little, and for 64 later; then it is
 //           looked at again how things are without slices, and then in slices for all
 //   leave   nobody is eligible, or all together got less done with slices than without (Payoff):
 //           everyone is served, and the next trial comes the later
@@ -36,6 +37,7 @@ constexpr int votes_needed = 2;
 constexpr int watch_windows_max = 4;
 constexpr int trial_windows_max = 3;
 constexpr Time trial_slice_min = 60 * millisecond;
+constexpr int keep_windows_first = 4;
 constexpr int keep_windows = 64;
 constexpr int look_windows = 2;
 constexpr int leave_windows_first = 40;
@@ -159,7 +161,10 @@ private:
         if (state_ == State::looking) return windows_ < look_windows;
         if (state_ != State::keeping) return false;
         if (windows_ > keep_windows) leave_windows_ = leave_windows_first;
-        return windows_ > keep_windows || payoff_.needs_a_look();
+        if (windows_ <= keep_windows_now_ && !payoff_.needs_a_look()) return false;
+        keep_windows_now_ = keep_windows;
+        payoff_.forget_without();
+        return true;
     }
 
     void enter(State state) {
@@ -184,6 +189,7 @@ private:
         for (auto const* program : programs)
             if (gain_of(*program).open_ms > 0) newcomer |= known_.insert(program->id).second;
         if (!newcomer) return;
+        keep_windows_now_ = keep_windows_first;
         leave_windows_ = leave_windows_first;
         leave_windows_left_ = 0;
         enter(State::watching);
@@ -298,7 +304,8 @@ private:
 
     std::optional<Time> given_window_;
     State state_ = State::watching;
-    int windows_ = 0;                          // in this state
+    int windows_ = 0;  // in this state
+    int keep_windows_now_ = keep_windows_first;
     int leave_windows_ = leave_windows_first;  // of the next time
     int leave_windows_left_ = 0;
     double switch_ms_ = 0;

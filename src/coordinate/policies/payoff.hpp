@@ -40,6 +40,7 @@ public:
     [[nodiscard]] bool needs_a_look() const;
     /// Those who try again begin anew.
     void forget_turns() { rates_[programs_].with = {}; }
+    void forget_without() { rates_[programs_].without = {}; }
 
 private:
     struct Rates {
