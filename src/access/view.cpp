@@ -134,12 +134,9 @@ std::uint64_t piece_estimate(Tiling const& tiling, Positions positions) {
     if (tiling.dense()) return 1;
     auto const& shape = *tiling.shape;
     auto const bytes = positions.bytes();
-    auto const tiles = bytes / shape.bytes;
-    auto const rest = bytes % shape.bytes;
-    if (rest == 0 && positions.begin % shape.bytes == 0) return tiles * shape.pieces;
-    auto const rest_share = static_cast<double>(rest) / static_cast<double>(shape.bytes);
-    return tiles * shape.pieces + 1 +
-           static_cast<std::uint64_t>(rest_share * static_cast<double>(shape.pieces));
+    auto const piece_bytes = shape.bytes / shape.pieces;
+    bool const cut = positions.begin % piece_bytes != 0 || bytes % piece_bytes != 0;
+    return bytes / shape.bytes * shape.pieces + bytes % shape.bytes / piece_bytes + (cut ? 1 : 0);
 }
 
 std::uint64_t alignment_of(Tiling const& tiling, Positions positions) {

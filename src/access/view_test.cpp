@@ -195,8 +195,8 @@ TEST(View, bounds_and_alignment_hold_for_every_piece) {
 }
 
 // Pieces of exactly 64 KiB were taken for smaller ones.
-TEST(View, whole_tiles_are_not_one_piece_more) {
-    Tiling const tiling{make_dense(64), 0, 256};
+TEST(View, whole_pieces_are_not_one_more) {
+    Tiling const tiling{make_repeat(1000, 256, make_dense(64)), 0, 256'000};
     EXPECT_EQ(piece_estimate(tiling, {0, 8 * 64}), 8u);
     EXPECT_EQ(piece_estimate(tiling, {64, 8 * 64}), 7u);
     EXPECT_EQ(piece_estimate(tiling, {32, 32 + 8 * 64}), 9u) << "it begins within a piece";
