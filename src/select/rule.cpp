@@ -10,7 +10,7 @@ namespace {
 // lock.
 constexpr std::uint64_t large_piece_bytes(Facts const& facts) {
     if (!facts.local_storage) return 64 << 10;
-    return facts.direction == Direction::read ? 4 << 10 : 512 << 10;
+    return facts.direction == Direction::read ? 16 << 10 : 512 << 10;
 }
 
 Selection by_rule(Facts const& facts) {

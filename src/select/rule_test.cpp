@@ -41,8 +41,8 @@ TEST(Choose, each_rank_accesses_large_pieces_by_itself) {
         call.facts.pieces = call.facts.bytes / piece_bytes;
         return choose(call.facts).strategy;
     };
-    EXPECT_EQ(strategy_for(Direction::read, true, 4 << 10), &independent);
-    EXPECT_EQ(strategy_for(Direction::read, true, 2 << 10), &two_phase);
+    EXPECT_EQ(strategy_for(Direction::read, true, 16 << 10), &independent);
+    EXPECT_EQ(strategy_for(Direction::read, true, 8 << 10), &two_phase);
     EXPECT_EQ(strategy_for(Direction::write, true, 512 << 10), &independent);
     EXPECT_EQ(strategy_for(Direction::write, true, 256 << 10), &two_phase) << "the file's lock";
     for (auto const direction : {Direction::read, Direction::write}) {
