@@ -120,7 +120,8 @@ def up(mountpoint: str, backing: str, profile: str, options: list[str]) -> None:
         raise Failure(f"{path} has a pocket file system already; 'unisono pocket down' removes it")
     # In a session of its own: Ctrl-C is for us, who know what to do then.
     with subprocess.Popen([program(), path, "--backing", backing, *options], start_new_session=True,
-                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as mounting:  # fmt: skip
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          text=True) as mounting:  # fmt: skip
         try:
             _, said = mounting.communicate()
         except BaseException:

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "execute/request.hpp"
-#include "unisono/plan.hpp"
 
 namespace unisono {
 

@@ -143,8 +143,7 @@ private:
         if (state_ == State::watching && !payoff_.knows_without() && windows_ <= watch_windows_max)
             return nobody(programs, "watched first", State::watching);
         if (leave_windows_left_ > 0) return nobody(programs, reason_, State::leaving);
-        if (is_time_to_look())
-            return nobody(programs, "how it is without slices is looked at", State::looking);
+        if (is_time_to_look()) return look(programs);
         if (state_ != State::trying && state_ != State::keeping) {
             if (state_ != State::looking) payoff_.forget_turns();
             enter(State::trying);
@@ -157,14 +156,18 @@ private:
         return keep(programs);
     }
 
-    [[nodiscard]] bool is_time_to_look() {
+    [[nodiscard]] bool is_time_to_look() const {
         if (state_ == State::looking) return windows_ < look_windows;
-        if (state_ != State::keeping) return false;
-        if (windows_ > keep_windows) leave_windows_ = leave_windows_first;
-        if (windows_ <= keep_windows_now_ && !payoff_.needs_a_look()) return false;
-        keep_windows_now_ = keep_windows;
-        payoff_.forget_without();
-        return true;
+        return state_ == State::keeping && (windows_ > keep_windows_now_ || payoff_.needs_a_look());
+    }
+
+    Decision look(std::vector<ProgramReport const*> const& programs) {
+        if (state_ == State::keeping) {
+            if (windows_ > keep_windows) leave_windows_ = leave_windows_first;
+            keep_windows_now_ = keep_windows;
+            payoff_.forget_without();
+        }
+        return nobody(programs, "how it is without slices is looked at", State::looking);
     }
 
     void enter(State state) {
