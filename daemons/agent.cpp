@@ -29,10 +29,12 @@ using coordinate::monotonic_now;
 using coordinate::second;
 using coordinate::Time;
 
-// While programs take turns, or might, what they do is told every few milliseconds. An idle agent
-// sleeps, and so does that of a lone program, which is to have the node's cores for itself: its
-// rings may overflow meanwhile, and it is known from samples.
+// While programs take turns, what they do is told every few milliseconds. While everyone passes
+// they are to have the node's cores for themselves, a lone one above all: its rings may overflow
+// meanwhile, and it is known from samples. Several are watched more closely, so that a window's
+// bytes are told when it is judged.
 constexpr Time nap_min = 4 * millisecond;
+constexpr Time nap_of_several = 20 * millisecond;
 constexpr Time nap_max = 50 * millisecond;
 constexpr Time chore_period = second;  // seats whose processes are gone, a lost connection
 constexpr Time patience = 30 * second;
@@ -84,7 +86,7 @@ public:
             wait_for(nap);
             auto const events = agent_.collect();
             tell(events);
-            nap = !is_quick() ? nap_max : events.empty() ? std::min(nap * 2, nap_max) : nap_min;
+            nap = events.empty() ? std::min(nap * 2, nap_max) : shortest_nap();
             listen();
             if (monotonic_now() - last_chores_ >= chore_period) do_chores();
         }
@@ -99,7 +101,10 @@ private:
         if (!connection_->send(coordinate::show(coordinate::AgentHello{node_name()}))) disconnect();
     }
 
-    [[nodiscard]] bool is_quick() const { return !everyone_passes_ || agent_.programs() > 1; }
+    [[nodiscard]] Time shortest_nap() const {
+        if (!everyone_passes_) return nap_min;
+        return agent_.programs() > 1 ? nap_of_several : nap_max;
+    }
 
     // Nobody takes turns without an orchestrator.
     void disconnect() {

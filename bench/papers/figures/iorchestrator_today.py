@@ -92,7 +92,7 @@ GATES = Figure(
 
 
 def reader(number: int) -> Job:
-    return Job("mpi-io-test", 5, {"segment-bytes": "64K", "file-bytes": "160M"},
+    return Job("mpi-io-test", 5, {"segment-bytes": "64K", "file-bytes": "640M"},
                access="independent", flags=("--barrier",), file=f"file-{number}")
 
 
