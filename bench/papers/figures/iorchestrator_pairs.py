@@ -14,7 +14,8 @@ PROGRAMS = {
     "ior-mpi-io": {"transfer-bytes": "64K", "file-bytes": "240M"},
     "hpio": {"region-count": 768, "region-bytes": "64K", "region-spacing": 10},
     "noncontig": {"elmtcount": 8192, "call-bytes": "10M", "file-bytes": "240M"},
-    "mpi-tile-io": {"tiles-x": 5, "width": 1024, "height": 3072, "overlap-x": 8},
+    "mpi-tile-io": {"tiles-x": 5, "width": 1024, "height": 3072, "overlap-x": 8,
+                    "rows-per-call": 1},
 }
 
 # The first letter is memory's, the second the file's. Where the file is contiguous, a process asks

@@ -12,6 +12,7 @@ constexpr std::array parameters{
     Parameter{"element-bytes", 8, "one element"},
     Parameter{"overlap-x", 0, "elements that neighbours in a row share"},
     Parameter{"overlap-y", 0, "rows that neighbours in a column share"},
+    Parameter{"rows-per-call", 0, "rows of its tile that a process accesses in one call; 0: all"},
 };
 
 Grid tiles(Place place, std::uint64_t tiles_x) {
@@ -36,15 +37,20 @@ Access access(Place place, Values const& values) {
         block.subsizes.push_back(lengths[axis]);
         block.starts.push_back(grid.place[axis] * step);
     }
+    std::uint64_t const rows = values["rows-per-call"];
+    std::uint64_t const calls = rows == 0 ? 1 : parts_of(values["height"], rows, "height");
     std::uint64_t const element_bytes = values["element-bytes"];
-    return subarray(block, block_of(element_bytes, MPI_BYTE), element_bytes);
+    Access access = subarray(block, block_of(element_bytes, MPI_BYTE), element_bytes);
+    access.calls = calls;
+    access.count /= calls;
+    return access;
 }
 
 }  // namespace
 
 extern constinit Program const mpi_tile_io{
     .name = "mpi-tile-io",
-    .summary = "2-D tiles of a dense array, one call",
+    .summary = "2-D tiles of a dense array, whole or some rows in a call",
     .source = "View-based (CCGrid 2008), IV.B; IOrchestrator (SC 2010), IV.A",
     .parameters = parameters,
     .access = access,
