@@ -5,6 +5,7 @@
 #include "coordinate/gate/agent.hpp"
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -56,6 +57,15 @@ AgentOptions parse_options(int argc, char** argv) {
     app.add_option("--key-file", options.key_file, "shared with the orchestrator, for TCP");
     coordinate::read_command_line(app, argc, argv);
     return options;
+}
+
+// A descriptor for each seat, and some for itself; as many as it may have.
+void allow_seats() {
+    constexpr rlim_t wanted = coordinate::Agent::seats_max + 64;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+    limit.rlim_cur = std::min(limit.rlim_max, wanted);
+    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 std::string node_name() {
@@ -181,6 +191,7 @@ int main(int argc, char** argv) {
     using namespace unisono;
     try {
         end_when_asked();
+        allow_seats();
         Daemon daemon(parse_options(argc, argv));
         std::puts("ready");
         std::fclose(stdout);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
@@ -10,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,7 +115,27 @@ def _is_alive(pid: Any, path: str) -> bool:
 
 
 def up(gate: Gate, options: list[str]) -> None:
-    """Starts one; returns when the gate has its first schedule, and this node its agent."""
+    """Starts one; returns when the gate has its first schedule, and this node its agent. Interrupted,
+    it ends what it has started."""
+    with _interrupts_kept_back() as interrupts:
+        _up(gate, options)
+    if interrupts:
+        down(gate)
+        raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def _interrupts_kept_back() -> Iterator[list[int]]:
+    """Lists those that came meanwhile: nothing stops halfway."""
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _up(gate: Gate, options: list[str]) -> None:
     command = [gate.path, "--state", str(gate.state_file), *options]
     if gate.where == "clients":
         _make_folders(gate)

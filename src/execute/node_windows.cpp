@@ -5,8 +5,9 @@
 namespace unisono {
 
 NodeWindows::NodeWindows(Team& team, std::vector<std::uint32_t> const& aggregators,
-                         std::uint64_t window_bytes, std::uint64_t granule_bytes, bool everybodys)
-    : window_bytes_{window_bytes}, granule_bytes_{granule_bytes} {
+                         std::uint64_t window_bytes, std::size_t sides, std::uint64_t granule_bytes,
+                         bool everybodys)
+    : window_bytes_{window_bytes}, sides_{sides}, granule_bytes_{granule_bytes} {
     auto const& node_of = team.topology().node_of;
     std::size_t places = 0;
     for (auto const rank : aggregators) {
@@ -14,8 +15,8 @@ NodeWindows::NodeWindows(Team& team, std::vector<std::uint32_t> const& aggregato
         if (everybodys || node_of[rank] == node_of[team.rank()]) ++places;
     }
     if (places == 0) return;
-    auto const windows_bytes = 2 * places * (sizeof(Head) + round_up(window_bytes, 64));
-    auto const coverage_bytes = 2 * places * Coverage::bytes_needed(window_bytes);
+    auto const windows_bytes = sides * places * (sizeof(Head) + round_up(window_bytes, 64));
+    auto const coverage_bytes = sides * places * Coverage::bytes_needed(window_bytes);
     windows_ = team.node_memory(Team::Area::windows, windows_bytes).data();
     coverage_ = team.node_memory(Team::Area::coverage, coverage_bytes).data();
     shared_ = windows_ != nullptr && coverage_ != nullptr;
@@ -29,8 +30,7 @@ NodeWindows::NodeWindows(Team& team, std::vector<std::uint32_t> const& aggregato
 
 NodeWindows::Head* NodeWindows::head(std::size_t aggregator, int side) const {
     auto const stride = sizeof(Head) + round_up(window_bytes_, 64);
-    auto const index = 2 * place_[aggregator] + static_cast<std::size_t>(side);
-    return std::launder(reinterpret_cast<Head*>(windows_ + index * stride));
+    return std::launder(reinterpret_cast<Head*>(windows_ + index(aggregator, side) * stride));
 }
 
 std::uint64_t& NodeWindows::valid_bytes(std::size_t aggregator, int side) const {
@@ -42,8 +42,7 @@ std::byte* NodeWindows::data(std::size_t aggregator, int side) const {
 }
 
 Coverage NodeWindows::coverage(std::size_t aggregator, int side) const {
-    auto const index = 2 * place_[aggregator] + static_cast<std::size_t>(side);
-    auto* words = coverage_ + index * Coverage::bytes_needed(window_bytes_);
+    auto* words = coverage_ + index(aggregator, side) * Coverage::bytes_needed(window_bytes_);
     return {reinterpret_cast<Coverage::Word*>(words), granule_bytes_};
 }
 

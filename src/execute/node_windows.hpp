@@ -7,14 +7,15 @@
 
 namespace unisono {
 
-/// The collective buffers that a node's ranks share during one call: two windows for each
-/// aggregator that has one here, which take turns (`side` 0 and 1), with their coverage.
+/// The collective buffers that a node's ranks share during one call: one window for each
+/// aggregator that has one here, with its coverage; or two, which take turns (`side` 0 and 1).
 class NodeWindows {
 public:
     /// Collective over the node. `everybodys`: windows also for aggregators of other nodes, where
     /// this node's ranks put what one of them then sends on.
     NodeWindows(Team& team, std::vector<std::uint32_t> const& aggregators,
-                std::uint64_t window_bytes, std::uint64_t granule_bytes, bool everybodys);
+                std::uint64_t window_bytes, std::size_t sides, std::uint64_t granule_bytes,
+                bool everybodys);
 
     /// All ranks of the node see the same windows. If not, each has its own.
     [[nodiscard]] bool shared() const { return shared_; }
@@ -29,9 +30,13 @@ private:
         std::uint64_t valid_bytes;
     };
 
+    [[nodiscard]] std::size_t index(std::size_t aggregator, int side) const {
+        return sides_ * place_[aggregator] + static_cast<std::size_t>(side);
+    }
     [[nodiscard]] Head* head(std::size_t aggregator, int side) const;
 
     std::uint64_t window_bytes_;
+    std::size_t sides_;
     std::uint64_t granule_bytes_;
     bool shared_ = true;
     std::vector<std::size_t> place_;  // aggregator -> place in the node's memory

@@ -275,7 +275,9 @@ StagedCall::StagedCall(Team& team, Rendezvous& rendezvous, Storage const& storag
       two_layers_{wants_two_layers(team.topology(), plan, facts.options->two_layers)},
       windows_{plan.realms, window_bytes_of(team.topology(), plan, two_layers_)},
       granule_bytes_{lowest_bit(alignment | windows_.alignment())},
-      node_windows_{team, plan.aggregators, windows_.bytes_max(), granule_bytes_, two_layers_},
+      node_windows_{
+          team,           plan.aggregators, windows_.bytes_max(), windows_.rounds() > 1 ? 2U : 1U,
+          granule_bytes_, two_layers_},
       touched_{touched(request.view, request.positions)},
       touched_by_all_{facts.touched} {
     sparse_ = windows_.rounds() > 2 && facts.touched.bytes() / sparse_ratio > facts.bytes;
@@ -573,7 +575,7 @@ void StagedCall::read_round() {
     rendezvous_.barrier();
     watch_.lap(record_.waiting_s);
     // Nobody uses the other side's windows any more: the next ones come while these are handed out.
-    if (reads_ahead_)
+    if (reads_ahead_ && !is_last_round())
         for (auto& slot : mine_)
             start_reading(slot, windows_.next_parts(slot.aggregator), 1 - side_);
     watch_.lap(record_.file_s);

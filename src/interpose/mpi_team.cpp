@@ -150,7 +150,8 @@ MpiTeam::Memory MpiTeam::allocate(std::size_t bytes) {
     name.copy(shared_name.data(), shared_name.size() - 1);
     PMPI_Bcast(shared_name.data(), static_cast<int>(shared_name.size()), MPI_CHAR, 0, node_);
     if (local_index_ != 0) memory.segment = SharedSegment::open(shared_name.data(), bytes);
-    int usable = memory.segment.bytes().empty() ? 0 : 1;
+    int usable =
+        !memory.segment.bytes().empty() && memory.segment.take_part(local_index_, local_ranks_);
     PMPI_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_INT, MPI_MIN, node_);
     if (local_index_ == 0) SharedSegment::forget(name);
     if (usable == 0) return {};

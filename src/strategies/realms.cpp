@@ -1,6 +1,7 @@
 #include "strategies/realms.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 namespace unisono {
@@ -49,10 +50,17 @@ bool pages_must_not_be_shared(Facts const& facts) {
 }
 
 std::uint64_t window_bytes(Facts const& facts) {
-    // Windows of 128 KiB to 1 MiB measure alike; larger ones fall out of the cache.
-    constexpr std::uint64_t default_bytes = 512 * 1024;
+    // Larger ones fall out of the cache. Where file I/O takes no longer than a copy, memory for the
+    // first call's windows takes longer than the call: smaller ones there, if several rounds remain
+    // (docs/performance.md).
+    constexpr std::uint64_t default_bytes = 512 << 10;
+    constexpr std::uint64_t least_bytes = 128 << 10;
+    constexpr std::uint64_t rounds = 8;
     auto const asked_for = facts.options->cb_buffer_size;
-    return asked_for != 0 ? asked_for : default_bytes;
+    if (asked_for != 0) return asked_for;
+    if (!facts.local_storage) return default_bytes;
+    auto const fair = std::bit_ceil(facts.touched.bytes() / facts.topology->ranks() / rounds);
+    return std::clamp(fair, least_bytes, default_bytes);
 }
 
 bool has_several_servers(Facts const& facts) { return facts.layout->servers() > 1; }

@@ -66,5 +66,23 @@ TEST(CutUnit, is_a_stripe_unit_or_what_was_asked_for_or_a_page) {
     EXPECT_EQ(cut_unit(facts), 64 * KiB);
 }
 
+// Derivation: an eighth of what a rank has of the touched range, 128 to 512 KiB.
+TEST(WindowBytes, on_local_storage_small_calls_have_small_windows) {
+    Options options;
+    auto const topology = make_topology({0, 0, 0, 0});
+    auto const window = [&](std::uint64_t touched_bytes, bool local) {
+        Facts facts{.topology = &topology, .local_storage = local};
+        facts.options = &options;
+        facts.touched = {0, touched_bytes};
+        return window_bytes(facts);
+    };
+    EXPECT_EQ(window(MiB, true), 128 * KiB);
+    EXPECT_EQ(window(8 * MiB, true), 256 * KiB);
+    EXPECT_EQ(window(64 * MiB, true), 512 * KiB);
+    EXPECT_EQ(window(MiB, false), 512 * KiB);
+    options.cb_buffer_size = 3 * KiB;
+    EXPECT_EQ(window(MiB, true), 3 * KiB) << "asked for";
+}
+
 }  // namespace
 }  // namespace unisono

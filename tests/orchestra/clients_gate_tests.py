@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import resource
 import signal
 import socket
 import subprocess
@@ -100,12 +101,15 @@ class Gate:
         return {"one", "two"} <= set(self.turns()[-4:])
 
     def agent(self):
+        return self.daemon("unisono-agent")
+
+    def daemon(self, name):
         for process in pathlib.Path("/proc").glob("[0-9]*"):
             try:
                 words = (process / "cmdline").read_bytes().split(b"\0")
             except OSError:
                 continue
-            if words[0].endswith(b"/unisono-agent") and str(self.folder).encode() in words:
+            if words[0].endswith(f"/{name}".encode()) and str(self.folder).encode() in words:
                 return int(process.name)
         return None
 
@@ -124,6 +128,41 @@ def gate(tmp_path, monkeypatch):
         if agent := made.agent():
             os.kill(agent, signal.SIGTERM)
             wait_until(lambda: made.agent() is None, "the agent has ended")
+
+
+def interrupt_up(gate):
+    """Which daemons are there afterwards."""
+    words = ["orchestra", "up", str(gate.folder), "--gate", "clients"]
+    with subprocess.Popen([BUILD / "bin" / "unisono", *words], start_new_session=True,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as starting:  # fmt: skip
+        while not (daemon := gate.daemon("unisono-orchestrator")):
+            assert starting.poll() is None
+        os.kill(daemon, signal.SIGSTOP)  # "up" waits for it
+        os.killpg(starting.pid, signal.SIGINT)  # as Ctrl-C does
+        time.sleep(0.2)
+        if gate.daemon("unisono-orchestrator"):
+            os.kill(daemon, signal.SIGCONT)
+    return [name for name in ("unisono-orchestrator", "unisono-agent") if gate.daemon(name)]
+
+
+def test_an_interrupted_up_leaves_no_daemon(gate):
+    for _ in range(10):
+        left = interrupt_up(gate)
+        if not left:
+            return
+        assert len(left) == 2, "neither up nor down"
+        gate.down()  # it was up before the interrupt
+    pytest.fail("it was never caught while it started")
+
+
+def test_an_agent_may_open_a_file_for_each_of_4096_processes(gate):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        gate.up()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert resource.prlimit(gate.agent(), resource.RLIMIT_NOFILE)[0] >= min(4096, hard)
 
 
 def test_two_programs_take_turns_and_lose_no_byte(gate):
