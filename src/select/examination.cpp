@@ -12,6 +12,8 @@ namespace {
 constexpr double budget_share = 0.04;
 // The same where earlier runs have tried some already.
 constexpr double remembering_budget_share = 0.02;
+// A loop of so many calls has nothing to gain by a trial.
+constexpr std::uint64_t short_loop = 4;
 // So many calls tell candidates apart whose confidence intervals do not.
 constexpr std::uint32_t calls_enough = 3;
 // After a first call that took longer by up to so many times what it was expected to set up, a
@@ -106,7 +108,7 @@ bool Examination::may_be_faster(Arm const& arm, Arm const& best) const {
 bool Examination::worth_trying(Arm const& arm, Arm const& best) const {
     auto const& known = arm.known();
     if (arm.refused || &arm == &best || known.calls >= calls_enough) return false;
-    if (best.own.calls < 2) return false;
+    if (calls_ < short_loop || best.own.calls < 2) return false;
     if (known.calls == 0 || may_be_faster(arm, best)) return true;
     if (mean_of(arm) < mean_of(best) + std::log(hopeless)) return false;
     return mean_of(arm) + known.uncertainty() > mean_of(best) - best.known().uncertainty();

@@ -15,12 +15,12 @@ namespace unisono {
 /// Which of the candidates is the fastest for one class of calls, found while they are done. A
 /// function of what it was told: ranks that are told the same hold the same.
 ///
-/// Others than the fastest known are tried only while that has cost less than 4 % of all the time
-/// in such calls (2 % where earlier runs have tried some), and losers drop out after one to three
-/// calls. Whose trial may take longer than two calls waits until the budget has room for it: for
-/// what there is to fear of its calls, and for what its first one sets up. Two cumulative sums tell
-/// a winner that is slower, or faster, for good from single such calls; then the examination is
-/// opened again.
+/// After four calls others than the fastest known are tried, but only while that has cost less than
+/// 4 % of all the time in such calls (2 % where earlier runs have tried some), and losers drop out
+/// after one to three calls. Whose trial may take longer than two calls waits until the budget has
+/// room for it: for what there is to fear of its calls, and for what its first one sets up. Two
+/// cumulative sums tell a winner that is slower, or faster, for good from single such calls; then
+/// the examination is opened again.
 ///
 /// Differs from Orthrus, ISC 2014, section 2.1: no fixed number of runs, no rotation, logarithms
 /// instead of a mean of throughputs, drift instead of one call's deviation by 15 %.

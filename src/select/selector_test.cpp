@@ -103,7 +103,8 @@ TEST(MeasuringSelector, finds_the_best_of_stable_candidates) {
     auto const found = play("stable, another is twice as fast", 100, [](auto c, auto, auto&) {
         return std::array{2.0, 1.0, 3.0, 5.0}[c];
     });
-    EXPECT_LT(found.regret, 0.10);
+    EXPECT_NEAR(found.regret, 0.10, 1e-9)
+        << "four calls by the rule, 1 s more each; 2 and 4 s more";
     EXPECT_EQ(found.last_best, 20u);
 }
 
@@ -202,7 +203,7 @@ TEST(MeasuringSelector, what_one_class_has_set_up_is_there_for_the_next) {
     };
     auto const first = tried_at({.requests = 10, .bytes = 1 << 20});
     EXPECT_NEAR(first, 76, 1) << "3 ms are 4 % of 75 calls";
-    EXPECT_EQ(tried_at({.requests = 10, .bytes = 1 << 22}), 3);
+    EXPECT_EQ(tried_at({.requests = 10, .bytes = 1 << 22}), 5) << "the first four are left alone";
 }
 
 TEST(MeasuringSelector, other_places_are_other_calls) {
