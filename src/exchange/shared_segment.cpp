@@ -14,7 +14,7 @@ namespace unisono {
 namespace {
 
 #ifndef MADV_POPULATE_WRITE
-constexpr int MADV_POPULATE_WRITE = 23;  // Linux 5.14
+constexpr int MADV_POPULATE_WRITE = 23;  // since Linux 5.14
 #endif
 
 }  // namespace
@@ -68,16 +68,12 @@ bool SharedSegment::take_part(std::size_t index, std::size_t parts) {
     auto const pages = (memory_.size() + page_bytes - 1) / page_bytes;
     auto const begin = pages * index / parts * page_bytes;
     auto const bytes = pages * (index + 1) / parts * page_bytes - begin;
-    int error = 0;
     // Faults of several processes run side by side; allocations of one file wait for each other.
-    while (bytes > 0 && madvise(memory_.data() + begin, bytes, MADV_POPULATE_WRITE) != 0) {
-        error = errno;
-        if (error == EINVAL)
-            error =
-                posix_fallocate(descriptor_, static_cast<off_t>(begin), static_cast<off_t>(bytes));
-        if (error != EINTR) break;
-        error = 0;
-    }
+    auto const taken =
+        bytes == 0 || madvise(memory_.data() + begin, bytes, MADV_POPULATE_WRITE) == 0;
+    int error = taken ? 0 : EINTR;
+    while (error == EINTR)
+        error = posix_fallocate(descriptor_, static_cast<off_t>(begin), static_cast<off_t>(bytes));
     close(std::exchange(descriptor_, -1));
     return error == 0;
 }

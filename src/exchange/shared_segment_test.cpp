@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+
+#include "backends/test_support.hpp"
 
 namespace unisono {
 namespace {
@@ -37,27 +40,56 @@ TEST(SharedSegment, one_of_a_page_has_parts_without_bytes) {
     EXPECT_TRUE(other.take_part(7, 8));
 }
 
-// In a process that has a /dev/shm of its own: 0 if all is as it should be, 77 if it may not have.
-int take_more_than_there_is() {
-    constexpr std::size_t room = 64 << 10;
-    auto const options = "size=" + std::to_string(room);
-    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
-        return 77;
-    if (mount("tmpfs", "/dev/shm", "tmpfs", 0, options.c_str()) != 0) return 77;
+// The exit code of a process of its own: what it does cannot be undone.
+int exit_code_of(int (*run)()) {
+    auto const child = fork();
+    if (child == 0) std::_Exit(run());
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+constexpr int must_not = 77;
+
+int take_all_of(std::size_t segment_bytes) {
     std::string name;
-    auto segment = SharedSegment::create(2 * room, name);
+    auto segment = SharedSegment::create(segment_bytes, name);
     SharedSegment::forget(name);
-    return segment.take_part(0, 1) ? 1 : 0;
+    if (!segment.take_part(0, 1)) return 1;
+    std::ranges::fill(segment.bytes(), std::byte{1});
+    return 0;
+}
+
+// In a /dev/shm with room for 64 KiB.
+int take_128_kib() {
+    auto const own = unshare(CLONE_NEWNS) == 0 &&
+                     mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                     mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=64k") == 0;
+    return own ? take_all_of(128 << 10) : must_not;
+}
+
+int take_128_kib_where_kernels_are_old() {
+    forbid_system_call(SYS_madvise);
+    return take_128_kib();
+}
+
+int take_some_where_kernels_are_old() {
+    forbid_system_call(SYS_madvise);
+    return take_all_of(bytes);
 }
 
 TEST(SharedSegment, a_full_file_system_is_known_and_no_sigbus) {
-    auto const child = fork();
-    if (child == 0) std::_Exit(take_more_than_there_is());
-    int status = 0;
-    waitpid(child, &status, 0);
-    ASSERT_TRUE(WIFEXITED(status));
-    if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "not root";
-    EXPECT_EQ(WEXITSTATUS(status), 0);
+    for (auto* const run : {take_128_kib, take_128_kib_where_kernels_are_old}) {
+        auto const code = exit_code_of(run);
+        if (code == must_not) GTEST_SKIP() << "not root";
+        EXPECT_EQ(code, 1);
+    }
+}
+
+TEST(SharedSegment, needs_no_new_kernel) {
+    auto const code = exit_code_of(take_some_where_kernels_are_old);
+    if (code == must_not) GTEST_SKIP() << "no seccomp";
+    EXPECT_EQ(code, 0);
 }
 
 }  // namespace
