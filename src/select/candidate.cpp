@@ -20,7 +20,7 @@ constexpr std::uint64_t large_buffer_bytes = 4 << 20;
 // rank's or one node's pieces finds hardly any side by side.
 double feared_seconds(Strategy const& strategy, Facts const& facts) {
     constexpr double local_piece_s = 2e-6;
-    auto const remote_piece_s = facts.direction == Direction::read ? 2e-4 : 4e-4;
+    auto const remote_piece_s = facts.direction == Direction::read ? 1e-4 : 4e-4;
     if (&strategy != &independent && &strategy != &core_first) return 0;
     auto const pieces_of_a_rank = static_cast<double>(facts.pieces) / facts.topology->ranks();
     return pieces_of_a_rank * (facts.local_storage ? local_piece_s : remote_piece_s);
