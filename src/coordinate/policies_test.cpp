@@ -186,6 +186,7 @@ TEST(DefaultPolicy, leaves_those_alone_for_whom_it_is_not_cheaper) {
     auto const report =
         report_of({with_dedicated(program("A", 1), 8.8), with_dedicated(program("B", 2), 9.5)});
     EXPECT_EQ(the.after(5, report).objects.size(), 2U) << "the trial";
+    EXPECT_EQ(the.after(1, report).objects.size(), 2U) << "one window may be bad luck";
     for (int window = 0; window < 40; ++window)
         EXPECT_TRUE(the.policy->decide(report).objects.empty());
     int tried = 0;
@@ -283,15 +284,18 @@ TEST(DefaultPolicy, who_is_in_the_pool_is_tried_again_after_a_look) {
 class Served {
 public:
     Served(double with_mb_s, double without_mb_s) : Served(with_mb_s, without_mb_s, without_mb_s) {}
-    // `at_first`: in the windows before the first turns.
-    Served(double with_mb_s, double without_mb_s, double at_first_mb_s)
-        : with_mb_s_(with_mb_s), without_mb_s_(without_mb_s), at_first_mb_s_(at_first_mb_s) {}
+    // `at_first`: in the first windows, with turns and without.
+    Served(double with_mb_s, double without_mb_s, double at_first_mb_s, int first_windows = 3)
+        : with_mb_s_(with_mb_s),
+          without_mb_s_(without_mb_s),
+          at_first_mb_s_(at_first_mb_s),
+          first_windows_(first_windows) {}
 
     // The next window, at the speed that the last decision makes.
     Decision window() {
-        double const mb_s = decision_.objects.size() > 1 ? with_mb_s_
-                            : ++windows_without_ <= 3    ? at_first_mb_s_
-                                                         : without_mb_s_;
+        double const mb_s = first_windows_-- > 0           ? at_first_mb_s_
+                            : decision_.objects.size() > 1 ? with_mb_s_
+                                                           : without_mb_s_;
         now_ms_ += to_ms(decision_.window);
         bytes_ += mb_s * 1e3 * to_ms(decision_.window);
         auto report =
@@ -315,7 +319,7 @@ private:
     double with_mb_s_;
     double without_mb_s_;
     double at_first_mb_s_;
-    int windows_without_ = 0;
+    int first_windows_;
     Decision decision_;
     double now_ms_ = 0;
     double bytes_ = 1e6;
@@ -327,6 +331,16 @@ TEST(DefaultPolicy, does_not_go_by_the_first_moments_of_programs_for_long) {
     Served two(50, 80, 19);
     EXPECT_GT(two.turns_in(8), 3);
     EXPECT_LT(two.turns_in(40), 4);
+}
+
+// Two that read five parts of a file each: 17 MB/s in their first half second, with turns and
+// without, then 50 and 100. It was seen after the fourth of the long windows, that is for a quarter
+// of their time.
+TEST(DefaultPolicy, looks_again_at_once_when_programs_got_faster_by_themselves) {
+    Served two(50, 100, 17, 5);
+    EXPECT_EQ(two.turns_in(6), 3) << "the trial, one slow one, one fast one";
+    EXPECT_EQ(two.window().verdicts[0].why, "how it is without slices is looked at");
+    EXPECT_EQ(two.turns_in(30), 0);
 }
 
 // Two windows until it is known how it is without, trial, one window more: 69 is below 85 % of 99.
@@ -380,6 +394,35 @@ TEST(Payoff, weighs_recent_windows_more_and_counts_only_those_in_which_all_moved
     EXPECT_EQ(payoff.with().windows, 2) << "together again, known again";
     EXPECT_TRUE(payoff.needs_a_look());
     EXPECT_FALSE(payoff.turns_cost()) << "with nothing to compare to";
+}
+
+// Derivation: 20 MB, then 60 MB in 500 ms each: three times as fast, so what was before is
+// forgotten.
+TEST(Payoff, does_not_compare_with_what_programs_did_when_they_were_slower) {
+    Payoff payoff;
+    auto report = report_of({program("A", 1), program("B", 2)});
+    std::vector<ProgramReport const*> const both{report.programs.data(), &report.programs[1]};
+    auto const after = [&](double mb) {
+        report.now_ms += 500;
+        for (auto& program : report.programs) program.servers[0].bytes += mb / 2 * 1e6;
+        payoff.observe(report, both);
+    };
+    after(10);
+    after(10);
+    after(10);
+    payoff.decided(true);
+    after(20);
+    after(20);
+    EXPECT_FALSE(payoff.needs_a_look());
+    after(60);
+    EXPECT_EQ(payoff.with().mb_s(), 120);
+    EXPECT_TRUE(payoff.needs_a_look());
+    payoff.forget_without();
+    payoff.decided(false);
+    after(80);
+    after(80);
+    EXPECT_FALSE(payoff.needs_a_look());
+    EXPECT_TRUE(payoff.turns_cost()) << "120 MB/s with turns, 160 without";
 }
 
 // ---- the others

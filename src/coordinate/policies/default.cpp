@@ -9,10 +9,12 @@
 //
 //   seeks?  hardly any request takes as long as only a disk's head does: nobody is eligible
 //   watch   short windows, until it is known how much all get done without slices, or not for long
-//   trial   short equal slices for all find out what `dedicated` is, in one window or up to three
+//   trial   short equal slices for all find out what `dedicated` is, in one window, in two before
+//           it is said that nobody gains, in up to three until there is something to compare
 //   keep    in after 2 windows in a row for, out after 2 against; for 4 windows at first, because
 //           what programs did in their first moments may be little, and for 64 later; then it is
-//           looked at again how things are without slices, and then in slices for all
+//           looked at again how things are without slices, and then in slices for all; also when
+//           programs got faster than longer slices can have made them
 //   leave   nobody is eligible, or all together got less done with slices than without (Payoff):
 //           everyone is served, and the next trial comes the later
 #include <algorithm>
@@ -35,6 +37,7 @@ constexpr double gain_to_enter = 1.15;  // open / dedicated
 constexpr double gain_to_stay = 1.05;
 constexpr int votes_needed = 2;
 constexpr int watch_windows_max = 4;
+constexpr int trial_windows_for_nothing = 2;  // one may be bad luck
 constexpr int trial_windows_max = 3;
 constexpr Time trial_slice_min = 60 * millisecond;
 constexpr int keep_windows_first = 4;
@@ -201,10 +204,15 @@ private:
     // A trial may cost more than it brings: it ends as soon as there is something to compare.
     [[nodiscard]] bool on_trial(std::vector<ProgramReport const*> const& programs) const {
         if (windows_ <= 1) return true;
-        return windows_ <= trial_windows_max &&
-               std::ranges::any_of(programs, [](ProgramReport const* program) {
-                   return gain_of(*program).dedicated_ms <= 0;
-               });
+        bool all_known = true;
+        bool somebody_gains = false;
+        for (auto const* program : programs) {
+            auto const gain = gain_of(*program);
+            all_known &= gain.dedicated_ms > 0;
+            somebody_gains |= gain.dedicated_ms > 0 && gain.factor() >= gain_to_enter;
+        }
+        if (!all_known) return windows_ <= trial_windows_max;
+        return !somebody_gains && windows_ <= trial_windows_for_nothing;
     }
 
     Decision trial(std::vector<ProgramReport const*> const& programs) {

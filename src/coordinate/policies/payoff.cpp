@@ -15,6 +15,9 @@ constexpr int windows_clear = 2;
 constexpr double gain_clear = 0.85;
 constexpr int windows_steady = 8;
 constexpr double gain_steady = 1.02;
+// Faster by that much from one window with turns to the next: not by longer slices, which are
+// three switches long at least.
+constexpr double growth_of_programs = 2;
 
 double sum_of(std::vector<double> const& values) {
     return std::accumulate(values.begin(), values.end(), 0.0);
@@ -39,9 +42,16 @@ void Payoff::observe(Report const& report, std::vector<ProgramReport const*> con
     bool const all_moved = names == programs_ && std::ranges::equal(bytes_, bytes, std::less<>());
     if (rates_.size() > sets_max) rates_.clear();
     auto& rates = rates_[names];
-    if (all_moved && report.now_ms > now_ms_)
-        (turns_ ? rates.with : rates.without)
-            .add(sum_of(bytes) - sum_of(bytes_), report.now_ms - now_ms_);
+    if (all_moved && report.now_ms > now_ms_) {
+        double const more_bytes = sum_of(bytes) - sum_of(bytes_);
+        double const more_ms = report.now_ms - now_ms_;
+        if (turns_ && rates.with.windows > 0 &&
+            more_bytes / more_ms > growth_of_programs * rates.with.bytes / rates.with.ms) {
+            rates.with = {.windows = rates.with.windows};
+            rates.outdated = true;
+        }
+        (turns_ ? rates.with : rates.without).add(more_bytes, more_ms);
+    }
     programs_ = std::move(names);
     bytes_ = std::move(bytes);
     now_ms_ = report.now_ms;
@@ -55,6 +65,14 @@ bool Payoff::turns_cost() const {
 
 bool Payoff::knows_without() const { return without().windows >= windows_clear; }
 
-bool Payoff::needs_a_look() const { return with().windows >= windows_clear && !knows_without(); }
+bool Payoff::needs_a_look() const {
+    return with().windows >= windows_clear && (!knows_without() || rates_.at(programs_).outdated);
+}
+
+void Payoff::forget_without() {
+    auto& rates = rates_[programs_];
+    rates.without = {};
+    rates.outdated = false;
+}
 
 }  // namespace unisono::coordinate

@@ -36,16 +36,18 @@ public:
     /// Turns have cost: clearly within two windows, or brought next to nothing in eight.
     [[nodiscard]] bool turns_cost() const;
     [[nodiscard]] bool knows_without() const;
-    /// They were taken for a while, and how it is without them was never seen.
+    /// They were taken for a while, and how it is without them was never seen, or when programs
+    /// were up to something else.
     [[nodiscard]] bool needs_a_look() const;
     /// Those who try again begin anew.
     void forget_turns() { rates_[programs_].with = {}; }
-    void forget_without() { rates_[programs_].without = {}; }
+    void forget_without();
 
 private:
     struct Rates {
         Rate with;
         Rate without;
+        bool outdated = false;  // what is known without
     };
 
     std::string programs_;
