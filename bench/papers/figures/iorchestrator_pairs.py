@@ -40,12 +40,16 @@ def two(program: str, options: dict, direction: str, access: str = "independent"
 
 
 def lines(pairs) -> tuple[Line, ...]:
-    """`pairs`: what runs, by direction."""
-    return tuple(Line(f"two, {direction}{how}", "mpich", pairs(direction), hints=PIECES,
+    """`pairs`: what runs, by direction. One alone has the disks as turns give them to each."""
+    both = tuple(Line(f"two, {direction}{how}", "mpich", pairs(direction), hints=PIECES,
                       orchestra=orchestra)
                  for direction in ("read", "write")
                  for how, orchestra in (("", None), (", orchestrated", PAPER),
                                         (", our default", OURS)))
+    alone = tuple(Line(f"one alone, {direction}", "mpich",
+                       {name: jobs[:1] for name, jobs in pairs(direction).items()}, hints=PIECES)
+                  for direction in ("read", "write"))
+    return both + alone
 
 
 def gain(direction: str, program: str, times: float, why: str = "") -> Claim:
