@@ -94,10 +94,10 @@ public:
     void run() {
         for (Time nap = nap_min; asked_to_end == 0 && !over_;) {
             wait_for(nap);
+            listen();
             auto const events = agent_.collect();
             tell(events);
             nap = events.empty() ? std::min(nap * 2, nap_max) : shortest_nap();
-            listen();
             if (monotonic_now() - last_chores_ >= chore_period) do_chores();
         }
         agent_.retire();

@@ -34,6 +34,11 @@ def orchestra() -> None:
     """
 
 
+def _name_or_file(_context: Any, _option: Any, value: str | None) -> str | None:
+    """Daemons leave the folder that a file's name may start from."""
+    return str(Path(value).resolve()) if value and Path(value).is_file() else value
+
+
 @orchestra.command("up")
 @_PLACE
 @click.option("--policy", metavar="NAME", default="default", help="See 'unisono orchestra policies'.")
@@ -42,11 +47,12 @@ def orchestra() -> None:
                    " the programs, on any file system.")  # fmt: skip
 @click.option("--listen", metavar="ADDRESS",
               help="Where agents of other nodes find it: tcp:HOST:PORT (--gate clients).")  # fmt: skip
-@click.option("--key-file", metavar="FILE", help="Shared with them; without it MUNGE is used.")
+@click.option("--key-file", metavar="FILE", type=click.Path(resolve_path=True),
+              help="Shared with them; without it MUNGE is used.")  # fmt: skip
 @click.option("--window-ms", metavar="W", help="Length of a scheduling window.")
 @click.option("--lease-ms", metavar="L",
               help="So long after the orchestrator's death everyone is served again (1000).")  # fmt: skip
-@click.option("--seek-profile", metavar="NAME",
+@click.option("--seek-profile", metavar="NAME", callback=_name_or_file,
               help="What a seek takes, for policies that ask: 7200rpm, none or a file (7200rpm).")  # fmt: skip
 def up_command(place: str | None, policy: str, where: str, **given: str | None) -> None:
     """Start an orchestrator; returns when it has decided for the first time."""
@@ -66,7 +72,8 @@ def up_command(place: str | None, policy: str, where: str, **given: str | None) 
 @orchestra.command("join")
 @click.argument("address")
 @click.argument("place")
-@click.option("--key-file", metavar="FILE", help="Shared with the orchestrator; without it MUNGE is used.")
+@click.option("--key-file", metavar="FILE", type=click.Path(resolve_path=True),
+              help="Shared with the orchestrator; without it MUNGE is used.")  # fmt: skip
 def join_command(address: str, place: str, key_file: str | None) -> None:
     """Start an agent on another node, for an orchestrator that listens at ADDRESS (tcp:HOST:PORT)."""
     options = ["--key-file", key_file] if key_file else []

@@ -81,6 +81,17 @@ TEST(Locality, large_requests_may_take_longer_before_it_is_a_seek) {
     EXPECT_DOUBLE_EQ(server.find("A")->slow_share.value(), 0.5);
 }
 
+// Two programs that write had trials when they flushed, as if that were a seek of 220 ms.
+TEST(Locality, a_flush_is_no_request_that_seeks) {
+    Locality server;
+    server.finished("A", 65536, 0, 1 * millisecond, open_gate);
+    server.finished("A", 0, 1 * millisecond, 221 * millisecond, open_gate);
+    server.finished("A", 65536, 221 * millisecond, 222 * millisecond, open_gate);
+    EXPECT_EQ(server.find("A")->open_ms.count(), 1U);
+    EXPECT_EQ(server.find("A")->open_ms.value(), 1);
+    EXPECT_EQ(server.find("A")->slow_share.value(), 0);
+}
+
 TEST(Locality, what_was_let_in_before_a_turn_does_not_count_in_it) {
     Locality server;
     Grant const turn{Turn::own, 15 * millisecond};

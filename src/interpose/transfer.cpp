@@ -114,9 +114,10 @@ void record_collective(File& file, Prepared const& prepared, Outcome const& outc
 }
 
 // The same operation as a collective call that Unisono does not do itself.
-int pass_data_on(File& file, DataCall const& call, NativeCall const& native) {
+int pass_data_on(File& file, DataCall const& call, NativeCall const& native,
+                 std::uint64_t bytes = 0) {
     return pass_on(file.handle(), call.offset ? view_for_data : view_and_pointer_for_data,
-                   call.name, native);
+                   call.name, native, bytes);
 }
 
 void record_native(File& file, Direction direction, char const* reason) {
@@ -235,7 +236,9 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
                            prepared.request, proposal, record);
     watch.lap(whole_s);
     record_collective(*file, prepared, outcome, record, whole_s);
-    auto const result = outcome.native ? pass_data_on(*file, call, native) : MPI_SUCCESS;
+    auto const result = outcome.native
+                            ? pass_data_on(*file, call, native, prepared.request.positions.bytes())
+                            : MPI_SUCCESS;
     if (outcome.native) watch.lap(whole_s);
     if (outcome.verdict.code == 0) {
         if (gate_waits(*file) == waits_before)
@@ -318,7 +321,8 @@ int mirror_view(File& file) {
     return result;
 }
 
-int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& native) {
+int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& native,
+            std::uint64_t bytes) {
     auto const file = find(handle);
     if (file == nullptr) return native();
     if (needs.collective)
@@ -340,7 +344,7 @@ int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& na
     }
     coordinate::GateClient::Pass pass;
     if (needs.data && file->storage().gate != nullptr)
-        pass = file->storage().gate->enter_somewhere(0);
+        pass = file->storage().gate->enter_somewhere(bytes);
     if (!needs.pointer) return native();
     UNISONO_NATIVE(File_seek)(handle, file->pointer(), MPI_SEEK_SET);
     auto const result = native();

@@ -56,8 +56,10 @@ constexpr Needs known_view_for_data{.pointer = false, .collective = false, .data
 constexpr Needs known_view_and_pointer_for_data{.pointer = true, .collective = false, .data = true};
 
 /// Passes a call on, with the native handle's view and file pointer as they should be, and takes
-/// the pointer back from it. A call that moves data passes the gate once.
-int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& native);
+/// the pointer back from it. A call that moves data passes the gate once; `bytes`: how many, if
+/// that is known.
+int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& native,
+            std::uint64_t bytes = 0);
 
 /// Gives the native handle the view that it does not know yet. Collective.
 int mirror_view(File& file);

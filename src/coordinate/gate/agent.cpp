@@ -139,7 +139,7 @@ std::vector<NodeEvent> Agent::collect() {
             said.push_back({.kind = kind_of(event.kind),
                             .seat = seat->second.number,
                             .ticket = event.ticket,
-                            .age = std::max(now - event.time, Time{0}),
+                            .age = now - std::clamp(event.time, Time{0}, now),
                             .place = event.place,
                             .file = event.file});
         if (!whole) drop_seat(seat);

@@ -9,6 +9,8 @@ namespace {
 // A process has few accesses under way; one that claims more loses them.
 constexpr std::size_t accesses_max = 4096;
 
+constexpr Time silent_after = second;
+
 }  // namespace
 
 void NodesEntrance::heard(std::uint64_t node, std::span<NodeEvent const> events, Time now) {
@@ -17,12 +19,13 @@ void NodesEntrance::heard(std::uint64_t node, std::span<NodeEvent const> events,
         if (event.kind == Kind::taken) {
             if (auto const old = seats_.find({node, event.seat}); old != seats_.end())
                 abandon(old->second, now);
-            seats_[{node, event.seat}] = {.program = event.program};
+            seats_[{node, event.seat}] = {.program = event.program, .last_heard = now};
             continue;
         }
         auto const found = seats_.find({node, event.seat});
         if (found == seats_.end()) continue;
         auto& seat = found->second;
+        seat.last_heard = now;
         if (event.kind == Kind::left) {
             abandon(seat, now);
             seats_.erase(found);
@@ -38,7 +41,7 @@ void NodesEntrance::heard(std::uint64_t node, std::span<NodeEvent const> events,
         if (access == seat.accesses.end()) continue;
         admit(seat, access->second, last_);
         if (event.kind == Kind::released) continue;
-        entrance_.finished(*access->second.admitted, last_);
+        if (!access->second.given_up) entrance_.finished(*access->second.admitted, last_);
         seat.accesses.erase(access);
     }
 }
@@ -68,9 +71,26 @@ void NodesEntrance::admit(Seat const& seat, Access& access, Time when) {
 // Its accesses are over, but say nothing about the servers.
 void NodesEntrance::abandon(Seat const& seat, Time now) {
     for (auto const& [ticket, access] : seat.accesses) {
+        if (access.given_up) continue;
         if (access.waits && !access.admitted) turnstile().released(seat.program);
         turnstile().finished(seat.program, std::max(now, last_));
     }
+}
+
+void NodesEntrance::give_up_silent_ones(Time now) {
+    for (auto& [name, seat] : seats_) {
+        if (now - seat.last_heard < silent_after) continue;
+        for (auto& [ticket, access] : seat.accesses) {
+            if (!access.admitted || access.given_up) continue;
+            access.given_up = true;
+            turnstile().finished(seat.program, std::max(now, last_));
+        }
+    }
+}
+
+Report NodesEntrance::report(Time now) {
+    give_up_silent_ones(now);
+    return entrance_.report(now);
 }
 
 void NodesEntrance::lost(std::uint64_t node, Time now) {

@@ -24,7 +24,9 @@ public:
     /// Its processes are not heard of any more.
     void lost(std::uint64_t node, Time now);
 
-    Report report(Time now) { return entrance_.report(now); }
+    /// A process that says nothing for a second is stopped, or has left an access alone until it
+    /// needs it: it wants no turn for what it has under way.
+    Report report(Time now);
     [[nodiscard]] Turnstile& turnstile() { return entrance_.turnstile(); }
     [[nodiscard]] Turnstile const& turnstile() const { return entrance_.turnstile(); }
     /// How the places of accesses are known, e.g. "layout"; with '+' if in several ways.
@@ -36,9 +38,11 @@ private:
         Passage passage;  // its program is the seat's
         bool waits = false;
         std::optional<Ticket> admitted;
+        bool given_up = false;  // it does not count as under way any more
     };
     struct Seat {
         std::string program;
+        Time last_heard = 0;
         std::map<std::uint32_t, Access> accesses;  // by ticket
     };
     using SeatName = std::pair<std::uint64_t, std::uint32_t>;  // node, seat
@@ -46,6 +50,7 @@ private:
     void arrive(Seat& seat, NodeEvent const& event, Time when);
     void admit(Seat const& seat, Access& access, Time when);
     void abandon(Seat const& seat, Time now);
+    void give_up_silent_ones(Time now);
 
     Entrance entrance_;
     Time last_ = 0;

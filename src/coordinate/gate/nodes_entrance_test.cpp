@@ -112,6 +112,22 @@ TEST_F(Nodes, a_dead_process_or_node_wants_nothing_any_more) {
     EXPECT_EQ(of("b", 7).held, 0) << "an unknown seat";
 }
 
+// A process that was stopped inside an access kept the slices of its program to itself.
+TEST_F(Nodes, who_says_nothing_for_a_second_does_not_keep_its_turn) {
+    let_take_turns(0);
+    say(1, {access(Kind::entered, 1, 1)}, 0);
+    say(2, {access(Kind::held, 1, 1)}, 0);
+    EXPECT_EQ(of("a", 900 * millisecond).under_way, 1);
+    EXPECT_EQ(of("a", 1000 * millisecond).under_way, 0);
+    entrance.turnstile().advance(1001 * millisecond);
+    EXPECT_TRUE(entrance.turnstile().admits("b"));
+    say(2, {access(Kind::finished, 1, 1)}, 1002 * millisecond);
+    say(1, {access(Kind::finished, 1, 1)}, 1003 * millisecond);
+    say(1, {access(Kind::held, 1, 2)}, 1004 * millisecond);
+    EXPECT_EQ(of("a", 1005 * millisecond).under_way, 0) << "it is not counted twice";
+    EXPECT_EQ(of("a", 1005 * millisecond).held, 1) << "it goes on, and wants its turn";
+}
+
 TEST_F(Nodes, nonsense_is_passed_over) {
     say(1,
         {access(Kind::finished, 1, 9), access(Kind::released, 1, 9), access(Kind::entered, 7, 1),

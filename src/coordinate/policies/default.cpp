@@ -14,7 +14,7 @@
 //   keep    in after 2 windows in a row for, out after 2 against; for 4 windows at first, because
 //           what programs did in their first moments may be little, and for 64 later; then it is
 //           looked at again how things are without slices, and then in slices for all; also when
-//           programs got faster than longer slices can have made them
+//           programs got faster or slower by more than slices can have made them
 //   leave   nobody is eligible, or all together got less done with slices than without (Payoff):
 //           everyone is served, and the next trial comes the later
 #include <algorithm>
@@ -201,18 +201,18 @@ private:
         enter(State::watching);
     }
 
-    // A trial may cost more than it brings: it ends as soon as there is something to compare.
+    // A trial may cost more than it brings: it ends as soon as there is something to compare, or
+    // when it has shown twice that nobody gains.
     [[nodiscard]] bool on_trial(std::vector<ProgramReport const*> const& programs) const {
+        auto const is_known = [](auto const* program) {
+            return gain_of(*program).dedicated_ms > 0;
+        };
+        auto const gains = [](auto const* program) {
+            return gain_of(*program).factor() >= gain_to_enter;
+        };
         if (windows_ <= 1) return true;
-        bool all_known = true;
-        bool somebody_gains = false;
-        for (auto const* program : programs) {
-            auto const gain = gain_of(*program);
-            all_known &= gain.dedicated_ms > 0;
-            somebody_gains |= gain.dedicated_ms > 0 && gain.factor() >= gain_to_enter;
-        }
-        if (!all_known) return windows_ <= trial_windows_max;
-        return !somebody_gains && windows_ <= trial_windows_for_nothing;
+        if (!std::ranges::all_of(programs, is_known)) return windows_ <= trial_windows_max;
+        return windows_ <= trial_windows_for_nothing && std::ranges::none_of(programs, gains);
     }
 
     Decision trial(std::vector<ProgramReport const*> const& programs) {

@@ -3,8 +3,10 @@
 // all others share the window, slice_o = W * (1/RD_o) / sum(1/RD). The third condition is checked
 // for those that had dedicated service in the window before. Where the text is silent: a program
 // counts if it wanted something within two windows; an object whose reuse distance is not known yet
-// has the mean weight of the others; the statistics travel once per window; programs are known by
-// their job and not by their files.
+// has the mean weight of the others; the pool has no slice while nobody in it wants anything; RD is
+// the mean of the servers that have seen one, between two admissions, so requests that were held
+// together count as close; the statistics travel once per window; programs are known by their job
+// and not by their files.
 #include <algorithm>
 #include <numeric>
 #include <set>

@@ -15,12 +15,16 @@ constexpr int windows_clear = 2;
 constexpr double gain_clear = 0.85;
 constexpr int windows_steady = 8;
 constexpr double gain_steady = 1.02;
-// Faster by that much from one window with turns to the next: not by longer slices, which are
-// three switches long at least.
-constexpr double growth_of_programs = 2;
+// Faster or slower by that much, with turns as before: not by longer slices, as they are three
+// switches long at least. Programs are up to something else.
+constexpr double change_of_programs = 2;
 
 double sum_of(std::vector<double> const& values) {
     return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+bool differ(Payoff::Rate const& a, Payoff::Rate const& b) {
+    return std::max(a.mb_s(), b.mb_s()) > change_of_programs * std::min(a.mb_s(), b.mb_s());
 }
 
 }  // namespace
@@ -43,14 +47,13 @@ void Payoff::observe(Report const& report, std::vector<ProgramReport const*> con
     if (rates_.size() > sets_max) rates_.clear();
     auto& rates = rates_[names];
     if (all_moved && report.now_ms > now_ms_) {
-        double const more_bytes = sum_of(bytes) - sum_of(bytes_);
-        double const more_ms = report.now_ms - now_ms_;
-        if (turns_ && rates.with.windows > 0 &&
-            more_bytes / more_ms > growth_of_programs * rates.with.bytes / rates.with.ms) {
-            rates.with = {.windows = rates.with.windows};
-            rates.outdated = true;
+        Rate window;
+        window.add(sum_of(bytes) - sum_of(bytes_), report.now_ms - now_ms_);
+        if (turns_ && rates.with.windows > 0 && !rates.changed && differ(window, rates.with)) {
+            rates.with = {.windows = 1};
+            rates.changed = rates.outdated = true;
         }
-        (turns_ ? rates.with : rates.without).add(more_bytes, more_ms);
+        (turns_ ? rates.with : rates.without).add(window.bytes, window.ms);
     }
     programs_ = std::move(names);
     bytes_ = std::move(bytes);
@@ -67,6 +70,12 @@ bool Payoff::knows_without() const { return without().windows >= windows_clear; 
 
 bool Payoff::needs_a_look() const {
     return with().windows >= windows_clear && (!knows_without() || rates_.at(programs_).outdated);
+}
+
+void Payoff::forget_turns() {
+    auto& rates = rates_[programs_];
+    rates.with = {};
+    rates.changed = false;
 }
 
 void Payoff::forget_without() {

@@ -40,14 +40,15 @@ public:
     /// were up to something else.
     [[nodiscard]] bool needs_a_look() const;
     /// Those who try again begin anew.
-    void forget_turns() { rates_[programs_].with = {}; }
+    void forget_turns();
     void forget_without();
 
 private:
     struct Rates {
         Rate with;
         Rate without;
-        bool outdated = false;  // what is known without
+        bool changed = false;   // speed, by much and with turns; it counts once per attempt
+        bool outdated = false;  // what is known without, since then
     };
 
     std::string programs_;

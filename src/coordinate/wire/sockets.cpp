@@ -54,6 +54,8 @@ void make_prompt(Descriptor const& socket) {
     set(socket, IPPROTO_TCP, TCP_KEEPIDLE, 20);
     set(socket, IPPROTO_TCP, TCP_KEEPINTVL, 10);
     set(socket, IPPROTO_TCP, TCP_KEEPCNT, 4);
+    // While something is under way nobody asks whether the other is alive.
+    set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, 10'000);
 }
 
 Addresses look_up(Address const& address, int flags) {
