@@ -312,10 +312,24 @@ def test_report_says_how_fair_two_instances_were_to_each_other():
     programs = [{"bytes": 100, "seconds": 1.0}, {"bytes": 50, "seconds": 1.0}]
     measured = Results(definition_of(which), samples=[
         Sample("sata-80gb", 1, "ours", "1", 150.0, programs, {})])
-    assert "speeds:\n\n|  | 1 |\n|---|---|\n| ours | 0.90 |" in report.summary([(which, measured)])
-    different = {"1": (Job("demo", 4), Job("hpio", 4))}
-    other = dataclasses.replace(which, lines=(Line("ours", "mpich", different),))
-    assert "Jain" not in report.summary([(other, measured)])
+    assert "alone:\n\n|  | 1 |\n|---|---|\n| ours | 0.90 |" in report.summary([(which, measured)])
+
+
+def test_report_says_how_fair_different_programs_were_to_each_other():
+    """100 of 200 and 50 of 100 MB/s: each has half of what it has alone."""
+    two = (Job("demo", 4), Job("hpio", 4))
+    together = Line("ours", "mpich", {"1": two})
+    which = dataclasses.replace(figure(), lines=(together,))
+    programs = [{"bytes": 100, "seconds": 1.0}, {"bytes": 50, "seconds": 1.0}]
+    samples = [Sample("sata-80gb", 1, "ours", "1", 150.0, programs, {})]
+    assert "Jain" not in report.summary([(which, Results(definition_of(which), samples=samples))])
+    alone = Line("alone", "mpich", {"a": two[:1], "b": two[1:]})
+    which = dataclasses.replace(which, lines=(together, alone))
+    samples += [Sample("sata-80gb", 1, "alone", "a", 200.0, programs[:1], {}),
+                Sample("sata-80gb", 1, "alone", "b", 100.0, programs[1:], {})]
+    measured = Results(definition_of(which), samples=samples)
+    assert "alone:\n\n|  | 1 | a | b |\n|---|---|---|---|\n| ours | 1.00 | - | - |" in (
+        report.summary([(which, measured)]))
 
 
 def test_summary_for_the_documentation_has_every_table_and_no_picture():

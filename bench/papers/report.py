@@ -7,7 +7,7 @@ import pathlib
 from collections import Counter
 
 from . import draw, judge
-from .experiment import AGREEMENT, Claim, Figure
+from .experiment import AGREEMENT, Claim, Figure, Job
 from .judge import Verdict
 from .results import Results, Spread, ceilings_of
 
@@ -132,16 +132,31 @@ def _speeds(figure: Figure, results: Results, profile: str) -> str:
 
 
 def _fairness(figure: Figure, results: Results) -> list[str]:
-    """Only where two instances of one program shared the servers: others differ by themselves."""
+    """Where programs shared the servers, and two of one kind or each of them alone as well."""
+    profile = figure.testbed.profile
     rows = [["", *figure.xs]]
     for line in figure.lines:
-        twins = {x for x, jobs in line.jobs.items() if len(jobs) == 2
-                 and jobs[0].program == jobs[1].program and not jobs[1].background}
-        cells = [results.fairness(figure.testbed.profile, line.name, x) if x in twins else None
-                 for x in figure.xs]
+        cells = []
+        for x in figure.xs:
+            alone = _speeds_alone(figure, results, line.jobs.get(x, ()))
+            cells.append(results.fairness(profile, line.name, x, alone) if alone else None)
         if any(cells):
             rows.append([line.name, *(_cell(cell, digits=2) for cell in cells)])
-    return ["Jain's index of the two programs' speeds:", _table(rows)] if len(rows) > 1 else []
+    title = "Jain's index of speeds; of different programs, as shares of what each has alone:"
+    return [title, _table(rows)] if len(rows) > 1 else []
+
+
+def _speeds_alone(figure: Figure, results: Results, jobs: tuple[Job, ...]) -> list[float] | None:
+    """Of programs that run together; two of one kind have the same, whatever that is."""
+    if len(jobs) < 2 or any(job.background for job in jobs):
+        return None
+    if len({job.program for job in jobs}) == 1:
+        return [1.0] * len(jobs)
+    found = [next((spread.median for line in figure.lines for x, others in line.jobs.items()
+                   if others == (job,)
+                   and (spread := results.spread(figure.testbed.profile, line.name, x))), None)
+             for job in jobs]
+    return None if None in found else found
 
 
 def _cell(spread: Spread | None, digits: int = 0) -> str:

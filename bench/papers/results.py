@@ -109,11 +109,13 @@ class Results:
         return {sample.seed: sample.mb_per_s for sample in self.samples
                 if (sample.profile, sample.line, sample.x) == (profile, line, x)}
 
-    def fairness(self, profile: str, line: str, x: str) -> Spread | None:
-        """Jain's index of the programs' own speeds, where several ran at the same time."""
-        indices = [jain([program["bytes"] / program["seconds"] for program in sample.programs])
-                   for sample in self.samples if len(sample.programs) > 1
-                   and (sample.profile, sample.line, sample.x) == (profile, line, x)]
+    def fairness(self, profile: str, line: str, x: str, alone: list[float]) -> Spread | None:
+        """Jain's index of the programs' own speeds, where several ran at the same time, each as a
+        share of `alone`."""
+        indices = [jain([program["bytes"] / program["seconds"] / one
+                         for program, one in zip(sample.programs, alone, strict=True)])
+                   for sample in self.samples
+                   if (sample.profile, sample.line, sample.x) == (profile, line, x)]
         return Spread.of(indices) if indices else None
 
     def spread(self, profile: str, line: str, x: str) -> Spread | None:

@@ -66,7 +66,8 @@ void Locality::finished(std::string_view program, std::uint64_t bytes, Time admi
                         Grant const& grant) {
     // The first one of a turn has the end of the turn before in it, and a flush, which has no bytes
     // of its own, all that was written before.
-    if (bytes > 0 && last_finished_ && *last_finished_ >= grant.since && now - *last_finished_ < pause_min) {
+    if (bytes > 0 && last_finished_ && *last_finished_ >= grant.since &&
+        now - *last_finished_ < pause_min) {
         auto& its = entry(program).numbers;
         if (grant.turn == Turn::everyone) measure_open(its, bytes, admitted, now);
         if (grant.turn == Turn::own) its.dedicated_ms.add(to_ms(now - *last_finished_));

@@ -396,33 +396,38 @@ TEST(Payoff, weighs_recent_windows_more_and_counts_only_those_in_which_all_moved
     EXPECT_FALSE(payoff.turns_cost()) << "with nothing to compare to";
 }
 
-// Derivation: 20 MB, then 60 MB in 500 ms each: three times as fast, so what was before is
-// forgotten.
-TEST(Payoff, does_not_compare_with_what_programs_did_when_they_were_slower) {
-    Payoff payoff;
-    auto report = report_of({program("A", 1), program("B", 2)});
-    std::vector<ProgramReport const*> const both{report.programs.data(), &report.programs[1]};
-    auto const after = [&](double mb) {
-        report.now_ms += 500;
-        for (auto& program : report.programs) program.servers[0].bytes += mb / 2 * 1e6;
-        payoff.observe(report, both);
-    };
-    after(10);
-    after(10);
-    after(10);
-    payoff.decided(true);
-    after(20);
-    after(20);
-    EXPECT_FALSE(payoff.needs_a_look());
-    after(60);
-    EXPECT_EQ(payoff.with().mb_s(), 120);
-    EXPECT_TRUE(payoff.needs_a_look());
-    payoff.forget_without();
-    payoff.decided(false);
-    after(80);
-    after(80);
-    EXPECT_FALSE(payoff.needs_a_look());
-    EXPECT_TRUE(payoff.turns_cost()) << "120 MB/s with turns, 160 without";
+// Derivation: 20 MB in 500 ms, then 60, or the other way round: three times as much or a third, so
+// what was before is forgotten.
+TEST(Payoff, does_not_compare_with_what_programs_did_at_another_speed) {
+    for (auto const& [first_mb, then_mb] : {std::pair{20.0, 60.0}, {60.0, 20.0}}) {
+        Payoff payoff;
+        auto report = report_of({program("A", 1), program("B", 2)});
+        std::vector<ProgramReport const*> const both{report.programs.data(), &report.programs[1]};
+        auto const after = [&](double mb) {
+            report.now_ms += 500;
+            for (auto& program : report.programs) program.servers[0].bytes += mb / 2 * 1e6;
+            payoff.observe(report, both);
+        };
+        for (int window = 0; window < 3; ++window) after(first_mb / 2);
+        payoff.decided(true);
+        after(first_mb);
+        after(first_mb);
+        EXPECT_FALSE(payoff.needs_a_look());
+        after(then_mb);
+        EXPECT_EQ(payoff.with().mb_s(), 2 * then_mb);
+        EXPECT_TRUE(payoff.needs_a_look());
+
+        payoff.forget_without();
+        payoff.decided(false);
+        after(then_mb / 0.8);
+        after(then_mb / 0.8);
+        EXPECT_FALSE(payoff.needs_a_look());
+        EXPECT_TRUE(payoff.turns_cost()) << "they have 0.8 of what it is without";
+        payoff.decided(true);
+        after(first_mb);
+        EXPECT_FALSE(payoff.needs_a_look())
+            << "once per attempt: programs may come and go in bursts";
+    }
 }
 
 // ---- the others

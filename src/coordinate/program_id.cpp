@@ -60,12 +60,12 @@ std::string from_environment(ProcessFacts const& facts) {
     return {};
 }
 
-std::string from_launcher(ProcessFacts const& facts) {
-    std::string id;
+std::string from_numbers(ProcessFacts const& facts) {
+    auto id = "session:" + std::to_string(facts.session);
     for (auto const& [number, name] : facts.ancestors)
         if (std::ranges::find(launchers, name) != launchers.end())
             id = "launch:" + std::to_string(number);
-    return id;
+    return facts.node.empty() ? id : id + "@" + facts.node;
 }
 
 struct Stat {
@@ -104,8 +104,7 @@ std::vector<std::pair<std::string, std::string>> read_environment(std::string co
 
 std::string program_id(ProcessFacts const& facts) {
     auto id = from_environment(facts);
-    if (id.empty()) id = from_launcher(facts);
-    if (id.empty()) id = "session:" + std::to_string(facts.session);
+    if (id.empty()) id = from_numbers(facts);
     std::ranges::replace_if(id, std::not_fn(is_fit), '_');
     return id.substr(0, program_id_length_max);
 }

@@ -16,10 +16,11 @@ struct ProcessFacts {
     /// Number and name, from the parent upwards.
     std::vector<std::pair<int, std::string>> ancestors;
     int session = 0;
+    std::string node;  ///< where ids of several nodes are compared: numbers are a node's own
 };
 
 /// Which program a process belongs to: all ranks of one launch have the same answer, and no two
-/// launches of one machine do. In this order: what the user says (UNISONO_PROGRAM); the batch
+/// launches do. In this order: what the user says (UNISONO_PROGRAM); the batch
 /// system's job, and its step where it has one; the launcher's own name of the job; the number of
 /// the outermost launcher among the ancestors; the session. Differs from iorchestrator-sc10, which
 /// is told by an instrumented MPI library: so programs without MPI have an id, too.

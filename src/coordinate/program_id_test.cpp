@@ -27,6 +27,8 @@ TEST(ProgramId, all_ranks_of_a_launch_have_its_outermost_launcher) {
     EXPECT_EQ(program_id(facts), "launch:40");
     facts.ancestors = {{30, "bash"}};
     EXPECT_EQ(program_id(facts), "session:9");
+    facts.node = "n12.cluster";
+    EXPECT_EQ(program_id(facts), "session:9@n12.cluster") << "another node has a session 9, too";
 }
 
 TEST(ProgramId, is_short_and_printable) {

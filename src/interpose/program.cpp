@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <mutex>
 
 #include "coordinate/program_id.hpp"
@@ -21,7 +22,12 @@ std::string& known() {
 
 std::string own_program() {
     std::lock_guard const lock(mutex);
-    if (known().empty()) known() = coordinate::program_id(coordinate::read_process_facts(getpid()));
+    if (known().empty()) {
+        auto facts = coordinate::read_process_facts(getpid());
+        std::array<char, coordinate::program_id_length_max + 1> node{};
+        if (gethostname(node.data(), node.size() - 1) == 0) facts.node = node.data();
+        known() = coordinate::program_id(facts);
+    }
     return known();
 }
 

@@ -1,5 +1,5 @@
-"""kill -9 of orchestrator and agent at any moment, again and again, under MPI programs that check
-their bytes."""
+"""kill -9 of orchestrator, agent and a third program at any moment, again and again, under two MPI
+programs that check their bytes."""
 
 import os
 import pathlib
@@ -43,13 +43,15 @@ def make_whole(gate):  # noqa: F811
 def test_kill_9_at_any_moment_stops_nobody_and_loses_nothing(gate):  # noqa: F811
     one, two = gate.program("one"), gate.program("two")
     dice = random.Random(SEED)
-    for _ in range(KILLS):
+    for number in range(KILLS):
         make_whole(gate)
+        third = gate.program(f"third-{number}")
         time.sleep(dice.choice([0, 0.1, 1]) * dice.random())
         there = daemons(gate.folder)
-        victims = dice.choice([["unisono-orchestrator"], ["unisono-agent"], list(there)])
+        victims = dice.choice([[], ["unisono-orchestrator"], ["unisono-agent"], list(there)])
         for victim in victims:
             os.kill(there[victim], signal.SIGKILL)
+        third.kill()
         wait_until(lambda: not daemons(gate.folder).keys() & set(victims), "they are dead")
         time.sleep(dice.choice([0, 0.1, 1.3]) * dice.random())
     make_whole(gate)

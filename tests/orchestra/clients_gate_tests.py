@@ -21,8 +21,8 @@ LAUNCHERS = {
 LIMIT_S = 90.0
 
 
-def unisono(*words, check=True):
-    done = subprocess.run([BUILD / "bin" / "unisono", *map(str, words)], text=True,
+def unisono(*words, check=True, cwd=None):
+    done = subprocess.run([BUILD / "bin" / "unisono", *map(str, words)], text=True, cwd=cwd,
                           capture_output=True, timeout=LIMIT_S, check=False)  # fmt: skip
     assert not check or done.returncode == 0, done.stderr
     return done
@@ -80,8 +80,8 @@ class Gate:
         self.runtime = runtime / f"unisono-gate-{os.geteuid()}-{os.stat(folder).st_dev:x}"
         self.programs = []
 
-    def up(self, *options):
-        unisono("orchestra", "up", self.folder, "--gate", "clients", *options)
+    def up(self, *options, cwd=None):
+        unisono("orchestra", "up", self.folder, "--gate", "clients", *options, cwd=cwd)
 
     def down(self, check=True):
         return unisono("orchestra", "down", self.folder, check=check)
@@ -216,7 +216,17 @@ def test_calls_that_are_done_in_any_way_wait_for_turns(gate, strategy):
     one = gate.program("one", extra=[f"UNISONO_STRATEGY={strategy}"])
     two = gate.program("two", extra=[f"UNISONO_STRATEGY={strategy}"])
     wait_until(gate.both_take_turns, "both had turns")
+    wait_until(lambda: all(row["mb_s"] > 0 for row in gate.status()["programs"]), "bytes are told")
     assert one.end()["waits"] > 0 and two.end()["waits"] > 0
+
+
+@pytest.mark.parametrize("policy", ["default", "paper", "one-at-a-time", "sets"])
+def test_every_policy_decides_for_a_gate_in_the_clients(gate, policy):
+    gate.up("--policy", policy)
+    one, two = gate.program("one"), gate.program("two")
+    wait_until(lambda: len(gate.status()["programs"]) == 2, "both are known")
+    wait_until(lambda: all(row["why"] for row in gate.status()["programs"]), "it says why")
+    assert one.end()["passages"] > 0 and two.end()["passages"] > 0
 
 
 # ---- whoever dies --------------------------------------------------------------------------------
@@ -302,7 +312,7 @@ def test_agents_of_other_nodes_come_by_tcp_with_a_key(gate, tmp_path):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     gate.up("--policy", "even", "--window-ms", 100, "--listen", f"tcp:127.0.0.1:{port}",
-            "--key-file", key)  # fmt: skip
+            "--key-file", "key", cwd=tmp_path)  # fmt: skip
     one, two = gate.program("one"), gate.program("two")
     wait_until(gate.both_take_turns, "both had turns")
     assert one.end()["waits"] > 0 and two.end()["waits"] > 0
