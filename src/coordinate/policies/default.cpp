@@ -9,8 +9,7 @@
 //
 //   seeks?  hardly any request takes as long as only a disk's head does: nobody is eligible
 //   watch   short windows, until it is known how much all get done without slices, or not for long
-//   trial   short equal slices for all find out what `dedicated` is, in one window, in two before
-//           it is said that nobody gains, in up to three until there is something to compare
+//   trial   short equal slices for all find out what `dedicated` is, in one window or up to three
 //   keep    in after 2 windows in a row for, out after 2 against; for 4 windows at first, because
 //           what programs did in their first moments may be little, and for 64 later; then it is
 //           looked at again how things are without slices, and then in slices for all; also when
@@ -37,7 +36,6 @@ constexpr double gain_to_enter = 1.15;  // open / dedicated
 constexpr double gain_to_stay = 1.05;
 constexpr int votes_needed = 2;
 constexpr int watch_windows_max = 4;
-constexpr int trial_windows_for_nothing = 2;  // one may be bad luck
 constexpr int trial_windows_max = 3;
 constexpr Time trial_slice_min = 60 * millisecond;
 constexpr int keep_windows_first = 4;
@@ -201,18 +199,13 @@ private:
         enter(State::watching);
     }
 
-    // A trial may cost more than it brings: it ends as soon as there is something to compare, or
-    // when it has shown twice that nobody gains.
+    // A trial may cost more than it brings: it ends as soon as there is something to compare.
     [[nodiscard]] bool on_trial(std::vector<ProgramReport const*> const& programs) const {
-        auto const is_known = [](auto const* program) {
-            return gain_of(*program).dedicated_ms > 0;
-        };
-        auto const gains = [](auto const* program) {
-            return gain_of(*program).factor() >= gain_to_enter;
-        };
         if (windows_ <= 1) return true;
-        if (!std::ranges::all_of(programs, is_known)) return windows_ <= trial_windows_max;
-        return windows_ <= trial_windows_for_nothing && std::ranges::none_of(programs, gains);
+        return windows_ <= trial_windows_max &&
+               std::ranges::any_of(programs, [](ProgramReport const* program) {
+                   return gain_of(*program).dedicated_ms <= 0;
+               });
     }
 
     Decision trial(std::vector<ProgramReport const*> const& programs) {
