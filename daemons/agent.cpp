@@ -6,7 +6,6 @@
 
 #include <poll.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -20,6 +19,7 @@
 #include "asked_to_end.hpp"
 #include "coordinate/command_line.hpp"
 #include "coordinate/gate/client.hpp"
+#include "coordinate/program_id.hpp"
 #include "coordinate/wire/connection.hpp"
 
 namespace unisono {
@@ -68,13 +68,6 @@ void allow_seats() {
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-std::string node_name() {
-    std::array<char, coordinate::program_id_length_max + 1> name{};
-    if (gethostname(name.data(), name.size() - 1) != 0 || !coordinate::is_program_id(name.data()))
-        return "unknown";
-    return name.data();
-}
-
 class Daemon {
 public:
     explicit Daemon(AgentOptions const& options)
@@ -108,7 +101,8 @@ private:
         connection_ = coordinate::wire::connect(address_, auth_);
         last_heard_ = monotonic_now();
         agent_.introduce_all();
-        if (!connection_->send(coordinate::show(coordinate::AgentHello{node_name()}))) disconnect();
+        if (!connection_->send(coordinate::show(coordinate::AgentHello{coordinate::node_name()})))
+            disconnect();
     }
 
     [[nodiscard]] Time shortest_nap() const {

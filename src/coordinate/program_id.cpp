@@ -1,5 +1,7 @@
 #include "coordinate/program_id.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -112,6 +114,13 @@ std::string program_id(ProcessFacts const& facts) {
 bool is_program_id(std::string_view text) {
     return !text.empty() && text.size() <= program_id_length_max &&
            std::ranges::all_of(text, is_fit);
+}
+
+std::string node_name() {
+    std::array<char, program_id_length_max + 1> name{};
+    if (gethostname(name.data(), name.size() - 1) != 0 || !is_program_id(name.data()))
+        return "unknown";
+    return name.data();
 }
 
 ProcessFacts read_process_facts(int process, std::string const& proc) {

@@ -19,15 +19,18 @@ struct ProcessFacts {
     std::string node;  ///< where ids of several nodes are compared: numbers are a node's own
 };
 
-/// Which program a process belongs to: all ranks of one launch have the same answer, and no two
-/// launches do. In this order: what the user says (UNISONO_PROGRAM); the batch
-/// system's job, and its step where it has one; the launcher's own name of the job; the number of
-/// the outermost launcher among the ancestors; the session. Differs from iorchestrator-sc10, which
-/// is told by an instrumented MPI library: so programs without MPI have an id, too.
+/// Which program a process belongs to: all ranks of one launch on a node have the same answer, and
+/// no two launches of one machine do, or of several if the node is given. In this order: what the
+/// user says (UNISONO_PROGRAM); the batch system's job, and its step where it has one; the
+/// launcher's own name of the job; the number of the outermost launcher among the ancestors; the
+/// session. Differs from iorchestrator-sc10, which is told by an instrumented MPI library: so
+/// programs without MPI have an id, too.
 /// Pure. At most program_id_length_max letters, digits and marks that need no quotes anywhere.
 std::string program_id(ProcessFacts const& facts);
 /// Whether `text` can be one: what others say is not always what program_id() said.
 bool is_program_id(std::string_view text);
+/// Of this node, as far as it can stand in an id.
+std::string node_name();
 
 /// Reads them from a /proc. What cannot be read (it is another user's, or gone) is missing.
 ProcessFacts read_process_facts(int process, std::string const& proc = "/proc");

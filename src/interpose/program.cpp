@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <mutex>
 
 #include "coordinate/program_id.hpp"
@@ -24,8 +23,7 @@ std::string own_program() {
     std::lock_guard const lock(mutex);
     if (known().empty()) {
         auto facts = coordinate::read_process_facts(getpid());
-        std::array<char, coordinate::program_id_length_max + 1> node{};
-        if (gethostname(node.data(), node.size() - 1) == 0) facts.node = node.data();
+        facts.node = coordinate::node_name();
         known() = coordinate::program_id(facts);
     }
     return known();
