@@ -8,17 +8,18 @@
 #include <cstdio>
 
 #include "asked_to_end.hpp"
-#include "coordinate/gate/client.hpp"
+#include "orchestra/gate/client.hpp"
 
 namespace unisono {
 
 namespace {
 
-using coordinate::millisecond;
-using coordinate::monotonic_now;
-using coordinate::Time;
+using orchestra::millisecond;
+using orchestra::monotonic_now;
+using orchestra::Time;
 
 constexpr std::size_t turns_shown = 64;
+constexpr Time refusals_apart = 10 * orchestra::second;
 
 int poll_ms(Time time) {
     return static_cast<int>(std::clamp(time / millisecond + 1, Time{0}, Time{1000}));
@@ -26,37 +27,37 @@ int poll_ms(Time time) {
 
 }  // namespace
 
-ClientsGate::ClientsGate(coordinate::wire::Address const& address,
-                         coordinate::wire::Auth const& auth, double capacity_bytes)
-    : listener_(address, auth), entrance_(capacity_bytes) {}
+ClientsGate::ClientsGate(orchestra::wire::Address const& address, std::string const& key_file,
+                         double capacity_bytes)
+    : listener_(address, key_file), server_gate_(capacity_bytes) {}
 
 ClientsGate::~ClientsGate() {
-    for (auto& agent : agents_) agent.connection->send(coordinate::show({.over = true}));
-    auto const is_busy = [](Agent const& agent) { return agent.connection->want_write(); };
-    for (int tries = 0; tries < 100 && std::ranges::any_of(agents_, is_busy); ++tries) {
-        for (auto& agent : agents_) agent.connection->flush();
+    for (auto& daemon : daemons_) daemon.connection->send(orchestra::show({.over = true}));
+    auto const is_busy = [](NodeDaemon const& daemon) { return daemon.connection->want_write(); };
+    for (int tries = 0; tries < 100 && std::ranges::any_of(daemons_, is_busy); ++tries) {
+        for (auto& daemon : daemons_) daemon.connection->flush();
         usleep(5000);
     }
 }
 
-std::optional<coordinate::Report> ClientsGate::report() {
-    return entrance_.report(monotonic_now());
+std::optional<orchestra::Report> ClientsGate::report() {
+    return server_gate_.report(monotonic_now());
 }
 
-int ClientsGate::send(coordinate::Schedule const& schedule) {
+int ClientsGate::send(orchestra::Schedule const& schedule) {
     auto const now = monotonic_now();
-    if (!entrance_.turnstile().adopt(schedule, now)) return ESTALE;
+    if (!server_gate_.slice_scheduler().adopt(schedule, now)) return ESTALE;
     lease_end_ = now + schedule.lease;
     tell_all();
     return 0;
 }
 
-void ClientsGate::describe(coordinate::Status& status) const {
+void ClientsGate::describe(orchestra::Status& status) const {
     status.gate = "clients";
-    status.locality = entrance_.locality();
-    for (auto const& agent : agents_)
-        if (!agent.node.empty()) status.nodes.push_back(agent.node);
-    auto const& history = entrance_.turnstile().history();
+    status.locality = server_gate_.locality();
+    for (auto const& daemon : daemons_)
+        if (!daemon.node.empty()) status.nodes.push_back(daemon.node);
+    auto const& history = server_gate_.slice_scheduler().history();
     auto const shown = std::min(history.size(), turns_shown);
     status.turns.assign(history.end() - static_cast<std::ptrdiff_t>(shown), history.end());
 }
@@ -64,74 +65,84 @@ void ClientsGate::describe(coordinate::Status& status) const {
 void ClientsGate::wait(Time time) {
     auto const end = monotonic_now() + time;
     while (asked_to_end == 0 && monotonic_now() < end) {
-        if (entrance_.turnstile().advance(monotonic_now())) tell_all();
-        wait_for_messages(std::min(end, entrance_.turnstile().next_event()));
+        if (server_gate_.slice_scheduler().advance(monotonic_now())) tell_all();
+        wait_for_messages(std::min(end, server_gate_.slice_scheduler().next_event()));
         let_in();
-        for (auto agent = agents_.begin(); agent != agents_.end();) {
-            auto const next = std::next(agent);
-            if (!hear(*agent)) drop(agent);
-            agent = next;
+        for (auto daemon = daemons_.begin(); daemon != daemons_.end();) {
+            auto const next = std::next(daemon);
+            if (!hear(*daemon)) drop(daemon);
+            daemon = next;
         }
     }
 }
 
 void ClientsGate::wait_for_messages(Time until) {
     std::vector<pollfd> waiting{{listener_.fd(), POLLIN, 0}};
-    for (auto const& agent : agents_)
+    for (auto const& daemon : daemons_)
         waiting.push_back(
-            {agent.connection->fd(),
-             static_cast<short>(POLLIN | (agent.connection->want_write() ? POLLOUT : 0)), 0});
+            {daemon.connection->fd(),
+             static_cast<short>(POLLIN | (daemon.connection->want_write() ? POLLOUT : 0)), 0});
     poll(waiting.data(), waiting.size(), poll_ms(until - monotonic_now()));
 }
 
-// ---- agents
+// ---- node daemons
 // --------------------------------------------------------------------------------------
 
 void ClientsGate::let_in() {
     while (auto connection = listener_.accept())
-        agents_.push_back({.number = next_number_++, .connection = std::move(connection)});
+        daemons_.push_back({.number = next_number_++, .connection = std::move(connection)});
+    tell_of_refusals();
+}
+
+// Some of them, so that nobody fills the log.
+void ClientsGate::tell_of_refusals() {
+    auto const now = monotonic_now();
+    if (listener_.last_refusal() == told_ || now < next_told_) return;
+    told_ = listener_.last_refusal();
+    next_told_ = now + refusals_apart;
+    std::fprintf(stderr, "unisono-orchestrator: refused %s\n", told_.c_str());
 }
 
 // False: it has gone, or does not keep to the rules.
-bool ClientsGate::hear(Agent& agent) {
+bool ClientsGate::hear(NodeDaemon& daemon) {
     bool open = true;
-    for (auto const& message : agent.connection->receive(open))
-        if (!understand(agent, message)) {
-            std::fprintf(stderr, "unisono-orchestrator: an agent (%s) does not make sense\n",
-                         agent.connection->peer().name.c_str());
+    for (auto const& message : daemon.connection->receive(open))
+        if (!understand(daemon, message)) {
+            std::fprintf(stderr, "unisono-orchestrator: a node daemon (%s) does not make sense\n",
+                         daemon.connection->peer().c_str());
             return false;
         }
-    return open && agent.connection->flush();
+    return open && daemon.connection->flush();
 }
 
-bool ClientsGate::understand(Agent& agent, std::string const& message) {
-    if (agent.node.empty()) {
-        auto const hello = coordinate::parse_hello(message);
+bool ClientsGate::understand(NodeDaemon& daemon, std::string const& message) {
+    if (daemon.node.empty()) {
+        auto const hello = orchestra::parse_hello(message);
         if (!hello) return false;
-        agent.node = hello->node;
-        tell(agent);
+        daemon.node = hello->node;
+        tell(daemon);
         return true;
     }
-    auto const events = coordinate::parse_events(message);
-    if (events) entrance_.heard(agent.number, *events, monotonic_now());
+    auto const events = orchestra::parse_events(message);
+    if (events) server_gate_.heard(daemon.number, *events, monotonic_now());
     return events.has_value();
 }
 
-void ClientsGate::drop(std::list<Agent>::iterator agent) {
-    entrance_.lost(agent->number, monotonic_now());
-    agents_.erase(agent);
+void ClientsGate::drop(std::list<NodeDaemon>::iterator daemon) {
+    server_gate_.lost(daemon->number, monotonic_now());
+    daemons_.erase(daemon);
 }
 
 // One that cannot be told notices that its lease ends; it is dropped when it is listened to next.
-void ClientsGate::tell(Agent& agent) {
+void ClientsGate::tell(NodeDaemon& daemon) {
     auto const lease = std::max(lease_end_ - monotonic_now(), Time{0});
-    agent.connection->send(coordinate::show(
-        coordinate::Turnover{.admitted = entrance_.turnstile().admitted(), .lease = lease}));
+    daemon.connection->send(orchestra::show(orchestra::Turnover{
+        .admitted = server_gate_.slice_scheduler().admitted(), .lease = lease}));
 }
 
 void ClientsGate::tell_all() {
-    for (auto& agent : agents_)
-        if (!agent.node.empty()) tell(agent);
+    for (auto& daemon : daemons_)
+        if (!daemon.node.empty()) tell(daemon);
 }
 
 }  // namespace unisono

@@ -2,9 +2,9 @@
 
 #include <optional>
 
-#include "coordinate/report.hpp"
-#include "coordinate/schedule.hpp"
-#include "coordinate/status.hpp"
+#include "orchestra/report.hpp"
+#include "orchestra/schedule.hpp"
+#include "orchestra/status.hpp"
 
 namespace unisono {
 
@@ -17,13 +17,13 @@ public:
     virtual ~Gate() = default;
 
     /// Nothing and errno if it cannot be had.
-    virtual std::optional<coordinate::Report> report() = 0;
+    virtual std::optional<orchestra::Report> report() = 0;
     /// 0 or errno; ESTALE: another orchestrator was there later.
-    virtual int send(coordinate::Schedule const& schedule) = 0;
+    virtual int send(orchestra::Schedule const& schedule) = 0;
     /// Does what the gate needs meanwhile. Returns early when this process is asked to end.
-    virtual void wait(coordinate::Time time) = 0;
+    virtual void wait(orchestra::Time time) = 0;
     /// Adds what there is to say of it.
-    virtual void describe(coordinate::Status& status) const = 0;
+    virtual void describe(orchestra::Status& status) const = 0;
 };
 
 }  // namespace unisono

@@ -16,15 +16,15 @@
 
 #include "asked_to_end.hpp"
 #include "clients_gate.hpp"
-#include "coordinate/policy.hpp"
-#include "coordinate/status.hpp"
+#include "orchestra/policy.hpp"
+#include "orchestra/status.hpp"
 #include "orchestrator_options.hpp"
 #include "pocket_gate.hpp"
 
 namespace unisono {
 namespace {
 
-using coordinate::Time;
+using orchestra::Time;
 
 // One orchestrator per gate. The descriptor is kept open on purpose.
 void lock_state(std::string const& state) {
@@ -46,20 +46,19 @@ void write_state(std::string const& path, std::string const& text) {
 std::unique_ptr<Gate> make_gate(OrchestratorOptions const& options) {
     if (options.gate == "servers") return std::make_unique<PocketGate>(options.path);
     auto const space = std::filesystem::space(options.path);
-    return std::make_unique<ClientsGate>(coordinate::wire::parse_address(options.listen),
-                                         coordinate::wire::Auth{.key_file = options.key_file},
-                                         static_cast<double>(space.capacity));
+    return std::make_unique<ClientsGate>(orchestra::wire::parse_address(options.listen),
+                                         options.key_file, static_cast<double>(space.capacity));
 }
 
 class Orchestrator {
 public:
     explicit Orchestrator(OrchestratorOptions const& options)
         : options_(options), gate_(make_gate(options)), last_(first_report()) {
-        auto const* const entry = coordinate::find_policy(options.policy);
+        auto const* const entry = orchestra::find_policy(options.policy);
         if (entry == nullptr) throw std::runtime_error(unknown_policy());
         std::string problem;
         auto seek =
-            coordinate::SeekProfile::find(options.seek_profile, last_.capacity_bytes, problem);
+            orchestra::SeekProfile::find(options.seek_profile, last_.capacity_bytes, problem);
         if (!seek) throw std::runtime_error(problem);
         policy_ = entry->make({options.window, *seek});
         epoch_ = static_cast<std::uint64_t>(last_.epoch);
@@ -79,7 +78,7 @@ public:
     }
 
 private:
-    coordinate::Report first_report() {
+    orchestra::Report first_report() {
         auto report = gate_->report();
         if (!report)
             throw std::runtime_error(options_.path + ": no gate there: " + std::strerror(errno));
@@ -88,7 +87,7 @@ private:
 
     [[nodiscard]] std::string unknown_policy() const {
         auto text = "unknown policy '" + options_.policy + "'; valid:";
-        for (auto const& policy : coordinate::policies()) text.append(" ").append(policy.name);
+        for (auto const& policy : orchestra::policies()) text.append(" ").append(policy.name);
         return text;
     }
 
@@ -96,26 +95,26 @@ private:
         auto const report = first_report();
         decision_ = policy_->decide(report);
         renew();
-        coordinate::Status status{.policy = options_.policy,
-                                  .mountpoint = options_.path,
-                                  .lease_ms = coordinate::to_ms(options_.lease),
-                                  .pid = getpid()};
+        orchestra::Status status{.policy = options_.policy,
+                                 .mountpoint = options_.path,
+                                 .lease_ms = orchestra::to_ms(options_.lease),
+                                 .pid = getpid()};
         gate_->describe(status);
-        write_state(options_.state, coordinate::show(status, decision_, report, progress(report)));
+        write_state(options_.state, orchestra::show(status, decision_, report, progress(report)));
     }
 
     // Windows may be too short to tell how programs fare.
-    coordinate::Progress const& progress(coordinate::Report const& report) {
+    orchestra::Progress const& progress(orchestra::Report const& report) {
         constexpr double period_ms = 1000;
         if (report.now_ms - last_.now_ms >= period_ms) {
-            progress_ = coordinate::progress_between(last_, report);
+            progress_ = orchestra::progress_between(last_, report);
             last_ = report;
         }
         return progress_;
     }
 
     void renew() {
-        int const error = gate_->send(coordinate::acceptable(
+        int const error = gate_->send(orchestra::acceptable(
             {++epoch_, options_.lease, decision_.work_conserving, decision_.objects}));
         if (error != 0)
             throw std::runtime_error("the gate refuses a schedule: " +
@@ -134,10 +133,10 @@ private:
 
     OrchestratorOptions options_;
     std::unique_ptr<Gate> gate_;
-    coordinate::Report last_;
-    coordinate::Progress progress_;
-    std::unique_ptr<coordinate::Policy> policy_;
-    coordinate::Decision decision_;
+    orchestra::Report last_;
+    orchestra::Progress progress_;
+    std::unique_ptr<orchestra::Policy> policy_;
+    orchestra::Decision decision_;
     std::uint64_t epoch_ = 0;
 };
 

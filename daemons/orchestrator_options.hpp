@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "coordinate/time.hpp"
+#include "orchestra/time.hpp"
 
 namespace unisono {
 
@@ -15,8 +15,8 @@ struct OrchestratorOptions {
     std::string key_file;  ///< of those who come by TCP
     std::string policy = "default";
     std::string seek_profile = "7200rpm";
-    std::optional<coordinate::Time> window;
-    coordinate::Time lease = coordinate::second;
+    std::optional<orchestra::Time> window;
+    orchestra::Time lease = orchestra::second;
 };
 
 /// Exits when it is asked for help, or for a list of the policies. Throws std::runtime_error.

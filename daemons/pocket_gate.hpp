@@ -13,10 +13,10 @@ public:
     explicit PocketGate(std::string mountpoint) : mountpoint_(std::move(mountpoint)) {}
 
     /// Nothing: the file system is gone, or nothing is emulated there.
-    std::optional<coordinate::Report> report() override;
-    int send(coordinate::Schedule const& schedule) override;
-    void wait(coordinate::Time time) override;
-    void describe(coordinate::Status& status) const override;
+    std::optional<orchestra::Report> report() override;
+    int send(orchestra::Schedule const& schedule) override;
+    void wait(orchestra::Time time) override;
+    void describe(orchestra::Status& status) const override;
 
 private:
     std::string mountpoint_;

@@ -1,0 +1,105 @@
+#include "orchestra/gate/file_gate.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "orchestra/gate/coarse_seconds.hpp"
+#include "support/hash.hpp"
+
+namespace unisono::orchestra {
+
+namespace {
+
+// Root's gate is for everybody, so it comes first.
+std::vector<GatePaths> gates_for(dev_t device, std::string const& runtime) {
+    std::vector<GatePaths> gates{gate_paths(device, 0, runtime)};
+    if (auto const own = geteuid(); own != 0) gates.push_back(gate_paths(device, own, runtime));
+    return gates;
+}
+
+class AtClient final : public AdmissionGate::Access {
+public:
+    explicit AtClient(GateClient::Pass pass) : pass_(std::move(pass)) {}
+
+private:
+    GateClient::Pass pass_;
+};
+
+}  // namespace
+
+FileGate::FileGate(Setup setup) : setup_(std::move(setup)) {
+    struct stat status {};
+    if (setup_.descriptor < 0 || fstat(setup_.descriptor, &status) != 0) return;
+    gates_ = gates_for(status.st_dev, setup_.runtime);
+    file_ = hash64(std::to_string(status.st_dev) + ':' + std::to_string(status.st_ino));
+    looked_s_ = coarse_seconds();
+    look();
+}
+
+void FileGate::use(Layout const& layout) {
+    std::lock_guard const lock(mutex_);
+    layout_ = layout;
+    if (disk_addresses_ != nullptr) disk_addresses_->use(layout);
+}
+
+GateClient* FileGate::client() {
+    auto* const known = client_.load(std::memory_order_acquire);
+    if (known != nullptr && !known->retired()) return known;
+    if (gates_.empty()) return nullptr;
+    if (known == nullptr && !joins_late_.load(std::memory_order_relaxed)) return nullptr;
+    auto const now_s = coarse_seconds();
+    auto looked_s = looked_s_.load(std::memory_order_relaxed);
+    if (looked_s == now_s || !looked_s_.compare_exchange_strong(looked_s, now_s)) return nullptr;
+    return look();
+}
+
+GateClient* FileGate::look() {
+    auto found = shared_gate_client(gates_, setup_.program);
+    if (found != nullptr) {
+        joins_late_ = true;  // a gate that was there may come back, whoever uses the file
+        std::lock_guard const lock(mutex_);
+        if (disk_addresses_ == nullptr) {
+            disk_addresses_ = std::make_unique<DiskAddresses>(setup_.local ? setup_.descriptor : -1,
+                                                              file_, found->capacity_bytes());
+            disk_addresses_->use(layout_);
+        }
+        clients_.push_back(found);
+    }
+    // Last: other threads that see it use the addresses.
+    client_.store(found.get(), std::memory_order_release);
+    return found.get();
+}
+
+AdmissionGate::Pass FileGate::enter(std::span<Transfer const> list) {
+    auto* const at = client();
+    if (at == nullptr) return nullptr;
+    auto const addresses = disk_addresses_->of(list);
+    return addresses.empty() ? nullptr : enter(*at, addresses);
+}
+
+AdmissionGate::Pass FileGate::enter_somewhere(std::uint64_t bytes) {
+    auto* const at = client();
+    DiskAddress const address{.bytes = bytes};
+    return at == nullptr ? nullptr : enter(*at, {&address, 1});
+}
+
+AdmissionGate::Pass FileGate::enter(GateClient& at, std::span<DiskAddress const> addresses) {
+    auto pass = at.enter(addresses, file_, setup_.progress);
+    std::lock_guard const lock(mutex_);
+    ++counts_.accesses;
+    counts_.locality = std::max(counts_.locality, addresses.front().kind);
+    if (pass.waited > 0) {
+        ++counts_.waits;
+        counts_.waited_s += to_ms(pass.waited) / 1e3;
+    }
+    return std::make_unique<AtClient>(std::move(pass));
+}
+
+FileGate::Counts FileGate::counts() const {
+    std::lock_guard const lock(mutex_);
+    return counts_;
+}
+
+}  // namespace unisono::orchestra

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "orchestra/gate/client.hpp"
+#include "orchestra/gate/disk_addresses.hpp"
+#include "orchestra/gate/gate_paths.hpp"
+#include "unisono/admission_gate.hpp"
+
+namespace unisono::orchestra {
+
+/// The gate as one open file finds it, if there is one: where every access of this process to the
+/// file waits for its program's turn. Thread-safe.
+///
+/// Without an orchestrator it costs a failed open() when it is made (two for who is not root), and
+/// a look at a coarse clock per access of files that are used collectively; these try again once a
+/// second, so that they join when an orchestrator comes.
+class FileGate final : public AdmissionGate {
+public:
+    struct Setup {
+        int descriptor = -1;  ///< of the file; stays open meanwhile
+        bool local = false;   ///< on one node's own file system: it knows where the bytes are
+        std::function<void()> progress;        ///< lets MPI make progress while an access waits
+        std::function<std::string()> program;  ///< asked when there is a gate
+        std::string runtime = chosen_runtime();
+    };
+    explicit FileGate(Setup setup);
+
+    /// From now on the file looks for a gate that comes later.
+    void join_late() { joins_late_.store(true, std::memory_order_relaxed); }
+    void use(Layout const& layout);
+
+    Pass enter(std::span<Transfer const> list) override;
+    Pass enter_somewhere(std::uint64_t bytes) override;
+    [[nodiscard]] std::uint64_t waits() const override { return counts().waits; }
+
+    struct Counts {
+        std::uint64_t accesses = 0;
+        std::uint64_t waits = 0;
+        double waited_s = 0;
+        LocalityKind locality = LocalityKind::none;  ///< how its addresses are known
+    };
+    [[nodiscard]] Counts counts() const;
+
+private:
+    GateClient* client();
+    GateClient* look();
+    Pass enter(GateClient& at, std::span<DiskAddress const> addresses);
+
+    Setup setup_;
+    std::vector<GatePaths> gates_;  // none: no file, no gate
+    std::uint64_t file_ = 0;
+    std::atomic<bool> joins_late_ = false;
+    std::atomic<std::int64_t> looked_s_ = 0;
+    std::atomic<GateClient*> client_ = nullptr;
+    mutable std::mutex mutex_;                          // guards what follows
+    std::vector<std::shared_ptr<GateClient>> clients_;  // those of before may still be in use
+    std::unique_ptr<DiskAddresses> disk_addresses_;
+    Layout layout_;
+    Counts counts_;
+};
+
+}  // namespace unisono::orchestra

@@ -1,0 +1,190 @@
+#include "orchestra/gate/node_daemon.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <stdexcept>
+
+#include "orchestra/gate/client.hpp"
+#include "orchestra/gate/gate_paths.hpp"
+
+namespace unisono::orchestra {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(std::string const& path, char const* what = nullptr) {
+    throw std::runtime_error(path + ": " + (what != nullptr ? what : std::strerror(errno)));
+}
+
+void make_folder(std::string const& path, mode_t mode) {
+    if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) fail(path);
+    if (!is_folder_of(geteuid(), path)) fail(path, "somebody else's");
+    if (chmod(path.c_str(), mode) != 0) fail(path);  // whatever the umask is
+}
+
+int take_lock(std::string const& path) {
+    int const fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) fail(path);
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        throw std::runtime_error("there is a node daemon already");
+    }
+    return fd;
+}
+
+bool is_slot(std::string const& name) { return name.starts_with("slot-"); }
+
+NodeEvent::Kind kind_of(SlotEvent::Kind kind) {
+    using Kind = NodeEvent::Kind;
+    constexpr Kind kinds[] = {Kind::entered, Kind::held, Kind::released, Kind::finished};
+    return kinds[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace
+
+GatePaths make_gate_paths(std::string const& path, std::string const& runtime) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) != 0) fail(path);
+    auto paths = gate_paths(status.st_dev, geteuid(), runtime);
+    bool const is_for_all = geteuid() == 0;
+    make_folder(paths.folder, is_for_all ? 0755 : 0700);
+    make_folder(paths.folder + "/own", 0700);
+    make_folder(paths.slots, is_for_all ? 01777 : 0700);
+    return paths;
+}
+
+NodeDaemon::NodeDaemon(GatePaths paths, double capacity_bytes)
+    : paths_(std::move(paths)),
+      lock_(take_lock(paths_.folder + "/own/node_daemon.lock")),
+      watch_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
+      page_(paths_.folder, capacity_bytes) {
+    // A slot gets its name when it is complete. Without a watch they are found a little later.
+    if (watch_ >= 0) inotify_add_watch(watch_, paths_.slots.c_str(), IN_MOVED_TO);
+    look_at_slots();
+    for (auto& [name, slot] : slots_) slot.reader->skip();
+}
+
+NodeDaemon::~NodeDaemon() {
+    close(watch_);
+    close(lock_);
+}
+
+// ---- slots
+// ---------------------------------------------------------------------------------------
+
+void NodeDaemon::look_at_slots() {
+    char ignored[4096];
+    while (read(watch_, ignored, sizeof ignored) > 0) {
+    }
+    std::error_code error;
+    for (auto const& entry : fs::directory_iterator(paths_.slots, error))
+        if (auto const name = entry.path().filename().string(); is_slot(name)) take_slot(name);
+    for (auto slot = slots_.begin(); slot != slots_.end();) {
+        auto const next = std::next(slot);
+        if (!slot->second.reader->alive()) drop_slot(slot);
+        slot = next;
+    }
+}
+
+void NodeDaemon::take_slot(std::string const& name) {
+    if (slots_.contains(name)) return;
+    auto const path = paths_.slots + '/' + name;
+    auto reader = SlotReader::open(path);
+    if (reader == nullptr || !has_room_for(*reader)) {
+        unlink(path.c_str());  // its process sees that it is not heard
+        return;
+    }
+    auto const program = program_id_at_gate(reader->program(), reader->owner(), geteuid());
+    news_.push_back({.kind = NodeEvent::Kind::taken, .slot = next_number_, .program = program});
+    slots_[name] = {next_number_++, program, std::move(reader)};
+}
+
+bool NodeDaemon::has_room_for(SlotReader const& slot) const {
+    if (slots_.size() >= slots_max) return false;
+    if (slot.owner() == geteuid()) return true;
+    std::size_t slots = 0;
+    std::set<std::string_view> programs{slot.program()};
+    for (auto const& [name, known] : slots_) {
+        if (known.reader->owner() != slot.owner()) continue;
+        ++slots;
+        programs.insert(known.reader->program());
+    }
+    return slots < slots_of_a_guest_max && programs.size() <= programs_of_a_guest_max;
+}
+
+void NodeDaemon::drop_slot(std::map<std::string, Known>::iterator slot) {
+    news_.push_back({.kind = NodeEvent::Kind::left, .slot = slot->second.number});
+    unlink((paths_.slots + '/' + slot->first).c_str());
+    slots_.erase(slot);
+}
+
+std::size_t NodeDaemon::programs() const {
+    std::set<std::string_view> programs;
+    for (auto const& [name, slot] : slots_) programs.insert(slot.program);
+    return programs.size();
+}
+
+void NodeDaemon::introduce_all() {
+    news_.clear();
+    for (auto const& [name, slot] : slots_)
+        news_.push_back(
+            {.kind = NodeEvent::Kind::taken, .slot = slot.number, .program = slot.program});
+}
+
+std::vector<NodeEvent> NodeDaemon::collect() {
+    std::vector<NodeEvent> said;
+    std::vector<SlotEvent> events;
+    auto const now = monotonic_now();
+    for (auto slot = slots_.begin(); slot != slots_.end();) {
+        auto const next = std::next(slot);
+        events.clear();
+        bool const whole = slot->second.reader->take(events);
+        for (auto const& event : events)
+            said.push_back({.kind = kind_of(event.kind),
+                            .slot = slot->second.number,
+                            .token = event.token,
+                            .age = now - std::clamp(event.time, Time{0}, now),
+                            .disk_address = event.disk_address,
+                            .file = event.file});
+        if (!whole) drop_slot(slot);
+        slot = next;
+    }
+    std::ranges::stable_sort(said, std::greater{}, &NodeEvent::age);
+    // A slot is known before it says anything, and is left after that.
+    auto const gone = std::stable_partition(news_.begin(), news_.end(), [](auto const& event) {
+        return event.kind == NodeEvent::Kind::taken;
+    });
+    std::vector<NodeEvent> all(news_.begin(), gone);
+    all.insert(all.end(), said.begin(), said.end());
+    all.insert(all.end(), gone, news_.end());
+    news_.clear();
+    return all;
+}
+
+// ---- the page
+// ------------------------------------------------------------------------------------
+
+void NodeDaemon::tell(Turnover const& turn) {
+    Admission admission{.kind = turn.admitted.kind, .lease_end = monotonic_now() + turn.lease};
+    for (auto const& program : turn.admitted.programs)
+        admission.programs.push_back(program_number(program));
+    page_.tell(admission);
+}
+
+void NodeDaemon::retire() {
+    page_.retire();
+    unlink(page_path(paths_.folder).c_str());
+    for (auto const& [name, slot] : slots_) unlink((paths_.slots + '/' + name).c_str());
+}
+
+}  // namespace unisono::orchestra

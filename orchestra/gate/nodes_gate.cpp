@@ -1,0 +1,110 @@
+#include "orchestra/gate/nodes_gate.hpp"
+
+#include <algorithm>
+
+namespace unisono::orchestra {
+
+namespace {
+
+// A process has few accesses under way; one that claims more loses them.
+constexpr std::size_t accesses_max = 4096;
+
+constexpr Time silent_after = second;
+
+}  // namespace
+
+void NodesGate::heard(std::uint64_t node, std::span<NodeEvent const> events, Time now) {
+    using Kind = NodeEvent::Kind;
+    for (auto const& event : events) {
+        if (event.kind == Kind::taken) {
+            if (auto const old = slots_.find({node, event.slot}); old != slots_.end())
+                abandon(old->second, now);
+            slots_[{node, event.slot}] = {.program = event.program, .last_heard = now};
+            continue;
+        }
+        auto const found = slots_.find({node, event.slot});
+        if (found == slots_.end()) continue;
+        auto& slot = found->second;
+        slot.last_heard = now;
+        if (event.kind == Kind::left) {
+            abandon(slot, now);
+            slots_.erase(found);
+            continue;
+        }
+        // Time does not go back, whichever node says so.
+        last_ = std::clamp(now - std::min(event.age, now), last_, std::max(last_, now));
+        if (event.kind == Kind::entered || event.kind == Kind::held) {
+            arrive(slot, event, last_);
+            continue;
+        }
+        auto const access = slot.accesses.find(event.token);
+        if (access == slot.accesses.end()) continue;
+        admit(slot, access->second, last_);
+        if (event.kind == Kind::released) continue;
+        if (!access->second.given_up) server_gate_.finished(*access->second.admitted, last_);
+        slot.accesses.erase(access);
+    }
+}
+
+void NodesGate::arrive(Slot& slot, NodeEvent const& event, Time when) {
+    if (slot.accesses.size() >= accesses_max || slot.accesses.contains(event.token)) return;
+    bool const has_address = event.disk_address.kind != LocalityKind::none;
+    if (has_address) localities_.insert(event.disk_address.kind);
+    auto& access = slot.accesses[event.token];
+    access.server_request = {
+        .program = slot.program,
+        .server = event.disk_address.server,
+        .address = has_address ? std::optional{event.disk_address.address} : std::nullopt,
+        .bytes = event.disk_address.bytes,
+        .file = event.file};
+    server_gate_.make_room_for(event.disk_address.server);
+    // It may be another's turn by now: then it counts as one that waited and has been let in.
+    access.waits = !server_gate_.arrived(access.server_request, when);
+    if (event.kind == NodeEvent::Kind::entered) admit(slot, access, when);
+}
+
+void NodesGate::admit(Slot const& slot, Access& access, Time when) {
+    if (access.admitted) return;
+    access.server_request.program = slot.program;
+    access.admitted = server_gate_.admit(access.server_request, access.waits, when);
+}
+
+// Its accesses are over, but say nothing about the servers.
+void NodesGate::abandon(Slot const& slot, Time now) {
+    for (auto const& [token, access] : slot.accesses) {
+        if (access.given_up) continue;
+        if (access.waits && !access.admitted) slice_scheduler().released(slot.program);
+        slice_scheduler().finished(slot.program, std::max(now, last_));
+    }
+}
+
+void NodesGate::give_up_silent_ones(Time now) {
+    for (auto& [name, slot] : slots_) {
+        if (now - slot.last_heard < silent_after) continue;
+        for (auto& [token, access] : slot.accesses) {
+            if (!access.admitted || access.given_up) continue;
+            access.given_up = true;
+            slice_scheduler().finished(slot.program, std::max(now, last_));
+        }
+    }
+}
+
+Report NodesGate::report(Time now) {
+    give_up_silent_ones(now);
+    return server_gate_.report(now);
+}
+
+void NodesGate::lost(std::uint64_t node, Time now) {
+    auto const begin = slots_.lower_bound({node, 0});
+    auto const end = slots_.lower_bound({node + 1, 0});
+    for (auto slot = begin; slot != end; ++slot) abandon(slot->second, now);
+    slots_.erase(begin, end);
+}
+
+std::string NodesGate::locality() const {
+    std::string text;
+    for (auto const kind : localities_) text.append(text.empty() ? "" : "+").append(name_of(kind));
+    return text;
+}
+
+}  // namespace unisono::orchestra

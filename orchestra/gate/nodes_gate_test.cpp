@@ -1,0 +1,152 @@
+#include "orchestra/gate/nodes_gate.hpp"
+
+#include <gtest/gtest.h>
+
+namespace unisono::orchestra {
+namespace {
+
+using Kind = NodeEvent::Kind;
+
+NodeEvent taken(std::uint32_t slot, std::string program) {
+    return {.kind = Kind::taken, .slot = slot, .program = std::move(program)};
+}
+NodeEvent access(Kind kind, std::uint32_t slot, std::uint32_t token, Time age = 0,
+                 std::uint64_t address = 0, std::uint32_t server = 0) {
+    return {.kind = kind,
+            .slot = slot,
+            .token = token,
+            .age = age,
+            .disk_address = {server, LocalityKind::offsets, address, 1000},
+            .file = 5};
+}
+
+class Nodes : public ::testing::Test {
+protected:
+    Nodes() {
+        say(1, {taken(1, "a")}, 0);
+        say(2, {taken(1, "b")}, 0);
+    }
+    void say(std::uint64_t node, std::vector<NodeEvent> const& events, Time now) {
+        server_gate.heard(node, events, now);
+    }
+    void let_take_turns(Time now) {
+        ASSERT_TRUE(server_gate.slice_scheduler().adopt(
+            {.epoch = ++epoch,
+             .lease = 10 * second,
+             .work_conserving = true,
+             .objects = {{{"a"}, 100 * millisecond, 0}, {{"b"}, 100 * millisecond, 0}}},
+            now));
+    }
+    ProgramReport of(std::string const& program, Time now) {
+        auto const report = server_gate.report(now);
+        auto const* const found = report.find(program);
+        return found == nullptr ? ProgramReport{} : *found;
+    }
+
+    NodesGate server_gate{1e12};
+    std::uint64_t epoch = 0;
+};
+
+// An access of 1000 bytes at 4 ms, heard at 5 ms, that took 3 ms.
+TEST_F(Nodes, what_node_daemons_say_becomes_a_report) {
+    say(1, {access(Kind::entered, 1, 1, millisecond)}, 5 * millisecond);
+    EXPECT_EQ(of("a", 6 * millisecond).under_way, 1);
+    say(1, {access(Kind::finished, 1, 1)}, 7 * millisecond);
+    auto const report = of("a", 8 * millisecond);
+    EXPECT_EQ(report.under_way, 0);
+    EXPECT_EQ(report.idle_ms, 1);
+    EXPECT_EQ(report.files, std::vector<double>{5});
+    EXPECT_EQ(report.servers[0].bytes, 1000);
+    EXPECT_EQ(server_gate.locality(), "offsets");
+}
+
+TEST_F(Nodes, gaps_are_between_accesses_of_all_nodes) {
+    say(1, {access(Kind::entered, 1, 1, 0, 0)}, 1);
+    say(2, {access(Kind::entered, 1, 1, 0, 512 * 1000)}, 2);
+    EXPECT_EQ(server_gate.report(3).gap_sectors[0], 1000);
+}
+
+TEST_F(Nodes, servers_appear_as_they_are_used) {
+    say(1, {access(Kind::entered, 1, 1, 0, 0, 3)}, 1);
+    EXPECT_EQ(server_gate.report(2).gap_sectors.size(), 4U);
+    EXPECT_EQ(of("a", 2).servers.size(), 4U);
+}
+
+TEST_F(Nodes, held_ones_are_wanted_and_let_the_turn_change) {
+    let_take_turns(0);
+    say(2, {access(Kind::held, 1, 1)}, millisecond);
+    EXPECT_EQ(of("b", millisecond).held, 1);
+    EXPECT_EQ(server_gate.slice_scheduler().admitted().programs, std::vector<std::string>{"b"});
+    EXPECT_EQ(server_gate.slice_scheduler().admitted().kind, Admitted::Kind::all_but) << "no pool";
+    EXPECT_TRUE(server_gate.slice_scheduler().advance(2 * millisecond)) << "a wants nothing";
+    EXPECT_EQ(server_gate.slice_scheduler().admitted().programs, std::vector<std::string>{"a"});
+    say(2, {access(Kind::released, 1, 1), access(Kind::finished, 1, 1)}, 3 * millisecond);
+    EXPECT_EQ(of("b", 3 * millisecond).held, 0);
+    EXPECT_EQ(of("b", 3 * millisecond).under_way, 0);
+}
+
+// The node saw the turn before it was over, or the next one before we heard of the access.
+TEST_F(Nodes, who_was_let_in_elsewhere_is_in) {
+    let_take_turns(0);
+    say(2, {access(Kind::entered, 1, 1)}, millisecond);
+    EXPECT_EQ(of("b", millisecond).held, 0);
+    EXPECT_EQ(of("b", millisecond).under_way, 1);
+    say(1, {access(Kind::held, 1, 1), access(Kind::released, 1, 1)}, 2 * millisecond);
+    EXPECT_EQ(of("a", 2 * millisecond).held, 0);
+    EXPECT_EQ(of("a", 2 * millisecond).under_way, 1);
+    say(2, {access(Kind::finished, 1, 1)}, 3 * millisecond);
+    say(1, {access(Kind::finished, 1, 1)}, 3 * millisecond);
+    EXPECT_EQ(of("b", 3 * millisecond).under_way + of("a", 3 * millisecond).under_way, 0);
+}
+
+TEST_F(Nodes, a_dead_process_or_node_wants_nothing_any_more) {
+    let_take_turns(0);
+    say(1, {access(Kind::entered, 1, 1), access(Kind::held, 1, 2)}, 1);
+    say(2, {access(Kind::held, 1, 1), access(Kind::held, 1, 2)}, 1);
+    say(1, {{.kind = Kind::left, .slot = 1}}, 2);
+    EXPECT_EQ(of("a", 3).under_way + of("a", 3).held, 0);
+    EXPECT_EQ(of("b", 3).held, 2);
+    server_gate.lost(2, 4);
+    EXPECT_EQ(of("b", 5).under_way + of("b", 5).held, 0);
+    say(2, {access(Kind::held, 1, 3)}, 6);
+    EXPECT_EQ(of("b", 7).held, 0) << "an unknown slot";
+}
+
+// A process that was stopped inside an access kept the slices of its program to itself.
+TEST_F(Nodes, who_says_nothing_for_a_second_does_not_keep_its_turn) {
+    let_take_turns(0);
+    say(1, {access(Kind::entered, 1, 1)}, 0);
+    say(2, {access(Kind::held, 1, 1)}, 0);
+    EXPECT_EQ(of("a", 900 * millisecond).under_way, 1);
+    EXPECT_EQ(of("a", 1000 * millisecond).under_way, 0);
+    server_gate.slice_scheduler().advance(1001 * millisecond);
+    EXPECT_TRUE(server_gate.slice_scheduler().admits("b"));
+    say(2, {access(Kind::finished, 1, 1)}, 1002 * millisecond);
+    say(1, {access(Kind::finished, 1, 1)}, 1003 * millisecond);
+    say(1, {access(Kind::held, 1, 2)}, 1004 * millisecond);
+    EXPECT_EQ(of("a", 1005 * millisecond).under_way, 0) << "it is not counted twice";
+    EXPECT_EQ(of("a", 1005 * millisecond).held, 1) << "it goes on, and wants its turn";
+}
+
+TEST_F(Nodes, nonsense_is_passed_over) {
+    say(1,
+        {access(Kind::finished, 1, 9), access(Kind::released, 1, 9), access(Kind::entered, 7, 1),
+         access(Kind::entered, 1, 1), access(Kind::entered, 1, 1), taken(1, "a"),
+         access(Kind::entered, 1, 1, never)},
+        1);
+    EXPECT_EQ(of("a", 2).under_way, 1) << "the slot was given away in between";
+}
+
+TEST(Admitted, the_pool_passes_in_its_turn_only) {
+    SliceScheduler slice_scheduler;
+    slice_scheduler.adopt(
+        {.epoch = 1, .lease = 10 * second, .objects = {{{"a"}, second, 0}, {{}, second, 0}}}, 0);
+    EXPECT_EQ(slice_scheduler.admitted(), (Admitted{Admitted::Kind::only, {"a"}}));
+    slice_scheduler.advance(second);
+    EXPECT_EQ(slice_scheduler.admitted(), (Admitted{Admitted::Kind::all_but, {"a"}}));
+    slice_scheduler.advance(20 * second);
+    EXPECT_EQ(slice_scheduler.admitted(), Admitted{});
+}
+
+}  // namespace
+}  // namespace unisono::orchestra

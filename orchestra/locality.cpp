@@ -1,0 +1,87 @@
+#include "orchestra/locality.hpp"
+
+#include <algorithm>
+
+namespace unisono::orchestra {
+
+namespace {
+
+constexpr std::uint64_t sector_bytes = 512;
+
+// When nothing was done for so long, nobody wanted anything: no request's fault.
+constexpr Time pause_min = 250 * millisecond;
+
+// Flash and memory are quicker than this, whatever they are asked for; a head that has to move and
+// half a turn of the disk are not.
+constexpr double slow_min_ms = 2;
+constexpr double flash_bytes_per_ms = 200e3;
+
+double distance(std::uint64_t a, std::uint64_t b) {
+    return static_cast<double>(a > b ? a - b : b - a);
+}
+
+}  // namespace
+
+Locality::Entry& Locality::entry(std::string_view program) {
+    auto const found = programs_.find(program);
+    return found != programs_.end() ? found->second : programs_[std::string(program)];
+}
+
+ProgramAtServer const* Locality::find(std::string_view program) const {
+    auto const found = programs_.find(program);
+    return found == programs_.end() ? nullptr : &found->second.numbers;
+}
+
+void Locality::forget(std::string_view program) {
+    auto const found = programs_.find(program);
+    if (found != programs_.end()) programs_.erase(found);
+}
+
+void Locality::admitted(std::string_view program, std::optional<std::uint64_t> address,
+                        std::uint64_t bytes, Time now, Grant const& grant) {
+    auto& its = entry(program);
+    ++its.numbers.requests;
+    its.numbers.bytes += bytes;
+    if (address) {
+        auto const sector = *address / sector_bytes;
+        if (last_sector_) gap_sectors_.add(distance(sector, *last_sector_));
+        if (its.last_sector) its.numbers.gap_sectors.add(distance(sector, *its.last_sector));
+        last_sector_ = its.last_sector = sector;
+    }
+    measure_reuse(its, now, grant);
+    its.last_admitted = now;
+}
+
+// Only between two requests of one turn: else it would be the time that others had.
+void Locality::measure_reuse(Entry& its, Time now, Grant const& grant) {
+    if (grant.turn == Turn::own && its.last_admitted && *its.last_admitted >= grant.since)
+        its.numbers.reuse_ms.add(to_ms(now - *its.last_admitted));
+    if (grant.turn != Turn::pool) return;
+    if (last_of_pool_ && *last_of_pool_ >= grant.since)
+        pool_reuse_ms_.add(to_ms(now - *last_of_pool_));
+    last_of_pool_ = now;
+}
+
+void Locality::finished(std::string_view program, std::uint64_t bytes, Time admitted, Time now,
+                        Grant const& grant) {
+    // The first one of a turn has the end of the turn before in it, and a flush, which has no bytes
+    // of its own, all that was written before.
+    if (bytes > 0 && last_finished_ && *last_finished_ >= grant.since &&
+        now - *last_finished_ < pause_min) {
+        auto& its = entry(program).numbers;
+        if (grant.turn == Turn::everyone) measure_open(its, bytes, admitted, now);
+        if (grant.turn == Turn::own) its.dedicated_ms.add(to_ms(now - *last_finished_));
+    }
+    last_finished_ = now;
+}
+
+void Locality::measure_open(ProgramAtServer& its, std::uint64_t bytes, Time admitted,
+                            Time now) const {
+    its.open_ms.add(to_ms(now - *last_finished_));
+    auto const service_ms = to_ms(now - std::max(admitted, *last_finished_));
+    bool const slow = service_ms > slow_min_ms + static_cast<double>(bytes) / flash_bytes_per_ms;
+    its.slow_share.add(slow ? 1 : 0);
+    if (slow) its.slow_ms.add(service_ms);
+}
+
+}  // namespace unisono::orchestra

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "orchestra/average.hpp"
+#include "orchestra/grant.hpp"
+
+namespace unisono::orchestra {
+
+/// What one server knows of one program.
+struct ProgramAtServer {
+    std::uint64_t requests = 0;
+    std::uint64_t bytes = 0;
+    NewestHeavyMean gap_sectors;  ///< the paper's SL_ij
+    NewestHeavyMean reuse_ms;     ///< the paper's RD_ij: within dedicated service only
+    SteadyMean open_ms;           ///< server's time per request while everyone is served
+    SteadyMean dedicated_ms;      ///< the same in dedicated service; both with the time it was idle
+    // While everyone is served, without idle time:
+    SteadyMean slow_share;  ///< of requests that took the server as long as only a disk's head does
+    SteadyMean slow_ms;     ///< how long those took
+};
+
+/// The locality daemon of one data server (iorchestrator-sc10, section III.B): distances on the
+/// disk and in time between requests. The gap between two requests is the difference of their first
+/// sectors, whichever is the larger: "the LBA of a request is the logical block address of the
+/// requested data".
+///
+/// Differs: requests are seen where they enter the server, not below its cache; and besides the
+/// paper's means there are steady ones of what the server's time was used for, which need no table
+/// of seek times. Not thread-safe.
+class Locality {
+public:
+    /// A request goes to the disk's scheduler. `address` is a disk byte; none: it has no address (a
+    /// flush).
+    void admitted(std::string_view program, std::optional<std::uint64_t> address,
+                  std::uint64_t bytes, Time now, Grant const& grant);
+    /// It was admitted at `admitted` and is done.
+    void finished(std::string_view program, std::uint64_t bytes, Time admitted, Time now,
+                  Grant const& grant);
+
+    /// The paper's SL_i.
+    [[nodiscard]] NewestHeavyMean const& gap_sectors() const { return gap_sectors_; }
+    /// The reuse distance of the pool, whose programs are one scheduling object.
+    [[nodiscard]] NewestHeavyMean const& pool_reuse_ms() const { return pool_reuse_ms_; }
+    /// Null if it was never here.
+    [[nodiscard]] ProgramAtServer const* find(std::string_view program) const;
+    void forget(std::string_view program);
+
+private:
+    struct Entry {
+        ProgramAtServer numbers;
+        std::optional<std::uint64_t> last_sector;
+        std::optional<Time> last_admitted;
+    };
+
+    Entry& entry(std::string_view program);
+    void measure_reuse(Entry& entry, Time now, Grant const& grant);
+    void measure_open(ProgramAtServer& its, std::uint64_t bytes, Time admitted, Time now) const;
+
+    std::map<std::string, Entry, std::less<>> programs_;
+    NewestHeavyMean gap_sectors_;
+    NewestHeavyMean pool_reuse_ms_;
+    std::optional<std::uint64_t> last_sector_;
+    std::optional<Time> last_of_pool_;
+    std::optional<Time> last_finished_;
+};
+
+}  // namespace unisono::orchestra

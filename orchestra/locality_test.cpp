@@ -1,0 +1,119 @@
+#include "orchestra/locality.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+namespace unisono::orchestra {
+namespace {
+
+constexpr Grant open_gate{Turn::everyone, 0};
+
+std::uint64_t at_sector(std::uint64_t sector) { return sector * 512; }
+
+// Derivation (section III.B), with 128 sectors of 64 KiB per request:
+//   sectors of A: 0, 128, of B: 10000, of A: 256
+//   gaps of all:  |128 - 0| = 128, |10000 - 128| = 9872, |256 - 10000| = 9744
+//   SL   = 128; 128/8 + 9872*7/8 = 16 + 8638 = 8654; 8654/8 + 9744*7/8 = 1081.75 + 8526 = 9607.75
+//   gaps of A:    128, |256 - 128| = 128, so SL_A = 128
+TEST(Locality, gaps_are_the_papers_means_of_distances_between_requests) {
+    Locality server;
+    server.admitted("A", at_sector(0), 65536, 0, open_gate);
+    server.admitted("A", at_sector(128), 65536, 1, open_gate);
+    server.admitted("B", at_sector(10000), 65536, 2, open_gate);
+    server.admitted("A", at_sector(256), 65536, 3, open_gate);
+    std::printf("expectation: SL = 9607.75, SL_A = 128\nresult:      SL = %g, SL_A = %g\n",
+                server.gap_sectors().value(), server.find("A")->gap_sectors.value());
+    EXPECT_DOUBLE_EQ(server.gap_sectors().value(), 9607.75);
+    EXPECT_DOUBLE_EQ(server.find("A")->gap_sectors.value(), 128);
+    EXPECT_EQ(server.find("B")->gap_sectors.count(), 0U) << "one request has no distance";
+    EXPECT_EQ(server.find("A")->requests, 3U);
+    EXPECT_EQ(server.find("C"), nullptr);
+}
+
+// Derivation: A's requests at 10, 12, 20 ms in a turn since 5 ms, then at 100 and 104 ms in one
+// since 99 ms. Reuse distances 2 and 8; not 80, which others had; 4.
+//   RD = 2; 2/8 + 8*7/8 = 7.25; 7.25/8 + 4*7/8 = 4.40625
+TEST(Locality, reuse_distances_are_those_within_a_turn) {
+    Locality server;
+    Grant const first{Turn::own, 5 * millisecond};
+    Grant const second{Turn::own, 99 * millisecond};
+    for (Time const ms : {10, 12, 20}) server.admitted("A", 0, 1, ms * millisecond, first);
+    server.admitted("A", 0, 1, 50 * millisecond, {Turn::other, 40 * millisecond});
+    server.admitted("A", 0, 1, 100 * millisecond, second);
+    server.admitted("A", 0, 1, 104 * millisecond, second);
+    std::printf("expectation: RD = 4.40625\nresult:      RD = %g\n",
+                server.find("A")->reuse_ms.value());
+    EXPECT_DOUBLE_EQ(server.find("A")->reuse_ms.value(), 4.40625);
+}
+
+TEST(Locality, the_pool_is_one_object) {
+    Locality server;
+    Grant const pool{Turn::pool, 0};
+    server.admitted("A", 0, 1, 1 * millisecond, pool);
+    server.admitted("B", 0, 1, 4 * millisecond, pool);
+    EXPECT_DOUBLE_EQ(server.pool_reuse_ms().value(), 3);
+    EXPECT_EQ(server.find("A")->reuse_ms.count(), 0U);
+}
+
+// Requests of A and B take turns at a server and are served one after the other: ends at 10, 20, 30
+// and 40 ms, all there from the beginning. A request of B that comes at 60 is done at 61.
+//   open_B: 10 (20 - 10), 10, and 21 (61 - 40): the time that the disk was idle is in it
+//   slow_B: two of three, of 10 ms; the last one took 1 ms, as memory does
+TEST(Locality, times_per_request_contain_the_idle_time_and_slow_ones_do_not) {
+    Locality server;
+    server.finished("A", 65536, 0, 10 * millisecond, open_gate);
+    server.finished("B", 65536, 0, 20 * millisecond, open_gate);
+    server.finished("A", 65536, 0, 30 * millisecond, open_gate);
+    server.finished("B", 65536, 0, 40 * millisecond, open_gate);
+    server.finished("B", 65536, 60 * millisecond, 61 * millisecond, open_gate);
+    auto const* const b = server.find("B");
+    EXPECT_DOUBLE_EQ(b->open_ms.value(), (10 + 10 + 21) / 3.0);
+    EXPECT_DOUBLE_EQ(b->slow_share.value(), 2 / 3.0);
+    EXPECT_DOUBLE_EQ(b->slow_ms.value(), 10);
+    EXPECT_EQ(b->dedicated_ms.count(), 0U);
+}
+
+// 1 MiB takes flash 2 ms and 1 MiB / (200 MB/s) = 5.2 ms at most.
+TEST(Locality, large_requests_may_take_longer_before_it_is_a_seek) {
+    Locality server;
+    for (Time const ms : {0, 7, 15}) server.finished("A", 1 << 20, 0, ms * millisecond, open_gate);
+    EXPECT_DOUBLE_EQ(server.find("A")->slow_share.value(), 0.5);
+}
+
+// Two programs that write had trials when they flushed, as if that were a seek of 220 ms.
+TEST(Locality, a_flush_is_no_request_that_seeks) {
+    Locality server;
+    server.finished("A", 65536, 0, 1 * millisecond, open_gate);
+    server.finished("A", 0, 1 * millisecond, 221 * millisecond, open_gate);
+    server.finished("A", 65536, 221 * millisecond, 222 * millisecond, open_gate);
+    EXPECT_EQ(server.find("A")->open_ms.count(), 1U);
+    EXPECT_EQ(server.find("A")->open_ms.value(), 1);
+    EXPECT_EQ(server.find("A")->slow_share.value(), 0);
+}
+
+TEST(Locality, what_was_let_in_before_a_turn_does_not_count_in_it) {
+    Locality server;
+    Grant const turn{Turn::own, 15 * millisecond};
+    server.finished("B", 1, 0, 10 * millisecond, open_gate);
+    server.finished("A", 1, 0, 20 * millisecond, turn);
+    EXPECT_EQ(server.find("A"), nullptr) << "began before the turn";
+    server.finished("A", 1, 0, 22 * millisecond, turn);
+    EXPECT_DOUBLE_EQ(server.find("A")->dedicated_ms.value(), 2);
+}
+
+TEST(SteadyMean, one_stray_sample_in_many_moves_it_little) {
+    SteadyMean steady;
+    NewestHeavyMean newest;
+    for (int i = 0; i < 100; ++i) {
+        steady.add(1);
+        newest.add(1);
+    }
+    steady.add(1000);
+    newest.add(1000);
+    EXPECT_NEAR(steady.value(), 1 + 999.0 / 64, 1e-9);
+    EXPECT_NEAR(newest.value(), 875.125, 1e-9) << "as the paper has it";
+}
+
+}  // namespace
+}  // namespace unisono::orchestra
