@@ -52,6 +52,15 @@ public:
 
     /// start() returns while the access is still under way: what comes next costs no time.
     [[nodiscard]] virtual bool overlaps() const { return false; }
+
+    /// Makes all that has been written to the file durable, whoever of this node wrote it through
+    /// the kernel, and returns when it is. No access of this rank may be under way. A special file
+    /// that keeps nothing has nothing to sync: no error. Errors are local to the calling rank.
+    virtual Error sync() = 0;
+
+    /// Lets go of what the backend itself has opened, and returns what that came to: some storage
+    /// tells of failed writes there and only there. The last call. Local.
+    virtual Error close() { return {}; }
 };
 
 }  // namespace unisono

@@ -27,10 +27,4 @@ struct Loops {
 /// regular (an index list, an interval that begins or ends within a loop). O(depth).
 Loops loops_of(Tiling const& tiling, Positions positions);
 
-/// A number that is equal for equal loops, and hardly ever for others; 0 when they are empty.
-std::uint64_t fingerprint(Loops const& loops);
-
-/// The same for any access, lists too: of its sizes, not of every offset. Not for where it begins.
-std::uint64_t fingerprint(Tiling const& tiling, Positions positions);
-
 }  // namespace unisono

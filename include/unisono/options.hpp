@@ -21,31 +21,39 @@ struct Options {
     std::string exchange = "auto";  ///< unisono_exchange: auto, shared_memory, messages
     std::string layout;             ///< unisono_layout: src/layouts/layout_text.hpp; or ""
     std::uint32_t pretended_nodes = 0;  ///< UNISONO_TOPOLOGY=nodes=N: split one machine's ranks
-    bool leave_alone = false;           ///< native only: unisono_enable=false, or the site says so
+    bool native_only = false;           ///< native only: unisono_enable=false, or the site says so
+    std::string left_alone_by;          ///< what said so, for the report
 
-    bool direct_read = false;  ///< unisono_resonant_read=direct: agents warm the servers' caches
+    bool prefetch_then_read =
+        false;  ///< unisono_resonant_read=direct: agents warm the servers' caches
 
     std::uint64_t pool_bytes = 64 << 20;  ///< unisono_pool_bytes: buffers that live across calls,
                                           ///< per aggregator
     bool flush_at_close = false;  ///< unisono_flush=close: those are written when they must be only
+    bool sync_at_close = false;   ///< unisono_sync_at_close: a closed file is durable
 
-    std::uint64_t cb_buffer_size = 0;       ///< bytes per collective buffer
-    std::uint32_t cb_nodes = 0;             ///< aggregators in all
-    std::string cb_config_list;             ///< as ROMIO writes it, e.g. "*:4"; it is well-formed
-    Switch cb_read = Switch::automatic;     ///< romio_cb_read, collective_buffering
-    Switch cb_write = Switch::automatic;    ///< romio_cb_write, collective_buffering
-    Switch ds_read = Switch::automatic;     ///< romio_ds_read
-    Switch ds_write = Switch::automatic;    ///< romio_ds_write (Unisono never writes holes anyway)
-    Switch two_layers = Switch::automatic;  ///< unisono_two_layers: nodes send, not ranks
-    bool no_indep_rw = false;               ///< romio_no_indep_rw
-    std::uint64_t striping_unit = 0;        ///< bytes
-    std::uint32_t striping_factor = 0;      ///< data servers
+    std::uint64_t cb_buffer_size = 0;     ///< bytes per collective buffer
+    std::uint32_t cb_nodes = 0;           ///< aggregators in all
+    std::string cb_config_list;           ///< as ROMIO writes it, e.g. "*:4"; it is well-formed
+    Switch cb_read = Switch::automatic;   ///< romio_cb_read, collective_buffering
+    Switch cb_write = Switch::automatic;  ///< romio_cb_write, collective_buffering
+    Switch ds_read = Switch::automatic;   ///< romio_ds_read
+    Switch ds_write = Switch::automatic;  ///< romio_ds_write (Unisono never writes holes anyway)
+    Switch intra_node_aggregation =
+        Switch::automatic;              ///< unisono_intra_node_aggregation: nodes send, not ranks
+    bool no_indep_rw = false;           ///< romio_no_indep_rw
+    std::uint64_t striping_unit = 0;    ///< bytes
+    std::uint32_t striping_factor = 0;  ///< data servers
+
+    std::string check =
+        "none";  ///< UNISONO_CHECK: none, plans, communicate; see execute/checks.hpp
 
     std::string tune;       ///< UNISONO_TUNE: the file with what was learnt; "": the default; off
     std::string tune_site;  ///< UNISONO_TUNE_SITE: one for all users; "": the default
 
     std::string report = "none";  ///< UNISONO_REPORT: none, summary, json
     std::string report_file;      ///< UNISONO_REPORT_FILE: where to append; empty: stderr
+    std::string report_traces;    ///< UNISONO_REPORT_TRACES: folder for what is open; "": none
     std::string faults;           ///< UNISONO_FAULTS, for tests: see src/backends/fault.hpp
 
     /// Hints of files and of the environment, whatever their meaning, that the MPI library's own

@@ -40,10 +40,9 @@ struct Facts {
     /// The MPI library knows every view, all datatypes are plain, and no second thread may call.
     bool native_ready = false;
     bool cacheable = false;  ///< what is written may reach the file after the call
-    std::uint64_t shapes =
+    std::uint64_t request_hash =
         0;        ///< order-independent hash of the file and of what each rank asks for
     Loops loops;  ///< what every rank asks for, from its own first byte on; else empty
-    Options const* options = nullptr;
 
     /// By rank; only for strategies that ask for it (Strategy::gathers).
     std::span<RankFacts const> ranks;
@@ -73,8 +72,9 @@ struct Plan {
     double delay_s = 0;
 
     std::vector<std::uint32_t> aggregators;  ///< staged, cached: their ranks; one may own several
-    /// staged: file bytes that each aggregator owns (its file realm). They are disjoint and cover
-    /// Facts::touched together; with within_nodes, those of each node do.
+    /// staged: file bytes that each aggregator owns (its file realm). They are disjoint, lie within
+    /// Facts::touched and together have every byte that a rank asks for; with within_nodes, those
+    /// of each node have what its ranks ask for. See strategies/check_plan.hpp.
     std::vector<Realm> realms;
     bool within_nodes = false;       ///< staged: aggregators take their own node's data only
     std::uint64_t window_bytes = 0;  ///< staged: collective buffer, one window a round
@@ -82,7 +82,10 @@ struct Plan {
         0;  ///< staged: extents in one request; 0: as many as there are
     /// staged reads: what aggregators read only warms the servers' caches; when all have issued
     /// their requests, every rank reads its own bytes from the file.
-    bool prefetch = false;
+    bool prefetch_then_read = false;
+    /// staged: nodes send, not ranks (unisono_intra_node_aggregation). Not the strategy's business:
+    /// whoever has it planned says it.
+    Switch intra_node_aggregation = Switch::automatic;
 
     /// cached: block k of the file is aggregators[k % A]'s, in one of its pool's buffers.
     std::uint64_t block_bytes = 0;
@@ -106,9 +109,10 @@ struct Strategy {
     /// Why it cannot do this call; empty: it can. Asked before anything is gathered and, if it
     /// gathers, once more after that.
     std::string_view (*unfit)(Facts const& facts);
-    Plan (*plan)(Facts const& facts);  ///< only called when it is fit
+    /// Only called when it is fit. `options`: the user's, with what selection tries in them.
+    Plan (*plan)(Facts const& facts, Options const& options);
     /// Whether measuring it may be worth while; null: always. E.g. not with a single data server.
-    bool (*promising)(Facts const& facts) = nullptr;
+    bool (*worth_measuring)(Facts const& facts) = nullptr;
 };
 
 }  // namespace unisono

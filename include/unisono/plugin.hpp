@@ -9,11 +9,12 @@ namespace unisono {
 /// What a shared object named in UNISONO_PLUGINS defines as `unisono_plugin`, declared below. Build
 /// it with the headers of the Unisono that will load it: the sizes say whether it was.
 struct Plugin {
-    static constexpr std::uint32_t current_version = 1;
+    static constexpr std::uint32_t current_version = 2;
 
     std::uint32_t version = current_version;
     std::uint32_t facts_bytes = sizeof(Facts);
     std::uint32_t plan_bytes = sizeof(Plan);
+    std::uint32_t options_bytes = sizeof(Options);
     Strategy strategy;
 };
 

@@ -53,6 +53,13 @@ Positions within(Tiling const& tiling, Positions positions, Extent window);
 /// How many contiguous pieces `positions` has, at most. O(1).
 std::uint64_t piece_estimate(Tiling const& tiling, Positions positions);
 
+/// How many pieces of the tiling's own `positions` have. O(depth).
+struct PieceCount {
+    std::uint64_t pieces = 0;
+    bool exact = true;  ///< else a part of the shape was cut whose pieces differ
+};
+PieceCount count_pieces(Tiling const& tiling, Positions positions);
+
 /// OR of the offsets and lengths of all pieces of `positions` (an upper bound of its bits): the
 /// lowest bit that is set is a granule that divides every piece.
 std::uint64_t alignment_of(Tiling const& tiling, Positions positions);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -69,6 +70,7 @@ inline void copy_bytes(std::byte* to, std::byte const* from, std::uint64_t bytes
 /// costs a third of one that it does not.
 inline void copy_pieces(std::byte* to, std::int64_t to_stride, std::byte const* from,
                         std::int64_t from_stride, std::uint64_t bytes, std::uint64_t count) {
+    assert(count > 0);
     auto const each = [&](auto copy) {
         for (; count > 1; --count, to += to_stride, from += from_stride) copy(to, from);
         copy(to, from);  // the strides may lead out of the address space after the last piece
@@ -175,6 +177,7 @@ void walk_both_runs(Tiling const& from_tiling, Positions from_positions, Tiling 
             if (left == 0) skip_pieces(1, source);
         }
     };
+    assert(from_positions.bytes() == to_positions.bytes());
     RunSource from_source{from_tiling, from_positions};
     RunSource to_source{to_tiling, to_positions};
     Side from{from_source.next()};

@@ -1,6 +1,7 @@
 #include "access/cursor.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 namespace unisono {
 namespace {
@@ -50,6 +51,7 @@ struct Cursor::Filler {
 Cursor::Cursor(Tiling const& tiling, Positions positions)
     : tiling_{tiling}, left_{positions.bytes()} {
     if (left_ == 0) return;
+    assert(!tiling.shape->empty());
     if (tiling.dense()) {
         // One run, whatever the number of tiles.
         frames_.push_back({tiling.shape.get(), offset_of(tiling, positions.begin), 0});
@@ -172,7 +174,8 @@ void Cursor::advance() {
 }
 
 std::size_t Cursor::next(std::span<PieceRun> batch) {
-    if (left_ == 0 || batch.empty()) return 0;
+    assert(!batch.empty());
+    if (left_ == 0) return 0;
     if (tiling_.dense()) {
         batch[0] = {.offset = frames_[0].origin, .bytes = left_};
         left_ = 0;

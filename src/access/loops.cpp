@@ -48,40 +48,4 @@ Loops loops_of(Tiling const& tiling, Positions positions) {
     return loops_of_copies(*tiling.shape, tiling.extent, positions);
 }
 
-namespace {
-
-// FNV-1a over whole numbers, mixed.
-class Hash {
-public:
-    void add(std::uint64_t value) {
-        hash_ = (hash_ ^ value) * 0x100000001b3;
-        hash_ ^= hash_ >> 29;
-    }
-    [[nodiscard]] std::uint64_t value() const { return hash_ == 0 ? 1 : hash_; }
-
-private:
-    std::uint64_t hash_ = 0xcbf29ce484222325;
-};
-
-}  // namespace
-
-std::uint64_t fingerprint(Loops const& loops) {
-    if (loops.empty()) return 0;
-    Hash hash;
-    hash.add(loops.piece_bytes);
-    for (auto const& [count, stride] : loops.loops) hash.add(count), hash.add(stride);
-    return hash.value();
-}
-
-std::uint64_t fingerprint(Tiling const& tiling, Positions positions) {
-    if (positions.empty()) return 0;
-    auto const& shape = *tiling.shape;
-    Hash hash;
-    for (auto const value : {positions.bytes(), shape.bytes, shape.pieces, shape.alignment,
-                             static_cast<std::uint64_t>(shape.high - shape.low),
-                             static_cast<std::uint64_t>(tiling.extent)})
-        hash.add(value);
-    return hash.value();
-}
-
 }  // namespace unisono

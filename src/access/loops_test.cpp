@@ -38,12 +38,5 @@ TEST(Loops, are_empty_where_an_interval_cuts_a_loop_or_the_type_is_a_list) {
     EXPECT_TRUE(loops_of({make_blocks(offsets, lengths), 0, 200}, {0, 15}).empty());
 }
 
-TEST(Loops, fingerprints_tell_them_apart) {
-    EXPECT_EQ(fingerprint({}), 0u);
-    EXPECT_EQ(fingerprint({8, {{2, 16}}}), fingerprint({8, {{2, 16}}}));
-    EXPECT_NE(fingerprint({8, {{2, 16}}}), fingerprint({8, {{16, 2}}}));
-    EXPECT_NE(fingerprint({16, {}}), fingerprint({8, {{2, 16}}}));
-}
-
 }  // namespace
 }  // namespace unisono

@@ -1,5 +1,7 @@
 #include "unisono/realm.hpp"
 
+#include <cassert>
+
 #include "access/copy.hpp"
 
 namespace unisono {
@@ -7,6 +9,7 @@ namespace unisono {
 Realm contiguous_realm(Extent range) { return striped_realm(0, 1, 1, range); }
 
 Realm striped_realm(std::uint64_t first, std::uint64_t unit, std::uint64_t period, Extent range) {
+    assert(0 < unit && unit <= period);
     Realm const endless{
         {make_dense(unit), static_cast<std::int64_t>(first), static_cast<std::int64_t>(period)},
         {0, ~std::uint64_t{0}}};
@@ -20,6 +23,7 @@ Realm within(Realm const& realm, Extent range) {
 
 std::uint64_t common_bytes(Tiling const& view, Positions positions, Realm const& realm) {
     if (positions.empty() || realm.empty()) return 0;
+    assert(view.ascending() && realm.tiling.ascending());
     Realm first{view, within(view, positions, touched(realm))};
     Realm second = within(realm, touched(view, positions));
     if (piece_estimate(first.tiling, first.positions) <

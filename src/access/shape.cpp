@@ -99,6 +99,7 @@ ShapePtr make_shifted(ShapePtr const& shape, std::int64_t shift) {
 }
 
 ShapePtr make_repeat(std::uint64_t count, std::int64_t stride, ShapePtr const& child) {
+    assert(child != nullptr);
     if (count == 0 || child->empty()) return empty_shape();
     if (count == 1) return child;
     if (child->start != 0 && child->kind != Shape::Kind::repeat) {

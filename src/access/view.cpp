@@ -114,6 +114,7 @@ std::uint64_t position_of(Tiling const& tiling, std::int64_t offset) {
 
 Extent touched(Tiling const& tiling, Positions positions) {
     if (positions.empty()) return {};
+    assert(!tiling.shape->empty());
     if (tiling.ascending())
         return {static_cast<std::uint64_t>(offset_of(tiling, positions.begin)),
                 static_cast<std::uint64_t>(offset_of(tiling, positions.end - 1) + 1)};
@@ -131,12 +132,25 @@ Positions within(Tiling const& tiling, Positions positions, Extent window) {
 
 std::uint64_t piece_estimate(Tiling const& tiling, Positions positions) {
     if (positions.empty()) return 0;
+    assert(!tiling.shape->empty());
     if (tiling.dense()) return 1;
     auto const& shape = *tiling.shape;
     auto const bytes = positions.bytes();
     auto const piece_bytes = shape.bytes / shape.pieces;
     bool const cut = positions.begin % piece_bytes != 0 || bytes % piece_bytes != 0;
     return bytes / shape.bytes * shape.pieces + bytes % shape.bytes / piece_bytes + (cut ? 1 : 0);
+}
+
+PieceCount count_pieces(Tiling const& tiling, Positions positions) {
+    if (positions.empty()) return {};
+    if (tiling.dense()) return {1};
+    auto const* inmost = tiling.shape.get();
+    while (inmost->kind == Shape::Kind::repeat) inmost = inmost->child.get();
+    if (inmost->kind == Shape::Kind::dense)
+        return {div_ceil(positions.end, inmost->bytes) - positions.begin / inmost->bytes};
+    if (positions.begin % inmost->bytes == 0 && positions.end % inmost->bytes == 0)
+        return {positions.bytes() / inmost->bytes * inmost->pieces};
+    return {piece_estimate(tiling, positions), false};
 }
 
 std::uint64_t alignment_of(Tiling const& tiling, Positions positions) {

@@ -18,7 +18,7 @@ namespace unisono {
 
 namespace {
 
-SettledBytes all_settled() {
+MmapSafeBytes all_settled() {
     return std::make_shared<std::atomic<std::uint64_t>>(~std::uint64_t{0});
 }
 

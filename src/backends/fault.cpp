@@ -48,7 +48,15 @@ std::optional<Fault> parse_error_fault(std::string_view text, Direction directio
     return Fault{Fault::Kind::error, direction, *offset, *code, 0};
 }
 
+std::optional<Fault> parse_code_fault(std::string_view text, Fault::Kind kind) {
+    auto const code = parse_errno(text);
+    if (!code) return std::nullopt;
+    return Fault{.kind = kind, .code = *code};
+}
+
 std::optional<Fault> parse_fault(std::string_view text) {
+    if (take_prefix(text, "sync=")) return parse_code_fault(text, Fault::Kind::sync);
+    if (take_prefix(text, "close=")) return parse_code_fault(text, Fault::Kind::close);
     auto direction = Direction::write;
     if (take_prefix(text, "read")) {
         direction = Direction::read;
@@ -88,7 +96,16 @@ public:
         return result;
     }
 
+    Error sync() override { return instead_of(inner_->sync(), Fault::Kind::sync); }
+    Error close() override { return instead_of(inner_->close(), Fault::Kind::close); }
+
 private:
+    [[nodiscard]] Error instead_of(Error real, Fault::Kind kind) const {
+        auto const fault = std::ranges::find(faults_, kind, &Fault::kind);
+        if (real || fault == faults_.end()) return real;
+        return {fault->code, "fault", Error::whole_file};
+    }
+
     void delay(Direction direction) const {
         for (auto const& fault : faults_) {
             if (fault.kind == Fault::Kind::delay && fault.direction == direction) {
@@ -166,7 +183,8 @@ ParsedFaults parse_faults(std::string_view specification) {
         }
         parsed.error = "invalid fault '" + std::string(item) +
                        "': use write@OFFSET=ERRNO (a name such as ENOSPC, or a number), "
-                       "write=short or write=delay:MICROSECONDS, or the same with read";
+                       "write=short or write=delay:MICROSECONDS, or the same with read; "
+                       "sync=ERRNO, close=ERRNO";
         parsed.faults.clear();
         break;
     }

@@ -12,13 +12,13 @@ namespace unisono {
 
 /// One thing that goes wrong on purpose.
 struct Fault {
-    enum class Kind : std::uint8_t { error, short_transfers, delay };
+    enum class Kind : std::uint8_t { error, short_transfers, delay, sync, close };
 
     Kind kind = Kind::error;
-    Direction direction = Direction::write;
-    std::uint64_t offset = 0;    ///< error: the file byte that cannot be accessed
-    int code = 0;                ///< error: its errno
-    std::uint64_t delay_us = 0;  ///< delay: microseconds before each access
+    Direction direction = Direction::write;  ///< not of sync and close
+    std::uint64_t offset = 0;                ///< error: the file byte that cannot be accessed
+    int code = 0;                            ///< error, sync, close: the errno
+    std::uint64_t delay_us = 0;              ///< delay: microseconds before each access
 };
 
 struct ParsedFaults {
@@ -32,6 +32,7 @@ struct ParsedFaults {
 ///   D=short          transfers are cut into pieces at random, as a system may do at any time;
 ///                    the same cuts in every run
 ///   D=delay:US       each access waits US microseconds before it begins
+///   sync=ERRNO       syncs fail once they are done, as close=ERRNO does for closing
 /// Pure. An empty specification is no fault.
 ParsedFaults parse_faults(std::string_view specification);
 

@@ -11,10 +11,11 @@ namespace unisono {
 namespace {
 
 TEST(ParseFaults, reads_every_form) {
-    auto const parsed =
-        parse_faults("write@4096=ENOSPC,read@0=5,write=short,read=short,write=delay:250");
+    auto const parsed = parse_faults(
+        "write@4096=ENOSPC,read@0=5,write=short,read=short,write=delay:250,"
+        "sync=EIO,close=EDQUOT");
     ASSERT_EQ(parsed.error, "");
-    ASSERT_EQ(parsed.faults.size(), 5u);
+    ASSERT_EQ(parsed.faults.size(), 7u);
     EXPECT_EQ(parsed.faults[0].direction, Direction::write);
     EXPECT_EQ(parsed.faults[0].offset, 4096u);
     EXPECT_EQ(parsed.faults[0].code, ENOSPC);
@@ -22,6 +23,10 @@ TEST(ParseFaults, reads_every_form) {
     EXPECT_EQ(parsed.faults[1].code, EIO);
     EXPECT_EQ(parsed.faults[3].kind, Fault::Kind::short_transfers);
     EXPECT_EQ(parsed.faults[4].delay_us, 250u);
+    EXPECT_EQ(parsed.faults[5].kind, Fault::Kind::sync);
+    EXPECT_EQ(parsed.faults[5].code, EIO);
+    EXPECT_EQ(parsed.faults[6].kind, Fault::Kind::close);
+    EXPECT_EQ(parsed.faults[6].code, EDQUOT);
     EXPECT_TRUE(parse_faults("").faults.empty());
     EXPECT_EQ(parse_faults("").error, "");
 }
@@ -86,6 +91,15 @@ TEST_F(FaultTest, delay_comes_before_the_access) {
     EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(20));
 }
 
+TEST_F(FaultTest, syncs_and_closes_fail_on_their_own) {
+    auto const backend = with("sync=EIO,close=EDQUOT");
+    EXPECT_FALSE(backend->perform(Direction::write, list).error);
+    EXPECT_EQ(backend->sync().code, EIO);
+    EXPECT_EQ(backend->close().code, EDQUOT);
+    EXPECT_FALSE(with("write@0=EIO")->sync());
+    EXPECT_FALSE(with("write@0=EIO")->close());
+}
+
 // Counts what reaches the system.
 class Counter final : public Backend {
 public:
@@ -96,6 +110,7 @@ public:
         ++accesses_;
         return inner_->perform(direction, list);
     }
+    Error sync() override { return inner_->sync(); }
 
 private:
     std::unique_ptr<Backend> inner_;

@@ -22,9 +22,9 @@ std::uint64_t page_bytes() {
 }
 
 std::uint64_t populate_gap_bytes(Direction direction) {
-    // Measured with one touched page of every N, tmpfs / ext4, one by one against together: reading
-    // 2: 498:330 / 233:13 ns, 3: 639:502 / 239:19, 8: 1296:1305 / 290:55; writing 2: 545:602 /
-    // 807:1215. Reading a hole of tmpfs fills it, so gaps stay short.
+    // OnlineTuner with one touched page of every N, tmpfs / ext4, one by one against together:
+    // reading 2: 498:330 / 233:13 ns, 3: 639:502 / 239:19, 8: 1296:1305 / 290:55; writing 2:
+    // 545:602 / 807:1215. Reading a hole of tmpfs fills it, so gaps stay short.
     return direction == Direction::read ? 2 * page_bytes() : 0;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -47,7 +48,10 @@ public:
     [[nodiscard]] Error populate(std::span<Extent const> touched, Direction direction);
 
     /// Where the byte at file offset `offset` is; the offset must be inside the mapped extent.
-    [[nodiscard]] std::byte* at(std::uint64_t offset) const { return base_ + (offset - begin_); }
+    [[nodiscard]] std::byte* at(std::uint64_t offset) const {
+        assert(offset >= begin_ && offset - begin_ < bytes_);
+        return base_ + (offset - begin_);
+    }
 
     /// The mapped bytes, whole pages: the last one may reach beyond the end of the file.
     [[nodiscard]] Extent extent() const { return {begin_, begin_ + bytes_}; }

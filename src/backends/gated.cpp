@@ -4,7 +4,7 @@ namespace unisono {
 
 namespace {
 
-using Pass = coordinate::GateClient::Pass;
+using Pass = AdmissionGate::Pass;
 
 class GatedIo final : public PendingIo {
 public:
@@ -12,7 +12,7 @@ public:
         : pass_(std::move(pass)), inner_(std::move(inner)) {}
     IoResult wait() override {
         auto const result = inner_->wait();
-        pass_ = {};
+        pass_.reset();
         return result;
     }
 
@@ -23,7 +23,7 @@ private:
 
 class GatedBackend final : public Backend {
 public:
-    GatedBackend(std::unique_ptr<Backend> inner, std::shared_ptr<coordinate::FileGate> gate)
+    GatedBackend(std::unique_ptr<Backend> inner, std::shared_ptr<AdmissionGate> gate)
         : inner_(std::move(inner)), gate_(std::move(gate)) {}
 
     [[nodiscard]] std::string_view name() const override { return inner_->name(); }
@@ -41,15 +41,18 @@ public:
 
     [[nodiscard]] bool overlaps() const override { return inner_->overlaps(); }
 
+    Error sync() override { return inner_->sync(); }
+    Error close() override { return inner_->close(); }
+
 private:
     std::unique_ptr<Backend> inner_;
-    std::shared_ptr<coordinate::FileGate> gate_;
+    std::shared_ptr<AdmissionGate> gate_;
 };
 
 }  // namespace
 
 std::unique_ptr<Backend> make_gated_backend(std::unique_ptr<Backend> inner,
-                                            std::shared_ptr<coordinate::FileGate> gate) {
+                                            std::shared_ptr<AdmissionGate> gate) {
     return std::make_unique<GatedBackend>(std::move(inner), std::move(gate));
 }
 

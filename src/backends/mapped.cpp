@@ -93,10 +93,11 @@ void copy(FileMapping const& mapping, Direction direction, std::span<Transfer co
 
 class MappedBackend final : public Backend {
 public:
-    MappedBackend(int fd, std::unique_ptr<Backend> fallback, SettledBytes settled, bool maps_writes)
+    MappedBackend(int fd, std::unique_ptr<Backend> fallback, MmapSafeBytes mmap_safe_bytes,
+                  bool maps_writes)
         : fd_(fd),
           fallback_(std::move(fallback)),
-          settled_(std::move(settled)),
+          mmap_safe_bytes_(std::move(mmap_safe_bytes)),
           maps_writes_(maps_writes) {}
 
     [[nodiscard]] std::string_view name() const override { return "mapped"; }
@@ -107,9 +108,14 @@ public:
         if (!may_map || fstat(fd_, &status) != 0) return fallback_->perform(direction, list);
         auto mappable_bytes = static_cast<std::uint64_t>(status.st_size);
         if (direction == Direction::write)
-            mappable_bytes = std::min(mappable_bytes, settled_->load(std::memory_order_acquire));
+            mappable_bytes =
+                std::min(mappable_bytes, mmap_safe_bytes_->load(std::memory_order_acquire));
         return perform(direction, list, mappable_bytes);
     }
+
+    // What was stored through a mapping is in the file's page cache, like everything else.
+    Error sync() override { return fallback_->sync(); }
+    Error close() override { return fallback_->close(); }
 
 private:
     IoResult perform(Direction direction, std::span<Transfer const> list,
@@ -147,14 +153,14 @@ private:
 
     int fd_;
     std::unique_ptr<Backend> fallback_;
-    SettledBytes settled_;
+    MmapSafeBytes mmap_safe_bytes_;
     bool maps_writes_;
 };
 
 }  // namespace
 
 std::unique_ptr<Backend> make_mapped_backend(int fd, std::unique_ptr<Backend> fallback,
-                                             SettledBytes settled) {
+                                             MmapSafeBytes mmap_safe_bytes) {
     int const flags = fcntl(fd, F_GETFL);
     auto const file_system = file_system_facts(fd);
     if (flags < 0 || !file_system.local) return fallback;
@@ -163,7 +169,7 @@ std::unique_ptr<Backend> make_mapped_backend(int fd, std::unique_ptr<Backend> fa
         return fallback;
     }
     bool const maps_writes = access == O_RDWR && file_system.keeps_blocks;
-    return std::make_unique<MappedBackend>(fd, std::move(fallback), std::move(settled),
+    return std::make_unique<MappedBackend>(fd, std::move(fallback), std::move(mmap_safe_bytes),
                                            maps_writes);
 }
 

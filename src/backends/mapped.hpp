@@ -13,14 +13,14 @@ namespace unisono {
 /// new size can be seen; what another process has stored there through a mapping by then is lost
 /// (ext4 on 6.18: 4 of 20,000 times, in a program made for it). Writes by system call wait for the
 /// inode's lock. So only these bytes may be written through a mapping.
-using SettledBytes = std::shared_ptr<std::atomic<std::uint64_t>>;
+using MmapSafeBytes = std::shared_ptr<std::atomic<std::uint64_t>>;
 
 /// Copies small pieces from and to a shared mapping of the file, which takes no system call per
 /// piece; hands large or far-apart pieces to `fallback`, where one system call per piece is
 /// cheaper. Maps a few MiB at a time, so that memory stays flat.
 ///
-/// Writes beyond `settled` are done by `fallback`, and so is the rest of a list when a page cannot
-/// be had: errors are those of system calls, with true counts.
+/// Writes beyond `mmap_safe_bytes` are done by `fallback`, and so is the rest of a list when a page
+/// cannot be had: errors are those of system calls, with true counts.
 ///
 /// Returns `fallback` itself when the file cannot be mapped safely or with the same meaning: not a
 /// regular file, not on a file system that is known to be local, or opened write-only or with
@@ -30,6 +30,6 @@ using SettledBytes = std::shared_ptr<std::atomic<std::uint64_t>>;
 /// Does not own `fd`, which must stay open as long as the backend lives. Nobody may truncate the
 /// file during an access (file_mapping.hpp says why).
 std::unique_ptr<Backend> make_mapped_backend(int fd, std::unique_ptr<Backend> fallback,
-                                             SettledBytes settled);
+                                             MmapSafeBytes mmap_safe_bytes);
 
 }  // namespace unisono

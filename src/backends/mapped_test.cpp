@@ -25,6 +25,7 @@ public:
         bytes_ += result.bytes;
         return result;
     }
+    Error sync() override { return posix_->sync(); }
 
 private:
     std::unique_ptr<Backend> posix_;
@@ -34,8 +35,8 @@ private:
 class MappedTest : public testing::TestWithParam<std::string> {
 protected:
     void SetUp() override {
-        backend =
-            make_mapped_backend(file.fd(), std::make_unique<Counter>(file.fd(), by_call), settled);
+        backend = make_mapped_backend(file.fd(), std::make_unique<Counter>(file.fd(), by_call),
+                                      mmap_safe_bytes);
         if (backend->name() != "mapped") GTEST_SKIP() << "not mapped on this file system";
         for (std::uint64_t i = 0; i < memory.size() / 64; ++i) {
             list.push_back({i * 128, &memory[i * 64], 64});
@@ -43,7 +44,7 @@ protected:
     }
 
     TemporaryFile file{GetParam()};
-    SettledBytes settled = std::make_shared<std::atomic<std::uint64_t>>(~std::uint64_t{0});
+    MmapSafeBytes mmap_safe_bytes = std::make_shared<std::atomic<std::uint64_t>>(~std::uint64_t{0});
     std::uint64_t by_call = 0;  // bytes moved by the fallback
     std::unique_ptr<Backend> backend;
     std::vector<std::byte> memory = pattern(1 << 20, 1);
@@ -53,10 +54,10 @@ protected:
 // Linux zeroes the end of what was the file's last page after others can see the new size.
 TEST_P(MappedTest, bytes_to_which_somebody_may_still_be_growing_the_file_are_not_mapped) {
     file.fill(std::vector<std::byte>(2 * memory.size()));
-    *settled = memory.size();
+    *mmap_safe_bytes = memory.size();
     EXPECT_EQ(backend->perform(Direction::write, list).bytes, memory.size());
     EXPECT_EQ(by_call, memory.size()) << "the list fits one mapping: none of it";
-    *settled = 2 * memory.size();
+    *mmap_safe_bytes = 2 * memory.size();
     EXPECT_EQ(backend->perform(Direction::write, list).bytes, memory.size());
     EXPECT_EQ(by_call, memory.size());
 }
@@ -83,7 +84,7 @@ TEST_P(MappedTest, large_and_far_pieces_go_by_system_call) {
 TEST_P(MappedTest, growing_is_done_by_system_calls_with_their_errors_and_counts) {
     auto const faulty = make_mapped_backend(
         file.fd(), make_fault_backend(make_posix_backend(file.fd()), "write@999970=EDQUOT"),
-        settled);
+        mmap_safe_bytes);
     auto const result = faulty->perform(Direction::write, list);
     EXPECT_EQ(result.error.code, EDQUOT);
     EXPECT_EQ(result.stopped_at, 999970u);

@@ -1,6 +1,7 @@
 #include "backends/posix.hpp"
 
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <vector>
@@ -34,6 +35,15 @@ public:
             position = advance(list, position, static_cast<std::uint64_t>(moved));
         }
         return result;
+    }
+
+    Error sync() override {
+        while (fsync(fd_) != 0) {
+            if (errno == EINTR) continue;
+            if (errno == EINVAL) break;  // nothing that could be synced
+            return {errno, "fsync", Error::whole_file};
+        }
+        return {};
     }
 
 private:

@@ -1,6 +1,7 @@
 #include "backends/run.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <climits>
 
 namespace unisono {
@@ -16,6 +17,7 @@ ListPosition advance(std::span<Transfer const> list, ListPosition from, std::uin
 
 Run collect_run(std::span<Transfer const> list, ListPosition from, std::uint64_t bytes_max,
                 std::vector<iovec>& memory) {
+    assert(from.index < list.size() && from.done_bytes < list[from.index].bytes);
     memory.clear();
     Run run{list[from.index].offset + from.done_bytes, 0};
     for (; from.index < list.size() && run.bytes < bytes_max && memory.size() < IOV_MAX;

@@ -58,6 +58,9 @@ public:
 
     [[nodiscard]] bool overlaps() const override { return true; }
 
+    Error sync() override { return inner_->sync(); }
+    Error close() override { return inner_->close(); }
+
 private:
     std::unique_ptr<Backend> inner_;
 };

@@ -25,6 +25,7 @@ public:
         meanwhile_();
         return {};
     }
+    Error sync() override { return {}; }
 
 private:
     std::function<void()> meanwhile_;

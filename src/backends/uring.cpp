@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -48,9 +49,11 @@ public:
     // The kernel refuses to be entered: no new operations, wait for those it has.
     [[nodiscard]] bool is_broken() const { return broken_; }
 
-    // Null when the ring is full: an access that finds it so can wait for any completion.
+    // An access that finds the ring full can wait for any completion.
+    [[nodiscard]] bool has_room() const { return !broken_ && in_flight_ < ring_entries; }
+
+    // Only when there is room.
     io_uring_sqe* next_entry() {
-        if (broken_ || in_flight_ == ring_entries) return nullptr;
         ++in_flight_;
         return io_uring_get_sqe(&ring_);
     }
@@ -89,6 +92,8 @@ public:
           entry_flags_(entry_flags),
           next_(advance(list, {}, 0)),
           operations_(std::min<std::size_t>(list.size(), ring_entries)) {
+        idle_.reserve(operations_.size());
+        retry_.reserve(operations_.size());
         for (auto& operation : operations_) {
             operation.access = this;
             idle_.push_back(&operation);
@@ -169,11 +174,18 @@ private:
         }
     }
 
+    // False when the ring has no room.
     bool queue(Operation& operation) {
+        if (!ring_.has_room()) return false;
+        try {
+            operation.rest =
+                collect_run(list_, operation.position, operation.rest.bytes, operation.memory);
+        } catch (std::bad_alloc const&) {  // before an entry is taken, which would be submitted
+            auto const& transfer = list_[operation.position.index];
+            stop(transfer.offset + operation.position.done_bytes, ENOMEM);
+            return true;
+        }
         auto* const entry = ring_.next_entry();
-        if (entry == nullptr) return false;
-        operation.rest =
-            collect_run(list_, operation.position, operation.rest.bytes, operation.memory);
         auto const count = static_cast<unsigned>(operation.memory.size());
         auto const prepare =
             direction_ == Direction::read ? io_uring_prep_readv : io_uring_prep_writev;
@@ -283,6 +295,9 @@ public:
     }
 
     [[nodiscard]] bool overlaps() const override { return true; }
+
+    Error sync() override { return instead_->sync(); }
+    Error close() override { return instead_->close(); }
 
 private:
     // Null when there can be no ring: too little memory that may be locked, too many open files.

@@ -5,38 +5,28 @@
 #include <cstdint>
 #include <cstring>
 
+#include "support/hash.hpp"
 #include "unisono/extent.hpp"
 #include "unisono/result.hpp"
 
 namespace unisono {
 
-/// What one rank brings to a collective call; merged over all ranks in rank order before it.
-/// Trivially copyable: it travels through shared memory and messages as it is.
-struct Proposal {
+// What ranks tell each other around a collective call: one small payload for each purpose, composed
+// of parts. Each is merged over all ranks, in rank order, and is trivially copyable: it travels
+// through shared memory and messages as it is.
+
+/// What a rank asks for.
+struct AskedFor {
     Extent touched{IoResult::nowhere, 0};  ///< empty: no bytes asked for
     std::uint64_t bytes = 0;
     std::uint64_t pieces = 0;
-    std::uint64_t alignment = 0;  ///< OR of offsets and lengths
-    std::uint64_t loops = 0;      ///< fingerprint of what is asked for; 0: not equal on all ranks
-    std::uint64_t shapes = 0;     ///< order-independent hash of what is asked for, of which file
-    std::uint64_t file_bytes = IoResult::nowhere;  ///< before the call; the least that a rank saw
-    double last_seconds = 0;                       ///< that the previous measured call took
-    std::int32_t refusal = 0;  ///< MPI error class of bad arguments on some rank; 0: none
-    std::uint32_t refusing_rank = 0;
+    std::uint64_t alignment = 0;     ///< OR of offsets and lengths
+    Hash128 loops{};                 ///< fingerprint of it; zeros: not equal on all ranks
+    std::uint64_t request_hash = 0;  ///< order-independent hash of it, and of the file
     bool rank_ordered = true;
     bool ascending = true;
-    bool mappable = true;
-    bool local_storage = true;
-    bool page_cached = false;     ///< whole pages are written back
-    bool must_be_native = false;  ///< some rank cannot do this call with Unisono
-    bool as_gathered = false;     ///< what was gathered last is still true
-    bool cacheable = true;        ///< buffers may live across calls
-    bool drain_cache = false;     ///< before the call, those that do must be drained
-    bool write_through = false;   ///< and this call's data must be in the file at its end
-    bool native_ready = false;    ///< Facts::native_ready, as far as this rank goes
-    bool costly_view = false;     ///< set_view: the MPI library had better not see some rank's yet
 
-    void merge(Proposal const& later) {
+    void merge(AskedFor const& later) {
         rank_ordered = rank_ordered && later.rank_ordered &&
                        (bytes == 0 || later.bytes == 0 || touched.end <= later.touched.begin);
         touched = {std::min(touched.begin, later.touched.begin),
@@ -44,30 +34,110 @@ struct Proposal {
         bytes += later.bytes;
         pieces += later.pieces;
         alignment |= later.alignment;
-        if (loops != later.loops) loops = 0;
-        shapes += later.shapes;
+        if (loops != later.loops) loops = {};
+        request_hash += later.request_hash;
+        ascending = ascending && later.ascending;
+    }
+};
+
+/// What a rank's storage is like.
+struct StorageFacts {
+    std::uint64_t file_bytes = IoResult::nowhere;  ///< before the call; the least that a rank saw
+    bool mappable = true;
+    bool local = true;
+    bool page_cached = false;  ///< whole pages are written back
+
+    void merge(StorageFacts const& later) {
         file_bytes = std::min(file_bytes, later.file_bytes);
-        last_seconds = std::max(last_seconds, later.last_seconds);
+        mappable = mappable && later.mappable;
+        local = local && later.local;
+        page_cached = page_cached || later.page_cached;
+    }
+};
+
+/// Why a call is not to be done, or not by Unisono.
+struct Objection {
+    std::int32_t refusal = 0;  ///< MPI error class of bad arguments on some rank; 0: none
+    std::uint32_t refusing_rank = 0;
+    bool must_be_native = false;  ///< some rank cannot do this call with Unisono
+
+    void merge(Objection const& later) {
         if (refusal == 0) {
             refusal = later.refusal;
             refusing_rank = later.refusing_rank;
         }
-        ascending = ascending && later.ascending;
-        mappable = mappable && later.mappable;
-        local_storage = local_storage && later.local_storage;
-        page_cached = page_cached || later.page_cached;
         must_be_native = must_be_native || later.must_be_native;
-        as_gathered = as_gathered && later.as_gathered;
-        cacheable = cacheable && later.cacheable;
-        drain_cache = drain_cache || later.drain_cache;
-        write_through = write_through || later.write_through;
-        native_ready = native_ready && later.native_ready;
-        costly_view = costly_view || later.costly_view;
     }
 };
 
-/// How a collective call ended on one rank; merged over all ranks after it, so that all return
-/// the same error.
+/// What a rank needs of buffers that live across calls.
+struct CacheNeeds {
+    bool possible = true;        ///< there can be such
+    bool drain = false;          ///< before the call
+    bool write_through = false;  ///< this call's data must be in the file at its end
+
+    void merge(CacheNeeds const& later) {
+        possible = possible && later.possible;
+        drain = drain || later.drain;
+        write_through = write_through || later.write_through;
+    }
+};
+
+/// What selection wants to know of a rank.
+struct SelectionFacts {
+    float last_seconds = 0;     ///< that the previous measured call took; seven digits will do
+    bool native_ready = false;  ///< Facts::native_ready, as far as this rank goes
+
+    void merge(SelectionFacts const& later) {
+        last_seconds = std::max(last_seconds, later.last_seconds);
+        native_ready = native_ready && later.native_ready;
+    }
+};
+
+/// Whether the CPU can access a rank's data.
+struct DeviceFacts {
+    std::uint64_t host_windows = 0;  ///< that the request fills, were it device memory
+    bool any = false;                ///< it cannot
+
+    void merge(DeviceFacts const& later) {
+        host_windows = std::max(host_windows, later.host_windows);
+        any = any || later.any;
+    }
+};
+
+/// What one rank brings to a collective data call.
+struct Proposal {
+    AskedFor asked;
+    StorageFacts storage;
+    Objection objection;
+    CacheNeeds cache;
+    bool as_gathered = false;  ///< what was gathered last is still true
+    SelectionFacts selection;
+    DeviceFacts device;
+
+    void merge(Proposal const& later) {
+        asked.merge(later.asked);
+        storage.merge(later.storage);
+        objection.merge(later.objection);
+        cache.merge(later.cache);
+        as_gathered = as_gathered && later.as_gathered;
+        selection.merge(later.selection);
+        device.merge(later.device);
+    }
+};
+
+/// What one rank brings to a collective call that moves no data: a new view, space for the file.
+struct Notice {
+    Objection objection;
+    bool defer_native_view = false;  ///< the MPI library had better not see some rank's view yet
+
+    void merge(Notice const& later) {
+        objection.merge(later.objection);
+        defer_native_view = defer_native_view || later.defer_native_view;
+    }
+};
+
+/// How a collective call ended on one rank, so that all return the same error.
 struct Verdict {
     std::uint64_t stopped_at =
         IoResult::nowhere;         ///< lowest file offset that some aggregator missed

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <bit>
+#include <cassert>
 #include <cstdint>
 #include <vector>
 
@@ -24,9 +25,12 @@ public:
         return static_cast<std::size_t>(round_up(div_ceil(window_bytes, 8), 64));
     }
 
-    /// `words` all zero; `granule_bytes` a power of two that divides all that is marked.
+    /// `words` all zero; `granule_bytes` a power of two that divides what is marked before take(),
+    /// all in all: a rank may mark an extent piece by piece, as its memory cuts it.
     Coverage(Word* words, std::uint64_t granule_bytes)
-        : words_{words}, shift_{static_cast<unsigned>(std::countr_zero(granule_bytes))} {}
+        : words_{words}, shift_{static_cast<unsigned>(std::countr_zero(granule_bytes))} {
+        assert(std::has_single_bit(granule_bytes));
+    }
 
     /// Marks pieces in any order; neighbours in one word cost one atomic operation together.
     class Marker {
@@ -41,13 +45,18 @@ public:
             auto at = static_cast<std::uint64_t>(run.offset);
             if (run.stride == static_cast<std::int64_t>(run.bytes))
                 return mark(at, run.bytes * run.count);
-            for (std::uint64_t i = 0; i < run.count; ++i) {
-                mark(at, run.bytes);
-                at += static_cast<std::uint64_t>(run.stride);
-            }
+            auto const stride = static_cast<std::uint64_t>(run.stride);
+            assert(run.bytes > 0);
+            for (std::uint64_t i = 0; i < run.count; ++i, at += stride) set(at, run.bytes);
         }
 
         void mark(std::uint64_t offset_in_window, std::uint64_t bytes) {
+            assert(bytes > 0);
+            set(offset_in_window, bytes);
+        }
+
+    private:
+        void set(std::uint64_t offset_in_window, std::uint64_t bytes) {
             auto const first = offset_in_window >> coverage_.shift_;
             auto const last = (offset_in_window + bytes - 1) >> coverage_.shift_;
             go_to(first / 64);
@@ -61,8 +70,6 @@ public:
             go_to(last / 64);
             pending_ |= ones(0, last % 64);
         }
-
-    private:
         void go_to(std::uint64_t word) {
             if (word == word_) return;
             flush();
@@ -79,8 +86,8 @@ public:
         std::uint64_t pending_ = 0;
     };
 
-    /// Takes what has been marked in the window's first `window_bytes`: ascending extents relative
-    /// to the window, and all bits cleared again. Cost: O(words + extents).
+    /// Takes what has been marked in the window, which has `window_bytes`: ascending extents
+    /// relative to it, and all bits cleared again. Cost: O(words + extents).
     std::vector<Extent> take(std::uint64_t window_bytes) {
         std::vector<Extent> extents;
         auto const granules = div_ceil(window_bytes, std::uint64_t{1} << shift_);
@@ -104,6 +111,7 @@ private:
     void append(std::vector<Extent>& extents, std::uint64_t granule, std::uint64_t run,
                 std::uint64_t window_bytes) const {
         auto const begin = granule << shift_;
+        assert(begin < window_bytes);
         auto const end = std::min((granule + run) << shift_, window_bytes);
         if (!extents.empty() && extents.back().end == begin)
             extents.back().end = end;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -34,6 +35,7 @@ public:
             walk_runs(view, positions, [&](PieceRun const& run) {
                 auto const begin = static_cast<std::uint64_t>(run.offset) + shift;
                 auto const stride = static_cast<std::uint64_t>(run.stride);
+                assert(begin >= at_ && (run.count == 1 || stride >= run.bytes));
                 add({1, begin - at_, run.bytes});
                 if (run.count > 1) add({run.count - 1, stride - run.bytes, run.bytes});
                 at_ = begin + (run.count - 1) * stride + run.bytes;
@@ -42,6 +44,7 @@ public:
 
         /// One piece, its place in the window.
         void add(Extent piece) {
+            assert(piece.begin >= at_ && !piece.empty());
             add({1, piece.begin - at_, piece.bytes()});
             at_ = piece.end;
         }
@@ -61,7 +64,8 @@ public:
         std::uint64_t at_ = 0;
     };
 
-    /// Calls use(PieceRun) for runs of pieces, ascending; offsets are relative to the window.
+    /// Calls use(PieceRun) for runs of pieces, ascending; offsets are relative to the window. The
+    /// list is whole, as a Writer has left it.
     template <class Use>
     static void read(std::span<std::byte const> list, Use&& use) {
         std::uint64_t at = 0;
@@ -89,6 +93,7 @@ private:
     static std::uint64_t take(std::span<std::byte const>& list) {
         std::uint64_t value = 0;
         for (unsigned shift = 0;; shift += 7) {
+            assert(!list.empty() && shift < 64);
             auto const byte = std::to_integer<std::uint64_t>(list.front());
             list = list.subspan(1);
             value |= (byte & 127) << shift;

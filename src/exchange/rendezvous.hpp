@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -27,10 +28,14 @@ public:
           // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): shared memory
           slots_{reinterpret_cast<Slot*>(memory.data())},
           index_{local_index},
-          count_{local_ranks} {}
+          count_{local_ranks} {
+        assert(local_index < local_ranks);
+        assert(memory.size() >= bytes_needed(local_ranks));
+    }
 
     /// Waits for all local ranks.
     void barrier() {
+        team_.note_barrier();
         ++turn_;
         slots_[index_].arrived.store(turn_, std::memory_order_release);
         wait_for_all();
@@ -41,7 +46,7 @@ public:
     template <class Payload>
     void meet(Payload& mine) {
         static_assert(std::is_trivially_copyable_v<Payload> && sizeof(Payload) <= payload_bytes);
-        ++meetings_;
+        team_.note_meeting();
         ++turn_;
         auto const side = turn_ % 2;
         std::memcpy(slots_[index_].payload[side], &mine, sizeof(Payload));
@@ -62,9 +67,6 @@ public:
             std::memcpy(&mine, published.payload[side], sizeof(Payload));
         }
     }
-
-    /// How often this rank has met all others so far.
-    [[nodiscard]] std::uint64_t meetings() const { return meetings_; }
 
 private:
     static constexpr std::size_t payload_bytes = 128;
@@ -101,7 +103,6 @@ private:
     std::size_t index_;
     std::size_t count_;
     std::uint64_t turn_ = 0;
-    std::uint64_t meetings_ = 0;
 };
 
 }  // namespace unisono

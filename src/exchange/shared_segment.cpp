@@ -4,10 +4,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <cassert>
 #include <cerrno>
-#include <random>
 #include <utility>
+
+#include "unisono/extent.hpp"
 
 namespace unisono {
 
@@ -16,6 +17,17 @@ namespace {
 #ifndef MADV_POPULATE_WRITE
 constexpr int MADV_POPULATE_WRITE = 23;  // since Linux 5.14
 #endif
+// MFD_NOEXEC_SEAL: since Linux 6.3, where some systems insist on it.
+constexpr unsigned no_exec_seal = 8;
+
+std::size_t page_bytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+int make_memory_file() {
+    constexpr auto flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    auto const descriptor = memfd_create("unisono", flags | no_exec_seal);
+    if (descriptor >= 0 || errno != EINVAL) return descriptor;
+    return memfd_create("unisono", flags);
+}
 
 }  // namespace
 
@@ -34,40 +46,32 @@ SharedSegment::~SharedSegment() {
     if (!memory_.empty()) munmap(memory_.data(), memory_.size());
 }
 
-SharedSegment SharedSegment::map(int descriptor, std::size_t bytes) {
+SharedSegment SharedSegment::create(std::size_t bytes) {
+    auto const descriptor = make_memory_file();
+    auto const whole_pages = round_up(bytes, page_bytes());  // which is what parts are made of
+    auto const fixed =
+        ftruncate(descriptor, static_cast<off_t>(whole_pages)) == 0 &&
+        fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+    if (fixed) return open(descriptor, bytes);
+    if (descriptor >= 0) close(descriptor);
+    return {};
+}
+
+SharedSegment SharedSegment::open(int descriptor, std::size_t bytes) {
     SharedSegment segment;
+    segment.descriptor_ = descriptor;
     auto* memory =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, /*offset=*/0);
     if (memory != MAP_FAILED) segment.memory_ = {static_cast<std::byte*>(memory), bytes};
-    segment.descriptor_ = descriptor;
     return segment;
 }
 
-SharedSegment SharedSegment::create(std::size_t bytes, std::string& name) {
-    static std::atomic<unsigned> counter = 0;
-    std::random_device random;
-    name = "/unisono-" + std::to_string(getpid()) + "-" + std::to_string(counter++) + "-" +
-           std::to_string(random());
-    auto const descriptor = shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (descriptor < 0) return {};
-    if (ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) {
-        close(descriptor);
-        shm_unlink(name.c_str());
-        return {};
-    }
-    return map(descriptor, bytes);
-}
-
-SharedSegment SharedSegment::open(std::string const& name, std::size_t bytes) {
-    auto const descriptor = shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0);
-    return descriptor < 0 ? SharedSegment{} : map(descriptor, bytes);
-}
-
 bool SharedSegment::take_part(std::size_t index, std::size_t parts) {
-    auto const page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    auto const pages = (memory_.size() + page_bytes - 1) / page_bytes;
-    auto const begin = pages * index / parts * page_bytes;
-    auto const bytes = pages * (index + 1) / parts * page_bytes - begin;
+    assert(index < parts);
+    assert(descriptor_ >= 0);
+    auto const pages = div_ceil(memory_.size(), page_bytes());
+    auto const begin = pages * index / parts * page_bytes();
+    auto const bytes = pages * (index + 1) / parts * page_bytes() - begin;
     // Faults of several processes run side by side; allocations of one file wait for each other.
     auto const taken =
         bytes == 0 || madvise(memory_.data() + begin, bytes, MADV_POPULATE_WRITE) == 0;
@@ -77,7 +81,5 @@ bool SharedSegment::take_part(std::size_t index, std::size_t parts) {
     close(std::exchange(descriptor_, -1));
     return error == 0;
 }
-
-void SharedSegment::forget(std::string const& name) { shm_unlink(name.c_str()); }
 
 }  // namespace unisono

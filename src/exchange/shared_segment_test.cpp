@@ -4,8 +4,10 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 
 #include "backends/test_support.hpp"
@@ -15,11 +17,13 @@ namespace {
 
 constexpr std::size_t bytes = 5 * 4096 + 100;
 
+SharedSegment opened_as_well(SharedSegment const& segment, std::size_t segment_bytes) {
+    return SharedSegment::open(dup(segment.descriptor()), segment_bytes);
+}
+
 TEST(SharedSegment, who_takes_parts_of_it_sees_what_others_wrote) {
-    std::string name;
-    auto mine = SharedSegment::create(bytes, name);
-    auto theirs = SharedSegment::open(name, bytes);
-    SharedSegment::forget(name);
+    auto mine = SharedSegment::create(bytes);
+    auto theirs = opened_as_well(mine, bytes);
     ASSERT_EQ(mine.bytes().size(), bytes);
     ASSERT_EQ(theirs.bytes().size(), bytes);
     EXPECT_TRUE(mine.take_part(0, 2));
@@ -30,19 +34,25 @@ TEST(SharedSegment, who_takes_parts_of_it_sees_what_others_wrote) {
 }
 
 TEST(SharedSegment, one_of_a_page_has_parts_without_bytes) {
-    std::string name;
-    auto segment = SharedSegment::create(100, name);
-    auto other = SharedSegment::open(name, 100);
-    SharedSegment::forget(name);
+    auto segment = SharedSegment::create(100);
+    auto other = opened_as_well(segment, 100);
     EXPECT_TRUE(segment.take_part(0, 8));
     EXPECT_TRUE(other.take_part(7, 8));
 }
 
+TEST(SharedSegment, nobody_can_take_pages_away) {
+    auto const segment = SharedSegment::create(bytes);
+    EXPECT_EQ(ftruncate(segment.descriptor(), 0), -1);
+    EXPECT_EQ(errno, EPERM);
+}
+
+TEST(SharedSegment, none_was_handed_over) {
+    EXPECT_TRUE(SharedSegment::open(-1, bytes).bytes().empty());
+}
+
 // These run in processes of their own: what they do cannot be undone.
 [[noreturn]] void take_all_of(std::size_t segment_bytes) {
-    std::string name;
-    auto segment = SharedSegment::create(segment_bytes, name);
-    SharedSegment::forget(name);
+    auto segment = SharedSegment::create(segment_bytes);
     if (!segment.take_part(0, 1)) std::_Exit(1);
     std::ranges::fill(segment.bytes(), std::byte{1});
     std::_Exit(0);
@@ -57,24 +67,34 @@ TEST(SharedSegment, one_of_a_page_has_parts_without_bytes) {
     take_all_of(128 << 10);
 }
 
-[[noreturn]] void take_128_kib_where_kernels_are_old() {
-    forbid_system_call(SYS_madvise);
-    take_128_kib();
-}
-
 [[noreturn]] void take_some_where_kernels_are_old() {
     forbid_system_call(SYS_madvise);
     take_all_of(bytes);
 }
 
-TEST(SharedSegment, a_full_file_system_is_known_and_no_sigbus) {
+[[noreturn]] void take_some_where_there_is_none() {
+    forbid_system_call(SYS_madvise);
+    forbid_system_call(SYS_fallocate);
+    take_all_of(bytes);
+}
+
+[[noreturn]] void create_where_that_is_forbidden() {
+    forbid_system_call(SYS_memfd_create);
+    std::_Exit(SharedSegment::create(bytes).bytes().empty() ? 0 : 1);
+}
+
+TEST(SharedSegment, asks_for_no_room_in_dev_shm) {
     if (SmallFileSystem{64 << 10}.folder().empty()) GTEST_SKIP() << "mounting is not allowed";
-    EXPECT_EXIT(take_128_kib(), testing::ExitedWithCode(1), "");
-    EXPECT_EXIT(take_128_kib_where_kernels_are_old(), testing::ExitedWithCode(1), "");
+    EXPECT_EXIT(take_128_kib(), testing::ExitedWithCode(0), "");
 }
 
 TEST(SharedSegment, needs_no_new_kernel) {
     EXPECT_EXIT(take_some_where_kernels_are_old(), testing::ExitedWithCode(0), "");
+}
+
+TEST(SharedSegment, memory_that_cannot_be_had_is_known_and_no_sigbus) {
+    EXPECT_EXIT(take_some_where_there_is_none(), testing::ExitedWithCode(1), "");
+    EXPECT_EXIT(create_where_that_is_forbidden(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

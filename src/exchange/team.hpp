@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "exchange/agreement.hpp"
@@ -12,13 +14,35 @@
 
 namespace unisono {
 
+/// What ranks have said to each other, as one of them counts it.
+struct Traffic {
+    std::uint64_t messages = 0;
+    std::uint64_t message_bytes = 0;
+    std::uint64_t reductions = 0;     ///< gathers, minima, and merges over leaders
+    std::uint64_t reduced_bytes = 0;  ///< that this rank brought to them
+    std::uint64_t meetings = 0;       ///< of all ranks
+    std::uint64_t barriers = 0;       ///< of this node's ranks
+
+    friend Traffic operator-(Traffic const& now, Traffic const& before) {
+        return {now.messages - before.messages,     now.message_bytes - before.message_bytes,
+                now.reductions - before.reductions, now.reduced_bytes - before.reduced_bytes,
+                now.meetings - before.meetings,     now.barriers - before.barriers};
+    }
+    friend bool operator==(Traffic const&, Traffic const&) = default;
+};
+
 /// The ranks that do collective calls on a file together, as this rank sees them: who they are,
-/// and the few ways in which they talk. Implemented over MPI (interpose/), and over threads for
-/// tests. All calls without "local" in their comment are collective over the team.
+/// and the few ways in which they talk. Implemented over MPI (interpose/); for tests over threads,
+/// and over simulated ranks on a virtual clock (testbed/simulated/). All calls without "local" in
+/// their comment are collective over the team.
+///
+/// What goes through it is counted here, whoever sends it: what a call has cost is the difference
+/// of traffic() after it and before.
 class Team {
 public:
     enum class Kind : std::uint8_t { data, request, turn, view };  ///< of a message; each in order
     enum class Area : std::uint8_t { windows, coverage };          ///< of node memory
+    enum class Among : std::uint8_t { all, node };                 ///< whose values count
 
     virtual ~Team() = default;
 
@@ -39,11 +63,18 @@ public:
     virtual void idle() = 0;
 
     /// Merges over node leaders in node order; called by leaders only, all of them.
-    virtual void merge_over_leaders(Proposal& proposal) = 0;
-    virtual void merge_over_leaders(Verdict& verdict) = 0;
+    template <class Payload>
+    void merge_over_leaders(Payload& payload) {
+        note_reduction(sizeof payload);
+        merge(payload);
+    }
 
     /// Every rank's bytes, equally many, by rank.
-    virtual void gather(std::span<std::byte const> mine, std::span<std::byte> all) = 0;
+    void gather(std::span<std::byte const> mine, std::span<std::byte> all) {
+        assert(all.size() == mine.size() * topology().ranks());
+        note_reduction(mine.size());
+        gather_bytes(mine, all);
+    }
     /// The same for values.
     template <class Value>
     std::vector<Value> gather_values(std::span<Value const> mine) {
@@ -53,14 +84,50 @@ public:
         return all;
     }
     /// Elementwise minimum over all ranks.
-    virtual void minimum(std::span<std::uint64_t> values) = 0;
+    void minimum(std::span<std::uint64_t> values) {
+        note_reduction(values.size_bytes());
+        find_minimum(values);
+    }
+
+    /// The bits that any rank has, of all or of this rank's node.
+    void unite(std::span<std::uint64_t> bits, Among among) {
+        note_reduction(bits.size_bytes());
+        find_union(bits, among);
+    }
 
     /// Local: starts to send a message; never blocks.
-    virtual void send(std::uint32_t to, Kind kind, Message message) = 0;
+    void send(std::uint32_t to, Kind kind, Message message) {
+        assert(to < topology().ranks());
+        ++traffic_.messages;
+        traffic_.message_bytes += message.size();
+        start_sending(to, kind, std::move(message));
+    }
     /// Local: the next message of that kind from that rank; waits for it.
     virtual Message receive(std::uint32_t from, Kind kind) = 0;
     /// Local: waits until all but the `still_under_way` newest messages have left.
     virtual void finish_sends(std::size_t still_under_way) = 0;
+
+    /// Local: since the team was made.
+    [[nodiscard]] Traffic const& traffic() const { return traffic_; }
+    /// Local: for the meeting points of the team's ranks.
+    void note_meeting() { ++traffic_.meetings; }
+    void note_barrier() { ++traffic_.barriers; }
+
+private:
+    virtual void merge(Proposal& proposal) = 0;
+    virtual void merge(Notice& notice) = 0;
+    virtual void merge(Verdict& verdict) = 0;
+    virtual void gather_bytes(std::span<std::byte const> mine, std::span<std::byte> all) = 0;
+    virtual void find_minimum(std::span<std::uint64_t> values) = 0;
+    virtual void find_union(std::span<std::uint64_t> bits, Among among) = 0;
+    virtual void start_sending(std::uint32_t to, Kind kind, Message message) = 0;
+
+    void note_reduction(std::size_t bytes) {
+        ++traffic_.reductions;
+        traffic_.reduced_bytes += bytes;
+    }
+
+    Traffic traffic_;
 };
 
 }  // namespace unisono

@@ -1,8 +1,10 @@
 #include "exchange/view_directory.hpp"
 
 #include <algorithm>
+#include <cassert>
+#include <set>
 
-#include "options/byte_stream.hpp"
+#include "support/byte_stream.hpp"
 
 namespace unisono {
 namespace {
@@ -10,36 +12,28 @@ namespace {
 // Programs that set an irregular view around every access must not fill the memory.
 constexpr std::size_t views_at_most = 4096;
 
-/// Two unlike mixtures of the same numbers.
-class Digest {
-public:
-    void add(std::uint64_t value) {
-        key[0] = mixed((key[0] ^ value) + 0x9e3779b97f4a7c15);
-        key[1] = mixed(key[1] * 0xd6e8feb86659fd93 + (value ^ 0xa0761d6478bd642f));
-    }
-    void add(std::int64_t value) { add(static_cast<std::uint64_t>(value)); }
+template <class Number>
+std::span<std::uint64_t const> as_numbers(std::vector<Number> const& values) {
+    static_assert(sizeof(Number) == sizeof(std::uint64_t));
+    return {reinterpret_cast<std::uint64_t const*>(values.data()), values.size()};
+}
 
-    ViewKey key{1, 2};
-
-private:
-    static std::uint64_t mixed(std::uint64_t value) {
-        value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
-        value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
-        return value ^ (value >> 31);
-    }
-};
-
-void digest(Digest& into, Shape const& shape, std::int64_t start) {
-    into.add(static_cast<std::uint64_t>(shape.kind));
-    into.add(start);
-    into.add(shape.bytes);
-    into.add(shape.count);
-    into.add(shape.stride);
-    into.add(static_cast<std::uint64_t>(shape.offsets.size()));
-    for (auto const offset : shape.offsets) into.add(offset);
-    for (auto const bytes : shape.data_before) into.add(bytes);
-    if (shape.child != nullptr) digest(into, *shape.child, shape.child->start);
-    for (auto const& child : shape.children) digest(into, *child, child->start);
+// Where a shape starts counts within another shape only.
+ViewKey key_of(Shape const& shape, std::int64_t start) {
+    std::vector<std::uint64_t> numbers{static_cast<std::uint64_t>(shape.kind),
+                                       static_cast<std::uint64_t>(start),
+                                       shape.bytes,
+                                       shape.count,
+                                       static_cast<std::uint64_t>(shape.stride),
+                                       shape.offsets.size()};
+    auto const add = [&](Hash128 const& hash) {
+        numbers.insert(numbers.end(), hash.begin(), hash.end());
+    };
+    add(hash128(as_numbers(shape.offsets)));
+    add(hash128(as_numbers(shape.data_before)));
+    if (shape.child != nullptr) add(key_of(*shape.child, shape.child->start));
+    for (auto const& child : shape.children) add(key_of(*child, child->start));
+    return hash128(numbers);
 }
 
 template <class Any, class Visitor>
@@ -96,13 +90,11 @@ public:
     /// `owners_of`: node -> its ranks with new views, ascending.
     Delivery(Team& team, std::span<std::uint32_t const> aggregators,
              std::map<std::uint32_t, Ranks> const& owners_of)
-        : team_{team}, aggregators_{aggregators}, owners_of_{owners_of} {
-        for (auto const rank : aggregators) head_of_.emplace(node_of(rank), rank);
+        : team_{team}, aggregators_{aggregators.begin(), aggregators.end()}, owners_of_{owners_of} {
+        for (auto const rank : aggregators_) head_of_.emplace(node_of(rank), rank);
     }
 
-    [[nodiscard]] bool to_me() const {
-        return std::ranges::find(aggregators_, me_) != aggregators_.end();
-    }
+    [[nodiscard]] bool to_me() const { return aggregators_.contains(me_); }
 
     /// Sends this rank's view on its way and, on a leader, its node's.
     void hand_in(ShapePtr const& mine) {
@@ -111,7 +103,7 @@ public:
         auto const& owners = found->second;
         if (std::ranges::find(owners, me_) != owners.end()) package_ = without_start(mine);
         if (me_ != leader_of(node_of(me_))) {
-            if (!package_.empty()) send(leader_of(node_of(me_)), package_);
+            if (!package_.empty()) team_.send(leader_of(node_of(me_)), Team::Kind::view, package_);
             return;
         }
         for (auto const owner : owners) {
@@ -120,7 +112,7 @@ public:
             package_.insert(package_.end(), view.begin(), view.end());
         }
         for (auto const& [node, head] : head_of_)
-            if (head != me_) send(head, package_);
+            if (head != me_) team_.send(head, Team::Kind::view, package_);
     }
 
     /// One node's views, handed on if need be. On aggregators, for all nodes in ascending order.
@@ -131,11 +123,9 @@ public:
             leader == me_ ? package_ : team_.receive(head == me_ ? leader : head, Team::Kind::view);
         for (auto const rank : aggregators_)
             if (head == me_ && rank != me_ && rank != leader && node_of(rank) == node_of(me_))
-                send(rank, bytes);
+                team_.send(rank, Team::Kind::view, bytes);
         return bytes;
     }
-
-    ViewDirectory::Sent sent;
 
 private:
     [[nodiscard]] std::uint32_t node_of(std::uint32_t rank) const {
@@ -144,15 +134,10 @@ private:
     [[nodiscard]] std::uint32_t leader_of(std::uint32_t node) const {
         return team_.topology().ranks_of[node].front();
     }
-    void send(std::uint32_t to, Message const& bytes) {
-        ++sent.messages;
-        sent.bytes += bytes.size();
-        team_.send(to, Team::Kind::view, bytes);
-    }
 
     Team& team_;
     std::uint32_t me_ = team_.rank();
-    std::span<std::uint32_t const> aggregators_;
+    std::set<std::uint32_t> aggregators_;  // a rank may be several
     std::map<std::uint32_t, Ranks> const& owners_of_;
     std::map<std::uint32_t, std::uint32_t> head_of_;  // node -> its first aggregator
     Message package_;
@@ -160,11 +145,7 @@ private:
 
 }  // namespace
 
-ViewKey key_of(Shape const& shape) {
-    Digest all;
-    digest(all, shape, 0);
-    return all.key;
-}
+ViewKey key_of(Shape const& shape) { return key_of(shape, 0); }
 
 ViewInterval ViewDirectory::interval_of(Tiling const& view, Positions positions) {
     if (positions.empty()) return {};
@@ -175,9 +156,9 @@ ViewInterval ViewDirectory::interval_of(Tiling const& view, Positions positions)
     return {latest_key_, view.origin + view.shape->start, view.extent, positions};
 }
 
-ViewDirectory::Sent ViewDirectory::learn(Team& team, std::span<std::uint32_t const> aggregators,
-                                         std::span<ViewInterval const> intervals,
-                                         ShapePtr const& mine) {
+void ViewDirectory::learn(Team& team, std::span<std::uint32_t const> aggregators,
+                          std::span<ViewInterval const> intervals, ShapePtr const& mine) {
+    assert(intervals.size() == team.topology().ranks());
     if (known_.size() > views_at_most) known_.clear();
     auto const& node_of = team.topology().node_of;
     std::map<std::uint32_t, Ranks> owners_of;
@@ -185,17 +166,17 @@ ViewDirectory::Sent ViewDirectory::learn(Team& team, std::span<std::uint32_t con
         if (!intervals[rank].positions.empty() &&
             known_.emplace(intervals[rank].view, nullptr).second)
             owners_of[node_of[rank]].push_back(rank);
-    if (owners_of.empty()) return {};
+    if (owners_of.empty()) return;
 
     Delivery delivery{team, aggregators, owners_of};
     delivery.hand_in(mine);
-    if (!delivery.to_me()) return delivery.sent;
+    if (!delivery.to_me()) return;
     for (auto const& [node, owners] : owners_of) {
         auto const bytes = delivery.views_of(node);
         ByteReader reader{bytes};
         for (auto const owner : owners) known_[intervals[owner].view] = read(reader);
+        assert(reader.complete());
     }
-    return delivery.sent;
 }
 
 }  // namespace unisono

@@ -1,19 +1,21 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <map>
 #include <span>
 #include <vector>
 
 #include "exchange/team.hpp"
+#include "support/hash.hpp"
 #include "unisono/view.hpp"
 
 namespace unisono {
 
 /// Names a view's byte map by its content, displacement apart: 128 bits, so that two views never
 /// have the same name by chance.
-using ViewKey = std::array<std::uint64_t, 2>;
+using ViewKey = Hash128;
 
 /// All that one rank has to say about one call once its view is known: the ends of its interval.
 struct ViewInterval {
@@ -34,21 +36,17 @@ ViewKey key_of(Shape const& shape);
 /// decoded view to every aggregator, at set_view.
 class ViewDirectory {
 public:
-    struct Sent {
-        std::uint64_t messages = 0;
-        std::uint64_t bytes = 0;
-    };
-
     /// This rank's interval. Cost: O(description) when the view has changed, else O(1).
     ViewInterval interval_of(Tiling const& view, Positions positions);
 
     /// Makes the aggregators know the views of all ranks' intervals. `mine` belongs to this rank's.
     /// Collective over the team; no messages when all are known.
-    Sent learn(Team& team, std::span<std::uint32_t const> aggregators,
+    void learn(Team& team, std::span<std::uint32_t const> aggregators,
                std::span<ViewInterval const> intervals, ShapePtr const& mine);
 
     /// Another rank's view; on aggregators only.
     [[nodiscard]] Tiling tiling(ViewInterval const& interval) const {
+        assert(known_.contains(interval.view) && known_.at(interval.view) != nullptr);
         return {known_.at(interval.view), interval.origin, interval.extent};
     }
 

@@ -7,7 +7,7 @@
 #include "layouts/magic.hpp"
 #include "layouts/parsers.hpp"
 #include "layouts/providers.hpp"
-#include "options/hint_text.hpp"
+#include "support/text.hpp"
 #include "unisono/extent.hpp"
 
 namespace unisono {

@@ -21,8 +21,8 @@ struct Known {
     FileSystemFacts facts;
 };
 
-// Elsewhere other machines may write the same file, or nobody has tried. Overlays count as copying
-// on write because what is below them is not known.
+// Elsewhere other machines may write the same file, or nobody has tried. Overlays count as
+// copying on write because what is below them is not known.
 constexpr Known known_file_systems[] = {
     {TMPFS_MAGIC, {true, true}},
     {RAMFS_MAGIC, {true, false}},

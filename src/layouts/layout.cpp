@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "layouts/clip.hpp"
-#include "layouts/size_text.hpp"
+#include "support/text.hpp"
 
 namespace unisono {
 namespace {
@@ -161,6 +161,7 @@ std::uint32_t Layout::server_of(std::uint64_t offset) const {
 }
 
 std::uint64_t Layout::object_offset(std::uint64_t offset) const {
+    assert(known());
     auto const server = server_of(offset);
     std::uint64_t bytes = 0;
     for (auto const& part : map_->parts) {

@@ -1,4 +1,4 @@
-#include "options/byte_stream.hpp"
+#include "support/byte_stream.hpp"
 #include "unisono/layout.hpp"
 
 namespace unisono {

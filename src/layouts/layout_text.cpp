@@ -1,6 +1,6 @@
 #include "layouts/layout_text.hpp"
 
-#include "options/hint_text.hpp"
+#include "support/text.hpp"
 
 namespace unisono {
 namespace {

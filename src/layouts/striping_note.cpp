@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "layouts/size_text.hpp"
+#include "support/text.hpp"
 
 namespace unisono {
 namespace {

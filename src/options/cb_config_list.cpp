@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "options/hint_text.hpp"
+#include "support/text.hpp"
 
 namespace unisono {
 namespace {

@@ -3,30 +3,11 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <charconv>
 #include <filesystem>
-#include <limits>
 
 namespace unisono {
 namespace {
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::ranges::transform(result, result.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return result;
-}
-
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-    Number value{};
-    auto const* const end = text.data() + text.size();
-    auto const [stopped, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc{} || stopped != end) return std::nullopt;
-    return value;
-}
 
 bool has_value(std::string_view part) { return part.find('=') != std::string_view::npos; }
 
@@ -89,56 +70,8 @@ bool matches(std::string const& glob, std::string const& name) {
 
 }  // namespace
 
-std::string_view trim(std::string_view text) {
-    constexpr std::string_view blank = " \t\r\n";
-    auto const first = text.find_first_not_of(blank);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(blank) - first + 1);
-}
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-    std::vector<std::string_view> parts;
-    for (auto end = text.find(separator); end != std::string_view::npos;
-         end = text.find(separator)) {
-        parts.push_back(text.substr(0, end));
-        text.remove_prefix(end + 1);
-    }
-    parts.push_back(text);
-    return parts;
-}
-
-std::optional<std::uint32_t> parse_count(std::string_view text) {
-    return parse_number<std::uint32_t>(text);
-}
-
-std::optional<std::uint64_t> parse_bytes(std::string_view text) {
-    auto const digits = text.find_first_not_of("0123456789");
-    auto const number = parse_number<std::uint64_t>(text.substr(0, digits));
-    if (!number || digits == std::string_view::npos) return number;
-
-    auto const unit = lower(text.substr(digits));
-    constexpr std::string_view units = "kmgt";
-    auto const power = units.find(unit.front());
-    auto const rest = std::string_view(unit).substr(1);
-    if (power == std::string_view::npos || !(rest.empty() || rest == "b" || rest == "ib")) {
-        return std::nullopt;
-    }
-    auto const shift = 10 * (power + 1);
-    if (*number > (std::numeric_limits<std::uint64_t>::max() >> shift)) return std::nullopt;
-    return *number << shift;
-}
-
-std::optional<bool> parse_boolean(std::string_view text) {
-    constexpr std::array yes{"true", "enable", "enabled", "yes", "on", "1"};
-    constexpr std::array no{"false", "disable", "disabled", "no", "off", "0"};
-    auto const word = lower(text);
-    if (std::ranges::find(yes, word) != yes.end()) return true;
-    if (std::ranges::find(no, word) != no.end()) return false;
-    return std::nullopt;
-}
-
 std::optional<Switch> parse_switch(std::string_view text) {
-    auto const word = lower(text);
+    auto const word = in_lower_case(text);
     if (word == "automatic" || word == "auto") return Switch::automatic;
     auto const on = parse_boolean(word);
     if (!on) return std::nullopt;
@@ -175,7 +108,10 @@ std::vector<KeyValue> parse_romio_hints(std::string_view text) {
         auto const line = trim(raw);
         auto const end = line.find_first_of(" \t");
         if (line.empty() || line.front() == '#' || end == std::string_view::npos) continue;
-        hints.emplace_back(line.substr(0, end), trim(line.substr(end)));
+        auto const key = line.substr(0, end), value = trim(line.substr(end));
+        if (value.find_first_of(" \t") != std::string_view::npos) continue;
+        if (std::ranges::find(hints, key, &KeyValue::first) != hints.end()) continue;
+        hints.emplace_back(key, value);
     }
     return hints;
 }

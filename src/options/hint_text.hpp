@@ -1,29 +1,14 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "support/text.hpp"
 #include "unisono/options.hpp"
 
 namespace unisono {
-
-std::string_view trim(std::string_view text);
-
-/// The parts of `text` between separators; an empty text has one empty part.
-std::vector<std::string_view> split(std::string_view text, char separator);
-
-/// A decimal number, nothing around it. Nothing if it is none or does not fit.
-std::optional<std::uint32_t> parse_count(std::string_view text);
-
-/// A size in bytes: a decimal number, then nothing, or K, M, G, T (powers of 1024) with an
-/// optional "B" or "iB", in either case: "16777216", "16M", "16MiB". Nothing if malformed.
-std::optional<std::uint64_t> parse_bytes(std::string_view text);
-
-/// true, enable, yes, on, 1 and their opposites, in either case.
-std::optional<bool> parse_boolean(std::string_view text);
 
 /// enable, disable, automatic (or auto), and what parse_boolean() takes.
 std::optional<Switch> parse_switch(std::string_view text);
@@ -55,7 +40,8 @@ Parsed<HintFile> parse_hint_file(std::string_view text, std::string_view name);
 /// commas that does not begin with "glob:key=" belongs to the value before it.
 Parsed<HintFile> parse_hint_list(std::string_view text, std::string_view name);
 
-/// Reads ROMIO's hints file: lines "key value", comments after "#" in the first column.
+/// Reads ROMIO's hints file as ROMIO does: lines of two words, "key value"; the first one of a key
+/// counts; comments after "#" in the first column; other lines are ignored.
 std::vector<KeyValue> parse_romio_hints(std::string_view text);
 
 /// Whether a shell pattern (*, ?, [...], \; "*" also matches "/") names this file. It is compared

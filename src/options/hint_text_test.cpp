@@ -9,22 +9,6 @@ namespace {
 
 using Hints = std::vector<KeyValue>;
 
-TEST(ParseBytes, takes_powers_of_1024) {
-    EXPECT_EQ(parse_bytes("16777216"), 16777216u);
-    EXPECT_EQ(parse_bytes("16M"), 16777216u);
-    EXPECT_EQ(parse_bytes("16mib"), 16777216u);
-    EXPECT_EQ(parse_bytes("64kB"), 65536u);
-    EXPECT_EQ(parse_bytes("3G"), 3221225472u);
-    EXPECT_EQ(parse_bytes("0"), 0u);
-}
-
-TEST(ParseBytes, refuses_what_is_no_size) {
-    for (auto const* text : {"", "M", "-1", "1.5M", "16 M", "16X", "16Mx", "16MM", "0x10",
-                             "18446744073709551616", "18014398509481985K"}) {
-        EXPECT_FALSE(parse_bytes(text)) << '"' << text << '"';
-    }
-}
-
 TEST(ParseSwitch, takes_what_romio_and_ompio_users_write) {
     EXPECT_EQ(parse_switch("ENABLE"), Switch::enable);
     EXPECT_EQ(parse_switch("true"), Switch::enable);
@@ -77,6 +61,15 @@ TEST(HintList, keeps_colons_and_commas_inside_a_value) {
 TEST(RomioHints, are_lines_of_key_and_value) {
     EXPECT_EQ(parse_romio_hints("# comment\ncb_nodes 32\n\ncb_config_list  n01,n11:2 \nlonely\n"),
               (Hints{{"cb_nodes", "32"}, {"cb_config_list", "n01,n11:2"}}));
+}
+
+TEST(RomioHints, keep_the_first_of_a_repeated_key_as_romio_does) {
+    EXPECT_EQ(parse_romio_hints("cb_nodes 1\ncb_nodes 2\n"), (Hints{{"cb_nodes", "1"}}));
+}
+
+TEST(RomioHints, ignore_lines_of_three_words_as_romio_does) {
+    EXPECT_EQ(parse_romio_hints("cb_nodes 2 3\ncb_nodes 4\ncb_nodes 5 \t\r\n"),
+              (Hints{{"cb_nodes", "4"}}));
 }
 
 TEST(FileSystemPrefix, is_a_word_before_a_colon) {

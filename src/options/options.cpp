@@ -42,6 +42,11 @@ constexpr std::array<Choice, 3> reports{{
     {"summary", "one line per file at its close"},
     {"json", "one JSON object per file at its close"},
 }};
+constexpr std::array<Choice, 3> checks{{
+    {"none", "plans of plug-ins only"},
+    {"plans", "every plan, before each collective call"},
+    {"communicate", "and that all ranks have the same ones"},
+}};
 constexpr Choice automatic_strategy{"auto", "Unisono chooses"};
 constexpr Choice paper_strategy{"orthrus", "the same as auto with unisono_select=orthrus"};
 
@@ -113,6 +118,14 @@ void set_boolean(Options& options, Setting const& setting) {
     }
 }
 
+template <bool when_true>
+void set_native_only(Options& options, Setting const& setting) {
+    set_boolean<&Options::native_only, when_true>(options, setting);
+    if (!parse_boolean(setting.value)) return;
+    auto const said = std::string(setting.subject) + ": " + std::string(setting.value);
+    options.left_alone_by = options.native_only ? said : "";
+}
+
 template <auto field>
 void set_bytes(Options& options, Setting const& setting) {
     if (auto const value = parse_bytes(setting.value); value && *value > 0) {
@@ -156,13 +169,14 @@ void set_exchange(Options& options, Setting const& setting) {
 void set_resonant_read(Options& options, Setting const& setting) {
     std::string how;
     choose(how, setting, resonant_reads);
-    if (!how.empty()) options.direct_read = how == "direct";
+    if (!how.empty()) options.prefetch_then_read = how == "direct";
 }
 void set_flush(Options& options, Setting const& setting) {
     std::string when;
     choose(when, setting, flushes);
     if (!when.empty()) options.flush_at_close = when == "close";
 }
+void set_check(Options& options, Setting const& setting) { choose(options.check, setting, checks); }
 void set_report(Options& options, Setting const& setting) {
     choose(options.report, setting, reports);
 }
@@ -230,12 +244,14 @@ constexpr std::array known_hints{
     Known{"unisono_select", set_select},
     Known{"unisono_backend", set_backend},
     Known{"unisono_exchange", set_exchange},
-    Known{"unisono_two_layers", set_switch<&Options::two_layers>},
+    Known{"unisono_intra_node_aggregation", set_switch<&Options::intra_node_aggregation>},
+    Known{"unisono_two_layers", set_switch<&Options::intra_node_aggregation>},  // its old name
     Known{"unisono_resonant_read", set_resonant_read},
     Known{"unisono_flush", set_flush},
     Known{"unisono_pool_bytes", set_bytes<&Options::pool_bytes>},
+    Known{"unisono_sync_at_close", set_boolean<&Options::sync_at_close>},
     Known{"unisono_layout", set_text<&Options::layout>},
-    Known{"unisono_enable", set_boolean<&Options::leave_alone, false>},
+    Known{"unisono_enable", set_native_only<false>},
     Known{"unisono_faults", set_text<&Options::faults>},
 };
 
@@ -244,14 +260,17 @@ constexpr std::array known_variables{
     Known{"UNISONO_SELECT", set_select},
     Known{"UNISONO_BACKEND", set_backend},
     Known{"UNISONO_EXCHANGE", set_exchange},
+    Known{"UNISONO_CHECK", set_check},
     Known{"UNISONO_TUNE", set_text<&Options::tune>},
     Known{"UNISONO_TUNE_SITE", set_text<&Options::tune_site>},
     Known{"UNISONO_LAYOUT", set_text<&Options::layout>},
     Known{"UNISONO_TOPOLOGY", set_topology},
     Known{"UNISONO_REPORT", set_report},
     Known{"UNISONO_REPORT_FILE", set_text<&Options::report_file>},
+    Known{"UNISONO_REPORT_TRACES", set_text<&Options::report_traces>},
     Known{"UNISONO_FAULTS", set_text<&Options::faults>},
-    Known{"UNISONO_DISABLE", set_boolean<&Options::leave_alone>},
+    Known{"UNISONO_SYNC_AT_CLOSE", set_boolean<&Options::sync_at_close>},
+    Known{"UNISONO_DISABLE", set_native_only<true>},
 };
 
 constexpr std::string_view own_prefix = "unisono_";
@@ -322,7 +341,7 @@ char const* text_of(Switch value) {
 }  // namespace
 
 Surroundings Surroundings::real() {
-    return {.variable = [](char const* name) -> char const* { return std::getenv(name); },
+    return {.variable = [](char const* name) -> char const* { return secure_getenv(name); },
             .content = [](std::string const& path) -> std::optional<std::string> {
                 std::ifstream file(path, std::ios::binary);
                 if (!file) return std::nullopt;
@@ -377,10 +396,9 @@ OptionSources::HintSource OptionSources::read_unisono_hints(Surroundings const& 
 
 void OptionSources::read_romio_hints(Surroundings const& surroundings) {
     auto const* const path = surroundings.variable("ROMIO_HINTS");
-    auto const named = path != nullptr && *path != '\0';
-    if (auto const text = surroundings.content(named ? path : "/etc/romio-hints")) {
-        romio_hints_ = parse_romio_hints(*text);
-    }
+    auto text = path == nullptr ? std::nullopt : surroundings.content(path);
+    if (!text) text = surroundings.content("/etc/romio-hints");
+    if (text) romio_hints_ = parse_romio_hints(*text);
 }
 
 ChosenOptions OptionSources::options_for(std::string_view path,
@@ -393,8 +411,9 @@ ChosenOptions OptionSources::options_for(std::string_view path,
         apply_hints(options, hints, source, strategies, chosen.messages);
     };
 
-    options.leave_alone = std::ranges::any_of(
+    options.native_only = std::ranges::any_of(
         site_.file.leave_alone, [&](auto const& glob) { return glob_matches(glob, path); });
+    if (options.native_only) options.left_alone_by = "a line leave_alone of " + site_.name;
     auto const weaker = {
         std::pair{hints_for(site_.file, path), std::string_view(site_.name)},
         std::pair{std::span<KeyValue const>(romio_hints_), std::string_view("ROMIO_HINTS")},
@@ -415,6 +434,8 @@ ChosenOptions OptionSources::options_for(std::string_view path,
         auto const known = std::ranges::find(known_variables, name, &Known::name);
         known->set(options, {value, name, strategies, &chosen.messages});
     }
+    // ROMIO: without independent access, all access is collective, whatever else was said.
+    if (options.no_indep_rw) options.cb_read = options.cb_write = Switch::enable;
     return chosen;
 }
 
@@ -435,15 +456,16 @@ std::vector<KeyValue> effective_hints(Options const& options) {
     hints.emplace_back("romio_no_indep_rw", options.no_indep_rw ? "true" : "false");
     add_number("striping_unit", options.striping_unit);
     add_number("striping_factor", options.striping_factor);
-    hints.emplace_back("unisono_enable", options.leave_alone ? "false" : "true");
+    hints.emplace_back("unisono_enable", options.native_only ? "false" : "true");
     hints.emplace_back("unisono_strategy", options.strategy);
     hints.emplace_back("unisono_backend", options.backend);
     hints.emplace_back("unisono_exchange", options.exchange);
     hints.emplace_back("unisono_select", options.select);
-    hints.emplace_back("unisono_two_layers", text_of(options.two_layers));
-    hints.emplace_back("unisono_resonant_read", options.direct_read ? "direct" : "exchange");
+    hints.emplace_back("unisono_intra_node_aggregation", text_of(options.intra_node_aggregation));
+    hints.emplace_back("unisono_resonant_read", options.prefetch_then_read ? "direct" : "exchange");
     hints.emplace_back("unisono_flush", options.flush_at_close ? "close" : "online");
     add_number("unisono_pool_bytes", options.pool_bytes);
+    hints.emplace_back("unisono_sync_at_close", options.sync_at_close ? "true" : "false");
     if (!options.layout.empty()) hints.emplace_back("unisono_layout", options.layout);
     return hints;
 }

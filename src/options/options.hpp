@@ -26,7 +26,7 @@ struct Surroundings {
     /// A file's content; nothing if it cannot be read.
     std::function<std::optional<std::string>(std::string const& path)> content;
 
-    /// getenv() and the file system.
+    /// The environment, which a privileged program does not look at, and the file system.
     static Surroundings real();
 };
 

@@ -1,5 +1,5 @@
-#include "options/byte_stream.hpp"
 #include "options/options.hpp"
+#include "support/byte_stream.hpp"
 
 namespace unisono {
 
@@ -12,25 +12,29 @@ void visit_members(Any& options, Visitor& visit) {
     visit(options.exchange);
     visit(options.layout);
     visit(options.pretended_nodes);
-    visit(options.leave_alone);
+    visit(options.native_only);
+    visit(options.left_alone_by);
     visit(options.pool_bytes);
     visit(options.flush_at_close);
+    visit(options.sync_at_close);
     visit(options.cb_buffer_size);
     visit(options.cb_nodes);
-    visit(options.direct_read);
+    visit(options.prefetch_then_read);
     visit(options.cb_config_list);
     visit(options.cb_read);
     visit(options.cb_write);
     visit(options.ds_read);
     visit(options.ds_write);
-    visit(options.two_layers);
+    visit(options.intra_node_aggregation);
     visit(options.no_indep_rw);
     visit(options.striping_unit);
     visit(options.striping_factor);
+    visit(options.check);
     visit(options.tune);
     visit(options.tune_site);
     visit(options.report);
     visit(options.report_file);
+    visit(options.report_traces);
     visit(options.faults);
     visit(options.native_hints);
 }

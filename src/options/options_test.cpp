@@ -70,7 +70,8 @@ TEST(Options, variables_are_the_last_word) {
     world.variables = {
         {"UNISONO_STRATEGY", "native"},    {"UNISONO_BACKEND", "posix"},
         {"UNISONO_EXCHANGE", "messages"},  {"UNISONO_TOPOLOGY", "nodes=3"},
-        {"UNISONO_REPORT", "json"},        {"UNISONO_REPORT_FILE", "r.json"},
+        {"UNISONO_REPORT", "json"},        {"UNISONO_CHECK", "communicate"},
+        {"UNISONO_REPORT_FILE", "r.json"}, {"UNISONO_REPORT_TRACES", "/t"},
         {"UNISONO_FAULTS", "eio at 4096"}, {"UNISONO_LAYOUT", "stripe_bytes=64K,servers=4"}};
     auto const chosen = world.open("x", {{"unisono_strategy", "two_phase"},
                                          {"unisono_backend", "mapped"},
@@ -82,7 +83,9 @@ TEST(Options, variables_are_the_last_word) {
     EXPECT_EQ(chosen.options.exchange, "messages");
     EXPECT_EQ(chosen.options.pretended_nodes, 3u);
     EXPECT_EQ(chosen.options.report, "json");
+    EXPECT_EQ(chosen.options.check, "communicate");
     EXPECT_EQ(chosen.options.report_file, "r.json");
+    EXPECT_EQ(chosen.options.report_traces, "/t");
     EXPECT_EQ(chosen.options.faults, "eio at 4096");
     EXPECT_EQ(chosen.options.layout, "stripe_bytes=64K,servers=4");
 }
@@ -93,7 +96,6 @@ TEST(Options, know_the_names_of_all_implementations) {
                                          {"cb_config_list", "*:2"},
                                          {"romio_ds_read", "disable"},
                                          {"romio_ds_write", "enable"},
-                                         {"romio_no_indep_rw", "true"},
                                          {"stripe_size", "1M"},
                                          {"stripe_width", "12"},
                                          {"collective_buffering", "true"},
@@ -103,7 +105,6 @@ TEST(Options, know_the_names_of_all_implementations) {
     EXPECT_EQ(options.cb_config_list, "*:2");
     EXPECT_EQ(options.ds_read, Switch::disable);
     EXPECT_EQ(options.ds_write, Switch::enable);
-    EXPECT_TRUE(options.no_indep_rw);
     EXPECT_EQ(options.striping_unit, 1u << 20);
     EXPECT_EQ(options.striping_factor, 12u);
     EXPECT_EQ(options.cb_write, Switch::enable);
@@ -117,6 +118,23 @@ TEST(Options, special_hint_wins_over_general_one_in_any_order) {
             .options;
     EXPECT_EQ(options.cb_write, Switch::disable);
     EXPECT_EQ(options.cb_read, Switch::enable);
+}
+
+TEST(Options, no_independent_access_means_collective_buffering_as_in_romio) {
+    World world;
+    world.variables["ROMIO_HINTS"] = "romio";
+    world.files["romio"] = "romio_no_indep_rw true\n";
+    auto const options = world.open("x", {{"romio_cb_read", "disable"}}).options;
+    EXPECT_TRUE(options.no_indep_rw);
+    EXPECT_EQ(options.cb_read, Switch::enable);
+    EXPECT_EQ(options.cb_write, Switch::enable);
+}
+
+TEST(Options, romio_hints_of_the_system_count_where_those_of_the_user_cannot_be_read) {
+    World world;
+    world.variables["ROMIO_HINTS"] = "missing";
+    world.files["/etc/romio-hints"] = "cb_nodes 3\n";
+    EXPECT_EQ(world.open("x").options.cb_nodes, 3u);
 }
 
 TEST(Options, a_bad_value_names_the_valid_ones_and_changes_nothing) {
@@ -159,11 +177,12 @@ TEST(Options, site_can_leave_paths_alone_and_a_program_can_insist) {
     World world;
     world.variables["UNISONO_SITE_FILE"] = "site";
     world.files["site"] = "leave_alone /home/*\n";
-    EXPECT_TRUE(world.open("/home/me/x").options.leave_alone);
-    EXPECT_FALSE(world.open("/scratch/x").options.leave_alone);
-    EXPECT_FALSE(world.open("/home/me/x", {{"unisono_enable", "true"}}).options.leave_alone);
+    EXPECT_TRUE(world.open("/home/me/x").options.native_only);
+    EXPECT_EQ(world.open("/home/me/x").options.left_alone_by, "a line leave_alone of site");
+    EXPECT_FALSE(world.open("/scratch/x").options.native_only);
+    EXPECT_FALSE(world.open("/home/me/x", {{"unisono_enable", "true"}}).options.native_only);
     world.variables["UNISONO_DISABLE"] = "1";
-    EXPECT_TRUE(world.open("/scratch/x", {{"unisono_enable", "true"}}).options.leave_alone);
+    EXPECT_TRUE(world.open("/scratch/x", {{"unisono_enable", "true"}}).options.native_only);
 }
 
 TEST(Options, hints_can_be_given_inline) {
@@ -211,12 +230,15 @@ TEST(EffectiveHints, read_back_as_the_same_options) {
     options.cb_nodes = 3;
     options.cb_config_list = "*:2";
     options.ds_write = Switch::disable;
+    options.cb_read = options.cb_write = Switch::enable;
     options.no_indep_rw = true;
-    options.leave_alone = true;
+    options.native_only = true;
+    options.left_alone_by = "hint unisono_enable (MPI_Info): false";
     options.select = "measured";
-    options.two_layers = Switch::enable;
-    options.direct_read = true;
+    options.intra_node_aggregation = Switch::enable;
+    options.prefetch_then_read = true;
     options.flush_at_close = true;
+    options.sync_at_close = true;
     options.pool_bytes = 1 << 20;
     options.layout = "end=1M,stripe_bytes=64K,servers=1;stripe_bytes=1M,servers=4";
     EXPECT_EQ(World{}.open("x", effective_hints(options)).options, options);
@@ -238,6 +260,7 @@ TEST(OptionsBytes, survive_the_journey) {
     world.variables["UNISONO_HINTS"] = "*:striping_factor=8:direct_io=true:cb_config_list=*:4";
     world.variables["UNISONO_LAYOUT"] = "stripe_bytes=64K,servers=4";
     world.variables["UNISONO_REPORT"] = "json";
+    world.variables["UNISONO_CHECK"] = "communicate";
     auto const options = world.open("x", {{"cb_buffer_size", "5G"}}).options;
     EXPECT_EQ(options_from_bytes(to_bytes(options)), options);
 }

@@ -1,5 +1,5 @@
-#include "options/byte_stream.hpp"
 #include "report/report.hpp"
+#include "support/byte_stream.hpp"
 
 namespace unisono {
 
@@ -39,49 +39,28 @@ void visit_members(Any& selection, Visitor& visit) {
     visit(selection.reopened);
 }
 
+#define UNISONO_VISIT(type, member, ...) visit(report.member);
+
 template <MaybeConst<DirectionReport> Any, class Visitor>
 void visit_members(Any& report, Visitor& visit) {
-    visit(report.collective_calls);
-    visit(report.failed_calls);
-    visit(report.independent_calls);
-    visit(report.native_calls);
-    visit(report.asked_bytes);
-    visit(report.moved_bytes);
-    visit(report.sent_bytes);
-    visit(report.messages);
-    visit(report.pieces);
-    visit(report.holes);
-    visit(report.rounds);
-    visit(report.meetings);
-    visit(report.spent);
-    visit(report.strategies);
-    visit(report.refusals);
-    visit(report.selections);
+    UNISONO_DIRECTION_FIELDS(UNISONO_VISIT)
 }
 
 template <MaybeConst<GateReport> Any, class Visitor>
 void visit_members(Any& gate, Visitor& visit) {
-    visit(gate.passages);
+    visit(gate.accesses);
     visit(gate.waits);
     visit(gate.waited);
     visit(gate.locality);
 }
 
 template <MaybeConst<FileReport> Any, class Visitor>
-void visit_members(Any& report, Visitor& visit) {
-    visit(report.file);
-    visit(report.ranks);
-    visit(report.nodes);
-    visit(report.aggregators);
-    visit(report.backend);
-    visit(report.layout);
-    visit(report.notes);
-    visit(report.gate);
-    visit(report.read);
-    visit(report.write);
-}
+void visit_members(Any& report, Visitor& visit){UNISONO_FILE_FIELDS(UNISONO_VISIT)}
+#undef UNISONO_VISIT
 
-std::vector<std::byte> to_bytes(FileReport const& report) { return bytes_of(report); }
+std::vector<std::byte> to_bytes(FileReport const& report) {
+    return bytes_of(report);
+}
 
 std::optional<FileReport> report_from_bytes(std::span<std::byte const> bytes) {
     return value_from_bytes<FileReport>(bytes);

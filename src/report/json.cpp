@@ -7,22 +7,35 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json spent_json(DirectionReport const& report, std::uint32_t ranks) {
+Json spent_json(Spent const& spent, std::uint32_t ranks) {
+    return {{"mean", spent.total_s / ranks}, {"longest", spent.longest_s}};
+}
+
+// A field's value; what is a mean over `ranks` is said so.
+template <class Value>
+Json json_of(Value const& value, std::uint32_t) {
+    return value;
+}
+
+template <class AnyPhase>
+Json json_of(Times<AnyPhase> const& times, std::uint32_t ranks) {
     Json seconds = Json::object();
-    for (std::size_t phase = 0; phase < phase_names.size(); ++phase) {
-        auto const& spent = report.spent[phase];
-        seconds[std::string(phase_names[phase])] = {{"mean", spent.total_s / ranks},
-                                                    {"longest", spent.longest_s}};
-    }
+    auto const& names = phase_names<AnyPhase>;
+    for (std::size_t phase = 0; phase < names.size(); ++phase)
+        seconds[std::string(names[phase])] = spent_json(times.by_phase[phase], ranks);
     return seconds;
 }
 
-Json uses_json(std::map<std::string, Use> const& uses) {
+Json json_of(Uses const& uses, std::uint32_t) {
     Json strategies = Json::object();
-    for (auto const& [name, use] : uses) {
+    for (auto const& [name, use] : uses)
         strategies[name] = {{"calls", use.calls}, {"why", use.why}};
-    }
     return strategies;
+}
+
+Json json_of(Latest const& latest, std::uint32_t) {
+    if (latest.rank < 0) return nullptr;
+    return {{"rank", latest.rank}, {"seconds", latest.waited_s}};
 }
 
 Json selection_json(SelectionReport const& selection) {
@@ -43,57 +56,57 @@ Json selection_json(SelectionReport const& selection) {
         {"reopened", std::move(reopened)}};
 }
 
-Json selections_json(DirectionReport const& report) {
-    Json selections = Json::array();
-    for (auto const& selection : report.selections) selections.push_back(selection_json(selection));
-    return selections;
+Json json_of(Selections const& selections, std::uint32_t) {
+    Json all = Json::array();
+    for (auto const& selection : selections) all.push_back(selection_json(selection));
+    return all;
 }
 
-Json direction_json(DirectionReport const& report, std::uint32_t ranks) {
-    return {{"calls",
-             {{"collective", report.collective_calls},
-              {"failed", report.failed_calls},
-              {"independent", report.independent_calls},
-              {"native", report.native_calls}}},
-            {"bytes",
-             {{"asked", report.asked_bytes},
-              {"moved", report.moved_bytes},
-              {"sent", report.sent_bytes}}},
-            {"messages", report.messages},
-            {"pieces", report.pieces},
-            {"holes", report.holes},
-            {"rounds", report.rounds},
-            {"meetings", report.meetings},
-            {"seconds", spent_json(report, ranks)},
-            {"strategies", uses_json(report.strategies)},
-            {"refusals", uses_json(report.refusals)},
-            {"selections", selections_json(report)}};
+Json json_of(GateReport const& gate, std::uint32_t ranks) {
+    return {{"accesses", gate.accesses},
+            {"waits", gate.waits},
+            {"seconds", spent_json(gate.waited, ranks)},
+            {"locality", gate.locality}};
 }
 
-Json gate_json(GateReport const& gate, std::uint32_t ranks) {
-    return {
-        {"passages", gate.passages},
-        {"waits", gate.waits},
-        {"seconds", {{"mean", gate.waited.total_s / ranks}, {"longest", gate.waited.longest_s}}},
-        {"locality", gate.locality}};
+#define UNISONO_TO_JSON(type, member, initial, key, ...) \
+    json[Json::json_pointer("/" key)] = json_of(report.member, ranks);
+
+Json json_of(DirectionReport const& report, std::uint32_t ranks) {
+    Json json;
+    UNISONO_DIRECTION_FIELDS(UNISONO_TO_JSON)
+    return json;
+}
+
+// A file name is bytes; JSON is UTF-8.
+std::string in_one_line(Json const& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace
 
 std::string to_json(FileReport const& report) {
-    Json json{{"file", report.file},
-              {"unisono_version", UNISONO_VERSION},
-              {"ranks", report.ranks},
-              {"nodes", report.nodes},
-              {"aggregators", report.aggregators},
-              {"backend", report.backend},
-              {"layout", report.layout},
-              {"notes", report.notes},
-              {"gate", gate_json(report.gate, report.ranks)},
-              {"read", direction_json(report.read, report.ranks)},
-              {"write", direction_json(report.write, report.ranks)}};
-    // A file name is bytes; JSON is UTF-8.
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    Json json{{"unisono_version", UNISONO_VERSION}};
+    auto const ranks = report.ranks;
+    UNISONO_FILE_FIELDS(UNISONO_TO_JSON)
+    return in_one_line(json);
 }
+
+#undef UNISONO_TO_JSON
+
+#define UNISONO_DESCRIBE(type, member, initial, key, unit, merge, label, meaning) \
+    {{"key", key}, {"unit", #unit}, {"merge", #merge}, {"label", label}, {"meaning", meaning}},
+#define UNISONO_DESCRIBE_PHASE(name, meaning) {{"name", #name}, {"meaning", meaning}},
+
+std::string fields_json() {
+    return in_one_line({{"file", {UNISONO_FILE_FIELDS(UNISONO_DESCRIBE)}},
+                        {"direction", {UNISONO_DIRECTION_FIELDS(UNISONO_DESCRIBE)}},
+                        {"phases",
+                         {{"file", {UNISONO_FILE_PHASES(UNISONO_DESCRIBE_PHASE)}},
+                          {"direction", {UNISONO_CALL_PHASES(UNISONO_DESCRIBE_PHASE)}}}}});
+}
+
+#undef UNISONO_DESCRIBE
+#undef UNISONO_DESCRIBE_PHASE
 
 }  // namespace unisono

@@ -35,58 +35,71 @@ void Use::add(std::uint64_t more_calls, std::string_view reason) {
     add_distinct(why, reason);
 }
 
+void Spent::merge(Spent const& other) {
+    total_s += other.total_s;
+    take_larger(longest_s, other.longest_s);
+}
+
+// The ways of merging that fields.hpp names.
+namespace merging {
 namespace {
 
-void merge_uses(std::map<std::string, Use>& uses, std::map<std::string, Use> const& others) {
-    for (auto const& [name, use] : others) {
-        auto& mine = uses[name];
-        take_larger(mine.calls, use.calls);
-        for (auto const& reason : use.why) add_distinct(mine.why, reason);
+void sum(std::uint64_t& mine, std::uint64_t theirs) { mine += theirs; }
+void sum(std::uint32_t& mine, std::uint32_t theirs) { mine += theirs; }
+void sum(Reasons& mine, Reasons const& theirs) {
+    for (auto const& [reason, calls] : theirs) mine[reason] += calls;
+}
+template <class Part>
+requires requires(Part part) { part.merge(part); }
+void sum(Part& mine, Part const& theirs) { mine.merge(theirs); }
+
+void largest(std::uint64_t& mine, std::uint64_t theirs) { take_larger(mine, theirs); }
+void largest(std::uint32_t& mine, std::uint32_t theirs) { take_larger(mine, theirs); }
+void largest(Reasons& mine, Reasons const& theirs) {
+    for (auto const& [reason, calls] : theirs) take_larger(mine[reason], calls);
+}
+void largest(Uses& mine, Uses const& theirs) {
+    for (auto const& [name, use] : theirs) {
+        take_larger(mine[name].calls, use.calls);
+        for (auto const& reason : use.why) mine[name].add(0, reason);
     }
 }
 
+void first(std::string& mine, std::string const& theirs) {
+    if (mine.empty()) mine = theirs;
+}
+
+void distinct(Notes& mine, Notes const& theirs) {
+    for (auto const& note : theirs) add_distinct(mine, note);
+}
+
+void least(Latest& mine, Latest const& theirs) {
+    auto const later = mine.rank < 0 || theirs.waited_s < mine.waited_s;
+    if (theirs.rank >= 0 && later) mine = theirs;
+}
+
+void rank_0(Selections const&, Selections const&) {}
+
 }  // namespace
+}  // namespace merging
+
+#define UNISONO_MERGE(type, member, initial, key, unit, merge, ...) \
+    merging::merge(member, other.member);
 
 void DirectionReport::merge(DirectionReport const& other) {
-    take_larger(collective_calls, other.collective_calls);
-    take_larger(failed_calls, other.failed_calls);
-    independent_calls += other.independent_calls;
-    for (auto const& [reason, calls] : other.native_calls) take_larger(native_calls[reason], calls);
-    asked_bytes += other.asked_bytes;
-    moved_bytes += other.moved_bytes;
-    sent_bytes += other.sent_bytes;
-    messages += other.messages;
-    pieces += other.pieces;
-    holes += other.holes;
-    take_larger(rounds, other.rounds);
-    take_larger(meetings, other.meetings);
-    for (std::size_t phase = 0; phase < spent.size(); ++phase) {
-        spent[phase].total_s += other.spent[phase].total_s;
-        take_larger(spent[phase].longest_s, other.spent[phase].longest_s);
-    }
-    merge_uses(strategies, other.strategies);
-    merge_uses(refusals, other.refusals);
+    UNISONO_DIRECTION_FIELDS(UNISONO_MERGE)
 }
 
 void GateReport::merge(GateReport const& other) {
-    if (passages == 0) locality = other.locality;
-    passages += other.passages;
+    if (accesses == 0) locality = other.locality;
+    accesses += other.accesses;
     waits += other.waits;
-    waited.total_s += other.waited.total_s;
-    take_larger(waited.longest_s, other.waited.longest_s);
+    waited.merge(other.waited);
 }
 
-void FileReport::merge(FileReport const& other) {
-    ranks += other.ranks;
-    take_larger(nodes, other.nodes);
-    take_larger(aggregators, other.aggregators);
-    if (backend.empty()) backend = other.backend;
-    if (layout.empty()) layout = other.layout;
-    for (auto const& note : other.notes) add_distinct(notes, note);
-    gate.merge(other.gate);
-    read.merge(other.read);
-    write.merge(other.write);
-}
+void FileReport::merge(FileReport const& other) { UNISONO_FILE_FIELDS(UNISONO_MERGE) }
+
+#undef UNISONO_MERGE
 
 int append_line(std::string const& path, std::string_view line) {
     auto const text = std::string(line) + '\n';

@@ -10,20 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "report/fields.hpp"
+#include "report/phases.hpp"
 #include "unisono/extent.hpp"
 
 namespace unisono {
-
-/// What a collective call spends its time on.
-enum class Phase : std::uint8_t {
-    waiting,   ///< for other ranks: agreement, barriers
-    exchange,  ///< messages between nodes
-    copying,   ///< between the user's memory and collective buffers
-    file,      ///< file I/O
-    whole,     ///< the call from beginning to end: phases may overlap, so not their sum
-};
-inline constexpr std::array<std::string_view, 5> phase_names{"waiting", "exchange", "copying",
-                                                             "file", "whole"};
 
 /// Seconds that ranks spent on something.
 struct Spent {
@@ -34,7 +25,27 @@ struct Spent {
         total_s += seconds;
         longest_s += seconds;
     }
+    void merge(Spent const& other);
     friend bool operator==(Spent const&, Spent const&) = default;
+};
+
+/// The time of calls, by phase.
+template <class AnyPhase>
+struct Times {
+    std::array<Spent, phase_names<AnyPhase>.size()> by_phase;
+
+    void add(AnyPhase phase, double seconds) {
+        by_phase[static_cast<std::size_t>(phase)].add(seconds);
+        by_phase.back().add(seconds);
+    }
+    [[nodiscard]] Spent const& operator[](AnyPhase phase) const {
+        return by_phase[static_cast<std::size_t>(phase)];
+    }
+    void merge(Times const& other) {
+        for (std::size_t phase = 0; phase < by_phase.size(); ++phase)
+            by_phase[phase].merge(other.by_phase[phase]);
+    }
+    friend bool operator==(Times const&, Times const&) = default;
 };
 
 /// How often something was done, and the distinct reasons that were given, the first few only.
@@ -75,31 +86,27 @@ struct SelectionReport {
     friend bool operator==(SelectionReport const&, SelectionReport const&) = default;
 };
 
-/// What happened to one file in one direction. Counters of a rank; after merge(), of many.
-/// "max" behind a name: every rank counts the same events, so merging takes the largest.
-struct DirectionReport {
-    std::uint64_t collective_calls = 0;   ///< max
-    std::uint64_t failed_calls = 0;       ///< collective ones with an error; max
-    std::uint64_t independent_calls = 0;  ///< done by Unisono
-    std::map<std::string, std::uint64_t>
-        native_calls;                             ///< reason: calls left to the MPI library; max
-    std::uint64_t asked_bytes = 0;                ///< what the program asked for
-    std::uint64_t moved_bytes = 0;                ///< to or from the file
-    std::uint64_t sent_bytes = 0;                 ///< in messages between nodes
-    std::uint64_t messages = 0;                   ///< between nodes
-    std::uint64_t pieces = 0;                     ///< contiguous pieces accessed in the file
-    std::uint64_t holes = 0;                      ///< gaps between pieces that were skipped
-    std::uint64_t rounds = 0;                     ///< of the collective buffer; max
-    std::uint64_t meetings = 0;                   ///< of all ranks, in collective calls; max
-    std::array<Spent, phase_names.size()> spent;  ///< by Phase
-    std::map<std::string, Use> strategies;        ///< calls: max
-    std::map<std::string, Use> refusals;      ///< strategies that were asked for and could not; max
-    std::vector<SelectionReport> selections;  ///< rank 0's
+/// The rank that others waited for.
+struct Latest {
+    std::int64_t rank = -1;  ///< -1: nobody waited
+    double waited_s = 0;     ///< by that rank itself
 
-    [[nodiscard]] Spent& operator[](Phase phase) { return spent[static_cast<std::size_t>(phase)]; }
-    [[nodiscard]] Spent const& operator[](Phase phase) const {
-        return spent[static_cast<std::size_t>(phase)];
-    }
+    friend bool operator==(Latest const&, Latest const&) = default;
+};
+
+using Reasons = std::map<std::string, std::uint64_t>;
+using Uses = std::map<std::string, Use>;
+using Selections = std::vector<SelectionReport>;
+using Notes = std::vector<std::string>;
+using CallTimes = Times<Phase>;
+using FileTimes = Times<FilePhase>;
+
+#define UNISONO_MEMBER(type, member, initial, ...) type member = initial;
+
+/// What happened to one file in one direction. Counters of a rank; after merge(), of many.
+struct DirectionReport {
+    UNISONO_DIRECTION_FIELDS(UNISONO_MEMBER)
+
     /// Nothing at all happened.
     [[nodiscard]] bool idle() const { return *this == DirectionReport{}; }
     void merge(DirectionReport const& other);
@@ -109,7 +116,7 @@ struct DirectionReport {
 /// How often a file's accesses passed the gate of an orchestrator, and how long they waited there:
 /// part of the time of file I/O.
 struct GateReport {
-    std::uint64_t passages = 0;
+    std::uint64_t accesses = 0;
     std::uint64_t waits = 0;  ///< of them, for the program's turn
     Spent waited;
     std::string locality;  ///< how the places of the accesses were known
@@ -120,16 +127,7 @@ struct GateReport {
 
 /// What happened to one file between open and close, on one rank or, after merge(), on several.
 struct FileReport {
-    std::string file;
-    std::uint32_t ranks = 1;        ///< how many ranks' counters are in it
-    std::uint32_t nodes = 1;        ///< that the ranks run on
-    std::uint32_t aggregators = 0;  ///< at most, over the calls
-    std::string backend;
-    std::string layout;              ///< e.g. "12 servers, 1 MiB stripes (hints)"
-    std::vector<std::string> notes;  ///< what the user should know, e.g. a striping that hurts
-    GateReport gate;
-    DirectionReport read;
-    DirectionReport write;
+    UNISONO_FILE_FIELDS(UNISONO_MEMBER)
 
     [[nodiscard]] DirectionReport& operator[](Direction direction) {
         return direction == Direction::read ? read : write;
@@ -138,6 +136,13 @@ struct FileReport {
     void merge(FileReport const& other);
     friend bool operator==(FileReport const&, FileReport const&) = default;
 };
+
+#undef UNISONO_MEMBER
+
+/// The lists of fields.hpp and phases.hpp as a JSON object, for the command and for documents:
+/// `file` and `direction`, arrays of `key`, `unit`, `merge`, `label` and `meaning`, and `phases` of
+/// each, arrays of `name` and `meaning`.
+std::string fields_json();
 
 /// For gathering by messages; same build on both sides. Cost: O(size), some kilobytes.
 std::vector<std::byte> to_bytes(FileReport const& report);
@@ -154,8 +159,5 @@ std::string to_json(FileReport const& report);
 /// concurrent programs stay whole (not guaranteed by NFS). An empty path is standard error.
 /// Returns 0 or errno.
 int append_line(std::string const& path, std::string_view line);
-
-/// For people: "0 B", "64 B", "1.50 MiB".
-std::string human_bytes(double bytes);
 
 }  // namespace unisono

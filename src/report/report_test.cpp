@@ -10,26 +10,34 @@
 #include <sstream>
 #include <thread>
 
+#include "report/trace.hpp"
+
 namespace unisono {
 namespace {
 
 FileReport rank_report(std::uint64_t asked_bytes, double waiting_s) {
     FileReport report{.file = "/scratch/chk_0001.h5", .nodes = 1, .aggregators = 4};
     report.backend = "posix";
+    report.backend_why = "asked for";
     report.layout = "12 servers, 1 MiB stripes (hints)";
     auto& write = report.write;
     write.collective_calls = 24;
     write.native_calls["atomic mode"] = 1;
     write.asked_bytes = asked_bytes;
     write.moved_bytes = asked_bytes;
-    write.pieces = 12;
-    write.holes = 3;
+    write.pieces = 1 << 24;
+    write.extents = 12;
+    write.lists = 12;
     write.rounds = 48;
     write.meetings = 48;
-    write[Phase::waiting].add(waiting_s);
-    write[Phase::copying].add(0.25);
-    write[Phase::file].add(1.5);
-    write[Phase::whole].add(2.0);
+    write.seconds.add(Phase::arrival, waiting_s);
+    write.seconds.add(Phase::copying, 0.25);
+    write.seconds.add(Phase::file, 1.5);
+    write.seconds.add(Phase::other, 0.25 - waiting_s);
+    write.latest = {waiting_s < 0.2 ? 0 : 1, waiting_s};
+    report.opened_by = 2;
+    report.seconds.add(FilePhase::open, 0.125);
+    report.seconds.add(FilePhase::close, 0.5);
     write.strategies["two_phase"].add(20, "interleaved pieces of 64 B");
     write.strategies["independent"].add(4, "one piece per rank");
     report.read.independent_calls = 7;
@@ -39,7 +47,7 @@ FileReport rank_report(std::uint64_t asked_bytes, double waiting_s) {
 }
 
 FileReport sample() {
-    auto report = rank_report(1u << 30, 0.125);
+    auto report = rank_report(1u << 30, 0.0625);
     report.write.selections = {
         {.calls = "writes of 32 MiB or more, in 8192 pieces or more, 4 ranks on 1 node",
          .tried = {{"two_phase", 20, 0, 1 << 30}, {"independent", 4, 3, 1 << 29}},
@@ -50,10 +58,10 @@ FileReport sample() {
          .seconds = 2,
          .examination_seconds = 0.125,
          .reopened = {{9, "slower for good, now 2.0 times as slow as before"}}}};
-    auto other = rank_report(1u << 30, 0.5);
+    auto other = rank_report(1u << 30, 0.25);
     other.write.strategies["two_phase"].add(0, "asked for by hint");
     other.notes = {"striped over 1 of 12 servers"};
-    other.gate = {.passages = 30, .waits = 4, .waited = {0.25, 0.25}, .locality = "layout"};
+    other.gate = {.accesses = 30, .waits = 4, .waited = {0.25, 0.25}, .locality = "layout"};
     report.merge(other);
     return report;
 }
@@ -65,11 +73,12 @@ TEST(FileReport, merging_adds_bytes_and_takes_the_largest_of_calls) {
     EXPECT_EQ(report.write.asked_bytes, 2u << 30);
     EXPECT_EQ(report.write.collective_calls, 24u);
     EXPECT_EQ(report.write.native_calls.at("atomic mode"), 1u);
-    EXPECT_EQ(report.write.pieces, 24u);
+    EXPECT_EQ(report.write.extents, 24u);
     EXPECT_EQ(report.write.rounds, 48u);
     EXPECT_EQ(report.read.independent_calls, 14u);
-    EXPECT_DOUBLE_EQ(report.write[Phase::waiting].total_s, 0.625);
-    EXPECT_DOUBLE_EQ(report.write[Phase::waiting].longest_s, 0.5);
+    EXPECT_DOUBLE_EQ(report.write.seconds[Phase::arrival].total_s, 0.3125);
+    EXPECT_DOUBLE_EQ(report.write.seconds[Phase::arrival].longest_s, 0.25);
+    EXPECT_EQ(report.write.latest, (Latest{0, 0.0625})) << "the one that waited least";
     EXPECT_EQ(report.write.strategies.at("two_phase").calls, 20u);
     EXPECT_EQ(report.write.strategies.at("two_phase").why,
               (std::vector<std::string>{"interleaved pieces of 64 B", "asked for by hint"}));
@@ -77,7 +86,7 @@ TEST(FileReport, merging_adds_bytes_and_takes_the_largest_of_calls) {
 }
 
 TEST(FileReport, merging_in_any_order_gives_the_same_numbers) {
-    auto a = rank_report(1, 0.5);
+    auto a = rank_report(1, 0.125);
     auto b = rank_report(2, 0.25);
     auto const c = a;
     a.merge(b);
@@ -106,28 +115,22 @@ TEST(ReportBytes, refuse_what_was_cut_off_or_has_a_tail) {
     EXPECT_FALSE(report_from_bytes(bytes));
 }
 
-TEST(HumanBytes, use_powers_of_1024) {
-    EXPECT_EQ(human_bytes(0), "0 B");
-    EXPECT_EQ(human_bytes(1023), "1023 B");
-    EXPECT_EQ(human_bytes(1536), "1.50 KiB");
-    EXPECT_EQ(human_bytes(3.0 * (1u << 30)), "3.00 GiB");
-}
-
 // 2 ranks x 1 GiB in 2 s on the slowest rank = 1 GiB/s; 2 x 7 independent reads of 1 KiB in all
 // each.
 TEST(SummaryLine, is_readable) {
     EXPECT_EQ(summary_line(sample()),
               "unisono: /scratch/chk_0001.h5: 2 ranks, 4 aggregators, posix, "
               "12 servers, 1 MiB stripes (hints); "
-              "wrote 2.00 GiB in 24 collective calls, 2 s, 1.00 GiB/s: "
+              "wrote 2.00 GiB in 33554432 pieces of 64 B in 24 collective calls, 2 s, 1.00 GiB/s: "
               "independent 4 (one piece per rank), two_phase 20 (interleaved pieces of 64 B), "
               "passed on 1 (atomic mode); "
               "writes of 32 MiB or more, in 8192 pieces or more, 4 ranks on 1 node: "
               "two_phase won (2.00 times as fast as independent), 2 tried, 0.12 s of 2 s lost, "
               "examined again 1 time; "
-              "waiting 0.5 s, exchange 0 s, copying 0.25 s, file 1.5 s; moved 1.00 per byte asked; "
-              "read 2.00 KiB in 0 collective calls and 14 independent; "
-              "waiting 0 s, exchange 0 s, copying 0 s, file 0 s; moved 1.00 per byte asked; "
+              "arrival 0.25 s, copying 0.25 s, file 1.5 s, other 0.188 s, last came rank 0; "
+              "moved 1.00 per byte asked; "
+              "read 2.00 KiB in 0 collective calls and 14 independent; moved 1.00 per byte asked; "
+              "open 0.125 s, close 0.5 s; "
               "waited 0.25 s for the program's turn, 4 times in all; "
               "note: striped over 1 of 12 servers");
 }
@@ -136,6 +139,53 @@ TEST(SummaryLine, says_when_nothing_happened) {
     FileReport report;
     report.file = "x";
     EXPECT_EQ(summary_line(report), "unisono: x: 1 rank; no data access");
+}
+
+// With --strategy native, 1.8 TB/s were "reached": the time of the MPI library's calls was left
+// out.
+TEST(SummaryLine, says_what_the_mpi_library_did) {
+    FileReport report{.file = "x"};
+    report.read.native_calls["nonblocking collective call"] = 3;
+    report.read.asked_bytes = report.read.native_bytes = 1 << 20;
+    report.read.seconds.add(Phase::native, 0.5);
+    EXPECT_EQ(summary_line(report),
+              "unisono: x: 1 rank; read 1.00 MiB in 0 collective calls, 0.5 s, 2.00 MiB/s: "
+              "passed on 3 (nonblocking collective call); native 0.5 s");
+}
+
+TEST(SummaryLine, says_what_became_of_a_file) {
+    FileReport report{.file = "x", .unfinished = "the program ended"};
+    EXPECT_EQ(summary_line(report),
+              "unisono: x: 1 rank; NOT CLOSED: the program ended; no data access");
+    report = {.file = "x", .ranks = 4, .left_alone = "unisono_enable=false"};
+    EXPECT_EQ(summary_line(report),
+              "unisono: x: 4 ranks; left to the MPI library: unisono_enable=false");
+}
+
+// Each moment of a call is in one phase, so the phases' means add up to the whole's.
+TEST(Json, times_add_up_to_the_whole) {
+    auto const seconds = nlohmann::json::parse(to_json(sample())).at("write").at("seconds");
+    double sum = 0;
+    for (auto const& [phase, spent] : seconds.items())
+        if (phase != "whole") sum += spent.at("mean").get<double>();
+    EXPECT_DOUBLE_EQ(sum, seconds.at("whole").at("mean"));
+    EXPECT_DOUBLE_EQ(sum, 2.0);
+}
+
+// A field that is in the struct, but not in the table of the command, would be shown to nobody.
+TEST(Json, has_the_fields_of_the_table_and_no_others) {
+    auto const fields = nlohmann::json::parse(fields_json());
+    auto report = nlohmann::json::parse(to_json(sample()));
+    report.erase("unisono_version");
+    auto& write = report.at("write");
+    for (auto const& field : fields.at("direction")) {
+        auto const key = nlohmann::json::json_pointer("/" + field.at("key").get<std::string>());
+        ASSERT_TRUE(write.contains(key)) << key;
+        write.at(key.parent_pointer()).erase(key.back());
+    }
+    EXPECT_EQ(write, nlohmann::json::parse(R"({"calls": {}, "bytes": {}})"));
+    for (auto const& field : fields.at("file")) EXPECT_EQ(report.erase(field.at("key")), 1u);
+    EXPECT_TRUE(report.empty()) << report;
 }
 
 TEST(Json, is_the_sample_that_the_command_line_is_tested_with) {
@@ -180,6 +230,32 @@ TEST_F(AppendLine, keeps_lines_of_concurrent_writers_whole) {
     int count = 0;
     for (std::string got; std::getline(file, got); ++count) EXPECT_EQ(got, line);
     EXPECT_EQ(count, writers * lines);
+}
+
+// After a crash nothing was left of a file that was open.
+TEST(Trace, is_there_while_a_file_is_open_and_gone_afterwards) {
+    std::string folder = (std::filesystem::temp_directory_path() / "trace_test.XXXXXX").string();
+    ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+    auto const files = [&] {
+        std::vector<std::filesystem::path> found;
+        for (auto const& entry : std::filesystem::directory_iterator(folder))
+            found.push_back(entry.path());
+        return found;
+    };
+    {
+        Trace trace{folder};
+        EXPECT_TRUE(trace.due());
+        trace.keep({.file = "one"});
+        trace.keep({.file = "two"});
+        ASSERT_EQ(files().size(), 1u);
+        std::ifstream file{files().front()};
+        EXPECT_EQ(nlohmann::json::parse(file).at("file"), "two");
+    }
+    EXPECT_TRUE(files().empty());
+    Trace elsewhere{folder + "/not-there"};
+    elsewhere.keep({.file = "three"});
+    EXPECT_TRUE(files().empty());
+    std::filesystem::remove_all(folder);
 }
 
 TEST_F(AppendLine, says_what_went_wrong) {

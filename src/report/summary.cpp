@@ -3,15 +3,10 @@
 #include <cstdio>
 
 #include "report/report.hpp"
+#include "support/text.hpp"
 
 namespace unisono {
 namespace {
-
-std::string print(char const* format, double value) {
-    std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), format, value);
-    return text.data();
-}
 
 std::string counted(std::uint64_t count, std::string_view noun) {
     return std::to_string(count) + ' ' + std::string(noun) + (count == 1 ? "" : "s");
@@ -29,17 +24,21 @@ std::string strategies_text(DirectionReport const& report) {
         add(name, use.calls, use.why.empty() ? "" : use.why.front());
     }
     for (auto const& [name, use] : report.refusals) add("not " + name, use.calls, use.why.front());
-    for (auto const& [reason, calls] : report.native_calls) add("passed on", calls, reason);
+    for (auto const* reasons : {&report.native_calls, &report.native_independent_calls})
+        for (auto const& [reason, calls] : *reasons) add("passed on", calls, reason);
     return text;
 }
 
-/// "waiting 0.10 s, exchange 0.20 s, ..." on the slowest rank of each.
-std::string phases_text(DirectionReport const& report) {
+/// "waiting 0.1 s, file 0.2 s, ...": what took any time, on the slowest rank of each.
+template <class AnyPhase>
+std::string phases_text(Times<AnyPhase> const& times) {
     std::string text;
-    for (auto const phase : {Phase::waiting, Phase::exchange, Phase::copying, Phase::file}) {
-        if (!text.empty()) text += ", ";
-        text += phase_names[static_cast<std::size_t>(phase)];
-        text += print(" %.3g s", report[phase].longest_s);
+    auto const& names = phase_names<AnyPhase>;
+    for (std::size_t phase = 0; phase + 1 < names.size(); ++phase) {
+        if (times.by_phase[phase].longest_s <= 0) continue;
+        text += text.empty() ? "" : ", ";
+        text += names[phase];
+        text += print(" %.3g s", times.by_phase[phase].longest_s);
     }
     return text;
 }
@@ -57,12 +56,16 @@ std::string selection_text(SelectionReport const& selection) {
 
 std::string direction_text(char const* verb, DirectionReport const& report) {
     auto const asked = static_cast<double>(report.asked_bytes);
-    std::string text = std::string(verb) + ' ' + human_bytes(asked) + " in " +
-                       counted(report.collective_calls, "collective call");
+    auto const native = static_cast<double>(report.native_bytes);
+    std::string text = std::string(verb) + ' ' + human_bytes(asked);
+    if (report.pieces > 0)
+        text += " in " + counted(report.pieces, "piece") + " of " +
+                human_bytes(std::round((asked - native) / static_cast<double>(report.pieces)));
+    text += " in " + counted(report.collective_calls, "collective call");
     if (report.independent_calls > 0) {
         text += " and " + std::to_string(report.independent_calls) + " independent";
     }
-    if (auto const seconds = report[Phase::whole].longest_s; seconds > 0) {
+    if (auto const seconds = report.seconds[Phase::whole].longest_s; seconds > 0) {
         text += ", " + print("%.3g s", seconds) + ", " + human_bytes(asked / seconds) + "/s";
     }
     if (report.failed_calls > 0) text += ", " + std::to_string(report.failed_calls) + " FAILED";
@@ -71,26 +74,15 @@ std::string direction_text(char const* verb, DirectionReport const& report) {
     }
     for (auto const& selection : report.selections)
         text += "; " + selection.calls + ": " + selection_text(selection);
-    text += "; " + phases_text(report);
-    if (report.asked_bytes > 0) {
-        text +=
-            print("; moved %.2f per byte asked", static_cast<double>(report.moved_bytes) / asked);
-    }
+    if (auto const phases = phases_text(report.seconds); !phases.empty()) text += "; " + phases;
+    if (report.latest.rank >= 0) text += ", last came rank " + std::to_string(report.latest.rank);
+    if (report.asked_bytes > report.native_bytes)
+        text += print("; moved %.2f per byte asked",
+                      static_cast<double>(report.moved_bytes) / (asked - native));
     return text;
 }
 
 }  // namespace
-
-std::string human_bytes(double bytes) {
-    constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    std::size_t unit = 0;
-    while (bytes >= 1024 && unit + 1 < units.size()) {
-        bytes /= 1024;
-        ++unit;
-    }
-    auto const whole = unit == 0 && bytes == std::floor(bytes);
-    return print(whole ? "%.0f " : "%.2f ", bytes) + units[unit];
-}
 
 std::string summary_line(FileReport const& report) {
     std::string text = "unisono: " + report.file + ": " + counted(report.ranks, "rank");
@@ -98,9 +90,14 @@ std::string summary_line(FileReport const& report) {
     if (report.aggregators > 0) text += ", " + counted(report.aggregators, "aggregator");
     if (!report.backend.empty()) text += ", " + report.backend;
     if (!report.layout.empty()) text += ", " + report.layout;
-    if (report.write.idle() && report.read.idle()) text += "; no data access";
+    if (!report.unfinished.empty()) text += "; NOT CLOSED: " + report.unfinished;
+    if (!report.left_alone.empty())
+        text += "; left to the MPI library: " + report.left_alone;
+    else if (report.write.idle() && report.read.idle())
+        text += "; no data access";
     if (!report.write.idle()) text += "; " + direction_text("wrote", report.write);
     if (!report.read.idle()) text += "; " + direction_text("read", report.read);
+    if (auto const phases = phases_text(report.seconds); !phases.empty()) text += "; " + phases;
     if (report.gate.waits > 0)
         text += "; waited " + print("%.3g s", report.gate.waited.longest_s) +
                 " for the program's turn, " + counted(report.gate.waits, "time") + " in all";

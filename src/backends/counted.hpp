@@ -1,0 +1,31 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "unisono/backend.hpp"
+
+namespace unisono {
+
+/// What went through a backend in one direction.
+struct IoCounts {
+    std::atomic<std::uint64_t> lists = 0;
+    std::atomic<std::uint64_t> extents = 0;  ///< contiguous in the file, within a list
+    std::atomic<std::uint64_t> bytes = 0;    ///< really transferred, as far as was waited for
+};
+struct BackendCounts {
+    std::array<IoCounts, 2> by_direction;
+    std::atomic<std::uint64_t> syncs = 0;
+
+    IoCounts& operator[](Direction direction) {
+        return by_direction[static_cast<std::size_t>(direction)];
+    }
+};
+
+/// Counts what `inner` is asked for and what it does. Cost: O(list).
+std::unique_ptr<Backend> make_counted_backend(std::unique_ptr<Backend> inner,
+                                              std::shared_ptr<BackendCounts> counts);
+
+}  // namespace unisono

@@ -1,0 +1,107 @@
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+namespace unisono {
+namespace {
+
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+    Number value{};
+    auto const* const end = text.data() + text.size();
+    auto const [stopped, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc{} || stopped != end) return std::nullopt;
+    return value;
+}
+
+}  // namespace
+
+std::string_view trim(std::string_view text) {
+    constexpr std::string_view blank = " \t\r\n";
+    auto const first = text.find_first_not_of(blank);
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(blank) - first + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    for (auto end = text.find(separator); end != std::string_view::npos;
+         end = text.find(separator)) {
+        parts.push_back(text.substr(0, end));
+        text.remove_prefix(end + 1);
+    }
+    parts.push_back(text);
+    return parts;
+}
+
+std::optional<std::uint32_t> parse_count(std::string_view text) {
+    return parse_number<std::uint32_t>(text);
+}
+
+std::optional<std::uint64_t> parse_bytes(std::string_view text) {
+    auto const digits = text.find_first_not_of("0123456789");
+    auto const number = parse_number<std::uint64_t>(text.substr(0, digits));
+    if (!number || digits == std::string_view::npos) return number;
+
+    auto const unit = in_lower_case(text.substr(digits));
+    constexpr std::string_view units = "kmgt";
+    auto const power = units.find(unit.front());
+    auto const rest = std::string_view(unit).substr(1);
+    if (power == std::string_view::npos || !(rest.empty() || rest == "b" || rest == "ib")) {
+        return std::nullopt;
+    }
+    auto const shift = 10 * (power + 1);
+    if (*number > (std::numeric_limits<std::uint64_t>::max() >> shift)) return std::nullopt;
+    return *number << shift;
+}
+
+std::optional<bool> parse_boolean(std::string_view text) {
+    constexpr std::array yes{"true", "enable", "enabled", "yes", "on", "1"};
+    constexpr std::array no{"false", "disable", "disabled", "no", "off", "0"};
+    auto const word = in_lower_case(text);
+    if (std::ranges::find(yes, word) != yes.end()) return true;
+    if (std::ranges::find(no, word) != no.end()) return false;
+    return std::nullopt;
+}
+
+std::string in_lower_case(std::string_view text) {
+    std::string result(text);
+    std::ranges::transform(result, result.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return result;
+}
+
+std::string print(char const* format, double value) {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), format, value);
+    return text.data();
+}
+
+std::string size_text(std::uint64_t bytes) {
+    constexpr std::array units{" bytes", " KiB", " MiB", " GiB", " TiB"};
+    std::size_t power = 0;
+    while (bytes != 0 && bytes % 1024 == 0 && power + 1 < units.size()) {
+        bytes /= 1024;
+        ++power;
+    }
+    return std::to_string(bytes) + units[power];
+}
+
+std::string human_bytes(double bytes) {
+    constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    std::size_t unit = 0;
+    while (bytes >= 1024 && unit + 1 < units.size()) {
+        bytes /= 1024;
+        ++unit;
+    }
+    auto const whole = unit == 0 && bytes == std::floor(bytes);
+    return print(whole ? "%.0f " : "%.2f ", bytes) + units[unit];
+}
+
+}  // namespace unisono

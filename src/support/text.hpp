@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Text that people write and read, whatever it is about.
+
+namespace unisono {
+
+std::string_view trim(std::string_view text);
+
+/// The parts of `text` between separators; an empty text has one empty part.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// A decimal number, nothing around it. Nothing if it is none or does not fit.
+std::optional<std::uint32_t> parse_count(std::string_view text);
+
+/// A size in bytes: a decimal number, then nothing, or K, M, G, T (powers of 1024) with an
+/// optional "B" or "iB", in either case: "16777216", "16M", "16MiB". Nothing if malformed.
+std::optional<std::uint64_t> parse_bytes(std::string_view text);
+
+/// true, enable, yes, on, 1 and their opposites, in either case.
+std::optional<bool> parse_boolean(std::string_view text);
+
+std::string in_lower_case(std::string_view text);
+
+/// As printf has it: one number, not longer than 63 characters.
+std::string print(char const* format, double value);
+
+/// A number of bytes for people: exact, in the largest unit that divides it: "64 KiB".
+std::string size_text(std::uint64_t bytes);
+
+/// The same rounded: "0 B", "64 B", "1.50 MiB".
+std::string human_bytes(double bytes);
+
+}  // namespace unisono

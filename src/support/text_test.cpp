@@ -1,0 +1,62 @@
+#include "support/text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace unisono {
+namespace {
+
+using Parts = std::vector<std::string_view>;
+
+TEST(Split, has_an_empty_part_where_nothing_is_between_separators) {
+    EXPECT_EQ(split("a,,b", ','), (Parts{"a", "", "b"}));
+    EXPECT_EQ(split("", ','), Parts{""});
+}
+
+TEST(Trim, takes_blanks_from_both_ends) {
+    EXPECT_EQ(trim(" \ta b\r\n"), "a b");
+    EXPECT_EQ(trim(" \t"), "");
+}
+
+TEST(ParseBytes, takes_powers_of_1024) {
+    EXPECT_EQ(parse_bytes("16777216"), 16777216u);
+    EXPECT_EQ(parse_bytes("16M"), 16777216u);
+    EXPECT_EQ(parse_bytes("16mib"), 16777216u);
+    EXPECT_EQ(parse_bytes("64kB"), 65536u);
+    EXPECT_EQ(parse_bytes("3G"), 3221225472u);
+    EXPECT_EQ(parse_bytes("0"), 0u);
+}
+
+TEST(ParseBytes, refuses_what_is_no_size) {
+    for (auto const* text : {"", "M", "-1", "1.5M", "16 M", "16X", "16Mx", "16MM", "0x10",
+                             "18446744073709551616", "18014398509481985K"}) {
+        EXPECT_FALSE(parse_bytes(text)) << '"' << text << '"';
+    }
+}
+
+TEST(ParseCount, takes_a_number_that_fits_and_nothing_around_it) {
+    EXPECT_EQ(parse_count("4294967295"), 4294967295u);
+    for (auto const* text : {"4294967296", "-1", "1 ", "+1", ""}) EXPECT_FALSE(parse_count(text));
+}
+
+TEST(ParseBoolean, takes_words_in_either_case) {
+    EXPECT_EQ(parse_boolean("Enable"), true);
+    EXPECT_EQ(parse_boolean("OFF"), false);
+    EXPECT_FALSE(parse_boolean("2"));
+}
+
+TEST(SizeText, is_exact) {
+    EXPECT_EQ(size_text(0), "0 bytes");
+    EXPECT_EQ(size_text(1000), "1000 bytes");
+    EXPECT_EQ(size_text(64 << 10), "64 KiB");
+    EXPECT_EQ(size_text((1 << 20) + 1024), "1025 KiB");
+}
+
+TEST(HumanBytes, use_powers_of_1024) {
+    EXPECT_EQ(human_bytes(0), "0 B");
+    EXPECT_EQ(human_bytes(1023), "1023 B");
+    EXPECT_EQ(human_bytes(1536), "1.50 KiB");
+    EXPECT_EQ(human_bytes(3.0 * (1u << 30)), "3.00 GiB");
+}
+
+}  // namespace
+}  // namespace unisono
