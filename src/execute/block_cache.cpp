@@ -110,6 +110,7 @@ std::vector<Extent> BlockBuffer::take_missing() const {
 
 void BlockBuffer::mark_valid(Extent range) const {
     if (range.empty()) return;
+    assert(range.end <= block_bytes_);
     Coverage covered{words(1), 1};
     Coverage::Marker{covered}.mark(range.begin, range.bytes());
 }
@@ -127,6 +128,7 @@ bool BlockBuffer::complete() const {
 
 std::vector<Extent> BlockBuffer::known(Extent range) const {
     if (range.empty()) return {};
+    assert(range.end <= block_bytes_);
     auto runs = runs_of(range.begin / 64, div_ceil(range.end, 64), [&](std::uint64_t word) {
         return words(0)[word].load() | words(1)[word].load();
     });

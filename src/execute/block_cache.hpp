@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <list>
 #include <optional>
@@ -31,7 +32,9 @@ public:
 
     /// Both at least 1.
     BlockTable(std::size_t aggregators, std::size_t slots_each)
-        : slots_each_{slots_each}, used_first_(aggregators) {}
+        : slots_each_{slots_each}, used_first_(aggregators) {
+        assert(aggregators > 0 && slots_each > 0);
+    }
 
     [[nodiscard]] std::size_t owner(std::uint64_t block) const {
         return static_cast<std::size_t>(block % used_first_.size());
@@ -73,7 +76,9 @@ public:
 
     /// `memory` is aligned to a cache line, zero at first, and shared by the node.
     BlockBuffer(std::byte* memory, std::uint64_t block_bytes)
-        : memory_{memory}, block_bytes_{block_bytes} {}
+        : memory_{memory}, block_bytes_{block_bytes} {
+        assert(reinterpret_cast<std::uintptr_t>(memory) % alignof(Head) == 0);
+    }
 
     [[nodiscard]] std::byte* data() const { return memory_ + sizeof(Head); }
     [[nodiscard]] Coverage dirty() const { return {words(0), 1}; }

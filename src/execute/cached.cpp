@@ -48,14 +48,6 @@ struct CachedFile::Call {
     std::size_t first = 0;                // the aggregator to begin with
     std::size_t sent = 0;                 // messages of this round
     IoResult result;
-    Stopwatch watch;
-
-    void note(IoResult const& part) {
-        record.file_bytes += part.bytes;
-        result.bytes += part.bytes;
-        result.stopped_at = std::min(result.stopped_at, part.stopped_at);
-        if (part.error && !result.error) result.error = part.error;
-    }
 };
 
 CachedFile::CachedFile(Team& team, Rendezvous& rendezvous, Storage const& storage)
@@ -135,29 +127,26 @@ std::uint64_t CachedFile::bytes_in(Call const& call, ViewInterval const& interva
 
 void CachedFile::send(Call& call, std::uint32_t to, Message message) {
     ++call.sent;
-    ++call.record.messages;
-    call.record.message_bytes += message.size();
     team_.send(to, Team::Kind::data, std::move(message));
 }
 
-bool CachedFile::stand_aside() {
+bool CachedFile::prepare_bypass() {
     std::lock_guard const lock{mutex_};
     if (written_) return false;
-    doubtful_ = in_use_;
+    may_be_stale_ = in_use_;
     return true;
 }
 
-void CachedFile::announce(Proposal& proposal, Request const& request, Options const& options) {
+CacheNeeds CachedFile::needs(Request const& request, Options const& options) {
     std::lock_guard const lock{mutex_};
-    proposal.drain_cache = doubtful_;
-    if (!several_nodes()) return;
+    if (!several_nodes()) return {.drain = may_be_stale_};
     auto const& topology = team_.topology();
     auto const ranks = topology.ranks_of[topology.node_of[team_.rank()]].size();
     auto const more_bytes = request.direction == Direction::write
                                 ? OwnWrites::memory_bytes_for(request.view, request.positions)
                                 : 0;
-    proposal.drain_cache = doubtful_ || own_writes_.any_in_file();
-    proposal.write_through = more_bytes + own_writes_.memory_bytes() > options.pool_bytes / ranks;
+    return {.drain = may_be_stale_ || own_writes_.any_in_file(),
+            .write_through = more_bytes + own_writes_.memory_bytes() > options.pool_bytes / ranks};
 }
 
 bool CachedFile::prepare(Facts const& facts, Plan const& plan, CallRecord& record) {
@@ -233,8 +222,7 @@ IoResult CachedFile::perform(Facts const& facts, bool write_through, Request con
     while (next < last) {
         call.blocks = {next, std::min(last, next + round_blocks)};
         next = call.blocks.last;
-        make_room(call.blocks, record);
-        call.watch.lap(record.file_s);
+        make_room(call.blocks, call.record);
         call.sent = 0;
         if (writes) write_round(call);
         if (!writes) read_round(call);
@@ -242,11 +230,11 @@ IoResult CachedFile::perform(Facts const& facts, bool write_through, Request con
         team_.finish_sends(call.sent);
         if (next == last) break;
         barrier(call);
-        if (writes && plan_.flush_online) start_flushes(record);
+        if (writes && plan_.flush_online) start_flushes();
     }
     if (writes) finish_write(call, facts, write_through);
     team_.finish_sends(0);
-    call.watch.lap(record.exchange_s);
+    call.record.lap(Phase::exchange);
     return call.result;
 }
 
@@ -258,7 +246,7 @@ void CachedFile::begin(Call& call, Facts const& facts) {
         filled_ = {facts.touched.begin / plan_.block_bytes, facts.touched.end / plan_.block_bytes};
         finish_flushes();  // what is on its way must not change; reads may go on meanwhile
     }
-    call.watch.lap(call.record.file_s);
+    call.record.lap(Phase::file);
     call.mine = {.positions = call.request.positions};
     auto const count = plan_.aggregators.size();
     for (std::size_t i = 0; i < count; ++i)
@@ -266,29 +254,26 @@ void CachedFile::begin(Call& call, Facts const& facts) {
     if (!several_nodes()) return;
     call.mine = views_.interval_of(call.request.view, call.request.positions);
     call.intervals = team_.gather_values(std::span<ViewInterval const>{&call.mine, 1});
-    auto const sent =
-        views_.learn(team_, plan_.aggregators, call.intervals, call.request.view.shape);
-    call.record.messages += sent.messages;
-    call.record.message_bytes += sent.bytes;
-    call.watch.lap(call.record.exchange_s);
+    views_.learn(team_, plan_.aggregators, call.intervals, call.request.view.shape);
+    call.record.lap(Phase::exchange);
 }
 
 void CachedFile::barrier(Call& call) {
     rendezvous_.barrier();
-    call.watch.lap(call.record.waiting_s);
+    call.record.lap(Phase::waiting);
 }
 
 // The file's size and, where a rank could not keep its own copy, its contents are right at once.
 void CachedFile::finish_write(Call& call, Facts const& facts, bool write_through) {
-    call.note(grow_file(facts, call));
+    call.result.add(grow_file(facts, call));
     if (write_through) {
         barrier(call);
-        flush_own_blocks(call.record);
+        flush_own_blocks();
         written_through_ = true;
     } else if (several_nodes()) {
         remember(call.request, call.request.positions, /*in_file=*/false);
     }
-    call.watch.lap(call.record.file_s);
+    call.record.lap(Phase::file);
 }
 
 // The rank that has the call's last byte writes it when the file ends before it: unlike ftruncate
@@ -304,10 +289,10 @@ IoResult CachedFile::grow_file(Facts const& facts, Call& call) const {
     return perform_direct(call.request, {end - 1, end}, storage_, call.record);
 }
 
-void CachedFile::finish_call(CallRecord& record) {
+void CachedFile::finish_call() {
     std::lock_guard const lock{mutex_};
     if (std::exchange(written_through_, false)) own_writes_.clear();
-    if (plan_.flush_online) start_flushes(record);
+    if (plan_.flush_online) start_flushes();
     filled_ = {};
 }
 
@@ -323,9 +308,9 @@ void CachedFile::write_round(Call& call) {
                   begin_of(block));
         });
     });
-    call.watch.lap(call.record.copying_s);
+    call.record.lap(Phase::copying);
     for_own_aggregators([&](std::size_t i) { receive_data(call, i); });
-    call.watch.lap(call.record.exchange_s);
+    call.record.lap(Phase::exchange);
 }
 
 // All that this rank has for an aggregator in this round, in one message, and nothing else: the
@@ -363,13 +348,13 @@ void CachedFile::read_round(Call& call) {
             want(call, call.intervals[rank], view, i);
         });
     });
-    call.watch.lap(call.record.copying_s);
+    call.record.lap(Phase::copying);
     barrier(call);
     for_own_aggregators([&](std::size_t i) { read_missing(call, i); });
-    call.watch.lap(call.record.file_s);
+    call.record.lap(Phase::file);
     barrier(call);
     for_own_aggregators([&](std::size_t i) { reply(call, i); });
-    call.watch.lap(call.record.exchange_s);
+    call.record.lap(Phase::exchange);
     for_each_aggregator(call, [&](std::size_t i) {
         if (!on_my_node(plan_.aggregators[i])) return receive_reply(call, i);
         for_parts(call, call.mine, call.request.view, i, [&](std::uint64_t block, Positions part) {
@@ -379,7 +364,7 @@ void CachedFile::read_round(Call& call) {
                       call.request.in_memory(part));
         });
     });
-    call.watch.lap(call.record.copying_s);
+    call.record.lap(Phase::copying);
 }
 
 void CachedFile::want(Call const& call, ViewInterval const& interval, Tiling const& view,
@@ -405,8 +390,7 @@ void CachedFile::read_missing(Call& call, std::size_t aggregator) {
     }
     IoResult result;
     if (!list.empty()) result = storage_.backend->perform(Direction::read, list);
-    call.record.file_extents += list.size();
-    call.note(result);
+    call.result.add(result);
     for (auto const& transfer : list) {
         auto const block = transfer.offset / plan_.block_bytes;
         auto const end = std::min(transfer.offset + transfer.bytes, result.stopped_at);
@@ -456,14 +440,17 @@ void CachedFile::make_room(BlockTable::Blocks blocks, CallRecord& record) {
     auto const replaced = table_.place(blocks);
     if (replaced.empty()) return;
     rendezvous_.barrier();  // no thread of any rank is in an independent call
+    record.lap(Phase::waiting);
     for (auto const& [block, slot] : replaced) {
         auto const owner = table_.owner(block);
         if (plan_.aggregators[owner] != team_.rank()) continue;
         auto const old = buffer(owner, slot);
-        flush(block, old, record);
+        flush(block, old);
         old.forget();
     }
+    record.lap(Phase::file);
     rendezvous_.barrier();
+    record.lap(Phase::waiting);
 }
 
 std::vector<Transfer> CachedFile::take_dirty(std::uint64_t block, BlockBuffer const& from) const {
@@ -473,7 +460,7 @@ std::vector<Transfer> CachedFile::take_dirty(std::uint64_t block, BlockBuffer co
     return list;
 }
 
-void CachedFile::flush(std::uint64_t block, BlockBuffer const& from, CallRecord& record) {
+void CachedFile::flush(std::uint64_t block, BlockBuffer const& from) {
     dirty_since_.erase(block);
     if (auto const under_way = flushes_.find(block); under_way != flushes_.end()) {
         note(under_way->second.io->wait(), under_way->second.list);
@@ -481,20 +468,17 @@ void CachedFile::flush(std::uint64_t block, BlockBuffer const& from, CallRecord&
     }
     auto const list = take_dirty(block, from);
     if (list.empty()) return;
-    auto const result = storage_.backend->perform(Direction::write, list);
-    record.file_bytes += result.bytes;
-    record.file_extents += list.size();
-    note(result, list);
+    note(storage_.backend->perform(Direction::write, list), list);
 }
 
-void CachedFile::flush_own_blocks(CallRecord& record) {
+void CachedFile::flush_own_blocks() {
     for_own_aggregators([&](std::size_t i) {
-        for (auto const& [block, slot] : table_.entries(i)) flush(block, buffer(i, slot), record);
+        for (auto const& [block, slot] : table_.entries(i)) flush(block, buffer(i, slot));
     });
 }
 
 // Starts to write blocks that the call has filled, and those that have been waiting for long.
-void CachedFile::start_flushes(CallRecord& record) {
+void CachedFile::start_flushes() {
     for (auto entry = dirty_since_.begin(); entry != dirty_since_.end();) {
         auto const [block, since] = *entry;
         auto const from = buffer(block);
@@ -506,8 +490,6 @@ void CachedFile::start_flushes(CallRecord& record) {
         entry = dirty_since_.erase(entry);
         auto& under_way = flushes_[block];
         under_way.list = take_dirty(block, from);
-        record.file_bytes += bytes_of(under_way.list);
-        record.file_extents += under_way.list.size();
         under_way.io = storage_.backend->start(Direction::write, under_way.list);
     }
 }
@@ -529,28 +511,27 @@ void CachedFile::note(IoResult const& result, std::span<Transfer const> list) {
 
 void CachedFile::drain(CallRecord& record) {
     if (!in_use_) return;
-    Stopwatch watch;
     rendezvous_.barrier();  // what ranks of this node write independently is in the buffers
     std::lock_guard const lock{mutex_};
     rendezvous_.barrier();
-    watch.lap(record.waiting_s);
+    record.lap(Phase::waiting);
     finish_flushes();
-    flush_own_blocks(record);
+    flush_own_blocks();
     for_own_aggregators([&](std::size_t i) {
         for (auto const& [block, slot] : table_.entries(i)) buffer(i, slot).forget();
     });
     table_.clear();
-    watch.lap(record.file_s);
+    record.lap(Phase::file);
     agree_on_errors();
-    watch.lap(record.waiting_s);
+    record.lap(Phase::waiting);
     if (several_nodes()) {
         auto const list = own_writes_.to_rewrite();
         if (!list.empty()) note(storage_.backend->perform(Direction::write, list), list);
         agree_on_errors();
         own_writes_.clear();
     }
-    watch.lap(record.file_s);
-    in_use_ = written_ = doubtful_ = false;
+    record.lap(Phase::file);
+    in_use_ = written_ = may_be_stale_ = false;
 }
 
 void CachedFile::agree_on_errors() {

@@ -37,12 +37,15 @@ public:
     /// Something may have to be drained. Equal on all ranks.
     [[nodiscard]] bool in_use() const { return in_use_; }
 
+    /// Some of it has been written to, so the file may lack something. Equal on all ranks.
+    [[nodiscard]] bool holds_writes() const { return in_use_ && written_; }
+
     /// Somebody else is about to access the file for this rank. False when what it must see is
     /// still in memory; else what was read before is forgotten in time. Local.
-    bool stand_aside();
+    bool prepare_bypass();
 
-    /// Adds to a proposal what this rank needs the call to do with the cache. Local.
-    void announce(Proposal& proposal, Request const& request, Options const& options);
+    /// What this rank needs the call to do with the cache. Local.
+    CacheNeeds needs(Request const& request, Options const& options);
 
     /// Makes buffers for a call; drains first when they are of another kind. Collective; false on
     /// all ranks when there is no memory to be had.
@@ -55,7 +58,7 @@ public:
 
     /// After the ranks have agreed on the call's outcome: starts to write, in the background, what
     /// is complete or has been waiting for long. Local.
-    void finish_call(CallRecord& record);
+    void finish_call();
 
     /// Writes all that is dirty and forgets everything. Collective.
     void drain(CallRecord& record);
@@ -123,9 +126,9 @@ private:
 
     [[nodiscard]] std::vector<Transfer> take_dirty(std::uint64_t block,
                                                    BlockBuffer const& from) const;
-    void flush(std::uint64_t block, BlockBuffer const& from, CallRecord& record);
-    void flush_own_blocks(CallRecord& record);
-    void start_flushes(CallRecord& record);
+    void flush(std::uint64_t block, BlockBuffer const& from);
+    void flush_own_blocks();
+    void start_flushes();
     void finish_flushes();
     void note(IoResult const& result, std::span<Transfer const> list);
     void agree_on_errors();
@@ -139,8 +142,8 @@ private:
     Storage const& storage_;
     std::mutex mutex_;  // guards what follows against independent calls of other threads
     bool in_use_ = false;
-    bool written_ = false;   // since the last drain
-    bool doubtful_ = false;  // this rank may have written what the buffers do not know of
+    bool written_ = false;       // since the last drain
+    bool may_be_stale_ = false;  // this rank may have written what the buffers do not know of
     Plan plan_;
     BlockTable table_{1, 1};
     std::vector<std::vector<std::size_t>> memory_of_;  // aggregator, slot -> place in its node

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/counted.hpp"
 #include "execute/collective_cases.hpp"
 
 namespace unisono {
@@ -159,7 +160,7 @@ void perform(Sequence& made, TemporaryFile const& file, Team& team, Rendezvous& 
     storage.descriptor = file.descriptor();
     storage.backend = make_posix_backend(storage.descriptor);
     CachedFile cache{team, rendezvous, storage};
-    Measured measured;
+    OnlineTuner tuner;
     GatheredFacts gathered;
     auto const rank = team.rank();
     for (std::size_t number = 0; number < made.calls.size(); ++number) {
@@ -171,7 +172,7 @@ void perform(Sequence& made, TemporaryFile const& file, Team& team, Rendezvous& 
         request.base = reinterpret_cast<std::uintptr_t>(buffer.data());
         CallRecord record;
         auto const outcome = perform_collective(
-            {team, rendezvous, storage, made.layout, call.options, measured, gathered, &cache},
+            {team, rendezvous, storage, made.layout, call.options, tuner, gathered, &cache},
             request, propose(request, storage), record);
         EXPECT_EQ(outcome.verdict.code, 0);
         if (call.direction == Direction::write) {
@@ -215,6 +216,7 @@ public:
         storage_.backend = make_posix_backend(storage_.descriptor);
         if (!faults.empty())
             storage_.backend = make_fault_backend(std::move(storage_.backend), faults);
+        storage_.backend = make_counted_backend(std::move(storage_.backend), counts);
         options_.strategy = "view_based";
         options_.cb_buffer_size = 1024;
         options_.cb_nodes = team.topology().ranks();
@@ -232,7 +234,7 @@ public:
                               positions,
                               {make_dense(1), 0, 1},
                               reinterpret_cast<std::uintptr_t>(memory.data())};
-        record = {};
+        record = CallRecord{};
         return perform_collective(
             {team_, rendezvous_, storage_, layout_, options_, measured_, gathered_, &cache},
             request, propose(request, storage_), record);
@@ -244,13 +246,14 @@ private:
     Storage storage_;
     Layout layout_;
     Options options_;
-    Measured measured_;
+    OnlineTuner measured_;
     GatheredFacts gathered_;
 
 public:
     CachedFile cache{team_, rendezvous_, storage_};
     CallRecord record;
     std::vector<std::byte> memory;
+    std::shared_ptr<BackendCounts> counts = std::make_shared<BackendCounts>();
 };
 
 TEST(Cached, a_view_is_sent_once_and_afterwards_nothing_but_data) {
@@ -262,14 +265,14 @@ TEST(Cached, a_view_is_sent_once_and_afterwards_nothing_but_data) {
         dealt.call(Direction::write, {0, 2048});
         for (std::int64_t turn = 1; turn < 4; ++turn) {
             dealt.call(Direction::write, {0, 2048}, turn * 8192);  // another displacement
-            EXPECT_EQ(dealt.record.messages, 2u);
-            EXPECT_EQ(dealt.record.message_bytes, 1024u);
-            EXPECT_EQ(dealt.record.meetings, 2u);
+            EXPECT_EQ(dealt.record.traffic.messages, 2u);
+            EXPECT_EQ(dealt.record.traffic.message_bytes, 1024u);
+            EXPECT_EQ(dealt.record.traffic.meetings, 2u);
         }
         dealt.call(Direction::read, {0, 2048});
-        EXPECT_EQ(dealt.record.messages, 2u);
-        EXPECT_EQ(dealt.record.message_bytes, 1024u + 2 * sizeof(std::uint64_t));
-        EXPECT_EQ(dealt.record.file_bytes, 0u);  // all of it was there
+        EXPECT_EQ(dealt.record.traffic.messages, 2u);
+        EXPECT_EQ(dealt.record.traffic.message_bytes, 1024u + 2 * sizeof(std::uint64_t));
+        EXPECT_EQ((*dealt.counts)[Direction::read].lists, 0u);  // all of it was there
         dealt.cache.drain(dealt.record);
     });
     EXPECT_EQ(lseek(file.descriptor(), 0, SEEK_END), 4 * 8192);
@@ -327,6 +330,7 @@ public:
     IoResult perform(Direction direction, std::span<Transfer const> list) override {
         return posix_->perform(direction, list);
     }
+    Error sync() override { return posix_->sync(); }
     std::unique_ptr<PendingIo> start(Direction direction, std::span<Transfer const> list,
                                      Order /*order*/) override {
         return std::make_unique<Io>(perform(direction, list), count_);

@@ -1,76 +1,63 @@
 #include "execute/collective.hpp"
 
-#include <sys/stat.h>
-
-#include "execute/direct.hpp"
-#include "execute/staged.hpp"
-#include "select/rule.hpp"
+#include "execute/agree.hpp"
+#include "execute/checks.hpp"
+#include "execute/perform.hpp"
+#include "execute/through_host.hpp"
 
 namespace unisono {
 namespace {
 
-// 0 where nobody can tell.
-std::uint64_t file_bytes_of(Storage const& storage) {
-    struct stat status {};
-    return fstat(storage.descriptor, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+/// What is done about a call, and who has said so; equal on all ranks.
+struct Decision {
+    Selection selection;
+    PlannedCall call;
+};
+
+PlannedCall planned(Selection const& selection, Facts const& facts, Proposal const& agreed) {
+    auto const& options = *selection.options;
+    PlannedCall call{.facts = facts,
+                     .plan = selection.strategy->plan(facts, options),
+                     .alignment = agreed.asked.alignment,
+                     .write_through = agreed.cache.write_through};
+    call.plan.intra_node_aggregation = options.intra_node_aggregation;
+    return call;
 }
 
-Facts facts_of(Proposal const& agreed, Topology const& topology, Layout const& layout,
-               Options const& options, Request const& request) {
-    auto const regular = agreed.loops != 0;
-    return {.direction = request.direction,
-            .topology = &topology,
-            .layout = &layout,
-            .touched = agreed.bytes == 0 ? Extent{} : agreed.touched,
-            .bytes = agreed.bytes,
-            .pieces = agreed.pieces,
-            .rank_ordered = agreed.rank_ordered,
-            .ascending = agreed.ascending,
-            .local_storage = agreed.local_storage,
-            .page_cached = agreed.page_cached,
-            .mappable = agreed.mappable,
-            .file_bytes = agreed.file_bytes,
-            .native_ready = agreed.native_ready,
-            .cacheable = agreed.cacheable,
-            .shapes = agreed.shapes,
-            .loops = regular ? loops_of(request.view, request.positions) : Loops{},
-            .options = &options};
-}
-
-// A rank that has to wait for another begins so long after that one has begun.
-IoResult perform_in_turn(Team& team, Plan const& plan, Request const& request,
-                         Storage const& storage, CallRecord& record) {
-    auto const me = team.rank();
-    Stopwatch watch;
-    if (!plan.waits_for.empty() && plan.waits_for[me] != me) {
-        team.receive(plan.waits_for[me], Team::Kind::turn);
-        watch.lap(record.waiting_s);
-        double delayed_s = 0;
-        for (; delayed_s < plan.delay_s; watch.lap(delayed_s)) team.idle();
-        record.waiting_s += delayed_s;
+// Who was selected may turn out not to be able to: with what was gathered, with a wrong plan, or
+// without memory.
+Decision decide(CollectiveFile const& file, Request const& request, Proposal const& agreed,
+                CallSelection& selecting, CallRecord& record) {
+    auto const asked = facts_of(agreed, file, request);
+    auto selection = selecting.begin(asked);
+    compare_calls(file.team, file.options, request, asked, file.layout, selection);
+    auto const gathers = selection.strategy->gathers;
+    auto const facts =
+        file.gathered.complete(asked, gathers, agreed.as_gathered, file.team, request);
+    if (gathers != Gathers::nothing)
+        if (auto const refusal = selection.strategy->unfit(facts); !refusal.empty())
+            selection = selecting.begin_instead(facts, refusal);
+    record.lap(Phase::waiting);
+    auto call = planned(selection, facts, agreed);
+    compare_plans(file.team, file.options, facts, call.plan);
+    if (auto const fault = refuse_plan(file.options, facts, *selection.strategy, call.plan);
+        !fault.empty()) {
+        selection = selecting.begin_instead(facts, fault);
+        call = planned(selection, facts, agreed);
     }
-    for (std::uint32_t rank = 0; rank < plan.waits_for.size(); ++rank)
-        if (rank != me && plan.waits_for[rank] == me) team.send(rank, Team::Kind::turn, {});
-    auto const result = perform_direct(request, request.positions, storage, record);
-    team.finish_sends(0);
-    return result;
+    if (!prepare_cache(call, agreed.cache.drain, file, record)) {
+        selection = selecting.begin_instead(facts, "no shared memory for the collective buffers");
+        call = planned(selection, facts, agreed);
+    }
+    record.lap(Phase::other);
+    return {selection, std::move(call)};
 }
 
-IoResult carry_out(Plan const& plan, CollectiveFile const& file, Facts const& facts,
-                   Proposal const& agreed, Request const& request, CallRecord& record) {
-    auto const& storage = file.storage;
-    // Nobody is growing the file now, and in this call it grows from here on.
-    if (facts.mappable && facts.direction == Direction::write) *storage.settled = facts.file_bytes;
-    IoResult result;
-    if (plan.way == Plan::Way::cached)
-        result = file.cache->perform(facts, agreed.write_through, request, record);
-    else if (plan.way == Plan::Way::staged)
-        result = perform_staged(file.team, file.rendezvous, storage, facts, agreed.alignment, plan,
-                                request, record);
-    else
-        result = perform_in_turn(file.team, plan, request, storage, record);
-    *storage.settled = 0;
-    return result;
+Outcome have_mpi_do_it(CollectiveFile const& file, Outcome outcome, CallRecord& record) {
+    outcome.native = true;
+    file.native();
+    record.lap(Phase::native);
+    return outcome;
 }
 
 // Data bytes of the request that lie before the first file byte that anybody missed.
@@ -80,95 +67,72 @@ std::uint64_t bytes_before(Request const& request, std::uint64_t stopped_at) {
     return within(request.view, request.positions, {0, stopped_at}).bytes();
 }
 
-// Brings the cache into the state that the plan wants; false on all ranks when it has no memory.
-bool ready(Plan const& plan, CachedFile* cache, Proposal const& agreed, Facts const& facts,
-           CallRecord& record) {
-    auto const cached = plan.way == Plan::Way::cached;
-    auto const past_it = !cached && facts.bytes > 0;
-    if (cache != nullptr && (past_it || agreed.drain_cache)) cache->drain(record);
-    return !cached || (cache != nullptr && cache->prepare(facts, plan, record));
+Outcome carry_out(PlannedCall const& call, CollectiveFile const& file, Request const& request,
+                  Outcome outcome, CallRecord& record) {
+    auto const result = perform(call, file, request, record);
+    outcome.verdict = agree_after(file, result, record);
+    outcome.bytes = call.plan.way == Plan::Way::direct
+                        ? result.bytes
+                        : bytes_before(request, outcome.verdict.stopped_at);
+    if (call.plan.way == Plan::Way::cached) file.cache->finish_call();
+    return outcome;
+}
+
+std::uint64_t gate_waits(Storage const& storage) {
+    return storage.gate == nullptr ? 0 : storage.gate->waits();
+}
+
+Outcome select_and_perform(CollectiveFile const& file, Request const& request,
+                           Proposal const& agreed, CallSelection& selecting, CallRecord& record) {
+    auto const waits_before = gate_waits(file.storage);
+    auto const [selection, call] = decide(file, request, agreed, selecting, record);
+    Outcome outcome{.strategy = selection.strategy->name,
+                    .why = selection.why,
+                    .refusal_of_strategy = selection.refusal,
+                    .aggregators = call.plan.aggregators.size(),
+                    .examined = selecting.examined_class()};
+    outcome = call.plan.way == Plan::Way::native ? have_mpi_do_it(file, outcome, record)
+                                                 : carry_out(call, file, request, outcome, record);
+    record.lap(Phase::other);
+    if (outcome.verdict.code == 0)
+        selecting.end(record.whole_s() - record[Phase::arrival],
+                      gate_waits(file.storage) != waits_before);
+    return outcome;
+}
+
+Outcome agree_and_perform(CollectiveFile const& file, Request const& request, Proposal const& mine,
+                          CallRecord& record) {
+    auto const agreed = agree_before(file, request, mine, record);
+    CallSelection selecting{file.tuner, file.options, agreed.selection.last_seconds,
+                            file.storage_key};
+    auto const& [refusal, refusing_rank, must_be_native] = agreed.objection;
+    if (refusal != 0) return {.refusal = refusal, .refusing_rank = refusing_rank};
+    if (must_be_native)
+        return have_mpi_do_it(file,
+                              {.strategy = "native",
+                               .why = "some rank cannot access the file, or its view, by itself"},
+                              record);
+    if (agreed.device.any)
+        return perform_through_host(file, request, agreed.device.host_windows, record);
+    return select_and_perform(file, request, agreed, selecting, record);
+}
+
+Outcome checked_call(CollectiveFile const& file, Request const& request, Proposal const& mine,
+                     CallRecord& record) {
+    try {
+        return agree_and_perform(file, request, mine, record);
+    } catch (CheckFailed const& failed) {
+        return {.fault = failed.what()};
+    }
 }
 
 }  // namespace
 
-Proposal propose(Request const& request, Storage const& storage) {
-    Proposal mine;
-    mine.local_storage = storage.local;
-    mine.page_cached = storage.page_cached;
-    mine.mappable = storage.mappable_write;
-    mine.cacheable = storage.descriptor >= 0;
-    if (request.positions.empty()) return mine;
-    mine.touched = touched(request.view, request.positions);
-    mine.bytes = request.positions.bytes();
-    mine.pieces = piece_estimate(request.view, request.positions);
-    mine.loops = fingerprint(loops_of(request.view, request.positions));
-    mine.shapes = fingerprint(request.view, request.positions);
-    mine.alignment = alignment_of(request.view, request.positions);
-    mine.ascending = request.view.ascending();
-    if (request.direction == Direction::write && mine.mappable)
-        mine.file_bytes = file_bytes_of(storage);
-    return mine;
-}
-
-Outcome perform_collective(CollectiveFile const& file, Request const& request, Proposal proposal,
-                           CallRecord& record) {
-    auto const& [team, rendezvous, storage, layout, options, measured, gathered, cache] = file;
-    Stopwatch watch;
-    proposal.last_seconds = measured.last_seconds();
-    gathered.announce(proposal);
-    if (cache == nullptr) proposal.cacheable = false;
-    if (cache != nullptr) cache->announce(proposal, request, options);
-    rendezvous.meet(proposal);
-    watch.lap(record.waiting_s);
-    measured.learn(proposal.last_seconds);
-    ++record.meetings;
-
-    Outcome outcome{.refusal = proposal.refusal,
-                    .refusing_rank = proposal.refusing_rank,
-                    .met_after_s = record.waiting_s};
-    if (outcome.refusal != 0) return outcome;
-    outcome.native = proposal.must_be_native;
-    if (outcome.native) {
-        outcome.strategy = "native";
-        outcome.why = "some rank cannot access the file, or its view, by itself";
-        return outcome;
-    }
-    auto facts = facts_of(proposal, team.topology(), layout, options, request);
-    auto const measures = Measured::wanted(options);
-    auto choice = measures ? measured.choose(facts) : choose(facts);
-    auto const gathers = choice.strategy->gathers;
-    gathered.complete(facts, gathers, proposal.as_gathered, team, request);
-    if (gathers != Gathers::nothing)
-        if (auto const refusal = choice.strategy->unfit(facts); !refusal.empty()) {
-            measured.refuse();
-            facts.options = &options;
-            choice = choose_instead(facts, refusal);
-        }
-    watch.lap(record.waiting_s);
-    auto plan = choice.strategy->plan(facts);
-    if (!ready(plan, cache, proposal, facts, record)) {
-        measured.refuse();
-        facts.options = &options;
-        choice = choose_instead(facts, "no shared memory for the collective buffers");
-        plan = choice.strategy->plan(facts);
-    }
-    outcome.strategy = choice.strategy->name;
-    outcome.why = choice.why;
-    outcome.refusal_of_strategy = choice.refusal;
-    outcome.aggregators = plan.aggregators.size();
-    outcome.native = plan.way == Plan::Way::native;
-    if (outcome.native) return outcome;
-
-    auto const result = carry_out(plan, file, facts, proposal, request, record);
-    outcome.verdict = Verdict{result, team.rank()};
-    Stopwatch after;
-    rendezvous.meet(outcome.verdict);
-    after.lap(record.waiting_s);
-    ++record.meetings;
-    outcome.bytes = plan.way == Plan::Way::direct
-                        ? result.bytes
-                        : bytes_before(request, outcome.verdict.stopped_at);
-    if (cache != nullptr && plan.way == Plan::Way::cached) cache->finish_call(record);
+Outcome perform_collective(CollectiveFile const& file, Request const& request,
+                           Proposal const& proposal, CallRecord& record) {
+    auto const before = file.team.traffic();
+    auto outcome = checked_call(file, request, proposal, record);
+    record.traffic = file.team.traffic() - before;
     return outcome;
 }
 

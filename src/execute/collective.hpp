@@ -1,12 +1,15 @@
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "exchange/rendezvous.hpp"
 #include "execute/cached.hpp"
 #include "execute/gathered.hpp"
 #include "execute/request.hpp"
-#include "select/measured.hpp"
+#include "select/call_selection.hpp"
 #include "unisono/plan.hpp"
 
 namespace unisono {
@@ -18,35 +21,38 @@ struct CollectiveFile {
     Storage const& storage;
     Layout const& layout;
     Options const& options;
-    /// The team's; used where the options ask for it. Tell it when a call has ended, unless it
-    /// failed.
-    Measured& measured;
+    OnlineTuner& tuner;  ///< the team's; used where the options ask for it
     GatheredFacts& gathered;
-    CachedFile* cache = nullptr;  ///< if it has one; calls that are not done through it drain it
+    CachedFile* cache = nullptr;    ///< if it has one; calls that are not done through it drain it
+    std::uint64_t storage_key = 0;  ///< for the tuner
+    /// Has the MPI library do the call. Called on all ranks or on none, at most once a call.
+    std::function<void()> native = [] {};
 };
 
 /// How a collective call went, as far as this rank's caller needs to know.
 struct Outcome {
-    bool native = false;       ///< nothing was done: all ranks must call the MPI library
+    bool native = false;       ///< the MPI library did it: it knows how it went
     std::int32_t refusal = 0;  ///< nothing was done: MPI error class of bad arguments
     std::uint32_t refusing_rank = 0;
+    std::string fault;        ///< nothing was done: what UNISONO_CHECK found; equal on all ranks
     std::uint64_t bytes = 0;  ///< of this rank's request, in data order, truly moved
     Verdict verdict;          ///< agreed by all ranks
     std::string_view strategy;
     std::string_view why;
-    std::string_view refusal_of_strategy;  ///< why the one that was asked for could not do it
+    std::string refusal_of_strategy;  ///< why the one that was asked for could not do it
     std::size_t aggregators = 0;
-    double met_after_s = 0;  ///< when all ranks were there: what was before is nobody's fault
+    std::optional<Signature> examined;  ///< the class of calls, if selection examines it
 };
 
-/// What this rank brings to the call: bounds, sizes, what its storage can do. The caller adds
+/// What this rank brings to the call: what it asks for, what its storage can do. The caller adds
 /// what only it knows (bad arguments, things that must go to the MPI library).
 Proposal propose(Request const& request, Storage const& storage);
 
-/// Does one collective call: agree, choose, execute, agree. Two meetings of all ranks, one more
-/// exchange for strategies that gather (none when the call repeats), and one meeting per round of a
-/// staged plan on each node. Collective over the team; every rank gets the same verdict.
-Outcome perform_collective(CollectiveFile const& file, Request const& request, Proposal proposal,
-                           CallRecord& record);
+/// Does one collective call: agree, select, plan, perform, agree. Two meetings of all ranks, one
+/// more exchange for strategies that gather (none when the call repeats), and a barrier or two per
+/// round of a staged plan on each node; more where some rank's memory is a device's; what it was is
+/// in the record. Collective over the team; every rank gets the same verdict.
+Outcome perform_collective(CollectiveFile const& file, Request const& request,
+                           Proposal const& proposal, CallRecord& record);
 
 }  // namespace unisono

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <numeric>
 #include <random>
@@ -45,6 +46,29 @@ private:
     int descriptor_;
 };
 
+/// A device whose memory the CPU has, too, at addresses with one bit less; at those with the bit it
+/// has nothing.
+class FakeDevice final : public DeviceMemory {
+public:
+    static constexpr std::uintptr_t bit = std::uintptr_t{1} << 62;
+
+    [[nodiscard]] char const* copy_call() const override { return "fakeMemcpy"; }
+    [[nodiscard]] bool holds(std::uintptr_t address) const override { return (address & bit) != 0; }
+    [[nodiscard]] bool copy(Direction direction, std::uintptr_t base, PieceRun const& run,
+                            std::byte* packed) const override {
+        auto const bytes = std::int64_t(run.bytes);
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses as a driver has them
+        auto* const at = reinterpret_cast<std::byte*>((base & ~bit) + std::uintptr_t(run.offset));
+        if (direction == Direction::write)
+            copy_pieces(packed, bytes, at, run.stride, run.bytes, run.count);
+        else
+            copy_pieces(at, run.stride, packed, bytes, run.bytes, run.count);
+        return copies_left-- > 0;
+    }
+
+    mutable std::atomic<int> copies_left = 1 << 30;
+};
+
 /// One collective call of several ranks, made up from a seed.
 struct Case {
     explicit Case(std::uint64_t seed) : engine{seed} {
@@ -55,8 +79,8 @@ struct Case {
         topology = make_topology(labels);
         auto const strategies = all_strategies();
         options.strategy = strategies[1 + below(strategies.size() - 1)]->name;
-        options.two_layers = Switch(below(3));
-        options.direct_read = below(3) == 0;
+        options.intra_node_aggregation = Switch(below(3));
+        options.prefetch_then_read = below(3) == 0;
         if (below(8) != 0) layout = some_layout();
         options.cb_buffer_size = below(4) == 0 ? 1 + below(100) : 64 + below(4000);
         options.cb_nodes = std::uint32_t(below(ranks + 1));
@@ -64,7 +88,11 @@ struct Case {
         file_bytes = below(4000);
         auto const spread = below(4) == 0 ? 20000 : 40;
         for (std::uint32_t rank = 0; rank < ranks; ++rank) requests.push_back(request(spread));
+        on_device.resize(ranks);
         overlaps = seed % 2 == 1;
+        if (seed % 5 == 4)
+            for (std::uint32_t rank = 0; rank < ranks; ++rank)
+                on_device[rank] = (seed + rank) % 3 > 0;
 #ifdef __SANITIZE_THREAD__
         keep_ranks_apart();
 #endif
@@ -126,6 +154,7 @@ struct Case {
     bool overlaps = false;  // file I/O goes on while ranks exchange
     std::uint64_t file_bytes = 0;
     std::vector<Request> requests;
+    std::vector<bool> on_device;  // whose memory the CPU cannot access
 };
 
 // UNISONO_TEST_SEED=123 replays one.

@@ -17,13 +17,13 @@ std::vector<std::uint64_t> bytes_by_server(Layout const& layout, Request const& 
 }  // namespace
 
 void GatheredFacts::announce(Proposal& mine) {
-    now_ = {mine.touched, mine.bytes, mine.shapes};
+    now_ = {mine.asked.touched, mine.asked.bytes, mine.asked.request_hash};
     mine.as_gathered = has_ != Gathers::nothing && now_ == gathered_;
 }
 
-void GatheredFacts::complete(Facts& facts, Gathers wanted, bool unchanged, Team& team,
-                             Request const& request) {
-    if (wanted == Gathers::nothing) return;
+Facts GatheredFacts::complete(Facts facts, Gathers wanted, bool unchanged, Team& team,
+                              Request const& request) {
+    if (wanted == Gathers::nothing) return facts;
     if (!unchanged || has_ < wanted) {
         RankFacts const mine{touched(request.view, request.positions), request.positions.bytes()};
         ranks_ = team.gather_values(std::span{&mine, 1});
@@ -35,6 +35,7 @@ void GatheredFacts::complete(Facts& facts, Gathers wanted, bool unchanged, Team&
     }
     facts.ranks = ranks_;
     if (wanted == Gathers::server_bytes) facts.server_bytes = server_bytes_;
+    return facts;
 }
 
 }  // namespace unisono

@@ -16,10 +16,10 @@ public:
     /// Tells the others whether what was gathered last is still true of this rank. Local.
     void announce(Proposal& mine);
 
-    /// Adds what is wanted to the facts, which refer to it until the next call. `unchanged`: all
-    /// ranks announced so. Collective unless unchanged and wanted before; `wanted` is equal on all
-    /// ranks.
-    void complete(Facts& facts, Gathers wanted, bool unchanged, Team& team, Request const& request);
+    /// The facts with what is wanted in them, to which they refer until the next call. `unchanged`:
+    /// all ranks announced so. Collective unless unchanged and wanted before; `wanted` is equal on
+    /// all ranks.
+    Facts complete(Facts facts, Gathers wanted, bool unchanged, Team& team, Request const& request);
 
     /// The file's layout is another one now.
     void forget() { has_ = Gathers::nothing; }
@@ -29,7 +29,7 @@ private:
     struct Asked {
         Extent touched;
         std::uint64_t bytes = 0;
-        std::uint64_t shapes = 0;
+        std::uint64_t request_hash = 0;
         friend bool operator==(Asked const&, Asked const&) = default;
     };
 

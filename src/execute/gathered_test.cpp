@@ -28,7 +28,7 @@ TEST(Gathered, is_kept_while_all_ranks_ask_for_the_same_and_gathered_anew_when_o
         Options options;
         options.strategy = "core_first";
         Layout const layout;
-        Measured measured;
+        OnlineTuner tuner;
         GatheredFacts gathered;
         std::vector<std::byte> data;
         auto const gathered_by_call = [&](std::int64_t last) {
@@ -36,7 +36,7 @@ TEST(Gathered, is_kept_while_all_ranks_ask_for_the_same_and_gathered_anew_when_o
             auto const before = teams.gathered.load();
             auto const request = request_of(team.rank(), last, data);
             auto const outcome =
-                perform_collective({team, rendezvous, storage, layout, options, measured, gathered},
+                perform_collective({team, rendezvous, storage, layout, options, tuner, gathered},
                                    request, propose(request, storage), record);
             EXPECT_EQ(outcome.strategy, "core_first");
             EXPECT_EQ(outcome.bytes, 16u);

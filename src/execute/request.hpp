@@ -1,12 +1,18 @@
 #pragma once
 
+#include <array>
+#include <cassert>
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 
 #include "access/copy.hpp"
 #include "backends/mapped.hpp"
-#include "coordinate/gate/file_gate.hpp"
+#include "devices/device_memory.hpp"
+#include "exchange/team.hpp"
+#include "report/phases.hpp"
+#include "unisono/admission_gate.hpp"
 #include "unisono/backend.hpp"
 #include "unisono/view.hpp"
 
@@ -18,11 +24,17 @@ struct Request {
     Tiling view;
     Positions positions;  ///< of the view
     Tiling memory;
-    std::uintptr_t base = 0;  ///< address of the memory tiling's offset 0
+    std::uintptr_t base = 0;         ///< address of the memory tiling's offset 0
+    std::uint64_t memory_begin = 0;  ///< position in memory of the first byte
+    DeviceMemory const* device =
+        nullptr;                    ///< the CPU cannot access the memory; see through_host.hpp
+    std::uint64_t etype_bytes = 1;  ///< of the view; MPI wants it equal on all ranks
 
     /// The part of the memory that belongs to `part` of the view's positions.
     [[nodiscard]] Placed in_memory(Positions part) const {
-        return {memory, {part.begin - positions.begin, part.end - positions.begin}, base};
+        assert(part.begin >= positions.begin && part.end <= positions.end);
+        auto const begin = memory_begin + part.begin - positions.begin;
+        return {memory, {begin, begin + part.bytes()}, base};
     }
 };
 
@@ -30,40 +42,47 @@ struct Request {
 struct Storage {
     int descriptor = -1;
     std::unique_ptr<Backend> backend;
-    std::shared_ptr<coordinate::FileGate> gate;  ///< for what goes past the backend; may be null
-    SettledBytes settled =
+    std::shared_ptr<AdmissionGate> gate;  ///< for what goes past the backend; may be null
+    MmapSafeBytes mmap_safe_bytes =
         std::make_shared<std::atomic<std::uint64_t>>(0);  ///< of collective calls
     bool local = false;                                   ///< on one node's own file system
     bool page_cached = false;     ///< whole pages are written back, see FileSystemFacts
     bool mappable_write = false;  ///< existing bytes may be written through a mapping
 };
 
-/// What one call did on this rank, for the report.
-struct CallRecord {
-    double waiting_s = 0;
-    double exchange_s = 0;  ///< messages between nodes
-    double copying_s = 0;
-    double file_s = 0;
-    std::uint64_t rounds = 0;
-    std::uint64_t meetings = 0;      ///< rendezvous of all ranks
-    std::uint64_t file_bytes = 0;    ///< moved to or from the file by this rank
-    std::uint64_t file_extents = 0;  ///< contiguous pieces of that
-    std::uint64_t messages = 0;
-    std::uint64_t message_bytes = 0;
-};
-
-/// Adds the time since the last lap to a counter.
-class Stopwatch {
+/// What one call did on this rank, for the report. Its clock starts with it.
+class CallRecord {
 public:
-    void lap(double& seconds) {
-        auto const now = Clock::now();
-        seconds += std::chrono::duration<double>(now - last_).count();
-        last_ = now;
+    using Clock = double (*)();  ///< seconds since whenever
+
+    static double steady_clock_s() {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+            .count();
+    }
+    explicit CallRecord(Clock clock = steady_clock_s) : clock_{clock} {}
+
+    std::uint64_t rounds = 0;
+    Traffic traffic;
+
+    /// Books the time since the last lap under a phase, so that every moment counts once, whoever
+    /// laps.
+    void lap(Phase phase) {
+        auto const now_s = clock_();
+        spent_s_[static_cast<std::size_t>(phase)] += now_s - last_s_;
+        last_s_ = now_s;
+    }
+    [[nodiscard]] double operator[](Phase phase) const {
+        return spent_s_[static_cast<std::size_t>(phase)];
+    }
+    /// All that was booked so far.
+    [[nodiscard]] double whole_s() const {
+        return std::accumulate(spent_s_.begin(), spent_s_.end(), 0.0);
     }
 
 private:
-    using Clock = std::chrono::steady_clock;
-    Clock::time_point last_ = Clock::now();
+    Clock clock_;
+    double last_s_ = clock_();
+    std::array<double, static_cast<std::size_t>(Phase::whole)> spent_s_{};
 };
 
 }  // namespace unisono

@@ -45,6 +45,13 @@ public:
     bool no_node_memory = false;
     /// How often all ranks have gathered something.
     std::atomic<int> gathered = 0;
+    /// What the ranks had carried, all together.
+    struct Carried {
+        std::atomic<std::uint64_t> messages = 0;
+        std::atomic<std::uint64_t> message_bytes = 0;
+        std::atomic<std::uint64_t> reductions = 0;
+        std::atomic<std::uint64_t> merges = 0;  ///< of these, over leaders
+    } carried;
 
 private:
     struct alignas(64) Line {
@@ -111,29 +118,6 @@ private:
             return {node.latest, &node.latest->bytes};
         }
         void idle() override { std::this_thread::yield(); }
-        void merge_over_leaders(Proposal& proposal) override { all_.merge(proposal, rank_); }
-        void merge_over_leaders(Verdict& verdict) override { all_.merge(verdict, rank_); }
-        void gather(std::span<std::byte const> mine, std::span<std::byte> all) override {
-            if (rank_ == 0) ++all_.gathered;
-            for (auto const& [rank, bytes] :
-                 all_.exchange(rank_, all_.topology_.ranks(), mine.data(), mine.size()))
-                std::memcpy(all.data() + rank * mine.size(), bytes.data(), mine.size());
-        }
-        void minimum(std::span<std::uint64_t> values) override {
-            auto const all =
-                all_.exchange(rank_, all_.topology_.ranks(), values.data(), values.size_bytes());
-            for (auto const& [rank, bytes] : all)
-                for (std::size_t i = 0; i < values.size(); ++i) {
-                    std::uint64_t value = 0;
-                    std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
-                    values[i] = std::min(values[i], value);
-                }
-        }
-        void send(std::uint32_t to, Kind kind, Message message) override {
-            std::lock_guard const lock{all_.mutex_};
-            all_.mail_[{{rank_, to}, kind}].push_back(std::move(message));
-            all_.changed_.notify_all();
-        }
         Message receive(std::uint32_t from, Kind kind) override {
             std::unique_lock lock{all_.mutex_};
             auto& box = all_.mail_[{{from, rank_}, kind}];
@@ -145,6 +129,48 @@ private:
         void finish_sends(std::size_t) override {}
 
     private:
+        void merge(Proposal& proposal) override { all_.merge(proposal, rank_); }
+        void merge(Notice& notice) override { all_.merge(notice, rank_); }
+        void merge(Verdict& verdict) override { all_.merge(verdict, rank_); }
+        void gather_bytes(std::span<std::byte const> mine, std::span<std::byte> all) override {
+            if (rank_ == 0) ++all_.gathered;
+            ++all_.carried.reductions;
+            for (auto const& [rank, bytes] :
+                 all_.exchange(rank_, all_.topology_.ranks(), mine.data(), mine.size()))
+                std::memcpy(all.data() + rank * mine.size(), bytes.data(), mine.size());
+        }
+        void find_minimum(std::span<std::uint64_t> values) override {
+            ++all_.carried.reductions;
+            auto const all =
+                all_.exchange(rank_, all_.topology_.ranks(), values.data(), values.size_bytes());
+            for (auto const& [rank, bytes] : all)
+                for (std::size_t i = 0; i < values.size(); ++i) {
+                    std::uint64_t value = 0;
+                    std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
+                    values[i] = std::min(values[i], value);
+                }
+        }
+        void find_union(std::span<std::uint64_t> bits, Among among) override {
+            ++all_.carried.reductions;
+            auto const& node_of = all_.topology_.node_of;
+            for (auto const& [rank, bytes] :
+                 all_.exchange(rank_, all_.topology_.ranks(), bits.data(), bits.size_bytes())) {
+                if (among == Among::node && node_of[rank] != node_of[rank_]) continue;
+                for (std::size_t i = 0; i < bits.size(); ++i) {
+                    std::uint64_t word = 0;
+                    std::memcpy(&word, bytes.data() + i * sizeof word, sizeof word);
+                    bits[i] |= word;
+                }
+            }
+        }
+        void start_sending(std::uint32_t to, Kind kind, Message message) override {
+            ++all_.carried.messages;
+            all_.carried.message_bytes += message.size();
+            std::lock_guard const lock{all_.mutex_};
+            all_.mail_[{{rank_, to}, kind}].push_back(std::move(message));
+            all_.changed_.notify_all();
+        }
+
         ThreadTeams& all_;
         std::uint32_t rank_;
     };
@@ -171,6 +197,8 @@ private:
 
     template <class Payload>
     void merge(Payload& payload, std::uint32_t rank) {
+        ++carried.reductions;
+        ++carried.merges;
         bool first = true;
         for (auto const& [leader, bytes] :
              exchange(rank, topology_.nodes(), &payload, sizeof payload)) {

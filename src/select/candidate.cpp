@@ -13,12 +13,12 @@ namespace {
 using Variation = Candidate::Variation;
 
 constexpr std::array<std::string_view, 4> variation_names{"", "+every_rank", "+large_buffers",
-                                                          "+two_layers"};
+                                                          "+intra_node_aggregation"};
 constexpr std::uint64_t large_buffer_bytes = 4 << 20;
 
 // List I/O is one request for each piece: a system call, or a trip to a server. Who takes only one
 // rank's or one node's pieces finds hardly any side by side.
-double feared_seconds(Strategy const& strategy, Facts const& facts) {
+double worst_case_seconds(Strategy const& strategy, Facts const& facts) {
     constexpr double local_piece_s = 2e-6;
     auto const remote_piece_s = facts.direction == Direction::read ? 1e-4 : 4e-4;
     if (&strategy != &independent && &strategy != &core_first) return 0;
@@ -26,7 +26,7 @@ double feared_seconds(Strategy const& strategy, Facts const& facts) {
     return pieces_of_a_rank * (facts.local_storage ? local_piece_s : remote_piece_s);
 }
 
-// Measured with four ranks; what is set up is the same whatever the size of the call.
+// OnlineTuner with four ranks; what is set up is the same whatever the size of the call.
 double setup_seconds(Strategy const& strategy) {
     constexpr double native_setup_s = 2e-3;
     if (&strategy == &native) return native_setup_s;
@@ -35,27 +35,27 @@ double setup_seconds(Strategy const& strategy) {
 
 // Only what the user has left open, and what makes a difference there. On a node's own file system
 // every rank aggregates already, and buffers of all sizes measure alike (docs/performance.md).
-std::vector<Variation> variations(Facts const& facts) {
+std::vector<Variation> variations(Facts const& facts, Options const& options) {
     std::vector<Variation> found;
-    auto const& options = *facts.options;
     auto const& topology = *facts.topology;
-    auto const aggregators = choose_aggregators(facts).size();
+    auto const aggregators = choose_aggregators(facts, options).size();
     if (!facts.local_storage) {
         auto const free = options.cb_nodes == 0 && options.cb_config_list.empty();
         if (free && aggregators < topology.ranks()) found.push_back(Variation::every_rank);
-        if (options.cb_buffer_size == 0 && facts.bytes / aggregators > 2 * window_bytes(facts))
+        if (options.cb_buffer_size == 0 &&
+            facts.bytes / aggregators > 2 * window_bytes(facts, options))
             found.push_back(Variation::large_buffers);
     }
     auto const nodes_merge = topology.nodes() > 1 && topology.ranks() > topology.nodes();
-    if (nodes_merge && options.two_layers == Switch::automatic)
-        found.push_back(Variation::two_layers);
+    if (nodes_merge && options.intra_node_aggregation == Switch::automatic)
+        found.push_back(Variation::intra_node_aggregation);
     return found;
 }
 
 }  // namespace
 
-Candidate with_fears(Candidate candidate, Facts const& facts) {
-    candidate.feared_s = feared_seconds(*candidate.strategy, facts);
+Candidate with_cost_bounds(Candidate candidate, Facts const& facts) {
+    candidate.worst_case_s = worst_case_seconds(*candidate.strategy, facts);
     candidate.setup_s = setup_seconds(*candidate.strategy);
     return candidate;
 }
@@ -76,8 +76,8 @@ Options with_setting(Options const& options, Variation variation) {
         case Variation::large_buffers:
             changed.cb_buffer_size = large_buffer_bytes;
             break;
-        case Variation::two_layers:
-            changed.two_layers = Switch::enable;
+        case Variation::intra_node_aggregation:
+            changed.intra_node_aggregation = Switch::enable;
             break;
     }
     return changed;
@@ -90,18 +90,18 @@ std::vector<Candidate> paper_candidates(Facts const& facts) {
     return candidates;
 }
 
-std::vector<Candidate> all_candidates(Facts const& facts, Strategy const* first,
-                                      std::string_view native_fault) {
-    std::vector<Candidate> candidates{with_fears({first}, facts)};
+std::vector<Candidate> all_candidates(Facts const& facts, Options const& options,
+                                      Strategy const* first, std::string_view native_fault) {
+    std::vector<Candidate> candidates{with_cost_bounds({first}, facts)};
     for (auto const* strategy : all_strategies()) {
         if (strategy == first || !strategy->unfit(facts).empty()) continue;
         if (strategy == &native && !native_fault.empty()) continue;
-        if (strategy->promising != nullptr && !strategy->promising(facts)) continue;
-        candidates.push_back(with_fears({strategy}, facts));
+        if (strategy->worth_measuring != nullptr && !strategy->worth_measuring(facts)) continue;
+        candidates.push_back(with_cost_bounds({strategy}, facts));
     }
     if (two_phase.unfit(facts).empty())
-        for (auto const variation : variations(facts))
-            candidates.push_back(with_fears({&two_phase, variation}, facts));
+        for (auto const variation : variations(facts, options))
+            candidates.push_back(with_cost_bounds({&two_phase, variation}, facts));
     return candidates;
 }
 

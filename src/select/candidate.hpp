@@ -20,18 +20,19 @@ constexpr double any_setup_s = 5e-4;
 struct Candidate {
     enum class Variation : std::uint8_t {
         none,
-        every_rank,     ///< all ranks aggregate
-        large_buffers,  ///< fewer, larger requests
-        two_layers,     ///< nodes send, not ranks
+        every_rank,              ///< all ranks aggregate
+        large_buffers,           ///< fewer, larger requests
+        intra_node_aggregation,  ///< nodes send, not ranks
     };
 
     static constexpr std::array all_variations{Variation::none, Variation::every_rank,
-                                               Variation::large_buffers, Variation::two_layers};
+                                               Variation::large_buffers,
+                                               Variation::intra_node_aggregation};
 
     Strategy const* strategy = nullptr;
     Variation variation = Variation::none;
-    /// What a call might take at worst, as far as one can guess: seconds; 0: no reason to fear.
-    double feared_s = 0;
+    /// What a call might take at worst, as far as one can guess: seconds; 0: nothing bounds it.
+    double worst_case_s = 0;
     /// What its first call takes longer, because it sets things up: seconds.
     double setup_s = 0;
 
@@ -43,9 +44,9 @@ struct Candidate {
 /// "two_phase", "two_phase+every_rank".
 std::string name_of(Candidate const& candidate);
 
-/// The candidate with what there is to fear of it in such a call. Needs the facts that say how much
+/// The candidate with bounds of its cost in such a call. Needs the facts that say how much
 /// is asked for, by how many and where, no others. Pure, O(1).
-Candidate with_fears(Candidate candidate, Facts const& facts);
+Candidate with_cost_bounds(Candidate candidate, Facts const& facts);
 
 /// The options with the candidate's setting in them.
 Options with_setting(Options const& options, Candidate::Variation variation);
@@ -55,9 +56,9 @@ Options with_setting(Options const& options, Candidate::Variation variation);
 std::vector<Candidate> paper_candidates(Facts const& facts);
 
 /// Those worth measuring, `first` before all others: every strategy that can do the call and is
-/// promising, and variations of two_phase where there is something to vary. The MPI library's own
-/// where `native_fault` is empty: see select/mpi_library.hpp. Pure, O(strategies).
-std::vector<Candidate> all_candidates(Facts const& facts, Strategy const* first,
-                                      std::string_view native_fault);
+/// worth measuring, and variations of two_phase where there is something to vary. The MPI library's
+/// own where `native_fault` is empty: see select/mpi_library.hpp. Pure, O(strategies).
+std::vector<Candidate> all_candidates(Facts const& facts, Options const& options,
+                                      Strategy const* first, std::string_view native_fault);
 
 }  // namespace unisono

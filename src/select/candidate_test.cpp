@@ -21,12 +21,11 @@ struct Call {
                 .rank_ordered = true,
                 .local_storage = true,
                 .file_bytes = 64 << 20,
-                .native_ready = true,
-                .options = &options};
+                .native_ready = true};
 
     [[nodiscard]] std::string names(std::string_view fault = "some") const {
         std::string text;
-        for (auto const& candidate : all_candidates(facts, &two_phase, fault))
+        for (auto const& candidate : all_candidates(facts, options, &two_phase, fault))
             text += (text.empty() ? "" : " ") + name_of(candidate);
         return text;
     }
@@ -57,8 +56,8 @@ TEST(Candidates, elsewhere_aggregators_and_buffers_vary_and_servers_matter) {
 TEST(Candidates, between_nodes_these_may_send_for_their_ranks) {
     Call call;
     call.topology = make_topology({0, 0, 1, 1});
-    EXPECT_EQ(call.names(), "two_phase independent core_first two_phase+two_layers");
-    call.options.two_layers = Switch::disable;
+    EXPECT_EQ(call.names(), "two_phase independent core_first two_phase+intra_node_aggregation");
+    call.options.intra_node_aggregation = Switch::disable;
     EXPECT_EQ(call.names(), "two_phase independent core_first");
 }
 
@@ -66,26 +65,26 @@ TEST(Candidates, between_nodes_these_may_send_for_their_ranks) {
 TEST(Candidates, many_small_pieces_are_to_be_feared) {
     Call call;
     call.facts.pieces = 1 << 20;
-    for (auto const& candidate : all_candidates(call.facts, &two_phase, "some"))
-        EXPECT_DOUBLE_EQ(candidate.feared_s,
+    for (auto const& candidate : all_candidates(call.facts, call.options, &two_phase, "some"))
+        EXPECT_DOUBLE_EQ(candidate.worst_case_s,
                          candidate.strategy == &independent ? (1 << 18) * 2e-6 : 0);
     call.facts.local_storage = false;
-    EXPECT_DOUBLE_EQ(with_fears({&independent}, call.facts).feared_s, (1 << 18) * 4e-4);
-    EXPECT_DOUBLE_EQ(with_fears({&core_first}, call.facts).feared_s, (1 << 18) * 4e-4)
+    EXPECT_DOUBLE_EQ(with_cost_bounds({&independent}, call.facts).worst_case_s, (1 << 18) * 4e-4);
+    EXPECT_DOUBLE_EQ(with_cost_bounds({&core_first}, call.facts).worst_case_s, (1 << 18) * 4e-4)
         << "a node's ranks have hardly any pieces side by side";
 }
 
 TEST(Candidates, strategies_with_windows_have_more_to_set_up) {
     Call const call;
-    EXPECT_DOUBLE_EQ(with_fears({&two_phase}, call.facts).setup_s, windows_setup_s);
-    EXPECT_DOUBLE_EQ(with_fears({&independent}, call.facts).setup_s, any_setup_s);
+    EXPECT_DOUBLE_EQ(with_cost_bounds({&two_phase}, call.facts).setup_s, windows_setup_s);
+    EXPECT_DOUBLE_EQ(with_cost_bounds({&independent}, call.facts).setup_s, any_setup_s);
 }
 
 TEST(Candidates, a_variation_changes_one_setting) {
     Options const plain;
     auto changed = plain;
-    changed.two_layers = Switch::enable;
-    EXPECT_EQ(with_setting(plain, Candidate::Variation::two_layers), changed);
+    changed.intra_node_aggregation = Switch::enable;
+    EXPECT_EQ(with_setting(plain, Candidate::Variation::intra_node_aggregation), changed);
     EXPECT_EQ(with_setting(plain, Candidate::Variation::none), plain);
     EXPECT_EQ(with_setting(plain, Candidate::Variation::every_rank).cb_config_list, "*:*");
     EXPECT_GT(with_setting(plain, Candidate::Variation::large_buffers).cb_buffer_size, 1u << 20);
@@ -104,17 +103,17 @@ TEST(MpiLibrary, is_known_by_what_it_says_of_itself) {
 
 TEST(NativeFault, one_block_for_each_rank_is_safe_with_mpich) {
     Call call;
-    EXPECT_EQ(native_fault(mpich, call.facts), "");
+    EXPECT_EQ(native_fault(mpich, call.facts, call.options), "");
     call.facts.direction = Direction::read;
-    EXPECT_EQ(native_fault(mpich, call.facts), "");
-    EXPECT_EQ(native_fault(openmpi, call.facts), "");
+    EXPECT_EQ(native_fault(mpich, call.facts, call.options), "");
+    EXPECT_EQ(native_fault(openmpi, call.facts, call.options), "");
 }
 
 // A call that the MPI library did succeeded in spite of a fault: the fuzzer's seed 1795271070209.
 TEST(NativeFault, injected_faults_are_met_by_unisono_alone) {
     Call call;
     call.options.faults = "read@40=EIO";
-    EXPECT_NE(native_fault(mpich, call.facts), "");
+    EXPECT_NE(native_fault(mpich, call.facts, call.options), "");
 }
 
 TEST(NativeFault, keeps_the_library_away_from_what_it_gets_wrong) {
@@ -122,7 +121,7 @@ TEST(NativeFault, keeps_the_library_away_from_what_it_gets_wrong) {
         Call call;
         call.facts.direction = Direction::read;
         change(call.facts);
-        return !native_fault(library, call.facts).empty();
+        return !native_fault(library, call.facts, call.options).empty();
     };
     for (auto const& library : {mpich, openmpi}) {
         EXPECT_TRUE(faulty(library, [](Facts& facts) { facts.rank_ordered = false; }));

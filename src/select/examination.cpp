@@ -38,7 +38,7 @@ constexpr std::uint32_t warm_up = 10;
 constexpr double elsewhere_slack = 0.1;
 // Beyond that a report has no use for more.
 constexpr std::size_t reopened_listed = 8;
-// Runs keep adding calls; what so many have shown is no news.
+// Runs keep adding calls; what so many have shown is not worth saving.
 constexpr std::uint32_t known_well = 8;
 
 std::string with_ratio(char const* format, double ratio) {
@@ -114,10 +114,11 @@ bool Examination::worth_trying(Arm const& arm, Arm const& best) const {
     return mean_of(arm) + known.uncertainty() > mean_of(best) - best.known().uncertainty();
 }
 
-double Examination::feared_extra_s(Candidate const& candidate, double best_s,
-                                   std::optional<double> slower) {
-    auto const feared_s = std::max(candidate.feared_s, best_s * std::exp(slower.value_or(0)));
-    return std::max(feared_s - best_s, 0.0) + candidate.setup_s;
+double Examination::worst_case_extra_s(Candidate const& candidate, double best_s,
+                                       std::optional<double> slower) {
+    auto const worst_case_s =
+        std::max(candidate.worst_case_s, best_s * std::exp(slower.value_or(0)));
+    return std::max(worst_case_s - best_s, 0.0) + candidate.setup_s;
 }
 
 bool Examination::affordable(double extra_s, double best_s) const {
@@ -127,11 +128,11 @@ bool Examination::affordable(double extra_s, double best_s) const {
 }
 
 Candidate const& Examination::first_of(std::span<Candidate const> candidates,
-                                       Elsewhere const& elsewhere) {
+                                       PriorSlowdown const& prior_slowdown) {
     auto const* first = &candidates[0];
-    auto slower = elsewhere(*first);
+    auto slower = prior_slowdown(*first);
     for (auto const& other : candidates.subspan(1)) {
-        auto const theirs = elsewhere(other);
+        auto const theirs = prior_slowdown(other);
         if (!slower || !theirs || *theirs + elsewhere_slack >= *slower) continue;
         first = &other;
         slower = theirs;
@@ -140,7 +141,7 @@ Candidate const& Examination::first_of(std::span<Candidate const> candidates,
 }
 
 Candidate const* Examination::next_to_try(std::span<Candidate const> candidates, Arm const& best,
-                                          Elsewhere const& elsewhere) {
+                                          PriorSlowdown const& prior_slowdown) {
     Candidate const* next = nullptr;
     auto next_extra_s = 0.0;
     auto const best_s = bytes_ / std::exp(mean_of(best));
@@ -150,8 +151,8 @@ Candidate const* Examination::next_to_try(std::span<Candidate const> candidates,
         if (may_be_faster(one, best)) return &candidate;
         auto extra_s = bytes_ / std::exp(mean_of(one)) - best_s;
         if (one.known().calls == 0)
-            extra_s =
-                feared_extra_s(candidate, best_s, one.slower ? one.slower : elsewhere(candidate));
+            extra_s = worst_case_extra_s(candidate, best_s,
+                                         one.slower ? one.slower : prior_slowdown(candidate));
         if (!affordable(extra_s, best_s)) continue;
         if (next != nullptr && extra_s >= next_extra_s) continue;
         next = &candidate;
@@ -161,18 +162,19 @@ Candidate const* Examination::next_to_try(std::span<Candidate const> candidates,
 }
 
 Examination::Choice Examination::choose(std::span<Candidate const> candidates,
-                                        Elsewhere const& elsewhere) {
+                                        PriorSlowdown const& prior_slowdown) {
     for (auto const& candidate : candidates) arm(candidate);
     auto const* const best = best_of(candidates);
     if (frozen_ && best == nullptr) return {candidates[0], "the rule's choice: frozen"};
     if (frozen_) return {best->candidate, "fastest in earlier runs: frozen"};
     if (best == nullptr) {
-        auto const& first = first_of(candidates, elsewhere);
+        auto const& first = first_of(candidates, prior_slowdown);
         auto const by_rule = &first == &candidates[0];
         return {first,
                 by_rule ? "the rule's choice, nothing is known yet" : "fastest for similar calls"};
     }
-    if (auto const* const next = next_to_try(candidates, *best, elsewhere)) return {*next, "tried"};
+    if (auto const* const next = next_to_try(candidates, *best, prior_slowdown))
+        return {*next, "tried"};
     return {best->candidate, best->own.calls > 0 ? "fastest so far" : "fastest in earlier runs"};
 }
 
@@ -274,23 +276,23 @@ Explanation Examination::explain() const {
     return explanation;
 }
 
-bool Examination::has_news() const {
+bool Examination::has_unsaved() const {
     return !frozen_ && std::ranges::any_of(arms_, [](auto const& one) {
         return one.own.calls > one.handed_over && one.before.calls + one.handed_over < known_well;
     });
 }
 
-std::map<std::string, Score> Examination::take_news() {
-    std::map<std::string, Score> news;
+std::map<std::string, Score> Examination::take_unsaved() {
+    std::map<std::string, Score> unsaved;
     for (auto& one : arms_) {
         if (one.own.calls <= one.handed_over) continue;
-        auto& score = news[name_of(one.candidate)];
+        auto& score = unsaved[name_of(one.candidate)];
         score = one.own;
         score.calls = one.own.calls - one.handed_over;
         score.squares = one.own.deviation_squared() * (score.calls - 1);
         one.handed_over = one.own.calls;
     }
-    return news;
+    return unsaved;
 }
 
 }  // namespace unisono

@@ -8,7 +8,7 @@
 
 #include "select/candidate.hpp"
 #include "select/explanation.hpp"
-#include "select/lesson.hpp"
+#include "select/tuning_record.hpp"
 
 namespace unisono {
 
@@ -18,7 +18,7 @@ namespace unisono {
 /// After four calls others than the fastest known are tried, but only while that has cost less than
 /// 4 % of all the time in such calls (2 % where earlier runs have tried some), and losers drop out
 /// after one to three calls. Whose trial may take longer than two calls waits until the budget has
-/// room for it: for what there is to fear of its calls, and for what its first one sets up. Two
+/// room for it: for the worst case of its calls, and for what its first one sets up. Two
 /// cumulative sums tell a winner that is slower, or faster, for good from single such calls; then
 /// the examination is opened again.
 ///
@@ -30,18 +30,18 @@ public:
         Candidate candidate;
         std::string_view why;
     };
-    /// How much slower than the best a candidate usually is elsewhere, as a logarithm; nothing when
-    /// that is not known.
-    using Elsewhere = std::function<std::optional<double>(Candidate const&)>;
+    /// How much slower than the best a candidate usually is prior_slowdown, as a logarithm; nothing
+    /// when that is not known.
+    using PriorSlowdown = std::function<std::optional<double>(Candidate const&)>;
 
     /// Begins with what earlier runs have learnt, instead of with nothing. Their speeds are only
     /// compared with each other; when the best one turns out much slower than it was, all is
     /// forgotten. `frozen`: nobody is tried any more.
     void remember(std::map<std::string, Score> const& scores, bool frozen);
 
-    /// Who does the next call; `candidates` is not empty, the most promising first. Cost:
+    /// Who does the next call; `candidates` is not empty, the rule's choice first. Cost:
     /// O(candidates^2), some 10; `elsewhere` is asked only while some have not been tried.
-    Choice choose(std::span<Candidate const> candidates, Elsewhere const& elsewhere);
+    Choice choose(std::span<Candidate const> candidates, PriorSlowdown const& prior_slowdown);
 
     /// How long that call took, seconds > 0.
     void learn(Candidate const& candidate, double bytes, double seconds);
@@ -54,10 +54,10 @@ public:
     [[nodiscard]] Explanation explain() const;
 
     /// There is something that earlier runs did not know: worth being written.
-    [[nodiscard]] bool has_news() const;
+    [[nodiscard]] bool has_unsaved() const;
     /// What has been measured since the last time, by name.
-    std::map<std::string, Score> take_news();
-    /// What was remembered turned out wrong: the news replace it.
+    std::map<std::string, Score> take_unsaved();
+    /// What was remembered turned out wrong: what is unsaved replaces it.
     [[nodiscard]] bool memory_wrong() const { return memory_wrong_; }
 
 private:
@@ -66,7 +66,7 @@ private:
         Score before{};                 // of earlier runs
         Score own{};                    // of this one
         double level = 0;               // of own.mean, but no single call moves it far
-        std::uint32_t handed_over = 0;  // calls of `own`, by take_news
+        std::uint32_t handed_over = 0;  // calls of `own`, by take_unsaved
         bool refused = false;
         std::optional<double> slower{};  // than the winner when all was opened again; a logarithm
 
@@ -81,13 +81,13 @@ private:
     [[nodiscard]] double mean_of(Arm const& arm) const;
     [[nodiscard]] bool worth_trying(Arm const& arm, Arm const& best) const;
     [[nodiscard]] bool may_be_faster(Arm const& arm, Arm const& best) const;
-    static double feared_extra_s(Candidate const& candidate, double best_s,
-                                 std::optional<double> slower);
+    static double worst_case_extra_s(Candidate const& candidate, double best_s,
+                                     std::optional<double> slower);
     [[nodiscard]] bool affordable(double extra_s, double best_s) const;
     static Candidate const& first_of(std::span<Candidate const> candidates,
-                                     Elsewhere const& elsewhere);
+                                     PriorSlowdown const& prior_slowdown);
     Candidate const* next_to_try(std::span<Candidate const> candidates, Arm const& best,
-                                 Elsewhere const& elsewhere);
+                                 PriorSlowdown const& prior_slowdown);
     void find_shift();
     void verify(Arm const& best);
     bool note_drift(Arm& winner, double speed);

@@ -100,7 +100,7 @@ TEST(Examination, when_frozen_nobody_is_tried) {
     with_memory.remember(remembered(), /*frozen=*/true);
     std::map<std::string, double> const seconds{{"two_phase", 1}, {"independent", 9}, {"lacio", 1}};
     EXPECT_EQ(play(with_memory, 50, seconds).at("independent"), 50);
-    EXPECT_FALSE(with_memory.has_news());
+    EXPECT_FALSE(with_memory.has_unsaved());
     Examination without;
     without.remember({}, /*frozen=*/true);
     EXPECT_EQ(play(without, 50, seconds).at("two_phase"), 50) << "the rule's choice";
@@ -129,7 +129,8 @@ TEST(Examination, what_a_run_cannot_afford_is_not_tried) {
 TEST(Examination, what_a_first_call_sets_up_waits_for_the_budget) {
     Examination examination;
     std::vector<Candidate> const two{
-        {&two_phase}, {&independent, Candidate::Variation::none, /*feared_s=*/0, /*setup_s=*/1.5}};
+        {&two_phase},
+        {&independent, Candidate::Variation::none, /*worst_case_s=*/0, /*setup_s=*/1.5}};
     int first_tried = 0;
     for (int call = 1; call <= 100 && first_tried == 0; ++call) {
         auto const chosen = examination.choose(two, nobody_knows).candidate;
@@ -143,7 +144,8 @@ TEST(Examination, what_a_first_call_sets_up_waits_for_the_budget) {
 TEST(Examination, a_slow_first_call_does_not_decide_where_much_is_set_up) {
     Examination examination;
     std::vector<Candidate> const two{
-        {&two_phase}, {&independent, Candidate::Variation::none, /*feared_s=*/0, /*setup_s=*/1.5}};
+        {&two_phase},
+        {&independent, Candidate::Variation::none, /*worst_case_s=*/0, /*setup_s=*/1.5}};
     auto others = 0;
     for (int call = 0; call < 100; ++call) {
         auto const chosen = examination.choose(two, nobody_knows).candidate;
@@ -221,12 +223,12 @@ TEST(Examination, says_what_it_did) {
 TEST(Examination, hands_its_news_over_once) {
     Examination examination;
     play(examination, 10, {{"two_phase", 1}, {"independent", 0.5}, {"lacio", 4}});
-    auto const news = examination.take_news();
-    EXPECT_EQ(news.at("independent").calls, 5u);
-    EXPECT_EQ(news.at("lacio").calls, 1u);
-    EXPECT_TRUE(examination.take_news().empty());
+    auto const unsaved = examination.take_unsaved();
+    EXPECT_EQ(unsaved.at("independent").calls, 5u);
+    EXPECT_EQ(unsaved.at("lacio").calls, 1u);
+    EXPECT_TRUE(examination.take_unsaved().empty());
     play(examination, 100, {{"two_phase", 1}, {"independent", 0.5}, {"lacio", 4}});
-    EXPECT_EQ(examination.take_news().at("independent").calls, 100u);
+    EXPECT_EQ(examination.take_unsaved().at("independent").calls, 100u);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "select/measuring_selector.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 namespace unisono {
@@ -11,9 +12,9 @@ int piece_class(Signature const& signature_class) {
     return static_cast<int>(signature_class.bytes) - static_cast<int>(signature_class.requests);
 }
 
-// Pieces within a factor of four, same place, same ranks.
+// Pieces within a factor of four, same storage, same ranks.
 bool similar(Signature const& a, Signature const& b) {
-    return a.place == b.place && a.direction == b.direction && a.ranks == b.ranks &&
+    return a.storage_key == b.storage_key && a.direction == b.direction && a.ranks == b.ranks &&
            a.nodes == b.nodes && std::abs(piece_class(a) - piece_class(b)) <= 2;
 }
 
@@ -25,9 +26,9 @@ Examination& MeasuringSelector::examination(Signature const& signature_class) {
     auto const [entry, is_new] = table_.try_emplace(signature_class);
     auto& examination = entry->second;
     if (!is_new) return examination;
-    auto const lesson = std::ranges::find(memory_.lessons, signature_class, &Lesson::calls);
-    if (lesson != memory_.lessons.end())
-        examination.remember(lesson->scores, memory_.frozen || lesson->frozen);
+    auto const record = std::ranges::find(memory_.records, signature_class, &TuningRecord::calls);
+    if (record != memory_.records.end())
+        examination.remember(record->scores, memory_.frozen || record->frozen);
     else if (memory_.frozen)
         examination.remember({}, true);
     return examination;
@@ -49,6 +50,7 @@ std::optional<double> MeasuringSelector::slower_elsewhere(Signature const& signa
 
 Selector::Choice MeasuringSelector::choose(Signature const& signature,
                                            std::span<Candidate const> candidates) {
+    assert(!candidates.empty());
     auto const signature_class = class_of(signature);
     std::vector<Candidate> now{candidates.begin(), candidates.end()};
     if (has_windows_)
@@ -78,20 +80,21 @@ Explanation MeasuringSelector::explain(Signature const& signature_class) const {
     return explanation;
 }
 
-bool MeasuringSelector::has_news() const {
-    return std::ranges::any_of(table_, [](auto const& entry) { return entry.second.has_news(); });
+bool MeasuringSelector::has_unsaved() const {
+    return std::ranges::any_of(table_,
+                               [](auto const& entry) { return entry.second.has_unsaved(); });
 }
 
-std::vector<Lesson> MeasuringSelector::take_news() {
-    std::vector<Lesson> news;
+std::vector<TuningRecord> MeasuringSelector::take_unsaved() {
+    std::vector<TuningRecord> unsaved;
     for (auto& [signature_class, examination] : table_) {
-        auto scores = examination.take_news();
+        auto scores = examination.take_unsaved();
         if (scores.empty()) continue;
-        news.push_back({.calls = signature_class,
-                        .scores = std::move(scores),
-                        .replaces = examination.memory_wrong()});
+        unsaved.push_back({.calls = signature_class,
+                           .scores = std::move(scores),
+                           .replaces = examination.memory_wrong()});
     }
-    return news;
+    return unsaved;
 }
 
 }  // namespace unisono

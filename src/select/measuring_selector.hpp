@@ -12,8 +12,8 @@ namespace unisono {
 /// be; and what earlier runs have learnt.
 class MeasuringSelector final : public Selector {
 public:
-    /// Only classes that have not been met yet begin with the lessons; Signature::place must be set
-    /// in them.
+    /// Only classes that have not been met yet begin with the records; Signature::storage_key must
+    /// be set in them.
     void remember(Memory memory);
 
     Choice choose(Signature const& signature, std::span<Candidate const> candidates) override;
@@ -23,9 +23,9 @@ public:
     /// Nothing is known of a class that has not been met.
     [[nodiscard]] Explanation explain(Signature const& signature_class) const;
 
-    [[nodiscard]] bool has_news() const;
-    /// What has been learnt since the last time; places and circumstances are left to the caller.
-    std::vector<Lesson> take_news();
+    [[nodiscard]] bool has_unsaved() const;
+    /// What has been learnt since the last time; storage keys and context are left to the caller.
+    std::vector<TuningRecord> take_unsaved();
 
 private:
     Examination& examination(Signature const& signature_class);

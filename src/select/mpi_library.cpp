@@ -61,9 +61,10 @@ MpiLibrary parse_mpi_library(std::string_view version_text) {
     return {Family::unknown, "unknown MPI"};
 }
 
-std::string_view native_fault(MpiLibrary const& library, Facts const& facts) {
+std::string_view native_fault(MpiLibrary const& library, Facts const& facts,
+                              Options const& options) {
     if (library.family == Family::unknown) return "nothing is known of this MPI library";
-    if (!facts.options->faults.empty()) return "it does not see the faults that are injected";
+    if (!options.faults.empty()) return "it does not see the faults that are injected";
     for (auto const& fault : faults)
         if (fault.family == library.family && fault.may_show(facts)) return fault.what;
     return {};

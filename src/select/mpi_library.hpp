@@ -23,6 +23,7 @@ MpiLibrary parse_mpi_library(std::string_view version_text);
 ///
 /// Correct before fast, so a library of which nothing is known is never chosen. It can still be
 /// asked for by name.
-std::string_view native_fault(MpiLibrary const& library, Facts const& facts);
+std::string_view native_fault(MpiLibrary const& library, Facts const& facts,
+                              Options const& options);
 
 }  // namespace unisono

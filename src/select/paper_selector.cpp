@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -14,6 +15,7 @@ constexpr double deviation_max = 0.15;
 class PaperSelector final : public Selector {
 public:
     Choice choose(Signature const& signature, std::span<Candidate const> candidates) override {
+        assert(!candidates.empty());
         std::vector<Candidate> const now{candidates.begin(), candidates.end()};
         if (signature != signature_ || now != candidates_) {
             signature_ = signature;
@@ -33,6 +35,7 @@ public:
         }
         auto const index = static_cast<std::size_t>(std::ranges::find(candidates_, candidate) -
                                                     candidates_.begin());
+        assert(index < candidates_.size());
         sums_[index] += throughput;
         if (++runs_ < runs_each * candidates_.size()) return;
         auto const best = std::ranges::max_element(sums_);

@@ -13,33 +13,35 @@ constexpr std::uint64_t large_piece_bytes(Facts const& facts) {
     return facts.direction == Direction::read ? 16 << 10 : 512 << 10;
 }
 
-Selection by_rule(Facts const& facts) {
-    auto const buffering =
-        facts.direction == Direction::read ? facts.options->cb_read : facts.options->cb_write;
-    if (!facts.ascending) return {&independent, "a view's tiles run into each other"};
-    if (!independent.unfit(facts).empty()) return {&two_phase, independent.unfit(facts)};
-    if (buffering == Switch::enable) return {&two_phase, "hint: collective buffering enabled"};
-    if (buffering == Switch::disable) return {&independent, "hint: collective buffering disabled"};
-    if (facts.mean_piece_bytes() >= large_piece_bytes(facts)) return {&independent, "large pieces"};
+Selection by_rule(Facts const& facts, Options const& options) {
+    auto const buffering = facts.direction == Direction::read ? options.cb_read : options.cb_write;
+    if (!facts.ascending) return {&independent, &options, "a view's tiles run into each other"};
+    if (!independent.unfit(facts).empty()) return {&two_phase, &options, independent.unfit(facts)};
+    if (buffering == Switch::enable)
+        return {&two_phase, &options, "hint: collective buffering enabled"};
+    if (buffering == Switch::disable)
+        return {&independent, &options, "hint: collective buffering disabled"};
+    if (facts.mean_piece_bytes() >= large_piece_bytes(facts))
+        return {&independent, &options, "large pieces"};
     if (facts.rank_ordered && facts.pieces <= facts.topology->ranks())
-        return {&independent, "one contiguous piece per rank, not interleaved"};
-    return {&two_phase, "small or interleaved pieces"};
+        return {&independent, &options, "one contiguous piece per rank, not interleaved"};
+    return {&two_phase, &options, "small or interleaved pieces"};
 }
 
 }  // namespace
 
-Selection choose(Facts const& facts) {
+Selection choose(Facts const& facts, Options const& options) {
     // Strategies need not cope with that: they may divide by what is there.
-    if (facts.bytes == 0) return {&independent, "nothing to do"};
-    auto const* named = find_strategy(facts.options->strategy);
-    if (named == nullptr) return by_rule(facts);
+    if (facts.bytes == 0) return {&independent, &options, "nothing to do"};
+    auto const* named = find_strategy(options.strategy);
+    if (named == nullptr) return by_rule(facts, options);
     if (auto const refusal = named->unfit(facts); !refusal.empty())
-        return choose_instead(facts, refusal);
-    return {named, "asked for"};
+        return choose_instead(facts, options, refusal);
+    return {named, &options, "asked for"};
 }
 
-Selection choose_instead(Facts const& facts, std::string_view refusal) {
-    auto selection = by_rule(facts);
+Selection choose_instead(Facts const& facts, Options const& options, std::string_view refusal) {
+    auto selection = by_rule(facts, options);
     selection.refusal = refusal;
     return selection;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "unisono/plan.hpp"
@@ -8,15 +9,16 @@ namespace unisono {
 
 struct Selection {
     Strategy const* strategy = nullptr;
+    Options const* options = nullptr;  ///< to plan with; whoever has selected keeps them
     std::string_view why;
-    std::string_view refusal = {};  ///< why the strategy that was asked for could not do it
+    std::string refusal = {};  ///< why the strategy that was asked for could not do it
 };
 
 /// Which strategy does this call: the user's word, then a rule over sizes and interleaving.
 /// A named strategy that is unfit for the call gives way to the rule. Pure, O(1).
-Selection choose(Facts const& facts);
+Selection choose(Facts const& facts, Options const& options);
 
 /// The rule alone, because what was chosen turned out to be unfit.
-Selection choose_instead(Facts const& facts, std::string_view refusal);
+Selection choose_instead(Facts const& facts, Options const& options, std::string_view refusal);
 
 }  // namespace unisono

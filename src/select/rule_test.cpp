@@ -16,20 +16,19 @@ struct Call {
                 .touched = {0, 1 << 20},
                 .bytes = 1 << 20,
                 .pieces = 4096,
-                .rank_ordered = false,
-                .options = &options};
+                .rank_ordered = false};
 };
 
 TEST(Choose, interleaved_small_pieces_are_staged) {
     Call call;
-    EXPECT_EQ(choose(call.facts).strategy, &two_phase);
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &two_phase);
 }
 
 TEST(Choose, one_piece_per_rank_in_rank_order_needs_no_exchange) {
     Call call;
     call.facts.pieces = 4;
     call.facts.rank_ordered = true;
-    EXPECT_EQ(choose(call.facts).strategy, &independent);
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &independent);
 }
 
 TEST(Choose, each_rank_accesses_large_pieces_by_itself) {
@@ -39,7 +38,7 @@ TEST(Choose, each_rank_accesses_large_pieces_by_itself) {
         call.facts.local_storage = local;
         call.facts.bytes = 64 << 20;
         call.facts.pieces = call.facts.bytes / piece_bytes;
-        return choose(call.facts).strategy;
+        return choose(call.facts, call.options).strategy;
     };
     EXPECT_EQ(strategy_for(Direction::read, true, 16 << 10), &independent);
     EXPECT_EQ(strategy_for(Direction::read, true, 8 << 10), &two_phase);
@@ -54,17 +53,17 @@ TEST(Choose, each_rank_accesses_large_pieces_by_itself) {
 TEST(Choose, the_users_word_comes_first_unless_the_strategy_is_unfit) {
     Call call;
     call.options.strategy = "independent";
-    EXPECT_EQ(choose(call.facts).strategy, &independent);
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &independent);
     call.options.strategy = "two_phase";
     call.facts.ascending = false;
-    EXPECT_EQ(choose(call.facts).strategy, &independent);
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &independent);
 }
 
 TEST(Choose, where_nothing_is_asked_for_no_strategy_need_cope_with_that) {
     Call call;
     call.options.strategy = "lacio";
     call.facts.bytes = 0;
-    EXPECT_EQ(choose(call.facts).strategy, &independent);
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &independent);
 }
 
 TEST(Choose, where_whole_pages_are_written_back_no_two_nodes_write_one) {
@@ -72,22 +71,22 @@ TEST(Choose, where_whole_pages_are_written_back_no_two_nodes_write_one) {
     call.topology = make_topology({0, 0, 1, 1});
     call.facts.page_cached = true;
     call.facts.pieces = 4;
-    EXPECT_EQ(choose(call.facts).strategy, &two_phase);
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &two_phase);
     call.options.strategy = "core_first";
-    EXPECT_EQ(choose(call.facts).strategy, &two_phase);
-    EXPECT_FALSE(choose(call.facts).refusal.empty());
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &two_phase);
+    EXPECT_FALSE(choose(call.facts, call.options).refusal.empty());
     call.facts.direction = Direction::read;
-    EXPECT_EQ(choose(call.facts).strategy, &core_first) << "nothing is written";
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &core_first) << "nothing is written";
 }
 
 TEST(Choose, romio_hints_mean_what_they_say) {
     Call call;
     call.options.cb_write = Switch::disable;
-    EXPECT_EQ(choose(call.facts).strategy, &independent);
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &independent);
     call.options.cb_write = Switch::enable;
     call.facts.pieces = 4;
     call.facts.rank_ordered = true;
-    EXPECT_EQ(choose(call.facts).strategy, &two_phase);
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &two_phase);
 }
 
 }  // namespace

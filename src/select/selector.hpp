@@ -20,7 +20,7 @@ public:
 
     virtual ~Selector() = default;
 
-    /// Who does the next call. `candidates`: those that can, the most promising first; not empty.
+    /// Who does the next call. `candidates`: those that can, the rule's choice first; not empty.
     virtual Choice choose(Signature const& signature, std::span<Candidate const> candidates) = 0;
     /// How long the call took that `choose` has answered last for this signature: on the slowest
     /// rank, seconds.

@@ -206,10 +206,10 @@ TEST(MeasuringSelector, what_one_class_has_set_up_is_there_for_the_next) {
     EXPECT_EQ(tried_at({.requests = 10, .bytes = 1 << 22}), 5) << "the first four are left alone";
 }
 
-TEST(MeasuringSelector, other_places_are_other_calls) {
+TEST(MeasuringSelector, other_storage_is_other_calls) {
     MeasuringSelector selector;
-    Signature const here{.bytes = 1 << 20, .place = 1};
-    Signature const there{.bytes = 1 << 20, .place = 2};
+    Signature const here{.bytes = 1 << 20, .storage_key = 1};
+    Signature const there{.bytes = 1 << 20, .storage_key = 2};
     for (int i = 0; i < 50; ++i) {
         auto const chosen = selector.choose(here, candidates).candidate;
         selector.learn(here, chosen, chosen.strategy == &lacio ? 1.0 : 1.5);
@@ -223,14 +223,14 @@ TEST(MeasuringSelector, the_next_run_begins_with_what_this_one_has_learnt) {
     Memory memory;
     {
         MeasuringSelector selector;
-        EXPECT_FALSE(selector.has_news());
+        EXPECT_FALSE(selector.has_unsaved());
         for (int i = 0; i < 40; ++i) {
             auto const chosen = selector.choose(signature, candidates).candidate;
             selector.learn(signature, chosen, chosen.strategy == &disk_first ? 1.0 : 1.5);
         }
-        EXPECT_TRUE(selector.has_news());
-        memory.lessons = selector.take_news();
-        EXPECT_FALSE(selector.has_news());
+        EXPECT_TRUE(selector.has_unsaved());
+        memory.records = selector.take_unsaved();
+        EXPECT_FALSE(selector.has_unsaved());
     }
     MeasuringSelector selector;
     selector.remember(memory);
@@ -239,7 +239,7 @@ TEST(MeasuringSelector, the_next_run_begins_with_what_this_one_has_learnt) {
         EXPECT_EQ(chosen.strategy, &disk_first) << i;
         selector.learn(signature, chosen, 1.0);
     }
-    EXPECT_FALSE(selector.has_news()) << "it was known already";
+    EXPECT_FALSE(selector.has_unsaved()) << "it was known already";
 }
 
 TEST(MeasuringSelector, ranks_that_are_told_the_same_choose_the_same) {
@@ -271,9 +271,9 @@ TEST(Signature, relative_offset_telescopes) {
 
 TEST(Signature, sizes_that_vary_slightly_fall_into_one_class) {
     Signature const one{
-        .ranks = 4, .requests = 1000, .bytes = 70000, .relative_offset = 100, .shapes = 1};
+        .ranks = 4, .requests = 1000, .bytes = 70000, .relative_offset = 100, .request_hash = 1};
     Signature const two{
-        .ranks = 4, .requests = 1020, .bytes = 71000, .relative_offset = 101, .shapes = 2};
+        .ranks = 4, .requests = 1020, .bytes = 71000, .relative_offset = 101, .request_hash = 2};
     EXPECT_NE(one, two);
     EXPECT_EQ(class_of(one), class_of(two));
     EXPECT_EQ(describe_class(class_of(one)),

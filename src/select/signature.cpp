@@ -16,7 +16,7 @@ Signature signature_of(Facts const& facts) {
             .requests = facts.pieces,
             .bytes = facts.bytes,
             .relative_offset = between > 0 ? gaps / between : 0,
-            .shapes = facts.shapes};
+            .request_hash = facts.request_hash};
 }
 
 Signature class_of(Signature const& signature) {
@@ -30,7 +30,7 @@ Signature class_of(Signature const& signature) {
     result.requests = width(signature.requests);
     result.bytes = width(signature.bytes);
     result.relative_offset = gap < 0 ? -gap_class : gap_class;
-    result.shapes = 0;
+    result.request_hash = 0;
     return result;
 }
 

@@ -9,7 +9,7 @@
 namespace unisono {
 
 /// What two collective calls must have in common for their speeds to be comparable. Equal on all
-/// ranks. Source: Orthrus, ISC 2014, section 2.1; direction, shapes and place are ours.
+/// ranks. Source: Orthrus, ISC 2014, section 2.1; direction, request_hash and storage_key are ours.
 struct Signature {
     Direction direction = Direction::write;
     std::uint32_t ranks = 0;
@@ -21,12 +21,13 @@ struct Signature {
     std::int64_t relative_offset = 0;
     /// Order-independent hash of the file and of what each rank asks for: tells apart patterns
     /// whose sums are equal.
-    std::uint64_t shapes = 0;
+    std::uint64_t request_hash = 0;
     /// File system, layout and hints, as a hash: speeds there say nothing about other places.
-    std::uint64_t place = 0;
+    std::uint64_t storage_key = 0;
 
     [[nodiscard]] auto key() const {
-        return std::tie(place, direction, ranks, nodes, requests, bytes, relative_offset, shapes);
+        return std::tie(storage_key, direction, ranks, nodes, requests, bytes, relative_offset,
+                        request_hash);
     }
     friend bool operator==(Signature const&, Signature const&) = default;
     friend bool operator<(Signature const& a, Signature const& b) { return a.key() < b.key(); }

@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t lessons_most = 1000;
+constexpr std::size_t records_most = 1000;
 constexpr std::size_t candidates_most = 32;
 // Of a class: more would be no 64-bit number.
 constexpr std::uint64_t width_most = 64;
@@ -31,48 +31,49 @@ std::optional<Score> score_from(Json const& json) {
     return score;
 }
 
-Json lesson_json(Lesson const& lesson) {
-    auto const& calls = lesson.calls;
+Json record_json(TuningRecord const& record) {
+    auto const& calls = record.calls;
     Json candidates = Json::object();
-    for (auto const& [name, score] : lesson.scores) candidates[name] = score_json(score);
-    return {{"machine", lesson.where.machine},
-            {"software", lesson.where.software},
-            {"place", lesson.where.place},
+    for (auto const& [name, score] : record.scores) candidates[name] = score_json(score);
+    return {{"machine", record.where.machine},
+            {"software", record.where.software},
+            {"storage", record.where.storage_key},
             {"direction", calls.direction == Direction::read ? "read" : "write"},
             {"ranks", calls.ranks},
             {"nodes", calls.nodes},
             {"bytes_class", calls.bytes},
             {"pieces_class", calls.requests},
             {"gap_class", calls.relative_offset},
-            {"frozen", lesson.frozen},
-            {"updated", lesson.updated_s},
+            {"frozen", record.frozen},
+            {"updated", record.updated_s},
             {"candidates", std::move(candidates)}};
 }
 
-std::optional<Lesson> lesson_from(Json const& json) {
+std::optional<TuningRecord> record_from(Json const& json, char const* storage_name) {
     auto const direction = json.at("direction").get<std::string>();
-    Lesson lesson{.where = {json.at("machine"), json.at("software"), json.at("place")},
-                  .calls = {.direction = direction == "read" ? Direction::read : Direction::write,
-                            .ranks = json.at("ranks"),
-                            .nodes = json.at("nodes"),
-                            .requests = json.at("pieces_class"),
-                            .bytes = json.at("bytes_class"),
-                            .relative_offset = json.at("gap_class")},
-                  .frozen = json.at("frozen"),
-                  .updated_s = json.at("updated")};
+    TuningRecord record{
+        .where = {json.at("machine"), json.at("software"), json.at(storage_name)},
+        .calls = {.direction = direction == "read" ? Direction::read : Direction::write,
+                  .ranks = json.at("ranks"),
+                  .nodes = json.at("nodes"),
+                  .requests = json.at("pieces_class"),
+                  .bytes = json.at("bytes_class"),
+                  .relative_offset = json.at("gap_class")},
+        .frozen = json.at("frozen"),
+        .updated_s = json.at("updated")};
     auto const& candidates = json.at("candidates");
     auto const sound = (direction == "read" || direction == "write") &&
-                       lesson.calls.requests <= width_most && lesson.calls.bytes <= width_most &&
+                       record.calls.requests <= width_most && record.calls.bytes <= width_most &&
                        candidates.size() <= candidates_most;
     if (!sound) return {};
     for (auto const& [name, score] : candidates.items())
-        if (auto const known = score_from(score)) lesson.scores[name] = *known;
-    return lesson;
+        if (auto const known = score_from(score)) record.scores[name] = *known;
+    return record;
 }
 
-bool about_the_same(Lesson const& a, Lesson const& b) {
+bool about_the_same(TuningRecord const& a, TuningRecord const& b) {
     auto calls = a.calls;
-    calls.place = b.calls.place;
+    calls.storage_key = b.calls.storage_key;
     return a.where == b.where && calls == b.calls;
 }
 
@@ -84,12 +85,16 @@ ParsedTuneFile parse_tune_file(std::string_view text) {
     if (!json.is_object() || !json.contains(version_key) ||
         !json.at(version_key).is_number_integer())
         return {{}, "no tune file of Unisono"};
-    if (auto const version = json.at(version_key).get<std::int64_t>(); version > TuneFile::version)
+    auto const version = json.at(version_key).get<std::int64_t>();
+    if (version > TuneFile::version)
         return {{}, "of a newer version (" + std::to_string(version) + ")"};
+    auto const* const list_name = version == 1 ? "lessons" : "records";
+    auto const* const storage_name = version == 1 ? "place" : "storage";
     try {
         TuneFile file{.frozen = json.at("frozen")};
-        for (auto const& entry : json.at("lessons"))
-            if (auto lesson = lesson_from(entry)) file.lessons.push_back(std::move(*lesson));
+        for (auto const& entry : json.at(list_name))
+            if (auto record = record_from(entry, storage_name))
+                file.records.push_back(std::move(*record));
         return {std::move(file), {}};
     } catch (Json::exception const&) {  // something is missing, or of another type
         return {{}, "damaged"};
@@ -97,31 +102,31 @@ ParsedTuneFile parse_tune_file(std::string_view text) {
 }
 
 std::string to_json(TuneFile const& file) {
-    Json lessons = Json::array();
-    for (auto const& lesson : file.lessons) lessons.push_back(lesson_json(lesson));
+    Json records = Json::array();
+    for (auto const& record : file.records) records.push_back(record_json(record));
     Json const json{{"unisono_tune", TuneFile::version},
                     {"frozen", file.frozen},
-                    {"lessons", std::move(lessons)}};
+                    {"records", std::move(records)}};
     // Places have names of mounts in them: bytes, not always UTF-8.
     return json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
-void take_in(TuneFile& file, std::vector<Lesson> const& news, std::int64_t now_s) {
-    for (auto const& lesson : news) {
-        auto const same = [&](Lesson const& other) { return about_the_same(other, lesson); };
-        auto known = std::ranges::find_if(file.lessons, same);
-        if (known == file.lessons.end())
-            known = file.lessons.insert(known, {.where = lesson.where, .calls = lesson.calls});
+void take_in(TuneFile& file, std::vector<TuningRecord> const& unsaved, std::int64_t now_s) {
+    for (auto const& record : unsaved) {
+        auto const same = [&](TuningRecord const& other) { return about_the_same(other, record); };
+        auto known = std::ranges::find_if(file.records, same);
+        if (known == file.records.end())
+            known = file.records.insert(known, {.where = record.where, .calls = record.calls});
         if (known->frozen) continue;
         known->updated_s = now_s;
-        if (lesson.replaces) known->scores.clear();
-        for (auto const& [name, score] : lesson.scores) known->scores[name].take_in(score);
+        if (record.replaces) known->scores.clear();
+        for (auto const& [name, score] : record.scores) known->scores[name].take_in(score);
     }
-    if (file.lessons.size() <= lessons_most) return;
-    std::ranges::stable_sort(file.lessons, std::ranges::greater{}, [](Lesson const& lesson) {
-        return std::pair{lesson.frozen, lesson.updated_s};
+    if (file.records.size() <= records_most) return;
+    std::ranges::stable_sort(file.records, std::ranges::greater{}, [](TuningRecord const& record) {
+        return std::pair{record.frozen, record.updated_s};
     });
-    file.lessons.resize(lessons_most);
+    file.records.resize(records_most);
 }
 
 }  // namespace unisono

@@ -5,17 +5,17 @@
 #include <string_view>
 #include <vector>
 
-#include "select/lesson.hpp"
+#include "select/tuning_record.hpp"
 
 namespace unisono {
 
-/// What a tune file holds: lessons of many programs, machines and places. docs/selection.md has the
-/// format; the command `unisono tune` reads and writes it as well (cli/unisono/tune.py).
+/// What a tune file holds: records of many programs, machines and file systems. docs/selection.md
+/// has the format; the command `unisono tune` reads and writes it as well (cli/unisono/tune.py).
 struct TuneFile {
-    static constexpr int version = 1;
+    static constexpr int version = 2;
 
     bool frozen = false;  ///< nothing is examined or written
-    std::vector<Lesson> lessons;
+    std::vector<TuningRecord> records;
 };
 
 /// A text that is a tune file, or why not: "of a newer version (2)", "no tune file of Unisono".
@@ -28,8 +28,8 @@ ParsedTuneFile parse_tune_file(std::string_view text);
 
 std::string to_json(TuneFile const& file);
 
-/// Takes `news` into `file`; `now_s`: seconds since 1970. Keeps the most recent 1000 lessons;
-/// frozen ones are neither changed nor dropped. Cost: O(lessons * news).
-void take_in(TuneFile& file, std::vector<Lesson> const& news, std::int64_t now_s);
+/// Takes `unsaved` into `file`; `now_s`: seconds since 1970. Keeps the most recent 1000 records;
+/// frozen ones are neither changed nor dropped. Cost: O(records * unsaved).
+void take_in(TuneFile& file, std::vector<TuningRecord> const& unsaved, std::int64_t now_s);
 
 }  // namespace unisono

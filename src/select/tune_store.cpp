@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr off_t file_bytes_most = 8 << 20;
-constexpr std::size_t lessons_recalled_most = 200;
+constexpr std::size_t records_recalled_most = 200;
 
 /// Which file was read, to see whether another one has taken its place.
 struct Stamp {
@@ -66,7 +66,7 @@ private:
 std::string_view untrusted(struct stat const& status) {
     if (!S_ISREG(status.st_mode)) return "no regular file";
     if (status.st_uid != geteuid() && status.st_uid != 0) return "it belongs to another user";
-    if ((status.st_mode & S_IWOTH) != 0) return "everybody may write to it";
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "others may write to it";
     if (status.st_size > file_bytes_most) return "too large";
     return {};
 }
@@ -142,7 +142,7 @@ std::string cannot_write(std::string const& path, int error) {
 TunePaths tune_paths(Options const& options) {
     if (options.tune == "off") return {};
     auto const variable = [](char const* name) {
-        auto const* const value = std::getenv(name);
+        auto const* const value = secure_getenv(name);
         return std::string{value == nullptr ? "" : value};
     };
     TunePaths paths{options.tune,
@@ -168,30 +168,31 @@ std::string describe_machine() {
     return processor + ", " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " cores";
 }
 
-Recalled recall(TunePaths const& paths, Circumstances const& circumstances, std::uint32_t ranks) {
+Recalled recall(TunePaths const& paths, TuningContext const& context, std::uint32_t ranks) {
     Recalled recalled;
-    auto& lessons = recalled.memory.lessons;
+    auto& records = recalled.memory.records;
     for (auto const& path : {paths.user, paths.site}) {
         if (path.empty()) continue;
         auto opened = open_tune_file(path);
         if (!opened.complaint.empty()) recalled.complaints.push_back(opened.complaint);
         if (!opened.file) continue;
         recalled.memory.frozen = recalled.memory.frozen || opened.file->frozen;
-        std::ranges::stable_sort(opened.file->lessons, std::ranges::greater{}, &Lesson::updated_s);
-        for (auto& lesson : opened.file->lessons) {
-            auto const fits = lesson.where.machine == circumstances.machine &&
-                              lesson.where.software == circumstances.software &&
-                              lesson.calls.ranks == ranks;
-            if (!fits || lessons.size() >= lessons_recalled_most) continue;
-            lesson.where = {.place =
-                                std::move(lesson.where.place)};  // the rest is the same for all
-            lessons.push_back(std::move(lesson));
+        std::ranges::stable_sort(opened.file->records, std::ranges::greater{},
+                                 &TuningRecord::updated_s);
+        for (auto& record : opened.file->records) {
+            auto const fits = record.where.machine == context.machine &&
+                              record.where.software == context.software &&
+                              record.calls.ranks == ranks;
+            if (!fits || records.size() >= records_recalled_most) continue;
+            record.where = {.storage_key = std::move(
+                                record.where.storage_key)};  // the rest is the same for all
+            records.push_back(std::move(record));
         }
     }
     return recalled;
 }
 
-std::string keep(std::string const& path, std::vector<Lesson> const& news) {
+std::string keep(std::string const& path, std::vector<TuningRecord> const& unsaved) {
     std::error_code ignored;  // the write below says what is wrong
     auto const folder = fs::path{path}.parent_path();
     if (!folder.empty() && !fs::exists(folder, ignored)) fs::create_directories(folder, ignored);
@@ -203,7 +204,7 @@ std::string keep(std::string const& path, std::vector<Lesson> const& news) {
         if (!opened.complaint.empty()) return opened.complaint;
         auto file = opened.file.value_or(TuneFile{});
         if (file.frozen) return {};
-        take_in(file, news, std::time(nullptr));
+        take_in(file, unsaved, std::time(nullptr));
         if (auto const error = write_synced(temporary, to_json(file)); error != 0) {
             unlink(temporary.c_str());
             return cannot_write(target, error);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -16,9 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Circumstances const here{"a processor, 4 cores", "Unisono 1, MPICH 4", "ext4 /dev/sda1"};
+TuningContext const here{"a processor, 4 cores", "Unisono 1, MPICH 4", "ext4 /dev/sda1"};
 
-Lesson lesson(std::uint64_t bytes_class = 21) {
+TuningRecord record(std::uint64_t bytes_class = 21) {
     return {.where = here,
             .calls = {.direction = Direction::read,
                       .ranks = 4,
@@ -32,14 +33,14 @@ Lesson lesson(std::uint64_t bytes_class = 21) {
 }
 
 TEST(TuneFile, survives_the_journey) {
-    TuneFile const file{.frozen = true, .lessons = {lesson()}};
+    TuneFile const file{.frozen = true, .records = {record()}};
     auto const parsed = parse_tune_file(to_json(file));
     ASSERT_TRUE(parsed.file) << parsed.complaint;
     EXPECT_TRUE(parsed.file->frozen);
-    ASSERT_EQ(parsed.file->lessons.size(), 1u);
-    auto const& back = parsed.file->lessons[0];
+    ASSERT_EQ(parsed.file->records.size(), 1u);
+    auto const& back = parsed.file->records[0];
     EXPECT_EQ(back.where, here);
-    EXPECT_EQ(back.calls, lesson().calls);
+    EXPECT_EQ(back.calls, record().calls);
     EXPECT_EQ(back.updated_s, 1700000000);
     EXPECT_EQ(back.scores.at("two_phase").calls, 5u);
     EXPECT_NEAR(back.scores.at("two_phase").mean, std::log(1e9), 1e-9);
@@ -47,21 +48,32 @@ TEST(TuneFile, survives_the_journey) {
     EXPECT_EQ(back.scores.at("lacio").calls, 1u);
 }
 
+TEST(TuneFile, of_version_1_has_lessons_and_places) {
+    auto text = to_json(TuneFile{.records = {record()}});
+    for (auto const& [now, then] :
+         {std::pair{R"("unisono_tune": 2)", R"("unisono_tune": 1)"},
+          std::pair{R"("records")", R"("lessons")"}, std::pair{R"("storage")", R"("place")"}})
+        text.replace(text.find(now), std::strlen(now), then);
+    auto const parsed = parse_tune_file(text);
+    ASSERT_TRUE(parsed.file) << parsed.complaint;
+    EXPECT_EQ(parsed.file->records.at(0).where, here);
+}
+
 TEST(TuneFile, says_why_a_text_is_none) {
     EXPECT_EQ(parse_tune_file("").complaint, "no tune file of Unisono");
     EXPECT_EQ(parse_tune_file("[]").complaint, "no tune file of Unisono");
-    EXPECT_EQ(parse_tune_file(R"({"lessons": []})").complaint, "no tune file of Unisono");
-    EXPECT_EQ(parse_tune_file(R"({"unisono_tune": 2})").complaint, "of a newer version (2)");
+    EXPECT_EQ(parse_tune_file(R"({"records": []})").complaint, "no tune file of Unisono");
+    EXPECT_EQ(parse_tune_file(R"({"unisono_tune": 3})").complaint, "of a newer version (3)");
     EXPECT_EQ(parse_tune_file(R"({"unisono_tune": 1})").complaint, "damaged");
-    EXPECT_EQ(parse_tune_file(R"({"unisono_tune": 1, "frozen": "no", "lessons": []})").complaint,
+    EXPECT_EQ(parse_tune_file(R"({"unisono_tune": 2, "frozen": "no", "records": []})").complaint,
               "damaged");
-    EXPECT_EQ(parse_tune_file(R"({"unisono_tune": 1, "frozen": false, "lessons": [{}]})").complaint,
+    EXPECT_EQ(parse_tune_file(R"({"unisono_tune": 2, "frozen": false, "records": [{}]})").complaint,
               "damaged");
 }
 
 // Cut off anywhere, or with any byte spoilt, it is a tune file or is not, but harms nobody.
 TEST(TuneFile, bears_any_damage) {
-    auto const text = to_json({.lessons = {lesson(), lesson(30)}});
+    auto const text = to_json({.records = {record(), record(30)}});
     for (std::size_t size = 0; size + 1 < text.size(); ++size)
         EXPECT_FALSE(parse_tune_file(std::string_view{text}.substr(0, size)).file) << size;
     std::size_t refused = 0;
@@ -72,7 +84,7 @@ TEST(TuneFile, bears_any_damage) {
             auto const parsed = parse_tune_file(changed);
             refused += !parsed.file.has_value();
             if (!parsed.file) continue;
-            for (auto const& one : parsed.file->lessons)
+            for (auto const& one : parsed.file->records)
                 for (auto const& [name, score] : one.scores) {
                     EXPECT_GT(score.calls, 0u) << at;
                     EXPECT_TRUE(std::isfinite(score.mean)) << at;
@@ -83,56 +95,56 @@ TEST(TuneFile, bears_any_damage) {
 }
 
 TEST(TuneFile, scores_that_make_no_sense_are_left_out) {
-    auto text = to_json({.lessons = {lesson()}});
+    auto text = to_json({.records = {record()}});
     auto const at = text.find("\"calls\": 5");
     text.replace(at, 10, "\"calls\": 0");
     auto const parsed = parse_tune_file(text);
     ASSERT_TRUE(parsed.file);
-    EXPECT_FALSE(parsed.file->lessons.at(0).scores.contains("two_phase"));
-    EXPECT_TRUE(parsed.file->lessons.at(0).scores.contains("lacio"));
+    EXPECT_FALSE(parsed.file->records.at(0).scores.contains("two_phase"));
+    EXPECT_TRUE(parsed.file->records.at(0).scores.contains("lacio"));
 }
 
-TEST(TuneFile, takes_in_news_lesson_by_lesson) {
-    TuneFile file{.lessons = {lesson()}};
-    take_in(file, {lesson(), lesson(30)}, 1800000000);
-    ASSERT_EQ(file.lessons.size(), 2u);
-    EXPECT_EQ(file.lessons[0].scores.at("two_phase").calls, 10u);
-    EXPECT_EQ(file.lessons[0].updated_s, 1800000000);
-    EXPECT_EQ(file.lessons[1].calls.bytes, 30u);
-    auto wrong = lesson();
+TEST(TuneFile, takes_in_what_is_new_record_by_record) {
+    TuneFile file{.records = {record()}};
+    take_in(file, {record(), record(30)}, 1800000000);
+    ASSERT_EQ(file.records.size(), 2u);
+    EXPECT_EQ(file.records[0].scores.at("two_phase").calls, 10u);
+    EXPECT_EQ(file.records[0].updated_s, 1800000000);
+    EXPECT_EQ(file.records[1].calls.bytes, 30u);
+    auto wrong = record();
     wrong.replaces = true;
     take_in(file, {wrong}, 1800000001);
-    EXPECT_EQ(file.lessons[0].scores.at("two_phase").calls, 5u);
+    EXPECT_EQ(file.records[0].scores.at("two_phase").calls, 5u);
 }
 
 TEST(TuneFile, keeps_what_is_frozen_and_what_is_recent) {
-    auto frozen = lesson();
+    auto frozen = record();
     frozen.frozen = true;
-    TuneFile file{.lessons = {frozen}};
-    take_in(file, {lesson()}, 1800000000);
-    EXPECT_EQ(file.lessons[0].scores.at("two_phase").calls, 5u);
+    TuneFile file{.records = {frozen}};
+    take_in(file, {record()}, 1800000000);
+    EXPECT_EQ(file.records[0].scores.at("two_phase").calls, 5u);
     for (std::uint32_t ranks = 10; ranks < 1510; ++ranks) {
-        auto other = lesson();
+        auto other = record();
         other.calls.ranks = ranks;
         take_in(file, {other}, 1800000000 + ranks);
     }
-    EXPECT_EQ(file.lessons.size(), 1000u);
-    EXPECT_TRUE(std::ranges::any_of(file.lessons, &Lesson::frozen));
-    EXPECT_TRUE(std::ranges::none_of(file.lessons, [](auto const& one) {
+    EXPECT_EQ(file.records.size(), 1000u);
+    EXPECT_TRUE(std::ranges::any_of(file.records, &TuningRecord::frozen));
+    EXPECT_TRUE(std::ranges::none_of(file.records, [](auto const& one) {
         return one.calls.ranks >= 10 && one.calls.ranks < 500;
     }));
 }
 
 TEST(MemoryBytes, survive_the_journey) {
     Memory const memory{
-        .library = {MpiLibrary::Family::mpich, "MPICH 4"}, .frozen = true, .lessons = {lesson()}};
+        .library = {MpiLibrary::Family::mpich, "MPICH 4"}, .frozen = true, .records = {record()}};
     auto const bytes = to_bytes(memory);
     auto const back = memory_from_bytes(bytes);
     ASSERT_TRUE(back);
     EXPECT_TRUE(back->frozen);
     EXPECT_EQ(back->library.name, "MPICH 4");
-    EXPECT_EQ(back->lessons.at(0).scores, lesson().scores);
-    EXPECT_EQ(back->lessons.at(0).calls, lesson().calls);
+    EXPECT_EQ(back->records.at(0).scores, record().scores);
+    EXPECT_EQ(back->records.at(0).calls, record().calls);
     EXPECT_FALSE(memory_from_bytes(std::span{bytes}.first(20)));
 }
 
@@ -164,9 +176,9 @@ protected:
         ASSERT_EQ(recalled.complaints.size(), 1u);
         EXPECT_EQ(recalled.complaints[0],
                   "unisono: " + paths_.user + ": " + why + "; what it has learnt is not used");
-        EXPECT_TRUE(recalled.memory.lessons.empty());
+        EXPECT_TRUE(recalled.memory.records.empty());
         auto const before = text();
-        EXPECT_EQ(keep(paths_.user, {lesson()}), recalled.complaints[0]);
+        EXPECT_EQ(keep(paths_.user, {record()}), recalled.complaints[0]);
         EXPECT_EQ(text(), before);
     }
 
@@ -175,59 +187,61 @@ protected:
 };
 
 TEST_F(TuneStore, keeps_and_recalls) {
-    EXPECT_TRUE(recall_here().memory.lessons.empty());
+    EXPECT_TRUE(recall_here().memory.records.empty());
     EXPECT_TRUE(recall_here().complaints.empty()) << "nothing was learnt yet";
-    EXPECT_EQ(keep(paths_.user, {lesson()}), "");
-    EXPECT_EQ(keep(paths_.user, {lesson()}), "");
+    EXPECT_EQ(keep(paths_.user, {record()}), "");
+    EXPECT_EQ(keep(paths_.user, {record()}), "");
     auto const recalled = recall_here();
-    ASSERT_EQ(recalled.memory.lessons.size(), 1u);
-    EXPECT_EQ(recalled.memory.lessons[0].scores.at("two_phase").calls, 10u);
+    ASSERT_EQ(recalled.memory.records.size(), 1u);
+    EXPECT_EQ(recalled.memory.records[0].scores.at("two_phase").calls, 10u);
     auto const entries = std::distance(fs::directory_iterator{folder_ / "cache"}, {});
     EXPECT_EQ(entries, 1) << "no temporary file is left";
 }
 
 TEST_F(TuneStore, recalls_what_fits_the_circumstances) {
-    auto other_machine = lesson();
+    auto other_machine = record();
     other_machine.where.machine = "another";
-    auto other_software = lesson();
+    auto other_software = record();
     other_software.where.software = "Unisono 2, MPICH 4";
-    auto other_ranks = lesson();
+    auto other_ranks = record();
     other_ranks.calls.ranks = 8;
-    auto other_place = lesson();
-    other_place.where.place = "tmpfs";
-    EXPECT_EQ(keep(paths_.user, {other_machine, other_software, other_ranks, other_place}), "");
+    auto other_storage = record();
+    other_storage.where.storage_key = "tmpfs";
+    EXPECT_EQ(keep(paths_.user, {other_machine, other_software, other_ranks, other_storage}), "");
     auto const recalled = recall_here();
-    ASSERT_EQ(recalled.memory.lessons.size(), 1u);
-    EXPECT_EQ(recalled.memory.lessons[0].where.place, "tmpfs");
+    ASSERT_EQ(recalled.memory.records.size(), 1u);
+    EXPECT_EQ(recalled.memory.records[0].where.storage_key, "tmpfs");
 }
 
 TEST_F(TuneStore, the_users_file_comes_before_the_sites) {
     paths_.site = (folder_ / "site.json").string();
-    auto theirs = lesson();
+    auto theirs = record();
     theirs.scores.erase("lacio");
-    EXPECT_EQ(keep(paths_.site, {theirs, lesson(30)}), "");
-    EXPECT_EQ(keep(paths_.user, {lesson()}), "");
-    auto const lessons = recall_here().memory.lessons;
-    ASSERT_EQ(lessons.size(), 3u);
-    EXPECT_TRUE(lessons[0].scores.contains("lacio"));
+    EXPECT_EQ(keep(paths_.site, {theirs, record(30)}), "");
+    EXPECT_EQ(keep(paths_.user, {record()}), "");
+    auto const records = recall_here().memory.records;
+    ASSERT_EQ(records.size(), 3u);
+    EXPECT_TRUE(records[0].scores.contains("lacio"));
 }
 
 TEST_F(TuneStore, says_when_a_file_is_damaged_or_newer_and_leaves_it_alone) {
     write("{");
     expect_refused("no tune file of Unisono");
-    write(R"({"unisono_tune": 7, "frozen": false, "lessons": []})");
+    write(R"({"unisono_tune": 7, "frozen": false, "records": []})");
     expect_refused("of a newer version (7)");
-    write(R"({"unisono_tune": 1, "frozen": false})");
+    write(R"({"unisono_tune": 2, "frozen": false})");
     expect_refused("damaged");
     write(std::string(9 << 20, ' '));
     expect_refused("too large");
 }
 
 TEST_F(TuneStore, does_not_trust_what_others_may_have_written) {
-    write(to_json(TuneFile{.lessons = {lesson()}}));
-    EXPECT_EQ(recall_here().memory.lessons.size(), 1u);
-    ASSERT_EQ(chmod(paths_.user.c_str(), 0666), 0);
-    expect_refused("everybody may write to it");
+    write(to_json(TuneFile{.records = {record()}}));
+    EXPECT_EQ(recall_here().memory.records.size(), 1u);
+    for (auto const mode : {0666, 0664}) {
+        ASSERT_EQ(chmod(paths_.user.c_str(), static_cast<mode_t>(mode)), 0);
+        expect_refused("others may write to it");
+    }
     ASSERT_EQ(chmod(paths_.user.c_str(), 0644), 0);
     if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
     ASSERT_EQ(chown(paths_.user.c_str(), 12345, 12345), 0);
@@ -242,24 +256,24 @@ TEST_F(TuneStore, is_not_held_up_by_a_pipe_or_a_folder) {
     fs::remove(paths_.user);
     fs::create_directory(paths_.user);
     EXPECT_EQ(recall_here().complaints.size(), 1u);
-    EXPECT_NE(keep(paths_.user, {lesson()}), "");
+    EXPECT_NE(keep(paths_.user, {record()}), "");
 }
 
 TEST_F(TuneStore, says_when_it_cannot_write) {
-    auto const complaint = keep("/proc/unisono/tune.json", {lesson()});
+    auto const complaint = keep("/proc/unisono/tune.json", {record()});
     EXPECT_NE(complaint.find("what was learnt is not kept"), std::string::npos) << complaint;
     if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere else";
     fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
-    EXPECT_NE(keep(paths_.user, {lesson()}), "");
+    EXPECT_NE(keep(paths_.user, {record()}), "");
 }
 
 TEST_F(TuneStore, a_frozen_file_is_used_and_not_written) {
-    write(to_json(TuneFile{.frozen = true, .lessons = {lesson()}}));
+    write(to_json(TuneFile{.frozen = true, .records = {record()}}));
     auto const before = text();
-    EXPECT_EQ(keep(paths_.user, {lesson(30)}), "");
+    EXPECT_EQ(keep(paths_.user, {record(30)}), "");
     EXPECT_EQ(text(), before);
     EXPECT_TRUE(recall_here().memory.frozen);
-    EXPECT_EQ(recall_here().memory.lessons.size(), 1u);
+    EXPECT_EQ(recall_here().memory.records.size(), 1u);
 }
 
 TEST_F(TuneStore, follows_a_link) {
@@ -267,28 +281,28 @@ TEST_F(TuneStore, follows_a_link) {
     std::ofstream{elsewhere} << to_json(TuneFile{});
     fs::create_directories(fs::path{paths_.user}.parent_path());
     fs::create_symlink(elsewhere, paths_.user);
-    EXPECT_EQ(keep(paths_.user, {lesson()}), "");
+    EXPECT_EQ(keep(paths_.user, {record()}), "");
     EXPECT_TRUE(fs::is_symlink(paths_.user));
-    EXPECT_EQ(recall_here().memory.lessons.size(), 1u);
+    EXPECT_EQ(recall_here().memory.records.size(), 1u);
 }
 
 // Jobs that end at once may lose some of what they have learnt; no reader sees half a file.
 TEST_F(TuneStore, many_jobs_write_at_once) {
-    EXPECT_EQ(keep(paths_.user, {lesson()}), "");
+    EXPECT_EQ(keep(paths_.user, {record()}), "");
     {
         std::vector<std::jthread> jobs;
         for (std::uint64_t job = 0; job < 4; ++job)
             jobs.emplace_back([&, job] {
                 for (std::uint64_t i = 0; i < 10; ++i)
-                    EXPECT_EQ(keep(paths_.user, {lesson(1 + 10 * job + i)}), "");
+                    EXPECT_EQ(keep(paths_.user, {record(1 + 10 * job + i)}), "");
             });
         jobs.emplace_back([&] {
             for (int i = 0; i < 200; ++i) EXPECT_TRUE(recall_here().complaints.empty());
         });
     }
     auto const recalled = recall_here();
-    EXPECT_GE(recalled.memory.lessons.size(), 10u) << "the last writers' at least";
-    std::printf("%zu of 41 lessons were kept\n", recalled.memory.lessons.size());
+    EXPECT_GE(recalled.memory.records.size(), 10u) << "the last writers' at least";
+    std::printf("%zu of 41 records were kept\n", recalled.memory.records.size());
 }
 
 TEST(TunePaths, are_the_users_cache_unless_something_else_is_said) {

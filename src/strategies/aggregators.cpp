@@ -1,6 +1,7 @@
 #include "strategies/aggregators.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 #include "options/cb_config_list.hpp"
 
@@ -43,28 +44,30 @@ std::vector<std::uint32_t> spread_over_nodes(Topology const& topology, std::uint
     return spread(topology, ranks_per_node(topology), wanted == 0 ? topology.ranks() : wanted);
 }
 
-std::vector<std::uint32_t> aggregators_allowed(Facts const& facts) {
+std::vector<std::uint32_t> aggregators_allowed(Facts const& facts, Options const& options) {
     auto ranks = ranks_per_node(*facts.topology);
-    if (facts.options->cb_config_list.empty()) return ranks;
+    if (options.cb_config_list.empty()) return ranks;
     auto names = facts.topology->names;
     names.resize(ranks.size());
     auto const allowed =
-        aggregators_per_node(*parse_cb_config_list(facts.options->cb_config_list), names, ranks);
+        aggregators_per_node(*parse_cb_config_list(options.cb_config_list), names, ranks);
     auto const none = std::ranges::all_of(allowed, [](auto count) { return count == 0; });
     return none ? ranks : allowed;
 }
 
-std::vector<std::uint32_t> choose_aggregators(Facts const& facts) {
-    auto const& options = *facts.options;
+std::vector<std::uint32_t> choose_aggregators(Facts const& facts, Options const& options) {
     std::size_t wanted = options.cb_nodes;
     if (wanted == 0)
         wanted = options.cb_config_list.empty() ? default_count(facts) : facts.topology->ranks();
-    return spread(*facts.topology, aggregators_allowed(facts), wanted);
+    auto aggregators = spread(*facts.topology, aggregators_allowed(facts, options), wanted);
+    assert(!aggregators.empty());
+    return aggregators;
 }
 
 std::vector<std::uint32_t> with_most_bytes(Facts const& facts,
                                            std::vector<std::uint32_t> candidates,
                                            std::size_t count) {
+    assert(facts.ranks.size() == facts.topology->ranks());
     std::ranges::stable_sort(
         candidates, [&](auto a, auto b) { return facts.ranks[a].bytes > facts.ranks[b].bytes; });
     candidates.resize(std::min(count, candidates.size()));

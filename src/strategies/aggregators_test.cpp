@@ -18,56 +18,57 @@ class ChooseAggregators : public testing::Test {
 protected:
     Topology topology = make_topology({0, 0, 0, 0, 1, 1, 1, 1});
     Options options;
-    Facts facts{.topology = &topology, .options = &options};
+    Facts facts{.topology = &topology};
     using Ranks = std::vector<std::uint32_t>;
 };
 
 TEST_F(ChooseAggregators, all_ranks_on_a_nodes_own_file_system) {
     facts.local_storage = true;
-    EXPECT_EQ(choose_aggregators(facts).size(), 8u);
+    EXPECT_EQ(choose_aggregators(facts, options).size(), 8u);
 }
 
 TEST_F(ChooseAggregators, one_for_each_card_of_each_node_where_servers_are_unknown) {
-    EXPECT_EQ(choose_aggregators(facts), (Ranks{0, 4}));
+    EXPECT_EQ(choose_aggregators(facts, options), (Ranks{0, 4}));
     topology.machine.nics = 2;
-    EXPECT_EQ(choose_aggregators(facts), (Ranks{0, 1, 4, 5}));
+    EXPECT_EQ(choose_aggregators(facts, options), (Ranks{0, 1, 4, 5}));
 }
 
 TEST_F(ChooseAggregators, one_for_each_server_where_those_are_more) {
     auto const layout = Layout::of("test", {Striping::round_robin(4096, {0, 1, 2})});
     facts.layout = &layout;
-    EXPECT_EQ(choose_aggregators(facts), (Ranks{0, 1, 4}));
+    EXPECT_EQ(choose_aggregators(facts, options), (Ranks{0, 1, 4}));
     topology.machine.nics = 3;
-    EXPECT_EQ(choose_aggregators(facts), (Ranks{0, 1, 2, 4, 5, 6}));
+    EXPECT_EQ(choose_aggregators(facts, options), (Ranks{0, 1, 2, 4, 5, 6}));
 }
 
 TEST_F(ChooseAggregators, cb_nodes_says_how_many) {
     options.cb_nodes = 3;
-    EXPECT_EQ(choose_aggregators(facts), (Ranks{0, 1, 4}));
+    EXPECT_EQ(choose_aggregators(facts, options), (Ranks{0, 1, 4}));
     options.cb_nodes = 100;
-    EXPECT_EQ(choose_aggregators(facts).size(), 8u);
+    EXPECT_EQ(choose_aggregators(facts, options).size(), 8u);
 }
 
 TEST_F(ChooseAggregators, cb_config_list_says_where_and_with_cb_nodes_how_many_of_those) {
     topology.names = {"alpha", "beta"};
     options.cb_config_list = "beta:3";
-    EXPECT_EQ(choose_aggregators(facts), (Ranks{4, 5, 6}));
+    EXPECT_EQ(choose_aggregators(facts, options), (Ranks{4, 5, 6}));
     options.cb_nodes = 2;
-    EXPECT_EQ(choose_aggregators(facts), (Ranks{4, 5}));
+    EXPECT_EQ(choose_aggregators(facts, options), (Ranks{4, 5}));
     options.cb_config_list = "*:1";
-    EXPECT_EQ(choose_aggregators(facts), (Ranks{0, 4}));
+    EXPECT_EQ(choose_aggregators(facts, options), (Ranks{0, 4}));
 }
 
 TEST_F(ChooseAggregators, a_cb_config_list_that_allows_nobody_does_not_count) {
     topology.names = {"alpha", "beta"};
     options.cb_config_list = "gamma:3";
     options.cb_nodes = 2;
-    EXPECT_EQ(choose_aggregators(facts), (Ranks{0, 4}));
+    EXPECT_EQ(choose_aggregators(facts, options), (Ranks{0, 4}));
 }
 
 TEST(WithMostBytes, ties_go_to_the_lowest_rank_and_the_result_ascends) {
     std::vector<RankFacts> const ranks{{{}, 5}, {{}, 9}, {{}, 5}, {{}, 9}};
-    Facts const facts{.ranks = ranks};
+    auto const topology = make_topology({0, 0, 0, 0});
+    Facts const facts{.topology = &topology, .ranks = ranks};
     EXPECT_EQ(with_most_bytes(facts, {0, 1, 2, 3}, 1), (std::vector<std::uint32_t>{1}));
     EXPECT_EQ(with_most_bytes(facts, {0, 1, 2, 3}, 3), (std::vector<std::uint32_t>{0, 1, 3}));
     EXPECT_EQ(with_most_bytes(facts, {0, 2}, 9), (std::vector<std::uint32_t>{0, 2}));

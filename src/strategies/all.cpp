@@ -1,15 +1,19 @@
 #include "strategies/all.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cassert>
 #include <string>
 #include <vector>
 
 namespace unisono {
 namespace {
 
+constexpr std::array own{&native, &independent, &two_phase, &disk_first, &resonant,
+                         &lacio,  &core_first,  &transpose, &view_based};
+
 std::vector<Strategy const*>& table() {
-    static std::vector<Strategy const*> strategies{&native,     &independent, &two_phase,
-                                                   &disk_first, &resonant,    &lacio,
-                                                   &core_first, &transpose,   &view_based};
+    static std::vector<Strategy const*> strategies{own.begin(), own.end()};
     return strategies;
 }
 
@@ -17,7 +21,13 @@ std::vector<Strategy const*>& table() {
 
 std::span<Strategy const* const> all_strategies() { return table(); }
 
-void add_strategy(Strategy const& strategy) { table().push_back(&strategy); }
+void add_strategy(Strategy const& strategy) {
+    assert(find_strategy(strategy.name) == nullptr);
+    assert(strategy.unfit != nullptr && strategy.plan != nullptr);
+    table().push_back(&strategy);
+}
+
+bool is_plugin(Strategy const& strategy) { return std::ranges::find(own, &strategy) == own.end(); }
 
 Strategy const* find_strategy(std::string_view name) {
     for (auto const* strategy : table())

@@ -21,8 +21,10 @@ extern Strategy const view_based;
 /// Every strategy. Adding one: a file beside this one, its declaration above, its line in all.cpp.
 std::span<Strategy const* const> all_strategies();
 
-/// One from outside; it must stay where it is.
+/// One from outside (a plug-in's), of a name that none has; it must stay where it is.
 void add_strategy(Strategy const& strategy);
+/// It came from outside: nobody has tried its plans.
+bool is_plugin(Strategy const& strategy);
 
 /// Null when there is none of that name.
 Strategy const* find_strategy(std::string_view name);

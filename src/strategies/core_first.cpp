@@ -20,11 +20,15 @@ Extent touched_by(std::vector<std::uint32_t> const& ranks, Facts const& facts) {
 // of the one of them that asks for most.
 //   node 0    =====   =====  ==       |------ a0 ------|
 //   node 1       ===     ==      ===     |------- a1 -------|     realms of nodes may overlap
-Plan plan_core_first(Facts const& facts) {
-    Plan plan{.way = Plan::Way::staged, .within_nodes = true, .window_bytes = window_bytes(facts)};
+// Differs (section 2.2): cb_config_list allows several aggregators for each node; windows are read
+// whole only where at least half of them is wanted.
+Plan plan_core_first(Facts const& facts, Options const& options) {
+    Plan plan{.way = Plan::Way::staged,
+              .within_nodes = true,
+              .window_bytes = window_bytes(facts, options)};
     // Several aggregators on a node only where cb_config_list says so.
-    auto allowed = aggregators_allowed(facts);
-    if (facts.options->cb_config_list.empty()) allowed.assign(allowed.size(), 1);
+    auto allowed = aggregators_allowed(facts, options);
+    if (options.cb_config_list.empty()) allowed.assign(allowed.size(), 1);
     for (std::size_t node = 0; node < allowed.size(); ++node) {
         auto const& ranks = facts.topology->ranks_of[node];
         auto const aggregators = with_most_bytes(facts, ranks, std::max(allowed[node], 1U));
@@ -53,7 +57,7 @@ constinit Strategy const core_first{
     .gathers = Gathers::ranks,
     .unfit = unfit_core_first,
     .plan = plan_core_first,
-    .promising = [](Facts const& facts) { return facts.topology->nodes() > 1; },
+    .worth_measuring = [](Facts const& facts) { return facts.topology->nodes() > 1; },
 };
 
 }  // namespace unisono

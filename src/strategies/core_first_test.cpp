@@ -26,7 +26,7 @@ TEST(CoreFirst, each_nodes_aggregator_is_the_rank_that_asks_for_most) {
 TEST(CoreFirst, takes_what_the_nodes_own_ranks_ask_for) {
     auto const scene = two_nodes();
     SceneFacts const known{scene};
-    EXPECT_EQ(draw(scene, known.facts, core_first.plan(known.facts), block),
+    EXPECT_EQ(draw(scene, known.facts, core_first.plan(known.facts, scene.options), block),
               "block             |0  |1  |2  |3  |4  |5  |6  |7  |\n"
               "on server         |0  |1  |2  |3  |0  |1  |2  |3  |\n"
               "asked for by rank |0  |1  |2  |3  |0  |1  |2  |3  |\n"

@@ -11,9 +11,11 @@ namespace {
 //   a1 (s1)       |===|           |===|
 //   a2 (s2)           |===|           |===|
 // Fewer ranks than servers: a rank aggregates for several.
-Plan plan_disk_first(Facts const& facts) {
+// Differs (section 2.2): lists of extents, in rounds of cb_buffer_size, where the paper has one
+// request per piece.
+Plan plan_disk_first(Facts const& facts, Options const& options) {
     auto const servers = facts.layout->servers();
-    Plan plan{.way = Plan::Way::staged, .window_bytes = window_bytes(facts)};
+    Plan plan{.way = Plan::Way::staged, .window_bytes = window_bytes(facts, options)};
     auto const ranks = spread_over_nodes(*facts.topology, servers);
     for (std::uint32_t server = 0; server < servers; ++server) {
         plan.aggregators.push_back(ranks[server % ranks.size()]);
@@ -30,7 +32,7 @@ constinit Strategy const disk_first{
     .source = "Orthrus, ISC 2014, section 2.2",
     .unfit = unfit_for_servers,
     .plan = plan_disk_first,
-    .promising = has_several_servers,
+    .worth_measuring = has_several_servers,
 };
 
 }  // namespace unisono

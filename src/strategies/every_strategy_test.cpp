@@ -7,6 +7,7 @@
 #include <random>
 
 #include "access/copy.hpp"
+#include "strategies/check_plan.hpp"
 #include "strategies/test_scenes.hpp"
 
 namespace unisono {
@@ -76,6 +77,38 @@ void for_each_byte(Realm const& realm, Use&& use) {
     });
 }
 
+// What a rank may ask for as far as the facts tell; see check_plan.hpp.
+Realm known_request(Facts const& facts, std::uint32_t rank) {
+    auto const touched = facts.ranks[rank].touched;
+    if (facts.ranks[rank].bytes == 0 || facts.loops.empty()) return contiguous_realm(touched);
+    auto shape = make_dense(facts.loops.piece_bytes);
+    for (auto const& [count, stride] : facts.loops.loops)
+        shape = make_repeat(count, static_cast<std::int64_t>(stride), shape);
+    return {{shape, static_cast<std::int64_t>(touched.begin), shape->high}, {0, shape->bytes}};
+}
+
+// What Plan promises of a staged call, looked at byte by byte: the plain way, for what check_plan
+// finds in a clever one.
+bool keeps_its_word_byte_by_byte(Facts const& facts, Plan const& plan) {
+    if (plan.way != Plan::Way::staged) return true;
+    // Within nodes each node has realms of its own; else all are one group.
+    auto const group_of = [&](std::uint32_t rank) {
+        return plan.within_nodes ? facts.topology->node_of[rank] : 0;
+    };
+    std::map<std::pair<std::uint32_t, std::uint64_t>, int> owners;
+    bool right = true;
+    for (std::size_t i = 0; i < plan.realms.size(); ++i)
+        for_each_byte(plan.realms[i], [&](auto offset) {
+            right &= ++owners[std::pair(group_of(plan.aggregators[i]), offset)] == 1;
+            right &= facts.touched.begin <= offset && offset < facts.touched.end;
+        });
+    for (std::uint32_t rank = 0; rank < facts.ranks.size(); ++rank)
+        for_each_byte(known_request(facts, rank), [&](auto offset) {
+            right &= owners.contains(std::pair(group_of(rank), offset));
+        });
+    return right;
+}
+
 // Calls use(scene, facts, strategy, plan) for all strategies that fit, in 300 scenes.
 // UNISONO_TEST_SEED=123 replays one.
 template <class Use>
@@ -94,7 +127,7 @@ void for_each_plan(Use&& use) {
             SCOPED_TRACE("seed " + std::to_string(seed) + " " + std::string{strategy->name});
             if (!strategy->unfit(known.facts).empty()) continue;
             ++plans[strategy->name];
-            use(scene, known.facts, *strategy, strategy->plan(known.facts));
+            use(scene, known.facts, *strategy, strategy->plan(known.facts, scene.options));
         }
     }
     if (end - first > 1) {
@@ -102,38 +135,55 @@ void for_each_plan(Use&& use) {
     }
 }
 
-TEST(EveryStrategy, realms_are_disjoint_and_cover_what_is_asked_for) {
-    for_each_plan([](Scene const& scene, Facts const& facts, Strategy const&, Plan const& plan) {
-        if (plan.way != Plan::Way::staged) return;
-        ASSERT_EQ(plan.aggregators.size(), plan.realms.size());
-        EXPECT_GT(plan.window_bytes, 0u);
-        // Within nodes each node has realms of its own; else all are one group.
-        auto const group_of = [&](std::uint32_t rank) {
-            return plan.within_nodes ? scene.topology.node_of[rank] : 0;
-        };
-        std::map<std::pair<std::uint32_t, std::uint64_t>, int> owners;
-        for (std::size_t i = 0; i < plan.realms.size(); ++i) {
-            ASSERT_LT(plan.aggregators[i], scene.topology.ranks());
-            ASSERT_TRUE(plan.realms[i].tiling.ascending());
-            for_each_byte(plan.realms[i], [&](auto offset) {
-                ASSERT_EQ(++owners[std::pair(group_of(plan.aggregators[i]), offset)], 1);
-                ASSERT_TRUE(facts.touched.begin <= offset && offset < facts.touched.end);
-            });
-        }
-        for (std::uint32_t rank = 0; rank < scene.requests.size(); ++rank)
-            for_each_byte(scene.requests[rank], [&](auto offset) {
-                ASSERT_TRUE(owners.contains(std::pair(group_of(rank), offset)));
-            });
+TEST(EveryStrategy, has_plans_that_pass_their_check) {
+    for_each_plan([](Scene const&, Facts const& facts, Strategy const&, Plan const& plan) {
+        EXPECT_EQ(check_plan(facts, plan), "");
+        EXPECT_TRUE(keeps_its_word_byte_by_byte(facts, plan));
     });
 }
 
-TEST(EveryStrategy, nobody_waits_in_a_circle) {
-    for_each_plan([](Scene const& scene, Facts const&, Strategy const&, Plan const& plan) {
-        if (plan.waits_for.empty()) return;
-        ASSERT_EQ(plan.waits_for.size(), scene.requests.size());
-        for (std::uint32_t rank = 0; rank < plan.waits_for.size(); ++rank)
-            EXPECT_LE(plan.waits_for[rank], rank);
+// Something in a plan as it should not be, more or less.
+void spoil(Plan& plan, std::mt19937_64& engine) {
+    auto const one = [&](auto& list) -> auto& { return list[engine() % list.size()]; };
+    auto& realm = one(plan.realms);
+    auto& positions = realm.positions;
+    switch (engine() % 6) {
+        case 0:
+            if (!positions.empty()) --positions.end;
+            break;
+        case 1:
+            ++positions.end;
+            break;
+        case 2:
+            positions.begin += engine() % 20;
+            break;
+        case 3:
+            realm = one(plan.realms);
+            break;
+        case 4:
+            realm.tiling.origin += 1;
+            break;
+        default:
+            one(plan.aggregators) = one(plan.aggregators);
+    }
+}
+
+TEST(EveryStrategy, has_plans_whose_check_sees_what_is_wrong_with_them) {
+    std::map<bool, int> judged;
+    for_each_plan([&](Scene const&, Facts const& facts, Strategy const&, Plan const& good) {
+        if (good.way != Plan::Way::staged || facts.bytes == 0) return;
+        std::mt19937_64 engine{facts.bytes};
+        auto plan = good;
+        spoil(plan, engine);
+        auto const fault = check_plan(facts, plan);
+        auto const right = keeps_its_word_byte_by_byte(facts, plan);
+        EXPECT_EQ(fault.empty(), right) << fault;
+        ++judged[right];
     });
+    if (judged[true] + judged[false] > 100) {
+        EXPECT_GT(judged[true], 20);
+        EXPECT_GT(judged[false], 20);
+    }
 }
 
 // What disk_first, resonant and lacio are for: nobody meets another at a server, or only in another

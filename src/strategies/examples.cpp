@@ -78,7 +78,8 @@ std::string draw_examples(std::string_view strategy) {
         SceneFacts const known{scene};
         if (!text.empty()) text += "\n";
         if (!title.empty()) text += title + "\n";
-        text += draw(scene, known.facts, find_strategy(name)->plan(known.facts), block_bytes);
+        text += draw(scene, known.facts, find_strategy(name)->plan(known.facts, scene.options),
+                     block_bytes);
     }
     return text;
 }

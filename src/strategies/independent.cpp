@@ -19,7 +19,8 @@ constinit Strategy const independent{
     .summary = "each rank its own request, as ascending list I/O",
     .source = "the baseline of every paper",
     .unfit = unfit_independent,
-    .plan = [](Facts const& /*facts*/) { return Plan{.way = Plan::Way::direct}; },
+    .plan = [](Facts const& /*facts*/,
+               Options const& /*options*/) { return Plan{.way = Plan::Way::direct}; },
 };
 
 }  // namespace unisono

@@ -72,9 +72,12 @@ void gather_servers(Plan& plan, std::vector<Realm> const& servers,
 //   stripes   | 0 | 1 | 0 | 1 | 0 | 1 |
 //   a0        |===|   |===|   |===|        one aggregator per server, contiguous in its object
 //   a1            |===|   |===|   |===|
-Plan plan_lacio(Facts const& facts) {
-    Plan plan{.way = Plan::Way::staged, .window_bytes = window_bytes(facts)};
-    auto const ranks = choose_aggregators(facts);
+// Differs (section III): what "considering the ratio" means when it is no whole number is ours, see
+// apportion() and gather_servers(); bytes are those of the touched range, holes included; windows
+// are packed with what is asked for.
+Plan plan_lacio(Facts const& facts, Options const& options) {
+    Plan plan{.way = Plan::Way::staged, .window_bytes = window_bytes(facts, options)};
+    auto const ranks = choose_aggregators(facts, options);
     std::vector<Realm> servers;
     std::vector<Bytes> server_bytes;
     for (std::uint32_t server = 0; server < facts.layout->servers(); ++server) {
@@ -84,7 +87,7 @@ Plan plan_lacio(Facts const& facts) {
     auto const busy =
         servers.size() - static_cast<std::size_t>(std::ranges::count(server_bytes, 0));
     if (ranks.size() >= busy)
-        share_servers(plan, servers, server_bytes, ranks, cut_unit(facts));
+        share_servers(plan, servers, server_bytes, ranks, cut_unit(facts, options));
     else
         gather_servers(plan, servers, server_bytes, ranks);
     return plan;
@@ -98,7 +101,7 @@ constinit Strategy const lacio{
     .source = "LACIO (Chen, Sun, Thakur, Roth, Gropp, IPDPS 2011), section III",
     .unfit = unfit_for_servers,
     .plan = plan_lacio,
-    .promising = has_several_servers,
+    .worth_measuring = has_several_servers,
 };
 
 }  // namespace unisono

@@ -18,7 +18,7 @@ int draw(char const* name) {
 }
 
 int list() {
-    if (auto const* paths = std::getenv("UNISONO_PLUGINS"))
+    if (auto const* paths = secure_getenv("UNISONO_PLUGINS"))
         for (auto const& message : unisono::load_plugins(paths))
             std::fprintf(stderr, "%s\n", message.c_str());
     return std::fputs(unisono::list_strategies().c_str(), stdout) < 0;

@@ -8,7 +8,7 @@ constinit Strategy const native{
     .summary = "the MPI library's own collective I/O",
     .source = "ROMIO, OMPIO",
     .unfit = [](Facts const&) { return std::string_view{}; },
-    .plan = [](Facts const&) { return Plan{.way = Plan::Way::native}; },
+    .plan = [](Facts const&, Options const&) { return Plan{.way = Plan::Way::native}; },
 };
 
 }  // namespace unisono

@@ -2,8 +2,8 @@
 
 #include <dlfcn.h>
 
-#include "options/hint_text.hpp"
 #include "strategies/all.hpp"
+#include "support/text.hpp"
 #include "unisono/plugin.hpp"
 
 namespace unisono {
@@ -16,7 +16,7 @@ std::string load(std::string const& path) {
     auto const* const plugin = static_cast<Plugin const*>(dlsym(library, "unisono_plugin"));
     if (plugin == nullptr) return path + ": it exports no unisono_plugin";
     if (plugin->version != Plugin::current_version || plugin->facts_bytes != sizeof(Facts) ||
-        plugin->plan_bytes != sizeof(Plan))
+        plugin->plan_bytes != sizeof(Plan) || plugin->options_bytes != sizeof(Options))
         return path + ": it was built for another version of Unisono";
     auto const& strategy = plugin->strategy;
     if (strategy.name.empty() || strategy.unfit == nullptr || strategy.plan == nullptr)

@@ -14,7 +14,7 @@ TEST(Plugins, add_a_strategy_once) {
     ASSERT_NE(strategy, nullptr);
 
     auto const topology = make_topology({0, 0, 0});
-    auto const plan = strategy->plan({.topology = &topology, .touched = {100, 5000}});
+    auto const plan = strategy->plan({.topology = &topology, .touched = {100, 5000}}, {});
     ASSERT_EQ(plan.realms.size(), 1u);
     EXPECT_EQ(touched(plan.realms[0]), (Extent{100, 5000}));
 

@@ -28,6 +28,7 @@ std::vector<Extent> split_evenly(Extent touched, std::uint32_t count, std::uint6
         realms.push_back(realm.empty() ? Extent{touched.end, touched.end} : realm);
         at = end;
     }
+    assert(realms.size() == count && at == first_unit + units);
     return realms;
 }
 
@@ -38,10 +39,10 @@ std::vector<Realm> split_evenly(Realm const& realm, std::uint32_t count, std::ui
     return shares;
 }
 
-std::uint64_t cut_unit(Facts const& facts) {
+std::uint64_t cut_unit(Facts const& facts, Options const& options) {
     auto unit = facts.layout == nullptr ? 0 : facts.layout->unit_at(facts.touched.begin);
     if (unit == 0 || unit >= facts.touched.bytes())
-        unit = facts.options->striping_unit != 0 ? facts.options->striping_unit : page_bytes;
+        unit = options.striping_unit != 0 ? options.striping_unit : page_bytes;
     return pages_must_not_be_shared(facts) ? round_up(unit, page_bytes) : unit;
 }
 
@@ -49,14 +50,14 @@ bool pages_must_not_be_shared(Facts const& facts) {
     return facts.page_cached && facts.direction == Direction::write && facts.topology->nodes() > 1;
 }
 
-std::uint64_t window_bytes(Facts const& facts) {
+std::uint64_t window_bytes(Facts const& facts, Options const& options) {
     // Larger ones fall out of the cache. Where file I/O takes no longer than a copy, memory for the
     // first call's windows takes longer than the call: smaller ones there, if several rounds remain
     // (docs/performance.md).
     constexpr std::uint64_t default_bytes = 512 << 10;
     constexpr std::uint64_t least_bytes = 128 << 10;
     constexpr std::uint64_t rounds = 8;
-    auto const asked_for = facts.options->cb_buffer_size;
+    auto const asked_for = options.cb_buffer_size;
     if (asked_for != 0) return asked_for;
     if (!facts.local_storage) return default_bytes;
     auto const fair = std::bit_ceil(facts.touched.bytes() / facts.topology->ranks() / rounds);

@@ -22,10 +22,10 @@ std::vector<Extent> split_evenly(Extent touched, std::uint32_t count, std::uint6
 std::vector<Realm> split_evenly(Realm const& realm, std::uint32_t count, std::uint64_t unit);
 
 /// What cuts between realms should be multiples of: whole stripe units, or whole pages.
-std::uint64_t cut_unit(Facts const& facts);
+std::uint64_t cut_unit(Facts const& facts, Options const& options);
 
 /// Bytes of a collective buffer: cb_buffer_size, or what measures well.
-std::uint64_t window_bytes(Facts const& facts);
+std::uint64_t window_bytes(Facts const& facts, Options const& options);
 
 /// Nodes write whole pages back, so no two of them may write to one.
 bool pages_must_not_be_shared(Facts const& facts);

@@ -57,13 +57,13 @@ TEST(SplitEvenly, a_realm_is_cut_in_its_own_positions) {
 
 TEST(CutUnit, is_a_stripe_unit_or_what_was_asked_for_or_a_page) {
     Options options;
-    Facts facts{.touched = {0, MiB}, .options = &options};
-    EXPECT_EQ(cut_unit(facts), 4096u);
+    Facts facts{.touched = {0, MiB}};
+    EXPECT_EQ(cut_unit(facts, options), 4096u);
     options.striping_unit = 100;
-    EXPECT_EQ(cut_unit(facts), 100u);
+    EXPECT_EQ(cut_unit(facts, options), 100u);
     auto const layout = Layout::of("test", {Striping::round_robin(64 * KiB, {0, 1})});
     facts.layout = &layout;
-    EXPECT_EQ(cut_unit(facts), 64 * KiB);
+    EXPECT_EQ(cut_unit(facts, options), 64 * KiB);
 }
 
 // Derivation: an eighth of what a rank has of the touched range, 128 to 512 KiB.
@@ -72,9 +72,8 @@ TEST(WindowBytes, on_local_storage_small_calls_have_small_windows) {
     auto const topology = make_topology({0, 0, 0, 0});
     auto const window = [&](std::uint64_t touched_bytes, bool local) {
         Facts facts{.topology = &topology, .local_storage = local};
-        facts.options = &options;
         facts.touched = {0, touched_bytes};
-        return window_bytes(facts);
+        return window_bytes(facts, options);
     };
     EXPECT_EQ(window(MiB, true), 128 * KiB);
     EXPECT_EQ(window(8 * MiB, true), 256 * KiB);

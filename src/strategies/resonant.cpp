@@ -20,11 +20,11 @@ std::uint64_t bytes_at(Facts const& facts, std::uint32_t rank, std::uint32_t ser
     return facts.server_bytes[rank * facts.layout->servers() + server];
 }
 
-std::uint32_t agents_per_server(Facts const& facts) {
+std::uint32_t agents_per_server(Facts const& facts, Options const& options) {
     auto const servers = facts.layout->servers();
     auto const most = std::max(facts.topology->ranks() / servers, 1U);
-    auto const wanted = facts.options->cb_nodes != 0 ? facts.options->cb_nodes / servers
-                                                     : div_ceil(facts.bytes / servers, agent_bytes);
+    auto const wanted = options.cb_nodes != 0 ? options.cb_nodes / servers
+                                              : div_ceil(facts.bytes / servers, agent_bytes);
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, 1, most));
 }
 
@@ -57,18 +57,23 @@ private:
     std::vector<bool> taken_;
 };
 
+// Differs (section 3.3): pieces of different ranks that touch become one request; reads come from
+// the agent, where the paper's agents warm the servers' caches and all ranks read for themselves
+// (unisono_resonant_read=direct). Several agents of a server are not timed against each other.
+//
 // One or more agents for each server, each with a contiguous range of its object, ascending.
-Plan plan_agents(Facts const& facts) {
-    Plan plan{.way = Plan::Way::staged,
-              .window_bytes = window_bytes(facts),
-              .list_extents_max = list_extents_max,
-              .prefetch = facts.direction == Direction::read && facts.options->direct_read};
-    auto const per_server = agents_per_server(facts);
+Plan plan_agents(Facts const& facts, Options const& options) {
+    Plan plan{
+        .way = Plan::Way::staged,
+        .window_bytes = window_bytes(facts, options),
+        .list_extents_max = list_extents_max,
+        .prefetch_then_read = facts.direction == Direction::read && options.prefetch_then_read};
+    auto const per_server = agents_per_server(facts, options);
     Agents agents{facts};
     for (std::uint32_t server = 0; server < facts.layout->servers(); ++server) {
         std::ranges::copy(agents.of(server, per_server), std::back_inserter(plan.aggregators));
         std::ranges::copy(split_evenly(facts.layout->bytes_of(server, facts.touched), per_server,
-                                       cut_unit(facts)),
+                                       cut_unit(facts, options)),
                           std::back_inserter(plan.realms));
     }
     return plan;
@@ -107,6 +112,8 @@ ProcessSets process_sets(Facts const& facts) {
 // The non-overlapping condition holds: no exchange. Processes access the file for themselves, in
 // groups of as many as their set has servers; process i of a set begins after process i - n has
 // issued its requests.
+// Differs (section 3.4): there, group k = i / n waits for all of group k - 1. Here each waits for
+// one: a message for each process, and nobody waits for a slow one elsewhere.
 Plan plan_groups(Facts const& facts) {
     Plan plan{.way = Plan::Way::direct, .delay_s = delay_s};
     auto const ranks = facts.topology->ranks();
@@ -124,8 +131,8 @@ Plan plan_groups(Facts const& facts) {
     return plan;
 }
 
-Plan plan_resonant(Facts const& facts) {
-    return facts.rank_ordered ? plan_groups(facts) : plan_agents(facts);
+Plan plan_resonant(Facts const& facts, Options const& options) {
+    return facts.rank_ordered ? plan_groups(facts) : plan_agents(facts, options);
 }
 
 }  // namespace
@@ -137,7 +144,7 @@ constinit Strategy const resonant{
     .gathers = Gathers::server_bytes,
     .unfit = unfit_for_servers,
     .plan = plan_resonant,
-    .promising = has_several_servers,
+    .worth_measuring = has_several_servers,
 };
 
 }  // namespace unisono

@@ -88,12 +88,12 @@ TEST(Resonant, ranks_without_bytes_neither_wait_nor_are_waited_for) {
 
 TEST(Resonant, prefetches_only_reads_and_only_on_request) {
     auto scene = resonant_figure_1();
-    scene.options.direct_read = true;
-    EXPECT_FALSE(plan_for(resonant, scene).prefetch);
+    scene.options.prefetch_then_read = true;
+    EXPECT_FALSE(plan_for(resonant, scene).prefetch_then_read);
     scene.direction = Direction::read;
-    EXPECT_TRUE(plan_for(resonant, scene).prefetch);
-    scene.options.direct_read = false;
-    EXPECT_FALSE(plan_for(resonant, scene).prefetch);
+    EXPECT_TRUE(plan_for(resonant, scene).prefetch_then_read);
+    scene.options.prefetch_then_read = false;
+    EXPECT_FALSE(plan_for(resonant, scene).prefetch_then_read);
 }
 
 }  // namespace

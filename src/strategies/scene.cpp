@@ -46,7 +46,6 @@ SceneFacts::SceneFacts(Scene const& scene) : ranks(scene.requests.size()) {
     facts.direction = scene.direction;
     facts.topology = &scene.topology;
     facts.layout = &scene.layout;
-    facts.options = &scene.options;
     facts.cacheable = true;
     facts.touched = {~std::uint64_t{0}, 0};
     server_bytes.resize(ranks.size() * scene.layout.servers());

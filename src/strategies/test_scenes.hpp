@@ -16,7 +16,7 @@ constexpr std::uint64_t block = 64 * KiB;  // and stripe unit
 
 inline Plan plan_for(Strategy const& strategy, Scene const& scene) {
     SceneFacts const known{scene};
-    return strategy.plan(known.facts);
+    return strategy.plan(known.facts, scene.options);
 }
 
 inline std::string unfit_for(Strategy const& strategy, Scene const& scene) {

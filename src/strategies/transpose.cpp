@@ -118,15 +118,16 @@ Realm realm_of(Loops const& loops, std::uint64_t begin) {
 // and then all access the file. Two ranks' columns become two ranks' rows:
 //   rows      |a b|a b|a b|a b|     pieces of ranks a and b
 //   realms    |-- a --|-- b --|
-Plan plan_transpose(Facts const& facts) {
-    Plan plan{.way = Plan::Way::staged, .window_bytes = window_bytes(facts)};
+Plan plan_transpose(Facts const& facts, Options const& options) {
+    Plan plan{.way = Plan::Way::staged, .window_bytes = window_bytes(facts, options)};
     auto const grid = *row_groups(facts);
     for (std::size_t i = 0; i < grid.begins.size(); ++i) {
         auto const group = grid.group(i);
         std::ranges::copy(group, std::back_inserter(plan.aggregators));
-        std::ranges::copy(split_evenly(realm_of(grid.loops, grid.begins[i]),
-                                       static_cast<std::uint32_t>(group.size()), cut_unit(facts)),
-                          std::back_inserter(plan.realms));
+        std::ranges::copy(
+            split_evenly(realm_of(grid.loops, grid.begins[i]),
+                         static_cast<std::uint32_t>(group.size()), cut_unit(facts, options)),
+            std::back_inserter(plan.realms));
     }
     return plan;
 }

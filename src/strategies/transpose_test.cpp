@@ -16,7 +16,8 @@ TEST(Transpose, ranks_that_share_rows_take_some_of_the_rows_each) {
     auto const scene = lattice({4, 6}, {2, 2});
     SceneFacts const known{scene};
     ASSERT_EQ(transpose.unfit(known.facts), "");
-    auto const text = draw(scene, known.facts, transpose.plan(known.facts), 2 * cell_bytes);
+    auto const text =
+        draw(scene, known.facts, transpose.plan(known.facts, scene.options), 2 * cell_bytes);
     EXPECT_EQ(text.substr(text.find("asked")),
               "asked for by rank |0  |1  |0  |1  |0  |1  |2  |3  |2  |3  |2  |3  |\n"
               "a0 rank 0         |===|===|===|   |   |   |   |   |   |   |   |   |\n"

@@ -9,12 +9,11 @@ namespace {
 
 // Reads from servers: a round waits for its answers, and disks seek between aggregators' realms. So
 // a window has several stripes of each server (docs/performance.md has the measurements).
-std::uint64_t read_window_bytes(Facts const& facts) {
+std::uint64_t read_window_bytes(Facts const& facts, Options const& options) {
     constexpr std::uint64_t stripes_of_each = 4;
     constexpr std::uint64_t most = 4 << 20;
-    auto const usual = window_bytes(facts);
-    if (facts.options->cb_buffer_size != 0 || facts.layout == nullptr || facts.local_storage)
-        return usual;
+    auto const usual = window_bytes(facts, options);
+    if (options.cb_buffer_size != 0 || facts.layout == nullptr || facts.local_storage) return usual;
     auto const unit = facts.layout->unit_at(facts.touched.begin);
     return std::clamp(stripes_of_each * unit * facts.layout->servers(), usual, most);
 }
@@ -23,13 +22,16 @@ std::uint64_t read_window_bytes(Facts const& facts) {
 //   touched   ==========================
 //   realms    |--- a0 ---|--- a1 --|- a2 -|     cut at stripes, or at pages
 // Each realm goes through its aggregator's collective buffer, window after window.
-Plan plan_two_phase(Facts const& facts) {
+// Differs from ROMIO: cuts at stripes or pages (Liao and Choudhary, SC '08); nothing is read in
+// order to be written back; on a local file system all ranks aggregate, through shared memory.
+Plan plan_two_phase(Facts const& facts, Options const& options) {
     auto const reads = facts.direction == Direction::read;
-    Plan plan{.way = Plan::Way::staged,
-              .window_bytes = reads ? read_window_bytes(facts) : window_bytes(facts)};
-    plan.aggregators = choose_aggregators(facts);
+    Plan plan{
+        .way = Plan::Way::staged,
+        .window_bytes = reads ? read_window_bytes(facts, options) : window_bytes(facts, options)};
+    plan.aggregators = choose_aggregators(facts, options);
     auto const count = static_cast<std::uint32_t>(plan.aggregators.size());
-    for (auto const& share : split_evenly(facts.touched, count, cut_unit(facts)))
+    for (auto const& share : split_evenly(facts.touched, count, cut_unit(facts, options)))
         plan.realms.push_back(contiguous_realm(share));
     return plan;
 }

@@ -15,9 +15,11 @@ constexpr std::uint64_t sparse_ratio = 16;
 //   file      |-- 0 --|-- 1 --|-- 2 --|-- 3 --|-- 4 --|
 //   owner         a0      a1      a2      a0      a1
 // Each keeps some of its blocks in memory from call to call.
-Plan plan_view_based(Facts const& facts) {
-    auto const& options = *facts.options;
-    Plan plan{.way = Plan::Way::cached, .aggregators = choose_aggregators(facts)};
+// Differs from the paper: a view travels once, by content, those of a node as one message; what is
+// dirty and what is valid is known byte by byte; blocks are also written while the program computes
+// (its future work; unisono_flush=close for its own way); a file has its size when a call returns.
+Plan plan_view_based(Facts const& facts, Options const& options) {
+    Plan plan{.way = Plan::Way::cached, .aggregators = choose_aggregators(facts, options)};
     plan.block_bytes = options.cb_buffer_size != 0 ? options.cb_buffer_size : default_block_bytes;
     plan.pool_bytes = std::max(options.pool_bytes, plan.block_bytes);
     plan.flush_online = !options.flush_at_close;
@@ -42,7 +44,7 @@ constinit Strategy const view_based{
     .unfit = unfit_view_based,
     .plan = plan_view_based,
     // The time of a call is not that of what it leaves for later: comparing it would be unfair.
-    .promising = [](Facts const&) { return false; },
+    .worth_measuring = [](Facts const&) { return false; },
 };
 
 }  // namespace unisono

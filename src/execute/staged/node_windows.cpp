@@ -1,18 +1,19 @@
-#include "execute/node_windows.hpp"
+#include "execute/staged/node_windows.hpp"
 
+#include <cassert>
 #include <new>
 
 namespace unisono {
 
 NodeWindows::NodeWindows(Team& team, std::vector<std::uint32_t> const& aggregators,
                          std::uint64_t window_bytes, std::size_t sides, std::uint64_t granule_bytes,
-                         bool everybodys)
+                         bool for_all_aggregators)
     : window_bytes_{window_bytes}, sides_{sides}, granule_bytes_{granule_bytes} {
     auto const& node_of = team.topology().node_of;
     std::size_t places = 0;
     for (auto const rank : aggregators) {
-        place_.push_back(places);
-        if (everybodys || node_of[rank] == node_of[team.rank()]) ++places;
+        auto const here = for_all_aggregators || node_of[rank] == node_of[team.rank()];
+        place_.push_back(here ? places++ : elsewhere);
     }
     if (places == 0) return;
     auto const windows_bytes = sides * places * (sizeof(Head) + round_up(window_bytes, 64));
@@ -21,8 +22,13 @@ NodeWindows::NodeWindows(Team& team, std::vector<std::uint32_t> const& aggregato
     coverage_ = team.node_memory(Team::Area::coverage, coverage_bytes).data();
     shared_ = windows_ != nullptr && coverage_ != nullptr;
     if (shared_) return;
-    private_windows_.resize(windows_bytes + 64);
-    private_coverage_.resize(coverage_bytes);
+    try {
+        private_windows_.resize(windows_bytes + 64);
+        private_coverage_.resize(coverage_bytes);
+    } catch (std::bad_alloc const&) {
+        missing_ = true;
+        return;
+    }
     auto const misalignment = reinterpret_cast<std::uintptr_t>(private_windows_.data()) % 64;
     windows_ = private_windows_.data() + (64 - misalignment);
     coverage_ = private_coverage_.data();

@@ -14,18 +14,19 @@
 namespace unisono {
 
 /// What else speeds depend on.
-struct Circumstances {
-    std::string machine;   ///< processor and cores of rank 0's node
-    std::string software;  ///< Unisono and the MPI library, with versions
-    std::string place;     ///< file system, layout, and hints that matter
+struct TuningContext {
+    std::string machine;      ///< processor and cores of rank 0's node
+    std::string software;     ///< Unisono and the MPI library, with versions
+    std::string storage_key;  ///< file system, layout, and hints that matter
 
-    auto operator<=>(Circumstances const&) const = default;
+    auto operator<=>(TuningContext const&) const = default;
 };
 
 /// What was learnt of one class of calls, candidate by candidate.
-struct Lesson {
-    Circumstances where;
-    Signature calls;  ///< a class; its `place` stands for where.place within one run only
+struct TuningRecord {
+    TuningContext where;
+    Signature
+        calls;  ///< a class; its `storage_key` stands for where.storage_key within one run only
     std::map<std::string, Score> scores;  ///< by name of the candidate
     bool frozen = false;                  ///< not to be examined any more
     bool replaces = false;                ///< what was known: that was wrong
@@ -35,8 +36,8 @@ struct Lesson {
 /// What selection begins with on one communicator. Equal on all its ranks.
 struct Memory {
     MpiLibrary library;
-    bool frozen = false;          ///< nothing is to be examined, nor written
-    std::vector<Lesson> lessons;  ///< of earlier runs; of `where`, the place only
+    bool frozen = false;                ///< nothing is to be examined, nor written
+    std::vector<TuningRecord> records;  ///< of earlier runs; of `where`, the storage key only
 };
 
 /// For sending rank 0's memory to all others; same build on both sides.

@@ -1,19 +1,19 @@
-#include "options/byte_stream.hpp"
-#include "select/lesson.hpp"
+#include "select/tuning_record.hpp"
+#include "support/byte_stream.hpp"
 
 namespace unisono {
 
 template <class Any, class Visitor>
-requires std::is_same_v<std::remove_const_t<Any>, Lesson>
-void visit_members(Any& lesson, Visitor& visit) {
-    visit(lesson.where.machine);
-    visit(lesson.where.software);
-    visit(lesson.where.place);
-    visit(lesson.calls);
-    visit(lesson.scores);
-    visit(lesson.frozen);
-    visit(lesson.replaces);
-    visit(lesson.updated_s);
+requires std::is_same_v<std::remove_const_t<Any>, TuningRecord>
+void visit_members(Any& record, Visitor& visit) {
+    visit(record.where.machine);
+    visit(record.where.software);
+    visit(record.where.storage_key);
+    visit(record.calls);
+    visit(record.scores);
+    visit(record.frozen);
+    visit(record.replaces);
+    visit(record.updated_s);
 }
 
 template <class Any, class Visitor>
@@ -22,7 +22,7 @@ void visit_members(Any& memory, Visitor& visit) {
     visit(memory.library.family);
     visit(memory.library.name);
     visit(memory.frozen);
-    visit(memory.lessons);
+    visit(memory.records);
 }
 
 std::vector<std::byte> to_bytes(Memory const& memory) { return bytes_of(memory); }

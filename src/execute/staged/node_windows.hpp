@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <vector>
 
 #include "exchange/coverage.hpp"
@@ -11,15 +12,18 @@ namespace unisono {
 /// aggregator that has one here, with its coverage; or two, which take turns (`side` 0 and 1).
 class NodeWindows {
 public:
-    /// Collective over the node. `everybodys`: windows also for aggregators of other nodes, where
-    /// this node's ranks put what one of them then sends on.
+    /// Collective over the node. `for_all_aggregators`: windows also for aggregators of other
+    /// nodes, where this node's ranks put what one of them then sends on.
     NodeWindows(Team& team, std::vector<std::uint32_t> const& aggregators,
                 std::uint64_t window_bytes, std::size_t sides, std::uint64_t granule_bytes,
-                bool everybodys);
+                bool for_all_aggregators);
 
     /// All ranks of the node see the same windows. If not, each has its own.
     [[nodiscard]] bool shared() const { return shared_; }
+    /// This rank has no windows at all: there is no memory for them, and the call cannot be done.
+    [[nodiscard]] bool missing() const { return missing_; }
 
+    /// Only of aggregators that have a window here, as the two below.
     [[nodiscard]] std::byte* data(std::size_t aggregator, int side) const;
     /// Reads: how many of the window's bytes are there. Written by one rank, read after a meeting.
     [[nodiscard]] std::uint64_t& valid_bytes(std::size_t aggregator, int side) const;
@@ -31,6 +35,8 @@ private:
     };
 
     [[nodiscard]] std::size_t index(std::size_t aggregator, int side) const {
+        assert(aggregator < place_.size() && place_[aggregator] != elsewhere);
+        assert(side >= 0 && static_cast<std::size_t>(side) < sides_);
         return sides_ * place_[aggregator] + static_cast<std::size_t>(side);
     }
     [[nodiscard]] Head* head(std::size_t aggregator, int side) const;
@@ -39,6 +45,8 @@ private:
     std::size_t sides_;
     std::uint64_t granule_bytes_;
     bool shared_ = true;
+    bool missing_ = false;
+    static constexpr std::size_t elsewhere = ~std::size_t{0};
     std::vector<std::size_t> place_;  // aggregator -> place in the node's memory
     std::vector<std::byte> private_windows_;
     std::vector<std::byte> private_coverage_;

@@ -11,9 +11,9 @@ namespace unisono {
 
 /// Selection by measurement for the calls on one communicator, on one rank. What a call took on the
 /// slowest rank is known when the next one has agreed on its facts: it rides there.
-class Measured {
+class OnlineTuner {
 public:
-    Measured();
+    OnlineTuner();
 
     /// Whether the options ask for it.
     static bool wanted(Options const& options);
@@ -22,19 +22,19 @@ public:
     void begin(Memory memory);
     [[nodiscard]] bool begun() const { return begun_; }
 
-    /// A number for a place (Circumstances::place), and that the next calls are there. Equal on all
-    /// ranks.
-    std::uint64_t place(std::string const& text);
-    void go_to(std::uint64_t place) { place_ = place; }
+    /// A number for a storage key (TuningContext::storage_key), and that the next calls go there.
+    /// Equal on all ranks.
+    std::uint64_t storage_key(std::string const& text);
+    void go_to(std::uint64_t storage_key) { storage_key_ = storage_key; }
 
     /// Seconds that the last measured call took on this rank; 0: there is none to be told of.
     [[nodiscard]] double last_seconds() const { return last_seconds_; }
     /// What it took on the slowest rank.
     void learn(double seconds);
 
-    /// Equal on all ranks, if what they learnt is. May point facts.options to options of its own,
-    /// which stay until the next choice.
-    Selection choose(Facts& facts);
+    /// Equal on all ranks, if what they learnt is. The options are the tuner's own where it varies
+    /// them: they stay until the next choice.
+    Selection choose(Facts const& facts, Options const& options);
     /// What `choose` has answered turned out not to be able to do the call.
     void refuse();
 
@@ -50,9 +50,9 @@ public:
         return measuring_.explain(signature_class);
     }
 
-    [[nodiscard]] bool has_news() const { return measuring_.has_news(); }
-    /// For the memory: what was learnt since the last time, with places.
-    std::vector<Lesson> take_news();
+    [[nodiscard]] bool has_unsaved() const { return measuring_.has_unsaved(); }
+    /// For the memory: what was learnt since the last time, with storage keys.
+    std::vector<TuningRecord> take_unsaved();
 
 private:
     struct Pending {
@@ -64,8 +64,8 @@ private:
     std::unique_ptr<Selector> paper_;
     MeasuringSelector measuring_;
     MpiLibrary library_;
-    std::map<std::uint64_t, std::string> places_;
-    std::uint64_t place_ = 0;
+    std::map<std::uint64_t, std::string> storage_keys_;
+    std::uint64_t storage_key_ = 0;
     std::optional<Pending> pending_;
     Options options_;  // with a candidate's setting
     double last_seconds_ = 0;

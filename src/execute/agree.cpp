@@ -1,0 +1,89 @@
+#include "execute/agree.hpp"
+
+#include <sys/stat.h>
+
+#include "access/fingerprint.hpp"
+#include "execute/through_host.hpp"
+
+namespace unisono {
+namespace {
+
+// 0 where nobody can tell: then nothing counts as being there.
+std::uint64_t file_bytes_of(Storage const& storage) {
+    struct stat status {};
+    return fstat(storage.descriptor, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+}
+
+// The native library must not be measured past the end of the file, and only bytes that are there
+// can be written through a mapping. Else nobody asks: it is a system call.
+bool wants_file_bytes(Request const& request, Storage const& storage, Options const& options) {
+    if (request.positions.empty()) return false;
+    return request.direction == Direction::write ? storage.mappable_write
+                                                 : OnlineTuner::wanted(options);
+}
+
+}  // namespace
+
+Proposal propose(Request const& request, Storage const& storage) {
+    Proposal mine;
+    mine.storage = {.mappable = storage.mappable_write,
+                    .local = storage.local,
+                    .page_cached = storage.page_cached};
+    if (request.positions.empty()) return mine;
+    auto const loops = loops_of(request.view, request.positions);
+    mine.asked = {.touched = touched(request.view, request.positions),
+                  .bytes = request.positions.bytes(),
+                  .pieces = piece_estimate(request.view, request.positions),
+                  .alignment = alignment_of(request.view, request.positions),
+                  .loops = fingerprint(loops),
+                  .request_hash = fingerprint(request.view, request.positions),
+                  .ascending = request.view.ascending()};
+    return mine;
+}
+
+Proposal agree_before(CollectiveFile const& file, Request const& request, Proposal mine,
+                      CallRecord& record) {
+    if (wants_file_bytes(request, file.storage, file.options))
+        mine.storage.file_bytes = file_bytes_of(file.storage);
+    mine.selection.last_seconds = static_cast<float>(file.tuner.last_seconds());
+    mine.device = {.host_windows = host_windows(request, file.options),
+                   .any = request.device != nullptr};
+    file.gathered.announce(mine);
+    if (file.cache != nullptr) mine.cache = file.cache->needs(request, file.options);
+    mine.cache.possible = file.cache != nullptr && file.storage.descriptor >= 0;
+    record.lap(Phase::other);
+    file.rendezvous.meet(mine);
+    record.lap(Phase::arrival);
+    return mine;
+}
+
+Facts facts_of(Proposal const& agreed, CollectiveFile const& file, Request const& request) {
+    auto const& asked = agreed.asked;
+    auto const regular = asked.loops != Hash128{};
+    return {.direction = request.direction,
+            .topology = &file.team.topology(),
+            .layout = &file.layout,
+            .touched = asked.bytes == 0 ? Extent{} : asked.touched,
+            .bytes = asked.bytes,
+            .pieces = asked.pieces,
+            .rank_ordered = asked.rank_ordered,
+            .ascending = asked.ascending,
+            .local_storage = agreed.storage.local,
+            .page_cached = agreed.storage.page_cached,
+            .mappable = agreed.storage.mappable,
+            .file_bytes = agreed.storage.file_bytes,
+            .native_ready = agreed.selection.native_ready,
+            .cacheable = agreed.cache.possible,
+            .request_hash = asked.request_hash,
+            .loops = regular ? loops_of(request.view, request.positions) : Loops{}};
+}
+
+Verdict agree_after(CollectiveFile const& file, IoResult const& mine, CallRecord& record) {
+    Verdict verdict{mine, file.team.rank()};
+    record.lap(Phase::other);
+    file.rendezvous.meet(verdict);
+    record.lap(Phase::waiting);
+    return verdict;
+}
+
+}  // namespace unisono

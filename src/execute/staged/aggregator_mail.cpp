@@ -1,0 +1,89 @@
+#include "execute/staged/aggregator_mail.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace unisono {
+namespace {
+
+std::span<std::byte const> list_in(std::span<std::byte const> message) {
+    return message.subspan(sizeof(MessageHead), head_of(message).list_bytes);
+}
+
+// The pieces of a run that are valid, packed; returns where the next ones go.
+std::byte* pack(PieceRun const& run, std::uint64_t valid, std::byte const* window, std::byte* to) {
+    auto const begin = static_cast<std::uint64_t>(run.offset);
+    auto const stride = static_cast<std::uint64_t>(run.stride);
+    if (begin + (run.count - 1) * stride + run.bytes <= valid) {
+        copy_pieces(to, static_cast<std::int64_t>(run.bytes), window + begin, run.stride, run.bytes,
+                    run.count);
+        return to + run.bytes * run.count;
+    }
+    for (std::uint64_t i = 0; i < run.count && begin + i * stride < valid; ++i) {
+        auto const bytes = std::min(run.bytes, valid - begin - i * stride);
+        std::memcpy(to, window + begin + i * stride, bytes);
+        to += bytes;
+    }
+    return to;
+}
+
+}  // namespace
+
+void put_head(Message& message, MessageHead const& head) {
+    std::memcpy(message.data(), &head, sizeof head);
+}
+
+MessageHead head_of(std::span<std::byte const> message) {
+    MessageHead head;
+    std::memcpy(&head, message.data(), sizeof head);
+    return head;
+}
+
+void AggregatorMail::receive_data(Round const& round, std::uint32_t from) const {
+    auto const message = call_.team.receive(from, Team::Kind::data);
+    auto const head = head_of(message);
+    auto covered = call_.coverage(round, head.aggregator);
+    Coverage::Marker marker{covered};
+    auto* const target = call_.window(round, head.aggregator);
+    auto const* data = message.data() + sizeof(MessageHead) + head.list_bytes;
+    PieceList::read(list_in(message), [&](PieceRun const& run) {
+        copy_pieces(target + run.offset, run.stride, data, static_cast<std::int64_t>(run.bytes),
+                    run.bytes, run.count);
+        marker.mark(run);
+        data += run.bytes * run.count;
+    });
+}
+
+void AggregatorMail::receive_request(Round const& round, std::uint32_t from) {
+    auto& requests = requests_[static_cast<std::size_t>(round.side())];
+    requests.emplace_back(from, call_.team.receive(from, Team::Kind::request));
+    if (!call_.exact_reads()) return;
+    std::span<std::byte const> const message = requests.back().second;
+    auto covered = call_.coverage(round, head_of(message).aggregator);
+    Coverage::Marker marker{covered};
+    PieceList::read(list_in(message), [&](PieceRun const& run) { marker.mark(run); });
+}
+
+void AggregatorMail::reply(Round const& round) {
+    auto& requests = requests_[static_cast<std::size_t>(round.side())];
+    for (auto const& [rank, request] : requests) reply(round, rank, request);
+    requests.clear();
+}
+
+void AggregatorMail::reply(Round const& round, std::uint32_t to, Message const& request) const {
+    auto const aggregator = head_of(request).aggregator;
+    auto const valid = call_.valid_bytes(round, aggregator);
+    auto const* const window = call_.window(round, aggregator);
+    std::uint64_t wanted = 0;
+    PieceList::read(list_in(request),
+                    [&](PieceRun const& run) { wanted += run.bytes * run.count; });
+    Message message(sizeof(MessageHead) + wanted);
+    put_head(message, {.aggregator = aggregator, .valid_bytes = valid});
+    auto* at = message.data() + sizeof(MessageHead);
+    PieceList::read(list_in(request),
+                    [&](PieceRun const& run) { at = pack(run, valid, window, at); });
+    message.resize(static_cast<std::size_t>(at - message.data()));
+    call_.send(to, Team::Kind::data, std::move(message));
+}
+
+}  // namespace unisono

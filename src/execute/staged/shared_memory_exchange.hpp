@@ -1,0 +1,23 @@
+#pragma once
+
+#include "execute/staged/window_exchange.hpp"
+
+namespace unisono {
+
+/// See make_shared_memory_exchange().
+class SharedMemoryExchange : public WindowExchange {
+public:
+    explicit SharedMemoryExchange(StagedCall& call) : call_{call} {}
+
+    void put(Round const& round, std::size_t aggregator) override;
+    void ask(Round const& round, std::size_t aggregator) override;
+    void take(Round const& round, std::size_t aggregator) override;
+
+protected:
+    /// Marks which bytes of the window this rank wants.
+    void mark(Round const& round, std::size_t aggregator);
+
+    StagedCall& call_;
+};
+
+}  // namespace unisono

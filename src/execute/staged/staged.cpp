@@ -1,0 +1,213 @@
+#include "execute/staged/staged.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "execute/direct.hpp"
+#include "execute/staged/window_exchange.hpp"
+#include "execute/staged/window_io.hpp"
+
+namespace unisono {
+namespace {
+
+/// The rounds of a staged call on one rank: exchange and file I/O in turn.
+class Rounds {
+public:
+    explicit Rounds(StagedCall& call)
+        : call_{call},
+          near_{make_shared_memory_exchange(call)},
+          far_{call.node_aggregated() ? make_node_aggregated_exchange(call)
+                                      : make_message_exchange(call)} {
+        for (auto const aggregator : call.own_aggregators()) own_.emplace_back(call, aggregator);
+    }
+
+    IoResult run() {
+        if (!call_.schedule().any_left()) return {};
+        if (call_.request.direction == Direction::write)
+            write();
+        else if (call_.plan.prefetch_then_read)
+            prefetch_then_read();
+        else
+            read();
+        call_.team.finish_sends(0);
+        call_.record.lap(Phase::exchange);
+        return result_;
+    }
+
+private:
+    [[nodiscard]] bool is_near(std::size_t aggregator) const {
+        return call_.shares_memory(call_.plan.aggregators[aggregator]);
+    }
+    [[nodiscard]] WindowExchange& to(std::size_t aggregator) const {
+        return is_near(aggregator) ? *near_ : *far_;
+    }
+
+    void write();
+    void fill_windows(Round const& round);
+
+    void read();
+    void ask(Round const& round);
+    void start_reading(Round const& round);
+    void hand_out(Round const& round);
+    void prefetch_then_read();
+
+    StagedCall& call_;
+    std::unique_ptr<WindowExchange> near_;  // aggregators with which this rank shares memory
+    std::unique_ptr<WindowExchange> far_;   // the others
+    std::vector<WindowIo> own_;
+    IoResult result_;
+};
+
+// ---- writes
+// ----------------------------------------------------------------------------------------
+
+// Pieces with holes go through a mapping where they can, and only what has been in the file for a
+// while may (backends/mapped.hpp). So one rank of each node makes the file as long as the call
+// will, before the first meeting: by an allocation, which never shortens it and changes no byte.
+void grow_file(StagedCall const& call) {
+    auto const& topology = call.team.topology();
+    auto const me = call.team.rank();
+    if (topology.ranks_of[topology.node_of[me]].front() != me) return;
+    auto const last = static_cast<off_t>(call.facts.touched.end - 1);
+    while (fallocate(call.storage.descriptor, 0, last, 1) != 0 && errno == EINTR) {
+    }  // any other error comes back when that byte is written
+}
+
+// After the meeting: mappings may write as far as the file goes now.
+void note_file_size(StagedCall const& call) {
+    struct stat status {};
+    if (fstat(call.storage.descriptor, &status) != 0) return;
+    auto const end = call.facts.touched.end;
+    if (static_cast<std::uint64_t>(status.st_size) >= end) *call.storage.mmap_safe_bytes = end;
+}
+
+bool grows_first(Facts const& facts) {
+    return facts.mappable && facts.touched.end > facts.file_bytes &&
+           facts.bytes < facts.touched.bytes();
+}
+
+// A round's window is written while the next one is filled.
+void Rounds::write() {
+    while (call_.schedule().any_left()) {
+        auto const round = call_.schedule().next();
+        auto const grows = round.number == 0 && grows_first(call_.facts);
+        fill_windows(round);
+        if (grows) grow_file(call_);
+        // The other side's windows are filled after this meeting: their writes must have ended.
+        for (auto& io : own_) result_.add(io.finish_writing_before(round));
+        call_.record.lap(Phase::file);
+        call_.barrier();
+        if (grows) note_file_size(call_);
+        for (auto& io : own_) io.start_writing(round);
+        call_.record.lap(Phase::file);
+        call_.end_round();
+    }
+    for (auto& io : own_) result_.add(io.finish_all());
+}
+
+void Rounds::fill_windows(Round const& round) {
+    call_.for_each_window(round,
+                          [&](std::size_t aggregator) { to(aggregator).put(round, aggregator); });
+    call_.record.lap(Phase::copying);
+    far_->deliver(round);
+    for (auto const& io : own_) far_->collect(round, io.aggregator());
+    call_.record.lap(Phase::exchange);
+}
+
+// ---- reads
+// -----------------------------------------------------------------------------------------
+
+// The next round's window is read while this one's is handed out. All ranks ask for the next
+// round before they hand out this one, also those whose backend cannot read meanwhile: else some
+// would wait for answers from ranks that wait for their questions.
+void Rounds::read() {
+    auto round = call_.schedule().next();
+    ask(round);
+    start_reading(round);
+    auto const ahead = call_.storage.backend->overlaps();
+    while (true) {
+        for (auto& io : own_) result_.add(io.finish_reading(round));
+        call_.record.lap(Phase::file);
+        call_.barrier();  // after it, nobody uses the other side's windows any more
+        auto next = round.last ? Round{} : call_.schedule().next();
+        if (!round.last) ask(next);
+        if (!round.last && ahead) start_reading(next);
+        hand_out(round);
+        if (!round.last && !ahead) start_reading(next);
+        call_.end_round();
+        if (round.last) return;
+        round = std::move(next);
+    }
+}
+
+void Rounds::ask(Round const& round) {
+    call_.for_each_window(round,
+                          [&](std::size_t aggregator) { to(aggregator).ask(round, aggregator); });
+    call_.record.lap(Phase::copying);
+    far_->request(round);
+    for (auto const& io : own_) far_->collect_requests(round, io.aggregator());
+    call_.record.lap(Phase::exchange);
+    if (call_.exact_reads()) call_.barrier();
+}
+
+void Rounds::start_reading(Round const& round) {
+    for (auto& io : own_) io.start_reading(round);
+    call_.record.lap(Phase::file);
+}
+
+void Rounds::hand_out(Round const& round) {
+    far_->reply(round);
+    call_.record.lap(Phase::exchange);
+    auto const take = [&](bool near) {
+        call_.for_each_window(round, [&](std::size_t aggregator) {
+            if (is_near(aggregator) == near) to(aggregator).take(round, aggregator);
+        });
+        call_.record.lap(near ? Phase::copying : Phase::exchange);
+    };
+    take(/*near=*/true);
+    far_->fetch(round);
+    take(/*near=*/false);
+}
+
+// The direct second phase: what the aggregators read warms the servers' caches and is thrown away,
+// its errors with it.
+void Rounds::prefetch_then_read() {
+    while (call_.schedule().any_left()) {
+        auto const round = call_.schedule().next();
+        if (call_.exact_reads()) ask(round);
+        start_reading(round);
+        Verdict nothing;
+        call_.rendezvous.meet(nothing);  // all have issued their requests
+        call_.record.lap(Phase::waiting);
+        call_.for_each_window(round, [&](std::size_t aggregator) {
+            call_.for_own_parts(
+                round, aggregator, round.bytes(aggregator), [&](Positions part, std::uint64_t) {
+                    result_.add(perform_direct(call_.request, part, call_.storage, call_.record));
+                });
+        });
+        for (auto& io : own_) io.drop_reading(round);
+        call_.record.lap(Phase::file);
+        call_.end_round();
+    }
+}
+
+// Nothing is moved by anybody. The ranks that lack the windows say why.
+IoResult without_windows(StagedCall const& call) {
+    auto const begin = call.facts.touched.begin;
+    IoResult nothing{.stopped_at = begin};
+    if (call.lacks_windows()) nothing.error = {ENOMEM, "getting memory", begin};
+    return nothing;
+}
+
+}  // namespace
+
+IoResult perform_staged(Team& team, Rendezvous& rendezvous, Storage const& storage,
+                        Facts const& facts, std::uint64_t alignment, Plan const& plan,
+                        Request const& request, CallRecord& record) {
+    StagedCall call{{team, rendezvous, storage, facts, plan, request, record}, alignment};
+    return call.windows_missing() ? without_windows(call) : Rounds{call}.run();
+}
+
+}  // namespace unisono

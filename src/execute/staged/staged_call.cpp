@@ -1,0 +1,117 @@
+#include "execute/staged/staged_call.hpp"
+
+#include <algorithm>
+
+#include "execute/staged/wanted.hpp"
+
+namespace unisono {
+namespace {
+
+constexpr std::uint64_t message_bytes_max = 1 << 30;
+// Below this density, an aggregator reads only what was asked for.
+constexpr std::uint64_t sieve_ratio = 2;
+
+// Nodes send to nodes, not ranks to ranks, where an aggregator would hear from very many ranks. For
+// fewer, the copy and the meeting more cost more than they save (docs/performance.md).
+bool wants_node_aggregation(Topology const& topology, Plan const& plan) {
+    auto const wish = plan.intra_node_aggregation;
+    if (topology.nodes() == 1 || plan.within_nodes || wish == Switch::disable) return false;
+    constexpr std::uint32_t fan_in_max = 64;
+    auto const merges = topology.ranks() > topology.nodes();
+    return wish == Switch::enable || (merges && topology.ranks() > fan_in_max);
+}
+
+// With node aggregation a node holds windows for every aggregator: smaller ones where these are
+// many, so that a rank's share of them stays the same.
+std::uint64_t window_bytes_of(Topology const& topology, Plan const& plan, bool node_aggregated) {
+    constexpr std::uint64_t least = 64 * 1024;
+    auto const most = std::min(plan.window_bytes, message_bytes_max);
+    if (!node_aggregated) return most;
+    auto const smallest =
+        std::ranges::min(topology.ranks_of, {}, &std::vector<std::uint32_t>::size);
+    auto const fair = most * 2 * smallest.size() / plan.aggregators.size();
+    return std::min(most, std::max(fair, least));
+}
+
+std::uint64_t lowest_bit(std::uint64_t bits) { return bits & -bits; }
+
+}  // namespace
+
+StagedCall::StagedCall(StagedParts const& parts, std::uint64_t alignment)
+    : StagedParts{parts},
+      touched_{touched(request.view, request.positions)},
+      node_aggregated_{wants_node_aggregation(team.topology(), plan)} {
+    find_own_aggregators();
+    make_schedule();
+    windows_.emplace(team, plan.aggregators, schedule_->window_bytes(),
+                     schedule_->rounds() > 1 ? 2U : 1U,
+                     lowest_bit(alignment | schedule_->alignment()), node_aggregated_);
+    if (team.topology().nodes() > 1 || !windows_->shared()) learn_extents();
+    record.lap(Phase::waiting);
+}
+
+void StagedCall::find_own_aggregators() {
+    auto const& aggregators = plan.aggregators;
+    for (std::size_t i = 0; i < aggregators.size(); ++i) {
+        if (aggregators[i] < team.rank()) first_ = (i + 1) % aggregators.size();
+        if (aggregators[i] == team.rank()) own_.push_back(i);
+    }
+}
+
+// With core_first nodes' realms overlap, and their ranks take no part in each other's.
+void StagedCall::make_schedule() {
+    if (plan.within_nodes)
+        for (std::size_t i = 0; i < plan.realms.size(); ++i)
+            own_nodes_realms_.push_back(takes_part(i, team.rank()) ? plan.realms[i] : Realm{});
+    auto const& realms = plan.within_nodes ? own_nodes_realms_ : plan.realms;
+    std::vector<Extent> wanted{facts.touched};
+    if (worth_looking_for_holes(facts))
+        wanted = find_wanted(team, plan.within_nodes ? Team::Among::node : Team::Among::all, facts,
+                             request);
+    schedule_.emplace(realms, window_bytes_of(team.topology(), plan, node_aggregated_), wanted);
+    auto const asked_bytes =
+        plan.within_nodes ? facts.bytes / team.topology().nodes() : facts.bytes;
+    exact_reads_ = schedule_->bytes() / sieve_ratio > asked_bytes;
+}
+
+// What each rank touches; whether all nodes have the windows that node aggregation needs; and
+// whether all ranks have any: those that are shared are there, or on no rank of the node.
+void StagedCall::learn_extents() {
+    struct Presence {
+        Extent touched;
+        std::uint32_t shares_windows;
+        std::uint32_t lacks_windows;
+    };
+    Presence const mine{touched_, windows_->shared() ? 1U : 0U, windows_->missing() ? 1U : 0U};
+    for (auto const& rank : team.gather_values(std::span{&mine, 1})) {
+        extents_.push_back(rank.touched);
+        node_aggregated_ = node_aggregated_ && rank.shares_windows != 0;
+        windows_missing_ = windows_missing_ || rank.lacks_windows != 0;
+    }
+    if (!node_aggregated_) return;
+    for (auto const& ranks : team.topology().ranks_of) {
+        Extent all;
+        for (auto const rank : ranks) all = hull(all, extents_[rank]);
+        node_extents_.push_back(all);
+    }
+}
+
+bool StagedCall::shares_memory(std::uint32_t rank) const {
+    auto const& node_of = team.topology().node_of;
+    return rank == team.rank() || (windows_->shared() && node_of[rank] == node_of[team.rank()]);
+}
+
+bool StagedCall::takes_part(std::size_t aggregator, std::uint32_t rank) const {
+    auto const& node_of = team.topology().node_of;
+    return !plan.within_nodes || node_of[plan.aggregators[aggregator]] == node_of[rank];
+}
+
+std::uint64_t StagedCall::own_bytes(Round const& round, std::size_t aggregator,
+                                    std::uint64_t bytes) const {
+    std::uint64_t sum = 0;
+    for_own_parts(round, aggregator, bytes,
+                  [&](Positions part, std::uint64_t) { sum += part.bytes(); });
+    return sum;
+}
+
+}  // namespace unisono

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+
+#include "execute/staged/staged_call.hpp"
+
+namespace unisono {
+
+/// How data gets between ranks and one aggregator's window, within one round. There is one for the
+/// aggregators with which this rank shares memory, and one for the others; both keep to one order:
+///
+///   writes   put        deliver   collect                          (windows are full)
+///   reads    ask        request   collect_requests   (file I/O)    reply   fetch   take
+///
+/// put, ask and take are for each window that this rank has data in; collect and collect_requests
+/// for each of its own; the others once a round. All are local, but wait for the ranks whose data
+/// they need; who waits for whom goes in the order above, so nobody waits for ever.
+class WindowExchange {
+public:
+    WindowExchange() = default;
+    WindowExchange(WindowExchange const&) = delete;
+    WindowExchange& operator=(WindowExchange const&) = delete;
+    virtual ~WindowExchange() = default;
+
+    virtual void put(Round const& round, std::size_t aggregator) = 0;
+    virtual void deliver(Round const& /*round*/) {}
+    virtual void collect(Round const& /*round*/, std::size_t /*own_aggregator*/) {}
+
+    virtual void ask(Round const& round, std::size_t aggregator) = 0;
+    virtual void request(Round const& /*round*/) {}
+    virtual void collect_requests(Round const& /*round*/, std::size_t /*own_aggregator*/) {}
+    virtual void reply(Round const& /*round*/) {}
+    virtual void fetch(Round const& /*round*/) {}
+    virtual void take(Round const& round, std::size_t aggregator) = 0;
+};
+
+/// Straight between the user's memory and the window, one copy. Aggregators of this node.
+std::unique_ptr<WindowExchange> make_shared_memory_exchange(StagedCall& call);
+
+/// A rank sends an aggregator one packed message a round. Aggregators of other nodes, or of this
+/// one where there is no shared memory.
+std::unique_ptr<WindowExchange> make_message_exchange(StagedCall& call);
+
+/// A node's ranks fill windows for other nodes' aggregators, too, and one of them sends what the
+/// node has: one message for each node and aggregator, a copy and a meeting more.
+std::unique_ptr<WindowExchange> make_node_aggregated_exchange(StagedCall& call);
+
+}  // namespace unisono

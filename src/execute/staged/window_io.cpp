@@ -1,0 +1,99 @@
+#include "execute/staged/window_io.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace unisono {
+namespace {
+
+// Ascending extents of a window as file accesses: cut where they are not contiguous in the file.
+std::vector<Transfer> transfers(std::span<Round::Part const> parts, std::byte* window,
+                                std::span<Extent const> in_window) {
+    std::vector<Transfer> list;
+    list.reserve(in_window.size());
+    auto part = parts.begin();
+    for (auto [at, end] : in_window)
+        while (at < end) {
+            while (part->at + part->file.bytes() <= at) ++part;
+            auto const bytes = std::min(end, part->at + part->file.bytes()) - at;
+            list.push_back({part->file.begin + (at - part->at), window + at, bytes});
+            at += bytes;
+        }
+    return list;
+}
+
+}  // namespace
+
+void WindowIo::start_writing(Round const& round) {
+    if (round.empty(aggregator_)) return;
+    auto const written = call_.coverage(round, aggregator_).take(round.bytes(aggregator_));
+    if (!failed_) start(Direction::write, round, written);
+}
+
+void WindowIo::start_reading(Round const& round) { start(Direction::read, round, wanted(round)); }
+
+std::vector<Extent> WindowIo::wanted(Round const& round) const {
+    std::vector<Extent> wanted;
+    if (round.empty(aggregator_)) return wanted;
+    if (call_.exact_reads())
+        return call_.coverage(round, aggregator_).take(round.bytes(aggregator_));
+    for (auto const& [file, at] : round.parts[aggregator_]) {
+        auto const range = intersect(file, call_.facts.touched);
+        if (!range.empty())
+            wanted.push_back({at + range.begin - file.begin, at + range.end - file.begin});
+    }
+    return wanted;
+}
+
+// Issues a list, in pieces if the plan says so. At once where there is nothing to do meanwhile.
+// A whole window of a server lies there side by side; disks and read-ahead want it ascending.
+void WindowIo::start(Direction direction, Round const& round, std::span<Extent const> in_window) {
+    auto& [list, pending] = sides_[static_cast<std::size_t>(round.side())];
+    assert(pending.empty());
+    list = transfers(round.parts[aggregator_], call_.window(round, aggregator_), in_window);
+    auto const most = call_.plan.list_extents_max != 0 ? call_.plan.list_extents_max : list.size();
+    auto const order =
+        direction == Direction::read && !call_.exact_reads() ? Order::ascending : Order::any;
+    auto const alone = call_.own_aggregators().size() == 1;
+    auto const idle = direction == Direction::read ? round.number == 0 : round.last;
+    auto const at_once = alone && idle && (order == Order::any || list.size() == 1);
+    std::span<Transfer const> rest = list;
+    while (!rest.empty()) {
+        auto const part = rest.first(std::min<std::size_t>(most, rest.size()));
+        pending.push_back(at_once ? call_.storage.backend->Backend::start(direction, part)
+                                  : call_.storage.backend->start(direction, part, order));
+        rest = rest.subspan(part.size());
+    }
+}
+
+IoResult WindowIo::finish_all() {
+    auto total = finish(0);
+    total.add(finish(1));
+    return total;
+}
+
+// All that the lists of one side moved before the first byte that was missed.
+IoResult WindowIo::finish(int side) {
+    IoResult total;
+    auto& pending = sides_[static_cast<std::size_t>(side)].pending;
+    for (auto& list : pending) {
+        auto const part = list->wait();
+        if (total.stopped_at == IoResult::nowhere) total.add(part);
+    }
+    pending.clear();
+    if (total.error) failed_ = true;
+    return total;
+}
+
+IoResult WindowIo::finish_reading(Round const& round) {
+    if (round.empty(aggregator_)) return {};
+    auto const result = finish(round.side());
+    auto& valid = call_.valid_bytes(round, aggregator_);
+    valid = round.bytes(aggregator_);
+    for (auto const& [file, at] : round.parts[aggregator_])
+        if (result.stopped_at < file.end)
+            valid = std::min(valid, at + (std::max(result.stopped_at, file.begin) - file.begin));
+    return result;
+}
+
+}  // namespace unisono

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "execute/staged/staged_call.hpp"
+
+namespace unisono {
+
+/// File I/O of one aggregator's windows. Two buffers take turns: while one is accessed, the other
+/// one is filled or handed out.
+class WindowIo {
+public:
+    WindowIo(StagedCall& call, std::size_t aggregator) : call_{call}, aggregator_{aggregator} {}
+
+    [[nodiscard]] std::size_t aggregator() const { return aggregator_; }
+
+    /// Starts to write what has been put into the round's window, and nothing else. What follows an
+    /// error lies behind it in the file, and is left.
+    void start_writing(Round const& round);
+    /// Waits for the writes from the buffer that the round does not use. What was missed.
+    IoResult finish_writing_before(Round const& round) { return finish(1 - round.side()); }
+    /// The same for both buffers.
+    IoResult finish_all();
+
+    /// Starts to read what is wanted of the round's window.
+    void start_reading(Round const& round);
+    /// Waits for that, and says in the window how much of it is there. What was missed.
+    IoResult finish_reading(Round const& round);
+    /// Waits for that; nobody looks at it.
+    void drop_reading(Round const& round) { finish(round.side()); }
+
+private:
+    /// A list under way; the backend may look at it until its end.
+    struct Side {
+        std::vector<Transfer> list;
+        std::vector<std::unique_ptr<PendingIo>> pending;
+    };
+
+    [[nodiscard]] std::vector<Extent> wanted(Round const& round) const;
+    void start(Direction direction, Round const& round, std::span<Extent const> in_window);
+    IoResult finish(int side);
+
+    StagedCall& call_;
+    std::size_t aggregator_;
+    bool failed_ = false;
+    std::array<Side, 2> sides_;
+};
+
+}  // namespace unisono

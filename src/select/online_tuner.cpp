@@ -1,0 +1,78 @@
+#include "select/online_tuner.hpp"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "support/hash.hpp"
+
+namespace unisono {
+
+OnlineTuner::OnlineTuner() : paper_{make_paper_selector()} {}
+
+bool OnlineTuner::wanted(Options const& options) {
+    return options.strategy == "auto" && options.select != "rule";
+}
+
+void OnlineTuner::begin(Memory memory) {
+    begun_ = true;
+    library_ = memory.library;
+    for (auto& record : memory.records)
+        record.calls.storage_key = storage_key(record.where.storage_key);
+    measuring_.remember(std::move(memory));
+}
+
+std::uint64_t OnlineTuner::storage_key(std::string const& text) {
+    auto const hash = hash64(text);
+    storage_keys_.emplace(hash, text);
+    return hash;
+}
+
+void OnlineTuner::learn(double seconds) {
+    last_seconds_ = 0;
+    auto const last = std::exchange(pending_, {});
+    if (last && std::isfinite(seconds))
+        last->selector->learn(last->signature, last->candidate, seconds);
+}
+
+Selection OnlineTuner::choose(Facts const& facts, Options const& options) {
+    auto by_rule = unisono::choose(facts, options);
+    if (facts.bytes == 0) return by_rule;
+    auto const paper = options.select == "orthrus";
+    auto const candidates = paper ? paper_candidates(facts)
+                                  : all_candidates(facts, options, by_rule.strategy,
+                                                   native_fault(library_, facts, options));
+    auto signature = signature_of(facts);
+    signature.storage_key = storage_key_;
+    Selector* const selector = paper ? paper_.get() : &measuring_;
+    auto const choice = selector->choose(signature, candidates);
+    pending_ = {selector, signature, choice.candidate};
+    if (choice.candidate.variation == Candidate::Variation::none)
+        return {choice.candidate.strategy, &options, choice.why};
+    options_ = with_setting(options, choice.candidate.variation);
+    return {choice.candidate.strategy, &options_, choice.why};
+}
+
+void OnlineTuner::refuse() {
+    if (auto const last = std::exchange(pending_, {}))
+        last->selector->refuse(last->signature, last->candidate);
+}
+
+void OnlineTuner::finish(double seconds) {
+    if (pending_) last_seconds_ = seconds;
+}
+
+void OnlineTuner::finish_disturbed() { finish(std::numeric_limits<double>::infinity()); }
+
+std::optional<Signature> OnlineTuner::examined_class() const {
+    if (!pending_ || pending_->selector != &measuring_) return {};
+    return class_of(pending_->signature);
+}
+
+std::vector<TuningRecord> OnlineTuner::take_unsaved() {
+    auto unsaved = measuring_.take_unsaved();
+    for (auto& record : unsaved) record.where.storage_key = storage_keys_[record.calls.storage_key];
+    return unsaved;
+}
+
+}  // namespace unisono

@@ -1,0 +1,77 @@
+// A plug-in for tests, whose plans are wrong in the way that UNISONO_BAD_PLAN names.
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "unisono/plugin.hpp"
+
+using namespace unisono;
+
+namespace {
+
+// Two aggregators of rank 0, half of what is touched each: nothing wrong so far.
+Plan halves(Facts const& facts) {
+    auto const& touched = facts.touched;
+    auto const middle = touched.begin + touched.bytes() / 2;
+    return {.way = Plan::Way::staged,
+            .aggregators = {0, 0},
+            .realms = {contiguous_realm({touched.begin, middle}),
+                       contiguous_realm({middle, touched.end})},
+            .window_bytes = 1 << 16};
+}
+
+using Kind = void (*)(Plan&, Facts const&);
+
+constexpr std::array<std::pair<std::string_view, Kind>, 12> kinds{{
+    {"none", [](Plan&, Facts const&) {}},
+    {"overlap", [](Plan& plan, Facts const&) { --plan.realms[1].positions.begin; }},
+    {"hole", [](Plan& plan, Facts const&) { --plan.realms[0].positions.end; }},
+    {"beyond", [](Plan& plan, Facts const&) { ++plan.realms[1].positions.end; }},
+    {"descending", [](Plan& plan, Facts const&) { plan.realms[1].tiling.extent = 0; }},
+    {"rank", [](Plan& plan, Facts const& facts) { plan.aggregators[1] = facts.topology->ranks(); }},
+    {"realms", [](Plan& plan, Facts const&) { plan.realms.pop_back(); }},
+    {"window", [](Plan& plan, Facts const&) { plan.window_bytes = 0; }},
+    {"turns",
+     [](Plan& plan, Facts const& facts) {
+         plan = {.way = Plan::Way::direct};
+         for (std::uint32_t rank = 0; rank < facts.topology->ranks(); ++rank)
+             plan.waits_for.push_back((rank + 1) % facts.topology->ranks());
+     }},
+    {"blocks",
+     [](Plan& plan, Facts const&) {
+         plan = {.way = Plan::Way::cached, .aggregators = {0}, .pool_bytes = 1 << 20};
+     }},
+    {"way", [](Plan& plan, Facts const&) { plan.way = Plan::Way{77}; }},
+    // Each thread and each process has another boundary between the two realms.
+    {"different",
+     [](Plan& plan, Facts const&) {
+         auto& low = plan.realms[0].positions;
+         low.end = low.begin + static_cast<std::uint64_t>(gettid()) % low.bytes();
+         plan.realms[1].positions.begin = low.end;
+     }},
+}};
+
+Plan plan_badly(Facts const& facts, Options const&) {
+    auto plan = halves(facts);
+    auto const* const wanted = std::getenv("UNISONO_BAD_PLAN");
+    for (auto const& [name, spoil] : kinds)
+        if (wanted != nullptr && name == wanted) spoil(plan, facts);
+    return plan;
+}
+
+std::string_view unfit_bad_plans(Facts const& facts) {
+    return facts.ascending && facts.touched.bytes() > 100 ? "" : "not enough to be wrong about";
+}
+
+}  // namespace
+
+constinit Plugin const unisono_plugin{.strategy = {
+                                          .name = "bad_plans",
+                                          .summary = "what a plug-in must not do",
+                                          .source = "test",
+                                          .unfit = unfit_bad_plans,
+                                          .plan = plan_badly,
+                                      }};
