@@ -4,8 +4,11 @@
 #include <array>
 #include <bit>
 #include <mutex>
+#include <new>
 #include <utility>
 
+#include "interpose/finalize.hpp"
+#include "interpose/guard.hpp"
 #include "interpose/messages.hpp"
 #include "select/tune_store.hpp"
 
@@ -23,16 +26,21 @@ struct Holder {
 // more: what belongs to those ends with the process.
 int forget_context(MPI_Comm comm, int, void* value, void*) {
     auto* const holder = static_cast<Holder*>(value);
-    if (holder->context != nullptr) print_once(holder->context->keep_lessons(/*last=*/true));
+    if (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF)
+        write_what_is_in_memory("its communicator was freed", comm);
+    if (holder->context != nullptr) holder->context->keep_last_tuning_records();
     if (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF) delete holder;
     return MPI_SUCCESS;
 }
+
+constexpr EntryPoint comm_free{.name = "MPI_Comm_free", .collective = true};
 
 int attribute_key() {
     static std::once_flag once;
     static int key = MPI_KEYVAL_INVALID;
     std::call_once(once, [] {
-        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_context, &key, nullptr);
+        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, Guarded<forget_context, comm_free>::call,
+                                &key, nullptr);
     });
     return key;
 }
@@ -78,7 +86,7 @@ Context::Context(MPI_Comm comm, std::vector<std::uint32_t> machines, bool thread
 }
 
 Context::~Context() {
-    print_once(keep_lessons(/*last=*/true));
+    keep_last_tuning_records();
     teams_.clear();
     PMPI_Comm_free(&comm_);
 }
@@ -107,15 +115,34 @@ std::vector<std::byte> Context::from_rank_0(std::vector<std::byte> bytes) const 
     return bytes;
 }
 
+Verdict Context::agree(Verdict mine) const {
+    if (ranks_ == 1) return mine;
+    auto failed = mine.code != 0 ? rank_ : ranks_;
+    PMPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MIN, comm_);
+    if (failed == ranks_) return mine;
+    PMPI_Bcast(&mine, sizeof mine, MPI_BYTE, failed, comm_);
+    return mine;
+}
+
+void Context::maximum(std::span<std::uint64_t> values) const {
+    PMPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_UINT64_T,
+                   MPI_MAX, comm_);
+}
+
+bool Context::leads_its_machine() const {
+    auto const first = std::ranges::find(machines_, machines_[static_cast<std::size_t>(rank_)]);
+    return first - machines_.begin() == rank_;
+}
+
 std::vector<std::string> Context::begin_measuring(Options const& options) {
-    if (measured_.begun()) return {};
+    if (tuner_.begun()) return {};
     Recalled recalled;
     if (rank_ == 0) {
         auto const library = mpi_library();
-        circumstances_ = {.machine = describe_machine(),
-                          .software = "Unisono " UNISONO_VERSION ", " + library.name};
+        tuning_context_ = {.machine = describe_machine(),
+                           .software = "Unisono " UNISONO_VERSION ", " + library.name};
         auto const paths = tune_paths(options);
-        recalled = recall(paths, circumstances_, static_cast<std::uint32_t>(ranks_));
+        recalled = recall(paths, tuning_context_, static_cast<std::uint32_t>(ranks_));
         recalled.memory.library = library;
         if (!recalled.memory.frozen) tune_path_ = paths.user;
     }
@@ -123,22 +150,30 @@ std::vector<std::string> Context::begin_measuring(Options const& options) {
         auto const bytes = from_rank_0(to_bytes(recalled.memory));
         recalled.memory = memory_from_bytes(bytes).value_or(Memory{});
     }
-    measured_.begin(std::move(recalled.memory));
+    tuner_.begin(std::move(recalled.memory));
     return recalled.complaints;
 }
 
-std::vector<std::string> Context::keep_lessons(bool last) {
-    if (tune_path_.empty() || !measured_.has_news()) return {};
+std::vector<std::string> Context::keep_tuning_records(bool last) {
+    if (tune_path_.empty() || !tuner_.has_unsaved()) return {};
     if (!last && !std::has_single_bit(++chances_to_keep_)) return {};
-    auto news = measured_.take_news();
-    for (auto& lesson : news) {
-        lesson.where.machine = circumstances_.machine;
-        lesson.where.software = circumstances_.software;
+    auto unsaved = tuner_.take_unsaved();
+    for (auto& record : unsaved) {
+        record.where.machine = tuning_context_.machine;
+        record.where.software = tuning_context_.software;
     }
-    auto complaint = keep(tune_path_, news);
+    auto complaint = keep(tune_path_, unsaved);
     if (complaint.empty()) return {};
     tune_path_.clear();  // it would fail again
     return {std::move(complaint)};
+}
+
+void Context::keep_last_tuning_records() {
+    try {
+        print_once(keep_tuning_records(/*last=*/true));
+    } catch (std::bad_alloc const&) {
+        // A program that ends without memory need not remember how fast it was.
+    }
 }
 
 MpiTeam& Context::team(Placement placement) {

@@ -2,11 +2,13 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <list>
 #include <memory>
+#include <span>
 
 #include "interpose/mpi_team.hpp"
-#include "select/measured.hpp"
+#include "select/online_tuner.hpp"
 
 namespace unisono::interpose {
 
@@ -38,15 +40,28 @@ public:
     /// Rank 0's bytes, on every rank. Collective.
     [[nodiscard]] std::vector<std::byte> from_rank_0(std::vector<std::byte> bytes) const;
 
+    /// The failure of the lowest rank that had one, on every rank. Collective: one reduction, and a
+    /// broadcast where something failed. For calls that are no data calls, whose files may have no
+    /// team: those have Rendezvous.
+    [[nodiscard]] Verdict agree(Verdict mine) const;
+
+    /// The largest of all ranks' values, on every rank, one by one. Collective: one reduction.
+    void maximum(std::span<std::uint64_t> values) const;
+
+    /// No lower rank runs on this rank's machine.
+    [[nodiscard]] bool leads_its_machine() const;
+
     /// What has been learnt of the strategies on this communicator.
-    [[nodiscard]] Measured& measured() { return measured_; }
+    [[nodiscard]] OnlineTuner& tuner() { return tuner_; }
     /// Lets it begin with what earlier runs have learnt, as rank 0 finds it. Collective the first
     /// time. Returns what there is to complain of.
     std::vector<std::string> begin_measuring(Options const& options);
     /// Rank 0 writes down what is new, for later runs; the other ranks return at once. Files may be
     /// closed by the thousand: unless it is the `last` time, only the first, second, fourth, eighth
     /// ... call with something new does. Local. Returns what there is to complain of.
-    std::vector<std::string> keep_lessons(bool last);
+    std::vector<std::string> keep_tuning_records(bool last);
+    /// The last time, from where no exception may get out.
+    void keep_last_tuning_records();
 
     /// Calls of several threads may be under way at once.
     [[nodiscard]] bool threaded() const { return threaded_; }
@@ -67,10 +82,10 @@ private:
     int rank_ = 0;
     std::vector<std::uint32_t> machines_;
     std::list<Entry> teams_;
-    Measured measured_;
+    OnlineTuner tuner_;
     bool threaded_ = false;
-    Circumstances circumstances_;  // rank 0 only
-    std::string tune_path_;        // rank 0 only; empty: nothing is kept
+    TuningContext tuning_context_;  // rank 0 only
+    std::string tune_path_;         // rank 0 only; empty: nothing is kept
     std::uint32_t chances_to_keep_ = 0;
 };
 

@@ -1,11 +1,15 @@
 // The engine's table: which of Unisono's functions stands for which entry point.
 
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
+#include "interpose/guard.hpp"
 #include "interpose/native.hpp"
 #include "interpose/transfer.hpp"
+#include "report/trace.hpp"
 
 namespace unisono::interpose {
 
@@ -41,18 +45,21 @@ namespace {
             {handle, Direction::DIRECTION, {}, buffer, count, type, "MPI_" #NAME}, request, \
             [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, request); });    \
     }
-// Calls that are passed on. RESULT is the type of the last argument: a status or a request.
-#define UNISONO_PASS_AT(NAME, COUNT, BUFFER, RESULT, NEEDS)                                     \
+// Calls that are left to the MPI library. RESULT is the type of the last argument: a status or a
+// request; KIND is for the report.
+#define UNISONO_PASS_AT(NAME, COUNT, BUFFER, RESULT, NEEDS, KIND, DIRECTION)                    \
     int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type, \
              RESULT result) {                                                                   \
-        return pass_on(handle, NEEDS, "MPI_" #NAME, [&] {                                       \
-            return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, result);           \
-        });                                                                                     \
+        return transfer_native(                                                                 \
+            {handle, Direction::DIRECTION, offset, buffer, count, type, "MPI_" #NAME}, NEEDS,   \
+            KIND,                                                                               \
+            [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, result); }); \
     }
-#define UNISONO_PASS(NAME, COUNT, BUFFER, RESULT, NEEDS)                                           \
-    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type, RESULT result) {      \
-        return pass_on(handle, NEEDS, "MPI_" #NAME,                                                \
-                       [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, result); }); \
+#define UNISONO_PASS(NAME, COUNT, BUFFER, RESULT, NEEDS, KIND, DIRECTION)                       \
+    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type, RESULT result) {   \
+        return transfer_native(                                                                 \
+            {handle, Direction::DIRECTION, {}, buffer, count, type, "MPI_" #NAME}, NEEDS, KIND, \
+            [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, result); });         \
     }
 #define UNISONO_BEGIN_AT(NAME, COUNT, BUFFER, DIRECTION)                                          \
     int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type) { \
@@ -66,10 +73,12 @@ namespace {
             {handle, Direction::DIRECTION, {}, buffer, count, type, "MPI_" #NAME}, \
             [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); });    \
     }
-#define UNISONO_BEGIN_ORDERED(NAME, COUNT, BUFFER)                                         \
-    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {             \
-        return pass_on(handle, view_for_data, "MPI_" #NAME,                                \
-                       [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); }); \
+#define UNISONO_BEGIN_ORDERED(NAME, COUNT, BUFFER, DIRECTION)                                     \
+    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {                    \
+        return transfer_native(                                                                   \
+            {handle, Direction::DIRECTION, {}, buffer, count, type, "MPI_" #NAME}, view_for_data, \
+            "shared file pointer",                                                                \
+            [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); });                   \
     }
 
 // Every data call, once for each type of count.
@@ -86,41 +95,49 @@ namespace {
     UNISONO_NONBLOCKING_AT(File_iread_at##SUFFIX, COUNT, void*, read)                             \
     UNISONO_NONBLOCKING(File_iwrite##SUFFIX, COUNT, void const*, write)                           \
     UNISONO_NONBLOCKING_AT(File_iwrite_at##SUFFIX, COUNT, void const*, write)                     \
-    UNISONO_PASS(File_iread_all##SUFFIX, COUNT, void*, MPI_Request*, view_and_pointer_for_data)   \
-    UNISONO_PASS_AT(File_iread_at_all##SUFFIX, COUNT, void*, MPI_Request*, view_for_data)         \
+    UNISONO_PASS(File_iread_all##SUFFIX, COUNT, void*, MPI_Request*, view_and_pointer_for_data,   \
+                 "nonblocking collective call", read)                                             \
+    UNISONO_PASS_AT(File_iread_at_all##SUFFIX, COUNT, void*, MPI_Request*, view_for_data,         \
+                    "nonblocking collective call", read)                                          \
     UNISONO_PASS(File_iwrite_all##SUFFIX, COUNT, void const*, MPI_Request*,                       \
-                 view_and_pointer_for_data)                                                       \
-    UNISONO_PASS_AT(File_iwrite_at_all##SUFFIX, COUNT, void const*, MPI_Request*, view_for_data)  \
-    UNISONO_PASS(File_read_shared##SUFFIX, COUNT, void*, MPI_Status*, known_view_for_data)        \
-    UNISONO_PASS(File_write_shared##SUFFIX, COUNT, void const*, MPI_Status*, known_view_for_data) \
-    UNISONO_PASS(File_iread_shared##SUFFIX, COUNT, void*, MPI_Request*, known_view_for_data)      \
+                 view_and_pointer_for_data, "nonblocking collective call", write)                 \
+    UNISONO_PASS_AT(File_iwrite_at_all##SUFFIX, COUNT, void const*, MPI_Request*, view_for_data,  \
+                    "nonblocking collective call", write)                                         \
+    UNISONO_PASS(File_read_shared##SUFFIX, COUNT, void*, MPI_Status*, known_view_for_data,        \
+                 "shared file pointer", read)                                                     \
+    UNISONO_PASS(File_write_shared##SUFFIX, COUNT, void const*, MPI_Status*, known_view_for_data, \
+                 "shared file pointer", write)                                                    \
+    UNISONO_PASS(File_iread_shared##SUFFIX, COUNT, void*, MPI_Request*, known_view_for_data,      \
+                 "shared file pointer", read)                                                     \
     UNISONO_PASS(File_iwrite_shared##SUFFIX, COUNT, void const*, MPI_Request*,                    \
-                 known_view_for_data)                                                             \
-    UNISONO_PASS(File_read_ordered##SUFFIX, COUNT, void*, MPI_Status*, view_for_data)             \
-    UNISONO_PASS(File_write_ordered##SUFFIX, COUNT, void const*, MPI_Status*, view_for_data)      \
+                 known_view_for_data, "shared file pointer", write)                               \
+    UNISONO_PASS(File_read_ordered##SUFFIX, COUNT, void*, MPI_Status*, view_for_data,             \
+                 "shared file pointer", read)                                                     \
+    UNISONO_PASS(File_write_ordered##SUFFIX, COUNT, void const*, MPI_Status*, view_for_data,      \
+                 "shared file pointer", write)                                                    \
     UNISONO_BEGIN(File_read_all_begin##SUFFIX, COUNT, void*, read)                                \
     UNISONO_BEGIN_AT(File_read_at_all_begin##SUFFIX, COUNT, void*, read)                          \
-    UNISONO_BEGIN_ORDERED(File_read_ordered_begin##SUFFIX, COUNT, void*)                          \
+    UNISONO_BEGIN_ORDERED(File_read_ordered_begin##SUFFIX, COUNT, void*, read)                    \
     UNISONO_BEGIN(File_write_all_begin##SUFFIX, COUNT, void const*, write)                        \
     UNISONO_BEGIN_AT(File_write_at_all_begin##SUFFIX, COUNT, void const*, write)                  \
-    UNISONO_BEGIN_ORDERED(File_write_ordered_begin##SUFFIX, COUNT, void const*)
+    UNISONO_BEGIN_ORDERED(File_write_ordered_begin##SUFFIX, COUNT, void const*, write)
 
 UNISONO_DATA_CALLS(, int)
 #ifdef UNISONO_LARGE_COUNTS
 UNISONO_DATA_CALLS(_c, MPI_Count)
 #endif
 
-#define UNISONO_END(NAME, BUFFER)                                                          \
+#define UNISONO_END(NAME, BUFFER, DIRECTION)                                               \
     int NAME(MPI_File handle, BUFFER buffer, MPI_Status* status) {                         \
-        return transfer_end(handle, status,                                                \
+        return transfer_end(handle, Direction::DIRECTION, status,                          \
                             [&] { return UNISONO_NATIVE(NAME)(handle, buffer, status); }); \
     }
-UNISONO_END(File_read_all_end, void*)
-UNISONO_END(File_read_at_all_end, void*)
-UNISONO_END(File_read_ordered_end, void*)
-UNISONO_END(File_write_all_end, void const*)
-UNISONO_END(File_write_at_all_end, void const*)
-UNISONO_END(File_write_ordered_end, void const*)
+UNISONO_END(File_read_all_end, void*, read)
+UNISONO_END(File_read_at_all_end, void*, read)
+UNISONO_END(File_read_ordered_end, void*, read)
+UNISONO_END(File_write_all_end, void const*, write)
+UNISONO_END(File_write_at_all_end, void const*, write)
+UNISONO_END(File_write_ordered_end, void const*, write)
 
 int File_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
     return pass_on(handle, view, "MPI_File_seek_shared",
@@ -147,6 +164,12 @@ constexpr auto File_seek = file_seek;
 constexpr auto File_get_position = file_get_position;
 constexpr auto File_get_byte_offset = file_get_byte_offset;
 
+bool switched_off() {
+    auto const* const setting = secure_getenv("UNISONO_DISABLE");
+    std::string_view const value = setting == nullptr ? "" : setting;
+    return !value.empty() && value != "0";
+}
+
 }  // namespace
 }  // namespace unisono::interpose
 
@@ -154,12 +177,21 @@ extern "C" __attribute__((visibility("default"))) int unisono_engine_start(
     unisono_function const* native, unisono_function* taken) {
     using namespace unisono::interpose;
     native_functions = native;
+    if (switched_off()) {
+        if (auto const* const traces = secure_getenv("UNISONO_REPORT_TRACES"))
+            unisono::leave_mark(traces, "disabled");
+        static constexpr auto entry = entry_point("MPI_File_open");
+        taken[unisono_entry_File_open] =
+            reinterpret_cast<unisono_function>(&Guarded<file_open_switched_off, entry>::call);
+        return 0;
+    }
     // What this MPI library does not have stays absent.
 #define UNISONO_TAKE(name)                                                                   \
     if (native[unisono_entry_##name] != nullptr) {                                           \
         static_assert(std::is_same_v<decltype(&PMPI_##name), std::decay_t<decltype(name)>>); \
+        static constexpr auto entry = entry_point("MPI_" #name);                             \
         taken[unisono_entry_##name] =                                                        \
-            reinterpret_cast<unisono_function>(static_cast<decltype(&PMPI_##name)>(name));   \
+            reinterpret_cast<unisono_function>(&Guarded<name, entry>::call);                 \
     }
     UNISONO_ALL_ENTRIES(UNISONO_TAKE)
 #undef UNISONO_TAKE

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "interpose/file.hpp"
 #include "interpose/native.hpp"
 
 namespace unisono::interpose {
@@ -62,9 +63,12 @@ int error_code(int error_class, std::string const& message) {
 }
 
 std::string describe(Verdict const& verdict) {
-    auto text = std::string{verdict.call.data()} + " failed at offset " +
-                std::to_string(verdict.offset) + " on rank " + std::to_string(verdict.rank) + ": " +
-                strerror(verdict.code) + " (errno " + std::to_string(verdict.code) + ")";
+    auto const where = verdict.offset == Error::whole_file
+                           ? std::string{}
+                           : " at offset " + std::to_string(verdict.offset);
+    auto text = std::string{verdict.call.data()} + " failed" + where + " on rank " +
+                std::to_string(verdict.rank) + ": " + strerror(verdict.code) + " (errno " +
+                std::to_string(verdict.code) + ")";
     if (verdict.lost_bytes > 0)
         text += "; a deferred write: data in [" + std::to_string(verdict.offset) + ", " +
                 std::to_string(verdict.lost_end) + ") is lost, " +
@@ -88,6 +92,28 @@ int error_string(int code, char* text, int* length) {
 int raise(MPI_File file, int code) {
     if (code != MPI_SUCCESS) PMPI_File_call_errhandler(file, code);
     return code;
+}
+
+int fail(File& file, int error_class, char const* call, std::string const& why) {
+    auto const text = std::string{call} + " on " + file.path() + ": " + why;
+    if (file.context().rank() == 0) file.report_if_fatal(text);
+    return raise(file.handle(), error_code(error_class, text));
+}
+
+int raise(File& file, Verdict const& verdict, char const* call) {
+    if (verdict.code == 0) return MPI_SUCCESS;
+    return fail(file, error_class_of(verdict.code), call, describe(verdict));
+}
+
+bool handler_ends_program(MPI_File file) {
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    if (PMPI_File_get_errhandler(file, &handler) != MPI_SUCCESS) return false;
+    if (handler == MPI_ERRORS_ARE_FATAL) return true;
+#ifdef MPI_ERRORS_ABORT
+    if (handler == MPI_ERRORS_ABORT) return true;
+#endif
+    if (handler != MPI_ERRORS_RETURN) PMPI_Errhandler_free(&handler);
+    return false;
 }
 
 void set_count(MPI_Status* status, std::uint64_t bytes) {

@@ -8,18 +8,17 @@
 #include <shared_mutex>
 #include <unordered_map>
 
-#include "backends/fault.hpp"
-#include "backends/gated.hpp"
-#include "backends/mapped.hpp"
-#include "backends/posix.hpp"
-#include "backends/threaded.hpp"
-#include "backends/uring.hpp"
+#include "backends/choice.hpp"
+#include "backends/descriptor.hpp"
+#include "interpose/errors.hpp"
+#include "interpose/messages.hpp"
 #include "interpose/mpiio_backend.hpp"
 #include "interpose/program.hpp"
 #include "layouts/apply_striping.hpp"
 #include "layouts/file_system.hpp"
 #include "layouts/find_layout.hpp"
 #include "layouts/striping_note.hpp"
+#include "orchestra/gate/file_gate.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -56,12 +55,14 @@ Table& table() {
     return *table;
 }
 
-GateReport gate_report(coordinate::FileGate::Counts const& counts) {
-    return {.passages = counts.passages,
+GateReport gate_report(orchestra::FileGate::Counts const& counts) {
+    return {.accesses = counts.accesses,
             .waits = counts.waits,
             .waited = {counts.waited_s, counts.waited_s},
-            .locality = std::string(coordinate::name_of(counts.locality))};
+            .locality = std::string(orchestra::name_of(counts.locality))};
 }
+
+std::atomic<std::uint64_t> files_so_far = 0;
 
 std::uintptr_t key(MPI_File handle) { return reinterpret_cast<std::uintptr_t>(handle); }
 
@@ -72,61 +73,63 @@ FileView::~FileView() {
     free_type(filetype);
 }
 
-File::File(MPI_File handle, std::shared_ptr<Context> context, std::string path, int access_mode,
-           Options options)
+File::File(MPI_File handle, MPI_Comm comm, std::shared_ptr<Context> context, std::string path,
+           int access_mode, Options options)
     : handle_{handle},
+      opened_on_{comm},
       context_{std::move(context)},
       path_{std::move(path)},
       access_mode_{access_mode},
-      options_{std::move(options)} {
+      options_{std::move(options)},
+      order_{++files_so_far} {
     report_.file = path_;
+    report_.opened_by = static_cast<std::uint32_t>(context_->ranks());
+    if (context_->rank() == 0 && !options_.report_traces.empty())
+        trace_ = std::make_unique<Trace>(options_.report_traces);
     open_storage();
     make_backend();
 }
 
-File::~File() {
-    cache_.reset();
-    storage_.backend.reset();
-    if (storage_.descriptor >= 0) close(storage_.descriptor);
-}
+File::~File() { close_storage(); }
 
 void File::open_storage() {
     storage_.descriptor = open_descriptor(without_driver(path_), access_mode_);
     if (storage_.descriptor < 0) return;
-    auto const facts = file_system_facts(storage_.descriptor);
-    storage_.local = facts.local;
-    storage_.page_cached = facts.page_cached;
-    keeps_blocks_ = facts.keeps_blocks;
-    storage_.gate = std::make_shared<coordinate::FileGate>(
-        coordinate::FileGate::Setup{.descriptor = storage_.descriptor,
-                                    .local = facts.local,
-                                    .progress = [context = context_.get()] { context->progress(); },
-                                    .program = own_program});
+    if (kernel_knows(storage_.descriptor)) kernel_descriptor_ = storage_.descriptor;
+    facts_ = {.open = true,
+              .kernel_knows = kernel_descriptor_ >= 0,
+              .read_write = (fcntl(kernel_descriptor_, F_GETFL) & O_ACCMODE) == O_RDWR,
+              .file_system = file_system_facts(kernel_descriptor_)};
+    storage_.local = facts_.file_system.local;
+    storage_.page_cached = facts_.file_system.page_cached;
+    gate_ = std::make_shared<orchestra::FileGate>(
+        orchestra::FileGate::Setup{.descriptor = storage_.descriptor,
+                                   .local = storage_.local,
+                                   .progress = [context = context_.get()] { context->progress(); },
+                                   .program = own_program});
+    storage_.gate = gate_;
 }
 
+// Only trying tells whether the MPI library can open a file once more.
 void File::make_backend() {
-    auto& backend = storage_.backend;
-    auto const fd = storage_.descriptor;
-    auto const& wish = options_.backend;
-    auto const flags = fd < 0 ? O_WRONLY : fcntl(fd, F_GETFL) & O_ACCMODE;
-    auto const maps =
-        storage_.local && options_.faults.empty() && (wish == "auto" || wish == "mapped");
-    storage_.mappable_write = maps && flags == O_RDWR && keeps_blocks_;
-
-    backend.reset();
-    if (wish == "mpiio" || fd < 0) backend = make_mpiio_backend(path_, access_mode_);
-    auto const by_mpi = backend != nullptr;
-    if (!by_mpi && fd >= 0) backend = make_posix_backend(fd);
-    if (backend == nullptr) return;
-    if (!options_.faults.empty() && parse_faults(options_.faults).error.empty())
-        backend = make_fault_backend(std::move(backend), options_.faults);
-    if (maps) backend = make_mapped_backend(fd, std::move(backend), storage_.settled);
-    auto const rings = wish == "uring" || (wish == "auto" && !storage_.local);
-    if (!by_mpi && (rings || wish == "threads"))
-        backend = make_threaded_backend(std::move(backend));
-    if (!by_mpi && rings && options_.faults.empty())
-        backend = make_uring_backend(fd, std::move(backend));
-    if (storage_.gate != nullptr) backend = make_gated_backend(std::move(backend), storage_.gate);
+    storage_.backend.reset();
+    auto choice = choose_backend(facts_, options_);
+    std::unique_ptr<Backend> by_mpi;
+    if (choice.by_mpi()) by_mpi = make_mpiio_backend(path_, access_mode_, context_->threaded());
+    if (choice.by_mpi() && by_mpi == nullptr) {
+        auto facts = facts_;
+        facts.mpi_library_opens = false;
+        choice = choose_backend(facts, options_);
+    }
+    by_mpi_ = by_mpi != nullptr;
+    storage_.mappable_write = choice.mappable_write;
+    storage_.backend = unisono::make_backend(choice, {.descriptor = storage_.descriptor,
+                                                      .mpiio = std::move(by_mpi),
+                                                      .faults = options_.faults,
+                                                      .mmap_safe_bytes = storage_.mmap_safe_bytes,
+                                                      .gate = gate_,
+                                                      .counts = io_counts_});
+    record([&](FileReport& report) { report.backend_why = choice.why; });
 }
 
 std::shared_ptr<CachedFile> File::cache() const {
@@ -141,25 +144,80 @@ std::shared_ptr<CachedFile> File::make_cache() {
     return cache_ = std::move(made);
 }
 
+bool File::holds_writes() const {
+    auto const cache = this->cache();
+    return cache != nullptr && cache->holds_writes();
+}
+
 void File::drain() {
     auto const cache = this->cache();
     if (cache == nullptr || !cache->in_use()) return;
-    CallRecord drained;
-    cache->drain(drained);
-    if (drained.file_bytes == 0) return;
-    record([&](FileReport& report) {
-        auto& writes = report[Direction::write];
-        writes.moved_bytes += drained.file_bytes;
-        writes.pieces += drained.file_extents;
-        writes[Phase::file].add(drained.file_s);
-        writes[Phase::waiting].add(drained.waiting_s);
-    });
+    CallRecord of_no_data_call;  // it is part of another call's time
+    cache->drain(of_no_data_call);
 }
 
 Verdict File::settle() {
     drain();
     if (auto const cache = this->cache()) deferred_.merge(cache->take_error());
     return std::exchange(deferred_, {});
+}
+
+Verdict File::first_failure(Verdict const& earlier, Error const& error) const {
+    if (earlier.code != 0) return earlier;
+    return {IoResult{.error = error}, static_cast<std::uint32_t>(context_->rank())};
+}
+
+File::Synced File::sync() {
+    auto const settled = settle();
+    auto const wrote = written_.exchange(false);
+    struct stat status {};
+    // Elsewhere each rank may have a cache of its own.
+    auto const alone = by_mpi_ || fstat(kernel_descriptor_, &status) != 0;
+    // The largest complement belongs to the smallest value: equal on all ranks or not.
+    enum { some_wrote, some_native, some_alone, device, no_device, inode, no_inode, all };
+    std::array<std::uint64_t, all> most{wrote,          native_wrote_.exchange(false),
+                                        alone,          status.st_dev,
+                                        ~status.st_dev, status.st_ino,
+                                        ~status.st_ino};
+    context_->maximum(most);
+    Synced synced{.verdict = settled, .native = most[some_native] != 0};
+    if (most[some_wrote] == 0) return synced;
+    auto const one_file =
+        most[some_alone] == 0 && most[device] == ~most[no_device] && most[inode] == ~most[no_inode];
+    Error error;
+    if (one_file ? context_->leads_its_machine() : wrote) error = storage_.backend->sync();
+    synced.verdict = context_->agree(first_failure(settled, error));
+    if (synced.verdict.code != 0 && wrote) written_ = true;
+    return synced;
+}
+
+Verdict File::close() {
+    auto const settled = options_.sync_at_close ? sync().verdict : settle();
+    note_end();
+    return context_->agree(first_failure(settled, close_storage()));
+}
+
+void File::note_end() {
+    struct stat status {};
+    if (fstat(storage_.descriptor, &status) == 0)
+        last_bytes_ = static_cast<std::uint64_t>(status.st_size);
+    if (options_.report != "none" && storage_.backend != nullptr)
+        report_.backend = storage_.backend->name();
+}
+
+Error File::close_storage() {
+    cache_.reset();
+    Error error;
+    auto const descriptor = std::exchange(storage_.descriptor, -1);
+    kernel_descriptor_ = -1;
+    // Linux lets go of the descriptor whatever it says.
+    if (descriptor >= 0 && ::close(descriptor) != 0 && errno != EINTR)
+        error = {errno, "close", Error::whole_file};
+    // After it: an MPI library may keep what it hears to itself, as Open MPI 4.1 does.
+    if (storage_.backend != nullptr)
+        if (auto const other = storage_.backend->close(); !error) error = other;
+    storage_.backend.reset();
+    return error;
 }
 
 MpiTeam& File::team() const {
@@ -170,13 +228,13 @@ MpiTeam& File::team() const {
 Layout const& File::layout() {
     if (layout_) return *layout_;
     Layout found;
-    if (context_->rank() == 0) found = find_layout(storage_.descriptor, options_);
+    if (context_->rank() == 0) found = find_layout(kernel_descriptor_, options_);
     if (context_->ranks() > 1)
         found = layout_from_bytes(context_->from_rank_0(to_bytes(found))).value_or(Layout{});
     layout_ = std::move(found);
-    if (storage_.gate != nullptr) {
-        storage_.gate->use(*layout_);
-        storage_.gate->join_late();
+    if (gate_ != nullptr) {
+        gate_->use(*layout_);
+        gate_->join_late();
     }
     // On a node's own file system there is nothing to say, and nothing depends on what nodes are
     // called or have.
@@ -187,8 +245,8 @@ Layout const& File::layout() {
 }
 
 // Hints that the user has given change speeds; those that choose the strategy do not.
-std::string File::describe_place() const {
-    auto text = describe_file_system(storage_.descriptor);
+std::string File::describe_storage() const {
+    auto text = describe_file_system(kernel_descriptor_);
     if (layout_->known()) text += "; " + layout_->describe();
     auto const plain = effective_hints({});
     for (auto const& hint : effective_hints(options_))
@@ -197,25 +255,25 @@ std::string File::describe_place() const {
     return text;
 }
 
-std::uint64_t File::place() {
-    if (place_) return *place_;
+std::uint64_t File::storage_key() {
+    if (storage_key_) return *storage_key_;
     layout();
     std::string text;
-    if (context_->rank() == 0) text = describe_place();
+    if (context_->rank() == 0) text = describe_storage();
     if (context_->ranks() > 1) {
         auto const own = std::as_bytes(std::span{text});
         auto const bytes = context_->from_rank_0({own.begin(), own.end()});
         text.assign(reinterpret_cast<char const*>(bytes.data()), bytes.size());
     }
-    place_ = context_->measured().place(text);
-    return *place_;
+    storage_key_ = context_->tuner().storage_key(text);
+    return *storage_key_;
 }
 
 void File::stripe() {
     struct stat status {};
-    if (storage_.descriptor < 0 || fstat(storage_.descriptor, &status) != 0) return;
+    if (kernel_descriptor_ < 0 || fstat(kernel_descriptor_, &status) != 0) return;
     if (status.st_size != 0) return;
-    auto const why = apply_striping(storage_.descriptor, options_);
+    auto const why = apply_striping(kernel_descriptor_, options_);
     if (!why.empty()) record([&](FileReport& report) { report.notes.push_back(why); });
 }
 
@@ -225,10 +283,12 @@ void File::use(Options options) {
         std::lock_guard const lock{mutex_};
         cache_.reset();  // it may be another team's from now on
     }
+    // Only the one that has written through the MPI library can sync that.
+    if (by_mpi_ && written_) deferred_ = first_failure(deferred_, storage_.backend->sync());
     options_ = std::move(options);
     layout_.reset();
     gathered_.forget();
-    place_.reset();
+    storage_key_.reset();
     make_backend();
 }
 
@@ -267,7 +327,7 @@ MPI_Offset File::advance_pointer(MPI_Offset etypes) {
 
 void File::add_selections() {
     for (auto const& signature_class : examined_) {
-        auto const explained = context_->measured().explain(signature_class);
+        auto const explained = context_->tuner().explain(signature_class);
         if (explained.calls_done == 0) continue;
         SelectionReport selection{.calls = describe_class(signature_class),
                                   .untried = explained.untried,
@@ -285,12 +345,46 @@ void File::add_selections() {
     }
 }
 
-void File::finish_report() {
+FileReport File::own_report() const {
+    auto report = report_;
+    if (gate_ != nullptr) report.gate = gate_report(gate_->counts());
+    if (storage_.backend != nullptr) report.backend = storage_.backend->name();
+    report.syncs = io_counts_->syncs;
+    for (auto const direction : {Direction::read, Direction::write}) {
+        auto const& counts = (*io_counts_)[direction];
+        auto& moved = report[direction];
+        moved.lists = counts.lists;
+        moved.extents = counts.extents;
+        moved.moved_bytes = counts.bytes;
+    }
+    return report;
+}
+
+void File::keep_trace() {
+    auto report = own_report();
+    report.unfinished = "it is open still";
+    trace_->keep(report);
+}
+
+void File::report_if_fatal(std::string const& error) {
+    if (options_.report == "none" || !handler_ends_program(handle_)) return;
+    std::lock_guard const lock{mutex_};
+    auto report = own_report();
+    report.unfinished = "rank " + std::to_string(context_->rank()) +
+                        " was to end the program by MPI_ERRORS_ARE_FATAL: " + error;
+    print_report(options_, report);
+    trace_.reset();
+}
+
+void File::finish_report(std::string const& unfinished) {
     if (options_.report == "none") return;
     if (context_->rank() == 0) add_selections();
-    if (storage_.gate != nullptr) report_.gate = gate_report(storage_.gate->counts());
-    if (storage_.backend != nullptr) report_.backend = storage_.backend->name();
-    auto const mine = to_bytes(report_);
+    auto merged = own_report();
+    merged.unfinished = unfinished;
+    for (auto* const direction : {&merged.read, &merged.write})
+        if (direction->collective_calls > 0 && context_->ranks() > 1)
+            direction->latest = {context_->rank(), direction->seconds[Phase::arrival].total_s};
+    auto const mine = to_bytes(merged);
     std::vector<int> sizes(static_cast<std::size_t>(context_->ranks()));
     std::vector<int> starts(sizes.size());
     int const size = static_cast<int>(mine.size());
@@ -304,19 +398,15 @@ void File::finish_report() {
     PMPI_Gatherv(mine.data(), size, MPI_BYTE, all.data(), sizes.data(), starts.data(), MPI_BYTE, 0,
                  context_->comm());
     if (context_->rank() != 0) return;
-    auto merged = report_;
     for (std::size_t i = 1; i < sizes.size(); ++i) {
         std::span const part{all.data() + starts[i], static_cast<std::size_t>(sizes[i])};
         if (auto const report = report_from_bytes(part)) merged.merge(*report);
     }
-    struct stat status {};
-    if (layout_ && fstat(storage_.descriptor, &status) == 0)
-        if (auto note =
-                striping_note(*layout_, static_cast<std::uint64_t>(status.st_size), merged.ranks);
-            !note.empty())
+    if (layout_ && last_bytes_)
+        if (auto note = striping_note(*layout_, *last_bytes_, merged.ranks); !note.empty())
             merged.notes.push_back(std::move(note));
-    append_line(options_.report_file,
-                options_.report == "json" ? to_json(merged) : summary_line(merged));
+    print_report(options_, merged);
+    trace_.reset();
 }
 
 void remember(std::shared_ptr<File> file) {
@@ -328,6 +418,16 @@ std::shared_ptr<File> find(MPI_File handle) {
     std::shared_lock const lock{table().mutex};
     auto const entry = table().files.find(key(handle));
     return entry == table().files.end() ? nullptr : entry->second;
+}
+
+std::vector<std::shared_ptr<File>> open_files() {
+    std::vector<std::shared_ptr<File>> files;
+    {
+        std::shared_lock const lock{table().mutex};
+        for (auto const& [handle, file] : table().files) files.push_back(file);
+    }
+    std::ranges::sort(files, {}, &File::order);
+    return files;
 }
 
 std::shared_ptr<File> forget(MPI_File handle) {

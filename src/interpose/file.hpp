@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,11 +11,19 @@
 #include <utility>
 #include <vector>
 
+#include "backends/choice.hpp"
+#include "backends/counted.hpp"
 #include "execute/collective.hpp"
 #include "interpose/context.hpp"
 #include "interpose/datatypes.hpp"
 #include "options/options.hpp"
 #include "report/report.hpp"
+#include "report/trace.hpp"
+#include "support/hash.hpp"
+
+namespace unisono::orchestra {
+class FileGate;
+}
 
 namespace unisono::interpose {
 
@@ -41,24 +50,31 @@ struct FileView {
 /// The descriptor is its own, opened at once: a path may be renamed or removed later.
 class File {
 public:
-    File(MPI_File handle, std::shared_ptr<Context> context, std::string path, int access_mode,
-         Options options);
+    /// `comm`: the one that the program has opened it on.
+    File(MPI_File handle, MPI_Comm comm, std::shared_ptr<Context> context, std::string path,
+         int access_mode, Options options);
     ~File();
     File(File const&) = delete;
     File& operator=(File const&) = delete;
 
     [[nodiscard]] MPI_File handle() const { return handle_; }
+    [[nodiscard]] MPI_Comm opened_on() const { return opened_on_; }
+    /// Grows from one file that this rank opens to the next.
+    [[nodiscard]] std::uint64_t order() const { return order_; }
     [[nodiscard]] int access_mode() const { return access_mode_; }
     [[nodiscard]] Context& context() const { return *context_; }
     [[nodiscard]] Options const& options() const { return options_; }
     [[nodiscard]] Storage const& storage() const { return storage_; }
+    /// The storage's descriptor, or -1 when it is not the kernel's but that of a preloaded client:
+    /// for what does not go through the C library's functions.
+    [[nodiscard]] int kernel_descriptor() const { return kernel_descriptor_; }
     [[nodiscard]] std::string const& path() const { return path_; }
-    [[nodiscard]] std::size_t path_hash() const { return std::hash<std::string>{}(path_); }
+    [[nodiscard]] std::uint64_t path_hash() const { return hash64(path_); }
     [[nodiscard]] MpiTeam& team() const;
     /// Where the file's bytes are, as rank 0 sees it. Collective the first time and after use().
     Layout const& layout();
-    /// Where that is, as far as speeds depend on it: for Measured. Collective like layout().
-    std::uint64_t place();
+    /// The same, as far as speeds depend on it: for OnlineTuner. Collective like layout().
+    std::uint64_t storage_key();
 
     /// What its collective calls gathered.
     [[nodiscard]] GatheredFacts& gathered() { return gathered_; }
@@ -76,8 +92,29 @@ public:
     std::shared_ptr<CachedFile> make_cache();
     /// Writes what they hold to the file and empties them. Collective; free when they are empty.
     void drain();
+    /// Collective calls may have left something in memory that the file lacks. Equal on all ranks.
+    [[nodiscard]] bool holds_writes() const;
     /// Drains. The error of deferred writes since the last time, if any: agreed by all ranks.
     Verdict settle();
+
+    /// Unisono has written to the file, or changed its size: there is something to sync. Local.
+    void note_written() { written_ = true; }
+    /// The MPI library may have written to it by itself. Local.
+    void note_native() { native_wrote_ = true; }
+
+    struct Synced {
+        Verdict verdict;
+        bool native = false;  ///< the MPI library has something to sync, too
+    };
+    /// Makes durable what was written through Unisono: drains, then one rank of each node syncs,
+    /// or each one that has written where what they write does not meet in the kernel. Collective;
+    /// the outcome is agreed by all ranks. Cost: one reduction when nothing was written since the
+    /// last time, two else. After a failure the next sync tries again.
+    Synced sync();
+
+    /// The end of the file: drains, syncs if the hints ask for it, lets go of the file.
+    /// Collective; the outcome is agreed by all ranks. Cost: one reduction.
+    Verdict close();
 
     [[nodiscard]] std::shared_ptr<FileView const> view() const;
     void use(std::shared_ptr<FileView> view);
@@ -106,39 +143,61 @@ public:
         if (options_.report == "none") return;
         std::lock_guard const lock{mutex_};
         add(report_);
+        if (trace_ != nullptr && trace_->due()) keep_trace();
     }
+    /// Prints the report, on one rank; `unfinished`: why, if the file was not closed. Collective
+    /// when a report is wanted.
+    void finish_report(std::string const& unfinished = {});
+    /// Before an error is told to the program: where the handler ends it, there will be no report
+    /// but this rank's part now. Local.
+    void report_if_fatal(std::string const& error);
     /// This file's calls of that class were examined: a report says how.
     void note_examined(Signature const& signature_class) {
         record([&](FileReport&) { examined_.insert(signature_class); });
     }
-    /// Prints the report, on one rank. Collective when a report is wanted.
-    void finish_report();
 
 private:
     void open_storage();
     void make_backend();
-    [[nodiscard]] std::string describe_place() const;
+    Error close_storage();
+    [[nodiscard]] Verdict first_failure(Verdict const& earlier, Error const& error) const;
+    /// What the report needs of the storage before it is closed.
+    void note_end();
+    void keep_trace();
+    /// What this rank has to report so far.
+    [[nodiscard]] FileReport own_report() const;
+    [[nodiscard]] std::string describe_storage() const;
     void add_selections();
 
     MPI_File handle_;
+    MPI_Comm opened_on_;
     std::shared_ptr<Context> context_;
     std::string path_;
     int access_mode_;
     Options options_;
+    std::uint64_t order_;
+    FileFacts facts_;
     Storage storage_;
-    bool keeps_blocks_ = false;
+    std::shared_ptr<orchestra::FileGate> gate_;  // as storage_ has it
+    bool by_mpi_ = false;                        // the backend is the MPI library's own calls
+    int kernel_descriptor_ = -1;
     mutable std::mutex mutex_;  // guards what follows
     std::shared_ptr<FileView> view_ = std::make_shared<FileView>();
     MPI_Offset pointer_ = 0;
     FileReport report_;
+    std::optional<std::uint64_t> last_bytes_;  // size of the file when it was closed
+    std::unique_ptr<Trace> trace_;             // rank 0's, where there is a place for it
+    std::shared_ptr<BackendCounts> io_counts_ = std::make_shared<BackendCounts>();
     std::optional<MPI_Count> split_bytes_;
     std::optional<Layout> layout_;
     GatheredFacts gathered_;
-    std::optional<std::uint64_t> place_;
+    std::optional<std::uint64_t> storage_key_;
     std::set<Signature> examined_;  // classes of this file's calls
     bool atomic_ = false;
-    std::shared_ptr<CachedFile> cache_;  // refers to storage_
-    Verdict deferred_;                   // not of the cache that there is now
+    std::shared_ptr<CachedFile> cache_;       // refers to storage_
+    Verdict deferred_;                        // not of the cache that there is now
+    std::atomic<bool> written_ = false;       // since the last sync, on this rank
+    std::atomic<bool> native_wrote_ = false;  // perhaps; the same
 };
 
 /// Remembers, finds and forgets files by handle; a handle that is unknown belongs to the MPI
@@ -146,5 +205,7 @@ private:
 void remember(std::shared_ptr<File> file);
 std::shared_ptr<File> find(MPI_File handle);
 std::shared_ptr<File> forget(MPI_File handle);
+/// All that are open, in the order in which they were opened.
+std::vector<std::shared_ptr<File>> open_files();
 
 }  // namespace unisono::interpose

@@ -6,6 +6,9 @@ namespace unisono::interpose {
 
 // Unisono's versions of the MPI functions of the same names, without data.
 int file_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, MPI_File* handle);
+/// Where UNISONO_DISABLE is set: the MPI library's, but ranks without it learn of this one.
+int file_open_switched_off(MPI_Comm comm, char const* path, int access_mode, MPI_Info info,
+                           MPI_File* handle);
 int file_close(MPI_File* handle);
 int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
                   MPI_Datatype filetype, char const* representation, MPI_Info info);

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <utility>
 
+#include "exchange/descriptor_socket.hpp"
+
 namespace unisono::interpose {
 namespace {
 
@@ -135,25 +137,45 @@ bool MpiTeam::meet_on_node() {
     return true;
 }
 
+SharedSegment MpiTeam::share(std::size_t bytes) {
+    auto const leads = local_index_ == 0;
+    auto segment = leads ? SharedSegment::create(bytes) : SharedSegment{};
+    auto socket = leads ? DescriptorSocket::sender() : DescriptorSocket{};
+    auto leader = socket.address();
+    PMPI_Bcast(&leader, sizeof leader, MPI_BYTE, 0, node_);
+    if (!leads) socket = DescriptorSocket::facing(leader);
+    auto const mine = socket.address();
+    std::vector<DescriptorSocket::Address> others(leads ? local_ranks_ : 0);
+    PMPI_Gather(&mine, sizeof mine, MPI_BYTE, others.data(), sizeof mine, MPI_BYTE, 0, node_);
+    // A rank enters a barrier with what was sent before the last one: twice as many are on their
+    // way at most.
+    constexpr std::uint32_t at_once = 64;
+    for (std::uint32_t first = 1; first < local_ranks_; first += at_once) {
+        auto const last = std::min(first + at_once, local_ranks_);
+        // What cannot be sent is missed by who should have got it.
+        for (auto rank = first; leads && rank < last; ++rank)
+            socket.send(segment.descriptor(), others[rank]);
+        PMPI_Barrier(node_);
+        if (local_index_ >= first && local_index_ < last)
+            segment = SharedSegment::open(socket.receive(), bytes);
+    }
+    return segment;
+}
+
 MpiTeam::Memory MpiTeam::allocate(std::size_t bytes) {
     Memory memory;
     if (local_ranks_ == 1) {
         auto const whole = bytes + 64;
-        memory.own = std::make_unique<std::byte[]>(whole);
+        memory.own.reset(new (std::nothrow) std::byte[whole]{});
+        if (memory.own == nullptr) return {};
         auto const start = reinterpret_cast<std::uintptr_t>(memory.own.get());
         memory.bytes = {memory.own.get() + (64 - start % 64), bytes};
         return memory;
     }
-    std::string name;
-    if (local_index_ == 0) memory.segment = SharedSegment::create(bytes, name);
-    std::array<char, 80> shared_name{};
-    name.copy(shared_name.data(), shared_name.size() - 1);
-    PMPI_Bcast(shared_name.data(), static_cast<int>(shared_name.size()), MPI_CHAR, 0, node_);
-    if (local_index_ != 0) memory.segment = SharedSegment::open(shared_name.data(), bytes);
+    memory.segment = share(bytes);
     int usable =
         !memory.segment.bytes().empty() && memory.segment.take_part(local_index_, local_ranks_);
     PMPI_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_INT, MPI_MIN, node_);
-    if (local_index_ == 0) SharedSegment::forget(name);
     if (usable == 0) return {};
     memory.bytes = memory.segment.bytes();
     return memory;
@@ -181,20 +203,26 @@ void MpiTeam::idle() {
 }
 
 template <class Payload>
-void MpiTeam::merge(std::optional<Merging<Payload>>& merging, Payload& payload) {
+void MpiTeam::merge_with(std::optional<Merging<Payload>>& merging, Payload& payload) {
     if (!merging) merging.emplace();
     PMPI_Allreduce(MPI_IN_PLACE, &payload, 1, merging->type, merging->operation, leaders_);
 }
 
-void MpiTeam::merge_over_leaders(Proposal& proposal) { merge(merging_proposals_, proposal); }
-void MpiTeam::merge_over_leaders(Verdict& verdict) { merge(merging_verdicts_, verdict); }
+void MpiTeam::merge(Proposal& proposal) { merge_with(merging_proposals_, proposal); }
+void MpiTeam::merge(Notice& notice) { merge_with(merging_notices_, notice); }
+void MpiTeam::merge(Verdict& verdict) { merge_with(merging_verdicts_, verdict); }
 
-void MpiTeam::gather(std::span<std::byte const> mine, std::span<std::byte> all) {
+void MpiTeam::gather_bytes(std::span<std::byte const> mine, std::span<std::byte> all) {
     auto const bytes = static_cast<int>(mine.size());
     PMPI_Allgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm_);
 }
 
-void MpiTeam::minimum(std::span<std::uint64_t> values) {
+void MpiTeam::find_union(std::span<std::uint64_t> bits, Among among) {
+    PMPI_Allreduce(MPI_IN_PLACE, bits.data(), static_cast<int>(bits.size()), MPI_UINT64_T, MPI_BOR,
+                   among == Among::all ? comm_ : node_);
+}
+
+void MpiTeam::find_minimum(std::span<std::uint64_t> values) {
     if (topology_.ranks() == 1) return;
     // MPICH 4.0.2 compares unsigned numbers as signed ones: "nowhere" would be the smallest.
     constexpr auto largest = std::numeric_limits<std::int64_t>::max();
@@ -210,7 +238,7 @@ void MpiTeam::minimum(std::span<std::uint64_t> values) {
                                                 : static_cast<std::uint64_t>(signed_values[i]);
 }
 
-void MpiTeam::send(std::uint32_t to, Kind kind, Message message) {
+void MpiTeam::start_sending(std::uint32_t to, Kind kind, Message message) {
     auto& sending = sending_.emplace_back(MPI_REQUEST_NULL, std::move(message));
     PMPI_Isend(sending.message.data(), static_cast<int>(sending.message.size()), MPI_BYTE,
                static_cast<int>(to), tag_of(kind), comm_, &sending.request);

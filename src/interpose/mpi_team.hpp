@@ -30,8 +30,8 @@ Topology place_ranks(std::vector<std::uint32_t> const& machine_labels, Placement
 /// A Team over an MPI communicator of Unisono's own. Uses PMPI_ names only.
 class MpiTeam final : public Team {
 public:
-    /// Collective over `comm`, which must outlive the team. Cost on one node: a broadcast and a
-    /// reduction.
+    /// Collective over `comm`, which must outlive the team. Cost on one node: a broadcast, a
+    /// gather, a barrier for every 64 ranks and a reduction.
     MpiTeam(MPI_Comm comm, Topology topology);
     ~MpiTeam() override;
     MpiTeam(MpiTeam const&) = delete;
@@ -42,11 +42,6 @@ public:
     std::span<std::byte> node_memory(Area area, std::size_t bytes) override;
     std::shared_ptr<std::span<std::byte> const> own_node_memory(std::size_t bytes) override;
     void idle() override;
-    void merge_over_leaders(Proposal& proposal) override;
-    void merge_over_leaders(Verdict& verdict) override;
-    void gather(std::span<std::byte const> mine, std::span<std::byte> all) override;
-    void minimum(std::span<std::uint64_t> values) override;
-    void send(std::uint32_t to, Kind kind, Message message) override;
     Message receive(std::uint32_t from, Kind kind) override;
     void finish_sends(std::size_t still_under_way) override;
 
@@ -78,12 +73,24 @@ private:
         Message message;
     };
 
+    void merge(Proposal& proposal) override;
+    void merge(Notice& notice) override;
+    void merge(Verdict& verdict) override;
+    void gather_bytes(std::span<std::byte const> mine, std::span<std::byte> all) override;
+    void find_minimum(std::span<std::uint64_t> values) override;
+    void find_union(std::span<std::uint64_t> bits, Among among) override;
+    void start_sending(std::uint32_t to, Kind kind, Message message) override;
+
     void divide_into_nodes(Topology topology);
     void leave_nodes();
     [[nodiscard]] bool meet_on_node();
+    /// The node's first rank makes a segment and hands its descriptor to the others. Empty where
+    /// that did not work, perhaps on some ranks only. Collective over the node.
+    [[nodiscard]] SharedSegment share(std::size_t bytes);
+    /// Empty on every rank of the node when there is none to be had. Collective over the node.
     [[nodiscard]] Memory allocate(std::size_t bytes);
     template <class Payload>
-    void merge(std::optional<Merging<Payload>>& merging, Payload& payload);
+    void merge_with(std::optional<Merging<Payload>>& merging, Payload& payload);
 
     MPI_Comm comm_;
     std::uint32_t rank_ = 0;
@@ -96,6 +103,7 @@ private:
     std::array<Memory, 2> areas_;  // by Area
     std::unique_ptr<Rendezvous> rendezvous_;
     std::optional<Merging<Proposal>> merging_proposals_;
+    std::optional<Merging<Notice>> merging_notices_;
     std::optional<Merging<Verdict>> merging_verdicts_;
     std::deque<Sending> sending_;  // addresses stay: MPI writes to them
     unsigned idle_calls_ = 0;

@@ -2,12 +2,15 @@
 #include "interpose/mpi_team.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include "backends/test_support.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -64,6 +67,19 @@ TEST(MpiTeam, idle_lets_messages_leave_while_another_one_waits_to_be_received) {
             wait_for_a_message_from(1, comm);
             send_the_long_one_idly(team, arrived);
         }
+    }
+    MPI_Comm_free(&comm);
+}
+
+// The last test: what it forbids stays forbidden.
+TEST(MpiTeam, ranks_of_a_node_without_shared_memory_are_nodes_of_their_own) {
+    if (rank_of_world() == 0) forbid_system_call(SYS_memfd_create);
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    {
+        MpiTeam team{comm, place_ranks({0, 0}, {})};
+        EXPECT_EQ(team.topology().nodes(), 2U);
+        EXPECT_GE(team.node_memory(Team::Area::windows, 100).size(), 100U);
     }
     MPI_Comm_free(&comm);
 }

@@ -30,7 +30,7 @@ int errno_of(int mpi_error) {
 class MpiioBackend final : public Backend {
 public:
     explicit MpiioBackend(MPI_File file) : file_{file} {}
-    ~MpiioBackend() override { UNISONO_NATIVE(File_close)(&file_); }
+    ~MpiioBackend() override { close(); }
 
     [[nodiscard]] std::string_view name() const override { return "mpiio"; }
 
@@ -56,7 +56,20 @@ public:
         return result;
     }
 
+    // The MPI library has written it, so its sync knows what to sync.
+    Error sync() override { return outcome(UNISONO_NATIVE(File_sync)(file_), "MPI_File_sync"); }
+
+    Error close() override {
+        if (file_ == MPI_FILE_NULL) return {};
+        return outcome(UNISONO_NATIVE(File_close)(&file_), "MPI_File_close");
+    }
+
 private:
+    static Error outcome(int mpi_error, char const* call) {
+        if (mpi_error == MPI_SUCCESS) return {};
+        return {errno_of(mpi_error), call, Error::whole_file};
+    }
+
     int call(Direction direction, std::uint64_t offset, std::byte* memory, std::uint64_t bytes,
              int& moved) {
         MPI_Status status{};
@@ -75,17 +88,33 @@ private:
     MPI_File file_;
 };
 
+// Opens for this rank alone. Who hears of a failure is kept with MPI_FILE_NULL for the whole
+// process: not a handler of the program, which has not opened this. Where another thread may open a
+// file meanwhile, that handler has to stay, so nothing is opened.
+MPI_File open_quietly(std::string const& path, int mode, bool threaded) {
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    PMPI_File_get_errhandler(MPI_FILE_NULL, &handler);
+    auto const in_the_way = handler != MPI_ERRORS_RETURN;
+    MPI_File file = MPI_FILE_NULL;
+    if (!in_the_way || !threaded) {
+        if (in_the_way) PMPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
+        UNISONO_NATIVE(File_open)(MPI_COMM_SELF, path.c_str(), mode, MPI_INFO_NULL, &file);
+        if (in_the_way) PMPI_File_set_errhandler(MPI_FILE_NULL, handler);
+    }
+    PMPI_Errhandler_free(&handler);
+    return file;
+}
+
 }  // namespace
 
-std::unique_ptr<Backend> make_mpiio_backend(std::string const& path, int access_mode) {
+std::unique_ptr<Backend> make_mpiio_backend(std::string const& path, int access_mode,
+                                            bool threaded) {
     int initialised = 0;
     PMPI_Initialized(&initialised);
     if (initialised == 0) return nullptr;
     auto const mode = access_mode & (MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_WRONLY);
-    MPI_File file = MPI_FILE_NULL;
-    auto const error =
-        UNISONO_NATIVE(File_open)(MPI_COMM_SELF, path.c_str(), mode, MPI_INFO_NULL, &file);
-    if (error != MPI_SUCCESS) return nullptr;
+    auto* const file = open_quietly(path, mode, threaded);
+    if (file == MPI_FILE_NULL) return nullptr;
     PMPI_File_set_errhandler(file, MPI_ERRORS_RETURN);
     return std::make_unique<MpiioBackend>(file);
 }

@@ -4,7 +4,7 @@
 
 #include <mutex>
 
-#include "coordinate/program_id.hpp"
+#include "orchestra/program_id.hpp"
 
 namespace unisono::interpose {
 
@@ -22,15 +22,15 @@ std::string& known() {
 std::string own_program() {
     std::lock_guard const lock(mutex);
     if (known().empty()) {
-        auto facts = coordinate::read_process_facts(getpid());
-        facts.node = coordinate::node_name();
-        known() = coordinate::program_id(facts);
+        auto facts = orchestra::read_process_facts(getpid());
+        facts.node = orchestra::node_name();
+        known() = orchestra::program_id(facts);
     }
     return known();
 }
 
 void remember_program(std::string id) {
-    if (!coordinate::is_program_id(id)) return;
+    if (!orchestra::is_program_id(id)) return;
     std::lock_guard const lock(mutex);
     known() = std::move(id);
 }

@@ -6,11 +6,13 @@
 // either; the real one is the next PMPI_ name, so that other tools in the chain see the calls.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "entry_points.h"
 
@@ -46,6 +48,16 @@ static void find_native(void* library) {
     }
 }
 
+// For `unisono run --report`, which would otherwise not know why there is no report.
+static void leave_mark(char const* name) {
+    char const* folder = secure_getenv("UNISONO_REPORT_TRACES");
+    char path[PATH_MAX];
+    if (folder == NULL || folder[0] == '\0') return;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    int const descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (descriptor >= 0) close(descriptor);
+}
+
 static void* load_engine(void) {
     Dl_info self;
     char path[PATH_MAX];
@@ -68,19 +80,21 @@ static void start(void) {
     if (library == NULL) {
         void* foreign = loaded_library(other_libraries, &other);
         find_native(foreign);
-        if (foreign != NULL)
-            fprintf(stderr,
-                    "unisono: libunisono-" UNISONO_MPI_NAME
-                    " was preloaded into a program "
-                    "of another MPI (%s): the program runs without Unisono\n",
-                    other);
+        if (foreign == NULL) return;
+        leave_mark("other-mpi");
+        fprintf(stderr,
+                "unisono: libunisono-" UNISONO_MPI_NAME
+                " was preloaded into a program "
+                "of another MPI (%s): the program runs without Unisono\n",
+                other);
         return;
     }
     find_native(library);
-    char const* disabled = getenv("UNISONO_DISABLE");
-    if (disabled != NULL && disabled[0] != '\0' && strcmp(disabled, "0") != 0) return;
     void* engine = load_engine();
-    if (engine == NULL) return;
+    if (engine == NULL) {
+        leave_mark("no-engine");
+        return;
+    }
     unisono_engine_start_function engine_start;
     void* symbol = dlsym(engine, "unisono_engine_start");
     memcpy(&engine_start, &symbol, sizeof symbol);

@@ -1,8 +1,10 @@
 #include "interpose/transfer.hpp"
 
-#include <sys/stat.h>
+#include <new>
 
+#include "devices/device_memory.hpp"
 #include "execute/direct.hpp"
+#include "execute/through_host.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/native.hpp"
 
@@ -34,13 +36,28 @@ void check_access(Prepared& prepared, File const& file, Direction direction) {
         refuse(prepared, MPI_ERR_ACCESS, "the file is open for writing only");
 }
 
+// The memory side, with as many positions as there are data.
+void place_memory(Request& request, DataCall const& call, Datatype const& type) {
+    request.base = reinterpret_cast<std::uintptr_t>(call.buffer);
+    request.memory = {type.shape, 0, type.extent};
+    if (call.count > 1) request.memory = with_long_tiles(request.memory);
+    request.positions = {0, static_cast<std::uint64_t>(call.count) * type.bytes};
+    request.device = device_of(request.in_memory(request.positions));
+}
+
+// The CPU cannot access the data, and the driver does not copy them either.
+bool out_of_reach(Request const& request) {
+    return request.device != nullptr &&
+           !can_copy(*request.device, request.in_memory(request.positions));
+}
+
 // Memory and view side of the call; positions follow once the file offset is known.
-Prepared prepare(File const& file, DataCall const& call) {
+Prepared translate(File const& file, DataCall const& call) {
     Prepared prepared{.view = file.view()};
     auto& request = prepared.request;
     request.direction = call.direction;
     request.view = prepared.view->tiling;
-    request.base = reinterpret_cast<std::uintptr_t>(call.buffer);
+    request.etype_bytes = prepared.view->etype_bytes;
     prepared.usable = file.storage().backend != nullptr && prepared.view->usable;
     check_access(prepared, file, call.direction);
     if (call.count < 0) refuse(prepared, MPI_ERR_COUNT, "the count is negative");
@@ -52,19 +69,33 @@ Prepared prepare(File const& file, DataCall const& call) {
     if (prepared.type == nullptr) {
         if (mpi_error == MPI_ERR_UNSUPPORTED_OPERATION)
             prepared.usable = false;
+        else if (mpi_error == MPI_ERR_NO_MEM)
+            throw std::bad_alloc{};
         else
             refuse(prepared, MPI_ERR_TYPE, "the datatype is null or not committed");
         return prepared;
     }
-    auto const bytes = static_cast<std::uint64_t>(call.count) * prepared.type->bytes;
-    request.memory = {prepared.type->shape, 0, prepared.type->extent};
-    if (call.count > 1) request.memory = with_long_tiles(request.memory);
-    request.positions = {0, bytes};
+    place_memory(request, call, *prepared.type);
+    if (out_of_reach(request)) prepared.usable = false;
+    auto const bytes = request.positions.bytes();
     if (bytes % prepared.view->etype_bytes != 0)
         refuse(prepared, MPI_ERR_IO, "the data are not a whole number of etypes");
     if (bytes > 0 && request.view.shape->empty())
         refuse(prepared, MPI_ERR_IO, "the file view holds no data");
     return prepared;
+}
+
+// A call that this rank has no memory for is refused on all of them, like one with bad arguments.
+Prepared prepare(File const& file, DataCall const& call) {
+    try {
+        return translate(file, call);
+    } catch (std::bad_alloc const&) {
+        Prepared prepared{.view = file.view()};
+        prepared.request.direction = call.direction;
+        prepared.request.view = prepared.view->tiling;
+        refuse(prepared, MPI_ERR_NO_MEM, "no memory for the datatype");
+        return prepared;
+    }
 }
 
 void place(Prepared& prepared, MPI_Offset first_etype) {
@@ -78,35 +109,56 @@ MPI_Offset etypes_of(Prepared const& prepared, std::uint64_t bytes) {
     return static_cast<MPI_Offset>(bytes / prepared.view->etype_bytes);
 }
 
-int refusal_code(File const& file, DataCall const& call, int error_class, std::string const& why) {
-    return error_code(error_class, std::string{call.name} + " on " + file.path() + ": " + why);
+/// Which ranks are told of an error.
+enum class Told { all_ranks, this_rank };
+
+int fail(File& file, DataCall const& call, int error_class, std::string const& why, Told told) {
+    auto const text = std::string{call.name} + " on " + file.path() + ": " + why;
+    if (told == Told::this_rank || file.context().rank() == 0) file.report_if_fatal(text);
+    return raise(file.handle(), error_code(error_class, text));
 }
 
-void add_times(DirectionReport& report, CallRecord const& record, double whole_s) {
-    report[Phase::waiting].add(record.waiting_s);
-    report[Phase::exchange].add(record.exchange_s);
-    report[Phase::copying].add(record.copying_s);
-    report[Phase::file].add(record.file_s);
-    report[Phase::whole].add(whole_s);
-    report.moved_bytes += record.file_bytes;
-    report.pieces += record.file_extents;
+void add_call(DirectionReport& report, CallRecord const& record) {
+    for (std::uint8_t phase = 0; phase < static_cast<std::uint8_t>(Phase::whole); ++phase)
+        report.seconds.add(Phase{phase}, record[Phase{phase}]);
     report.rounds += record.rounds;
-    report.meetings += record.meetings;
-    report.messages += record.messages;
-    report.sent_bytes += record.message_bytes;
+    report.messages += record.traffic.messages;
+    report.sent_bytes += record.traffic.message_bytes;
+    report.reductions += record.traffic.reductions;
+    report.reduced_bytes += record.traffic.reduced_bytes;
+    report.meetings += record.traffic.meetings;
+    report.barriers += record.traffic.barriers;
+}
+
+void add_request(DirectionReport& report, Request const& request) {
+    report.asked_bytes += request.positions.bytes();
+    auto const [pieces, exact] = count_pieces(request.view, request.positions);
+    report.pieces += pieces;
+    if (!exact) report.estimated_pieces += pieces;
+}
+
+void add_native(DirectionReport& report, std::uint64_t bytes) {
+    report.asked_bytes += bytes;
+    report.native_bytes += bytes;
 }
 
 void record_collective(File& file, Prepared const& prepared, Outcome const& outcome,
-                       CallRecord const& record, double whole_s) {
+                       CallRecord const& record) {
+    if (outcome.examined) file.note_examined(*outcome.examined);
     file.record([&](FileReport& report) {
-        auto& direction = report[prepared.request.direction];
+        auto const& request = prepared.request;
+        auto& direction = report[request.direction];
         ++direction.collective_calls;
-        direction.failed_calls += outcome.verdict.code != 0 || outcome.refusal != 0;
-        direction.asked_bytes += prepared.request.positions.bytes();
+        direction.failed_calls +=
+            outcome.verdict.code != 0 || outcome.refusal != 0 || !outcome.fault.empty();
+        if (outcome.native)
+            add_native(direction, request.positions.bytes());
+        else
+            add_request(direction, request);
         direction.strategies[std::string{outcome.strategy}].add(1, outcome.why);
         if (!outcome.refusal_of_strategy.empty())
             direction.refusals[file.options().strategy].add(1, outcome.refusal_of_strategy);
-        add_times(direction, record, whole_s);
+        add_call(direction, record);
         report.nodes = file.team().topology().nodes();
         report.aggregators =
             std::max(report.aggregators, static_cast<std::uint32_t>(outcome.aggregators));
@@ -120,71 +172,120 @@ int pass_data_on(File& file, DataCall const& call, NativeCall const& native,
                    call.name, native, bytes);
 }
 
-void record_native(File& file, Direction direction, char const* reason) {
-    file.record([&](FileReport& report) { ++report[direction].native_calls[reason]; });
+// What the arguments of a call that went well ask for.
+std::uint64_t bytes_asked(DataCall const& call) {
+    MPI_Count bytes = 0;
+    PMPI_Type_size_x(call.type, &bytes);
+    return static_cast<std::uint64_t>(bytes * call.count);
+}
+
+int leave_to_mpi(File& file, DataCall const& call, Needs needs, char const* reason,
+                 NativeCall const& native) {
+    CallRecord record;
+    auto const result = pass_on(file.handle(), needs, call.name, native);
+    record.lap(Phase::native);
+    auto const bytes = result == MPI_SUCCESS ? bytes_asked(call) : 0;
+    file.record([&](FileReport& report) {
+        auto& direction = report[call.direction];
+        ++(needs.collective ? direction.native_calls : direction.native_independent_calls)[reason];
+        add_native(direction, bytes);
+        add_call(direction, record);
+    });
+    return result;
 }
 
 int independent_on(File& file, DataCall const& call, MPI_Status* status) {
+    CallRecord record;
     auto prepared = prepare(file, call);
     if (prepared.refusal != 0)
-        return raise(file.handle(), refusal_code(file, call, prepared.refusal, prepared.why));
+        return fail(file, call, prepared.refusal, prepared.why, Told::this_rank);
     if (!prepared.usable)
-        return raise(
-            file.handle(),
-            refusal_code(file, call, MPI_ERR_UNSUPPORTED_OPERATION,
-                         "Unisono cannot do it, and the MPI library has no such view yet"));
+        return fail(file, call, MPI_ERR_UNSUPPORTED_OPERATION,
+                    "Unisono cannot do it, and the MPI library has no such view yet",
+                    Told::this_rank);
     auto const asked = prepared.request.positions.bytes();
     auto const asked_etypes = etypes_of(prepared, asked);
     place(prepared, call.offset ? *call.offset : file.advance_pointer(asked_etypes));
-    CallRecord record;
-    Stopwatch watch;
-    double whole_s = 0;
     auto const& request = prepared.request;
+    if (request.direction == Direction::write) file.note_written();
     auto const cache = file.cache();
-    auto const result = cache != nullptr
-                            ? cache->perform_independent(request, record)
-                            : perform_direct(request, request.positions, file.storage(), record);
-    watch.lap(whole_s);
+    auto const perform = [&](Request const& part) {
+        return cache != nullptr ? cache->perform_independent(part, record)
+                                : perform_direct(part, part.positions, file.storage(), record);
+    };
+    record.lap(Phase::other);
+    auto const result = request.device == nullptr
+                            ? perform(request)
+                            : perform_through_host(request, file.options(), record, perform);
     if (!call.offset && result.bytes != asked)
         file.set_pointer(prepared.first + etypes_of(prepared, result.bytes));
     set_count(status, result.bytes);
+    record.lap(Phase::other);
     file.record([&](FileReport& report) {
         auto& direction = report[call.direction];
         ++direction.independent_calls;
-        direction.asked_bytes += asked;
-        add_times(direction, record, whole_s);
+        add_request(direction, request);
+        add_call(direction, record);
     });
     if (!result.error) return MPI_SUCCESS;
     Verdict const verdict{result, static_cast<std::uint32_t>(file.context().rank())};
-    return raise(file.handle(),
-                 refusal_code(file, call, error_class_of(verdict.code), describe(verdict)));
+    return fail(file, call, error_class_of(verdict.code), describe(verdict), Told::this_rank);
 }
 
-// What a selector wants to know of a call beyond what any call needs.
-void propose_to_selector(Proposal& mine, File const& file, Prepared const& prepared) {
+// The MPI library knows the view, the datatypes are plain, and nobody else may call it meanwhile.
+bool native_ready(File const& file, Prepared const& prepared) {
     auto const plain = !prepared.view->costly && prepared.type != nullptr && prepared.type->plain;
-    mine.native_ready = plain && prepared.view->mirrored && !file.context().threaded();
-    struct stat status {};
-    auto const& request = prepared.request;
-    if (request.direction == Direction::read && !request.positions.empty() &&
-        fstat(file.storage().descriptor, &status) == 0)
-        mine.file_bytes = static_cast<std::uint64_t>(status.st_size);
+    return plain && prepared.view->mirrored && !file.context().threaded();
 }
 
-std::uint64_t gate_waits(File const& file) {
-    auto const& gate = file.storage().gate;
-    return gate == nullptr ? 0 : gate->counts().waits;
+// What a rank brings to the call beyond what its request and its storage say.
+Proposal propose(File& file, Prepared const& prepared) {
+    auto proposal = propose(prepared.request, file.storage());
+    proposal.objection = {.refusal = prepared.refusal,
+                          .refusing_rank = file.team().rank(),
+                          .must_be_native = !prepared.usable};
+    proposal.asked.request_hash += file.path_hash();
+    proposal.selection.native_ready = native_ready(file, prepared);
+    return proposal;
 }
 
-// The MPI library can do independent calls with views that Unisono cannot walk.
+CollectiveFile collective_file(File& file, std::function<void()> native) {
+    auto& team = file.team();
+    auto const measures = OnlineTuner::wanted(file.options());
+    return {.team = team,
+            .rendezvous = team.rendezvous(),
+            .storage = file.storage(),
+            .layout = file.layout(),
+            .options = file.options(),
+            .tuner = file.context().tuner(),
+            .gathered = file.gathered(),
+            .cache = file.make_cache().get(),
+            .storage_key = measures ? file.storage_key() : 0,
+            .native = std::move(native)};
+}
+
+int refused(File& file, DataCall const& call, Prepared const& prepared, Outcome const& outcome) {
+    auto const there = outcome.refusal == MPI_ERR_NO_MEM ? "no memory" : "wrong arguments";
+    auto const why = prepared.refusal != 0
+                         ? std::string{prepared.why}
+                         : there + (" on rank " + std::to_string(outcome.refusing_rank));
+    return fail(file, call, outcome.refusal, why, Told::all_ranks);
+}
+
+// The MPI library can do independent calls with views that Unisono cannot walk, and may with memory
+// that it cannot copy.
 bool native_must_do(File const& file, DataCall const& call) {
     if (!file.taken_over()) return true;
     auto const view = file.view();
     if (view->usable && file.storage().backend != nullptr) {
+        if (call.type == MPI_DATATYPE_NULL || call.count <= 0) return false;
         int mpi_error = MPI_SUCCESS;
-        return call.type != MPI_DATATYPE_NULL && call.count > 0 &&
-               decode(call.type, &mpi_error) == nullptr &&
-               mpi_error == MPI_ERR_UNSUPPORTED_OPERATION;
+        auto const type = decode(call.type, &mpi_error);
+        if (type == nullptr) return mpi_error == MPI_ERR_UNSUPPORTED_OPERATION;
+        if (!any_driver()) return false;
+        Request request;
+        place_memory(request, call, *type);
+        return out_of_reach(request);
     }
     return view->mirrored;
 }
@@ -209,77 +310,50 @@ int free_completed(void* state) {
 int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
-    if (!file->taken_over()) {
-        record_native(*file, call.direction, "atomic mode or data representation");
-        return pass_data_on(*file, call, native);
-    }
-    Stopwatch watch;
-    double whole_s = 0;
+    if (!file->taken_over())
+        return leave_to_mpi(*file, call, call.offset ? view_for_data : view_and_pointer_for_data,
+                            "atomic mode or data representation", native);
+    CallRecord record;
     auto prepared = prepare(*file, call);
     if (prepared.refusal == 0) place(prepared, call.offset ? *call.offset : file->pointer());
-    auto& team = file->team();
-    auto proposal = propose(prepared.request, file->storage());
-    proposal.refusal = prepared.refusal;
-    proposal.refusing_rank = team.rank();
-    proposal.must_be_native = !prepared.usable;
-    proposal.shapes += file->path_hash();
-    auto& measured = file->context().measured();
-    if (Measured::wanted(file->options())) {
-        propose_to_selector(proposal, *file, prepared);
-        measured.go_to(file->place());
-    }
-    CallRecord record;
-    auto const waits_before = gate_waits(*file);
-    auto const outcome =
-        perform_collective({team, team.rendezvous(), file->storage(), file->layout(),
-                            file->options(), measured, file->gathered(), file->make_cache().get()},
-                           prepared.request, proposal, record);
-    watch.lap(whole_s);
-    record_collective(*file, prepared, outcome, record, whole_s);
-    auto const result = outcome.native
-                            ? pass_data_on(*file, call, native, prepared.request.positions.bytes())
-                            : MPI_SUCCESS;
-    if (outcome.native) watch.lap(whole_s);
-    if (outcome.verdict.code == 0) {
-        if (gate_waits(*file) == waits_before)
-            measured.finish(whole_s - outcome.met_after_s);
-        else
-            measured.finish_disturbed();
-    }
-    if (auto const examined = measured.examined_class()) file->note_examined(*examined);
-    if (outcome.native) return result;
-    if (outcome.refusal != 0) {
-        auto const own = prepared.refusal != 0;
-        auto const why = own ? std::string{prepared.why}
-                             : "wrong arguments on rank " + std::to_string(outcome.refusing_rank);
-        set_count(status, 0);
-        return raise(call.handle, refusal_code(*file, call, outcome.refusal, why));
-    }
-    if (!call.offset) file->set_pointer(prepared.first + etypes_of(prepared, outcome.bytes));
+    if (call.direction == Direction::write) file->note_written();
+    int native_result = MPI_SUCCESS;
+    auto const outcome = perform_collective(
+        collective_file(*file,
+                        [&] {
+                            native_result = pass_data_on(*file, call, native,
+                                                         prepared.request.positions.bytes());
+                        }),
+        prepared.request, propose(*file, prepared), record);
+    record_collective(*file, prepared, outcome, record);
+    if (outcome.native) return native_result;
     set_count(status, outcome.bytes);
+    if (outcome.refusal != 0) return refused(*file, call, prepared, outcome);
+    if (!outcome.fault.empty())
+        return fail(*file, call, MPI_ERR_NOT_SAME, "UNISONO_CHECK: " + outcome.fault,
+                    Told::all_ranks);
+    if (!call.offset) file->set_pointer(prepared.first + etypes_of(prepared, outcome.bytes));
     if (outcome.verdict.code == 0) return MPI_SUCCESS;
-    return raise(call.handle, refusal_code(*file, call, error_class_of(outcome.verdict.code),
-                                           describe(outcome.verdict)));
+    return fail(*file, call, error_class_of(outcome.verdict.code), describe(outcome.verdict),
+                Told::all_ranks);
 }
 
 int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
     if (!native_must_do(*file, call)) return independent_on(*file, call, status);
-    record_native(*file, call.direction, "independent call that Unisono cannot do");
-    return pass_on(call.handle, call.offset ? known_view_for_data : known_view_and_pointer_for_data,
-                   call.name, native);
+    return leave_to_mpi(*file, call,
+                        call.offset ? known_view_for_data : known_view_and_pointer_for_data,
+                        "independent call that Unisono cannot do", native);
 }
 
 int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
-    if (native_must_do(*file, call)) {
-        record_native(*file, call.direction, "nonblocking call that Unisono cannot do");
-        return pass_on(call.handle,
-                       call.offset ? known_view_for_data : known_view_and_pointer_for_data,
-                       call.name, native);
-    }
+    if (native_must_do(*file, call))
+        return leave_to_mpi(*file, call,
+                            call.offset ? known_view_for_data : known_view_and_pointer_for_data,
+                            "nonblocking call that Unisono cannot do", native);
     auto completed = std::make_unique<Completed>();
     if (auto const result = independent_on(*file, call, &completed->status); result != MPI_SUCCESS)
         return result;
@@ -287,6 +361,12 @@ int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall 
         query_completed, free_completed, [](void*, int) { return MPI_SUCCESS; },
         completed.release(), request);
     return PMPI_Grequest_complete(*request);
+}
+
+int transfer_native(DataCall const& call, Needs needs, char const* kind, NativeCall const& native) {
+    auto const file = find(call.handle);
+    if (file == nullptr) return native();
+    return leave_to_mpi(*file, call, needs, kind, native);
 }
 
 int transfer_begin(DataCall const& call, NativeCall const& native) {
@@ -304,10 +384,18 @@ int transfer_begin(DataCall const& call, NativeCall const& native) {
     return result;
 }
 
-int transfer_end(MPI_File handle, MPI_Status* status, NativeCall const& native) {
+int transfer_end(MPI_File handle, Direction direction, MPI_Status* status,
+                 NativeCall const& native) {
     auto const file = find(handle);
-    auto const bytes = file == nullptr ? std::nullopt : file->take_split_bytes();
-    if (!bytes) return pass_on(handle, view_and_pointer, "the end of a split call", native);
+    if (file == nullptr) return native();
+    auto const bytes = file->take_split_bytes();
+    if (!bytes) {
+        CallRecord record;
+        auto const result = pass_on(handle, view_and_pointer, "the end of a split call", native);
+        record.lap(Phase::native);
+        file->record([&](FileReport& report) { add_call(report[direction], record); });
+        return result;
+    }
     set_count(status, static_cast<std::uint64_t>(*bytes));
     return MPI_SUCCESS;
 }
@@ -327,7 +415,7 @@ int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& na
     if (file == nullptr) return native();
     if (needs.collective)
         file->drain();
-    else if (needs.data && file->cache() != nullptr && !file->cache()->stand_aside())
+    else if (needs.data && file->cache() != nullptr && !file->cache()->prepare_bypass())
         return raise(handle,
                      error_code(MPI_ERR_UNSUPPORTED_OPERATION,
                                 std::string{name} + " on " + file->path() +
@@ -342,9 +430,10 @@ int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& na
                                        "view yet; UNISONO_DISABLE=1 leaves all to it"));
         if (auto const result = mirror_view(*file); result != MPI_SUCCESS) return result;
     }
-    coordinate::GateClient::Pass pass;
-    if (needs.data && file->storage().gate != nullptr)
-        pass = file->storage().gate->enter_somewhere(bytes);
+    if (needs.data) file->note_native();
+    AdmissionGate::Pass pass;
+    if (auto const& gate = file->storage().gate; needs.data && gate != nullptr)
+        pass = gate->enter_somewhere(bytes);
     if (!needs.pointer) return native();
     UNISONO_NATIVE(File_seek)(handle, file->pointer(), MPI_SEEK_SET);
     auto const result = native();

@@ -23,23 +23,6 @@ struct DataCall {
 /// Calls the MPI library's own function with the same arguments.
 using NativeCall = std::function<int()>;
 
-/// A blocking collective data call: agreed by all ranks, done by Unisono, or passed on by all.
-int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall const& native);
-
-/// A blocking independent data call. Local.
-int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall const& native);
-
-/// A nonblocking independent call: done at once, the request is complete. It would not overlap in
-/// MPICH either, whose own version rewrites holes and aborts on some datatypes; Open MPI's hangs on
-/// some reads past the end.
-int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall const& native);
-
-/// The first half of a split collective call: does all of it, as ROMIO does.
-int transfer_begin(DataCall const& call, NativeCall const& native);
-
-/// The second half: hands out what the first half came to.
-int transfer_end(MPI_File handle, MPI_Status* status, NativeCall const& native);
-
 /// What a call that is passed on needs of the native handle.
 struct Needs {
     bool pointer;       ///< the individual file pointer
@@ -54,6 +37,27 @@ constexpr Needs known_view{.pointer = false, .collective = false};
 constexpr Needs known_view_and_pointer{.pointer = true, .collective = false};
 constexpr Needs known_view_for_data{.pointer = false, .collective = false, .data = true};
 constexpr Needs known_view_and_pointer_for_data{.pointer = true, .collective = false, .data = true};
+
+/// A blocking collective data call: agreed by all ranks, done by Unisono, or passed on by all.
+int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall const& native);
+
+/// A blocking independent data call. Local.
+int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall const& native);
+
+/// A nonblocking independent call: done at once, the request is complete. It would not overlap in
+/// MPICH either, whose own version rewrites holes and aborts on some datatypes; Open MPI's hangs on
+/// some reads past the end.
+int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall const& native);
+
+/// A call of a kind that Unisono leaves to the MPI library; `kind` says which, in a report.
+int transfer_native(DataCall const& call, Needs needs, char const* kind, NativeCall const& native);
+
+/// The first half of a split collective call: does all of it, as ROMIO does.
+int transfer_begin(DataCall const& call, NativeCall const& native);
+
+/// The second half: hands out what the first half came to.
+int transfer_end(MPI_File handle, Direction direction, MPI_Status* status,
+                 NativeCall const& native);
 
 /// Passes a call on, with the native handle's view and file pointer as they should be, and takes
 /// the pointer back from it. A call that moves data passes the gate once; `bytes`: how many, if

@@ -1,0 +1,30 @@
+#include "interpose/errors.hpp"
+#include "interpose/file_calls.hpp"
+#include "interpose/native.hpp"
+#include "interpose/timed.hpp"
+
+namespace unisono::interpose {
+
+int file_sync(MPI_File handle) {
+    auto const file = find(handle);
+    if (file == nullptr) return UNISONO_NATIVE(File_sync)(handle);
+    Timed const timed{file, FilePhase::sync};
+    auto const synced = file->sync();
+    auto const result = raise(*file, synced.verdict, "MPI_File_sync");
+    // Where the file may not be written the MPI library has a word to say, or none.
+    auto const read_only = (file->access_mode() & MPI_MODE_RDONLY) != 0;
+    if (!synced.native && !read_only) return result;
+    auto const native = UNISONO_NATIVE(File_sync)(handle);
+    return result == MPI_SUCCESS ? native : result;
+}
+
+int file_set_atomicity(MPI_File handle, int atomic) {
+    auto const file = find(handle);
+    Timed const timed{file, FilePhase::other};
+    if (file != nullptr) file->drain();
+    auto const result = UNISONO_NATIVE(File_set_atomicity)(handle, atomic);
+    if (result == MPI_SUCCESS && file != nullptr) file->set_atomic(atomic != 0);
+    return result;
+}
+
+}  // namespace unisono::interpose

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <mpi.h>
+
+namespace unisono::interpose {
+
+/// Has MPI_Finalize begin with write_what_is_in_memory(), for programs that end without closing
+/// their files. Cheap after the first time. Where there is no MPI_Init, as with sessions only, the
+/// end of the files' communicators has to do.
+void watch_finalize();
+
+/// Writes what collective calls have left in memory of the files that are open on `comm`, or of
+/// all. Prints a line for each file that needed it, `why` in it, on one rank. Collective over each
+/// of the files; their order is that in which they were opened, as any order in which a program can
+/// open them is one in which nobody waits in a circle.
+void write_what_is_in_memory(char const* why, MPI_Comm comm = MPI_COMM_NULL);
+
+}  // namespace unisono::interpose

@@ -1,0 +1,50 @@
+#include "interpose/guard.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string>
+
+#include "interpose/errors.hpp"
+#include "interpose/file.hpp"
+
+namespace unisono::interpose {
+namespace {
+
+// The class alone where there is no memory for a message.
+int code_with_message(int error_class, EntryPoint const& entry, char const* why) {
+    try {
+        return error_code(error_class, std::string{entry.name} + ": " + why);
+    } catch (std::bad_alloc const&) {
+        return error_class;
+    }
+}
+
+[[noreturn]] void end_program(MPI_Comm comm, int error_class) {
+    int initialised = 0;
+    PMPI_Initialized(&initialised);
+    if (comm == MPI_COMM_NULL && initialised != 0) comm = MPI_COMM_WORLD;
+    if (comm != MPI_COMM_NULL) PMPI_Abort(comm, error_class);
+    std::abort();
+}
+
+}  // namespace
+
+int end_by_exception(EntryPoint const& entry, CallPlace const& place,
+                     std::exception const& exception) {
+    auto const no_memory = dynamic_cast<std::bad_alloc const*>(&exception) != nullptr;
+    auto const error_class = no_memory ? MPI_ERR_NO_MEM : MPI_ERR_INTERN;
+    auto const* const why = no_memory ? "there is no memory left" : exception.what();
+    if (!entry.collective) return raise(place.file, code_with_message(error_class, entry, why));
+    auto const file = find(place.file);
+    auto const comm = file == nullptr ? place.comm : file->context().comm();
+    int rank = 0;
+    if (comm != MPI_COMM_NULL) PMPI_Comm_rank(comm, &rank);
+    std::fprintf(stderr,
+                 "unisono: %s on %s: %s on rank %d, in the middle of a collective call: the "
+                 "program ends\n",
+                 entry.name, file == nullptr ? "a file" : file->path().c_str(), why, rank);
+    end_program(comm, error_class);
+}
+
+}  // namespace unisono::interpose

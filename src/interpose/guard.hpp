@@ -1,0 +1,59 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <exception>
+#include <string_view>
+
+namespace unisono::interpose {
+
+/// An entry point of the engine.
+struct EntryPoint {
+    char const* name;
+    bool collective;  ///< all ranks of a file call it together
+};
+
+constexpr EntryPoint entry_point(char const* name) {
+    std::string_view const call{name};
+    auto collective = call.find("_all") != call.npos || call.find("_ordered") != call.npos;
+    for (auto const* end : {"_open", "_close", "_set_view", "_set_info", "_set_atomicity",
+                            "_set_size", "_sync", "_preallocate", "_seek_shared"})
+        collective = collective || call.ends_with(end);
+    return {name, collective};
+}
+
+/// Where a call belongs, as far as its first argument tells.
+struct CallPlace {
+    MPI_File file = MPI_FILE_NULL;
+    MPI_Comm comm = MPI_COMM_NULL;
+};
+inline CallPlace place_of(MPI_File file) { return {.file = file}; }
+inline CallPlace place_of(MPI_File const* file) { return {.file = *file}; }
+inline CallPlace place_of(MPI_Comm comm) { return {.comm = comm}; }
+template <class Other>
+CallPlace place_of(Other const&) {
+    return {};
+}
+
+/// What a call returns that an exception has ended: an MPI error, which the file's handler has
+/// seen. In a collective call the other ranks wait for what this one has left undone, and cannot be
+/// told: there it says so and ends the program by MPI_Abort.
+int end_by_exception(EntryPoint const& entry, CallPlace const& place,
+                     std::exception const& exception);
+
+/// `function` for callers in C and Fortran, whom no exception may reach.
+template <auto function, EntryPoint const& entry>
+struct Guarded;
+
+template <class First, class... Rest, int (*function)(First, Rest...), EntryPoint const& entry>
+struct Guarded<function, entry> {
+    static int call(First first, Rest... rest) {
+        try {
+            return function(first, rest...);
+        } catch (std::exception const& exception) {
+            return end_by_exception(entry, place_of(first), exception);
+        }
+    }
+};
+
+}  // namespace unisono::interpose

@@ -1,0 +1,108 @@
+#include "interpose/hints.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+
+#include "interpose/messages.hpp"
+#include "interpose/program.hpp"
+#include "orchestra/program_id.hpp"
+#include "strategies/all.hpp"
+#include "strategies/plugins.hpp"
+
+namespace unisono::interpose {
+namespace {
+
+OptionSources const& option_sources() {
+    static std::vector<Choice> const choices = [] {
+        if (auto const* paths = secure_getenv("UNISONO_PLUGINS")) print_once(load_plugins(paths));
+        std::vector<Choice> all;
+        for (auto const* strategy : all_strategies())
+            all.push_back({strategy->name, strategy->summary});
+        return all;
+    }();
+    static OptionSources const sources{Surroundings::real(), choices};
+    return sources;
+}
+
+void merge_into(std::vector<KeyValue>& hints, std::vector<KeyValue> const& newer) {
+    for (auto const& [key, value] : newer) {
+        auto const known = std::find_if(hints.begin(), hints.end(),
+                                        [&](auto const& hint) { return hint.first == key; });
+        if (known != hints.end())
+            known->second = value;
+        else
+            hints.emplace_back(key, value);
+    }
+}
+
+// A strategy that some rank has not loaded cannot be used. Every rank learns it here, and that all
+// have got here.
+void leave_out_unshared_plugin(File& file) {
+    auto const& context = file.context();
+    auto options = file.options();
+    int known = options.strategy == "auto" || find_strategy(options.strategy) != nullptr ? 1 : 0;
+    if (context.ranks() > 1)
+        PMPI_Allreduce(MPI_IN_PLACE, &known, 1, MPI_INT, MPI_MIN, context.comm());
+    if (known != 0) return;
+    if (context.rank() == 0)
+        print_once({"unisono: " + options.strategy + ": not every rank has loaded this plug-in"});
+    options.strategy = "auto";
+    file.use(std::move(options));
+}
+
+}  // namespace
+
+std::vector<KeyValue> pairs_of(MPI_Info info) {
+    std::vector<KeyValue> pairs;
+    if (info == MPI_INFO_NULL) return pairs;
+    int keys = 0;
+    PMPI_Info_get_nkeys(info, &keys);
+    for (int i = 0; i < keys; ++i) {
+        std::array<char, MPI_MAX_INFO_KEY + 1> key{};
+        std::array<char, MPI_MAX_INFO_VAL + 1> value{};
+        int found = 0;
+        PMPI_Info_get_nthkey(info, i, key.data());
+        PMPI_Info_get(info, key.data(), MPI_MAX_INFO_VAL, value.data(), &found);
+        if (found != 0) pairs.emplace_back(key.data(), value.data());
+    }
+    return pairs;
+}
+
+Options own_options(std::string const& path, std::vector<KeyValue> const& hints, bool print) {
+    auto chosen = option_sources().options_for(path, hints);
+    if (print) print_once(chosen.messages);
+    return chosen.options;
+}
+
+Options agree_on(Options const& own, Context const& context) {
+    if (context.ranks() == 1) return own;
+    std::array<std::byte, orchestra::program_id_length_max + 1> id{};
+    std::vector<std::byte> bytes;
+    if (context.rank() == 0) {
+        auto const program = own_program();
+        std::memcpy(id.data(), program.data(), program.size());
+        bytes.assign(id.begin(), id.end());
+        auto const options = to_bytes(own);
+        bytes.insert(bytes.end(), options.begin(), options.end());
+    }
+    bytes = context.from_rank_0(std::move(bytes));
+    remember_program(reinterpret_cast<char const*>(bytes.data()));
+    return options_from_bytes(std::span{bytes}.subspan(id.size())).value_or(own);
+}
+
+void settle_options(File& file) {
+    leave_out_unshared_plugin(file);
+    if (OnlineTuner::wanted(file.options()))
+        print_once(file.context().begin_measuring(file.options()));
+}
+
+void take_hints(File& file, MPI_Info info) {
+    merge_into(file.hints, pairs_of(info));
+    auto const& context = file.context();
+    file.use(agree_on(own_options(file.path(), file.hints, context.rank() == 0), context));
+    settle_options(file);
+}
+
+}  // namespace unisono::interpose

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+#include "interpose/file.hpp"
+
+namespace unisono::interpose {
+
+/// The keys and values of an info object; none for MPI_INFO_NULL.
+std::vector<KeyValue> pairs_of(MPI_Info info);
+
+/// What this rank would do with a file: its environment, files of site and user, the program's
+/// hints. Loads plug-ins the first time. `print`: what was wrong with them, once per process.
+Options own_options(std::string const& path, std::vector<KeyValue> const& hints, bool print);
+
+/// Rank 0's word: ranks may see different environments and files, but must do the same. With it
+/// comes which program they are. Collective.
+Options agree_on(Options const& own, Context const& context);
+
+/// What must be known of new options before the first call: which ranks have the strategy, and what
+/// was learnt earlier where calls are measured. Collective; no rank returns before all have come.
+void settle_options(File& file);
+
+/// The program gives hints for a file that is open. Collective.
+void take_hints(File& file, MPI_Info info);
+
+}  // namespace unisono::interpose

@@ -1,0 +1,28 @@
+#include "interpose/file_calls.hpp"
+#include "interpose/hints.hpp"
+#include "interpose/native.hpp"
+#include "interpose/timed.hpp"
+
+namespace unisono::interpose {
+
+int file_get_info(MPI_File handle, MPI_Info* info) {
+    auto const result = UNISONO_NATIVE(File_get_info)(handle, info);
+    auto const file = find(handle);
+    if (result != MPI_SUCCESS || file == nullptr) return result;
+    // Some libraries echo hints that they do not know.
+    for (auto const& [key, value] : pairs_of(*info))
+        if (key.starts_with("unisono_")) PMPI_Info_delete(*info, key.c_str());
+    for (auto const& [key, value] : effective_hints(file->options()))
+        PMPI_Info_set(*info, key.c_str(), value.c_str());
+    return result;
+}
+
+int file_set_info(MPI_File handle, MPI_Info info) {
+    auto const file = find(handle);
+    Timed const timed{file, FilePhase::other};
+    auto const result = UNISONO_NATIVE(File_set_info)(handle, info);
+    if (result == MPI_SUCCESS && file != nullptr) take_hints(*file, info);
+    return result;
+}
+
+}  // namespace unisono::interpose

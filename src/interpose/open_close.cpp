@@ -1,0 +1,133 @@
+#include "interpose/errors.hpp"
+#include "interpose/file_calls.hpp"
+#include "interpose/finalize.hpp"
+#include "interpose/hints.hpp"
+#include "interpose/messages.hpp"
+#include "interpose/native.hpp"
+#include "interpose/roll_call.hpp"
+#include "interpose/timed.hpp"
+
+namespace unisono::interpose {
+namespace {
+
+// The program's info object with the hints that sites and users add for the MPI library.
+MPI_Info with_native_hints(MPI_Info info, Options const& options) {
+    MPI_Info merged = MPI_INFO_NULL;
+    if (info == MPI_INFO_NULL)
+        PMPI_Info_create(&merged);
+    else
+        PMPI_Info_dup(info, &merged);
+    for (auto const& [key, value] : options.native_hints)
+        PMPI_Info_set(merged, key.c_str(), value.c_str());
+    return merged;
+}
+
+// The handle is null unless the MPI library gives one. It tells more than the result: an error
+// handler of the program may have made a success of an error, perhaps on this rank only.
+int open_natively(MPI_Comm comm, char const* path, int access_mode, MPI_Info info,
+                  Options const& options, MPI_File* handle) {
+    if (handle != nullptr) *handle = MPI_FILE_NULL;
+    if (options.native_hints.empty())
+        return UNISONO_NATIVE(File_open)(comm, path, access_mode, info, handle);
+    auto merged = with_native_hints(info, options);
+    auto const result = UNISONO_NATIVE(File_open)(comm, path, access_mode, merged, handle);
+    PMPI_Info_free(&merged);
+    return result;
+}
+
+// All ranks agree: a collective open fails on all, and they give the same mode.
+bool concerns_unisono(int result, MPI_File const* handle, int access_mode) {
+    return result == MPI_SUCCESS && *handle != MPI_FILE_NULL &&
+           (access_mode & MPI_MODE_SEQUENTIAL) == 0;
+}
+
+// There will be no other report on the file: rank 0 says why at its open.
+void report_left_alone(MPI_Comm comm, char const* path, Options const& options,
+                       std::string const& why) {
+    int rank = 0, ranks = 0;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &ranks);
+    if (rank != 0 || options.report == "none") return;
+    auto const number = static_cast<std::uint32_t>(ranks);
+    print_report(options, {.file = path, .ranks = number, .opened_by = number, .left_alone = why});
+}
+
+// Null: the MPI library keeps the file, and the report says why. Collective.
+std::shared_ptr<File> take_over(MPI_File handle, MPI_Comm comm, char const* path, int access_mode,
+                                std::vector<KeyValue> hints, Options own) {
+    if (!all_take_part(comm, /*takes_part=*/true)) {
+        report_left_alone(comm, path, own, "its ranks differ");
+        return nullptr;
+    }
+    auto context = Context::of(comm);
+    if (context->rank() == 0) own = own_options(path, hints, /*print=*/true);
+    auto options = agree_on(own, *context);
+    if (options.native_only) {
+        report_left_alone(comm, path, options, options.left_alone_by);
+        return nullptr;
+    }
+    auto file = std::make_shared<File>(handle, comm, std::move(context), path, access_mode,
+                                       std::move(options));
+    file->hints = std::move(hints);
+    return file;
+}
+
+// Before the first call on a file that was taken over. Collective.
+void prepare(File& file) {
+    if ((file.access_mode() & MPI_MODE_CREATE) != 0 && file.context().rank() == 0) file.stripe();
+    // No rank returns before all have opened their descriptors: the program may unlink the path.
+    settle_options(file);
+    if ((file.access_mode() & MPI_MODE_APPEND) == 0) return;
+    MPI_Offset end = 0;
+    UNISONO_NATIVE(File_get_position)(file.handle(), &end);
+    file.set_pointer(end);
+}
+
+}  // namespace
+
+int file_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, MPI_File* handle) {
+    Timed timed{nullptr, FilePhase::open};
+    auto hints = pairs_of(info);
+    auto own = own_options(path, hints, /*print=*/false);
+    auto const result = open_natively(comm, path, access_mode, info, own, handle);
+    if (!concerns_unisono(result, handle, access_mode)) {
+        if ((access_mode & MPI_MODE_SEQUENTIAL) != 0 && result == MPI_SUCCESS)
+            report_left_alone(comm, path, own, "MPI_MODE_SEQUENTIAL");
+        else if (!own.report_traces.empty())
+            leave_mark(own.report_traces, "not-opened");
+        return result;
+    }
+    auto file = take_over(*handle, comm, path, access_mode, std::move(hints), std::move(own));
+    if (file == nullptr) return result;
+    prepare(*file);
+    timed.file = file;
+    remember(std::move(file));
+    watch_finalize();
+    return result;
+}
+
+int file_open_switched_off(MPI_Comm comm, char const* path, int access_mode, MPI_Info info,
+                           MPI_File* handle) {
+    auto const result = open_natively(comm, path, access_mode, info, /*options=*/{}, handle);
+    if (concerns_unisono(result, handle, access_mode)) all_take_part(comm, /*takes_part=*/false);
+    return result;
+}
+
+int file_close(MPI_File* handle) {
+    // Handles are used again after the close: forget first.
+    auto const file = forget(*handle);
+    if (file == nullptr) return UNISONO_NATIVE(File_close)(handle);
+    int result = MPI_SUCCESS;
+    {
+        Timed const timed{file, FilePhase::close};
+        // Ours first: the first one to close a file may be the only one to hear of an error.
+        result = raise(*file, file->close(), "MPI_File_close");
+        auto const closed = UNISONO_NATIVE(File_close)(handle);
+        if (result == MPI_SUCCESS) result = closed;
+    }
+    file->finish_report();
+    print_once(file->context().keep_tuning_records(/*last=*/false));
+    return result;
+}
+
+}  // namespace unisono::interpose

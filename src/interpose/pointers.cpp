@@ -1,0 +1,62 @@
+#include "interpose/errors.hpp"
+#include "interpose/file_calls.hpp"
+#include "interpose/native.hpp"
+#include "interpose/transfer.hpp"
+
+namespace unisono::interpose {
+namespace {
+
+std::uint64_t file_bytes(File const& file) {
+    MPI_Offset size = 0;
+    PMPI_File_get_size(file.handle(), &size);
+    return static_cast<std::uint64_t>(size);
+}
+
+// The end of the file in etypes of the view, rounded up.
+MPI_Offset end_in_etypes(File const& file, FileView const& view) {
+    if (view.tiling.shape->empty()) return 0;
+    auto const bytes = position_of(view.tiling, static_cast<std::int64_t>(file_bytes(file)));
+    return static_cast<MPI_Offset>(div_ceil(bytes, view.etype_bytes));
+}
+
+}  // namespace
+
+int file_seek(MPI_File handle, MPI_Offset offset, int whence) {
+    auto const file = find(handle);
+    if (file == nullptr) return UNISONO_NATIVE(File_seek)(handle, offset, whence);
+    auto const view = file->view();
+    if (!view->usable || (whence == MPI_SEEK_END && !view->tiling.ascending()))
+        return pass_on(handle, known_view_and_pointer, "MPI_File_seek",
+                       [&] { return UNISONO_NATIVE(File_seek)(handle, offset, whence); });
+    auto target = offset;
+    if (whence == MPI_SEEK_CUR)
+        target += file->pointer();
+    else if (whence == MPI_SEEK_END)
+        target += end_in_etypes(*file, *view);
+    else if (whence != MPI_SEEK_SET)
+        return fail(*file, MPI_ERR_ARG, "MPI_File_seek", "whence is none of MPI_SEEK_*");
+    if (target < 0)
+        return fail(*file, MPI_ERR_ARG, "MPI_File_seek", "before the start of the view");
+    file->set_pointer(target);
+    return MPI_SUCCESS;
+}
+
+int file_get_position(MPI_File handle, MPI_Offset* offset) {
+    auto const file = find(handle);
+    if (file == nullptr) return UNISONO_NATIVE(File_get_position)(handle, offset);
+    *offset = file->pointer();
+    return MPI_SUCCESS;
+}
+
+int file_get_byte_offset(MPI_File handle, MPI_Offset offset, MPI_Offset* displacement) {
+    auto const file = find(handle);
+    auto const view = file == nullptr ? nullptr : file->view();
+    if (view == nullptr || !view->usable || view->tiling.shape->empty())
+        return UNISONO_NATIVE(File_get_byte_offset)(handle, offset, displacement);
+    if (offset < 0)
+        return fail(*file, MPI_ERR_ARG, "MPI_File_get_byte_offset", "the offset is negative");
+    *displacement = offset_of(view->tiling, static_cast<std::uint64_t>(offset) * view->etype_bytes);
+    return MPI_SUCCESS;
+}
+
+}  // namespace unisono::interpose

@@ -1,0 +1,43 @@
+#include <fcntl.h>
+
+#include "interpose/errors.hpp"
+#include "interpose/file_calls.hpp"
+#include "interpose/native.hpp"
+#include "interpose/timed.hpp"
+
+namespace unisono::interpose {
+
+int file_set_size(MPI_File handle, MPI_Offset size) {
+    auto const file = find(handle);
+    Timed const timed{file, FilePhase::other};
+    if (file != nullptr) {
+        file->drain();
+        file->note_written();
+    }
+    return UNISONO_NATIVE(File_set_size)(handle, size);
+}
+
+// Open MPI 4.1.4 fills the new part with what is in its memory, and fails at random when the file
+// is longer already.
+int file_preallocate(MPI_File handle, MPI_Offset size) {
+    auto const file = find(handle);
+    Timed const timed{file, FilePhase::other};
+    if (file != nullptr) file->drain();
+    auto const usable = file != nullptr && file->kernel_descriptor() >= 0 && size >= 0 &&
+                        (file->access_mode() & MPI_MODE_RDONLY) == 0;
+    Notice notice;
+    notice.objection.must_be_native = !usable;
+    if (file != nullptr) file->team().rendezvous().meet(notice);
+    if (file != nullptr) file->note_written();
+    if (file == nullptr || notice.objection.must_be_native)
+        return UNISONO_NATIVE(File_preallocate)(handle, size);
+    IoResult result;
+    if (file->context().rank() == 0 && size > 0)
+        result.error = {posix_fallocate(file->storage().descriptor, 0, size), "posix_fallocate",
+                        static_cast<std::uint64_t>(size)};
+    Verdict verdict{result, static_cast<std::uint32_t>(file->context().rank())};
+    file->team().rendezvous().meet(verdict);
+    return raise(*file, verdict, "MPI_File_preallocate");
+}
+
+}  // namespace unisono::interpose

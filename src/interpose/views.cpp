@@ -1,0 +1,128 @@
+#include <cstring>
+#include <new>
+
+#include "interpose/errors.hpp"
+#include "interpose/file_calls.hpp"
+#include "interpose/hints.hpp"
+#include "interpose/native.hpp"
+#include "interpose/timed.hpp"
+
+namespace unisono::interpose {
+namespace {
+
+// Beyond this many pieces, telling the MPI library of a view is put off: it may take seconds
+// there. So is telling it of what it may stumble over.
+constexpr std::uint64_t large_view_pieces = 1 << 16;
+
+// May free it whatever it is: duplicates of named types are types like any other.
+MPI_Datatype duplicate(MPI_Datatype type) {
+    MPI_Datatype copy = MPI_DATATYPE_NULL;
+    PMPI_Type_dup(type, &copy);
+    return copy;
+}
+
+// What get_view hands out may not be freed when it is a predefined type, and must be otherwise.
+MPI_Datatype handed_out(MPI_Datatype kept) {
+    int integers = 0, addresses = 0, types = 0, combiner = 0;
+    PMPI_Type_get_envelope(kept, &integers, &addresses, &types, &combiner);
+    if (combiner != MPI_COMBINER_DUP) return duplicate(kept);
+    MPI_Datatype original = MPI_DATATYPE_NULL;
+    PMPI_Type_get_contents(kept, 0, 0, 1, nullptr, nullptr, &original);
+    return original;
+}
+
+bool is_native(char const* representation) {
+    return std::strcmp(representation, "native") == 0 ||
+           std::strcmp(representation, "internal") == 0;
+}
+
+std::shared_ptr<FileView> view_of(MPI_Offset displacement, MPI_Datatype etype,
+                                  MPI_Datatype filetype, char const* representation) {
+    auto view = std::make_shared<FileView>();
+    int mpi_error = MPI_SUCCESS;
+    auto const element = decode(etype, &mpi_error);
+    auto const tile = element == nullptr ? nullptr : decode(filetype, &mpi_error);
+    view->native_representation = is_native(representation);
+    view->displacement = displacement;
+    view->usable =
+        tile != nullptr && element->bytes > 0 && (tile->bytes == 0 || tile->shape->low >= 0);
+    if (!view->usable) return view;
+    view->tiling = with_long_tiles({tile->shape, displacement, tile->extent});
+    view->costly = !element->plain || !tile->plain || tile->shape->pieces > large_view_pieces;
+    view->etype_bytes = element->bytes;
+    return view;
+}
+
+// Null when there is no memory for it.
+std::shared_ptr<FileView> make_view(MPI_Offset displacement, MPI_Datatype etype,
+                                    MPI_Datatype filetype, char const* representation) {
+    try {
+        return view_of(displacement, etype, filetype, representation);
+    } catch (std::bad_alloc const&) {
+        return nullptr;
+    }
+}
+
+// What all ranks have to say about their new views: wrong or missing ones (refusal), ones that
+// Unisono cannot walk, ones that the MPI library had better not be told of now. Collective.
+Notice agree_on_views(File& file, FileView const* view) {
+    Notice notice;
+    notice.objection.refusing_rank = static_cast<std::uint32_t>(file.context().rank());
+    if (view == nullptr) {
+        notice.objection.refusal = MPI_ERR_NO_MEM;
+    } else {
+        notice.objection.refusal = view->displacement < 0 ? MPI_ERR_ARG : 0;
+        notice.defer_native_view = view->costly;
+        notice.objection.must_be_native = !view->usable || !view->native_representation;
+    }
+    if (file.context().ranks() > 1) file.team().rendezvous().meet(notice);
+    return notice;
+}
+
+}  // namespace
+
+int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
+                  MPI_Datatype filetype, char const* representation, MPI_Info info) {
+    auto const native = [&] {
+        return UNISONO_NATIVE(File_set_view)(handle, displacement, etype, filetype, representation,
+                                             info);
+    };
+    auto const file = find(handle);
+    if (file == nullptr) return native();
+    Timed const timed{file, FilePhase::other};
+    auto view = make_view(displacement, etype, filetype, representation);
+    auto const agreed = agree_on_views(*file, view.get());
+    auto const& [refusal, refusing_rank, must_be_native] = agreed.objection;
+    if (refusal != 0)
+        return fail(*file, refusal, "MPI_File_set_view",
+                    "rank " + std::to_string(refusing_rank) +
+                        (refusal == MPI_ERR_NO_MEM ? " has no memory for its view"
+                                                   : " gave a negative displacement"));
+    if (agreed.defer_native_view && !must_be_native) {
+        view->mirrored = false;
+        view->etype = duplicate(etype);
+        view->filetype = duplicate(filetype);
+    } else if (auto const result = native(); result != MPI_SUCCESS) {
+        return result;
+    }
+    // Independent calls with views that Unisono cannot walk go to the MPI library.
+    if (must_be_native) file->drain();
+    file->use(std::move(view));
+    if (info != MPI_INFO_NULL) take_hints(*file, info);
+    return MPI_SUCCESS;
+}
+
+int file_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* etype,
+                  MPI_Datatype* filetype, char* representation) {
+    auto const file = find(handle);
+    auto const view = file == nullptr ? nullptr : file->view();
+    if (view == nullptr || view->mirrored)
+        return UNISONO_NATIVE(File_get_view)(handle, displacement, etype, filetype, representation);
+    *displacement = view->displacement;
+    *etype = handed_out(view->etype);
+    *filetype = handed_out(view->filetype);
+    std::strcpy(representation, "native");
+    return MPI_SUCCESS;
+}
+
+}  // namespace unisono::interpose
