@@ -102,6 +102,54 @@ def test_a_report_is_shown_after_the_programs_output(unisono, mpi, sample_report
     assert list(tmp_path.glob("unisono-*")) == []
 
 
+def test_a_file_that_was_open_at_the_end_is_shown_with_how_the_program_ended(
+    unisono, sample_report, tmp_path
+):
+    script = f'cp {sample_report} "$UNISONO_REPORT_TRACES/a.json"; kill -9 $$'
+    done = unisono("run", "--report", "--mpi", _any_mpi(), "--", "sh", "-c", script,
+                   env=ENVIRONMENT | {"TMPDIR": str(tmp_path)})  # fmt: skip
+    assert done.returncode == 137
+    text = " ".join(done.stderr.split())
+    assert "/scratch/chk_0001.h5" in text
+    assert "Not closed: the program ended with exit code 137, as after SIGKILL before" in text
+    assert list(tmp_path.glob("unisono-*")) == []
+
+
+def test_the_folder_of_traces_is_the_users_alone(unisono):
+    script = 'stat -c %a "$UNISONO_REPORT_TRACES/.."'
+    done = unisono("run", "--report", "--mpi", _any_mpi(), "--", "sh", "-c", script,
+                   env=ENVIRONMENT)  # fmt: skip
+    assert done.stdout == "700\n"
+
+
+@pytest.mark.parametrize("mark, sentence", [
+    ("disabled", "UNISONO_DISABLE is set"),
+    ("other-mpi", "another MPI than the program's"),
+    ("no-engine", "could not load its engine"),
+    ("not-opened", "MPI_File_open failed"),
+])  # fmt: skip
+def test_why_there_is_no_report_is_said(unisono, mark, sentence):
+    script = f'touch "$UNISONO_REPORT_TRACES/{mark}"'
+    done = unisono("run", "--report", "--mpi", _any_mpi(), "--", "sh", "-c", script,
+                   env=ENVIRONMENT)  # fmt: skip
+    assert sentence in done.stderr
+    assert "no report" not in done.stderr
+
+
+def test_a_report_file_that_cannot_be_written_is_named(unisono, sample_report, tmp_path):
+    script = f'cat {sample_report} >> "$UNISONO_REPORT_FILE"'
+    done = unisono("run", "--report", "--mpi", _any_mpi(), "--", "sh", "-c", script,
+                   env=ENVIRONMENT | {"UNISONO_REPORT_FILE": f"{tmp_path}/no/report"})  # fmt: skip
+    assert f"{tmp_path}/no/report: No such file or directory (errno 2)" in done.stderr
+    assert "/scratch/chk_0001.h5" in done.stderr
+
+
+def test_the_fields_of_a_report_are_listed(unisono):
+    done = unisono("report", "--help-fields", env=ENVIRONMENT)
+    assert "write.bytes.moved" in done.stdout
+    assert unisono("report", env=ENVIRONMENT).returncode == 2
+
+
 def test_a_named_report_file_is_kept_and_only_its_news_are_shown(unisono, sample_report, tmp_path):
     file = tmp_path / "all.json"
     file.write_text(sample_report.read_text().replace("chk_0001", "earlier"))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from click import Option
 
+from unisono import report
 from unisono.command import main
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +21,7 @@ def test_every_hint_and_variable_is_documented(name):
 
 
 def test_every_documented_variable_exists():
-    opening = (ROOT / "src" / "interpose" / "file_calls.cpp").read_text()
+    opening = (ROOT / "src" / "interpose" / "hints.cpp").read_text()
     read = set(re.findall(r'"(UNISONO_[A-Z_]+)"', SOURCE + opening))
     assert set(re.findall(r"^\| `(UNISONO_[A-Z_]+)`", HINTS, re.MULTILINE)) == read
 
@@ -31,3 +32,43 @@ def test_every_command_and_option_is_in_the_manual(command):
     for parameter in main.commands[command].params:
         if isinstance(parameter, Option):
             assert parameter.opts[0] in MANUAL
+
+
+@pytest.mark.parametrize("part", ["file", "direction"])
+def test_every_field_of_a_report_is_documented_as_the_library_says_it(part):
+    for field in report.fields()[part]:
+        assert f"| `{field['key'].replace('/', '.')}` | {field['meaning']} |\n" in HINTS
+    for phase in report.fields()["phases"][part]:
+        assert f"| `{phase['name']}` | {phase['meaning']} |\n" in HINTS
+
+
+def test_no_field_is_documented_that_a_report_does_not_have():
+    section = HINTS[HINTS.index("## The report") :]
+    known = {field["key"].replace("/", ".") for part in ("file", "direction")
+             for field in report.fields()[part]}  # fmt: skip
+    known |= {phase["name"] for part in ("file", "direction")
+              for phase in report.fields()["phases"][part]}  # fmt: skip
+    documented = set(re.findall(r"^\| `([\w.]+)` \|", section, re.MULTILINE))
+    assert documented == known | {"unisono_version"}
+
+
+def way_of_a_call() -> list[tuple[int, Path, str]]:
+    """Depth, file and function of each line of the picture in docs/architecture.md."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    picture = text.split("## The way of a call")[1].split("```")[1]
+    lines = re.findall(r"^( *)([\w/]+\.\w+)(?:: (\w+))?", picture, re.MULTILINE)
+    return [(len(indent) // 2, ROOT / "src" / path, name) for indent, path, name in lines]
+
+
+def test_the_way_of_a_call_is_as_drawn():
+    steps = way_of_a_call()
+    assert len(steps) > 10
+    callers: dict[int, Path] = {}
+    for depth, path, name in steps:
+        assert path.exists(), path
+        assert re.search(rf"\b{name}\(", path.read_text()) or not name, f"{path} has no {name}"
+        # Planners and backends are called through pointers.
+        caller = callers.get(depth - 1)
+        if caller is not None and name and path.parent.name != "strategies":
+            assert re.search(rf"\b{name}\(", caller.read_text()), f"{caller} does not call {name}"
+        callers[depth] = path

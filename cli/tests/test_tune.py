@@ -26,11 +26,11 @@ MPIS = [
 ]  # fmt: skip
 
 
-def lesson(**changes):
+def record(**changes):
     score = {"calls": 4, "bytes_per_second": 2.0**30, "deviation": 0.05}
     return {
         "machine": "a processor, 4 cores", "software": "Unisono 0.1.0, MPICH 4.0.2",
-        "place": "ext4 /dev/sda1", "direction": "write", "ranks": 4, "nodes": 1,
+        "storage": "ext4 /dev/sda1", "direction": "write", "ranks": 4, "nodes": 1,
         "bytes_class": 21, "pieces_class": 11, "gap_class": 0, "frozen": False,
         "updated": 1700000000,
         "candidates": {"independent": score | {"bytes_per_second": 2.0**29}, "two_phase": score},
@@ -39,10 +39,10 @@ def lesson(**changes):
 
 @pytest.fixture
 def store(tmp_path):
-    """A tune file with two lessons."""
+    """A tune file with two records."""
     path = tmp_path / "tune.json"
-    lessons = [lesson(), lesson(direction="read", updated=1800000000)]
-    path.write_text(json.dumps({"unisono_tune": 1, "frozen": False, "lessons": lessons}))
+    records = [record(), record(direction="read", updated=1800000000)]
+    path.write_text(json.dumps({"unisono_tune": 2, "frozen": False, "records": records}))
     return path
 
 
@@ -59,7 +59,7 @@ def tuned(unisono, store):
 
 
 def ids(store):
-    return [tune.id_of(one) for one in tune.read(store).lessons]
+    return [tune.id_of(one) for one in tune.read(store).records]
 
 
 def test_list_names_calls_winner_and_place(tuned, store):
@@ -89,22 +89,32 @@ def test_forget_drops_one_or_all(tuned, store):
     tuned("forget", "--all")
     assert not store.exists()
     assert "Nothing was learnt yet" in tuned("list")
-    assert "name lessons, or give --all" in tuned("forget", expect=2)
+    assert "name records, or give --all" in tuned("forget", expect=2)
+
+
+def test_files_of_version_1_have_lessons_and_places(tuned, store):
+    content = json.loads(store.read_text())
+    for entry in content["records"]:
+        entry["place"] = entry.pop("storage")
+    content |= {"unisono_tune": 1, "lessons": content.pop("records")}
+    expected = tuned("list")
+    store.write_text(json.dumps(content))
+    assert tuned("list") == expected
 
 
 def test_export_and_import(tuned, store, tmp_path):
     copy = tmp_path / "folder" / "copy.json"
     tuned("export", copy, ids(store)[0])
     assert ids(copy) == ids(store)[:1]
-    assert json.loads(tuned("export", "-"))["unisono_tune"] == 1
-    newer = lesson(updated=1900000000)
-    older = lesson(direction="read", updated=1)
-    other = lesson(ranks=8)
+    assert json.loads(tuned("export", "-"))["unisono_tune"] == 2
+    newer = record(updated=1900000000)
+    older = record(direction="read", updated=1)
+    other = record(ranks=8)
     copy.write_text(
-        json.dumps({"unisono_tune": 1, "frozen": True, "lessons": [newer, older, other]})
+        json.dumps({"unisono_tune": 2, "frozen": True, "records": [newer, older, other]})
     )
-    assert "2 of 3 lessons were new or more recent." in tuned("import", copy)
-    assert [one["updated"] for one in tune.read(store).lessons] == [
+    assert "2 of 3 records were new or more recent." in tuned("import", copy)
+    assert [one["updated"] for one in tune.read(store).records] == [
         1900000000, 1800000000, 1700000000]  # fmt: skip
     assert not tune.read(store).frozen, "that is for the user to say"
 
@@ -112,10 +122,10 @@ def test_export_and_import(tuned, store, tmp_path):
 def test_freeze_and_unfreeze(tuned, store):
     one = ids(store)[0]
     tuned("freeze", one)
-    assert [entry["frozen"] for entry in tune.read(store).lessons] == [True, False]
+    assert [entry["frozen"] for entry in tune.read(store).records] == [True, False]
     assert "frozen" in tuned("list")
     tuned("unfreeze", one)
-    assert not any(entry["frozen"] for entry in tune.read(store).lessons)
+    assert not any(entry["frozen"] for entry in tune.read(store).records)
     tuned("freeze")
     assert tune.read(store).frozen
     assert "Frozen: nothing is tried or learnt." in tuned("list")
@@ -124,13 +134,13 @@ def test_freeze_and_unfreeze(tuned, store):
 
 
 def test_mistakes_are_named(tuned, store, tmp_path):
-    assert "'xyz' is no lesson" in tuned("show", "xyz", expect=2)
+    assert "'xyz' is no record" in tuned("show", "xyz", expect=2)
     assert "'' is ambiguous" in tuned("show", "", expect=2)
     assert "No such file" in tuned("import", tmp_path / "none", expect=2)
     for text, why in [
         ("{", "no tune file of Unisono"),
         ('{"unisono_tune": 9}', "of a newer version (9)"),
-        ('{"unisono_tune": 1, "frozen": false, "lessons": [{}]}', "damaged"),
+        ('{"unisono_tune": 2, "frozen": false, "records": [{}]}', "damaged"),
     ]:
         store.write_text(text)
         assert why in tuned("list", expect=2)
@@ -150,7 +160,7 @@ def launcher(mpi, *settings, ranks=2):
 
 
 class Job:
-    """A program whose calls are measured, with lessons in a file."""
+    """A program whose calls are measured, with records in a file."""
 
     def __init__(self, mpi, folder):
         self.mpi, self.folder, self.store = mpi, folder, folder / "tune.json"
@@ -197,7 +207,7 @@ def test_the_next_run_begins_with_what_this_one_learnt(job):
     assert first["calls_done"] == 11, "what the last of 12 took would ride in the next one"
     assert all(one["remembered"] == 0 for one in first["tried"])
     assert sum(one["calls"] for one in first["tried"]) == 11
-    kept = tune.read(job.store).lessons
+    kept = tune.read(job.store).records
     assert len(kept) == 1
     # Whether others are tried as well depends on how long calls take. If not, there is no news after
     # eight calls.
@@ -212,9 +222,9 @@ def test_the_next_run_begins_with_what_this_one_learnt(job):
 def test_what_is_frozen_is_used_and_nothing_is_tried(job):
     job.run()
     stored = tune.read(job.store)
-    for score in stored.lessons[0]["candidates"].values():
+    for score in stored.records[0]["candidates"].values():
         score["bytes_per_second"] = 1e6
-    stored.lessons[0]["candidates"]["independent"] = {
+    stored.records[0]["candidates"]["independent"] = {
         "calls": 9, "bytes_per_second": 2e6, "deviation": 0.0}  # fmt: skip
     stored.frozen = True
     tune.write(stored)
@@ -236,7 +246,7 @@ def test_a_bad_file_costs_one_line_and_nothing_else(job, damage):
     if damage == "cut":
         job.store.write_text(text[: len(text) // 2])
     elif damage == "newer":
-        job.store.write_text(text.replace('"unisono_tune": 1', '"unisono_tune": 2'))
+        job.store.write_text(text.replace('"unisono_tune": 2', '"unisono_tune": 3'))
     elif damage == "theirs":
         os.chown(job.store, 12345, 12345)
     elif damage == "folder":
@@ -254,7 +264,7 @@ def test_only_rank_0_reads_and_the_others_follow(job):
     """Rank 1 has another file, which would freeze another choice."""
     job.run()
     kept = tune.read(job.store)
-    kept.lessons[0]["candidates"] = {
+    kept.records[0]["candidates"] = {
         "independent": {"calls": 9, "bytes_per_second": 1e9, "deviation": 0.0}}  # fmt: skip
     kept.frozen = True
     tune.write(kept)
@@ -284,5 +294,5 @@ def test_jobs_may_end_at_once(job):
         errors = process.communicate(timeout=max(1, deadline - time.monotonic()))[1]
         assert process.returncode == 0, errors
         assert "unisono:" not in errors
-    assert len(tune.read(job.store).lessons) == 1
+    assert len(tune.read(job.store).records) == 1
     assert sorted(file.name for file in job.folder.iterdir()) == ["tune.json"]

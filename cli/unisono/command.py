@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from . import bench, places, preload, report, run
+from . import bench, ending, places, preload, report, run
 from .cluster_command import cluster
 from .orchestra_command import orchestra
 from .places import Failure
@@ -138,27 +138,53 @@ def _prepare(command: list[str], settings: dict[str, str], mpi: str | None) -> p
     return job
 
 
+def _report_file(settings: dict[str, str], folder: str) -> Path:
+    """Where the ranks append their reports: a file that the user has named is kept, and may hold
+    reports of earlier runs."""
+    private = Path(folder, "report.json")
+    named = settings.get("UNISONO_REPORT_FILE")
+    if not named:
+        return private
+    try:
+        with open(named, "ab"):
+            return Path(named).absolute()
+    except OSError as error:
+        click.echo(f"unisono: warning: UNISONO_REPORT_FILE={named}: {error.strerror} (errno"
+                   f" {error.errno}): the report is shown, but not kept", err=True)  # fmt: skip
+        return private
+
+
 def _run_with_report(command: list[str], settings: dict[str, str], mpi: str | None) -> int:
     with tempfile.TemporaryDirectory(prefix="unisono-") as folder:
-        # A file that the user has named may hold reports of earlier runs, and is kept.
-        file = Path(settings.get("UNISONO_REPORT_FILE", f"{folder}/report.json")).absolute()
+        file, traces = _report_file(settings, folder), Path(folder, "traces")
+        traces.mkdir()
         offset = file.stat().st_size if file.exists() else 0
-        settings |= {"UNISONO_REPORT": "json", "UNISONO_REPORT_FILE": str(file)}
-        code = run.run_and_wait(_prepare(command, settings, mpi))
+        settings |= {"UNISONO_REPORT": "json", "UNISONO_REPORT_FILE": str(file),
+                     "UNISONO_REPORT_TRACES": str(traces)}  # fmt: skip
+        job = _prepare(command, settings, mpi)
+        ended = run.run_to_the_end(job)
         records = report.read_records(str(file), offset) if file.exists() else []
-    if records:
-        report.show(records, _console(sys.stderr))
-    else:
-        click.echo("unisono: no report: no file was opened through MPI-IO, or the program did not"
-                   " close it, or its first rank ran on another machine", err=True)  # fmt: skip
-    return code
+        records += ending.unclosed(traces, ended)
+        remarks = ending.marks(traces)
+    if not records and not remarks:
+        remarks = [f"no report: {ending.why_nothing(ended, job.static)}"]
+    report.show(records, _console(sys.stderr))
+    for remark in remarks:
+        click.echo(f"unisono: {remark}", err=True)
+    return ended.code
 
 
 @main.command("report")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False))
-def report_command(file: str) -> None:
+@click.option("--help-fields", is_flag=True, help="Say what the fields of a report mean.")
+@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False))
+def report_command(file: str | None, help_fields: bool) -> None:
     """Show a report file (UNISONO_REPORT=json)."""
-    report.show(report.read_records(file), _console(sys.stdout))
+    if help_fields:
+        report.show_fields(_console(sys.stdout))
+    elif file is None:
+        raise click.UsageError("name a report file, or --help-fields")
+    else:
+        report.show(report.read_records(file), _console(sys.stdout))
 
 
 @main.command("env", context_settings=_PASS_ON)

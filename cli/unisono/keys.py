@@ -1,4 +1,4 @@
-"""Keys that daemons of several nodes share (src/coordinate/wire/key_file.hpp reads them)."""
+"""Keys that daemons of several nodes share (orchestra/wire/key_file.hpp reads them)."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from . import places, pocket
 from .places import Failure
 
 _PROGRAM = "unisono-orchestrator"
-_AGENT = "unisono-agent"
+_NODE_DAEMON = "unisono-node-daemon"
 _PATIENCE_S = 5.0
 
 
@@ -38,6 +38,7 @@ class Gate:
     where: str  # "servers" or "clients"
     path: str
     folder: Path
+    slots: Path | None = None  # in the clients: of the processes
 
     @property
     def state_file(self) -> Path:
@@ -71,19 +72,19 @@ def gate_in_servers(mount: pocket.Mount) -> Gate:
     return Gate("servers", mount.mountpoint, Path(mount.backing))
 
 
-def _runtime() -> str:
-    """As in src/coordinate/gate/place.cpp."""
-    return os.environ.get("UNISONO_RUNTIME") or "/dev/shm"
-
-
 def gate_in_clients(path: str) -> Gate:
     """The one of this user on the file system of `path`."""
     try:
         device = os.stat(path).st_dev
     except OSError as error:
         raise Failure(f"{path}: {error.strerror}") from error
-    folder = Path(_runtime(), f"unisono-gate-{os.geteuid()}-{device:x}", "own")
-    return Gate("clients", str(Path(path).resolve()), folder)
+    # As in orchestra/gate/gate_paths.cpp.
+    chosen = os.environ.get("UNISONO_RUNTIME")
+    shared = chosen or "/dev/shm"
+    closed = chosen or ("/run" if os.geteuid() == 0 else shared)
+    name = f"{os.geteuid()}-{device:x}"
+    return Gate("clients", str(Path(path).resolve()), Path(closed, f"unisono-gate-{name}", "own"),
+                Path(shared, f"unisono-slots-{name}"))  # fmt: skip
 
 
 def gate_at(path: str | None) -> Gate:
@@ -115,7 +116,7 @@ def _is_alive(pid: Any, path: str) -> bool:
 
 
 def up(gate: Gate, options: list[str]) -> None:
-    """Starts one; returns when the gate has its first schedule, and this node its agent. Interrupted,
+    """Starts one; returns when the gate has its first schedule, and this node its node daemon. Interrupted,
     it ends what it has started."""
     with _interrupts_kept_back() as interrupts:
         _up(gate, options)
@@ -156,15 +157,15 @@ def _up(gate: Gate, options: list[str]) -> None:
 
 
 def join(gate: Gate, address: str, options: list[str]) -> None:
-    """Starts this node's agent; returns when programs can find the gate."""
+    """Starts this node's node daemon; returns when programs can find the gate."""
     _make_folders(gate)
-    _start(_AGENT, [gate.path, "--connect", address, *options], gate.folder / "agent.log")
+    _start(_NODE_DAEMON, [gate.path, "--connect", address, *options], gate.folder / "node_daemon.log")
 
 
 def _make_folders(gate: Gate) -> None:
-    """As the agent does; it checks whose they are."""
-    shared = 0o1777 if os.geteuid() == 0 else 0o700
-    for folder, mode in ((gate.folder.parent, shared), (gate.folder, 0o700)):
+    """As the node daemon does; it checks whose they are."""
+    read_by_all = 0o755 if os.geteuid() == 0 else 0o700
+    for folder, mode in ((gate.folder.parent, read_by_all), (gate.folder, 0o700)):
         try:
             folder.mkdir()
             folder.chmod(mode)
@@ -200,7 +201,7 @@ def _within_patience(condition: Callable[[], Any]) -> bool:
 
 
 def down(gate: Gate) -> bool:
-    """Ends it, and its agents end with it; the gate is open then. False: there was none."""
+    """Ends it, and its node daemons end with it; the gate is open then. False: there was none."""
     found = state(gate)
     if found is None:
         return False
@@ -210,10 +211,11 @@ def down(gate: Gate) -> bool:
             break
     else:
         raise Failure(f"process {found['pid']} does not end")
-    if gate.where == "clients":
-        # The agent takes the page away, unless it is dead.
+    if gate.slots is not None:
+        # The node daemon takes the page away, unless it is dead.
         _within_patience(lambda: not (gate.folder.parent / "page").exists())
         shutil.rmtree(gate.folder.parent, ignore_errors=True)
+        shutil.rmtree(gate.slots, ignore_errors=True)
     return True
 
 

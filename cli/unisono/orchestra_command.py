@@ -46,9 +46,9 @@ def _name_or_file(_context: Any, _option: Any, value: str | None) -> str | None:
               help="Where requests are held: by the pocket file system's servers, or by Unisono in"
                    " the programs, on any file system.")  # fmt: skip
 @click.option("--listen", metavar="ADDRESS",
-              help="Where agents of other nodes find it: tcp:HOST:PORT (--gate clients).")  # fmt: skip
+              help="Where node daemons of other nodes find it: tcp:HOST:PORT (--gate clients).")  # fmt: skip
 @click.option("--key-file", metavar="FILE", type=click.Path(resolve_path=True),
-              help="Shared with them; without it MUNGE is used.")  # fmt: skip
+              help="Shared with them; --listen tcp:... needs one.")  # fmt: skip
 @click.option("--window-ms", metavar="W", help="Length of a scheduling window.")
 @click.option("--lease-ms", metavar="L",
               help="So long after the orchestrator's death everyone is served again (1000).")  # fmt: skip
@@ -73,9 +73,9 @@ def up_command(place: str | None, policy: str, where: str, **given: str | None) 
 @click.argument("address")
 @click.argument("place")
 @click.option("--key-file", metavar="FILE", type=click.Path(resolve_path=True),
-              help="Shared with the orchestrator; without it MUNGE is used.")  # fmt: skip
+              help="Shared with the orchestrator; tcp:... needs one.")  # fmt: skip
 def join_command(address: str, place: str, key_file: str | None) -> None:
-    """Start an agent on another node, for an orchestrator that listens at ADDRESS (tcp:HOST:PORT)."""
+    """Start a node daemon on another node, for an orchestrator that listens at ADDRESS (tcp:HOST:PORT)."""
     options = ["--key-file", key_file] if key_file else []
     orchestrators.join(orchestrators.gate_in_clients(place), address, options)
 
@@ -83,7 +83,7 @@ def join_command(address: str, place: str, key_file: str | None) -> None:
 @orchestra.command("down")
 @_PLACE
 def down_command(place: str | None) -> None:
-    """End it, and its agents; everyone is served again at once."""
+    """End it, and its node daemons; everyone is served again at once."""
     gate = orchestrators.gate_at(place)
     if not orchestrators.down(gate):
         click.echo(f"unisono: nothing to do: no orchestrator at {gate.path}", err=True)
@@ -101,7 +101,7 @@ def policies_command() -> None:
 @orchestra.command("key")
 @click.argument("file", type=click.Path(path_type=Path))
 def key_command(file: Path) -> None:
-    """Make a key for daemons on several nodes, where MUNGE is not installed.
+    """Make a key for daemons on several nodes.
 
     Copy it to each node; it must stay readable for its owner only.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -43,7 +44,9 @@ class Mount:
 
     @property
     def profile(self) -> str:
-        return Path(self.record.get("profile_file", "")).stem or "off"
+        if "profile_file" not in self.record:
+            return ""  # who did not mount it may not know
+        return Path(self.record["profile_file"]).stem or "off"
 
 
 def mounts(table: str = "/proc/self/mountinfo") -> list[Mount]:
@@ -183,11 +186,13 @@ def attribute(mount: Mount, name: str) -> str:
         raise Failure(f"{mount.mountpoint}: {error.strerror}") from error
 
 
-def _set(mount: Mount, name: str, value: str) -> None:
+def _set(mount: Mount, name: str, value: str, meanings: dict[int, str] | None = None) -> None:
+    """`meanings`: what an errno means here, where its own text would not tell."""
     try:
         os.setxattr(mount.mountpoint, _ATTRIBUTE + name, value.encode())
     except OSError as error:
-        raise Failure(f"{mount.mountpoint}: {value}: {error.strerror}") from error
+        reason = (meanings or {}).get(error.errno, error.strerror)
+        raise Failure(f"{mount.mountpoint}: {value}: {reason}") from error
 
 
 def statistics(mount: Mount) -> dict[str, Any]:
@@ -204,7 +209,12 @@ def drop_caches(mount: Mount) -> None:
 
 
 def fault(mount: Mount, what: dict[str, Any]) -> None:
-    _set(mount, "fault", json.dumps(what))
+    _set(mount, "fault", json.dumps(what),
+         {errno.EXDEV: "the path leads out of the file system: give one below the mountpoint"})  # fmt: skip
+
+
+def power_cut(mount: Mount) -> None:
+    _set(mount, "control", "power_cut", {errno.ENOTSUP: "it was mounted without --power-cuts"})
 
 
 @dataclass(frozen=True)

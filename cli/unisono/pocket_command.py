@@ -57,10 +57,14 @@ def _handed_on_options(function: Any) -> Any:
 @click.option("--backing", metavar="DIR", required=True, help="Where the bytes are.")
 @click.option("--profile", metavar="NAME", required=True,
               help="What to emulate: see 'unisono pocket profiles'; off: nothing.")  # fmt: skip
+@click.option("--power-cuts", is_flag=True,
+              help="Keep what files held when they were last synced, for 'power-cut'.")  # fmt: skip
 @_handed_on_options
-def up_command(mountpoint: str, backing: str, profile: str, **given: str | None) -> None:
+def up_command(
+    mountpoint: str, backing: str, profile: str, power_cuts: bool, **given: str | None
+) -> None:
     """Mount one; returns when it can be used."""
-    options = []
+    options = ["--power-cuts"] if power_cuts else []
     for name, value in given.items():
         if value is not None:
             options += [f"--{name.replace('_', '-')}", value]
@@ -210,6 +214,13 @@ def fault_command(
         raise Failure("say what is to go wrong; see 'unisono pocket fault --help'")
     for fault in faults:
         file_systems.fault(mount, fault)
+
+
+@pocket.command("power-cut")
+@click.argument("mountpoint")
+def power_cut_command(mountpoint: str) -> None:
+    """Let all that was not synced be gone. It must be mounted with --power-cuts."""
+    file_systems.power_cut(file_systems.mount_at(mountpoint))
 
 
 @pocket.command("drop-caches")

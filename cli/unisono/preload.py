@@ -27,6 +27,7 @@ class Job:
     mpi: str
     warnings: list[str] = field(default_factory=list)
     temporary: list[Path] = field(default_factory=list)
+    static: bool = False  # a program is that nothing can be loaded into
 
 
 @dataclass
@@ -70,6 +71,7 @@ class _Rewriter:
             )
         file = shutil.which(program[0])
         if file and mpi.is_static(file):
+            self.job.static = True
             self.job.warnings.append(f"{program[0]} is statically linked: it runs without Unisono")
         self.job.mpi = chosen
         return chosen

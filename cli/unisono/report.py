@@ -1,9 +1,15 @@
-"""Reads reports (one JSON object per line, written by src/report) and shows them to people."""
+"""Reads reports (one JSON object per line, written by src/report) and shows them to people.
+
+What a report can say, its labels and its meanings come from the library: report_fields.json is made
+from src/report/fields.hpp.
+"""
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -14,10 +20,30 @@ from .places import Failure
 
 Record = dict[str, Any]
 
-_PHASES = ("waiting", "exchange", "copying", "file")
 _SMALL_PIECE_BYTES = 4096
 _SMALL_CALL_BYTES = 64 * 1024
 _LARGE_SHARE = 0.4  # of the time of the calls: worth a sentence
+
+
+@functools.cache
+def fields() -> Record:
+    """The table of what reports can say: `file`, `direction`, and the `phases` of both."""
+    return json.loads(Path(__file__).with_name("report_fields.json").read_text())
+
+
+def show_fields(console: Console) -> None:
+    """Every key of a report and what it means."""
+    table = Table("key", "unit", "over ranks", "meaning")
+    for part, prefix in (("file", ""), ("direction", "write.")):
+        for field in fields()[part]:
+            key = prefix + field["key"].replace("/", ".")
+            cells = (key, field["unit"], field["merge"], field["meaning"])
+            table.add_row(*(escape(cell) for cell in cells))
+            if field["unit"] == "times":
+                for phase in fields()["phases"][part]:
+                    table.add_row(escape(f"  {phase['name']}"), "", "", escape(phase["meaning"]))
+    console.print(table)
+    console.print("read. has the same keys as write.", highlight=False)
 
 
 def read_records(path: str, offset: int = 0) -> list[Record]:
@@ -38,6 +64,8 @@ def read_records(path: str, offset: int = 0) -> list[Record]:
             raise Failure(f"{path} line {number}: no JSON: {error}") from error
         if not isinstance(record, dict) or "file" not in record or "write" not in record:
             raise Failure(f"{path} line {number}: not a report of Unisono")
+        if "opened_by" not in record:
+            raise Failure(f"{path} line {number}: a report of an earlier version of Unisono")
         records.append(record)
     return records
 
@@ -56,7 +84,7 @@ def _seconds(value: float) -> str:
 
 
 def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _calls(count: int) -> str:
@@ -64,8 +92,7 @@ def _calls(count: int) -> str:
 
 
 def was_used(direction: Record) -> bool:
-    calls = direction["calls"]
-    return bool(calls["collective"] or calls["independent"] or calls["native"])
+    return any(direction["calls"].values())
 
 
 def _rate(direction: Record) -> str:
@@ -73,9 +100,22 @@ def _rate(direction: Record) -> str:
     return f"{human_bytes(direction['bytes']['asked'] / seconds)}/s" if seconds > 0 else ""
 
 
+def _own_bytes(direction: Record) -> int:
+    """What the program asked of Unisono itself."""
+    return direction["bytes"]["asked"] - direction["bytes"]["native"]
+
+
 def _moved_per_asked(direction: Record) -> str:
-    sizes = direction["bytes"]
-    return f"{sizes['moved'] / sizes['asked']:.2f}" if sizes["asked"] else ""
+    own = _own_bytes(direction)
+    return f"{direction['bytes']['moved'] / own:.2f}" if own else ""
+
+
+def _piece_bytes(direction: Record) -> float:
+    return _own_bytes(direction) / direction["pieces"] if direction["pieces"] else 0
+
+
+def _piece_size(direction: Record) -> str:
+    return human_bytes(_piece_bytes(direction)) if direction["pieces"] else ""
 
 
 def _uses(by_strategy: Record) -> str:
@@ -86,31 +126,62 @@ def _uses(by_strategy: Record) -> str:
     return "\n".join(lines)
 
 
-def _passed_on(direction: Record) -> str:
-    native = direction["calls"]["native"]
-    return "\n".join(f"{calls} ({reason})" for reason, calls in native.items())
+def _reasons(native: Record) -> str:
+    return "\n".join(f"{calls:,} ({reason})" for reason, calls in native.items())
+
+
+def _latest(latest: Record | None) -> str:
+    return f"rank {latest['rank']}" if latest else ""
+
+
+_SHOWN: dict[str, Callable[[Any], str]] = {
+    "count": lambda count: f"{count:,}" if count else "",
+    "bytes": lambda count: human_bytes(count) if count else "",
+    "reasons": _reasons,
+    "uses": _uses,
+    "latest": _latest,
+}
+
+# Rows that are worked out of the fields, and after which one each is shown.
+_DERIVED: dict[str, tuple[str, Callable[[Record], str]]] = {
+    "bytes/native": ("throughput", _rate),
+    "bytes/moved": ("moved per byte asked", _moved_per_asked),
+    "pieces": ("their size on average", _piece_size),
+}
+
+
+def _value(direction: Record, key: str) -> Any:
+    value: Any = direction
+    for name in key.split("/"):
+        value = value[name]
+    return value
+
+
+def _phases(part: str) -> list[str]:
+    return [phase["name"] for phase in fields()["phases"][part]]
+
+
+def _time_rows(label: str, seconds: Record) -> Iterator[tuple[str, str]]:
+    """The means over the ranks, which add up, and their shares."""
+    whole = seconds["whole"]["mean"]
+    yield label, _seconds(whole) if whole > 0 else ""
+    for phase in _phases("direction"):
+        spent = seconds[phase]
+        longest = f", longest {_seconds(spent['longest'])}"
+        text = f"{_seconds(spent['mean'])} ({spent['mean'] / whole:.0%}{longest})" if whole else ""
+        yield f"  {phase}", text if spent["longest"] > 0 else ""
 
 
 def _rows(direction: Record) -> Iterator[tuple[str, str]]:
-    calls, sizes = direction["calls"], direction["bytes"]
-    yield "collective calls", str(calls["collective"])
-    yield "failed", str(calls["failed"] or "")
-    yield "independent calls", str(calls["independent"] or "")
-    yield "left to the MPI library", _passed_on(direction)
-    yield "bytes asked for", human_bytes(sizes["asked"])
-    yield "throughput", _rate(direction)
-    yield "moved per byte asked", _moved_per_asked(direction)
-    yield "pieces / holes in the file", f"{direction['pieces']} / {direction['holes']}"
-    yield "strategies", _uses(direction["strategies"])
-    yield "refused", _uses(direction.get("refusals", {}))  # earlier versions had none
-    yield "rounds", str(direction["rounds"] or "")
-    yield "meetings of all ranks", str(direction["meetings"] or "")
-    yield "sent between nodes", human_bytes(sizes["sent"]) if sizes["sent"] else ""
-    yield "time in calls", _seconds(direction["seconds"]["whole"]["longest"])
-    for phase in _PHASES:
-        spent = direction["seconds"][phase]
-        text = f"{_seconds(spent['longest'])} (mean {_seconds(spent['mean'])})"
-        yield f"  {phase}", text if spent["longest"] > 0 else ""
+    for field in fields()["direction"]:
+        key, label = field["key"], field["label"]
+        if field["unit"] == "times":
+            yield from _time_rows(label, direction[key])
+        elif field["unit"] in _SHOWN:
+            yield label, _SHOWN[field["unit"]](_value(direction, key))
+        if key in _DERIVED:
+            name, work_out = _DERIVED[key]
+            yield name, work_out(direction)
 
 
 def _heading(record: Record) -> str:
@@ -127,25 +198,37 @@ def _table(record: Record, used: list[str]) -> Table:
     table = Table("")
     for name in used:
         table.add_column(name)
-    columns = [dict(_rows(record[name])) for name in used]
-    for label in columns[0]:
-        cells = [column[label] for column in columns]
+    columns = [list(_rows(record[name])) for name in used]
+    for rows in zip(*columns, strict=True):
+        cells = [cell for _label, cell in rows]
         if any(cells):
-            table.add_row(label, *(escape(cell) for cell in cells))
+            table.add_row(rows[0][0], *(escape(cell) for cell in cells))
     return table
 
 
+def _other_calls(record: Record) -> str:
+    """Opening, syncing and the like: how long a rank was in them, on average."""
+    mean = {phase: record["seconds"][phase]["mean"] for phase in [*_phases("file"), "whole"]}
+    if mean["whole"] <= 0:
+        return ""
+    parts = [f"{phase} {_seconds(mean[phase])}" for phase in _phases("file") if mean[phase] > 0]
+    if record["syncs"]:
+        parts.append(f"{_counted(record['syncs'], 'sync')} of the storage")
+    return f"Time in other calls: {_seconds(mean['whole'])}: {', '.join(parts)}"
+
+
 def _left_to_mpi(direction: Record) -> Iterator[str]:
-    for reason, calls in direction["calls"]["native"].items():
-        yield f"{_calls(calls)} left to the MPI library: {reason}."
-    if direction["calls"]["failed"]:
-        yield f"{_calls(direction['calls']['failed'])} failed; the program was told."
+    calls = direction["calls"]
+    for reasons in (calls["native"], calls["native_independent"]):
+        for reason, count in reasons.items():
+            yield f"{_calls(count)} left to the MPI library: {reason}."
+    if calls["failed"]:
+        yield f"{_calls(calls['failed'])} failed; the program was told."
 
 
 def _how_it_was_chosen(direction: Record) -> Iterator[str]:
     """Which candidates were measured, how often, and what that has cost."""
-    # Reports of earlier versions have none.
-    for selection in direction.get("selections", []):
+    for selection in direction["selections"]:
         lost, whole = selection["examination_seconds"], selection["seconds"]
         share = lost / whole if whole > 0 else 0.0
         yield (
@@ -156,37 +239,51 @@ def _how_it_was_chosen(direction: Record) -> Iterator[str]:
             remembered = f", {tried['remembered']} remembered" if tried["remembered"] else ""
             speed = human_bytes(tried["bytes_per_second"])
             yield f"  {tried['candidate']}: {_calls(tried['calls'])}{remembered}, {speed}/s"
-        if untried := selection.get("untried"):
-            yield f"  not tried: {', '.join(untried)}"
+        if selection["untried"]:
+            yield f"  not tried: {', '.join(selection['untried'])}"
         for again in selection["reopened"]:
             yield f"  examined again after call {again['after_call']}: {again['why']}"
 
 
+_ADVICE = {
+    "arrival": "ranks waited for the last one to come to the call{latest}",
+    "waiting": "ranks waited for each other within calls: some do more, or they share cores",
+    "exchange": "data travelled between nodes: try more aggregators (cb_nodes, cb_config_list)",
+    "copying": "pieces were gathered in memory: larger pieces in the file or in memory help",
+    "file": "the file system itself was busy",
+    "native": "the MPI library was busy with calls that it did by itself",
+}
+
+
 def _where_the_time_went(direction: Record) -> Iterator[str]:
     seconds = direction["seconds"]
-    whole = seconds["whole"]["longest"]
+    whole = seconds["whole"]["mean"]
     if whole <= 0:
         return
-    advice = {
-        "waiting": "ranks waited for each other: they come to the call at different times, or"
-        " share cores",
-        "exchange": "data travelled between nodes: try more aggregators (cb_nodes, cb_config_list)",
-        "copying": "pieces were gathered in memory: larger pieces in the file or in memory help",
-        "file": "the file system itself was busy",
-    }
-    for phase, sentence in advice.items():
+    late = direction["latest"]
+    latest = f", mostly rank {late['rank']}" if late else ""
+    for phase, sentence in _ADVICE.items():
         share = seconds[phase]["mean"] / whole
         if share >= _LARGE_SHARE:
-            yield f"{share:.0%} of the time {sentence}."
+            yield f"{share:.0%} of the time {sentence.format(latest=latest)}."
+
+
+def _outside_of_data_calls(record: Record) -> Iterator[str]:
+    """Syncing or closing that took longer than all reads and writes."""
+    data_s = sum(record[name]["seconds"]["whole"]["mean"] for name in ("read", "write"))
+    for phase in ("open", "sync", "close"):
+        spent_s = record["seconds"][phase]["mean"]
+        if data_s > 0 and spent_s >= data_s:
+            yield f"{phase} took {_seconds(spent_s)}, reading and writing {_seconds(data_s)}."
 
 
 def _shape_of_the_access(direction: Record, ranks: int) -> Iterator[str]:
     sizes, calls = direction["bytes"], direction["calls"]
-    if direction["pieces"]:
-        piece = sizes["asked"] / direction["pieces"]
-        if piece < _SMALL_PIECE_BYTES and direction["holes"]:
-            yield f"Pieces in the file are {human_bytes(piece)} on average, with holes between."
-    if sizes["asked"] and sizes["moved"] / sizes["asked"] > 1.1:
+    if 0 < _piece_bytes(direction) < _SMALL_PIECE_BYTES:
+        pieces, size = _counted(direction["pieces"], "piece"), _piece_size(direction)
+        yield f"The program's data are {pieces} of {size} on average."
+    own = _own_bytes(direction)
+    if own and sizes["moved"] / own > 1.1:
         yield f"{_moved_per_asked(direction)} bytes were moved for each byte asked for."
     if calls["collective"] and not calls["independent"]:
         per_call = sizes["asked"] / calls["collective"] / ranks
@@ -209,14 +306,15 @@ def explain(record: Record) -> list[str]:
                 *_shape_of_the_access(direction, record["ranks"]),
             ]
             sentences += [f"{name}: {sentence}" for sentence in found]
+    sentences += _outside_of_data_calls(record)
     return sentences + _turns(record) + [f"note: {note}" for note in record["notes"]]
 
 
 def _turns(record: Record) -> list[str]:
-    gate = record.get("gate", {})
-    if not gate.get("waits"):
+    gate = record["gate"]
+    if not gate["waits"]:
         return []
-    return [f"gate: {gate['waits']} of {gate['passages']} accesses waited for the program's turn,"
+    return [f"gate: {gate['waits']} of {gate['accesses']} accesses waited for the program's turn,"
             f" up to {gate['seconds']['longest']:.3g} s on one rank"]  # fmt: skip
 
 
@@ -230,14 +328,29 @@ def selection_lines(record: Record) -> list[str]:
     ]
 
 
+def _fate(record: Record) -> Iterator[str]:
+    """What became of the file, where that is not the usual."""
+    if record["unfinished"]:
+        yield f"Not closed: {record['unfinished']}."
+        if record["ranks"] < record["opened_by"]:
+            ranks = _counted(record["opened_by"], "rank")
+            yield f"What follows is of {record['ranks']} of {ranks}."
+    if record["left_alone"]:
+        yield f"The MPI library did all calls by itself: {record['left_alone']}."
+
+
 def _show_one(record: Record, console: Console) -> None:
     console.print(escape(record["file"]), style="bold", highlight=False)
     console.print(escape(_heading(record)), highlight=False)
+    for line in _fate(record):
+        console.print(escape(line), style="yellow", highlight=False, soft_wrap=True)
     used = [name for name in ("write", "read") if was_used(record[name])]
     if used:
         console.print(_table(record, used))
-    else:
+    elif not record["left_alone"]:
         console.print("No data was read or written.")
+    if others := _other_calls(record):
+        console.print(others, highlight=False, soft_wrap=True)
     if chosen := selection_lines(record):
         console.print("How was the strategy chosen?", style="bold", highlight=False)
         for line in chosen:

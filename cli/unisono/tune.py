@@ -16,11 +16,11 @@ from typing import Any
 from .places import Failure
 from .report import human_bytes
 
-VERSION = 1
-Lesson = dict[str, Any]
+VERSION = 2
+TuningRecord = dict[str, Any]
 
-# What makes two lessons about the same thing.
-_KEY = ("machine", "software", "place", "direction", "ranks", "nodes", "bytes_class",
+# What makes two records about the same thing.
+_KEY = ("machine", "software", "storage", "direction", "ranks", "nodes", "bytes_class",
         "pieces_class", "gap_class")  # fmt: skip
 
 
@@ -28,22 +28,22 @@ _KEY = ("machine", "software", "place", "direction", "ranks", "nodes", "bytes_cl
 class TuneFile:
     path: Path
     frozen: bool = False
-    lessons: list[Lesson] = field(default_factory=list)
+    records: list[TuningRecord] = field(default_factory=list)
 
-    def chosen(self, ids: tuple[str, ...]) -> list[Lesson]:
-        """The lessons with these ids, which may be shortened while they stay unambiguous."""
+    def chosen(self, ids: tuple[str, ...]) -> list[TuningRecord]:
+        """The records with these ids, which may be shortened while they stay unambiguous."""
         return [self._one(prefix) for prefix in ids]
 
-    def _one(self, prefix: str) -> Lesson:
-        found = [lesson for lesson in self.lessons if id_of(lesson).startswith(prefix)]
+    def _one(self, prefix: str) -> TuningRecord:
+        found = [record for record in self.records if id_of(record).startswith(prefix)]
         if len(found) == 1:
             return found[0]
-        problem = "is ambiguous" if found else "is no lesson: see 'unisono tune list'"
+        problem = "is ambiguous" if found else "is no record: see 'unisono tune list'"
         raise Failure(f"'{prefix}' {problem}")
 
 
 def default_path() -> Path:
-    """Where the library keeps lessons when nothing else is said."""
+    """Where the library keeps records when nothing else is said."""
     setting = os.environ.get("UNISONO_TUNE", "")
     if setting == "off":
         raise Failure("UNISONO_TUNE=off: nothing is kept; name a file with --file")
@@ -53,26 +53,26 @@ def default_path() -> Path:
     return Path(cache) / "unisono" / "tune.json"
 
 
-def id_of(lesson: Lesson) -> str:
+def id_of(record: TuningRecord) -> str:
     """Short, and the same for the same calls on the same machine."""
-    key = json.dumps([lesson[name] for name in _KEY])
+    key = json.dumps([record[name] for name in _KEY])
     return hashlib.sha256(key.encode()).hexdigest()[:8]
 
 
-def winner_of(lesson: Lesson) -> str:
-    candidates = lesson["candidates"]
+def winner_of(record: TuningRecord) -> str:
+    candidates = record["candidates"]
     return max(candidates, key=lambda name: candidates[name]["bytes_per_second"], default="")
 
 
-def calls_of(lesson: Lesson) -> str:
+def calls_of(record: TuningRecord) -> str:
     """The class of calls in words; classes are powers of two."""
 
     def least(width: int) -> int:
         return 1 << (width - 1) if width > 0 else 0
 
-    text = f"{lesson['direction']}s of {human_bytes(least(lesson['bytes_class']))} or more"
-    text += f" in {least(lesson['pieces_class'])} pieces or more"
-    if gap := lesson["gap_class"]:
+    text = f"{record['direction']}s of {human_bytes(least(record['bytes_class']))} or more"
+    text += f" in {least(record['pieces_class'])} pieces or more"
+    if gap := record["gap_class"]:
         text += f", {'gaps' if gap > 0 else 'overlaps'} of {human_bytes(least(abs(gap)))} or more"
     return text
 
@@ -99,30 +99,37 @@ def parse(path: Path, text: str) -> TuneFile:
     if not isinstance(version, int) or version > VERSION:
         raise Failure(f"{path}: of a newer version ({version}); this command knows {VERSION}")
     try:
-        lessons = [_checked(lesson) for lesson in content["lessons"]]
-        return TuneFile(path, bool(content["frozen"]), lessons)
+        if version == 1:
+            content["records"] = [_renamed(record) for record in content["lessons"]]
+        records = [_checked(record) for record in content["records"]]
+        return TuneFile(path, bool(content["frozen"]), records)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Failure(f"{path}: damaged: {error!r}") from error
 
 
-def _checked(lesson: Lesson) -> Lesson:
+def _renamed(record: TuningRecord) -> TuningRecord:
+    """A record of version 1, by today's names."""
+    return {"storage" if name == "place" else name: value for name, value in record.items()}
+
+
+def _checked(record: TuningRecord) -> TuningRecord:
     """Raises what parse() turns into a message."""
     for name in ("ranks", "nodes", "bytes_class", "pieces_class", "gap_class", "updated"):
-        lesson[name] = int(lesson[name])
-    for name in ("machine", "software", "place", "direction"):
-        lesson[name] = str(lesson[name])
-    lesson["frozen"] = bool(lesson["frozen"])
-    for score in lesson["candidates"].values():
+        record[name] = int(record[name])
+    for name in ("machine", "software", "storage", "direction"):
+        record[name] = str(record[name])
+    record["frozen"] = bool(record["frozen"])
+    for score in record["candidates"].values():
         score["calls"] = int(score["calls"])
         score["bytes_per_second"] = float(score["bytes_per_second"])
         score["deviation"] = float(score["deviation"])
         if score["calls"] < 1 or not 0 < score["bytes_per_second"] < math.inf:
             raise ValueError("a speed or a count makes no sense")
-    return lesson
+    return record
 
 
 def text_of(file: TuneFile) -> str:
-    content = {"unisono_tune": VERSION, "frozen": file.frozen, "lessons": file.lessons}
+    content = {"unisono_tune": VERSION, "frozen": file.frozen, "records": file.records}
     return json.dumps(content, indent=1) + "\n"
 
 
@@ -144,16 +151,16 @@ def write(file: TuneFile) -> None:
         raise Failure(f"{path}: {error.strerror}") from error
 
 
-def take_in(file: TuneFile, others: list[Lesson]) -> int:
-    """Adds lessons; of two about the same the more recent one stays. Returns how many were new or
+def take_in(file: TuneFile, others: list[TuningRecord]) -> int:
+    """Adds records; of two about the same the more recent one stays. Returns how many were new or
     more recent."""
-    known = {id_of(lesson): lesson for lesson in file.lessons}
+    known = {id_of(record): record for record in file.records}
     taken = 0
-    for lesson in others:
-        mine = known.get(id_of(lesson))
-        if mine is not None and (mine["frozen"] or mine["updated"] >= lesson["updated"]):
+    for record in others:
+        mine = known.get(id_of(record))
+        if mine is not None and (mine["frozen"] or mine["updated"] >= record["updated"]):
             continue
-        known[id_of(lesson)] = lesson
+        known[id_of(record)] = record
         taken += 1
-    file.lessons = list(known.values())
+    file.records = list(known.values())
     return taken

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from . import tune as lessons
+from . import tune as records
 from .places import Failure
 from .report import human_bytes
 
@@ -40,50 +40,50 @@ def _command(name: str) -> Callable[[Callable[..., None]], click.Command]:
     return decorate
 
 
-def _read(path: Path | None) -> lessons.TuneFile:
-    return lessons.read(path or lessons.default_path())
+def _read(path: Path | None) -> records.TuneFile:
+    return records.read(path or records.default_path())
 
 
 def _day(seconds: int) -> str:
     return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
 
 
-def _note_frozen(file: lessons.TuneFile) -> None:
+def _note_frozen(file: records.TuneFile) -> None:
     if file.frozen:
         click.echo("Frozen: nothing is tried or learnt.")
 
 
 @_command("list")
 def list_command(path: Path | None) -> None:
-    """List the lessons, the most recent first."""
+    """List the records, the most recent first."""
     file = _read(path)
     _note_frozen(file)
-    if not file.lessons:
+    if not file.records:
         click.echo(f"Nothing was learnt yet: {file.path}")
         return
-    table = Table("id", "calls", "ranks", "place", "fastest", "speed", "updated", "")
-    for lesson in sorted(file.lessons, key=lambda one: -one["updated"]):
-        winner = lessons.winner_of(lesson)
-        speed = lesson["candidates"][winner]["bytes_per_second"] if winner else 0
+    table = Table("id", "calls", "ranks", "storage", "fastest", "speed", "updated", "")
+    for record in sorted(file.records, key=lambda one: -one["updated"]):
+        winner = records.winner_of(record)
+        speed = record["candidates"][winner]["bytes_per_second"] if winner else 0
         table.add_row(
-            lessons.id_of(lesson), lessons.calls_of(lesson),
-            f"{lesson['ranks']} on {lesson['nodes']}", escape(lesson["place"]), escape(winner),
-            f"{human_bytes(speed)}/s", _day(lesson["updated"]),
-            "frozen" if lesson["frozen"] else "",
+            records.id_of(record), records.calls_of(record),
+            f"{record['ranks']} on {record['nodes']}", escape(record["storage"]), escape(winner),
+            f"{human_bytes(speed)}/s", _day(record["updated"]),
+            "frozen" if record["frozen"] else "",
         )  # fmt: skip
     _console().print(table)
 
 
-def _show(lesson: lessons.Lesson, console: Console) -> None:
-    frozen = ", frozen" if lesson["frozen"] else ""
-    console.print(f"{lessons.id_of(lesson)}{frozen}", style="bold", highlight=False)
+def _show(record: records.TuningRecord, console: Console) -> None:
+    frozen = ", frozen" if record["frozen"] else ""
+    console.print(f"{records.id_of(record)}{frozen}", style="bold", highlight=False)
     for text in (
-        f"{lessons.calls_of(lesson)}, {lesson['ranks']} ranks on {lesson['nodes']} nodes",
-        lesson["place"], lesson["machine"], lesson["software"],
+        f"{records.calls_of(record)}, {record['ranks']} ranks on {record['nodes']} nodes",
+        record["storage"], record["machine"], record["software"],
     ):  # fmt: skip
         console.print(f"  {escape(text)}", highlight=False, soft_wrap=True)
     table = Table("candidate", "calls", "speed", "deviation", "of the fastest")
-    scores = sorted(lesson["candidates"].items(), key=lambda item: -item[1]["bytes_per_second"])
+    scores = sorted(record["candidates"].items(), key=lambda item: -item[1]["bytes_per_second"])
     for name, score in scores:
         share = score["bytes_per_second"] / scores[0][1]["bytes_per_second"]
         table.add_row(
@@ -96,70 +96,70 @@ def _show(lesson: lessons.Lesson, console: Console) -> None:
 @_command("show")
 @_IDS
 def show_command(ids: tuple[str, ...], path: Path | None) -> None:
-    """Show candidates and speeds of some lessons, or of all."""
+    """Show candidates and speeds of some records, or of all."""
     file = _read(path)
     _note_frozen(file)
-    for lesson in file.chosen(ids) if ids else file.lessons:
-        _show(lesson, _console())
+    for record in file.chosen(ids) if ids else file.records:
+        _show(record, _console())
 
 
 @_command("forget")
 @_IDS
 @click.option("--all", "everything", is_flag=True, help="Everything; also a damaged file.")
 def forget_command(ids: tuple[str, ...], path: Path | None, everything: bool) -> None:
-    """Forget some lessons, or all."""
+    """Forget some records, or all."""
     if bool(ids) == everything:
-        raise Failure("name lessons, or give --all")
+        raise Failure("name records, or give --all")
     if everything:
-        file = path or lessons.default_path()
+        file = path or records.default_path()
         try:
             file.unlink(missing_ok=True)
         except OSError as error:
             raise Failure(f"{file}: {error.strerror}") from error
         return
     kept = _read(path)
-    gone = [lessons.id_of(lesson) for lesson in kept.chosen(ids)]
-    kept.lessons = [lesson for lesson in kept.lessons if lessons.id_of(lesson) not in gone]
-    lessons.write(kept)
+    gone = [records.id_of(record) for record in kept.chosen(ids)]
+    kept.records = [record for record in kept.records if records.id_of(record) not in gone]
+    records.write(kept)
 
 
 @_command("export")
 @click.argument("target", metavar="TARGET", type=click.Path(path_type=Path))
 @_IDS
 def export_command(target: Path, ids: tuple[str, ...], path: Path | None) -> None:
-    """Write some lessons, or all, to another file; - is standard output."""
+    """Write some records, or all, to another file; - is standard output."""
     file = _read(path)
-    chosen = lessons.TuneFile(target, False, file.chosen(ids) if ids else file.lessons)
+    chosen = records.TuneFile(target, False, file.chosen(ids) if ids else file.records)
     if str(target) == "-":
-        click.echo(lessons.text_of(chosen), nl=False)
+        click.echo(records.text_of(chosen), nl=False)
     else:
-        lessons.write(chosen)
+        records.write(chosen)
 
 
 @_command("import")
 @click.argument("source", metavar="SOURCE", type=click.Path(path_type=Path, dir_okay=False))
 def import_command(source: Path, path: Path | None) -> None:
-    """Add another file's lessons; of two about the same the more recent one stays."""
+    """Add another file's records; of two about the same the more recent one stays."""
     file = _read(path)
-    others = lessons.read(source, must_exist=True).lessons
-    taken = lessons.take_in(file, others)
-    lessons.write(file)
-    click.echo(f"{taken} of {len(others)} lessons were new or more recent.")
+    others = records.read(source, must_exist=True).records
+    taken = records.take_in(file, others)
+    records.write(file)
+    click.echo(f"{taken} of {len(others)} records were new or more recent.")
 
 
 def _set_frozen(ids: tuple[str, ...], path: Path | None, frozen: bool) -> None:
     file = _read(path)
     if not ids:
         file.frozen = frozen
-    for lesson in file.chosen(ids):
-        lesson["frozen"] = frozen
-    lessons.write(file)
+    for record in file.chosen(ids):
+        record["frozen"] = frozen
+    records.write(file)
 
 
 @_command("freeze")
 @_IDS
 def freeze_command(ids: tuple[str, ...], path: Path | None) -> None:
-    """Use what is known and try nothing, for some lessons or for all calls."""
+    """Use what is known and try nothing, for some records or for all calls."""
     _set_frozen(ids, path, True)
 
 

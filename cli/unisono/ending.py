@@ -1,0 +1,61 @@
+"""Why there is no report, or only a part of one, after a program has ended.
+
+While a file is open, its rank 0 keeps what it has done so far in a folder (src/report/trace.hpp);
+where Unisono takes no part, an empty file there has a name that says why.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+from .report import Record
+from .run import Ending
+
+_MARKS = {
+    "disabled": "UNISONO_DISABLE is set: the MPI library does all calls by itself",
+    "other-mpi": "the library is for another MPI than the program's: Unisono takes no part",
+    "no-engine": "the library could not load its engine: Unisono takes no part",
+    "not-opened": "MPI_File_open failed",
+}
+
+
+def describe(ending: Ending) -> str:
+    """The end of a sentence about the program."""
+    how = "was interrupted, " if ending.interrupted else ""
+    number = ending.code - 128
+    if number in signal.valid_signals():
+        return f"{how}ended with exit code {ending.code}, as after {signal.Signals(number).name}"
+    return f"{how}ended with exit code {ending.code}"
+
+
+def unclosed(traces: Path, ending: Ending) -> list[Record]:
+    """What is known of the files that were open at the end."""
+    records = []
+    for path in sorted(traces.glob("*.json"), key=lambda path: path.stat().st_mtime):
+        record = json.loads(path.read_text(errors="replace"))
+        age_s = max(0.0, ending.at - path.stat().st_mtime)
+        record["unfinished"] = (
+            f"the program {describe(ending)} before; rank 0 had counted this"
+            f" {age_s:.2g} s before its end"
+        )
+        records.append(record)
+    return records
+
+
+def marks(traces: Path) -> list[str]:
+    """Where Unisono took no part, and why."""
+    return [sentence for name, sentence in _MARKS.items() if (traces / name).exists()]
+
+
+def why_nothing(ending: Ending, static: bool) -> str:
+    """Of a program that has left neither a report nor a mark."""
+    if static:
+        why = "the program is statically linked: Unisono cannot be loaded into it"
+    else:
+        why = (
+            "the program opened no file through MPI-IO (or the first rank of one ran on another"
+            " machine: then name a report file that all machines see in UNISONO_REPORT_FILE)"
+        )
+    return why if ending.code == 0 else f"{why}; it {describe(ending)}"
