@@ -32,7 +32,7 @@ Client Clients::look_up(int thread) const {
     if (kind_ != NodeKind::process && stat((folder + "/ns/net").c_str(), &name_space) == 0)
         client.node = name_space.st_ino;
     auto const job =
-        coordinate::program_id(coordinate::read_process_facts(static_cast<int>(client.process)));
+        orchestra::program_id(orchestra::read_process_facts(static_cast<int>(client.process)));
     std::snprintf(client.job, sizeof client.job, "%s", job.c_str());
     return client;
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "coordinate/program_id.hpp"
+#include "orchestra/program_id.hpp"
 
 namespace unisono::testbed {
 
@@ -14,7 +14,7 @@ struct Client {
     std::uint64_t node = 0;  ///< whose link it uses
     std::uint32_t process = 0;
     char program[16] = {};
-    char job[coordinate::program_id_length_max + 1] = {};  ///< what all ranks of one launch share
+    char job[orchestra::program_id_length_max + 1] = {};  ///< what all ranks of one launch share
 };
 
 /// Which processes share a link to the servers.

@@ -12,11 +12,26 @@
 
 namespace unisono::testbed {
 
-Handle* open_handle(Inode& inode, int flags) {
+namespace {
+
+int open_file_of(FileSystem& files, Inode& inode, int flags) {
     // The kernel appends; and the backing file is for a cache's sake not opened for direct access.
     int const backing_flags =
         (flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_DIRECT)) | O_CLOEXEC;
-    int const fd = open(inode.path().c_str(), backing_flags);
+    if ((flags & O_TRUNC) == 0) return open(inode.path().c_str(), backing_flags);
+    int fd = -1;
+    errno = files.change(inode, [&] {
+        fd = open(inode.path().c_str(), backing_flags);
+        return fd < 0 ? errno : 0;
+    });
+    if (fd >= 0) files.trim(inode, 0);
+    return fd;
+}
+
+}  // namespace
+
+Handle* open_handle(FileSystem& files, Inode& inode, int flags) {
+    int const fd = open_file_of(files, inode, flags);
     if (fd < 0) return nullptr;
     auto handle = std::make_unique<Handle>();
     handle->fd = fd;
@@ -35,12 +50,11 @@ void open_file(fuse_req_t request, fuse_ino_t number, fuse_file_info* info) {
     auto& files = file_system(request);
     auto& inode = inode_of(request, number);
     files.clients().refresh(fuse_req_ctx(request)->pid);
-    auto* const handle = open_handle(inode, info->flags);
+    auto* const handle = open_handle(files, inode, info->flags);
     if (handle == nullptr) {
         fuse_reply_err(request, errno);
         return;
     }
-    if ((info->flags & O_TRUNC) != 0) files.trim(inode, 0);
     reply_open(request, reinterpret_cast<std::uint64_t>(handle));
 }
 
@@ -127,11 +141,17 @@ void write_file(fuse_req_t request, fuse_ino_t number, fuse_bufvec* from, off_t 
     to.buf[0].flags = static_cast<fuse_buf_flags>(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK);
     to.buf[0].fd = handle_of(info).fd;
     to.buf[0].pos = offset;
-    auto const written = fuse_buf_copy(&to, from, static_cast<fuse_buf_copy_flags>(0));
-    if (written < 0) {
-        fuse_reply_err(request, static_cast<int>(-written));
+    ssize_t written = 0;
+    int const error = files.change(inode, [&] {
+        written = fuse_buf_copy(&to, from, static_cast<fuse_buf_copy_flags>(0));
+        return written < 0 ? static_cast<int>(-written) : 0;
+    });
+    if (error != 0) {
+        fuse_reply_err(request, error);
         return;
     }
+    // Of a descriptor, or of a single call: pwritev2 with RWF_DSYNC.
+    if ((info->flags & O_DSYNC) != 0) files.synced(inode);
     auto const length = static_cast<std::uint64_t>(written);
     auto const reply = [request, length](int error) {
         if (error != 0)
@@ -148,16 +168,18 @@ void write_file(fuse_req_t request, fuse_ino_t number, fuse_bufvec* from, off_t 
            reply);
 }
 
-// With emulation the medium is the modelled one: the real one's time is nobody's concern.
+// With emulation the medium is the modelled one: the real one's time is nobody's concern. A write
+// that comes while the disks are at it is not a part of this.
 void sync_file(fuse_req_t request, fuse_ino_t number, int data_only, fuse_file_info* info) {
     auto& files = file_system(request);
+    auto& inode = inode_of(request, number);
+    files.synced(inode);
     if (files.emulator() == nullptr) {
         int const fd = handle_of(info).fd;
         reply_result(request, data_only != 0 ? fdatasync(fd) : fsync(fd));
         return;
     }
-    answer(request, files.flushes(inode_of(request, number)),
-           [request](int error) { fuse_reply_err(request, error); });
+    answer(request, files.flushes(inode), [request](int error) { fuse_reply_err(request, error); });
 }
 
 void allocate(fuse_req_t request, fuse_ino_t number, int mode, off_t offset, off_t length,
@@ -178,7 +200,9 @@ void allocate(fuse_req_t request, fuse_ino_t number, int mode, off_t offset, off
         fuse_reply_err(request, error);
         return;
     }
-    reply_result(request, fallocate(handle_of(info).fd, mode, offset, length));
+    fuse_reply_err(request, files.change(inode, [&] {
+        return fallocate(handle_of(info).fd, mode, offset, length) == 0 ? 0 : errno;
+    }));
 }
 
 void find_data(fuse_req_t request, fuse_ino_t /*number*/, off_t offset, int whence,

@@ -118,20 +118,20 @@ void Emulator::submit(std::vector<Piece> pieces, Client const& client, Done done
 // It enters when it is its program's turn.
 void Emulator::reach_server(Piece const& piece, std::shared_ptr<Call> const& call, Time arrival) {
     bool const placed = piece.request.operation != Operation::flush;
-    Gate::Passage const passage{
+    Gate::ServerRequest const server_request{
         .program = call->client.job,
         .server = piece.server,
         .address = placed ? std::optional{piece.request.address} : std::nullopt,
         .bytes = piece.request.bytes,
         .file = piece.request.file};
-    gate_.enter(passage, [this, piece, call, arrival](Gate::Ticket ticket) {
-        auto const entered = std::max(arrival, ticket.admitted);
-        submit_piece(piece, call, entered, std::move(ticket));
+    gate_.enter(server_request, [this, piece, call, arrival](Gate::AdmissionToken token) {
+        auto const entered = std::max(arrival, token.admitted);
+        submit_piece(piece, call, entered, std::move(token));
     });
 }
 
 void Emulator::submit_piece(Piece const& piece, std::shared_ptr<Call> const& call, Time arrival,
-                            Gate::Ticket ticket) {
+                            Gate::AdmissionToken token) {
     TraceEntry entry{.time = arrival,
                      .server = piece.server,
                      .operation = piece.request.operation,
@@ -145,7 +145,7 @@ void Emulator::submit_piece(Piece const& piece, std::shared_ptr<Call> const& cal
     auto request = piece.request;
     request.id = server.next_id++;
     bool const read = request.operation == Operation::read;
-    server.parts[request.id] = {call, read ? request.bytes : 0, arrival, std::move(ticket)};
+    server.parts[request.id] = {call, read ? request.bytes : 0, arrival, std::move(token)};
     if (server.fault.down) {
         piece_done(server, {request.id, arrival});
     } else {
@@ -169,7 +169,7 @@ void Emulator::piece_done(ServerThread& server, Finished const& finished) {
     auto const found = server.parts.find(finished.id);
     auto const part = std::move(found->second);
     server.parts.erase(found);
-    gate_.finished(part.ticket, finished.time);
+    gate_.finished(part.token, finished.time);
     std::lock_guard const lock(links_mutex_);
     auto& call = *part.call;
     if (server.fault.down) call.error = EIO;

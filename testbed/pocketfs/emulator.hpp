@@ -73,7 +73,7 @@ private:
         std::shared_ptr<Call> call;
         std::uint64_t answer_bytes = 0;
         Time arrived = 0;
-        Gate::Ticket ticket;
+        Gate::AdmissionToken token;
     };
 
     struct Reply {
@@ -135,7 +135,7 @@ private:
     static void answered(ServerThread& server, std::shared_ptr<Call> const& call, Time due);
     void reach_server(Piece const& piece, std::shared_ptr<Call> const& call, Time arrival);
     void submit_piece(Piece const& piece, std::shared_ptr<Call> const& call, Time arrival,
-                      Gate::Ticket ticket);
+                      Gate::AdmissionToken token);
     Time send_request(std::uint64_t node, std::uint32_t server, Time now, std::uint64_t bytes);
     Time take_in_carried(std::uint32_t server, Time arrived, std::uint64_t bytes);
     ClientLinks& links_of(std::uint64_t node);

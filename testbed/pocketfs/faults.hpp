@@ -20,7 +20,7 @@ struct ServerFault {
 /// What is to go wrong, on demand. A value; the file system keeps one behind a lock.
 struct Faults {
     struct BadRange {
-        std::uint64_t file = 0;  ///< inode number
+        std::uint64_t file = 0;  ///< inode number; the range must go when the file does
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
     };
@@ -29,6 +29,8 @@ struct Faults {
     std::optional<std::uint64_t> full_at_bytes;  ///< no file grows beyond
     std::map<std::uint32_t, ServerFault> servers;
 
+    /// Of files themselves, not of servers.
+    [[nodiscard]] bool any_for_files() const { return !bad_ranges.empty() || full_at_bytes; }
     [[nodiscard]] bool is_bad(std::uint64_t file, std::uint64_t begin, std::uint64_t end) const;
 
     /// How many of `bytes` bytes at `offset` may be written.

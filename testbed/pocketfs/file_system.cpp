@@ -1,6 +1,8 @@
 #include "pocketfs/file_system.hpp"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -10,11 +12,13 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
 
 #include "pocketfs/node_wires.hpp"
+#include "support/descriptor.hpp"
 
 namespace unisono::testbed {
 
@@ -93,6 +97,7 @@ FileSystem::FileSystem(MountOptions const& options)
     if (int const error = write_attribute(root_.path(), "user.pocketfs.probe", "1"))
         throw std::runtime_error(files + ": user.* attributes are needed: " + std::strerror(error));
     reserve_all();
+    if (options.power_cuts) synced_states_.emplace(options.backing);
     if (options.profile_file.empty()) return;
     std::unique_ptr<Carrier> carrier;
     if (options.node == NodeKind::cluster) carrier = std::make_unique<NodeWires>(options.servers);
@@ -217,7 +222,23 @@ void FileSystem::trim(Inode& inode, std::uint64_t file_bytes) {
     }
 }
 
-void FileSystem::remove(Inode& inode) { trim(inode, 0); }
+int FileSystem::change(Inode& inode, std::function<int()> const& make) {
+    return synced_states_ ? synced_states_->change(inode, make) : make();
+}
+
+void FileSystem::synced(Inode& inode) {
+    if (synced_states_) synced_states_->synced(inode);
+}
+
+void FileSystem::remove(Inode& inode) {
+    trim(inode, 0);
+    synced(inode);
+    // Its number comes back with another file.
+    std::lock_guard const lock(faults_mutex_);
+    std::erase_if(faults_.bad_ranges,
+                  [&](Faults::BadRange const& bad) { return bad.file == inode.number; });
+    any_faults_ = faults_.any_for_files();
+}
 
 std::vector<Piece> FileSystem::pieces(Inode& inode, Operation operation, std::uint64_t offset,
                                       std::uint64_t bytes, std::uint64_t file_bytes) {
@@ -270,6 +291,13 @@ std::uint64_t FileSystem::capacity_bytes() const {
 // ----------------------------------------------------------------------------------
 
 bool FileSystem::is_own_attribute(std::string const& name) { return name.starts_with(own_prefix); }
+
+bool FileSystem::is_control_attribute(std::string const& name) {
+    static std::set<std::string_view> const names = {"control",  "fault", "gate",
+                                                     "programs", "trace", "turns"};
+    return is_own_attribute(name) &&
+           names.contains(std::string_view(name).substr(own_prefix.size()));
+}
 
 int FileSystem::get_attribute(Inode& inode, std::string const& name, std::string& value) {
     auto const key = name.substr(own_prefix.size());
@@ -351,29 +379,33 @@ int FileSystem::control_value(std::string const& name, std::string& value) {
         value = emulator_ ? emulator_->statistics() : R"({"emulated":false})";
         return 0;
     }
-    if (name == "trace" && emulator_) {
-        value = options_.backing + "/trace.csv";
-        return emulator_->trace().write_to(value);
-    }
+    if (name == "trace" && emulator_) return write_table(name, emulator_->trace().csv(), value);
     if (name == "gate" && emulator_) {
         value = emulator_->gate().report();
         return 0;
     }
-    if (name == "turns" && emulator_) {
-        value = options_.backing + "/turns.csv";
-        std::ofstream(value) << emulator_->gate().turns();
-        return 0;
-    }
-    if (name == "programs") {
-        value = options_.backing + "/programs.csv";
-        std::ofstream(value) << clients_.programs();
-        return 0;
-    }
+    if (name == "turns" && emulator_) return write_table(name, emulator_->gate().turns(), value);
+    if (name == "programs") return write_table(name, clients_.programs(), value);
     return ENODATA;
+}
+
+// Made anew for its owner alone: the daemon has no umask.
+int FileSystem::write_table(std::string const& name, std::string const& text, std::string& path) {
+    path = options_.backing + "/" + name + ".csv";
+    unlink(path.c_str());
+    Descriptor const file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (file.get() < 0) return errno;
+    for (std::size_t done = 0; done < text.size();) {
+        auto const written = write(file.get(), text.data() + done, text.size() - done);
+        if (written < 0) return errno;
+        done += static_cast<std::size_t>(written);
+    }
+    return 0;
 }
 
 int FileSystem::control(std::string const& name, std::string const& value) {
     if (name == "fault") return set_fault(value);
+    if (name == "control" && value == "power_cut") return cut_power();
     if (!emulator_) return ENOTSUP;
     if (name == "gate") return emulator_->gate().adopt(value);
     if (value == "drop_caches") {
@@ -386,9 +418,28 @@ int FileSystem::control(std::string const& name, std::string const& value) {
     return 0;
 }
 
+int FileSystem::cut_power() {
+    if (!synced_states_) return ENOTSUP;
+    if (emulator_) emulator_->drop_caches();
+    return synced_states_->cut_power();
+}
+
 Faults FileSystem::faults() const {
     std::lock_guard const lock(faults_mutex_);
     return faults_;
+}
+
+// With the mutex of the faults held. A path that leads out of the file system: EXDEV.
+int FileSystem::add_bad_range(std::string const& path, std::uint64_t begin, std::uint64_t end) {
+    open_how how{};
+    how.flags = O_PATH | O_CLOEXEC;
+    how.resolve = RESOLVE_BENEATH;
+    Descriptor const file(
+        static_cast<int>(syscall(SYS_openat2, root_.fd, path.c_str(), &how, sizeof how)));
+    struct stat attributes {};
+    if (file.get() < 0 || fstat(file.get(), &attributes) != 0) return errno;
+    faults_.bad_ranges.push_back({attributes.st_ino, begin, end});
+    return 0;
 }
 
 int FileSystem::set_fault(std::string const& text) {
@@ -400,10 +451,8 @@ int FileSystem::set_fault(std::string const& text) {
         if (kind == "clear") {
             faults_ = {};
         } else if (kind == "eio") {
-            struct stat attributes {};
-            std::string const path = json.at("path");
-            if (fstatat(root_.fd, path.c_str(), &attributes, 0) != 0) return errno;
-            faults_.bad_ranges.push_back({attributes.st_ino, json.at("begin"), json.at("end")});
+            if (int const error = add_bad_range(json.at("path"), json.at("begin"), json.at("end")))
+                return error;
         } else if (kind == "enospc") {
             faults_.full_at_bytes = json.at("bytes").get<std::uint64_t>();
         } else {
@@ -425,7 +474,7 @@ int FileSystem::set_fault(std::string const& text) {
     } catch (nlohmann::json::exception const&) {
         return EINVAL;
     }
-    any_faults_ = !faults_.bad_ranges.empty() || faults_.full_at_bytes;
+    any_faults_ = faults_.any_for_files();
     if (emulator_) emulator_->set_faults(faults_.servers);
     return 0;
 }

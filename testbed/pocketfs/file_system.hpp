@@ -1,8 +1,10 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "pocketfs/clients.hpp"
@@ -11,6 +13,7 @@
 #include "pocketfs/inodes.hpp"
 #include "pocketfs/options.hpp"
 #include "pocketfs/striping.hpp"
+#include "pocketfs/synced_states.hpp"
 
 namespace unisono::testbed {
 
@@ -18,7 +21,8 @@ namespace unisono::testbed {
 /// Thread-safe. Errors are errno values, 0 is success.
 class FileSystem {
 public:
-    /// Opens BACKING/files, made if need be, and reserves the disk space of what is there.
+    /// Opens BACKING/files, made as the umask says if need be, and reserves the disk space of what
+    /// is there.
     /// Throws std::runtime_error.
     explicit FileSystem(MountOptions const& options);
     ~FileSystem();
@@ -42,7 +46,12 @@ public:
     int prepare_write(Inode& inode, std::uint64_t offset, std::uint64_t bytes);
     /// The file ends here now: gives back what is behind.
     void trim(Inode& inode, std::uint64_t file_bytes);
-    /// The last name and the last user are gone.
+    /// Makes a change to a file's bytes or size; where power cuts may come, so that one undoes it
+    /// (see SyncedStates). Returns what `make` returns.
+    int change(Inode& inode, std::function<int()> const& make);
+    /// What the file holds now survives a power cut.
+    void synced(Inode& inode);
+    /// The last name and the last user are gone, and faults of the file with them.
     void remove(Inode& inode);
 
     /// The servers' parts of an access; empty if nothing of it is on a disk.
@@ -53,6 +62,8 @@ public:
 
     /// Attributes named user.pocketfs.*; other names are not for these.
     static bool is_own_attribute(std::string const& name);
+    /// Those with which one can disturb or watch others: for root and for who mounted it.
+    static bool is_control_attribute(std::string const& name);
     int get_attribute(Inode& inode, std::string const& name, std::string& value);
     int set_attribute(Inode& inode, std::string const& name, std::string const& value);
 
@@ -68,7 +79,10 @@ private:
     int set_file_attribute(Inode& inode, std::string const& name, std::uint64_t number);
     int set_folder_attribute(Inode& inode, std::string const& name, std::uint64_t number);
     int control(std::string const& name, std::string const& value);
+    int cut_power();
     int set_fault(std::string const& json);
+    int add_bad_range(std::string const& path, std::uint64_t begin, std::uint64_t end);
+    int write_table(std::string const& name, std::string const& text, std::string& path);
     int control_value(std::string const& name, std::string& value);
     std::uint64_t goal_for(Inode const& inode);
 
@@ -77,6 +91,7 @@ private:
     Inodes inodes_;
     Clients clients_;
     std::unique_ptr<Emulator> emulator_;
+    std::optional<SyncedStates> synced_states_;  // where power cuts may come
 
     mutable std::mutex space_mutex_;  // taken after an inode's
     DiskSpace space_;

@@ -26,7 +26,7 @@ Time now() {
 
 }  // namespace
 
-Gate::Gate(std::uint32_t servers, double capacity_bytes) : entrance_(servers, capacity_bytes) {
+Gate::Gate(std::uint32_t servers, double capacity_bytes) : server_gate_(servers, capacity_bytes) {
     // Signals are for the program's main thread.
     sigset_t all;
     sigset_t before;
@@ -49,31 +49,31 @@ void Gate::stop() {
 // ---- requests
 // ------------------------------------------------------------------------------------
 
-void Gate::enter(Passage const& passage, Go go) {
+void Gate::enter(ServerRequest const& server_request, Go go) {
     if (!watched_) {
         go({});
         return;
     }
-    Ticket ticket;
+    AdmissionToken token;
     {
         std::lock_guard const lock(mutex_);
         Time const time = now();
-        if (!entrance_.arrived(passage, time) && !stopped_) {
-            held_.push_back({passage, std::string(passage.program), std::move(go)});
+        if (!server_gate_.arrived(server_request, time) && !stopped_) {
+            held_.push_back({server_request, std::string(server_request.program), std::move(go)});
             wake_.notify_one();
             return;
         }
-        ticket = entrance_.admit(passage, false, time);
-        ticket.watch = watch_;
+        token = server_gate_.admit(server_request, false, time);
+        token.watch = watch_;
     }
-    go(std::move(ticket));
+    go(std::move(token));
 }
 
-void Gate::finished(Ticket const& ticket, Time time) {
-    if (ticket.program.empty()) return;
+void Gate::finished(AdmissionToken const& token, Time time) {
+    if (token.program.empty()) return;
     std::lock_guard const lock(mutex_);
-    if (ticket.watch != watch_) return;
-    entrance_.finished(ticket, time);
+    if (token.watch != watch_) return;
+    server_gate_.finished(token, time);
     // Its turn may be over soon.
     if (!held_.empty()) wake_.notify_one();
 }
@@ -83,14 +83,14 @@ std::vector<Gate::Admitted> Gate::release_admitted(Time time) {
     std::vector<Admitted> released;
     std::deque<Held> kept;
     for (auto& held : held_) {
-        if (!stopped_ && !entrance_.admits(held.program)) {
+        if (!stopped_ && !server_gate_.admits(held.program)) {
             kept.push_back(std::move(held));
             continue;
         }
-        held.passage.program = held.program;
-        auto ticket = entrance_.admit(held.passage, true, time);
-        ticket.watch = watch_;
-        released.push_back({std::move(held.go), std::move(ticket)});
+        held.server_request.program = held.program;
+        auto token = server_gate_.admit(held.server_request, true, time);
+        token.watch = watch_;
+        released.push_back({std::move(held.go), std::move(token)});
     }
     held_ = std::move(kept);
     return released;
@@ -102,18 +102,18 @@ void Gate::run() {
     for (bool last = false; !last;) {
         last = stopped_;
         Time const time = now();
-        auto& turnstile = entrance_.turnstile();
-        turnstile.advance(time);
-        if (time - last_report_ > watched_for && turnstile.is_open()) watched_ = false;
+        auto& slice_scheduler = server_gate_.slice_scheduler();
+        slice_scheduler.advance(time);
+        if (time - last_report_ > watched_for && slice_scheduler.is_open()) watched_ = false;
         auto released = release_admitted(time);
         if (!released.empty()) {
             lock.unlock();
-            for (auto& one : released) one.go(std::move(one.ticket));
+            for (auto& one : released) one.go(std::move(one.token));
             lock.lock();
             continue;
         }
         if (last || stopped_) continue;
-        auto const next = std::min(turnstile.next_event(), time + longest_wait);
+        auto const next = std::min(slice_scheduler.next_event(), time + longest_wait);
         if (watched_)
             wake_.wait_until(lock, Clock::time_point(std::chrono::nanoseconds(next)));
         else
@@ -127,7 +127,7 @@ void Gate::run() {
 void Gate::begin_watch(Time time) {
     if (!watched_ && !stopped_) {
         ++watch_;
-        entrance_.begin_anew();
+        server_gate_.reset();
         watched_ = true;
         wake_.notify_one();
     }
@@ -135,22 +135,22 @@ void Gate::begin_watch(Time time) {
 }
 
 std::string Gate::report() {
-    coordinate::Report report;
+    orchestra::Report report;
     {
         std::lock_guard const lock(mutex_);
         Time const time = now();
         begin_watch(time);
-        report = entrance_.report(time);
+        report = server_gate_.report(time);
     }
-    return coordinate::show(std::move(report), report_bytes_max);
+    return orchestra::show(std::move(report), report_bytes_max);
 }
 
 int Gate::adopt(std::string_view text) {
-    auto schedule = coordinate::parse_schedule(text);
+    auto schedule = orchestra::parse_schedule(text);
     if (!schedule) return EINVAL;
     std::lock_guard const lock(mutex_);
     begin_watch(now());
-    if (!entrance_.turnstile().adopt(std::move(*schedule), now())) return ESTALE;
+    if (!server_gate_.slice_scheduler().adopt(std::move(*schedule), now())) return ESTALE;
     wake_.notify_one();
     return 0;
 }
@@ -158,7 +158,7 @@ int Gate::adopt(std::string_view text) {
 std::string Gate::turns() const {
     std::lock_guard const lock(mutex_);
     std::string text = "begin_us,end_us,object\n";
-    for (auto const& turn : entrance_.turnstile().history()) {
+    for (auto const& turn : server_gate_.slice_scheduler().history()) {
         char line[64];
         std::snprintf(line, sizeof line, "%.1f,%.1f,", static_cast<double>(turn.begin) / 1e3,
                       static_cast<double>(turn.end) / 1e3);
@@ -169,7 +169,7 @@ std::string Gate::turns() const {
 
 void Gate::clear_turns() {
     std::lock_guard const lock(mutex_);
-    entrance_.turnstile().clear_history();
+    server_gate_.slice_scheduler().clear_history();
 }
 
 }  // namespace unisono::testbed

@@ -10,13 +10,14 @@
 #include <thread>
 #include <vector>
 
-#include "coordinate/entrance.hpp"
 #include "model/time.hpp"
+#include "orchestra/server_gate.hpp"
 
 namespace unisono::testbed {
 
 /// The entry of all servers: holds requests of programs whose turn it is not, and tells an
-/// orchestrator what came. One turnstile stands for those of all servers, which are in one process.
+/// orchestrator what came. One slice scheduler stands for those of all servers, which are in one
+/// process.
 ///
 /// Without an orchestrator, that is if no report was asked for in the last `watched_for`, it does
 /// nothing: a request costs one atomic load. Thread-safe.
@@ -24,11 +25,11 @@ class Gate {
 public:
     static constexpr Time watched_for = 3 * second;
 
-    using Passage = coordinate::Passage;
+    using ServerRequest = orchestra::ServerRequest;
     /// Give it to finished(). Its program is empty if nobody watches.
-    using Ticket = coordinate::Ticket;
+    using AdmissionToken = orchestra::AdmissionToken;
     /// Called without locks held, in the thread that enters or in the gate's own.
-    using Go = std::function<void(Ticket)>;
+    using Go = std::function<void(AdmissionToken)>;
 
     Gate(std::uint32_t servers, double capacity_bytes);
     Gate(Gate const&) = delete;
@@ -36,10 +37,10 @@ public:
     ~Gate() { stop(); }
 
     /// Calls `go`, now or when the program's turn comes.
-    void enter(Passage const& passage, Go go);
-    void finished(Ticket const& ticket, Time now);
+    void enter(ServerRequest const& server_request, Go go);
+    void finished(AdmissionToken const& token, Time now);
 
-    /// For the orchestrator, as coordinate::show(Report); from now on there is one.
+    /// For the orchestrator, as orchestra::show(Report); from now on there is one.
     std::string report();
     /// 0, or EINVAL for what is no schedule, ESTALE for one that is not newer than the last.
     int adopt(std::string_view schedule);
@@ -52,13 +53,13 @@ public:
 
 private:
     struct Held {
-        Passage passage;
-        std::string program;  // owns what passage.program refers to
+        ServerRequest server_request;
+        std::string program;  // owns what request.program refers to
         Go go;
     };
     struct Admitted {
         Go go;
-        Ticket ticket;
+        AdmissionToken token;
     };
 
     void run();
@@ -72,7 +73,7 @@ private:
     bool stopped_ = false;
     std::uint64_t watch_ = 0;  // which one, so that what began before it is not counted
     Time last_report_ = 0;
-    coordinate::Entrance entrance_;
+    orchestra::ServerGate server_gate_;
     std::deque<Held> held_;
     std::thread thread_;
 };

@@ -7,37 +7,37 @@
 #include <future>
 #include <thread>
 
-#include "coordinate/schedule.hpp"
+#include "orchestra/schedule.hpp"
 
 namespace unisono::testbed {
 namespace {
 
-using coordinate::Schedule;
+using orchestra::Schedule;
 
-Gate::Passage passage(std::string_view program) {
+Gate::ServerRequest server_request(std::string_view program) {
     return {.program = program, .server = 0, .address = 4096, .bytes = 512, .file = 1};
 }
 
 // Enters; the future is ready when it was let in.
-std::future<Gate::Ticket> enter(Gate& gate, std::string_view program) {
-    auto const promise = std::make_shared<std::promise<Gate::Ticket>>();
-    gate.enter(passage(program),
-               [promise](Gate::Ticket ticket) { promise->set_value(std::move(ticket)); });
+std::future<Gate::AdmissionToken> enter(Gate& gate, std::string_view program) {
+    auto const promise = std::make_shared<std::promise<Gate::AdmissionToken>>();
+    gate.enter(server_request(program),
+               [promise](Gate::AdmissionToken token) { promise->set_value(std::move(token)); });
     return promise->get_future();
 }
 
-bool is_in(std::future<Gate::Ticket> const& entered) {
+bool is_in(std::future<Gate::AdmissionToken> const& entered) {
     return entered.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
 
 std::string only(char const* program, std::uint64_t epoch, Time lease) {
-    return coordinate::show(
+    return orchestra::show(
         Schedule{.epoch = epoch,
                  .lease = lease,
                  .objects = {{{program}, 10 * second, 0}, {{}, millisecond, 0}}});
 }
 
-coordinate::Report read_report(Gate& gate) { return *coordinate::parse_report(gate.report()); }
+orchestra::Report read_report(Gate& gate) { return *orchestra::parse_report(gate.report()); }
 
 TEST(Gate, without_an_orchestrator_nothing_is_held_or_counted) {
     Gate gate(2, 1e9);
@@ -56,14 +56,14 @@ TEST(Gate, holds_whose_turn_it_is_not_and_lets_them_in_when_the_lease_is_over) {
     auto held = enter(gate, "B");
     EXPECT_FALSE(is_in(held));
     EXPECT_EQ(read_report(gate).find("B")->held, 1);
-    auto const ticket = held.get();
+    auto const token = held.get();
     EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::nanoseconds(lease));
-    EXPECT_EQ(ticket.program, "B");
+    EXPECT_EQ(token.program, "B");
     auto const report = read_report(gate);
     EXPECT_TRUE(report.open);
     EXPECT_EQ(report.find("B")->under_way, 1);
     EXPECT_EQ(report.find("B")->servers[0].requests, 1);
-    gate.finished(ticket, ticket.admitted + millisecond);
+    gate.finished(token, token.admitted + millisecond);
     EXPECT_EQ(read_report(gate).find("B")->under_way, 0);
 }
 
@@ -71,7 +71,7 @@ TEST(Gate, an_empty_schedule_opens_it_at_once) {
     Gate gate(1, 1e9);
     ASSERT_EQ(gate.adopt(only("A", 1, 10 * second)), 0);
     auto held = enter(gate, "B");
-    ASSERT_EQ(gate.adopt(coordinate::show(Schedule{.epoch = 2, .lease = second})), 0);
+    ASSERT_EQ(gate.adopt(orchestra::show(Schedule{.epoch = 2, .lease = second})), 0);
     held.get();
     EXPECT_NE(gate.turns().find(",A\n"), std::string::npos) << "A's turn is on record";
 }
@@ -85,7 +85,7 @@ TEST(Gate, refuses_what_is_malformed_or_old) {
 }
 
 TEST(Gate, at_its_end_everyone_is_let_in) {
-    std::future<Gate::Ticket> held;
+    std::future<Gate::AdmissionToken> held;
     {
         Gate gate(1, 1e9);
         gate.adopt(only("A", 1, 10 * second));
@@ -98,9 +98,9 @@ TEST(Gate, at_its_end_everyone_is_let_in) {
 TEST(Gate, what_is_finished_after_the_watch_has_changed_is_not_counted_twice) {
     Gate gate(1, 1e9);
     gate.report();
-    auto ticket = enter(gate, "A").get();
-    ticket.watch = 99;
-    gate.finished(ticket, 0);
+    auto token = enter(gate, "A").get();
+    token.watch = 99;
+    gate.finished(token, 0);
     EXPECT_EQ(read_report(gate).find("A")->under_way, 1);
 }
 
@@ -117,7 +117,7 @@ TEST(Gate, many_threads_all_get_through) {
                 .work_conserving = epoch % 2 == 0,
                 .objects = {
                     {{"0"}, millisecond, 0}, {{"1", "2"}, millisecond, 0}, {{}, millisecond, 0}}};
-            gate.adopt(coordinate::show(schedule));
+            gate.adopt(orchestra::show(schedule));
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
         }
     });
@@ -125,8 +125,8 @@ TEST(Gate, many_threads_all_get_through) {
     for (int number = 0; number < 8; ++number)
         programs.emplace_back([&, name = std::to_string(number)] {
             for (int i = 0; i < 50; ++i) {
-                auto const ticket = enter(gate, name).get();
-                gate.finished(ticket, ticket.admitted);
+                auto const token = enter(gate, name).get();
+                gate.finished(token, token.admitted);
                 ++finished;
             }
         });

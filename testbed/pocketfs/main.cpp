@@ -42,6 +42,18 @@ void started(void* /*data*/, fuse_conn_info* connection) {
     connection->congestion_threshold = 1024;
 }
 
+// Nobody gets at the bytes past the mount, or puts links to where the daemon writes.
+void prepare_backing(std::string const& backing) {
+    std::filesystem::create_directories(std::filesystem::path(backing).parent_path());
+    if (mkdir(backing.c_str(), 0700) != 0 && errno != EEXIST)
+        throw std::runtime_error(backing + ": " + std::strerror(errno));
+    struct stat attributes {};
+    if (stat(backing.c_str(), &attributes) != 0)
+        throw std::runtime_error(backing + ": " + std::strerror(errno));
+    if (attributes.st_uid != geteuid() || (attributes.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        throw std::runtime_error(backing + ": must be yours, and writable by nobody else");
+}
+
 // One daemon per backing folder. The descriptor is kept open on purpose. One that has just ended is
 // gone from /proc before its files are closed.
 void lock_backing(std::string const& backing) {
@@ -64,7 +76,9 @@ void write_record(MountOptions const& options) {
                                            {"scheduler", options.server.scheduler},
                                            {"jitter_us", options.server.jitter / microsecond},
                                            {"seed", options.server.seed}};
-    std::ofstream(options.backing + "/mount.json") << record.dump(2) << '\n';
+    auto const path = options.backing + "/mount.json";
+    std::filesystem::remove(path);  // earlier versions let everybody write into it
+    std::ofstream(path) << record.dump(2) << '\n';
 }
 
 // In option lists of FUSE a comma separates.
@@ -89,6 +103,7 @@ void go_first() { static_cast<void>(setpriority(PRIO_PROCESS, 0, -15)); }
 
 void serve(fuse_session* session, MountOptions const& options) {
     write_record(options);
+    umask(0);  // the kernel has applied that of who makes a file
     say_to_caller("");
     auto* const config = fuse_loop_cfg_create();
     fuse_loop_cfg_set_max_threads(config, session_threads);
@@ -97,11 +112,11 @@ void serve(fuse_session* session, MountOptions const& options) {
 }
 
 void mount_and_serve(MountOptions const& options) {
-    std::filesystem::create_directories(options.backing);
+    umask(umask(0) | S_IWGRP | S_IWOTH);
+    prepare_backing(options.backing);
     lock_backing(options.backing);
     raise_file_limit();
     go_first();
-    umask(0);
     FileSystem files(options);
     auto operations = handlers();
     operations.init = started;

@@ -15,7 +15,7 @@ namespace unisono::testbed {
 
 Inode* look_up(fuse_req_t request, Inode& parent, char const* name, fuse_entry_param& entry) {
     entry = {};
-    entry.attr_timeout = cache_s;
+    entry.attr_timeout = attribute_cache_s(file_system(request));
     entry.entry_timeout = cache_s;
     int const fd = openat(parent.fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) return nullptr;
@@ -162,7 +162,7 @@ void create(fuse_req_t request, fuse_ino_t parent_number, char const* name, mode
         return;
     }
     int error = made >= 0 ? files.initialise(parent, *inode, false) : 0;
-    Handle* const handle = error == 0 ? open_handle(*inode, info->flags) : nullptr;
+    Handle* const handle = error == 0 ? open_handle(files, *inode, info->flags) : nullptr;
     if (handle == nullptr) {
         if (error == 0) error = errno;
         forget_one(files, *inode, 1);

@@ -4,7 +4,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "coordinate/command_line.hpp"
+#include "orchestra/command_line.hpp"
 
 namespace unisono::testbed {
 
@@ -35,7 +35,9 @@ void check(MountOptions& options) {
 
 // The daemon leaves its folder.
 void make_absolute(std::string& path) {
-    if (!path.empty()) path = std::filesystem::absolute(path).lexically_normal();
+    if (path.empty()) return;
+    auto const absolute = std::filesystem::absolute(path).lexically_normal();
+    path = absolute.has_filename() ? absolute : absolute.parent_path();
 }
 
 }  // namespace
@@ -78,8 +80,10 @@ MountOptions parse_options(int argc, char** argv) {
     app.add_option("--jitter-us", jitter_us, "requests arrive late by up to so much")
         ->check(CLI::Range(0, 1'000'000'000));
     app.add_option("--seed", options.server.seed, "of the jitter");
+    app.add_flag("--power-cuts", options.power_cuts,
+                 "keep what files held when they were last synced, for power cuts");
     app.add_flag("--foreground", options.foreground, "do not return; for debugging");
-    coordinate::read_command_line(app, argc, argv);
+    orchestra::read_command_line(app, argc, argv);
     options.server.context = contexts.at(context);
     options.node = nodes.at(node);
     options.server.jitter = static_cast<Time>(jitter_us) * microsecond;

@@ -21,6 +21,7 @@ struct MountOptions {
     double page_cache_bytes = -1;      ///< of each server; below 0: as in the profile
     NodeKind node = NodeKind::process;
     ServerOptions server;
+    bool power_cuts = false;  ///< keep what files held when they were last synced
     bool foreground = false;
 };
 

@@ -17,7 +17,7 @@ OrchestraSimulation::OrchestraSimulation(Profile const& profile, std::uint32_t s
                                          ServerOptions options)
     : profile_(profile),
       server_links_(servers, {Link(profile.link.server_mb_s), Link(profile.link.server_mb_s)}),
-      entrance_(servers, profile.drive.capacity_bytes) {
+      server_gate_(servers, profile.drive.capacity_bytes) {
     auto const seed = options.seed * 1000;
     for (std::uint32_t number = 0; number < servers; ++number) {
         options.seed = seed + number;
@@ -38,7 +38,7 @@ void OrchestraSimulation::add(SimulatedProgram const& what) {
     programs_.push_back(std::move(program));
 }
 
-void OrchestraSimulation::orchestrate(std::unique_ptr<coordinate::Policy> policy) {
+void OrchestraSimulation::orchestrate(std::unique_ptr<orchestra::Policy> policy) {
     policy_ = std::move(policy);
     next_decision_ = 0;
 }
@@ -110,12 +110,12 @@ void OrchestraSimulation::step_done(Program& program, std::uint32_t process, Tim
 // ------------------------------------------------------------------------------------
 
 void OrchestraSimulation::arrive(Request request, Time now) {
-    coordinate::Passage const passage{.program = request.program->what.name,
-                                      .server = request.server,
-                                      .address = request.request.address,
-                                      .bytes = request.request.bytes,
-                                      .file = request.request.file};
-    if (policy_ && !entrance_.arrived(passage, now))
+    orchestra::ServerRequest const server_request{.program = request.program->what.name,
+                                                  .server = request.server,
+                                                  .address = request.request.address,
+                                                  .bytes = request.request.bytes,
+                                                  .file = request.request.file};
+    if (policy_ && !server_gate_.arrived(server_request, now))
         held_.push_back(std::move(request));
     else
         admit(std::move(request), false, now);
@@ -123,22 +123,22 @@ void OrchestraSimulation::arrive(Request request, Time now) {
 
 void OrchestraSimulation::admit(Request request, bool waited, Time now) {
     if (policy_)
-        request.ticket = entrance_.admit({.program = request.program->what.name,
-                                          .server = request.server,
-                                          .address = request.request.address,
-                                          .bytes = request.request.bytes,
-                                          .file = request.request.file},
-                                         waited, now);
+        request.token = server_gate_.admit({.program = request.program->what.name,
+                                            .server = request.server,
+                                            .address = request.request.address,
+                                            .bytes = request.request.bytes,
+                                            .file = request.request.file},
+                                           waited, now);
     request.request.id = next_id_++;
     servers_[request.server]->submit(now, request.request);
     in_servers_.emplace(request.request.id, std::move(request));
 }
 
 void OrchestraSimulation::release(Time now) {
-    entrance_.turnstile().advance(now);
+    server_gate_.slice_scheduler().advance(now);
     std::deque<Request> kept;
     for (auto& request : held_) {
-        if (entrance_.admits(request.program->what.name))
+        if (server_gate_.admits(request.program->what.name))
             admit(std::move(request), true, now);
         else
             kept.push_back(std::move(request));
@@ -147,9 +147,9 @@ void OrchestraSimulation::release(Time now) {
 }
 
 void OrchestraSimulation::decide(Time now) {
-    decision_ = policy_->decide(entrance_.report(now));
-    entrance_.turnstile().adopt({++epoch_, lease, decision_.work_conserving, decision_.objects},
-                                now);
+    decision_ = policy_->decide(server_gate_.report(now));
+    server_gate_.slice_scheduler().adopt(
+        {++epoch_, lease, decision_.work_conserving, decision_.objects}, now);
     next_decision_ = now + decision_.window;
 }
 
@@ -157,7 +157,7 @@ void OrchestraSimulation::decide(Time now) {
 // ----------------------------------------------------------------------------------------
 
 Time OrchestraSimulation::next_time() const {
-    Time next = std::min(next_decision_, entrance_.turnstile().next_event());
+    Time next = std::min(next_decision_, server_gate_.slice_scheduler().next_event());
     if (!events_.empty()) next = std::min(next, events_.top().time);
     for (auto const& server : servers_) next = std::min(next, server->next_event());
     return next;
@@ -171,7 +171,7 @@ void OrchestraSimulation::run_until(Time end) {
             for (auto const& one : finished) {
                 auto node = in_servers_.extract(one.id);
                 auto& request = node.mapped();
-                if (policy_) entrance_.finished(request.ticket, one.time);
+                if (policy_) server_gate_.finished(request.token, one.time);
                 auto const answer =
                     transfer(server_links_[number].out, request.program->links[request.process].in,
                              from_us(profile_.link.latency_us), one.time,

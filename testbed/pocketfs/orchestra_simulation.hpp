@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "coordinate/entrance.hpp"
-#include "coordinate/policy.hpp"
 #include "model/link.hpp"
 #include "model/server.hpp"
+#include "orchestra/policy.hpp"
+#include "orchestra/server_gate.hpp"
 
 namespace unisono::testbed {
 
@@ -41,7 +41,7 @@ public:
 
     void add(SimulatedProgram const& program);
     /// From the beginning on; without it nobody orchestrates.
-    void orchestrate(std::unique_ptr<coordinate::Policy> policy);
+    void orchestrate(std::unique_ptr<orchestra::Policy> policy);
     /// The orchestrator dies.
     void forsake() { next_decision_ = never; }
 
@@ -49,8 +49,8 @@ public:
 
     /// Bytes that the clients have, by program.
     [[nodiscard]] std::map<std::string, std::uint64_t> const& bytes() const { return bytes_; }
-    [[nodiscard]] coordinate::Entrance const& entrance() const { return entrance_; }
-    [[nodiscard]] coordinate::Decision const& decision() const { return decision_; }
+    [[nodiscard]] orchestra::ServerGate const& server_gate() const { return server_gate_; }
+    [[nodiscard]] orchestra::Decision const& decision() const { return decision_; }
     /// The longest time from a request to its answer so far.
     [[nodiscard]] Time longest_wait() const { return longest_wait_; }
 
@@ -61,7 +61,7 @@ private:
         std::uint32_t process = 0;
         std::uint32_t server = 0;
         ServerRequest request;
-        coordinate::Ticket ticket;
+        orchestra::AdmissionToken token;
         Time begun = 0;
     };
     struct Links {
@@ -99,9 +99,9 @@ private:
     std::vector<std::unique_ptr<Server>> servers_;
     std::vector<Links> server_links_;
     std::vector<std::unique_ptr<Program>> programs_;
-    coordinate::Entrance entrance_;
-    std::unique_ptr<coordinate::Policy> policy_;
-    coordinate::Decision decision_;
+    orchestra::ServerGate server_gate_;
+    std::unique_ptr<orchestra::Policy> policy_;
+    orchestra::Decision decision_;
     Time next_decision_ = never;
     std::uint64_t epoch_ = 0;
     std::uint64_t order_ = 0;

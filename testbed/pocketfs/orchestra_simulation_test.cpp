@@ -8,8 +8,8 @@
 #include <array>
 #include <cstdio>
 
-#include "coordinate/fairness.hpp"
 #include "model/test_support.hpp"
+#include "orchestra/fairness.hpp"
 
 namespace unisono::testbed {
 namespace {
@@ -19,10 +19,10 @@ constexpr Time warm_up = 10 * second;  // the default policy has looked again by
 constexpr Time measured = 6 * second;
 constexpr std::uint64_t gigabyte = 1'000'000'000;
 
-std::unique_ptr<coordinate::Policy> policy(std::string const& name,
-                                           std::optional<Time> window = {}) {
-    return coordinate::find_policy(name)->make(
-        {.window = window, .seek = coordinate::SeekProfile::desktop_7200rpm(160e9)});
+std::unique_ptr<orchestra::Policy> policy(std::string const& name,
+                                          std::optional<Time> window = {}) {
+    return orchestra::find_policy(name)->make(
+        {.window = window, .seek = orchestra::SeekProfile::desktop_7200rpm(160e9)});
 }
 
 OrchestraSimulation testbed_of(std::string const& profile_name, std::uint64_t seed = 1,
@@ -108,7 +108,7 @@ TEST(OrchestraSimulation, schedulers_of_single_servers_do_less_than_turns) {
                     : context == ContextKind::process ? "per process"
                                                       : "per request",
                     *name == '\0' ? "without" : name, sum,
-                    coordinate::jain_index(std::array{speeds["A"], speeds["B"]}));
+                    orchestra::jain_index(std::array{speeds["A"], speeds["B"]}));
         return sum;
     };
     double best_of_today = 0;
@@ -137,7 +137,7 @@ TEST(OrchestraSimulation, longer_windows_gain_less_and_less_more) {
 }
 
 TEST(OrchestraSimulation, a_lone_program_is_served_as_if_there_were_no_orchestrator) {
-    for (auto const& entry : coordinate::policies()) {
+    for (auto const& entry : orchestra::policies()) {
         auto without = testbed_of("barracuda-7200.10");
         auto with = testbed_of("barracuda-7200.10");
         with.orchestrate(policy(std::string(entry.name)));
@@ -158,7 +158,7 @@ TEST(OrchestraSimulation, storage_without_seeks_is_left_alone) {
         simulation->run_until(3 * second);
     }
     EXPECT_EQ(with.bytes(), without.bytes());
-    EXPECT_TRUE(with.entrance().turnstile().history().empty());
+    EXPECT_TRUE(with.server_gate().slice_scheduler().history().empty());
 }
 
 // Figure 7: one in order, one at random, one in order in smaller segments.
@@ -185,7 +185,7 @@ double fairness(std::map<std::string, double> const& speeds) {
         alone({.name = "B", .object_bytes = 1536 << 20, .scattered = true});
     static auto const small =
         alone({.name = "C", .segment_bytes = 16384, .object_bytes = 160 << 20});
-    return coordinate::jain_index(
+    return orchestra::jain_index(
         std::array{speeds.at("A") / in_order, speeds.at("B") / at_random, speeds.at("C") / small});
 }
 
@@ -332,10 +332,10 @@ TEST(OrchestraSimulation, a_dead_orchestrator_stops_nobody) {
     add_two(simulation, 30 * gigabyte);
     simulation.orchestrate(policy("even", 500 * millisecond));
     simulation.run_until(3 * second);
-    ASSERT_FALSE(simulation.entrance().turnstile().is_open());
+    ASSERT_FALSE(simulation.server_gate().slice_scheduler().is_open());
     simulation.forsake();
     simulation.run_until(4 * second + millisecond);
-    EXPECT_TRUE(simulation.entrance().turnstile().is_open());
+    EXPECT_TRUE(simulation.server_gate().slice_scheduler().is_open());
     auto const before = simulation.bytes();
     simulation.run_until(6 * second);
     for (auto const& [name, bytes] : simulation.bytes()) EXPECT_GT(bytes, before.at(name)) << name;

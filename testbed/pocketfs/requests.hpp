@@ -12,6 +12,11 @@ namespace unisono::testbed {
 /// How long the kernel may keep names and attributes: nobody else changes them.
 inline constexpr double cache_s = 60;
 
+/// The same for attributes alone: a power cut changes sizes.
+inline double attribute_cache_s(FileSystem const& files) {
+    return files.options().power_cuts ? 0 : cache_s;
+}
+
 /// An open file.
 struct Handle {
     int fd = -1;
@@ -43,7 +48,7 @@ inline void reply_result(fuse_req_t request, int result) {
 /// Looks a name up and counts that the kernel is told of it. Null and errno on failure.
 Inode* look_up(fuse_req_t request, Inode& parent, char const* name, fuse_entry_param& entry);
 
-/// Opens the file of an inode. Null and errno on failure.
-Handle* open_handle(Inode& inode, int flags);
+/// Opens the file of an inode, and empties it if the flags say so. Null and errno on failure.
+Handle* open_handle(FileSystem& files, Inode& inode, int flags);
 
 }  // namespace unisono::testbed

@@ -1,6 +1,5 @@
 #include "pocketfs/trace.hpp"
 
-#include <cerrno>
 #include <cstdio>
 
 #include "model/geometry.hpp"
@@ -23,7 +22,7 @@ void Trace::clear() {
     oldest_ = 0;
 }
 
-int Trace::write_to(std::string const& path) const {
+std::string Trace::csv() const {
     std::vector<TraceEntry> entries;
     {
         std::lock_guard const lock(mutex_);
@@ -31,19 +30,20 @@ int Trace::write_to(std::string const& path) const {
         entries.assign(middle, entries_.end());
         entries.insert(entries.end(), entries_.begin(), middle);
     }
-    auto* const file = std::fopen(path.c_str(), "w");
-    if (file == nullptr) return errno;
-    std::fputs("time_us,server,lba,bytes,operation,process,program\n", file);
+    std::string text = "time_us,server,lba,bytes,operation,process,program\n";
     for (auto const& entry : entries) {
         char const* const operation = entry.operation == Operation::read    ? "read"
                                       : entry.operation == Operation::write ? "write"
                                                                             : "flush";
-        std::fprintf(file, "%.1f,%u,%llu,%llu,%s,%u,%s\n", static_cast<double>(entry.time) / 1e3,
-                     entry.server, static_cast<unsigned long long>(entry.address / sector_bytes),
-                     static_cast<unsigned long long>(entry.bytes), operation, entry.process,
-                     entry.program);
+        char line[160];
+        std::snprintf(line, sizeof line, "%.1f,%u,%llu,%llu,%s,%u,%s\n",
+                      static_cast<double>(entry.time) / 1e3, entry.server,
+                      static_cast<unsigned long long>(entry.address / sector_bytes),
+                      static_cast<unsigned long long>(entry.bytes), operation, entry.process,
+                      entry.program);
+        text += line;
     }
-    return std::fclose(file) == 0 ? 0 : errno;
+    return text;
 }
 
 }  // namespace unisono::testbed

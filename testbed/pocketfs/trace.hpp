@@ -25,8 +25,7 @@ public:
     void add(TraceEntry const& entry);
     void clear();
     /// Lines "time_us,server,lba,bytes,operation,process,program" with a heading.
-    /// @return 0 or errno
-    int write_to(std::string const& path) const;
+    [[nodiscard]] std::string csv() const;
 
 private:
     static constexpr std::size_t entries_max = 1 << 20;

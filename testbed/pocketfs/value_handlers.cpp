@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "pocketfs/handlers.hpp"
@@ -19,7 +18,7 @@ void reply_attributes(fuse_req_t request, Inode& inode) {
     if (fstatat(inode.fd, "", &attributes, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) != 0)
         fuse_reply_err(request, errno);
     else
-        fuse_reply_attr(request, &attributes, cache_s);
+        fuse_reply_attr(request, &attributes, attribute_cache_s(file_system(request)));
 }
 
 void get_attributes(fuse_req_t request, fuse_ino_t number, fuse_file_info* /*info*/) {
@@ -31,9 +30,12 @@ int set_size(fuse_req_t request, Inode& inode, off_t size, fuse_file_info const*
     if (files.any_faults() && size > 0 &&
         files.faults().room(0, static_cast<std::uint64_t>(size)) < static_cast<std::uint64_t>(size))
         return ENOSPC;
-    int const result = info != nullptr ? ftruncate(handle_of(info).fd, size)
-                                       : truncate(inode.path().c_str(), size);
-    if (result != 0) return errno;
+    int const error = files.change(inode, [&] {
+        int const result = info != nullptr ? ftruncate(handle_of(info).fd, size)
+                                           : truncate(inode.path().c_str(), size);
+        return result == 0 ? 0 : errno;
+    });
+    if (error != 0) return error;
     files.trim(inode, static_cast<std::uint64_t>(size));
     return 0;
 }
@@ -86,8 +88,17 @@ void reply_value(fuse_req_t request, std::string const& value, std::size_t size)
         fuse_reply_buf(request, value.data(), value.size());
 }
 
+bool may_use(fuse_req_t request, char const* name) {
+    auto const user = fuse_req_ctx(request)->uid;
+    return user == 0 || user == geteuid() || !FileSystem::is_control_attribute(name);
+}
+
 void get_value(fuse_req_t request, fuse_ino_t number, char const* name, std::size_t size) {
     auto& inode = inode_of(request, number);
+    if (!may_use(request, name)) {
+        fuse_reply_err(request, EPERM);
+        return;
+    }
     std::string value;
     if (FileSystem::is_own_attribute(name)) {
         if (int const error = file_system(request).get_attribute(inode, name, value))
@@ -109,9 +120,7 @@ void get_value(fuse_req_t request, fuse_ino_t number, char const* name, std::siz
 void set_value(fuse_req_t request, fuse_ino_t number, char const* name, char const* value,
                std::size_t size, int flags) {
     auto& inode = inode_of(request, number);
-    // Whoever may set it may stop others for as long as a lease.
-    auto const user = fuse_req_ctx(request)->uid;
-    if (name == std::string_view("user.pocketfs.gate") && user != 0 && user != geteuid())
+    if (!may_use(request, name))
         fuse_reply_err(request, EPERM);
     else if (FileSystem::is_own_attribute(name))
         fuse_reply_err(request,

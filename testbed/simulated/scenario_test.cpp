@@ -1,0 +1,104 @@
+#include "simulated/scenario.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "simulated/run_scenario.hpp"
+#include "simulated/scale.hpp"
+#include "simulated/shrink.hpp"
+#include "simulated/sweep.hpp"
+
+namespace unisono::simulated {
+namespace {
+
+// UNISONO_TEST_SEED=123 replays one; `simulate --seed 123` tells more.
+std::vector<std::uint64_t> seeds() {
+    if (auto const* one = std::getenv("UNISONO_TEST_SEED"))
+        return {std::strtoull(one, nullptr, 10)};
+    std::vector<std::uint64_t> many(600);
+    for (std::size_t i = 0; i < many.size(); ++i) many[i] = i;
+    return many;
+}
+
+TEST(Scenario, the_executor_does_what_mpi_wants_whatever_the_machine_does) {
+    for (auto const seed : seeds()) {
+        auto const scenario = make_scenario(seed);
+        auto const judgement = run(scenario);
+        ASSERT_FALSE(judgement.wrong()) << "seed " << seed << "\n"
+                                        << judgement.text() << show(scenario);
+    }
+}
+
+TEST(Scenario, a_seed_replays_the_same_run) {
+    for (std::uint64_t seed = 0; seed < 50; ++seed)
+        EXPECT_EQ(run(make_scenario(seed)).digest, run(make_scenario(seed)).digest) << seed;
+}
+
+TEST(Scenario, a_stop_at_any_await_point_and_a_fault_at_any_access_do_no_harm) {
+    std::size_t runs = 0;
+    for (std::uint64_t seed = 41; seed < 43; ++seed) {
+        auto const swept = sweep(make_scenario(seed));
+        runs += swept.runs;
+        if (!swept.failing) continue;
+        ADD_FAILURE() << "seed " << seed << "\n"
+                      << run(*swept.failing).text() << show(*swept.failing);
+    }
+    EXPECT_GT(runs, 200u);
+}
+
+/// The first seed that shows a mistake which is made on purpose.
+Scenario find(Canary canary) {
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+        auto scenario = make_scenario(seed, canary);
+        if (run(scenario).wrong()) return scenario;
+    }
+    ADD_FAILURE() << "not found: " << name_of(canary);
+    return make_scenario(0);
+}
+
+std::uint64_t bytes_of(Scenario const& scenario) {
+    std::uint64_t bytes = 0;
+    for (auto const& call : scenario.calls)
+        for (auto const& request : call.requests) bytes += request.positions.bytes();
+    return bytes;
+}
+
+// It forgets one of more than 100 bytes: 101 bytes of one rank show it, and nothing less.
+TEST(Scenario, wrong_bytes_are_found_and_shrunk_to_the_least_that_shows_them) {
+    auto const smallest = shrink(find(Canary::forgets_last_byte));
+    EXPECT_FALSE(smallest.judgement.deadlocked());
+    EXPECT_EQ(smallest.scenario.calls.size(), 1u);
+    EXPECT_EQ(smallest.scenario.ranks(), 1u);
+    EXPECT_EQ(bytes_of(smallest.scenario), 101u);
+    EXPECT_TRUE(smallest.scenario.conditions.faults.empty());
+    EXPECT_EQ(smallest.scenario.conditions.delay_ticks_max, 0u);
+}
+
+// One rank must ask for nothing, and another one must wait for it.
+TEST(Scenario, a_deadlock_is_found_as_one_and_shrunk_to_two_ranks) {
+    auto const smallest = shrink(find(Canary::leaves_when_empty));
+    ASSERT_TRUE(smallest.judgement.deadlocked());
+    EXPECT_EQ(smallest.scenario.calls.size(), 1u);
+    EXPECT_EQ(smallest.scenario.ranks(), 2u);
+    EXPECT_EQ(smallest.judgement.ended.deadlock.size(), 1u);
+    EXPECT_NE(smallest.judgement.text().find("waits at a meeting"), std::string::npos);
+}
+
+TEST(Scenario, messages_that_overtake_each_other_are_found) {
+    EXPECT_TRUE(run(find(Canary::lets_messages_overtake)).wrong());
+}
+
+TEST(Scale, many_ranks_move_real_bytes) {
+    for (auto const aggregate : {false, true}) {
+        auto const result = run(ScaleCase{.ranks = 128,
+                                          .ranks_per_node = 16,
+                                          .bytes_per_rank = 16 * 1024,
+                                          .intra_node_aggregation = aggregate});
+        EXPECT_EQ(result.wrong, "");
+        EXPECT_GT(result.write_s, 0.0);
+    }
+}
+
+}  // namespace
+}  // namespace unisono::simulated

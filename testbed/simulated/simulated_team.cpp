@@ -1,0 +1,401 @@
+#include "simulated/simulated_team.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <stdexcept>
+#include <utility>
+
+namespace unisono::simulated {
+namespace {
+
+// A rank that nobody has given anything to do for so long does not wait for time to pass.
+constexpr double patience_s_max = 64;
+
+char const* name_of(Team::Kind kind) {
+    switch (kind) {
+        case Team::Kind::data:
+            return "data";
+        case Team::Kind::request:
+            return "a request";
+        case Team::Kind::turn:
+            return "its turn";
+        case Team::Kind::view:
+            return "a view";
+    }
+    return "";
+}
+
+// Every rank's values, one after the other, elementwise with the first ones.
+template <class Operation>
+void combine(std::span<std::byte const> all, std::span<std::uint64_t> values,
+             Operation&& operation) {
+    for (std::size_t at = 0; at < all.size(); at += sizeof(std::uint64_t)) {
+        std::uint64_t value = 0;
+        std::memcpy(&value, all.data() + at, sizeof value);
+        auto& result = values[at / sizeof value % values.size()];
+        result = operation(result, value);
+    }
+}
+
+}  // namespace
+
+char const* name_of(Await await) {
+    switch (await) {
+        case Await::idle:
+            return "waits";
+        case Await::send:
+            return "sends";
+        case Await::receive:
+            return "receives";
+        case Await::finish_sends:
+            return "waits until its messages have left";
+        case Await::node_memory:
+            return "asks for node memory";
+        case Await::merge:
+            return "merges over leaders";
+        case Await::gather:
+            return "gathers";
+        case Await::minimum:
+            return "asks for a minimum";
+        case Await::unite:
+            return "unites bits";
+        case Await::file:
+            return "accesses the file";
+        case Await::end:
+            return "has ended";
+    }
+    return "";
+}
+
+SimulatedTeams::SimulatedTeams(Topology topology, Conditions conditions)
+    : topology_{std::move(topology)},
+      conditions_{std::move(conditions)},
+      actors_{topology_.node_of, conditions_.network},
+      begun_s_{now_s()},
+      nodes_(topology_.nodes()) {
+    for (std::size_t node = 0; node < nodes_.size(); ++node) {
+        auto const ranks = topology_.ranks_of[node].size();
+        nodes_[node].control.resize(Rendezvous::bytes_needed(ranks) / sizeof(Line) + 1);
+        nodes_[node].lacks_memory =
+            node < conditions_.node_lacks_memory.size() && conditions_.node_lacks_memory[node];
+    }
+    for (std::uint32_t rank = 0; rank < topology_.ranks(); ++rank)
+        teams_.push_back(std::make_unique<SimulatedTeam>(*this, rank));
+}
+
+SimulatedTeams::~SimulatedTeams() = default;
+
+std::span<std::byte> SimulatedTeams::bytes_of(Lines& lines) {
+    return {reinterpret_cast<std::byte*>(lines.data()), lines.size() * sizeof(Line)};
+}
+
+Ended SimulatedTeams::run(Body const& body) {
+    actors_.run([&](std::uint32_t rank) { run_rank(rank, body); });
+    ended_.virtual_s = now_s() - begun_s_;
+    for (auto const& team : teams_) {
+        if (!team->ended_) ended_.deadlock.push_back(team->place());
+        ended_.awaits.push_back(team->awaits_);
+        ended_.accesses.push_back(team->accesses_);
+    }
+    return std::move(ended_);
+}
+
+void SimulatedTeams::run_rank(std::uint32_t rank, Body const& body) {
+    auto& team = *teams_[rank];
+    auto& node = node_of(rank);
+    auto const& ranks = topology_.ranks_of[topology_.node_of[rank]];
+    auto const index = std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin();
+    Rendezvous rendezvous{team, bytes_of(node.control), static_cast<std::size_t>(index),
+                          ranks.size()};
+    try {
+        team.pause();
+        body(team, rendezvous);
+    } catch (std::exception const& error) {
+        ended_.failures.push_back("rank " + std::to_string(rank) + " threw: " + error.what());
+    }
+    team.ended_ = true;
+    team.begin(Await::end, 0);
+}
+
+void SimulatedTeams::note(Event const& event) {
+    mix(std::bit_cast<std::uint64_t>(event.at_s));
+    mix(event.rank);
+    mix(static_cast<std::uint64_t>(event.await));
+    mix(event.detail);
+    if (trace) trace(event);
+}
+
+// FNV-1a, by words.
+void SimulatedTeams::mix(std::uint64_t value) {
+    ended_.digest = (ended_.digest ^ value) * 0x100000001b3;
+}
+
+SimulatedTeam::SimulatedTeam(SimulatedTeams& all, std::uint32_t rank)
+    : all_{all}, rank_{rank}, random_{all.conditions_.seed * 0x10001 + rank} {}
+
+SimulatedTeam::~SimulatedTeam() = default;
+
+// What every await point does first: this rank may have changed what its node's ranks look at.
+void SimulatedTeam::begin(Await await, std::uint64_t detail) {
+    if (unwinding()) return;
+    await_ = await;
+    detail_ = detail;
+    seen_ = traffic();
+    patience_s_ = tick_s;
+    all_.note({now_s() - all_.begun_s_, rank_, await, detail});
+    wake_neighbours();
+    if (await != Await::end) pause();
+    ++awaits_;
+}
+
+void SimulatedTeam::pause() {
+    auto const& conditions = all_.conditions_;
+    for (auto const& stall : conditions.stalls) {
+        if (stall.rank != rank_ || stall.await != awaits_) continue;
+        if (stall.ticks == 0) wait_until([] { return false; });
+        all_.actors_.sleep(static_cast<double>(stall.ticks) * tick_s);
+    }
+    if (conditions.pause_ticks_max == 0 || random_.below(4) != 0) return;
+    auto const slow = conditions.slow_rank == rank_ ? 100U : 1U;
+    auto const ticks = slow * random_.below(conditions.pause_ticks_max + 1);
+    if (ticks != 0) all_.actors_.sleep(static_cast<double>(ticks) * tick_s);
+}
+
+void SimulatedTeam::delay() {
+    auto const most = all_.conditions_.delay_ticks_max;
+    if (most == 0) return;
+    auto const ticks = random_.below(most + 1);
+    if (ticks != 0) all_.actors_.sleep(static_cast<double>(ticks) * tick_s);
+}
+
+void SimulatedTeam::wake_neighbours() {
+    auto const idle = std::exchange(all_.node_of(rank_).idle, {});
+    for (auto const rank : idle) all_.actors_.wake(rank);
+}
+
+template <class Condition>
+void SimulatedTeam::wait_until(Condition&& condition) {
+    while (!condition() && !unwinding()) all_.actors_.park(rank_);
+}
+
+bool SimulatedTeam::has_come_on() const { return await_ != Await::idle || !(seen_ == traffic()); }
+
+// A rank that has done nothing since it was idle last cannot have changed what others wait for. It
+// sleeps until a neighbour has come on, or for some time, and for ever once that was very long.
+void SimulatedTeam::idle() {
+    if (has_come_on()) {
+        auto const met = seen_.meetings != traffic().meetings;
+        auto const had_barrier = seen_.barriers != traffic().barriers;
+        waits_at_ = met && had_barrier ? " at a meeting or barrier"
+                    : met              ? " at a meeting"
+                    : had_barrier      ? " at a barrier"
+                                       : "";
+        return begin(Await::idle, traffic().meetings + traffic().barriers);
+    }
+    auto& idle = all_.node_of(rank_).idle;
+    if (std::ranges::find(idle, rank_) == idle.end()) idle.push_back(rank_);
+    if (patience_s_ > patience_s_max) return all_.actors_.park(rank_);
+    if (!all_.actors_.park(rank_, patience_s_)) patience_s_ *= 2;
+}
+
+SimulatedTeam::Channel& SimulatedTeam::channel_from(std::uint32_t rank, Kind kind) {
+    return channels_[{rank, kind}];
+}
+
+double SimulatedTeam::arrival(Channel& channel) {
+    auto const& conditions = all_.conditions_;
+    auto const ticks = static_cast<double>(random_.below(conditions.delay_ticks_max + 1));
+    auto const arrives_s = now_s() + ticks * tick_s;
+    if (conditions.messages_overtake) return arrives_s;
+    return channel.last_arrival_s = std::max(channel.last_arrival_s, arrives_s);
+}
+
+void SimulatedTeam::start_sending(std::uint32_t to, Kind kind, Message message) {
+    begin(Await::send, to);
+    all_.mix(message.size());
+    auto& receiver = *all_.teams_[to];
+    auto& channel = receiver.channel_from(rank_, kind);
+    auto const parcel = std::make_shared<Parcel>();
+    parcel->from = rank_;
+    parcel->synchronous = all_.conditions_.synchronous && random_.below(2) == 0;
+    parcel->arrives_s = arrival(channel);
+    if (all_.conditions_.network) parcel->transport = all_.actors_.carry(rank_, to, message.size());
+    parcel->message = std::move(message);
+    sent_.push_back(parcel);
+    channel.parcels.push_back(parcel);
+    if (std::exchange(channel.receiver_waits, false)) all_.actors_.wake(to);
+}
+
+// The next in order; where messages overtake, the one that is there first.
+std::shared_ptr<SimulatedTeam::Parcel> SimulatedTeam::take_next(Channel& channel) {
+    auto next = channel.parcels.begin();
+    if (all_.conditions_.messages_overtake)
+        next = std::ranges::min_element(channel.parcels, {},
+                                        [](auto const& parcel) { return parcel->arrives_s; });
+    auto parcel = *next;
+    channel.parcels.erase(next);
+    return parcel;
+}
+
+Message SimulatedTeam::receive(std::uint32_t from, Kind kind) {
+    kind_ = kind;
+    begin(Await::receive, from);
+    auto& channel = channel_from(from, kind);
+    wait_until([&] { return !(channel.receiver_waits = channel.parcels.empty()); });
+    if (channel.parcels.empty()) return {};  // unwinding
+    auto const parcel = take_next(channel);
+    if (parcel->transport) parcel->transport->wait();
+    auto const wait_s = parcel->arrives_s - now_s();
+    if (wait_s > 0) all_.actors_.sleep(wait_s);
+    parcel->received = true;
+    if (parcel->sender_waits) all_.actors_.wake(parcel->from);
+    return std::move(parcel->message);
+}
+
+void SimulatedTeam::finish_sends(std::size_t still_under_way) {
+    if (sent_.size() <= still_under_way) return;
+    begin(Await::finish_sends, still_under_way);
+    while (sent_.size() > still_under_way) {
+        auto const parcel = sent_.front();
+        parcel->sender_waits = true;
+        if (parcel->synchronous) wait_until([&] { return parcel->received; });
+        sent_.pop_front();
+    }
+}
+
+// Brings this rank's bytes to an operation of `count` ranks and waits for the others'.
+std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::take_part(
+    std::shared_ptr<Gathering>& under_way, std::size_t index, std::size_t count,
+    std::span<std::byte const> mine) {
+    if (!under_way) under_way = std::make_shared<Gathering>();
+    auto gathering = under_way;
+    if (gathering->present == 0) {
+        gathering->bytes_each = mine.size();
+        gathering->bytes.resize(mine.size() * count);
+    }
+    if (gathering->bytes_each != mine.size())
+        throw std::logic_error{std::string{name_of(await_)} + ": brings " +
+                               std::to_string(mine.size()) + " bytes, another rank " +
+                               std::to_string(gathering->bytes_each)};
+    std::memcpy(gathering->bytes.data() + index * mine.size(), mine.data(), mine.size());
+    if (++gathering->present < count) {
+        gathering->waiting.push_back(rank_);
+        wait_until([&] { return gathering->complete; });
+    } else {
+        gathering->complete = true;
+        under_way = nullptr;
+        for (auto const rank : gathering->waiting) all_.actors_.wake(rank);
+    }
+    take_time_of(*gathering);
+    return gathering;
+}
+
+// A tree of messages, where they cost something; else they come back when they like.
+void SimulatedTeam::take_time_of(Gathering const& gathering) {
+    auto const& network = all_.conditions_.network;
+    if (!network) return delay();
+    auto const ways = 2 * std::bit_width(gathering.present);
+    all_.actors_.sleep(static_cast<double>(ways) * network->latency_s +
+                       static_cast<double>(gathering.bytes.size()) / network->bytes_per_s);
+}
+
+template <class Payload>
+void SimulatedTeam::merge_payload(Payload& payload) {
+    begin(Await::merge, sizeof payload);
+    auto const gathering = take_part(all_.gatherings_[Await::merge], topology().node_of[rank_],
+                                     topology().nodes(), std::as_bytes(std::span{&payload, 1}));
+    for (std::size_t node = 0; node < topology().nodes(); ++node) {
+        Payload next;
+        std::memcpy(static_cast<void*>(&next), gathering->bytes.data() + node * sizeof next,
+                    sizeof next);
+        if (node == 0)
+            payload = next;
+        else
+            payload.merge(next);
+    }
+}
+
+void SimulatedTeam::gather_bytes(std::span<std::byte const> mine, std::span<std::byte> all) {
+    begin(Await::gather, mine.size());
+    auto const gathering =
+        take_part(all_.gatherings_[Await::gather], rank_, topology().ranks(), mine);
+    std::memcpy(all.data(), gathering->bytes.data(), gathering->bytes.size());
+}
+
+void SimulatedTeam::find_minimum(std::span<std::uint64_t> values) {
+    begin(Await::minimum, values.size_bytes());
+    auto const gathering = take_part(all_.gatherings_[Await::minimum], rank_, topology().ranks(),
+                                     std::as_bytes(values));
+    combine(gathering->bytes, values, [](auto a, auto b) { return std::min(a, b); });
+}
+
+void SimulatedTeam::find_union(std::span<std::uint64_t> bits, Among among) {
+    begin(Await::unite, bits.size_bytes());
+    auto const mine = std::as_bytes(bits);
+    auto const gathering = among == Among::node ? take_part_on_node(all_.node_of(rank_).bits, mine)
+                                                : take_part(all_.gatherings_[Await::unite], rank_,
+                                                            topology().ranks(), mine);
+    combine(gathering->bytes, bits, std::bit_or<>{});
+}
+
+std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::take_part_on_node(
+    std::shared_ptr<Gathering>& under_way, std::span<std::byte const> mine) {
+    auto const& ranks = topology().ranks_of[topology().node_of[rank_]];
+    auto const index = std::lower_bound(ranks.begin(), ranks.end(), rank_) - ranks.begin();
+    return take_part(under_way, static_cast<std::size_t>(index), ranks.size(), mine);
+}
+
+std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::ask_for_memory(std::size_t bytes) {
+    begin(Await::node_memory, bytes);
+    return take_part_on_node(all_.node_of(rank_).memory_wishes,
+                             std::as_bytes(std::span{&bytes, 1}));
+}
+
+std::span<std::byte> SimulatedTeam::node_memory(Area area, std::size_t bytes) {
+    ask_for_memory(bytes);
+    auto& node = all_.node_of(rank_);
+    if (node.lacks_memory) return {};
+    auto& lines = node.areas[static_cast<std::size_t>(area)];
+    if (lines.size() * sizeof(lines[0]) < bytes)
+        node.outgrown.push_back(
+            std::exchange(lines, SimulatedTeams::Lines(bytes / sizeof(lines[0]) + 1)));
+    return SimulatedTeams::bytes_of(lines);
+}
+
+std::shared_ptr<std::span<std::byte> const> SimulatedTeam::own_node_memory(std::size_t bytes) {
+    auto const gathering = ask_for_memory(bytes);
+    if (all_.node_of(rank_).lacks_memory) return nullptr;
+    auto& own = gathering->own;
+    if (!own) {
+        own = std::make_shared<SimulatedTeams::Own>();
+        own->lines.resize(bytes / sizeof(own->lines[0]) + 1);
+        own->bytes = SimulatedTeams::bytes_of(own->lines);
+    }
+    return {own, &own->bytes};
+}
+
+int SimulatedTeam::begin_access(std::uint64_t bytes) {
+    begin(Await::file, bytes);
+    delay();
+    auto const access = accesses_++;
+    for (auto const& fault : all_.conditions_.faults)
+        if (fault.rank == rank_ && fault.access == access) return fault.code;
+    return 0;
+}
+
+std::string SimulatedTeam::place() const {
+    auto text = "rank " + std::to_string(rank_) + " on node " +
+                std::to_string(topology().node_of[rank_]) + (at_.empty() ? "" : ", " + at_) + ": " +
+                name_of(await_);
+    if (await_ == Await::receive)
+        text += " " + std::string{name_of(kind_)} + " from rank " + std::to_string(detail_);
+    if (await_ == Await::idle) text += waits_at_;
+    return text + ", after " + std::to_string(traffic().meetings) + " meetings, " +
+           std::to_string(traffic().barriers) + " barriers, " + std::to_string(awaits_) + " awaits";
+}
+
+}  // namespace unisono::simulated
