@@ -5,10 +5,13 @@ usage: preload_test.py BUILD_DIRECTORY MPI [MPI]
 """
 
 import os
+import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from harness import Job
@@ -21,6 +24,8 @@ SETTINGS = [
     {"UNISONO_REPORT": "summary", "UNISONO_STRATEGY": "no-such-strategy"},
     {"UNISONO_DISABLE": "1"},
 ]
+# Runs the program that follows, after a command on rank 1 only.
+ON_RANK_1 = 'if [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ]; then %s; fi; exec "$@"'
 
 
 def library(mpi):
@@ -74,7 +79,7 @@ class OtherPrograms(unittest.TestCase):
             self.assertEqual(unwanted, [], mpi)
 
 
-class MpiPrograms(unittest.TestCase):
+class MpiJobs(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory(prefix="unisono-preload-")
         self.addCleanup(scratch.cleanup)
@@ -84,6 +89,8 @@ class MpiPrograms(unittest.TestCase):
         program = BUILD / "programs" / f"client_cpp.{mpi}"
         return Job(BUILD, mpi, ranks, [program, self.directory / "client-file"], self.directory)
 
+
+class MpiPrograms(MpiJobs):
     def assert_native(self, job):
         job.require_success()
         self.assertEqual(job.strategy(), "", job.transcript())
@@ -119,6 +126,75 @@ class MpiPrograms(unittest.TestCase):
                 job.require_success()
                 self.assertNotEqual(job.strategy(), "", job.transcript())
                 self.assertNotEqual(job.reports(), [], job.transcript())
+
+
+class RanksThatDiffer(MpiJobs):
+    """Rank 1 of four has something else: nobody hangs, and everybody is told."""
+
+    def run_with(self, mpi, on_rank_1):
+        """The job, run to its end; its file is read back and compared by the program."""
+        job = self.job(mpi, 4)
+        job.command = ["sh", "-c", ON_RANK_1 % on_rank_1, "sh", *job.command]
+        return job.run([library(mpi)])
+
+    def assert_explained(self, job, *others):
+        """The MPI library did the shared file; one line says who has what."""
+        job.require_success()
+        self.assertEqual(job.strategy(), "", job.transcript())
+        done_by_unisono = [report for report in job.reports() if not report["left_alone"]]
+        self.assertNotIn("client-file", [Path(report["file"]).name for report in done_by_unisono])
+        explanations = [line for line in job.lines_from_unisono() if "the 4 ranks" in line]
+        self.assertEqual(len(explanations), 1, job.transcript())
+        self.assertIn("on rank 0, 2-3", explanations[0])
+        for words in (*others, "on rank 1"):
+            self.assertIn(words, explanations[0])
+
+    def changed_engine(self, mpi, change):
+        """The library in a folder of its own, with an engine whose bytes `change` has replaced."""
+        folder = self.directory / f"other-{mpi}"
+        folder.mkdir()
+        engine = f"libunisono-{mpi}-engine.so"
+        original = (BUILD / "lib" / engine).read_bytes()
+        changed = change(original)
+        self.assertEqual(len(changed), len(original))
+        self.assertNotEqual(changed, original)
+        (folder / engine).write_bytes(changed)
+        return Path(shutil.copy(library(mpi), folder))
+
+    def assert_other_engine_is_noticed(self, change, *words):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                other = self.changed_engine(mpi, change)
+                self.assert_explained(self.run_with(mpi, f"export LD_PRELOAD={other}"), *words)
+
+    def test_disabled_on_one_rank_is_native_on_all(self):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                job = self.run_with(mpi, "export UNISONO_DISABLE=1")
+                self.assert_explained(job, "switched off by UNISONO_DISABLE")
+
+    def test_another_version_on_one_rank_is_native_on_all(self):
+        self.assert_other_engine_is_noticed(
+            lambda engine: engine.replace(b"Unisono 0.", b"Unisono 9."), "Unisono 9.")
+
+    def test_another_build_on_one_rank_is_native_on_all(self):
+        def change(engine):
+            head = struct.pack("<III", 4, 20, 3) + b"GNU\0"  # of the note with the build id
+            start = engine.index(head) + len(head)
+            return engine[:start] + b"\xaa\xbb" + engine[start + 2:]
+
+        self.assert_other_engine_is_noticed(change, "(build aabb")
+
+    def test_no_library_on_one_rank_ends_with_an_explanation(self):
+        with ThreadPoolExecutor() as both:  # they take a minute each
+            jobs = list(both.map(lambda mpi: self.run_with(mpi, "unset LD_PRELOAD"), MPIS))
+        for job in jobs:
+            with self.subTest(mpi=job.mpi):
+                self.assertNotEqual(job.returncode, 0)
+                waiting = sorted(line.split(" has ")[0] for line in job.lines_from_unisono()
+                                 if "run without libunisono" in line)
+                self.assertEqual(waiting, [f"unisono: rank {rank} of 4" for rank in (0, 2, 3)],
+                                 job.transcript())
 
 
 if __name__ == "__main__":

@@ -119,9 +119,9 @@ def test_strategy_writes_and_reads_between_nodes(strategy, mpi, pocket):
 
 @pytest.mark.parametrize("mpi", MPIS)
 @pytest.mark.parametrize("strategy", ["two_phase", "disk_first", "lacio"])
-def test_two_layers_between_nodes(strategy, mpi, pocket):
+def test_intra_node_aggregation_between_nodes(strategy, mpi, pocket):
     path = pocket / f"layers-{strategy}.{mpi}"
-    report = interleave(mpi, strategy, path, 50_000, "unisono_two_layers=enable")
+    report = interleave(mpi, strategy, path, 50_000, "unisono_intra_node_aggregation=enable")
     assert_done_by(strategy, report)
 
 

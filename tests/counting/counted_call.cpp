@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <barrier>
 #include <map>
 #include <mutex>
 #include <set>
@@ -38,6 +39,7 @@ public:
         account_.lists.push_back(std::move(seen));
         return done;
     }
+    Error sync() override { return {}; }
 
 private:
     Account& account_;
@@ -85,20 +87,33 @@ std::vector<std::uint32_t> owners_of_cells(Plan const& plan, std::uint64_t cell_
     return owner;
 }
 
-template <class Value>
-std::uint64_t sum(std::vector<CallRecord> const& records, Value CallRecord::*value) {
-    std::uint64_t total = 0;
-    for (auto const& record : records) total += record.*value;
-    return total;
-}
+/// What has been carried up to some moment.
+struct Moment {
+    explicit Moment(ThreadTeams::Carried const& carried)
+        : messages{carried.messages},
+          message_bytes{carried.message_bytes},
+          reductions{carried.reductions},
+          merges{carried.merges} {}
+    std::uint64_t messages;
+    std::uint64_t message_bytes;
+    std::uint64_t reductions;
+    std::uint64_t merges;
+};
 
 }  // namespace
 
-std::uint64_t CountedCall::messages() const { return sum(records, &CallRecord::messages); }
-std::uint64_t CountedCall::message_bytes() const {
-    return sum(records, &CallRecord::message_bytes);
+std::uint64_t CountedCall::recorded(std::uint64_t Traffic::*value) const {
+    std::uint64_t total = 0;
+    for (auto const& record : records) total += record.traffic.*value;
+    return total;
 }
-std::uint64_t CountedCall::file_bytes() const { return sum(records, &CallRecord::file_bytes); }
+
+std::uint64_t CountedCall::file_bytes() const {
+    std::uint64_t total = 0;
+    for (auto const& list : lists)
+        for (auto const& extent : list.extents) total += extent.bytes();
+    return total;
+}
 
 std::uint64_t CountedCall::extents() const {
     std::uint64_t total = 0;
@@ -137,6 +152,9 @@ CountedCall count_call(Scene const& scene, std::string const& strategy) {
     call.records.resize(scene.requests.size());
     std::vector<CallRecord> first_records(scene.requests.size());
     ThreadTeams teams{scene.topology};
+    std::vector<Moment> moments;  // when all ranks have done something, and nothing more yet
+    std::barrier all_done{static_cast<std::ptrdiff_t>(scene.requests.size()),
+                          [&]() noexcept { moments.emplace_back(teams.carried); }};
     teams.run([&](Team& team, Rendezvous& rendezvous) {
         auto const rank = team.rank();
         Storage storage;
@@ -151,18 +169,18 @@ CountedCall count_call(Scene const& scene, std::string const& strategy) {
                               .positions = positions,
                               .memory = {make_dense(data.size()), 0, bytes},
                               .base = reinterpret_cast<std::uintptr_t>(data.data())};
-        Measured measured;
+        OnlineTuner tuner;
         GatheredFacts gathered;
         {
             CachedFile cache{team, rendezvous, storage};
             auto const perform = [&](CallRecord& record) {
                 auto const outcome = perform_collective(
-                    {team, rendezvous, storage, scene.layout, options, measured, gathered, &cache},
+                    {team, rendezvous, storage, scene.layout, options, tuner, gathered, &cache},
                     request, propose(request, storage), record);
+                all_done.arrive_and_wait();
                 cache.drain(record);
                 if (rank == 0) call.refusal = outcome.refusal_of_strategy;
-                Verdict nothing;
-                rendezvous.meet(nothing);
+                all_done.arrive_and_wait();
             };
             perform(first_records[rank]);
             if (rank == 0) account.lists.clear();
@@ -170,7 +188,13 @@ CountedCall count_call(Scene const& scene, std::string const& strategy) {
         }
         close(storage.descriptor);
     });
-    call.view_messages = sum(first_records, &CallRecord::messages) - call.messages();
+    // After each call, and after what it had left in memory was written.
+    auto const &after_first = moments[0], &before = moments[1], &after = moments[2];
+    call.messages = after.messages - before.messages;
+    call.message_bytes = after.message_bytes - before.message_bytes;
+    call.reductions = after.reductions - before.reductions;
+    call.merges = after.merges - before.merges;
+    call.view_messages = after_first.messages - call.messages;
     if (call.refusal.empty()) call.lists = std::move(account.lists);
     return call;
 }

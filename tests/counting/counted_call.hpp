@@ -21,9 +21,14 @@ struct CountedCall {
     std::string refusal;              ///< why the strategy could not do it; then the rest is empty
     std::vector<ListSeen> lists;      ///< in the order in which they came
     std::vector<CallRecord> records;
+    /// What the team carried for it, as seen by what carried it.
+    std::uint64_t messages = 0;
+    std::uint64_t message_bytes = 0;
+    std::uint64_t reductions = 0;
+    std::uint64_t merges = 0;
 
-    [[nodiscard]] std::uint64_t messages() const;
-    [[nodiscard]] std::uint64_t message_bytes() const;
+    /// What the ranks' own records say of that, summed.
+    [[nodiscard]] std::uint64_t recorded(std::uint64_t Traffic::*value) const;
     [[nodiscard]] std::uint64_t file_bytes() const;
     [[nodiscard]] std::uint64_t extents() const;
     /// Lists that have something for a server: so many requests it gets.

@@ -45,7 +45,7 @@ std::string table(Scene const& scene) {
     std::string rows = "\nstrategy    aggregators  pairs      bytes  memory\n";
     for (auto const* strategy : all_strategies()) {
         if (!strategy->unfit(known.facts).empty()) continue;
-        auto const plan = strategy->plan(known.facts);
+        auto const plan = strategy->plan(known.facts, scene.options);
         if (plan.way != Plan::Way::staged && plan.way != Plan::Way::cached) continue;
         // A transposed row is cut within stripe units, at what all its pieces can be divided by.
         auto const cell_bytes = strategy == &transpose ? known.facts.loops.piece_bytes : unit;
@@ -140,9 +140,9 @@ double best_seconds(auto&& act) {
     return best;
 }
 
-// Measured on an idle core: at most 3 ms, but 25 ms for resonant with 128 servers, where it looks
-// at two million numbers, ranks x servers. The limit leaves room for slow and busy machines, none
-// for anything quadratic.
+// OnlineTuner on an idle core: at most 3 ms, but 25 ms for resonant with 128 servers, where it
+// looks at two million numbers, ranks x servers. The limit leaves room for slow and busy machines,
+// none for anything quadratic.
 TEST(Large, planning_for_16384_ranks_takes_milliseconds) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "sanitizers take several times as long";
@@ -158,7 +158,8 @@ TEST(Large, planning_for_16384_ranks_takes_milliseconds) {
                 for (auto const* strategy : all_strategies()) {
                     auto const seconds = best_seconds([&] {
                         ASSERT_EQ(strategy->unfit(known.facts), "");
-                        EXPECT_LE(strategy->plan(known.facts).aggregators.size(), 16384u);
+                        EXPECT_LE(strategy->plan(known.facts, scene.options).aggregators.size(),
+                                  16384u);
                     });
                     EXPECT_LT(seconds, 0.15) << strategy->name << ", " << servers << " servers, "
                                              << aggregators << " aggregators asked for";

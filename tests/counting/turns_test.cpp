@@ -16,7 +16,7 @@ TEST(Turns, delays_of_processes_that_wait_for_each_other_add_up) {
     for (std::size_t rank = 0; rank < first.size(); ++rank) first[rank] = rank;
     scene.requests = block_requests(4096, first, 1, 1);
     SceneFacts const known{scene};
-    auto const plan = resonant.plan(known.facts);
+    auto const plan = resonant.plan(known.facts, scene.options);
     ASSERT_EQ(plan.waits_for[15], 14u);
 
     auto const begin = std::chrono::steady_clock::now();
@@ -25,7 +25,7 @@ TEST(Turns, delays_of_processes_that_wait_for_each_other_add_up) {
     EXPECT_EQ(call.lists.size(), 16u);
     EXPECT_GE(seconds.count(), 15 * plan.delay_s);
     for (std::size_t rank = 1; rank < 16; ++rank)
-        EXPECT_GE(call.records[rank].waiting_s, plan.delay_s);
+        EXPECT_GE(call.records[rank][Phase::waiting], plan.delay_s);
 }
 
 }  // namespace

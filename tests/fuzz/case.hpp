@@ -149,6 +149,7 @@ struct FileState {
     int open_mode = 0;
     bool unlink_after_open = false;
     bool native = false;  ///< served by the MPI library: its known bugs are not ours
+    bool sync_at_close = false;
     std::uint64_t scale_bytes = 0;
     std::uint64_t base_bytes = 0;  ///< added to displacements
     std::vector<std::pair<std::string, std::string>> hints;

@@ -6,6 +6,7 @@ that shows it again.
     fuzz.py --seconds 60 --mpi mpich --seed 1    the same batches every time
     fuzz.py --seconds 60 --faults                injected failures only (else one batch in five)
     fuzz.py --seconds 60 --turns                 takes turns with a rival, under an orchestrator
+    fuzz.py --seconds 60 --power-cuts            on a pocket file system that loses what is not synced
     fuzz.py --seconds 20 --native                without Unisono, to check the fuzzer itself
     fuzz.py --seconds 10 --native --canary       spoils a byte per case: each must be noticed
 
@@ -43,8 +44,10 @@ class Batch:
         self.seed = seed
         self.ranks = arguments.ranks or dice.choice([1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9])
         self.nodes = dice.choice([None, None, 2, 3, self.ranks])
-        self.faults = not arguments.native and (arguments.faults or dice.random() < 0.2)
+        self.faults = not (arguments.native or arguments.power_cuts) and (
+            arguments.faults or dice.random() < 0.2)
         self.folder = dice.choice(arguments.folders)
+        self.check = dice.choice(["none", "plans", "communicate"])
         self.arguments = arguments
 
     def command(self, seconds, progress, seed=None, cases=None, ranks=None):
@@ -53,6 +56,7 @@ class Batch:
         environment = ["UNISONO_TUNE=off"]
         if not self.arguments.native:
             preload.insert(0, build / "lib" / f"libunisono-{self.mpi}.so")
+            environment.append(f"UNISONO_CHECK={self.check}")
             if self.nodes:
                 environment.append(f"UNISONO_TOPOLOGY=nodes={self.nodes}")
         command = LAUNCHERS[self.mpi] + ["-n", str(ranks or self.ranks), "env"] + environment
@@ -62,8 +66,8 @@ class Batch:
         command += ["--cases", str(cases or 1000000)]
         if seconds:
             command += ["--seconds", f"{seconds:.1f}"]
-        for switch in ("native", "canary"):
-            if getattr(self.arguments, switch):
+        for switch in ("native", "canary", "power-cuts"):
+            if getattr(self.arguments, switch.replace("-", "_")):
                 command.append(f"--{switch}")
         if self.faults:
             command.append("--faults")
@@ -199,10 +203,23 @@ class Fuzzer:
         if code is None or not VERDICT.search(output):
             print("  seed and step per rank: " + ", ".join(f"{s}/{n}" for s, n in places))
         print("\n".join("  | " + line for line in output.strip().splitlines()[-120:]))
+        if self.arguments.power_cuts:
+            print("  mount:  " + shlex.join(pocket_command(self.arguments, "up", batch.folder)))
         # The case alone, and with all that went before it in the same processes.
         print("  alone:  " + shlex.join(batch.command(None, None, seed, 1)))
         row = batch.command(None, None, batch.seed, passed + 1)
         print("  in row: " + shlex.join(row), flush=True)
+
+
+def pocket_command(arguments, command, mountpoint):
+    options = ["--backing", f"{mountpoint}.bytes", "--profile", "off", "--power-cuts"]
+    return [str(arguments.build / "bin" / "unisono"), "pocket", command, str(mountpoint),
+            *(options if command == "up" else [])]
+
+
+def pocket(arguments, command, mountpoint):
+    """A pocket file system whose power can be cut, up or down."""
+    subprocess.run(pocket_command(arguments, command, mountpoint), check=True, timeout=60)
 
 
 def writable_folders(scratch):
@@ -228,6 +245,7 @@ def parse():
     parser.add_argument("--faults", action="store_true")
     parser.add_argument("--canary", action="store_true")
     parser.add_argument("--turns", action="store_true")
+    parser.add_argument("--power-cuts", action="store_true")
     parser.add_argument("--skip", help="features to look past, see generator.hpp")
     parser.add_argument("--failures", type=int, default=3, help="stop after so many")
     parser.add_argument("--batch-seconds", type=float, default=6)
@@ -248,8 +266,11 @@ def parse():
 def main():
     arguments = parse()
     fuzzer = Fuzzer(arguments)
-    arguments.folders = writable_folders(fuzzer.scratch)
+    mountpoint = fuzzer.scratch / "pocket"
+    arguments.folders = [mountpoint] if arguments.power_cuts else writable_folders(fuzzer.scratch)
     try:
+        if arguments.power_cuts:
+            pocket(arguments, "up", mountpoint)
         if arguments.turns:
             os.environ["UNISONO_RUNTIME"] = str(fuzzer.scratch)
             orchestrate(arguments, "up")
@@ -261,6 +282,8 @@ def main():
     finally:
         if arguments.turns:
             orchestrate(arguments, "down")
+        if arguments.power_cuts:
+            pocket(arguments, "down", mountpoint)
         for folder in arguments.folders + [fuzzer.scratch]:
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -57,7 +57,7 @@ Generator::Generator(std::uint64_t seed, int ranks, Options const& options)
 std::vector<std::vector<int>> Generator::random_members() {
     std::vector<int> everyone(static_cast<std::size_t>(ranks_));
     std::iota(everyone.begin(), everyone.end(), 0);
-    auto const kind = options_.faults ? 0 : random_.below(10);
+    auto const kind = options_.one_file() ? 0 : random_.below(10);
     if (kind < 6 || ranks_ == 1) return {everyone};
     if (kind == 6) {  // MPI_COMM_SELF, a file for each
         std::vector<std::vector<int>> selves;
@@ -76,7 +76,7 @@ std::vector<std::vector<int>> Generator::random_members() {
 }
 
 void Generator::make_files(std::uint64_t seed) {
-    auto const sets = options_.faults || random_.chance(70) ? 1 : 2;
+    auto const sets = options_.one_file() || random_.chance(70) ? 1 : 2;
     for (int set = 0; set < sets; ++set) {
         for (auto const& members : random_members()) {
             auto const path = options_.folder + "/fuzz-" + std::to_string(seed) + "-" +
@@ -157,7 +157,7 @@ void Generator::choose_hints(FileState& file) {
     }
     if (random_.chance(60)) file.hints.emplace_back("unisono_layout", random_.pick(layouts));
     if (random_.chance(20)) file.hints.emplace_back("unisono_resonant_read", "direct");
-    if (random_.chance(40)) file.hints.emplace_back("unisono_two_layers", "enable");
+    if (random_.chance(40)) file.hints.emplace_back("unisono_intra_node_aggregation", "enable");
     if (random_.chance(20)) file.hints.emplace_back("cb_config_list", "*:2");
     if (random_.chance(20)) file.hints.emplace_back("unisono_flush", "close");
     if (random_.chance(50)) {
@@ -178,6 +178,8 @@ void Generator::choose_hints(FileState& file) {
         file.hints.emplace_back("cb_nodes",
                                 std::to_string(random_.between(1, static_cast<int>(ranks_) + 1)));
     }
+    file.sync_at_close = options_.power_cuts && random_.chance(50);
+    if (file.sync_at_close) file.hints.emplace_back("unisono_sync_at_close", "true");
     if (options_.native) file.native = true;
     if (file.native) file.model.let_holes_be_anything();
 }
@@ -233,6 +235,7 @@ StepKind Generator::choose_kind(FileState const& file) {
     if (dice < 86) return StepKind::forbidden_access;
     if (dice < 87) return StepKind::toggle_atomicity;
     if (!file.may_write()) return StepKind::access;
+    if (options_.power_cuts && dice < 93) return StepKind::peek;
     if (dice < 92) return StepKind::settle;
     if (dice < 93) return StepKind::sync;
     if (dice < 95) return StepKind::peek;

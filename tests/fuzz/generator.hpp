@@ -13,11 +13,16 @@ struct Options {
     bool native = false;  ///< no Unisono: only what every MPI library is known to get right
     bool faults = false;  ///< inject failures
     bool canary = false;  ///< spoil one byte: must be found
+    /// The folder is the mountpoint of a pocket file system, and its power is cut before each look
+    /// at a file and after each close.
+    bool power_cuts = false;
     /// Comma list of features to look past: large_count, interleaving, bottom, split, nonblocking,
     /// short_transfers, sparse_offsets, tiny_buffers, unlink, atomicity.
     std::string skip;
     std::uint64_t steps_max = 1000;  ///< stop each case after so many, to narrow a failure down
 
+    /// One file that all ranks have open: others would not know of a failure, or lose bytes.
+    [[nodiscard]] bool one_file() const { return faults || power_cuts; }
     [[nodiscard]] bool skips(std::string const& feature) const {
         return ("," + skip + ",").find("," + feature + ",") != std::string::npos;
     }

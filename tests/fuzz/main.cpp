@@ -31,7 +31,7 @@ int usage() {
     std::fprintf(stderr,
                  "usage: fuzz --folder DIR [--seed S] [--cases N] [--seconds T] [--steps N]\n"
                  "            [--native] [--faults] [--canary] [--verbose] [--progress FILE]\n"
-                 "            [--skip FEATURE,...]\n");
+                 "            [--power-cuts] [--skip FEATURE,...]\n");
     return 2;
 }
 
@@ -44,6 +44,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
             arguments.options.faults = true;
         } else if (name == "--canary") {
             arguments.options.canary = true;
+        } else if (name == "--power-cuts") {
+            arguments.options.power_cuts = true;
         } else if (name == "--verbose") {
             arguments.verbose = true;
         } else if (i + 1 == argc) {
@@ -214,6 +216,7 @@ private:
         text += " --seed " + std::to_string(seed);
         if (arguments_.options.native) text += " --native";
         if (arguments_.options.faults) text += " --faults";
+        if (arguments_.options.power_cuts) text += " --power-cuts";
         if (!arguments_.options.skip.empty()) text += " --skip " + arguments_.options.skip;
         return text;
     }

@@ -1,6 +1,7 @@
 #include "operations.hpp"
 
 #include <fcntl.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -147,6 +148,7 @@ void Performer::make_initial(FileState const& file) const {
     if (written != static_cast<ssize_t>(file.initial->size())) {
         MPI_Abort(MPI_COMM_WORLD, 3);  // no room to test in
     }
+    if (options_.power_cuts) fsync(descriptor);
     ::close(descriptor);
 }
 
@@ -210,6 +212,9 @@ void Performer::close_file(FileState const& file, Open& open) {
         complain(must_be_gone ? "the file is still there after MPI_File_close"
                               : "the file is gone after MPI_File_close");
     }
+    if (!options_.power_cuts) return;
+    if (open.member == 0 && !file.sync_at_close) fsync(open.descriptor);
+    cut_power(open);
 }
 
 void Performer::check_closed(FileState& file, Open& open) {
@@ -583,7 +588,21 @@ void Performer::settle(FileState const& file, Open& open) {
     if (file.may_write()) expect_success(MPI_File_sync(open.handle), "MPI_File_sync");
 }
 
+/// Once all ranks have synced.
+void Performer::cut_power(Open const& open) {
+    MPI_Barrier(open.control);
+    constexpr char const* attribute = "user.pocketfs.control";
+    if (open.member == 0 && setxattr(options_.folder.c_str(), attribute, "power_cut", 9, 0) != 0) {
+        MPI_Abort(MPI_COMM_WORLD, 5);  // not on a pocket file system, or not mounted for it
+    }
+    MPI_Barrier(open.control);
+}
+
 void Performer::look(FileState& file, Open& open) {
+    if (options_.power_cuts) {
+        expect_success(MPI_File_sync(open.handle), "MPI_File_sync");
+        cut_power(open);
+    }
     settle(file, open);
     file.model.settle();
     if (open.descriptor >= 0) {

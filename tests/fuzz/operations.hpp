@@ -78,6 +78,7 @@ private:
     void perform_reopen(Step const& step, FileState& file, Open& open);
     void settle(FileState const& file, Open& open);
     void look(FileState& file, Open& open);
+    void cut_power(Open const& open);
 
     std::vector<FileState>& files_;
     Options const& options_;

@@ -1,4 +1,4 @@
-"""kill -9 of orchestrator, agent and a third program at any moment, again and again, under two MPI
+"""kill -9 of orchestrator, node_daemon and a third program at any moment, again and again, under two MPI
 programs that check their bytes."""
 
 import os
@@ -12,7 +12,7 @@ from clients_gate_tests import gate, unisono, wait_until  # noqa: F401  (a fixtu
 LEASE_S = 1.0
 BUSY_S = 4.0  # for what the machine is late
 KILLS = 10
-KINDS = ("unisono-orchestrator", "unisono-agent")
+KINDS = ("unisono-orchestrator", "unisono-node-daemon")
 SEED = 6
 OPTIONS = ("--policy", "even", "--window-ms", 100, "--lease-ms", int(LEASE_S * 1000))
 
@@ -36,7 +36,7 @@ def make_whole(gate):  # noqa: F811
     there = daemons(gate.folder)
     if "unisono-orchestrator" not in there:
         gate.up(*OPTIONS)
-    elif "unisono-agent" not in there:
+    elif "unisono-node-daemon" not in there:
         unisono("orchestra", "join", f"unix:{gate.runtime}/own/socket", gate.folder)
 
 
@@ -48,7 +48,7 @@ def test_kill_9_at_any_moment_stops_nobody_and_loses_nothing(gate):  # noqa: F81
         third = gate.program(f"third-{number}")
         time.sleep(dice.choice([0, 0.1, 1]) * dice.random())
         there = daemons(gate.folder)
-        victims = dice.choice([[], ["unisono-orchestrator"], ["unisono-agent"], list(there)])
+        victims = dice.choice([[], ["unisono-orchestrator"], ["unisono-node-daemon"], list(there)])
         for victim in victims:
             os.kill(there[victim], signal.SIGKILL)
         third.kill()

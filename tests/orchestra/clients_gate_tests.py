@@ -1,5 +1,6 @@
-"""A gate in the clients: orchestrator, agent and MPI programs, as users start them."""
+"""A gate in the clients: orchestrator, node daemon and MPI programs, as users start them."""
 
+import collections
 import json
 import os
 import pathlib
@@ -8,6 +9,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 
 import pytest
@@ -77,7 +79,9 @@ class Gate:
 
     def __init__(self, folder, runtime):
         self.folder = folder
-        self.runtime = runtime / f"unisono-gate-{os.geteuid()}-{os.stat(folder).st_dev:x}"
+        name = f"{os.geteuid()}-{os.stat(folder).st_dev:x}"
+        self.runtime = runtime / f"unisono-gate-{name}"
+        self.slots = runtime / f"unisono-slots-{name}"
         self.programs = []
 
     def up(self, *options, cwd=None):
@@ -100,8 +104,8 @@ class Gate:
     def both_take_turns(self):
         return {"one", "two"} <= set(self.turns()[-4:])
 
-    def agent(self):
-        return self.daemon("unisono-agent")
+    def node_daemon(self):
+        return self.daemon("unisono-node-daemon")
 
     def daemon(self, name):
         for process in pathlib.Path("/proc").glob("[0-9]*"):
@@ -125,9 +129,9 @@ def gate(tmp_path, monkeypatch):
             if program.process.poll() is None:
                 program.kill()
         made.down(check=False)
-        if agent := made.agent():
-            os.kill(agent, signal.SIGTERM)
-            wait_until(lambda: made.agent() is None, "the agent has ended")
+        if node_daemon := made.node_daemon():
+            os.kill(node_daemon, signal.SIGTERM)
+            wait_until(lambda: made.node_daemon() is None, "the node daemon has ended")
 
 
 def interrupt_up(gate):
@@ -142,7 +146,7 @@ def interrupt_up(gate):
         time.sleep(0.2)
         if gate.daemon("unisono-orchestrator"):
             os.kill(daemon, signal.SIGCONT)
-    return [name for name in ("unisono-orchestrator", "unisono-agent") if gate.daemon(name)]
+    return [name for name in ("unisono-orchestrator", "unisono-node-daemon") if gate.daemon(name)]
 
 
 def test_an_interrupted_up_leaves_no_daemon(gate):
@@ -155,14 +159,14 @@ def test_an_interrupted_up_leaves_no_daemon(gate):
     pytest.fail("it was never caught while it started")
 
 
-def test_an_agent_may_open_a_file_for_each_of_4096_processes(gate):
+def test_an_node_daemon_may_open_a_file_for_each_of_4096_processes(gate):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
     try:
         gate.up()
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert resource.prlimit(gate.agent(), resource.RLIMIT_NOFILE)[0] >= min(4096, hard)
+    assert resource.prlimit(gate.node_daemon(), resource.RLIMIT_NOFILE)[0] >= min(4096, hard)
 
 
 def test_two_programs_take_turns_and_lose_no_byte(gate):
@@ -175,9 +179,9 @@ def test_two_programs_take_turns_and_lose_no_byte(gate):
     assert "gate in the clients" in unisono("orchestra", "status", gate.folder).stdout
     reports = [one.end(), two.end()]
     assert all(report["waits"] > 0 and report["seconds"]["longest"] > 0 for report in reports)
-    assert all(report["passages"] > report["waits"] for report in reports)
+    assert all(report["accesses"] > report["waits"] for report in reports)
     gate.down()
-    assert not gate.runtime.exists(), "nothing is left"
+    assert not gate.runtime.exists() and not gate.slots.exists(), "nothing is left"
 
 
 def test_programs_join_an_orchestrator_that_comes_later_and_go_on_without_it(gate):
@@ -197,7 +201,7 @@ def test_a_lone_program_never_waits(gate):
     alone = gate.program("alone")
     time.sleep(1.5)
     report = alone.end()
-    assert report["passages"] > 0
+    assert report["accesses"] > 0
     assert report["waits"] == 0
 
 
@@ -226,7 +230,7 @@ def test_every_policy_decides_for_a_gate_in_the_clients(gate, policy):
     one, two = gate.program("one"), gate.program("two")
     wait_until(lambda: len(gate.status()["programs"]) == 2, "both are known")
     wait_until(lambda: all(row["why"] for row in gate.status()["programs"]), "it says why")
-    assert one.end()["passages"] > 0 and two.end()["passages"] > 0
+    assert one.end()["accesses"] > 0 and two.end()["accesses"] > 0
 
 
 # ---- whoever dies --------------------------------------------------------------------------------
@@ -244,11 +248,11 @@ def test_kill_9_of_the_orchestrator_stops_nobody_and_a_new_one_resumes(gate):
     one.end(), two.end()
 
 
-def test_kill_9_of_the_agent_stops_nobody_and_a_new_one_resumes(gate):
+def test_kill_9_of_the_node_daemon_stops_nobody_and_a_new_one_resumes(gate):
     gate.up("--policy", "even", "--window-ms", 100)
     one, two = gate.program("one"), gate.program("two")
     wait_until(gate.both_take_turns, "both had turns")
-    os.kill(gate.agent(), signal.SIGKILL)
+    os.kill(gate.node_daemon(), signal.SIGKILL)
     wait_until(lambda: gate.status()["nodes"] == [], "it is dead")
     wait_until(lambda: not gate.status()["programs"], "nobody is known any more")
     unisono("orchestra", "join", f"unix:{gate.runtime}/own/socket", gate.folder)
@@ -272,7 +276,7 @@ def test_a_killed_program_gives_its_turns_away(gate):
 def test_what_makes_no_sense_is_not_listened_to(gate):
     gate.up("--policy", "even", "--window-ms", 100)
     address = str(gate.runtime / "own" / "socket")
-    for body in (b"", b"unisono-agent-9 x", b"e 1 2 3", b"\xff" * 1000):
+    for body in (b"", b"unisono-node-daemon-9 x", b"e 1 2 3", b"\xff" * 1000):
         with socket.socket(socket.AF_UNIX) as stranger:
             stranger.settimeout(LIMIT_S)
             stranger.connect(address)
@@ -291,7 +295,23 @@ def test_the_page_of_another_user_is_not_believed(gate):
     os.chown(gate.runtime / "page", 12345, 12345)
     one, two = gate.program("one"), gate.program("two")
     time.sleep(1.5)
-    assert one.end()["passages"] == 0 and two.end()["passages"] == 0
+    assert one.end()["accesses"] == 0 and two.end()["accesses"] == 0
+
+
+def test_a_fifo_in_place_of_the_page_hangs_no_program(gate):
+    gate.runtime.mkdir(mode=0o755)
+    os.mkfifo(gate.runtime / "page")
+    one = gate.program("one")
+    time.sleep(0.5)
+    assert one.end()["accesses"] == 0
+
+
+def test_a_fifo_among_the_slots_stops_no_node_daemon(gate):
+    gate.up("--policy", "even", "--window-ms", 100)
+    os.mkfifo(gate.slots / "slot-pipe")
+    one, two = gate.program("one"), gate.program("two")
+    wait_until(gate.both_take_turns, "both had turns")
+    one.end(), two.end()
 
 
 def test_there_is_one_orchestrator_per_file_system_and_its_mistakes_are_named(gate):
@@ -304,15 +324,74 @@ def test_there_is_one_orchestrator_per_file_system_and_its_mistakes_are_named(ga
     assert alien.returncode == 2 and "/nowhere" in alien.stderr
 
 
-def test_agents_of_other_nodes_come_by_tcp_with_a_key(gate, tmp_path):
-    key = tmp_path / "key"
-    key.write_bytes(os.urandom(32).hex().encode())
-    key.chmod(0o600)
+@pytest.fixture
+def key(tmp_path):
+    unisono("orchestra", "key", tmp_path / "key")
+    return tmp_path / "key"
+
+
+def free_port():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    gate.up("--policy", "even", "--window-ms", 100, "--listen", f"tcp:127.0.0.1:{port}",
-            "--key-file", "key", cwd=tmp_path)  # fmt: skip
+        return free.getsockname()[1]
+
+
+def test_node_daemons_of_other_nodes_come_by_tcp_with_a_key(gate, key):
+    gate.up("--policy", "even", "--window-ms", 100, "--listen", f"tcp:127.0.0.1:{free_port()}",
+            "--key-file", key.name, cwd=key.parent)  # fmt: skip
     one, two = gate.program("one"), gate.program("two")
     wait_until(gate.both_take_turns, "both had turns")
     assert one.end()["waits"] > 0 and two.end()["waits"] > 0
+
+
+def join_from_another_node(gate, address, key, runtime):
+    """The first line that a node daemon writes: ready, or why not. It ends at once."""
+    runtime.mkdir()
+    with subprocess.Popen([BUILD / "bin" / "unisono-node-daemon", gate.folder, "--connect", address,
+                           "--key-file", key],
+                          env={**os.environ, "UNISONO_RUNTIME": str(runtime)}, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as node_daemon:  # fmt: skip
+        line = node_daemon.stdout.readline()
+        node_daemon.terminate()
+    return line
+
+
+def test_without_the_key_nobody_joins_and_both_sides_say_why(gate, key, tmp_path):
+    address = f"tcp:127.0.0.1:{free_port()}"
+    keyless = unisono("orchestra", "up", gate.folder, "--gate", "clients", "--listen", address,
+                      check=False)  # fmt: skip
+    assert "TCP needs a key file" in keyless.stderr
+    gate.up("--listen", address, "--key-file", key)
+    unisono("orchestra", "key", tmp_path / "other")
+    answer = join_from_another_node(gate, address, tmp_path / "other", tmp_path / "node")
+    assert "it has another key" in answer
+    log = (gate.runtime / "own" / "orchestra.log").read_text()
+    assert "refused 127.0.0.1:" in log and "it has another key" in log
+
+
+def keep_connecting(port, enough):
+    """As another host would, silently: some 2000 times a second, at most 4000 times."""
+    held = collections.deque(maxlen=200)
+    for _ in range(4000):
+        if enough.is_set():
+            return
+        one = socket.socket()
+        one.setblocking(False)
+        one.bind(("127.0.0.2", 0))
+        one.connect_ex(("127.0.0.1", port))
+        held.append(one)
+        time.sleep(0.0004)
+
+
+def test_one_client_that_keeps_connecting_keeps_nobody_out(gate, key, tmp_path):
+    port = free_port()
+    gate.up("--listen", f"tcp:127.0.0.1:{port}", "--key-file", key)
+    enough = threading.Event()
+    crowd = threading.Thread(target=keep_connecting, args=(port, enough))
+    crowd.start()
+    answers = [join_from_another_node(gate, f"tcp:127.0.0.1:{port}", key, tmp_path / f"node{number}")
+               for number in range(5)]  # fmt: skip
+    enough.set()
+    crowd.join()
+    assert answers == ["ready\n"] * 5
+    assert gate.status()["nodes"], "who was in before has stayed"

@@ -13,58 +13,10 @@ import time
 
 import oracle
 import pytest
+from mounts import BUILD, Pocket, unisono
 
-BUILD = pathlib.Path(os.environ["UNISONO_BUILD_DIR"])
 SEEDS = [int(os.environ["UNISONO_TEST_SEED"])] if "UNISONO_TEST_SEED" in os.environ else range(1, 4)
 UNIT = 65536
-
-
-def unisono(*words, check=True):
-    done = subprocess.run([BUILD / "bin" / "unisono", "pocket", *map(str, words)], text=True,
-                          capture_output=True, timeout=30, check=False)  # fmt: skip
-    assert not check or done.returncode == 0, done.stderr
-    return done
-
-
-class Pocket:
-    """A mount and its backing folder."""
-
-    def __init__(self, folder: pathlib.Path):
-        self.mountpoint = folder / "a, mount"
-        self.backing = folder / "a, backing"
-
-    def up(self, profile="off", *options):
-        unisono("up", self.mountpoint, "--backing", self.backing, "--profile", profile, *options)
-        return self
-
-    def down(self):
-        unisono("down", self.mountpoint)
-        assert not os.path.ismount(self.mountpoint)
-
-    def __truediv__(self, name):
-        return self.mountpoint / name
-
-    def get(self, name, key):
-        return os.getxattr(self / name, f"user.pocketfs.{key}").decode()
-
-    def set(self, name, key, value):
-        os.setxattr(self / name, f"user.pocketfs.{key}", str(value).encode())
-
-    def stats(self):
-        return json.loads(os.getxattr(self.mountpoint, "user.pocketfs.stats"))
-
-    def daemon(self):
-        return json.loads((self.backing / "mount.json").read_text())["pid"]
-
-    def fault(self, *words):
-        unisono("fault", self.mountpoint, *words)
-
-
-@pytest.fixture
-def pocket(tmp_path):
-    made = Pocket(tmp_path)
-    yield made
-    made.down()
 
 
 @pytest.fixture
@@ -291,6 +243,33 @@ def test_faults_on_demand(pocket):
     pocket.fault("--clear")
     assert os.pread(fd, 10, UNIT) == bytes(10)
     os.close(fd)
+
+
+def test_a_fault_stays_with_its_file_under_any_name_and_dies_with_it(pocket):
+    pocket.up()
+    (pocket / "file").write_bytes(bytes(UNIT))
+    number = (pocket / "file").stat().st_ino
+    pocket.fault("--eio", "file", 0, UNIT)
+    (pocket / "file").rename(pocket / "renamed")
+    assert error_of((pocket / "renamed").read_bytes) == errno.EIO
+    (pocket / "renamed").unlink()
+    for attempt in range(100):  # until the number comes back
+        again = pocket / f"again{attempt}"
+        again.write_bytes(b"good")
+        if again.stat().st_ino == number:
+            break
+    else:
+        pytest.skip("this file system does not use inode numbers again")
+    assert again.read_bytes() == b"good"
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../a, backing/mount.json", "link"])
+def test_a_fault_of_a_file_elsewhere_is_refused(pocket, path):
+    pocket.up()
+    (pocket / "link").symlink_to("/etc/passwd")
+    done = unisono("fault", pocket.mountpoint, "--eio", path, 0, 1, check=False)
+    assert done.returncode == 2
+    assert "the path leads out of the file system: give one below the mountpoint" in done.stderr
 
 
 def wait_for_the_end_of(daemon):

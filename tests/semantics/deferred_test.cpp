@@ -96,6 +96,18 @@ void a_new_size_takes_effect_after_earlier_writes(Context const& context) {
     check_file(context, context.path(), 3000);
 }
 
+// All the end that a file without a close has, where there are only sessions.
+void what_is_in_memory_is_written_before_its_communicator_goes(Context const& context) {
+    if (!strategy_is_free(context)) return;
+    Context own = context;
+    MPI_Comm_dup(context.comm, &own.comm);
+    MPI_File file = open_deferred(own, no_fault);
+    write_dealt(own, file);
+    MPI_Comm_free(&own.comm);
+    check_file(context, context.path(), static_cast<long long>(mine_bytes) * context.size);
+    close_file(file);
+}
+
 void shared_pointer_calls_are_refused_until_sync(Context const& context) {
     if (!strategy_is_free(context)) return;
     MPI_File file = open_deferred(context, no_fault);
@@ -119,6 +131,8 @@ std::span<Test const> deferred_tests() {
         {"a_lost_write_comes_out_at_close", a_lost_write_comes_out_at_close, under_unisono, ours},
         {"a_new_size_takes_effect_after_earlier_writes",
          a_new_size_takes_effect_after_earlier_writes, under_unisono, ours},
+        {"what_is_in_memory_is_written_before_its_communicator_goes",
+         what_is_in_memory_is_written_before_its_communicator_goes, under_unisono, ours},
         {"shared_pointer_calls_are_refused_until_sync", shared_pointer_calls_are_refused_until_sync,
          under_unisono, ours},
     };

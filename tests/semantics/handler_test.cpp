@@ -1,5 +1,7 @@
 // Error handlers: the default, inheritance from MPI_FILE_NULL, and one call per rank and error.
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
@@ -44,6 +46,92 @@ void a_handler_on_file_null_sees_open_fail(Context const& context) {
     CHECK_EQUAL(handler_calls.load(), 1);
     CHECK_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN));
     MPI_Errhandler_free(&handler);
+}
+
+// Turns errors into successes, as some programs do that look at the handle instead.
+void hide_error(MPI_File*, int* code, ...) {
+    ++handler_calls;
+    *code = MPI_SUCCESS;
+}
+
+MPI_Errhandler hide_errors_of_opening() {
+    handler_calls = 0;
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    MPI_File_create_errhandler(hide_error, &handler);
+    CHECK_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, handler));
+    return handler;
+}
+
+void stop_hiding(MPI_Errhandler& handler) {
+    CHECK_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN));
+    MPI_Errhandler_free(&handler);
+}
+
+void a_hidden_error_of_open_leaves_a_null_handle(Context const& context) {
+    MPI_Errhandler handler = hide_errors_of_opening();
+    MPI_File file = MPI_FILE_NULL;
+    MPI_File_open(context.comm, context.path("missing").c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL,
+                  &file);
+    CHECK(file == MPI_FILE_NULL);
+    CHECK_EQUAL(handler_calls.load(), 1);
+    char byte = 0;
+    MPI_File_read_at(file, 0, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE);
+    CHECK_EQUAL(handler_calls.load(), 2);
+    stop_hiding(handler);
+}
+
+void one_rank_may_hide_an_error_of_open(Context const& context) {
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    if (context.root()) handler = hide_errors_of_opening();
+    MPI_File file = MPI_FILE_NULL;
+    MPI_File_open(context.comm, context.path("missing").c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL,
+                  &file);
+    CHECK(file == MPI_FILE_NULL);
+    if (context.root()) stop_hiding(handler);
+}
+
+// As many descriptors as the MPI library itself needs to open a file, until destroyed.
+class DescriptorLimit {
+public:
+    DescriptorLimit() {
+        getrlimit(RLIMIT_NOFILE, &before_);
+        rlimit lower = before_;
+        lower.rlim_cur = static_cast<rlim_t>(dup(STDIN_FILENO)) + 1;
+        close(static_cast<int>(lower.rlim_cur) - 1);
+#ifdef OPEN_MPI  // it makes another file, for shared file pointers
+        ++lower.rlim_cur;
+#endif
+        CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &lower), 0);
+    }
+    ~DescriptorLimit() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+private:
+    rlimit before_{};
+};
+
+// Unisono opens the file, too; where that fails, the program has not failed to open anything.
+void a_handler_on_file_null_hears_only_of_what_the_program_opens(Context const& context) {
+    prepare_file(context, context.path(), 1000);
+    MPI_Errhandler handler = make_counting_handler();
+    CHECK_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, handler));
+    MPI_Info hints = make_info({{"unisono_backend", "mpiio"}});
+    MPI_File file = MPI_FILE_NULL;
+    {
+        DescriptorLimit const limit;
+        file = open_file(context, context.path(), MPI_MODE_RDWR, hints);
+    }
+    MPI_Info_free(&hints);
+    CHECK_EQUAL(handler_calls.load(), 0);
+    REQUIRE_ALL(context, file != MPI_FILE_NULL);
+    MPI_Errhandler kept = MPI_ERRHANDLER_NULL;
+    CHECK_MPI(MPI_File_get_errhandler(MPI_FILE_NULL, &kept));
+    CHECK(kept == handler);
+    CHECK_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN));
+    Bytes back(1000);
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 1000, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, pattern_bytes(0, 1000), "without a descriptor of Unisono's");
+    MPI_Errhandler_free(&handler);
+    close_file(file);
 }
 
 void files_inherit_the_handler_of_file_null(Context const& context) {
@@ -136,6 +224,11 @@ std::span<Test const> handler_tests() {
     static Test const tests[] = {
         {"files_return_errors_by_default", files_return_errors_by_default},
         {"a_handler_on_file_null_sees_open_fail", a_handler_on_file_null_sees_open_fail},
+        {"a_hidden_error_of_open_leaves_a_null_handle",
+         a_hidden_error_of_open_leaves_a_null_handle},
+        {"one_rank_may_hide_an_error_of_open", one_rank_may_hide_an_error_of_open},
+        {"a_handler_on_file_null_hears_only_of_what_the_program_opens",
+         a_handler_on_file_null_hears_only_of_what_the_program_opens},
         {"files_inherit_the_handler_of_file_null", files_inherit_the_handler_of_file_null},
         {"a_wrong_argument_calls_the_handler_once", a_wrong_argument_calls_the_handler_once},
         {"a_failed_access_calls_the_handler_once_on_each_rank",

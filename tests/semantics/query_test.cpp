@@ -218,6 +218,25 @@ void set_info_changes_hints(Context const& context) {
     check_file(context, context.path(), 100000 * static_cast<std::size_t>(context.size));
 }
 
+void no_independent_access_means_collective_buffering(Context const& context) {
+    MPI_Info hints = make_info({{"romio_cb_read", "disable"}, {"romio_no_indep_rw", "true"}});
+    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
+    MPI_Info_free(&hints);
+    for (auto const* key : {"romio_cb_read", "romio_cb_write"})
+        CHECK_EQUAL(info_value(file, key), "enable");
+    CHECK_EQUAL(info_value(file, "romio_no_indep_rw"), "true");
+    close_file(file);
+}
+
+// What a file like ours means, ROMIO decides: the first value of a key; no lines of three words.
+void romios_hints_file_means_what_it_means_to_romio(Context const& context) {
+    if (getenv("ROMIO_HINTS") == nullptr) return skip("only with ROMIO_HINTS=romio_hints.txt");
+    MPI_File file = open_file(context, context.path());
+    CHECK_EQUAL(info_value(file, "cb_buffer_size"), "1048576");
+    CHECK_EQUAL(info_value(file, "romio_ds_write"), "disable");
+    close_file(file);
+}
+
 }  // namespace
 
 std::span<Test const> query_tests() {
@@ -236,6 +255,11 @@ std::span<Test const> query_tests() {
          under_unisono | native_mpich, no_atomic_mode},
         {"atomic_mode_keeps_view_and_pointer", atomic_mode_keeps_view_and_pointer,
          under_unisono | native_mpich, no_atomic_mode},
+        {"no_independent_access_means_collective_buffering",
+         no_independent_access_means_collective_buffering, under_unisono | native_mpich,
+         "OMPIO does not know these hints"},
+        {"romios_hints_file_means_what_it_means_to_romio",
+         romios_hints_file_means_what_it_means_to_romio},
         {"hints_come_back", hints_come_back},
         {"unisono_hints_come_back", unisono_hints_come_back, under_unisono, own_hints},
         {"set_info_changes_hints", set_info_changes_hints, under_unisono, own_hints},

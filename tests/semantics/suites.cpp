@@ -23,6 +23,8 @@ std::span<Suite const> all_suites() {
         {"limit", limit_tests()},
         {"permission", permission_tests()},
         {"full_device", full_device_tests()},
+        {"foreign", foreign_tests(), true},
+        {"device", device_tests(), true},
         {"memory", memory_tests(), true},
         {"large", large_tests(), true},
     };

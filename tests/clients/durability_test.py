@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+"""What was synced or closed, seen from outside: by strace, and by a libc that fails.
+
+usage: durability_test.py BUILD_DIRECTORY MPI [MPI]
+"""
+
+import collections
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import Job
+
+BUILD = Path()
+MPIS = []
+RANKS = 2
+FILE_BYTES = RANKS * 64 * 1024
+SETTINGS = [{"UNISONO_STRATEGY": strategy}
+            for strategy in ("two_phase", "independent", "view_based", "resonant", "lacio")]
+SETTINGS += [{"UNISONO_STRATEGY": "two_phase", "UNISONO_BACKEND": backend}
+             for backend in ("uring", "threads", "mpiio", "posix")]
+
+
+def can_trace():
+    return subprocess.run(["strace", "-o", "/dev/null", "true"], check=False).returncode == 0
+
+
+class Durability(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="unisono-durability-")
+        self.addCleanup(scratch.cleanup)
+        self.directory = Path(scratch.name)
+
+    def each(self, settings, check):
+        """Calls check(mpi, setting, file) for every MPI and setting, each with a new file."""
+        for mpi in MPIS:
+            for number, setting in enumerate(settings):
+                with self.subTest(mpi=mpi, **setting):
+                    check(mpi, setting, self.directory / f"{mpi}-{number}")
+
+    def run_steps(self, mpi, file, letters, *, environment=(), tracer=(), preload=()):
+        program = BUILD / "programs" / f"durable.{mpi}"
+        job = Job(BUILD, mpi, RANKS, [*tracer, program, file, letters], self.directory)
+        job.environment = dict(environment)
+        return job.run([BUILD / "lib" / f"libunisono-{mpi}.so", *preload])
+
+    def traced(self, mpi, file, letters, setting, inject=()):
+        """The job, and how often each rank asked the kernel to sync the file (by process id)."""
+        trace = self.directory / "trace"
+        trace.mkdir(exist_ok=True)
+        for old in trace.iterdir():
+            old.unlink()
+        job = self.run_steps(mpi, file, letters, environment=setting, tracer=[
+            "strace", "-ff", "-y", "-o", trace / "of", "-e", "trace=fsync,fdatasync", *inject])
+        syncs = collections.Counter()
+        for part in trace.iterdir():
+            syncs[part.suffix] += len(re.findall(rf"sync\(\d+<{re.escape(str(file))}>",
+                                                 part.read_text()))
+        return job, +syncs
+
+    @unittest.skipUnless(can_trace(), "strace may not trace here")
+    def test_sync_reaches_the_kernel(self):
+        def check(mpi, setting, file):
+            for letters in ("asc", "wsc", "isc"):
+                job, syncs = self.traced(mpi, file, letters, setting)
+                job.require_success()
+                job.require(syncs.total() >= 1, "no fsync at all")
+                self.assertEqual(file.stat().st_size, FILE_BYTES)
+
+        self.each(SETTINGS, check)
+
+    @unittest.skipUnless(can_trace(), "strace may not trace here")
+    def test_nothing_new_is_not_synced_again(self):
+        def check(mpi, setting, file):
+            _, once = self.traced(mpi, file, "asc", setting)
+            job, thrice = self.traced(mpi, file, "asssc", setting)
+            job.require(thrice.total() == once.total(), f"{once} and {thrice}")
+
+        self.each(SETTINGS, check)
+
+    @unittest.skipUnless(can_trace(), "strace may not trace here")
+    def test_close_syncs_when_the_hint_asks_for_it(self):
+        def check(mpi, setting, file):
+            job, without = self.traced(mpi, file, "ac", setting)
+            job.require(without.total() == 0, "it was not asked for")
+            job, syncs = self.traced(mpi, file, "ac", {**setting, "UNISONO_SYNC_AT_CLOSE": "true"})
+            job.require(syncs.total() >= 1, "no fsync at all")
+
+        self.each(SETTINGS[:3], check)
+
+    @unittest.skipUnless(can_trace(), "strace may not trace here")
+    def test_a_sync_that_fails_fails_on_all_ranks(self):
+        def check(mpi, setting, file):
+            job, _ = self.traced(mpi, file, "asc", setting, ["-e", "inject=fsync:error=EIO"])
+            job.require_success()
+            for rank in range(RANKS):
+                job.require(re.search(rf"rank {rank}: sync: error .*(MPI_File_sync|fsync)",
+                                      job.output), f"rank {rank} was told success")
+            if setting.get("UNISONO_BACKEND") != "mpiio":
+                job.require(re.search(r"fsync failed on rank \d: .*errno 5", job.output),
+                            "neither rank nor errno")
+
+        self.each(SETTINGS, check)
+
+    def test_a_close_that_fails_is_told_to_all_ranks(self):
+        def check(mpi, setting, file):
+            job = self.run_steps(mpi, file, "afc", environment=setting,
+                                 preload=[BUILD / "lib" / "libfailing-close.so"])
+            job.require_success()
+            for rank in range(RANKS):
+                job.require(re.search(rf"rank {rank}: close: quota .*close failed on rank",
+                                      job.output), f"rank {rank} was told success")
+
+        self.each(SETTINGS, check)
+
+    def test_a_program_that_never_closes_loses_nothing(self):
+        def check(mpi, setting, file):
+            job = self.run_steps(mpi, file, "a", environment=setting)
+            job.require_success()
+            piece = b"".join(bytes([rank + 1]) * 1024 for rank in range(RANKS))
+            self.assertEqual(file.read_bytes(), piece * 64)
+            lines = [line for line in job.lines_from_unisono() if str(file) in line]
+            in_memory = setting["UNISONO_STRATEGY"] == "view_based"
+            job.require(len(lines) == in_memory, f"said {lines}")
+
+        self.each(SETTINGS, check)
+
+
+if __name__ == "__main__":
+    BUILD = Path(sys.argv[1])
+    MPIS = sys.argv[2:]
+    unittest.main(argv=sys.argv[:1], verbosity=2)

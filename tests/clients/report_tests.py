@@ -1,0 +1,197 @@
+"""What reports say, against what strace, the program and the shell saw."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from harness import LAUNCHERS, Job
+
+BUILD = Path(os.environ["UNISONO_BUILD_DIR"])
+MPI = os.environ["UNISONO_TEST_MPI"]
+PROGRAM = BUILD / "programs" / f"reported.{MPI}"
+RANKS = 3
+PIECES = 512 * 3 * RANKS  # of 8 bytes
+LATE_S = 0.15
+
+
+@pytest.fixture
+def job(tmp_path):
+    """Runs the program under Unisono; returns the job and its only report."""
+
+    def run(mode, *words, before=(), ranks=RANKS, **environment):
+        made = Job(BUILD, MPI, ranks, [*before, PROGRAM, mode, tmp_path / "file", *words], tmp_path)
+        made.environment = environment
+        made.run([made.engine()])
+        reports = made.reports()
+        made.require(len(reports) == 1, f"{len(reports)} reports")
+        return made, reports[0]
+
+    return run
+
+
+@pytest.fixture
+def shown(tmp_path):
+    """What `unisono run --report` shows of the program, in one line, and the exit code."""
+
+    def run(mode, *, after=None, **environment):
+        command = [BUILD / "bin" / "unisono", "run", "--report", "--", *LAUNCHERS[MPI], "-n",
+                   str(RANKS), PROGRAM, mode, tmp_path / "file"]  # fmt: skip
+        kept = {name: value for name, value in os.environ.items()
+                if not name.startswith(("UNISONO_", "LD_PRELOAD"))}  # fmt: skip
+        process = subprocess.Popen(
+            [str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, env={**kept, **environment}, start_new_session=True,
+        )  # fmt: skip
+        try:
+            if after is not None:
+                after(process)
+            out, err = process.communicate(timeout=60)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise
+        return " ".join(err.split()), process.returncode, out
+
+    return run
+
+
+def calls_in(traces, name, path):
+    """Results of the system calls of that name (a pattern) on the file."""
+    pattern = re.compile(rf"\b{name}\(\d+<{re.escape(str(path))}>.*\) = (\d+)")
+    return [int(match[1]) for trace in traces for match in pattern.finditer(trace.read_text())]
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="no strace")
+@pytest.mark.parametrize("strategy", ["two_phase", "independent", "view_based"])
+def test_a_report_says_what_strace_saw(job, tmp_path, strategy):
+    strace = ["strace", "-ff", "-y", "-qq", "-e", "trace=pwritev,pwrite64,write,fsync,fdatasync",
+              "-o", tmp_path / "trace"]  # fmt: skip
+    _, report = job("close", before=strace, UNISONO_BACKEND="posix", UNISONO_STRATEGY=strategy)
+    traces = list(tmp_path.glob("trace.*"))
+    written = calls_in(traces, "pwritev", tmp_path / "file")
+    wrote = report["write"]
+    assert wrote["strategies"][strategy]["calls"] == 3
+    assert sum(written) == wrote["bytes"]["moved"] > 0
+    assert len(written) == wrote["extents"]
+    assert wrote["bytes"]["asked"] == PIECES * 8
+    assert len(calls_in(traces, "f(?:data)?sync", tmp_path / "file")) == report["syncs"] > 0
+
+
+def test_small_pieces_are_counted_as_the_program_has_them(job):
+    _, report = job("close", UNISONO_STRATEGY="two_phase")
+    assert report["write"]["pieces"] == PIECES
+    assert report["write"]["estimated_pieces"] == 0
+    assert report["write"]["extents"] < PIECES / 10
+
+
+@pytest.mark.parametrize("strategy", ["two_phase", "native"])
+def test_times_are_the_programs_own_and_the_latest_rank_is_named(job, tmp_path, strategy):
+    made, report = job("close", str(LATE_S), UNISONO_STRATEGY=strategy)
+    measured = json.loads(made.output.splitlines()[-1])
+    seconds = report["write"]["seconds"]
+    assert seconds["whole"]["mean"] == pytest.approx(measured["data_s"], rel=0.2, abs=0.02)
+    parts = sum(spent["mean"] for name, spent in seconds.items() if name != "whole")
+    assert parts == pytest.approx(seconds["whole"]["mean"])
+    others = report["seconds"]["whole"]["mean"]
+    assert others == pytest.approx(measured["other_s"], rel=0.2, abs=0.05)
+    # All but the last rank wait for it in each of three calls; in the first one Open MPI may still
+    # hold some of them in set_view, because the last rank sleeps and drives no messages.
+    assert seconds["arrival"]["mean"] >= 2 * LATE_S * (RANKS - 1) / RANKS * 0.9
+    assert report["write"]["latest"]["rank"] == RANKS - 1
+    assert (seconds["native"]["mean"] > 0) == (strategy == "native")
+    assert report["write"]["bytes"]["native"] == (PIECES * 8 if strategy == "native" else 0)
+
+
+def test_nonblocking_collectives_are_calls_left_to_the_mpi_library(job):
+    _, report = job("nonblocking")
+    wrote = report["write"]
+    assert wrote["calls"]["native"] == {"nonblocking collective call": 1}
+    assert wrote["bytes"]["native"] == PIECES * 8 / 3
+    assert wrote["bytes"]["asked"] == 4 * wrote["bytes"]["native"]
+    assert wrote["seconds"]["native"]["longest"] > 0
+
+
+def test_a_file_that_is_not_closed_is_reported_at_finalize(job):
+    _, report = job("finalize")
+    assert report["unfinished"] == "MPI_Finalize was called before"
+    assert report["ranks"] == report["opened_by"] == RANKS
+    assert report["write"]["pieces"] == PIECES
+
+
+def test_an_unwritable_report_file_is_named_and_the_report_comes_out(tmp_path):
+    made = Job(BUILD, MPI, RANKS, [PROGRAM, "close", tmp_path / "file"], tmp_path)
+    made.environment = {"UNISONO_REPORT_FILE": "/no/such/folder/report"}
+    made.run([made.engine()])
+    lines = made.lines_from_unisono()
+    assert len(lines) == 2, made.transcript()
+    assert lines[0] == ("unisono: the report cannot be written to /no/such/folder/report: No such"
+                        " file or directory (errno 2); it comes here instead")  # fmt: skip
+    assert json.loads(lines[1])["write"]["calls"]["collective"] == 3
+
+
+def test_run_says_that_a_report_file_cannot_be_written(shown):
+    text, code, _ = shown("close", UNISONO_REPORT_FILE="/no/such/folder/report")
+    assert code == 0
+    assert "UNISONO_REPORT_FILE=/no/such/folder/report: No such file or directory (errno 2)" in text
+    assert f"pieces of the program │ {PIECES:,}" in text
+
+
+def test_a_killed_rank_leaves_what_rank_0_had_done(shown):
+    text, code, _ = shown("kill")
+    assert code != 0
+    assert f"Not closed: the program ended with exit code {code}" in text
+    assert f"What follows is of 1 of {RANKS} ranks." in text
+    assert "collective calls │ " in text
+    assert "came last" not in text  # one rank cannot know
+
+
+def test_an_interrupted_program_is_said_to_be_interrupted(shown):
+    def interrupt(process):
+        assert process.stdout.readline() == "waiting\n"
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+
+    text, code, _ = shown("wait", after=interrupt)
+    assert code != 0
+    assert f"Not closed: the program was interrupted, ended with exit code {code}" in text
+    assert "collective calls │ " in text
+
+
+def test_an_error_that_ends_the_program_is_in_the_report(shown):
+    text, code, _ = shown("fatal")
+    assert code != 0
+    assert "rank 0 was to end the program by MPI_ERRORS_ARE_FATAL" in text
+    assert "the file is open for writing only" in text
+    assert f"{512 * 3:,}" in text  # rank 0's own pieces
+
+
+@pytest.mark.parametrize("environment, sentence", [
+    ({"UNISONO_DISABLE": "1"},
+     "unisono: UNISONO_DISABLE is set: the MPI library does all calls by itself"),
+    ({"UNISONO_HINTS": "*:unisono_enable=false"},
+     "The MPI library did all calls by itself: hint unisono_enable (UNISONO_HINTS): false."),
+])  # fmt: skip
+def test_a_file_that_is_left_alone_is_said_to_be(shown, environment, sentence):
+    text, code, _ = shown("close", **environment)
+    assert code == 0
+    assert sentence in text
+    assert "No data was read or written" not in text
+
+
+def test_a_file_that_is_not_there_is_said_to_have_failed(shown):
+    text, code, _ = shown("missing")
+    assert code == 0
+    assert "unisono: MPI_File_open failed" in text
+
+
+def test_a_program_without_mpi_files_is_said_to_have_none():
+    done = subprocess.run([BUILD / "bin" / "unisono", "run", "--report", "--mpi", MPI, "--", "sh",
+                           "-c", "exit 3"], capture_output=True, text=True, timeout=60,
+                          check=False)  # fmt: skip
+    assert done.returncode == 3
+    assert "no report: the program opened no file through MPI-IO" in done.stderr
+    assert "it ended with exit code 3" in done.stderr
