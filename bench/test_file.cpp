@@ -41,6 +41,22 @@ void for_each_chunk(Piece part, Visit visit) {
         visit(Piece{part.offset + done, std::min(chunk_bytes, part.bytes - done)});
 }
 
+// As in linux/mman.h of Linux 6.5, which Debian 12 does not have.
+constexpr long cachestat_call = 451;
+struct CacheRange {
+    std::uint64_t offset, bytes;  // 0 bytes: to the end
+};
+struct CachedPages {
+    std::uint64_t cached, dirty, in_writeback, evicted, recently_evicted;
+};
+
+std::uint64_t unwritten_bytes(int descriptor) {
+    CacheRange const whole{};
+    CachedPages pages{};
+    if (::syscall(cachestat_call, descriptor, &whole, &pages, 0) != 0) return 0;
+    return (pages.dirty + pages.in_writeback) * static_cast<std::uint64_t>(::getpagesize());
+}
+
 std::uint64_t count_other_than_zero(std::span<std::byte const> bytes) {
     return bytes.size() - std::count(bytes.begin(), bytes.end(), std::byte{0});
 }
@@ -86,6 +102,12 @@ std::size_t TestFile::read(std::span<std::byte> bytes, std::uint64_t offset) con
 
 void TestFile::sync() const {
     if (::fsync(descriptor_) != 0) fail("fsync");
+}
+
+std::uint64_t TestFile::sync_the_rest() const {
+    auto const before = unwritten_bytes(descriptor_);
+    sync();
+    return before - std::min(before, unwritten_bytes(descriptor_));
 }
 
 void TestFile::flip_byte(std::uint64_t offset) const {

@@ -26,6 +26,9 @@ public:
     /// Reads as much as there is; returns the number of bytes.
     std::size_t read(std::span<std::byte> bytes, std::uint64_t offset) const;
     void sync() const;
+    /// Syncs, and says how many bytes that took to the disk; 0 also where the kernel cannot tell
+    /// (before Linux 6.5).
+    [[nodiscard]] std::uint64_t sync_the_rest() const;
     void flip_byte(std::uint64_t offset) const;
 
     /// Fills [part.offset, part.offset + part.bytes) with the contents of `salt`; where `coverage`

@@ -1,11 +1,13 @@
 """Tests of the papers' experiments: their arithmetic, and one tiny figure from mount to report."""
 
+import contextlib
 import dataclasses
 import json
 import os
 import pathlib
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -14,6 +16,7 @@ from sides import LaunchError
 from papers import judge, report, runner, testbed, timeline
 from papers.experiment import Claim, Cluster, Figure, Job, Line, Servers
 from papers.figures import ALL, QUICK, TELLING
+from papers.media import Media, why_unsynced
 from papers.results import Results, Sample, Spread, definition_of, loaded_or_new
 
 BENCH = pathlib.Path(__file__).resolve().parent
@@ -289,6 +292,122 @@ def test_results_outlive_a_new_setting_of_jobs_that_is_off(tmp_path):
     file.write_text(file.read_text().replace('"background": false', '"of_old": false'))
     assert "of_old" in file.read_text()
     assert len(loaded_or_new(which, file).samples) == 2
+
+
+# ---- synced writes
+
+PROFILES = BENCH.parent / "testbed" / "profiles"
+MEDIA = Media.of(PROFILES / "sata-80gb.json", servers=4)  # 4 * 55 MB/s, 4 * 2 MiB in the drives
+SYNCED = Job("coll-perf", 4, {"side": 256}, direction="write")
+MIB = 1 << 20
+
+
+def refused(tmp_path, written_bytes: int, mb_per_s: float, file_bytes: int = 0, flushes: int = 1):
+    """Why a synced write at this speed is refused, of a file that is as long unless said."""
+    file = tmp_path / "file"
+    file.touch()
+    os.truncate(file, file_bytes or written_bytes)
+    printed = {"bytes": written_bytes, "seconds": written_bytes / mb_per_s / 1e6}
+    return why_unsynced(printed, file, MEDIA, {"servers": [{"flushes": flushes}]})
+
+
+def test_a_synced_write_faster_than_the_media_is_refused(tmp_path):
+    """67.1 MB less 8.4 in the drives, at 220 MB/s: not faster than 252. Figure 6 of Resonant I/O had
+    408."""
+    assert refused(tmp_path, 64 * MIB, 408) == (
+        "synced write of 67.1 MB in 0.164 s is 408 MB/s, but the media take at most 220 MB/s:"
+        " nothing was synced")
+    assert refused(tmp_path, 64 * MIB, 253) and not refused(tmp_path, 64 * MIB, 251)
+
+
+def test_a_synced_write_without_a_flush_of_any_server_is_refused_at_any_speed(tmp_path):
+    assert "no server was asked to flush" in refused(tmp_path, 64 * MIB, 10, flushes=0)
+
+
+def test_what_the_drives_can_hold_is_not_refused(tmp_path):
+    assert not refused(tmp_path, 8 * MIB, 5000)
+
+
+def test_bytes_that_are_written_again_before_the_sync_count_once(tmp_path):
+    """Matrix goes on for some seconds: five times 16 MiB, of which 7.6 MB are not in the drives."""
+    assert not refused(tmp_path, 80 * MIB, 1000, file_bytes=16 * MIB)
+
+
+@pytest.mark.parametrize("profile, mb_per_s", [
+    ("sata-80gb", 55), ("ssd", 500), ("hgst-7k8", 117.7), ("instant", 117.7)])
+def test_media_are_outermost_zones_or_flash_behind_the_servers_links(profile, mb_per_s):
+    assert Media.of(PROFILES / f"{profile}.json", servers=6).mb_per_s == pytest.approx(6 * mb_per_s)
+
+
+class FastPocket:
+    """A pocket file system on which a program has written 64 MiB in 0.16 s."""
+
+    def __init__(self, folder: pathlib.Path):
+        self.mountpoint = folder
+        self.commands = types.SimpleNamespace(
+            profile_file=lambda name: PROFILES / f"{name}.json")
+        (folder / "file").touch()
+        os.truncate(folder / "file", 64 * MIB)
+
+    def begin_run(self) -> None:
+        pass
+
+    def orchestrated(self, _options):
+        return contextlib.nullcontext()
+
+    def statistics(self) -> dict:
+        return {"emulated": True, "servers": [{"flushes": 1}]}
+
+
+def test_a_run_that_synced_nothing_is_an_error_and_not_a_result(tmp_path, monkeypatch):
+    line = Line("ours", "unisono-mpich", {"1": (SYNCED,)})
+    work = run_of(dataclasses.replace(figure(), lines=(line,)), tmp_path)
+    printed = {"bytes": 64 * MIB, "seconds": 0.16}
+    monkeypatch.setattr(work, "_run_jobs", lambda *_: [printed])
+    work._measure_cell(FastPocket(tmp_path), "sata-80gb", 1, line, "1")
+    assert work.results.samples == []
+    assert "at 1, sata-80gb: synced write of 67.1 MB" in work.results.failed["ours"]
+
+
+def of_before(tmp_path) -> tuple[Figure, pathlib.Path]:
+    """A figure with results of before 0.2: synced writes of ROMIO and of Unisono, and reads."""
+    reads = (dataclasses.replace(SYNCED, direction="read"),)
+    lines = (Line("theirs", "mpich", {"1": (SYNCED,)}),
+             Line("ours", "unisono-mpich:resonant", {"1": (SYNCED,), "read": reads}),
+             Line("ours on Open MPI", "unisono-ompi", {"1": (SYNCED,)}))
+    which = dataclasses.replace(figure(ratio(2.0), ratio(2.0, "best")), lines=lines)
+    before = results(which, theirs={"1": [133.0]}, ours={"1": [408.0], "read": [210.0]},
+                     **{"ours on Open MPI": {"1": [130.0]}})
+    before.environment = {"git_revision": "853cd9c"}
+    before.save(tmp_path / "test.json")
+    return which, tmp_path / "test.json"
+
+
+def test_synced_writes_under_mpich_of_before_the_sync_was_one_are_void(tmp_path):
+    which, file = of_before(tmp_path)
+    known = loaded_or_new(which, file)
+    assert [(sample.line, sample.x) for sample in known.void] == [("ours", "1")]
+    assert {verdict.word for verdict in judge.verdicts(which, known)} == {judge.VOID}
+    text = report.summary([(which, known)])
+    assert "| theirs | 133 | - |" in text and "| ours | void | 210 |" in text
+    assert "| ours on Open MPI | 130 | - |" in text and "408" not in text
+    assert "4 runs with 1 seed" in text and text.count("synced nothing under MPICH") == 1
+    known.save(file)
+    assert loaded_or_new(which, file) == known
+
+
+def test_what_was_void_is_measured_again_and_counts_with_its_own_revision(tmp_path):
+    which, file = of_before(tmp_path)
+    known = loaded_or_new(which, file)
+    profile = which.testbed.profile
+    assert not known.has(profile, 1, "ours", "1")
+    known.samples.append(Sample(profile, 1, "ours", "1", 140.0, [], {}, "0123456789"))
+    known.save(file)
+    again = loaded_or_new(which, file)
+    assert again.void == []
+    text = report.summary([(which, again)])
+    assert "| ours | 140 | 210 |" in text and "Revision 853cd9c, 0123456," in text
+    assert "void" not in text
 
 
 # ---- the report

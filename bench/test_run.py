@@ -1,8 +1,11 @@
 """Tests of the benchmark's arithmetic, tables and command lines. Nothing is measured."""
 
 import json
+import os
 import pathlib
+import platform
 import random
+import shutil
 import subprocess
 
 import pytest
@@ -17,6 +20,10 @@ from cells import UNISONO as UNISONO_SIDES
 from targets import TARGETS, target_of
 
 
+BENCH = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(os.environ.get("UNISONO_BUILD_DIR", BENCH.parent / "build")).resolve()
+
+
 def line(seconds, bytes_=1_000_000, spoilt=0):
     return {"bytes": bytes_, "seconds": seconds, "spoilt_hole_bytes": spoilt}
 
@@ -28,6 +35,30 @@ def cell_with(pattern="strided-64", mode="fresh", ranks=4, **seconds_by_side):
         for value in seconds:
             cell.add(side.replace("_", "-"), line([value]))
     return cell
+
+
+# ---- the program
+
+def test_a_sync_that_syncs_nothing_is_noticed(tmp_path):
+    """Natively, with a library before MPI whose MPI_File_sync does nothing."""
+    program = BUILD / "programs" / "unisono-bench-patterns.mpich"
+    compiler = shutil.which("cc")
+    if not program.exists() or compiler is None:
+        pytest.skip(f"{program} is not built, or there is no compiler")
+    version = tuple(map(int, platform.release().split(".")[:2]))
+    if version < (6, 5) or environment.file_system_of(BUILD) == "tmpfs":
+        pytest.skip("the kernel, or the file system, cannot say what was not synced")
+    idle = tmp_path / "idle.so"
+    subprocess.run([compiler, "-shared", "-fPIC", "-x", "c", "-o", idle, "-"], check=True, text=True,
+                   input="int MPI_File_sync(void *file) { (void)file; return 0; }")
+    words = [program, "--pattern", "contiguous", "--mode", "sync", "--bytes", "1000000",
+             "--repeats", "1", "--path", BUILD / f"not-synced-{os.getpid()}"]
+    for preload, noticed in ("", False), (f"LD_PRELOAD={idle}", True):
+        done = subprocess.run(["mpiexec.mpich", "-n", "2", "env", *filter(None, [preload]), *words],
+                              capture_output=True, text=True, timeout=60, check=False)
+        assert ("MPI_File_sync left" in done.stderr) == noticed, done.stderr
+        assert (done.returncode != 0) == noticed
+        words[-1].unlink(missing_ok=True)
 
 
 # ---- ratios

@@ -34,7 +34,7 @@ def test_calls_in_which_the_kernel_stopped_the_ranks_do_not_count():
 
 
 def test_a_refused_candidate_did_not_take_part():
-    assert record.took_part(["two_phase"], "two_phase+two_layers")
+    assert record.took_part(["two_phase"], "two_phase+intra_node_aggregation")
     assert not record.took_part(["two_phase"], "lacio")
     assert not record.took_part(["lacio", "independent"], "lacio")
 

@@ -94,10 +94,10 @@ def find_jobs(arguments):
             if (arguments.build / "programs" / f"{program.name}.{mpi}").exists()]
     if not jobs:
         raise DemoError(f"no demonstration programs in {arguments.build}/programs: "
-                        "run `make build` first")
+                        "run `make demo`")
     for mpi in {mpi for mpi, _ in jobs}:
         if not engine(arguments, mpi).exists():
-            raise DemoError(f"{engine(arguments, mpi)} is missing: run `make build` first")
+            raise DemoError(f"{engine(arguments, mpi)} is missing: run `make demo`")
     return jobs
 
 

@@ -87,7 +87,7 @@ def measure(figures: list[Figure], arguments: argparse.Namespace) -> bool:
 
 def measured_in(folder: pathlib.Path, figures: tuple[Figure, ...]) -> list[tuple[Figure, Results]]:
     known = [(figure, loaded_or_new(figure, path_of(figure, folder))) for figure in figures]
-    return [(figure, results) for figure, results in known if results.samples]
+    return [(figure, results) for figure, results in known if results.samples or results.void]
 
 
 def write_report(folder: pathlib.Path, figures: tuple[Figure, ...]) -> None:

@@ -52,6 +52,12 @@ class Job:
     background: bool = False  # its bytes do not count
     begins_after_s: float = 0.0  # later than the others
 
+    @property
+    def synced(self) -> bool:
+        """Its time contains MPI_File_sync; alltoall has no file, flash-io leaves that to HDF5."""
+        without = ("alltoall", "flash-io")
+        return self.direction == "write" and self.sync and self.program not in without
+
 
 @dataclass(frozen=True)
 class Line:

@@ -17,6 +17,7 @@ NOT_SEEN = "effect not seen"
 DISAGREES = "disagrees"
 OTHER_VALUE = "another value"
 NOT_MEASURED = "not measured"
+VOID = "void"
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,18 @@ def verdicts(figure: Figure, results: Results) -> list[Verdict]:
     found = []
     for claim in figure.claims:
         ours = measured(claim, figure, results)
-        found.append(Verdict(claim, word_for(claim, ours), ours))
+        void = ours is None and rests_on_void(claim, figure, results)
+        found.append(Verdict(claim, VOID if void else word_for(claim, ours), ours))
     return found
+
+
+def rests_on_void(claim: Claim, figure: Figure, results: Results) -> bool:
+    """A cell that it needs was measured, but does not count."""
+    profile = claim.on or figure.testbed.profile
+    xs = _common_xs(claim, figure) if claim.at in ("best", "mean") else [claim.at]
+    needed = [(line, other) for x in xs
+              for line, other in ((claim.line, x), (claim.against, claim.against_at or x))]
+    return any(results.has_only_void(profile, line, x) for line, x in needed)
 
 
 def measured(claim: Claim, figure: Figure, results: Results) -> Spread | None:

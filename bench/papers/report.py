@@ -31,6 +31,11 @@ measured, what *agrees* means, and what to make of it. **All of it is emulated.*
 with the lowest and the highest; what is missing was not measured yet.
 """
 
+VOID = """**void**: before 0.2 Unisono's `MPI_File_sync` synced nothing under MPICH: the call reached ROMIO, which
+had written nothing. What stood there was the speed of writing into the servers' memory, held against
+ROMIO's of writing to their disks. It is to be measured again.
+"""
+
 STYLE = """body { font-family: sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; }
 table { border-collapse: collapse; margin: 1em 0; }
 td, th { border: 1px solid #bbb; padding: 0.25em 0.6em; text-align: left; }
@@ -41,7 +46,7 @@ img { max-width: 100%; }
 .bad { color: #a3171e; }"""
 
 LOOKS = {judge.AGREES: "good", judge.WEAKER: "weak", judge.STRONGER: "weak", judge.NOT_SEEN: "bad",
-         judge.DISAGREES: "bad", judge.OTHER_VALUE: "weak"}
+         judge.DISAGREES: "bad", judge.OTHER_VALUE: "weak", judge.VOID: "bad"}
 
 
 def write(figures: list[tuple[Figure, Results]], folder: pathlib.Path) -> pathlib.Path:
@@ -60,7 +65,7 @@ def write(figures: list[tuple[Figure, Results]], folder: pathlib.Path) -> pathli
 
 def markdown(figures: list[tuple[Figure, Results]], pictures: dict[str, str]) -> str:
     """`pictures`: where each figure's picture is, by name."""
-    parts = [HEAD.format(agreement=AGREEMENT).rstrip(), _overview(figures)]
+    parts = [HEAD.format(agreement=AGREEMENT).rstrip(), *_void_note(figures), _overview(figures)]
     for figure, results in figures:
         parts.append(section(figure, results, pictures[figure.name]))
     return "\n\n".join(parts)
@@ -68,7 +73,7 @@ def markdown(figures: list[tuple[Figure, Results]], pictures: dict[str, str]) ->
 
 def summary(figures: list[tuple[Figure, Results]]) -> str:
     """For the documentation: without pictures, and each table as short as it can be."""
-    parts = [SUMMARY_HEAD.rstrip(), _overview(figures)]
+    parts = [SUMMARY_HEAD.rstrip(), *_void_note(figures), _overview(figures)]
     for figure, results in figures:
         parts += [f"## {figure.name}: {figure.title}",
                   f"{figure.source}. {figure.differs} *{_runs(results)} {_machine(results)}*",
@@ -78,6 +83,10 @@ def summary(figures: list[tuple[Figure, Results]]) -> str:
         for profile in filter(results.has_any, ceilings_of(figure)):
             parts += [f"{figure.unit}, {draw.TITLES[profile]}:", _speeds(figure, results, profile)]
     return "\n\n".join(parts)
+
+
+def _void_note(figures: list[tuple[Figure, Results]]) -> list[str]:
+    return [VOID.rstrip()] if any(results.void for _figure, results in figures) else []
 
 
 def _overview(figures: list[tuple[Figure, Results]]) -> str:
@@ -126,9 +135,14 @@ def _number(claim: Claim, value: float) -> str:
 def _speeds(figure: Figure, results: Results, profile: str) -> str:
     rows = [["", *figure.xs]]
     for line in figure.lines:
-        cells = (results.spread(profile, line.name, x) for x in figure.xs)
-        rows.append([line.name, *map(_cell, cells)])
+        rows.append([line.name, *(_speed(results, profile, line.name, x) for x in figure.xs)])
     return _table(rows)
+
+
+def _speed(results: Results, profile: str, line: str, x: str) -> str:
+    if results.has_only_void(profile, line, x):
+        return judge.VOID
+    return _cell(results.spread(profile, line, x))
 
 
 def _fairness(figure: Figure, results: Results) -> list[str]:
@@ -173,19 +187,22 @@ def _footnotes(results: Results) -> str:
 
 
 def _runs(results: Results) -> str:
-    seeds = len({sample.seed for sample in results.samples})
+    runs = results.samples + results.void
+    seeds = len({sample.seed for sample in runs})
     load = results.environment.get("load_at_start", 0.0)
     rejected = (f"{len(results.rejected)} more were rejected because the machine was too late"
                 if results.rejected else "none was rejected")
-    return (f"{len(results.samples)} runs with {seeds} seed{'s' if seeds != 1 else ''}; {rejected};"
+    return (f"{len(runs)} runs with {seeds} seed{'s' if seeds != 1 else ''}; {rejected};"
             f" load at the start {load:.1f} on {results.environment.get('cores', '?')} cores.")
 
 
 def _machine(results: Results) -> str:
     told = results.environment
     priority = ", the emulator before everything else (`--realtime`)" if told.get("realtime") else ""
-    revision = str(told.get("git_revision", ""))[:7]
-    return f"Revision {revision}, {str(told.get('date', ''))[:10]}{priority}."
+    of_old = str(told.get("git_revision", ""))
+    revisions = dict.fromkeys((sample.revision or of_old)[:7]
+                              for sample in results.void + results.samples)
+    return f"Revision {', '.join(revisions)}, {str(told.get('date', ''))[:10]}{priority}."
 
 
 def _table(rows: list[list[str]]) -> str:

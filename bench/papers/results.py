@@ -29,6 +29,7 @@ class Sample:
     mb_per_s: float
     programs: list[dict]
     servers: dict
+    revision: str = ""  # of git; not in runs of before 0.2, for which the environment's stands
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,13 @@ def _definition_of_line(line: dict) -> dict:
     return {key: line[key] for key in keys}
 
 
+def is_void(figure: Figure, sample: Sample) -> bool:
+    """Before 0.2 Unisono's MPI_File_sync synced nothing under MPICH, and the runner did not look."""
+    line = next(line for line in figure.lines if line.name == sample.line)
+    return (not sample.revision and line.side.partition(":")[0] == "unisono-mpich"
+            and any(job.synced for job in line.jobs[sample.x]))
+
+
 def jain(values: list[float]) -> float:
     """Jain's index of fairness: 1 if all are equal, 1 / count if one has everything."""
     return sum(values) ** 2 / (len(values) * sum(value ** 2 for value in values))
@@ -65,12 +73,14 @@ def jain(values: list[float]) -> float:
 
 @dataclass
 class Results:
-    """Everything that is known of a figure. `rejected`: runs whose machine was too late; `failed`:
-    lines that could not run, with the reason; `skipped`: sides that are not there."""
+    """Everything that is known of a figure. `void`: runs that do not count, to be made again
+    (is_void()); `rejected`: runs whose machine was too late; `failed`: lines that could not run, with
+    the reason; `skipped`: sides that are not there."""
 
     definition: dict
     environment: dict = field(default_factory=dict)
     samples: list[Sample] = field(default_factory=list)
+    void: list[Sample] = field(default_factory=list)
     rejected: list[dict] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
@@ -79,7 +89,8 @@ class Results:
     @classmethod
     def load(cls, path: pathlib.Path) -> Results:
         content = json.loads(path.read_text())
-        content["samples"] = [Sample(**sample) for sample in content["samples"]]
+        for kind in ("samples", "void"):
+            content[kind] = [Sample(**sample) for sample in content.get(kind, ())]
         return cls(**content)
 
     def save(self, path: pathlib.Path) -> None:
@@ -95,9 +106,13 @@ class Results:
         return any((sample.profile, sample.seed, sample.line, sample.x) == (profile, seed, line, x)
                    for sample in self.samples)
 
+    def has_only_void(self, profile: str, line: str, x: str) -> bool:
+        return not self.by_seed(profile, line, x) and any(
+            (sample.profile, sample.line, sample.x) == (profile, line, x) for sample in self.void)
+
     @property
     def tries(self) -> int:
-        return len(self.samples) + len(self.rejected)
+        return len(self.samples) + len(self.void) + len(self.rejected)
 
     def minutes(self, figure: Figure) -> float:
         """What all of the figure takes, judged by what its runs took so far."""
@@ -146,9 +161,12 @@ def loaded_or_new(figure: Figure, path: pathlib.Path) -> Results:
         return results
     same = {(name, x) for name, line in new_lines.items() for x in line["jobs"]
             if name in old_lines and _cell(line, x) == _cell(old_lines[name], x)}
-    results.samples = [sample for sample in before.samples
-                       if (sample.line, sample.x) in same]
-    if results.samples:
+    for sample in before.samples + before.void:
+        if (sample.line, sample.x) in same:
+            (results.void if is_void(figure, sample) else results.samples).append(sample)
+    results.void = [sample for sample in results.void
+                    if not results.has(sample.profile, sample.seed, sample.line, sample.x)]
+    if results.samples or results.void:
         results.environment = before.environment
     results.rejected = [run for run in before.rejected if (run["line"], run["x"]) in same]
     results.spent_s = before.spent_s * _share(results.tries, before.tries)

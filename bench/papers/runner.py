@@ -20,6 +20,7 @@ from sides import LaunchError, Side, Tools
 
 from . import testbed
 from .experiment import Figure, Job, Line, Servers
+from .media import Media, why_unsynced
 from .results import Results, Sample, ceilings_of, loaded_or_new
 from .testbed import Pocket
 
@@ -69,7 +70,7 @@ def words_of(job: Job, mountpoint: pathlib.Path) -> list[str]:
     if job.program == "flash-io":
         words = [word for name, value in job.options.items() for word in (f"--{name}", str(value))]
         return ["--path", str(mountpoint / job.file), f"--{job.direction}", *words]
-    sync = ["--sync"] if job.direction == "write" and job.sync else []
+    sync = ["--sync"] if job.synced else []
     return ["--path", str(mountpoint / job.file), f"--{job.direction}", "--access", job.access,
             *sync, *job.flags, *words]
 
@@ -115,6 +116,7 @@ class FigureRun:
         self.settings = settings
         self.results = results
         self.tools = Tools(settings.build, timeout_s=settings.timeout_s)
+        self.revision = "unknown"  # where there is no git
 
     @property
     def path(self) -> pathlib.Path:
@@ -164,6 +166,7 @@ class FigureRun:
         described = environment.describe([self.settings.scratch])
         described["realtime"] = self.settings.realtime
         self.results.environment = self.results.environment or described
+        self.revision = described["git_revision"] or self.revision
         lines = self.lines()
         try:
             if lines:
@@ -268,18 +271,33 @@ class FigureRun:
             try:
                 with pocket.orchestrated(line.orchestra):
                     printed = self._run_jobs(pocket, line, line.jobs[x])
+                statistics = pocket.statistics()
+                self._refuse_unsynced(pocket, profile, line, x, printed, statistics)
             except LaunchError as error:  # once is enough, it may be a hang
                 self.results.failed[line.name] = f"at {x}, {profile}: {error}"
                 return
-            statistics = pocket.statistics()
             speed = self._value(line, printed, line.jobs[x])
             if not testbed.too_late(statistics):
                 self.results.samples.append(Sample(profile, seed, line.name, x, speed, printed,
-                                                   testbed.summary_of(statistics)))
+                                                   testbed.summary_of(statistics),
+                                                   self.revision))
                 return
             self.results.rejected.append({"profile": profile, "seed": seed, "line": line.name,
                                           "x": x, "mb_per_s": speed,
                                           "lateness_us": statistics["lateness_us"]})
+
+    def _refuse_unsynced(self, pocket: Pocket, profile: str, line: Line, x: str,
+                         printed: list[dict], statistics: dict) -> None:
+        """Raises LaunchError. Without emulation nothing is known of the media; but a line that is
+        refused on emulated servers, which come first, does not run there."""
+        if not statistics.get("emulated"):
+            return
+        servers = (line.testbed or self.figure.testbed).servers
+        media = Media.of(pocket.commands.profile_file(profile), servers)
+        for job, one in zip(line.jobs[x], printed):
+            file = pocket.mountpoint / job.file
+            if job.synced and (why := why_unsynced(one, file, media, statistics)):
+                raise LaunchError(why)
 
     def _run_jobs(self, pocket: Pocket, line: Line, jobs: tuple[Job, ...]) -> list[dict]:
         """Starts all of them, and waits for all; the programs begin together."""

@@ -187,7 +187,8 @@ def summary_of(statistics: dict) -> dict:
     if not statistics.get("emulated"):
         return {}
     servers = statistics["servers"]
-    names = ("reads", "writes", "block_requests", "media_accesses", "seeks", "positioning_ms")
+    names = ("reads", "writes", "flushes", "block_requests", "media_accesses", "seeks",
+             "positioning_ms")
     sums = {name: sum(server[name] for server in servers) for name in names}
     ascending = sum(server["ascending_share"] for server in servers) / len(servers)
     return {**sums, "ascending_share": ascending, "lateness_us": statistics["lateness_us"]}

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <stdexcept>
@@ -17,6 +16,7 @@
 
 #include "select/measuring_selector.hpp"
 #include "strategies/all.hpp"
+#include "support/hash.hpp"
 
 namespace unisono {
 namespace {
@@ -62,7 +62,7 @@ Cell cell_from(nlohmann::ordered_json const& json) {
                             .requests = json.at("pieces"),
                             .bytes = json.at("bytes")},
               .seconds = json.at("seconds")};
-    cell.signature.place = std::hash<std::string>{}(cell.name);  // cells know nothing of each other
+    cell.signature.storage_key = hash64(cell.name);  // cells know nothing of each other
     Topology const topology = make_topology(std::vector<std::uint32_t>(cell.signature.ranks, 0));
     Facts const facts{.direction = cell.signature.direction,
                       .topology = &topology,
@@ -70,7 +70,8 @@ Cell cell_from(nlohmann::ordered_json const& json) {
                       .pieces = cell.signature.requests,
                       .local_storage = json.at("local")};
     for (auto const& [name, seconds] : json.at("seconds").items())
-        if (name != plain) cell.candidates.push_back(with_fears(candidate_named(name), facts));
+        if (name != plain)
+            cell.candidates.push_back(with_cost_bounds(candidate_named(name), facts));
     return cell;
 }
 
@@ -162,7 +163,7 @@ Outcome play(Cell const& cell, std::string const& best, std::uint64_t seed, std:
     MeasuringSelector earlier, warm;
     Course other{cell, seed + 1000};
     run_selector(other, earlier, cell.signature, cell.candidates, long_run);
-    warm.remember({.lessons = earlier.take_news()});
+    warm.remember({.records = earlier.take_unsaved()});
     outcome.remembered = run_selector(course, warm, cell.signature, cell.candidates, calls);
     auto const paper = make_paper_selector();
     outcome.paper = run_selector(course, *paper, cell.signature, cell.candidates, calls);

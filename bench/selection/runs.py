@@ -23,7 +23,7 @@ from .cells import Cell, Place
 
 # As select/candidate.cpp names them.
 VARIATIONS = {"every_rank": "cb_config_list=*:*", "large_buffers": "cb_buffer_size=4194304",
-              "two_layers": "unisono_two_layers=enable"}
+              "intra_node_aggregation": "unisono_intra_node_aggregation=enable"}
 PLAIN = "mpi"  # the MPI library by itself, without Unisono
 # Who chooses among the candidates.
 CHOOSERS = {"rule": {"UNISONO_SELECT": "rule"}, "measured": {"UNISONO_SELECT": "measured"},

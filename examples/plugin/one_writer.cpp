@@ -7,7 +7,7 @@ using namespace unisono;
 namespace {
 
 // All of the touched range is rank 0's realm.
-Plan plan_one_writer(Facts const& facts) {
+Plan plan_one_writer(Facts const& facts, Options const& /*options*/) {
     Plan plan{.way = Plan::Way::staged, .window_bytes = 1 << 20};
     plan.aggregators = {0};
     plan.realms = {contiguous_realm(facts.touched)};

@@ -6,7 +6,7 @@ from .testbeds import LACIO
 
 XS = ("64M", "128M", "256M")
 WHY = {"read": "each aggregator asks one server, in the order of its object",
-       "write": "the same; less, because servers sort dirty pages before they write them"}
+       "write": "the same; servers sort dirty pages before they write them"}
 TRANSFER = "256K"  # the paper does not say
 
 
