@@ -12,8 +12,11 @@ PAPERS  ?= telling
 .DEFAULT_GOAL := help
 # The parts of one target use the whole machine already, and follow on each other.
 .NOTPARALLEL:
-.PHONY: help setup configure build demo test test-ceph bench papers fuzz install sanitize tidy format \
-        format-check clean
+.PHONY: help setup configure build demo unit test test-ceph bench papers fuzz simulate install sanitize tidy \
+        format format-check clean
+
+# Builds these targets, and what they need, into the one build folder. FOLDER/all is what is made there.
+BUILD_TARGETS = cmake --build $(BUILD) --target
 
 help:            ## List the targets
 	@echo "Unisono: collective I/O for MPI programs, without changing them"
@@ -28,40 +31,53 @@ setup:           ## Install the Debian packages that are missing (or say which, 
 configure:
 	@cmake --preset default
 
-build: configure ## Build libraries, command and tests into build/
-	@cmake --build $(BUILD)
+build: configure ## Build the libraries and the command into build/, without tests
+	@$(BUILD_TARGETS) product
 
-demo: setup build ## Run real MPI programs with and without Unisono and compare (3 minutes)
+demo: setup configure ## Run real MPI programs with and without Unisono and compare (5 minutes)
+	@$(BUILD_TARGETS) demo
 	@$(PYTHON) demo/demo.py --build $(BUILD)
+
+unit: setup configure ## Build and run the unit tests
+	@$(BUILD_TARGETS) unit_tests unit_tests_mpi
+	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -R '^unit\.'
 
 test: setup      ## Run all tests (20 to 40 minutes on 2 cores)
 	@$(PYTHON) tools/run_tests.py --build $(BUILD)
 
 # Interrupted when it takes too long, so that the cluster goes away.
-test-ceph: setup build ## Try every strategy on a real CephFS (2 minutes; installs Ceph)
+test-ceph: setup configure ## Try every strategy on a real CephFS (2 minutes; installs Ceph)
 	@tools/setup.sh tests/ceph/debian-packages.txt
+	@$(BUILD_TARGETS) product tests/ceph/all
 	@timeout --signal=INT --kill-after=60 290 env UNISONO_BUILD_DIR=$(abspath $(BUILD)) \
 	    $(PYTHON) -m pytest -p no:cacheprovider tests/ceph/test_ceph.py
 
-bench: setup build ## Measure against the MPI libraries (30 minutes; everything with BENCH=full)
+bench: setup configure ## Measure against the MPI libraries (30 minutes; everything with BENCH=full)
+	@$(BUILD_TARGETS) product bench/all
 	@$(PYTHON) bench/run.py $(if $(filter full,$(BENCH)),--full)
 
-papers: setup build ## Redo the papers' figures on emulated disks (90 minutes; PAPERS=all takes hours, PAPERS=NAME one)
+papers: setup configure ## Redo the papers' figures on emulated disks (90 minutes; PAPERS=all takes hours, PAPERS=NAME one)
+	@$(BUILD_TARGETS) product bench/papers/programs/all
 	@cd bench && $(PYTHON) -m papers --build $(abspath $(BUILD)) $(if $(filter all,$(PAPERS)),--all, \
 	    $(addprefix --figure ,$(filter-out telling,$(PAPERS))))
 
-fuzz: setup build ## Run the differential fuzzer for SECONDS=1800 on both MPIs
+fuzz: setup configure ## Run the differential fuzzer for SECONDS=1800 on both MPIs
+	@$(BUILD_TARGETS) product tests/fuzz/all
 	@$(PYTHON) tests/fuzz/fuzz.py --build $(BUILD) --mpi both --seconds $(SECONDS)
 
 install:         ## Install into PREFIX=/usr/local
 	@cmake --preset default -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX))
-	@cmake --build $(BUILD)
+	@$(BUILD_TARGETS) product
 	@cmake --install $(BUILD)
+
+simulate: setup configure ## Run the executor on simulated teams (1 minute; SEEDS=5000)
+	@cmake --build $(BUILD) --target simulate
+	@$(BUILD)/tests/simulate --seeds $(or $(SEEDS),5000)
 
 sanitize: setup  ## Run the unit tests with address, undefined-behaviour and thread sanitizers
 	@tools/sanitize.sh
 
-tidy: setup build ## Look for mistakes with clang-tidy
+tidy: setup configure ## Look for mistakes with clang-tidy
 	@$(PYTHON) tools/tidy.py --build $(BUILD)
 
 format:          ## Lay out the sources with clang-format

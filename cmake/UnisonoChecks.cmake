@@ -14,11 +14,13 @@ function(unisono_collect_targets folder result)
   set(${result} ${targets} PARENT_SCOPE)
 endfunction()
 
-# The static libraries below src/ and testbed/ that are not made for one MPI.
+# The static libraries below src/, orchestra/ and testbed/ that are not made for one MPI.
 function(unisono_collect_parts result)
-  unisono_collect_targets(${CMAKE_SOURCE_DIR}/src targets)
-  unisono_collect_targets(${CMAKE_SOURCE_DIR}/testbed more)
-  list(APPEND targets ${more})
+  set(targets "")
+  foreach(folder src orchestra testbed)
+    unisono_collect_targets(${CMAKE_SOURCE_DIR}/${folder} more)
+    list(APPEND targets ${more})
+  endforeach()
   list(JOIN UNISONO_MPIS "|" mpis)
   set(parts "")
   foreach(target ${targets})

@@ -1,9 +1,19 @@
+# All that is installed, and what that needs at run time: `make build`.
+add_custom_target(product)
+
+# A target that is installed: unisono_install(TARGET arguments of install(TARGETS))
+function(unisono_install target)
+  install(TARGETS ${target} ${ARGN})
+  add_dependencies(product ${target})
+endfunction()
+
 # One pure part of Unisono: compiled once, cannot see mpi.h (no MPI include path is on it).
 # unisono_part(NAME SOURCES a.cpp ... [NEEDS parts or libraries ...])
 function(unisono_part name)
   cmake_parse_arguments(ARG "" "" "SOURCES;NEEDS" ${ARGN})
   add_library(unisono_${name} STATIC ${ARG_SOURCES})
-  target_include_directories(unisono_${name} PUBLIC ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+  target_include_directories(unisono_${name} PUBLIC ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
+                             ${CMAKE_SOURCE_DIR})
   target_link_libraries(unisono_${name} PUBLIC ${ARG_NEEDS})
 endfunction()
 
@@ -35,16 +45,20 @@ function(unisono_mpi_program name)
   endforeach()
 endfunction()
 
-# Runs an MPI program under Unisono (PRELOAD) or natively, with a time limit and the yield shim.
-# unisono_mpi_test(NAME test PROGRAM name MPI mpich RANKS 4 [ARGS ...] [ENV K=V ...] [NATIVE] [TIMEOUT s])
+# Runs an MPI program under Unisono or natively, with a time limit and the yield shim.
+# unisono_mpi_test(NAME test PROGRAM name MPI mpich RANKS 4 [ARGS ...] [ENV K=V ...] [NATIVE] [TIMEOUT s]
+#                  [PRELOAD library that is preloaded, too])
 function(unisono_mpi_test)
-  cmake_parse_arguments(ARG "NATIVE" "NAME;PROGRAM;MPI;RANKS;TIMEOUT" "ARGS;ENV" ${ARGN})
+  cmake_parse_arguments(ARG "NATIVE" "NAME;PROGRAM;MPI;RANKS;TIMEOUT;PRELOAD" "ARGS;ENV" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
   set(preload ${CMAKE_BINARY_DIR}/lib/libunisono-yield.so)
   if(NOT ARG_NATIVE)
     set(preload ${CMAKE_BINARY_DIR}/lib/libunisono-${ARG_MPI}.so:${preload})
+  endif()
+  if(ARG_PRELOAD)
+    set(preload ${preload}:$<TARGET_FILE:${ARG_PRELOAD}>)
   endif()
   add_test(NAME ${ARG_NAME}
            COMMAND ${UNISONO_MPIEXEC_${ARG_MPI}} -n ${ARG_RANKS} env LD_PRELOAD=${preload} UNISONO_TUNE=off ${ARG_ENV}

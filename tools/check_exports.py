@@ -4,6 +4,7 @@
 It is loaded into every process of a job, also into ones that know nothing of MPI, so it may export
 MPI-IO entry points only (each under its MPI_ and its PMPI_ name), and may need the C library only.
 Anything else could take the place of a program's own symbols or stop a program from starting.
+Privileged programs get it loaded too, so it asks for variables by secure_getenv only.
 """
 
 import argparse
@@ -39,6 +40,12 @@ def other_name(symbol: str) -> str:
 def complaints_about_needs(library: pathlib.Path) -> list[str]:
     return [f"{library.name} needs {name}" for name in needed_by(library)
             if not HARMLESS.fullmatch(name)]
+
+
+def complaints_about_environment(library: pathlib.Path) -> list[str]:
+    return [f"{library.name} wants {symbol}, which obeys whoever starts a privileged program"
+            for symbol in symbols_of(library, "--undefined-only")
+            if symbol in ("getenv", "environ", "__environ")]
 
 
 def complaints_about_shim(library: pathlib.Path) -> list[str]:
@@ -79,8 +86,9 @@ def complaints_about(shim: pathlib.Path, engine: pathlib.Path, mpi: pathlib.Path
     if missing:
         return missing
     return (complaints_about_shim(shim) + complaints_about_needs(shim) +
-            complaints_about_large_counts(shim, mpi) +
-            complaints_about_engine(engine) + complaints_about_needs(engine))
+            complaints_about_large_counts(shim, mpi) + complaints_about_environment(shim) +
+            complaints_about_engine(engine) + complaints_about_needs(engine) +
+            complaints_about_environment(engine))
 
 
 def main() -> int:

@@ -56,6 +56,14 @@ def test_shim_may_not_want_mpi_symbols(complaints):
         shim=shim)
 
 
+@pytest.mark.parametrize("part, good", [("shim", GOOD_SHIM), ("engine", GOOD_ENGINE)])
+def test_variables_are_not_asked_for_in_privileged_programs(complaints, part, good):
+    library = "char *getenv(), *secure_getenv(); static void* use[] = {%s};" + good
+    assert complaints(**{part: library % "&secure_getenv"}) == []
+    assert complaints(**{part: library % "&getenv"}) == [
+        f"{part}.so wants getenv, which obeys whoever starts a privileged program"]
+
+
 def test_large_counts_are_there_exactly_if_the_mpi_has_them(complaints):
     assert complaints(shim=GOOD_SHIM + LARGE, mpi=GOOD_SHIM + LARGE) == []
     assert complaints(mpi=GOOD_SHIM + LARGE) == [

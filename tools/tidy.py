@@ -17,7 +17,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ("src", "daemons", "testbed")
+FOLDERS = ("src", "orchestra", "daemons", "testbed")
 
 # The analyzer's search within functions only: less than half of the time of the deep one.
 SHALLOW = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang",
@@ -87,7 +87,7 @@ class Checker:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--seconds", type=float, default=600, help="limit for the whole run")
+    parser.add_argument("--seconds", type=float, default=1200, help="limit for the whole run")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
 
