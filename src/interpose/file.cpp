@@ -191,10 +191,11 @@ File::Synced File::sync() {
     return synced;
 }
 
-Verdict File::close() {
-    auto const settled = options_.sync_at_close ? sync().verdict : settle();
+File::Synced File::close() {
+    auto ended = options_.sync_at_close ? sync() : Synced{.verdict = settle()};
     note_end();
-    return context_->agree(first_failure(settled, close_storage()));
+    ended.verdict = context_->agree(first_failure(ended.verdict, close_storage()));
+    return ended;
 }
 
 void File::note_end() {

@@ -114,7 +114,7 @@ public:
 
     /// The end of the file: drains, syncs if the hints ask for it, lets go of the file.
     /// Collective; the outcome is agreed by all ranks. Cost: one reduction.
-    Verdict close();
+    Synced close();
 
     [[nodiscard]] std::shared_ptr<FileView const> view() const;
     void use(std::shared_ptr<FileView> view);

@@ -118,12 +118,17 @@ int file_close(MPI_File* handle) {
     auto const file = forget(*handle);
     if (file == nullptr) return UNISONO_NATIVE(File_close)(handle);
     int result = MPI_SUCCESS;
+    auto const keep_first = [&](int next) {
+        if (result == MPI_SUCCESS) result = next;
+    };
     {
         Timed const timed{file, FilePhase::close};
         // Ours first: the first one to close a file may be the only one to hear of an error.
-        result = raise(*file, file->close(), "MPI_File_close");
-        auto const closed = UNISONO_NATIVE(File_close)(handle);
-        if (result == MPI_SUCCESS) result = closed;
+        auto const ended = file->close();
+        result = raise(*file, ended.verdict, "MPI_File_close");
+        auto const writable = (file->access_mode() & MPI_MODE_RDONLY) == 0;
+        if (ended.native && writable) keep_first(UNISONO_NATIVE(File_sync)(*handle));
+        keep_first(UNISONO_NATIVE(File_close)(handle));
     }
     file->finish_report();
     print_once(file->context().keep_tuning_records(/*last=*/false));

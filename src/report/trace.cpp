@@ -30,7 +30,7 @@ Trace::Trace(std::string const& folder) : path_{folder + '/' + new_name()} {}
 Trace::~Trace() { ::unlink(path_.c_str()); }
 
 bool Trace::due() const {
-    constexpr int at_once = 3;  // when it is opened, and after the first calls
+    constexpr int at_once = 8;  // when it is opened, and after the first calls
     return kept_ < at_once || Clock::now() - last_ >= std::chrono::milliseconds{250};
 }
 

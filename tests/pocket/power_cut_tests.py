@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "clients"))
 import harness  # noqa: E402
 
 SEEDS = [int(os.environ["UNISONO_TEST_SEED"])] if "UNISONO_TEST_SEED" in os.environ else range(1, 6)
-STRATEGIES = ["two_phase", "independent", "view_based", "resonant", "lacio"]
+STRATEGIES = ["two_phase", "independent", "view_based", "resonant", "lacio", "native"]
 MPIS = [mpi for mpi in harness.LAUNCHERS if (BUILD / f"programs/power_cut.{mpi}").exists()]
 
 
