@@ -18,6 +18,7 @@ class Cell:
     pattern: str
     mode: str
     bytes: int = 0
+    allowed: float | None = None  # MB/s that the links between nodes allow, where there are any
     samples: dict[str, Alternations] = dataclasses.field(default_factory=dict)
     errors: dict[str, str] = dataclasses.field(default_factory=dict)
     strategies: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)

@@ -20,6 +20,7 @@ import tempfile
 import time
 
 import environment
+import nodes
 import sides
 import table
 from cells import Cell, clearly_below_own_default, target_checks
@@ -69,6 +70,9 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("--select", default="", help="UNISONO_SELECT on Unisono's sides: rule, measured, orthrus")
     add("--nodes", type=int, default=0,
         help="pretend that the ranks are on so many nodes, on Unisono's sides")
+    add("--cluster", type=int, default=0, metavar="NODES",
+        help="measure on a pocket cluster and a pocket file system (emulated; needs root)")
+    add("--rate", default="1gbit", help="of each link of the cluster (default 1gbit)")
     add("--layout", default="", help="UNISONO_LAYOUT on Unisono's sides, for strategies that need"
         " one, e.g. stripe_bytes=64K,servers=4")
     add("--timeout", type=float, default=300.0, metavar="SECONDS", help="of one turn of one side")
@@ -82,6 +86,9 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
 def _completed(arguments: argparse.Namespace) -> argparse.Namespace:
     """Puts in the defaults that depend on other arguments."""
     arguments.build = arguments.build.resolve()
+    if arguments.cluster:
+        arguments.ranks = arguments.ranks or (2 * arguments.cluster,)
+        arguments.modes = arguments.modes or ("overwrite", "read")
     arguments.ranks = arguments.ranks or (FULL_RANKS if arguments.full else (4,))
     arguments.directories = arguments.directories or [pathlib.Path("/dev/shm"), arguments.build]
     if arguments.minutes is None:
@@ -214,7 +221,8 @@ class Measurement:
     def measure(self, groups: list[Group], save) -> None:
         """All groups once, then all again, as often as asked for and as there is time. Calls
         save() after each round, so that a run that is cut short leaves its results."""
-        cells = {group: {mode: Cell(group.ranks, str(group.directory), group.pattern, mode)
+        cells = {group: {mode: Cell(group.ranks, str(group.directory), group.pattern, mode,
+                                    allowed=nodes.allowed(self.arguments, group.pattern))
                          for mode in group.modes} for group in groups}
         self.cells = [cell for members in cells.values() for cell in members.values()]
         rounds = self.arguments.alternations
@@ -337,7 +345,8 @@ def main() -> int:
         print("nothing to measure", file=sys.stderr)
         return 2
     measurement = Measurement(arguments, tools, chosen)
-    with timing_lock(arguments.lock):
+    with timing_lock(arguments.lock), nodes.place(arguments) as directories:
+        arguments.directories = directories
         measure_and_save(arguments, measurement)
     print(table.render(measurement.cells, [side.name for side in chosen]))
     print(table.findings(measurement.cells))

@@ -26,10 +26,12 @@ def render(cells: list[Cell], side_names: list[str]) -> str:
 
 
 def _speeds(cells: list[Cell], side_names: list[str]) -> list[list[str]]:
-    rows = [["pattern", "", *side_names]]
+    linked = any(cell.allowed for cell in cells)
+    rows = [["pattern", "", *side_names, *(["links allow"] if linked else [])]]
     for cell in cells:
         rows.append([cell.pattern, MODE_LETTERS[cell.mode],
-                     *(speed(cell, name) for name in side_names)])
+                     *(speed(cell, name) for name in side_names),
+                     *([f"{cell.allowed:.0f}"] if linked else [])])
     return rows
 
 

@@ -11,6 +11,7 @@ import subprocess
 import pytest
 
 import environment
+import nodes
 import ratios
 import run
 import sides
@@ -206,6 +207,23 @@ def test_table_lines_are_aligned():
              (("tile", 1e-3), ("calls-contiguous", 1.0))]
     rows = table.render(cells, ["mpich"]).splitlines()[1:4]
     assert len({len(row) for row in rows}) == 1
+
+
+def test_what_the_links_allow_stands_beside_the_speeds():
+    cluster = run.parse_arguments(["--cluster", "4", "--rate", "1gbit"])
+    assert nodes.allowed(cluster, "contiguous") == pytest.approx(500)
+    # A node sends a quarter of the file, and three quarters of a quarter to other nodes.
+    assert nodes.allowed(cluster, "strided-1k") == pytest.approx(500 / 1.75)
+    assert nodes.allowed(run.parse_arguments([]), "strided-1k") is None
+    cell = cell_with(mpich=[0.1])
+    assert "links allow" not in table.render([cell], ["mpich"])
+    cell.allowed = 285.7
+    assert table.render([cell], ["mpich"]).splitlines()[2].endswith("  286")
+
+
+def test_an_unknown_rate_is_named():
+    with pytest.raises(ValueError, match="unknown rate '1 furlong'.*gbit"):
+        nodes.bytes_per_s("1 furlong")
 
 
 def test_failed_and_missing_sides_are_named():

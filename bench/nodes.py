@@ -1,0 +1,61 @@
+"""Where a benchmark between nodes runs: a pocket cluster, and storage behind its links.
+
+Everything on the machine that takes part has one real-time priority: programs, the emulated servers
+and the launchers. Then runs repeat within a few per cent although all nodes share the machine's cores.
+"""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+
+from papers.experiment import Cluster, Servers
+from papers.testbed import Pocket, cluster_for, commands_of
+
+PRIORITY = 10
+UNITS = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
+
+# Ranks get whole pieces of at least a storage server's stripe: nobody has to exchange anything.
+WITHOUT_EXCHANGE = ("contiguous", "strided-64k", "strided-1m", "calls-contiguous")
+
+
+@contextlib.contextmanager
+def place(arguments) -> Iterator[list[pathlib.Path]]:
+    """The directories to measure in. With a cluster, MPI launchers start on its nodes meanwhile."""
+    if not arguments.cluster:
+        yield arguments.directories
+        return
+    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(PRIORITY))
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="unisono-bench-"))
+    try:
+        with cluster_for(Cluster(arguments.cluster, arguments.rate), arguments.build) as environment:
+            os.environ["PATH"] = environment["PATH"]
+            pocket = Pocket(commands_of(arguments.build), folder, arguments.build / "bin/unisono",
+                            environment=environment)
+            with pocket.mounted(Servers("instant", jitter_us=0), "instant", seed=0):
+                yield [pocket.mountpoint]
+    finally:
+        shutil.rmtree(folder)
+
+
+def allowed(arguments, pattern: str) -> float | None:
+    """MB/s at which the busiest link carries, in one direction, what it must: its node's equal share
+    of the file, and of the exchange what the other nodes ask for of that share or have for it.
+
+    Tiles and blocks are taken for pieces that are mixed evenly among the nodes. Where a node's ranks
+    have neighbours in the file they need less exchange, and may be faster than this.
+    """
+    if not arguments.cluster:
+        return None
+    share = 1 / arguments.cluster
+    exchanged = 0.0 if pattern in WITHOUT_EXCHANGE else share * (1 - share)
+    return bytes_per_s(arguments.rate) / (share + exchanged) / 1e6
+
+
+def bytes_per_s(rate: str) -> float:
+    unit = next((unit for unit in UNITS if rate.endswith(unit)), None)
+    if unit is None:
+        raise ValueError(f"unknown rate {rate!r}: a number and one of {', '.join(UNITS)}")
+    return float(rate.removesuffix(unit)) * UNITS[unit] / 8
