@@ -28,6 +28,8 @@ enum class Order : std::uint8_t {
 class PendingIo {
 public:
     virtual ~PendingIo() = default;
+    /// Whether it has ended; never blocks. Where nobody can tell: true, and wait() may block.
+    virtual bool ended() { return true; }
     /// Blocks until the access has ended; call once.
     virtual IoResult wait() = 0;
 };

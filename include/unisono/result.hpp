@@ -28,11 +28,11 @@ struct IoResult {
         nowhere;  ///< file offset of the first missing byte: error or end of file
     Error error;  ///< none at the end of the file: a short read is a success
 
-    /// Both together: all bytes, the first that is missing, and the error that came first.
+    /// Both together: all bytes, the first that is missing, and the error of the lowest offset.
     void add(IoResult const& part) {
         bytes += part.bytes;
         stopped_at = std::min(stopped_at, part.stopped_at);
-        if (part.error && !error) error = part.error;
+        if (part.error && (!error || part.error.offset < error.offset)) error = part.error;
     }
 };
 

@@ -21,6 +21,7 @@ class CountedIo final : public PendingIo {
 public:
     CountedIo(std::unique_ptr<PendingIo> inner, IoCounts& counts)
         : inner_{std::move(inner)}, counts_{counts} {}
+    bool ended() override { return inner_->ended(); }
     IoResult wait() override {
         auto const result = inner_->wait();
         counts_.bytes += result.bytes;

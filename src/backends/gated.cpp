@@ -10,6 +10,7 @@ class GatedIo final : public PendingIo {
 public:
     GatedIo(Pass pass, std::unique_ptr<PendingIo> inner)
         : pass_(std::move(pass)), inner_(std::move(inner)) {}
+    bool ended() override { return inner_->ended(); }
     IoResult wait() override {
         auto const result = inner_->wait();
         pass_.reset();

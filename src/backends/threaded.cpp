@@ -1,5 +1,6 @@
 #include "backends/threaded.hpp"
 
+#include <chrono>
 #include <csignal>
 #include <future>
 #include <system_error>
@@ -29,6 +30,9 @@ private:
 class ThreadedIo final : public PendingIo {
 public:
     explicit ThreadedIo(std::future<IoResult> result) : result_(std::move(result)) {}
+    bool ended() override {
+        return result_.wait_for(std::chrono::seconds{0}) == std::future_status::ready;
+    }
     IoResult wait() override { return result_.get(); }
 
 private:

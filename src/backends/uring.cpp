@@ -110,6 +110,13 @@ public:
         ring_.enter(0);
     }
 
+    bool ended() override {
+        std::unique_lock lock(ring_.mutex);
+        queue();
+        ring_.enter(0);
+        return has_ended();
+    }
+
     IoResult wait() override {
         waited_ = true;
         {

@@ -17,6 +17,11 @@ constexpr int tag_of(Team::Kind kind) { return 1 + static_cast<int>(kind); }
 // MPICH's MPI_Iprobe drives progress only if it finds nothing: no message has this tag.
 constexpr int tag_of_nothing = 0;
 
+// Messages go in fragments that transports send at once. Of longer ones they announce each, and wait
+// for the receiver's answer behind all that queues on the links: over TCP half of the bandwidth is
+// lost to that (docs/performance.md). A fragment that is shorter than this ends its message.
+constexpr std::size_t fragment_bytes = 16 * 1024;
+
 }  // namespace
 
 std::vector<std::uint32_t> machine_labels(MPI_Comm comm) {
@@ -239,25 +244,37 @@ void MpiTeam::find_minimum(std::span<std::uint64_t> values) {
 }
 
 void MpiTeam::start_sending(std::uint32_t to, Kind kind, Message message) {
-    auto& sending = sending_.emplace_back(MPI_REQUEST_NULL, std::move(message));
-    PMPI_Isend(sending.message.data(), static_cast<int>(sending.message.size()), MPI_BYTE,
-               static_cast<int>(to), tag_of(kind), comm_, &sending.request);
+    auto& sending = sending_.emplace_back();
+    sending.message = std::move(message);
+    sending.requests.resize(sending.message.size() / fragment_bytes + 1);
+    std::span<std::byte const> rest = sending.message;
+    for (auto& request : sending.requests) {
+        auto const fragment = rest.first(std::min(rest.size(), fragment_bytes));
+        PMPI_Isend(fragment.data(), static_cast<int>(fragment.size()), MPI_BYTE,
+                   static_cast<int>(to), tag_of(kind), comm_, &request);
+        rest = rest.subspan(fragment.size());
+    }
 }
 
 Message MpiTeam::receive(std::uint32_t from, Kind kind) {
-    MPI_Message matched = MPI_MESSAGE_NULL;
-    MPI_Status status;
-    PMPI_Mprobe(static_cast<int>(from), tag_of(kind), comm_, &matched, &status);
+    Message message;
     int bytes = 0;
-    PMPI_Get_count(&status, MPI_BYTE, &bytes);
-    Message message(static_cast<std::size_t>(bytes));
-    PMPI_Mrecv(message.data(), bytes, MPI_BYTE, &matched, MPI_STATUS_IGNORE);
+    do {
+        MPI_Message matched = MPI_MESSAGE_NULL;
+        MPI_Status status;
+        PMPI_Mprobe(static_cast<int>(from), tag_of(kind), comm_, &matched, &status);
+        PMPI_Get_count(&status, MPI_BYTE, &bytes);
+        auto const end = message.size();
+        message.resize(end + static_cast<std::size_t>(bytes));
+        PMPI_Mrecv(message.data() + end, bytes, MPI_BYTE, &matched, MPI_STATUS_IGNORE);
+    } while (static_cast<std::size_t>(bytes) == fragment_bytes);
     return message;
 }
 
 void MpiTeam::finish_sends(std::size_t still_under_way) {
     while (sending_.size() > still_under_way) {
-        PMPI_Wait(&sending_.front().request, MPI_STATUS_IGNORE);
+        auto& requests = sending_.front().requests;
+        PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
         sending_.pop_front();
     }
 }

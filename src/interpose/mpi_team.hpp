@@ -69,7 +69,7 @@ private:
     };
 
     struct Sending {
-        MPI_Request request;
+        std::vector<MPI_Request> requests;
         Message message;
     };
 

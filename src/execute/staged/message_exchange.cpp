@@ -64,13 +64,16 @@ private:
         return message;
     }
 
+    // In turn from this rank on, so that not all aggregators answer the same rank first.
     template <class Use>
     void for_sources(Round const& round, std::size_t aggregator, Use&& use) const {
         auto const extents = call_.extents();
-        for (std::uint32_t rank = 0; rank < extents.size(); ++rank)
+        for (std::size_t i = 1; i < extents.size(); ++i) {
+            auto const rank = static_cast<std::uint32_t>((call_.team.rank() + i) % extents.size());
             if (!call_.shares_memory(rank) && call_.takes_part(aggregator, rank) &&
                 round.meets(aggregator, extents[rank]))
                 use(rank);
+        }
     }
 
     StagedCall& call_;

@@ -101,6 +101,13 @@ public:
         team.finish_sends(std::exchange(sent_, 0));
     }
 
+    /// Others may be waiting for messages of this rank, which only move while it lets them.
+    template <class Ended>
+    void let_messages_pass_until(Ended&& ended) const {
+        if (extents_.empty()) return;
+        while (!ended()) team.idle();
+    }
+
     /// All ranks of the node are there.
     void barrier() {
         rendezvous.barrier();

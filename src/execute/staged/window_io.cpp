@@ -22,6 +22,21 @@ std::vector<Transfer> transfers(std::span<Round::Part const> parts, std::byte* w
     return list;
 }
 
+// The same bytes in pieces that end where `unit` does, dealt to two lists: each is ascending.
+std::array<std::vector<Transfer>, 2> deal(std::span<Transfer const> list, std::uint64_t unit) {
+    std::array<std::vector<Transfer>, 2> lanes;
+    std::size_t pieces = 0;
+    for (auto [offset, memory, bytes] : list)
+        while (bytes > 0) {
+            auto const piece = std::min(bytes, unit - offset % unit);
+            lanes[pieces++ % 2].push_back({offset, memory, piece});
+            offset += piece;
+            memory += piece;
+            bytes -= piece;
+        }
+    return lanes;
+}
+
 }  // namespace
 
 void WindowIo::start_writing(Round const& round) {
@@ -45,25 +60,37 @@ std::vector<Extent> WindowIo::wanted(Round const& round) const {
     return wanted;
 }
 
+// Stripes that are read while ranks exchange messages go two at a time: a whole window at once fills
+// the queue of this node's link, and what is lost there are the messages (docs/performance.md). 0:
+// there are no messages, or no stripes.
+std::uint64_t WindowIo::unit_beside_messages() const {
+    auto const* const layout = call_.facts.layout;
+    auto const beside = !call_.extents().empty() && layout != nullptr;
+    return beside ? layout->unit_at(call_.facts.touched.begin) : 0;
+}
+
 // Issues a list, in pieces if the plan says so. At once where there is nothing to do meanwhile.
 // A whole window of a server lies there side by side; disks and read-ahead want it ascending.
 void WindowIo::start(Direction direction, Round const& round, std::span<Extent const> in_window) {
-    auto& [list, pending] = sides_[static_cast<std::size_t>(round.side())];
+    auto& [lists, pending] = sides_[static_cast<std::size_t>(round.side())];
     assert(pending.empty());
-    list = transfers(round.parts[aggregator_], call_.window(round, aggregator_), in_window);
-    auto const most = call_.plan.list_extents_max != 0 ? call_.plan.list_extents_max : list.size();
-    auto const order =
-        direction == Direction::read && !call_.exact_reads() ? Order::ascending : Order::any;
+    auto const ascending = direction == Direction::read && !call_.exact_reads();
+    auto const unit = ascending ? unit_beside_messages() : 0;
+    lists[0] = transfers(round.parts[aggregator_], call_.window(round, aggregator_), in_window);
+    lists[1].clear();
+    if (unit != 0) lists = deal(lists[0], unit);
     auto const alone = call_.own_aggregators().size() == 1;
     auto const idle = direction == Direction::read ? round.number == 0 : round.last;
-    auto const at_once = alone && idle && (order == Order::any || list.size() == 1);
-    std::span<Transfer const> rest = list;
-    while (!rest.empty()) {
-        auto const part = rest.first(std::min<std::size_t>(most, rest.size()));
-        pending.push_back(at_once ? call_.storage.backend->Backend::start(direction, part)
-                                  : call_.storage.backend->start(direction, part, order));
-        rest = rest.subspan(part.size());
-    }
+    auto const at_once = alone && idle && (!ascending || lists[0].size() == 1);
+    auto const order = ascending ? Order::ascending : Order::any;
+    auto const most = call_.plan.list_extents_max;
+    for (std::span<Transfer const> rest : lists)
+        while (!rest.empty()) {
+            auto const part = most == 0 ? rest : rest.first(std::min(most, rest.size()));
+            pending.push_back(at_once ? call_.storage.backend->Backend::start(direction, part)
+                                      : call_.storage.backend->start(direction, part, order));
+            rest = rest.subspan(part.size());
+        }
 }
 
 IoResult WindowIo::finish_all() {
@@ -72,13 +99,12 @@ IoResult WindowIo::finish_all() {
     return total;
 }
 
-// All that the lists of one side moved before the first byte that was missed.
+// Lists that go side by side may each miss something: the first byte of all counts.
 IoResult WindowIo::finish(int side) {
     IoResult total;
     auto& pending = sides_[static_cast<std::size_t>(side)].pending;
     for (auto& list : pending) {
-        auto const part = list->wait();
-        if (total.stopped_at == IoResult::nowhere) total.add(part);
+        total.add(list->wait());
     }
     pending.clear();
     if (total.error) failed_ = true;

@@ -33,13 +33,14 @@ public:
     void drop_reading(Round const& round) { finish(round.side()); }
 
 private:
-    /// A list under way; the backend may look at it until its end.
+    /// Lists under way, each ascending; the backend may look at them until their end.
     struct Side {
-        std::vector<Transfer> list;
+        std::array<std::vector<Transfer>, 2> lists;
         std::vector<std::unique_ptr<PendingIo>> pending;
     };
 
     [[nodiscard]] std::vector<Extent> wanted(Round const& round) const;
+    [[nodiscard]] std::uint64_t unit_beside_messages() const;
     void start(Direction direction, Round const& round, std::span<Extent const> in_window);
     IoResult finish(int side);
 
