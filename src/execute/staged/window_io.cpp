@@ -8,7 +8,7 @@ namespace {
 
 // Ascending extents of a window as file accesses: cut where they are not contiguous in the file.
 std::vector<Transfer> transfers(std::span<Round::Part const> parts, std::byte* window,
-                                std::span<Extent const> in_window) {
+                                std::span<BufferRange const> in_window) {
     std::vector<Transfer> list;
     list.reserve(in_window.size());
     auto part = parts.begin();
@@ -32,8 +32,8 @@ void WindowIo::start_writing(Round const& round) {
 
 void WindowIo::start_reading(Round const& round) { start(Direction::read, round, wanted(round)); }
 
-std::vector<Extent> WindowIo::wanted(Round const& round) const {
-    std::vector<Extent> wanted;
+std::vector<BufferRange> WindowIo::wanted(Round const& round) const {
+    std::vector<BufferRange> wanted;
     if (round.empty(aggregator_)) return wanted;
     if (call_.exact_reads())
         return call_.coverage(round, aggregator_).take(round.bytes(aggregator_));
@@ -47,7 +47,8 @@ std::vector<Extent> WindowIo::wanted(Round const& round) const {
 
 // Issues a list, in pieces if the plan says so. At once where there is nothing to do meanwhile.
 // A whole window of a server lies there side by side; disks and read-ahead want it ascending.
-void WindowIo::start(Direction direction, Round const& round, std::span<Extent const> in_window) {
+void WindowIo::start(Direction direction, Round const& round,
+                     std::span<BufferRange const> in_window) {
     auto& [list, pending] = sides_[static_cast<std::size_t>(round.side())];
     assert(pending.empty());
     list = transfers(round.parts[aggregator_], call_.window(round, aggregator_), in_window);

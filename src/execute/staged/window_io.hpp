@@ -39,8 +39,8 @@ private:
         std::vector<std::unique_ptr<PendingIo>> pending;
     };
 
-    [[nodiscard]] std::vector<Extent> wanted(Round const& round) const;
-    void start(Direction direction, Round const& round, std::span<Extent const> in_window);
+    [[nodiscard]] std::vector<BufferRange> wanted(Round const& round) const;
+    void start(Direction direction, Round const& round, std::span<BufferRange const> in_window);
     IoResult finish(int side);
 
     StagedCall& call_;
