@@ -5,26 +5,34 @@
 
 namespace unisono {
 
-/// File bytes [begin, end), end exclusive. Empty when end <= begin.
-struct Extent {
+/// Numbers [begin, end), end exclusive. Empty when end <= begin. `Of` names what is counted, so
+/// that intervals of different things do not mix: what turns one into another is a function with a
+/// name.
+template <class Of>
+struct Interval {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
 
     [[nodiscard]] constexpr bool empty() const { return end <= begin; }
     [[nodiscard]] constexpr std::uint64_t bytes() const { return empty() ? 0 : end - begin; }
-    friend constexpr bool operator==(Extent const&, Extent const&) = default;
+    friend constexpr bool operator==(Interval const&, Interval const&) = default;
 };
 
-constexpr Extent intersect(Extent a, Extent b) {
+template <class Of>
+constexpr Interval<Of> intersect(Interval<Of> a, Interval<Of> b) {
     return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
-/// The smallest extent that has both.
-constexpr Extent hull(Extent a, Extent b) {
+/// The smallest interval that has both.
+template <class Of>
+constexpr Interval<Of> hull(Interval<Of> a, Interval<Of> b) {
     if (a.empty()) return b;
     if (b.empty()) return a;
     return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
+
+/// File bytes.
+using Extent = Interval<struct OfFile>;
 
 constexpr std::uint64_t div_ceil(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
 constexpr std::uint64_t round_down(std::uint64_t a, std::uint64_t unit) { return a - a % unit; }

@@ -33,8 +33,9 @@ struct Tiling {
 /// their bounds are those of whole tiles. Cost: O(1).
 Tiling with_long_tiles(Tiling const& tiling);
 
-/// Data positions [begin, end).
-using Positions = Extent;
+/// Data positions of one tiling: a rank's view, a realm, memory. One type for all of these, because
+/// whatever walks or cuts a tiling does so in each of them.
+using Positions = Interval<struct OfData>;
 
 /// Offset of the data byte at `position`. The shape must not be empty. Cost: O(depth * log list).
 std::int64_t offset_of(Tiling const& tiling, std::uint64_t position);

@@ -107,7 +107,7 @@ IoResult read_from_model(std::vector<std::byte> const& model, std::vector<Transf
     IoResult result;
     for (auto const& transfer : list) {
         auto const there =
-            intersect({transfer.offset, transfer.offset + transfer.bytes}, {0, model.size()});
+            intersect(Extent{transfer.offset, transfer.offset + transfer.bytes}, {0, model.size()});
         if (!there.empty()) std::copy_n(&model[there.begin], there.bytes(), memory(transfer));
         result.bytes += there.bytes();
         if (there.bytes() == transfer.bytes) continue;

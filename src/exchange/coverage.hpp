@@ -15,6 +15,9 @@ constexpr std::uint64_t ones(std::uint64_t first, std::uint64_t last) {
     return (~0ULL << first) & (~0ULL >> (63 - last));
 }
 
+/// Bytes of a window or a block in a collective buffer, counted from its first one.
+using BufferRange = Interval<struct OfBuffer>;
+
 /// Which granules of a window have been filled: one bit each, in memory shared by a node's ranks.
 /// Marking twice is harmless, so overlapping ranks are; what nobody marked is never written.
 class Coverage {
@@ -86,10 +89,10 @@ public:
         std::uint64_t pending_ = 0;
     };
 
-    /// Takes what has been marked in the window, which has `window_bytes`: ascending extents
-    /// relative to it, and all bits cleared again. Cost: O(words + extents).
-    std::vector<Extent> take(std::uint64_t window_bytes) {
-        std::vector<Extent> extents;
+    /// Takes what has been marked in the window, which has `window_bytes`: ascending, and
+    /// all bits cleared again. Cost: O(words + ranges).
+    std::vector<BufferRange> take(std::uint64_t window_bytes) {
+        std::vector<BufferRange> ranges;
         auto const granules = div_ceil(window_bytes, std::uint64_t{1} << shift_);
         for (std::uint64_t word = 0; word * 64 < granules; ++word) {
             auto bits = words_[word].load(std::memory_order_relaxed);
@@ -99,24 +102,24 @@ public:
                 auto const skip = static_cast<unsigned>(std::countr_zero(bits));
                 bits >>= skip;
                 auto const run = static_cast<unsigned>(std::countr_one(bits));
-                append(extents, word * 64 + at + skip, run, window_bytes);
+                append(ranges, word * 64 + at + skip, run, window_bytes);
                 at += skip + run;
                 bits = run == 64 ? 0 : bits >> run;
             }
         }
-        return extents;
+        return ranges;
     }
 
 private:
-    void append(std::vector<Extent>& extents, std::uint64_t granule, std::uint64_t run,
+    void append(std::vector<BufferRange>& ranges, std::uint64_t granule, std::uint64_t run,
                 std::uint64_t window_bytes) const {
         auto const begin = granule << shift_;
         assert(begin < window_bytes);
         auto const end = std::min((granule + run) << shift_, window_bytes);
-        if (!extents.empty() && extents.back().end == begin)
-            extents.back().end = end;
+        if (!ranges.empty() && ranges.back().end == begin)
+            ranges.back().end = end;
         else
-            extents.push_back({begin, end});
+            ranges.push_back({begin, end});
     }
 
     Word* words_;

@@ -10,7 +10,7 @@
 namespace unisono {
 namespace {
 
-using Extents = std::vector<Extent>;
+using Ranges = std::vector<BufferRange>;
 
 // Words for a window, and what is known of it.
 struct Window {
@@ -40,16 +40,16 @@ TEST(Coverage, needs_a_bit_for_every_byte_in_whole_cache_lines) {
 
 TEST(Coverage, of_an_unmarked_window_is_empty) {
     Window window{1000};
-    EXPECT_EQ(window.coverage.take(window.bytes), Extents{});
+    EXPECT_EQ(window.coverage.take(window.bytes), Ranges{});
     { Coverage::Marker const nothing{window.coverage}; }
-    EXPECT_EQ(window.coverage.take(window.bytes), Extents{});
+    EXPECT_EQ(window.coverage.take(window.bytes), Ranges{});
 }
 
 TEST(Coverage, is_cleared_when_it_is_taken) {
     Window window{1000};
     Coverage::Marker{window.coverage}.mark(10, 20);
-    EXPECT_EQ(window.coverage.take(window.bytes), (Extents{{10, 30}}));
-    EXPECT_EQ(window.coverage.take(window.bytes), Extents{});
+    EXPECT_EQ(window.coverage.take(window.bytes), (Ranges{{10, 30}}));
+    EXPECT_EQ(window.coverage.take(window.bytes), Ranges{});
 }
 
 TEST(Coverage, joins_neighbours_also_across_words) {
@@ -61,22 +61,22 @@ TEST(Coverage, joins_neighbours_also_across_words) {
         marker.mark(128, 1);
         marker.mark(130, 170);
     }
-    EXPECT_EQ(window.coverage.take(window.bytes), (Extents{{0, 129}, {130, 300}}));
+    EXPECT_EQ(window.coverage.take(window.bytes), (Ranges{{0, 129}, {130, 300}}));
 }
 
 // The last granule of a window may be cut.
 TEST(Coverage, ends_with_the_window) {
     Window window{1001, 8};
     Coverage::Marker{window.coverage}.mark(992, 9);
-    EXPECT_EQ(window.coverage.take(window.bytes), (Extents{{992, 1001}}));
+    EXPECT_EQ(window.coverage.take(window.bytes), (Ranges{{992, 1001}}));
 }
 
 TEST(Coverage, of_a_run_is_that_of_its_pieces) {
     Window window{4096, 4};
     Coverage::Marker{window.coverage}.mark(PieceRun{8, 4, 16, 3});
-    EXPECT_EQ(window.coverage.take(window.bytes), (Extents{{8, 12}, {24, 28}, {40, 44}}));
+    EXPECT_EQ(window.coverage.take(window.bytes), (Ranges{{8, 12}, {24, 28}, {40, 44}}));
     Coverage::Marker{window.coverage}.mark(PieceRun{8, 16, 16, 200});
-    EXPECT_EQ(window.coverage.take(window.bytes), (Extents{{8, 3208}}));
+    EXPECT_EQ(window.coverage.take(window.bytes), (Ranges{{8, 3208}}));
 }
 
 // Against a bit for every granule; several markers at a time, as of several ranks.
@@ -100,7 +100,7 @@ TEST(Coverage, is_what_was_marked_by_anybody) {
                     std::fill_n(marked.begin() + static_cast<std::ptrdiff_t>(first), count, true);
                 }
             }
-            Extents expected;
+            Ranges expected;
             for (std::uint64_t i = 0; i < granules; ++i) {
                 if (marked[i] && (i == 0 || !marked[i - 1])) expected.push_back({i * granule, 0});
                 if (marked[i] && !marked[i + 1]) expected.back().end = (i + 1) * granule;
@@ -116,7 +116,7 @@ TEST(Coverage, an_extent_that_is_marked_piece_by_piece_is_there_as_a_whole) {
     Coverage::Marker{window.coverage}.mark(
         PieceRun{.offset = 48, .bytes = 24, .stride = 24, .count = 2});
     for (std::uint64_t at = 0; at < 48; at += 24) Coverage::Marker{window.coverage}.mark(at, 24);
-    EXPECT_EQ(window.coverage.take(window.bytes), (Extents{{0, 96}}));
+    EXPECT_EQ(window.coverage.take(window.bytes), (Ranges{{0, 96}}));
 }
 
 TEST(CoverageContract, marks_have_bytes_and_granules_are_powers_of_two) {

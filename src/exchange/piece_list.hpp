@@ -6,6 +6,7 @@
 #include <span>
 
 #include "access/copy.hpp"
+#include "exchange/coverage.hpp"
 #include "exchange/message.hpp"
 
 namespace unisono {
@@ -43,7 +44,7 @@ public:
         }
 
         /// One piece, its place in the window.
-        void add(Extent piece) {
+        void add(BufferRange piece) {
             assert(piece.begin >= at_ && !piece.empty());
             add({1, piece.begin - at_, piece.bytes()});
             at_ = piece.end;

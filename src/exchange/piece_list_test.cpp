@@ -9,10 +9,10 @@
 namespace unisono {
 namespace {
 
-using Pieces = std::vector<Extent>;
+using Pieces = std::vector<BufferRange>;
 
 // Neighbours that touch are one piece, however they were written.
-void add_merging(Pieces& pieces, Extent piece) {
+void add_merging(Pieces& pieces, BufferRange piece) {
     if (!pieces.empty() && pieces.back().end == piece.begin)
         pieces.back().end = piece.end;
     else
@@ -68,7 +68,7 @@ TEST(PieceList, of_irregular_pieces_costs_three_bytes_for_each) {
         std::uint64_t at = 0;
         for (std::uint64_t i = 0; i < pieces; ++i) {
             at += 1 + i % 97;
-            list.add(Extent{at, at + 1 + i % 89});
+            list.add(BufferRange{at, at + 1 + i % 89});
             at += 1 + i % 89;
         }
     }
@@ -77,7 +77,7 @@ TEST(PieceList, of_irregular_pieces_costs_three_bytes_for_each) {
 
 TEST(PieceList, begins_behind_what_the_message_has) {
     Message message(5, std::byte{7});
-    PieceList::Writer{message}.add(Extent{10, 20});
+    PieceList::Writer{message}.add(BufferRange{10, 20});
     ASSERT_GT(message.size(), 5u);
     EXPECT_EQ(message[4], std::byte{7});
     EXPECT_EQ(pieces_in(std::span{message}.subspan(5)), (Pieces{{10, 20}}));
@@ -145,8 +145,8 @@ TEST(PieceListContract, pieces_ascend_and_lists_are_whole) {
     EXPECT_CONTRACT(
         {
             PieceList::Writer list{message};
-            list.add(Extent{10, 20});
-            list.add(Extent{19, 30});
+            list.add(BufferRange{10, 20});
+            list.add(BufferRange{19, 30});
         },
         "at_");
     std::vector<std::byte> const cut(2, std::byte{1});

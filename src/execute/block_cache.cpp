@@ -7,10 +7,10 @@
 namespace unisono {
 namespace {
 
-// Extents of ones in bits(word), words [first, last).
+// Ranges of ones in bits(word), words [first, last).
 template <class Bits>
-std::vector<Extent> runs_of(std::uint64_t first, std::uint64_t last, Bits&& bits) {
-    std::vector<Extent> runs;
+std::vector<BufferRange> runs_of(std::uint64_t first, std::uint64_t last, Bits&& bits) {
+    std::vector<BufferRange> runs;
     for (auto word = first; word < last; ++word) {
         std::uint64_t rest = bits(word);
         for (auto at = word * 64; rest != 0;) {
@@ -83,7 +83,7 @@ void BlockTable::clear() {
     for (auto& order : used_first_) order.clear();
 }
 
-std::vector<Extent> BlockBuffer::take_dirty() const {
+std::vector<BufferRange> BlockBuffer::take_dirty() const {
     auto* const dirty = words(0);
     auto* const valid = words(1);
     return runs_of(0, word_count(), [&](std::uint64_t word) {
@@ -96,7 +96,7 @@ std::vector<Extent> BlockBuffer::take_dirty() const {
     });
 }
 
-std::vector<Extent> BlockBuffer::take_missing() const {
+std::vector<BufferRange> BlockBuffer::take_missing() const {
     auto* const dirty = words(0);
     auto* const valid = words(1);
     auto* const wanted = words(2);
@@ -108,7 +108,7 @@ std::vector<Extent> BlockBuffer::take_missing() const {
     });
 }
 
-void BlockBuffer::mark_valid(Extent range) const {
+void BlockBuffer::mark_valid(BufferRange range) const {
     if (range.empty()) return;
     assert(range.end <= block_bytes_);
     Coverage covered{words(1), 1};
@@ -126,14 +126,14 @@ bool BlockBuffer::complete() const {
     return rest == 0 || known_bits(whole) == (1ULL << rest) - 1;
 }
 
-std::vector<Extent> BlockBuffer::known(Extent range) const {
+std::vector<BufferRange> BlockBuffer::known(BufferRange range) const {
     if (range.empty()) return {};
     assert(range.end <= block_bytes_);
     auto runs = runs_of(range.begin / 64, div_ceil(range.end, 64), [&](std::uint64_t word) {
         return words(0)[word].load() | words(1)[word].load();
     });
     for (auto& run : runs) run = intersect(run, range);
-    std::erase_if(runs, [](Extent run) { return run.empty(); });
+    std::erase_if(runs, [](BufferRange run) { return run.empty(); });
     return runs;
 }
 

@@ -90,14 +90,14 @@ public:
 
     /// What is dirty, ascending, relative to the block; it is valid from now on. A byte that is
     /// marked meanwhile stays dirty.
-    [[nodiscard]] std::vector<Extent> take_dirty() const;
+    [[nodiscard]] std::vector<BufferRange> take_dirty() const;
     /// What is wanted but neither valid nor dirty, ascending; nothing is wanted any more.
-    [[nodiscard]] std::vector<Extent> take_missing() const;
-    void mark_valid(Extent range) const;
+    [[nodiscard]] std::vector<BufferRange> take_missing() const;
+    void mark_valid(BufferRange range) const;
     /// Every byte is valid or dirty.
     [[nodiscard]] bool complete() const;
     /// What is valid or dirty within `range`, ascending.
-    [[nodiscard]] std::vector<Extent> known(Extent range) const;
+    [[nodiscard]] std::vector<BufferRange> known(BufferRange range) const;
     void forget() const;
 
 private:

@@ -72,16 +72,16 @@ protected:
     BlockBuffer buffer{memory.data(), block_bytes};
 };
 
-using Extents = std::vector<Extent>;
+using Ranges = std::vector<BufferRange>;
 
 TEST_F(BlockBufferTest, only_dirty_bytes_are_taken_and_once) {
     ASSERT_LE(BlockBuffer::bytes_needed(block_bytes), memory.size());
     dirty(3, 70);
     dirty(60, 64);
     dirty(199, 200);
-    EXPECT_EQ(buffer.take_dirty(), (Extents{{3, 70}, {199, 200}}));
+    EXPECT_EQ(buffer.take_dirty(), (Ranges{{3, 70}, {199, 200}}));
     EXPECT_TRUE(buffer.take_dirty().empty());
-    EXPECT_EQ(buffer.known({0, 200}), (Extents{{3, 70}, {199, 200}}));
+    EXPECT_EQ(buffer.known({0, 200}), (Ranges{{3, 70}, {199, 200}}));
 }
 
 TEST_F(BlockBufferTest, nothing_is_read_that_is_there_or_that_nobody_wants) {
@@ -89,7 +89,7 @@ TEST_F(BlockBufferTest, nothing_is_read_that_is_there_or_that_nobody_wants) {
     buffer.mark_valid({64, 128});
     want(0, 15);
     want(100, 150);
-    EXPECT_EQ(buffer.take_missing(), (Extents{{0, 10}, {128, 150}}));
+    EXPECT_EQ(buffer.take_missing(), (Ranges{{0, 10}, {128, 150}}));
     EXPECT_TRUE(buffer.take_missing().empty());
 }
 
@@ -100,7 +100,7 @@ TEST_F(BlockBufferTest, is_complete_when_every_byte_is_known) {
     EXPECT_FALSE(buffer.complete());
     dirty(199, 200);
     EXPECT_TRUE(buffer.complete());
-    EXPECT_EQ(buffer.known({5, 9}), (Extents{{5, 9}}));
+    EXPECT_EQ(buffer.known({5, 9}), (Ranges{{5, 9}}));
     buffer.forget();
     EXPECT_TRUE(buffer.known({0, 200}).empty());
 }

@@ -230,7 +230,7 @@ IoResult CachedFile::perform(Facts const& facts, bool write_through, Request con
         team_.finish_sends(call.sent);
         if (next == last) break;
         barrier(call);
-        if (writes && plan_.flush_online) start_flushes();
+        if (writes && plan_.flush_online) start_flushes(call.record);
     }
     if (writes) finish_write(call, facts, write_through);
     team_.finish_sends(0);
@@ -289,10 +289,10 @@ IoResult CachedFile::grow_file(Facts const& facts, Call& call) const {
     return perform_direct(call.request, {end - 1, end}, storage_, call.record);
 }
 
-void CachedFile::finish_call() {
+void CachedFile::finish_call(CallRecord& record) {
     std::lock_guard const lock{mutex_};
     if (std::exchange(written_through_, false)) own_writes_.clear();
-    if (plan_.flush_online) start_flushes();
+    if (plan_.flush_online) start_flushes(record);
     filled_ = {};
 }
 
@@ -478,7 +478,7 @@ void CachedFile::flush_own_blocks() {
 }
 
 // Starts to write blocks that the call has filled, and those that have been waiting for long.
-void CachedFile::start_flushes() {
+void CachedFile::start_flushes(CallRecord& record) {
     for (auto entry = dirty_since_.begin(); entry != dirty_since_.end();) {
         auto const [block, since] = *entry;
         auto const from = buffer(block);
@@ -492,6 +492,7 @@ void CachedFile::start_flushes() {
         under_way.list = take_dirty(block, from);
         under_way.io = storage_.backend->start(Direction::write, under_way.list);
     }
+    record.lap(Phase::file);
 }
 
 void CachedFile::finish_flushes() {

@@ -58,7 +58,7 @@ public:
 
     /// After the ranks have agreed on the call's outcome: starts to write, in the background, what
     /// is complete or has been waiting for long. Local.
-    void finish_call();
+    void finish_call(CallRecord& record);
 
     /// Writes all that is dirty and forgets everything. Collective.
     void drain(CallRecord& record);
@@ -128,7 +128,7 @@ private:
                                                    BlockBuffer const& from) const;
     void flush(std::uint64_t block, BlockBuffer const& from);
     void flush_own_blocks();
-    void start_flushes();
+    void start_flushes(CallRecord& record);
     void finish_flushes();
     void note(IoResult const& result, std::span<Transfer const> list);
     void agree_on_errors();

@@ -74,7 +74,7 @@ Outcome carry_out(PlannedCall const& call, CollectiveFile const& file, Request c
     outcome.bytes = call.plan.way == Plan::Way::direct
                         ? result.bytes
                         : bytes_before(request, outcome.verdict.stopped_at);
-    if (call.plan.way == Plan::Way::cached) file.cache->finish_call();
+    if (call.plan.way == Plan::Way::cached) file.cache->finish_call(record);
     return outcome;
 }
 

@@ -44,7 +44,6 @@ Ended run(Case& made, TemporaryFile const& file, Direction direction, std::strin
     }
     ThreadTeams teams{made.topology};
     teams.no_node_memory = made.no_node_memory;
-    std::atomic<std::uint64_t> meetings = 0;
     teams.run([&](Team& team, Rendezvous& rendezvous) {
         Storage storage;
         storage.descriptor = file.descriptor();
@@ -59,14 +58,11 @@ Ended run(Case& made, TemporaryFile const& file, Direction direction, std::strin
         ended.outcomes[team.rank()] = perform_collective(
             {team, rendezvous, storage, made.layout, made.options, tuner, gathered}, request,
             propose(request, storage), record);
-        meetings += record.traffic.meetings;
+        // Before and after; where aggregators only prefetch, in every round, too.
+        if (!any_on_device(made) && !made.options.prefetch_then_read) {
+            EXPECT_EQ(record.traffic.meetings, 2u);
+        }
     });
-    // Every node's leader merges in every meeting.
-    auto const nodes = made.topology.nodes();
-    if (nodes > 1) {
-        EXPECT_EQ(meetings * nodes, teams.carried.merges * made.topology.ranks());
-    }
-    EXPECT_GE(meetings, 2 * made.topology.ranks());
     return ended;
 }
 
@@ -301,8 +297,7 @@ TEST(Collective, ranks_choose_alike_when_they_measure) {
         });
         for (auto const& ranks_choice : chosen) EXPECT_EQ(ranks_choice, chosen[0]);
         std::set<std::string> const different{chosen[0].begin(), chosen[0].end()};
-        auto const nothing_to_do = different.size() == 1 && *different.begin() == "independent";
-        EXPECT_TRUE(different.size() > 1 || nothing_to_do);
+        EXPECT_GT(different.size(), 1u);
     }
 }
 

@@ -39,7 +39,7 @@ void OwnWrites::overlay(std::uint64_t offset, std::byte* memory, std::uint64_t b
     for (auto entry = pages_.lower_bound(offset / page_bytes);
          entry != pages_.end() && entry->first * page_bytes < end; ++entry) {
         auto const begin = entry->first * page_bytes;
-        auto const range = intersect({begin, begin + page_bytes}, {offset, end});
+        auto const range = intersect(Extent{begin, begin + page_bytes}, {offset, end});
         for (auto at = range.begin; at < range.end; ++at)
             if (entry->second->written.test(at - begin))
                 memory[at - offset] = entry->second->data[at - begin];

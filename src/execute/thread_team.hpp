@@ -50,7 +50,6 @@ public:
         std::atomic<std::uint64_t> messages = 0;
         std::atomic<std::uint64_t> message_bytes = 0;
         std::atomic<std::uint64_t> reductions = 0;
-        std::atomic<std::uint64_t> merges = 0;  ///< of these, over leaders
     } carried;
 
 private:
@@ -198,7 +197,6 @@ private:
     template <class Payload>
     void merge(Payload& payload, std::uint32_t rank) {
         ++carried.reductions;
-        ++carried.merges;
         bool first = true;
         for (auto const& [leader, bytes] :
              exchange(rank, topology_.nodes(), &payload, sizeof payload)) {

@@ -17,9 +17,10 @@ constexpr int tag_of(Team::Kind kind) { return 1 + static_cast<int>(kind); }
 // MPICH's MPI_Iprobe drives progress only if it finds nothing: no message has this tag.
 constexpr int tag_of_nothing = 0;
 
-// Messages go in fragments that transports send at once. Of longer ones they announce each, and wait
-// for the receiver's answer behind all that queues on the links: over TCP half of the bandwidth is
-// lost to that (docs/performance.md). A fragment that is shorter than this ends its message.
+// Messages go in fragments that transports send at once. Of longer ones they announce each, and
+// wait for the receiver's answer behind all that queues on the links: over TCP half of the
+// bandwidth is lost to that (docs/performance.md). A fragment that is shorter than this ends its
+// message.
 constexpr std::size_t fragment_bytes = 16 * 1024;
 
 }  // namespace

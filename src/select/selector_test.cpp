@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <functional>
 #include <random>
+#include <set>
 
 #include "select/measuring_selector.hpp"
 #include "strategies/all.hpp"
@@ -245,9 +246,11 @@ TEST(MeasuringSelector, the_next_run_begins_with_what_this_one_has_learnt) {
 TEST(MeasuringSelector, ranks_that_are_told_the_same_choose_the_same) {
     std::array<MeasuringSelector, 3> ranks;
     std::mt19937_64 random(1);
+    std::set<Strategy const*> different;
     for (int i = 0; i < 300; ++i) {
         Signature const signature{.requests = 10U << (random() % 4), .bytes = 1 << 20};
         auto const chosen = ranks[0].choose(signature, candidates).candidate;
+        different.insert(chosen.strategy);
         for (auto& rank : ranks) {
             EXPECT_EQ(rank.choose(signature, candidates).candidate, chosen);
             rank.learn(signature, chosen, 0);
@@ -255,6 +258,7 @@ TEST(MeasuringSelector, ranks_that_are_told_the_same_choose_the_same) {
         auto const seconds = 1 + 1e-3 * static_cast<double>(random() % 1000);
         for (auto& rank : ranks) rank.learn(signature, chosen, seconds);
     }
+    EXPECT_EQ(different.size(), candidates.size()) << "all of them are tried";
 }
 
 // Four ranks' pieces of 64 bytes in turn, 100 each: 400 pieces without a gap.

@@ -9,32 +9,37 @@ namespace {
 
 constexpr std::uint64_t page_bytes = 4096;
 
-}  // namespace
-
-std::vector<Extent> split_evenly(Extent touched, std::uint32_t count, std::uint64_t unit) {
+template <class Of>
+std::vector<Interval<Of>> even_shares(Interval<Of> whole, std::uint32_t count, std::uint64_t unit) {
     assert(count > 0);
     assert(unit > 0);
-    auto const first_unit = touched.begin / unit;
-    auto const units = touched.empty() ? 0 : div_ceil(touched.end, unit) - first_unit;
+    auto const first_unit = whole.begin / unit;
+    auto const units = whole.empty() ? 0 : div_ceil(whole.end, unit) - first_unit;
     auto const share = units / count;
     auto const extra = units % count;  // this many own one more
 
-    std::vector<Extent> realms;
-    realms.reserve(count);
+    std::vector<Interval<Of>> shares;
+    shares.reserve(count);
     auto at = first_unit;
     for (std::uint32_t i = 0; i < count; ++i) {
         auto const end = at + share + (i < extra ? 1 : 0);
-        auto const realm = intersect({at * unit, end * unit}, touched);
-        realms.push_back(realm.empty() ? Extent{touched.end, touched.end} : realm);
+        auto const own = intersect({at * unit, end * unit}, whole);
+        shares.push_back(own.empty() ? Interval<Of>{whole.end, whole.end} : own);
         at = end;
     }
-    assert(realms.size() == count && at == first_unit + units);
-    return realms;
+    assert(shares.size() == count && at == first_unit + units);
+    return shares;
+}
+
+}  // namespace
+
+std::vector<Extent> split_evenly(Extent touched, std::uint32_t count, std::uint64_t unit) {
+    return even_shares(touched, count, unit);
 }
 
 std::vector<Realm> split_evenly(Realm const& realm, std::uint32_t count, std::uint64_t unit) {
     std::vector<Realm> shares;
-    for (auto const& share : split_evenly(realm.positions, count, unit))
+    for (auto const& share : even_shares(realm.positions, count, unit))
         shares.push_back({realm.tiling, share});
     return shares;
 }

@@ -63,8 +63,6 @@ TEST(Resonant, processes_whose_data_does_not_overlap_access_it_in_groups) {
     auto const plan = plan_for(resonant, ordered(9, 4, 4));
     EXPECT_EQ(plan.way, Plan::Way::direct);
     EXPECT_EQ(show_turns(plan), "4 after 0, 5 after 1, 6 after 2, 7 after 3, 8 after 4");
-    EXPECT_GE(plan.delay_s, 0.1e-3);
-    EXPECT_LE(plan.delay_s, 1e-3);
 }
 
 // Servers 0 and 1 have all of ranks 0, 2, 4, 6; servers 2 and 3 all of 1, 3, 5, 7: groups of two in

@@ -17,6 +17,8 @@ namespace {
 
 constexpr off_t file_bytes = 1 << 30;
 
+thread_local double file_time_s = 0;
+
 struct Account {
     std::mutex mutex;
     std::vector<ListSeen> lists;
@@ -29,6 +31,7 @@ public:
 
     [[nodiscard]] std::string_view name() const override { return "account"; }
     IoResult perform(Direction, std::span<Transfer const> list) override {
+        file_time_s += 1;
         IoResult done;
         ListSeen seen{.rank = rank_};
         for (auto const& transfer : list) {
@@ -92,12 +95,10 @@ struct Moment {
     explicit Moment(ThreadTeams::Carried const& carried)
         : messages{carried.messages},
           message_bytes{carried.message_bytes},
-          reductions{carried.reductions},
-          merges{carried.merges} {}
+          reductions{carried.reductions} {}
     std::uint64_t messages;
     std::uint64_t message_bytes;
     std::uint64_t reductions;
-    std::uint64_t merges;
 };
 
 }  // namespace
@@ -144,13 +145,14 @@ bool CountedCall::ascends_at_every_server(Layout const& layout) const {
     return ascends;
 }
 
-CountedCall count_call(Scene const& scene, std::string const& strategy) {
+double file_clock_s() { return file_time_s; }
+
+CountedCall count_call(Scene const& scene, std::string const& strategy, CallRecord::Clock clock) {
     auto options = scene.options;
     options.strategy = strategy;
     Account account;
     CountedCall call;
     call.records.resize(scene.requests.size());
-    std::vector<CallRecord> first_records(scene.requests.size());
     ThreadTeams teams{scene.topology};
     std::vector<Moment> moments;  // when all ranks have done something, and nothing more yet
     std::barrier all_done{static_cast<std::ptrdiff_t>(scene.requests.size()),
@@ -173,7 +175,8 @@ CountedCall count_call(Scene const& scene, std::string const& strategy) {
         GatheredFacts gathered;
         {
             CachedFile cache{team, rendezvous, storage};
-            auto const perform = [&](CallRecord& record) {
+            auto const perform = [&] {
+                CallRecord record{clock};
                 auto const outcome = perform_collective(
                     {team, rendezvous, storage, scene.layout, options, tuner, gathered, &cache},
                     request, propose(request, storage), record);
@@ -181,10 +184,11 @@ CountedCall count_call(Scene const& scene, std::string const& strategy) {
                 cache.drain(record);
                 if (rank == 0) call.refusal = outcome.refusal_of_strategy;
                 all_done.arrive_and_wait();
+                return record;
             };
-            perform(first_records[rank]);
+            perform();
             if (rank == 0) account.lists.clear();
-            perform(call.records[rank]);
+            call.records[rank] = perform();
         }
         close(storage.descriptor);
     });
@@ -193,7 +197,6 @@ CountedCall count_call(Scene const& scene, std::string const& strategy) {
     call.messages = after.messages - before.messages;
     call.message_bytes = after.message_bytes - before.message_bytes;
     call.reductions = after.reductions - before.reductions;
-    call.merges = after.merges - before.merges;
     call.view_messages = after_first.messages - call.messages;
     if (call.refusal.empty()) call.lists = std::move(account.lists);
     return call;

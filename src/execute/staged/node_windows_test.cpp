@@ -55,7 +55,7 @@ void fill_and_look(Team& team, Rendezvous& rendezvous, NodeWindows const& window
     for (auto const& seen : here) {
         auto covered = windows.coverage(seen.aggregator, seen.side);
         EXPECT_EQ(covered.take(window_bytes),
-                  (std::vector<Extent>{{0, static_cast<unsigned>(fill_of(seen))}}));
+                  (std::vector<BufferRange>{{0, static_cast<unsigned>(fill_of(seen))}}));
         EXPECT_TRUE(covered.take(window_bytes).empty());
     }
 }

@@ -8,7 +8,7 @@ namespace {
 
 // Ascending extents of a window as file accesses: cut where they are not contiguous in the file.
 std::vector<Transfer> transfers(std::span<Round::Part const> parts, std::byte* window,
-                                std::span<Extent const> in_window) {
+                                std::span<BufferRange const> in_window) {
     std::vector<Transfer> list;
     list.reserve(in_window.size());
     auto part = parts.begin();
@@ -47,8 +47,8 @@ void WindowIo::start_writing(Round const& round) {
 
 void WindowIo::start_reading(Round const& round) { start(Direction::read, round, wanted(round)); }
 
-std::vector<Extent> WindowIo::wanted(Round const& round) const {
-    std::vector<Extent> wanted;
+std::vector<BufferRange> WindowIo::wanted(Round const& round) const {
+    std::vector<BufferRange> wanted;
     if (round.empty(aggregator_)) return wanted;
     if (call_.exact_reads())
         return call_.coverage(round, aggregator_).take(round.bytes(aggregator_));
@@ -60,9 +60,9 @@ std::vector<Extent> WindowIo::wanted(Round const& round) const {
     return wanted;
 }
 
-// Stripes that are read while ranks exchange messages go two at a time: a whole window at once fills
-// the queue of this node's link, and what is lost there are the messages (docs/performance.md). 0:
-// there are no messages, or no stripes.
+// Stripes that are read while ranks exchange messages go two at a time: a whole window at once
+// fills the queue of this node's link, and what is lost there are the messages
+// (docs/performance.md). 0: there are no messages, or no stripes.
 std::uint64_t WindowIo::unit_beside_messages() const {
     auto const* const layout = call_.facts.layout;
     auto const beside = !call_.extents().empty() && layout != nullptr;
@@ -71,7 +71,8 @@ std::uint64_t WindowIo::unit_beside_messages() const {
 
 // Issues a list, in pieces if the plan says so. At once where there is nothing to do meanwhile.
 // A whole window of a server lies there side by side; disks and read-ahead want it ascending.
-void WindowIo::start(Direction direction, Round const& round, std::span<Extent const> in_window) {
+void WindowIo::start(Direction direction, Round const& round,
+                     std::span<BufferRange const> in_window) {
     auto& [lists, pending] = sides_[static_cast<std::size_t>(round.side())];
     assert(pending.empty());
     auto const ascending = direction == Direction::read && !call_.exact_reads();
@@ -104,6 +105,7 @@ IoResult WindowIo::finish(int side) {
     IoResult total;
     auto& pending = sides_[static_cast<std::size_t>(side)].pending;
     for (auto& list : pending) {
+        call_.let_messages_pass_until([&] { return list->ended(); });
         total.add(list->wait());
     }
     pending.clear();

@@ -39,9 +39,9 @@ private:
         std::vector<std::unique_ptr<PendingIo>> pending;
     };
 
-    [[nodiscard]] std::vector<Extent> wanted(Round const& round) const;
+    [[nodiscard]] std::vector<BufferRange> wanted(Round const& round) const;
     [[nodiscard]] std::uint64_t unit_beside_messages() const;
-    void start(Direction direction, Round const& round, std::span<Extent const> in_window);
+    void start(Direction direction, Round const& round, std::span<BufferRange const> in_window);
     IoResult finish(int side);
 
     StagedCall& call_;
