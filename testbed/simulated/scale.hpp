@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "simulated/actors.hpp"
+#include "simulated/links.hpp"
 
 namespace unisono::simulated {
 

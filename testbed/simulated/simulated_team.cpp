@@ -74,12 +74,13 @@ char const* name_of(Await await) {
 SimulatedTeams::SimulatedTeams(Topology topology, Conditions conditions)
     : topology_{std::move(topology)},
       conditions_{std::move(conditions)},
-      actors_{topology_.node_of, conditions_.network},
+      actors_{topology_.ranks()},
       begun_s_{now_s()},
       nodes_(topology_.nodes()) {
+    if (conditions_.network) links_.emplace(topology_.nodes(), *conditions_.network);
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
         auto const ranks = topology_.ranks_of[node].size();
-        nodes_[node].control.resize(Rendezvous::bytes_needed(ranks) / sizeof(Line) + 1);
+        nodes_[node].control = ZeroedMemory{Rendezvous::bytes_needed(ranks)};
         nodes_[node].lacks_memory =
             node < conditions_.node_lacks_memory.size() && conditions_.node_lacks_memory[node];
     }
@@ -88,10 +89,6 @@ SimulatedTeams::SimulatedTeams(Topology topology, Conditions conditions)
 }
 
 SimulatedTeams::~SimulatedTeams() = default;
-
-std::span<std::byte> SimulatedTeams::bytes_of(Lines& lines) {
-    return {reinterpret_cast<std::byte*>(lines.data()), lines.size() * sizeof(Line)};
-}
 
 Ended SimulatedTeams::run(Body const& body) {
     actors_.run([&](std::uint32_t rank) { run_rank(rank, body); });
@@ -109,7 +106,7 @@ void SimulatedTeams::run_rank(std::uint32_t rank, Body const& body) {
     auto& node = node_of(rank);
     auto const& ranks = topology_.ranks_of[topology_.node_of[rank]];
     auto const index = std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin();
-    Rendezvous rendezvous{team, bytes_of(node.control), static_cast<std::size_t>(index),
+    Rendezvous rendezvous{team, node.control.bytes, static_cast<std::size_t>(index),
                           ranks.size()};
     try {
         team.pause();
@@ -223,7 +220,9 @@ void SimulatedTeam::start_sending(std::uint32_t to, Kind kind, Message message) 
     parcel->from = rank_;
     parcel->synchronous = all_.conditions_.synchronous && random_.below(2) == 0;
     parcel->arrives_s = arrival(channel);
-    if (all_.conditions_.network) parcel->transport = all_.actors_.carry(rank_, to, message.size());
+    if (auto& links = all_.links_)
+        parcel->crossing = links->send(now_s(), topology().node_of[rank_], topology().node_of[to],
+                                       message.size());
     parcel->message = std::move(message);
     sent_.push_back(parcel);
     channel.parcels.push_back(parcel);
@@ -248,12 +247,20 @@ Message SimulatedTeam::receive(std::uint32_t from, Kind kind) {
     wait_until([&] { return !(channel.receiver_waits = channel.parcels.empty()); });
     if (channel.parcels.empty()) return {};  // unwinding
     auto const parcel = take_next(channel);
-    if (parcel->transport) parcel->transport->wait();
-    auto const wait_s = parcel->arrives_s - now_s();
-    if (wait_s > 0) all_.actors_.sleep(wait_s);
+    wait_for_arrival(*parcel);
     parcel->received = true;
     if (parcel->sender_waits) all_.actors_.wake(parcel->from);
     return std::move(parcel->message);
+}
+
+void SimulatedTeam::wait_for_arrival(Parcel const& parcel) {
+    if (parcel.crossing == nullptr) return sleep_until(parcel.arrives_s);
+    sleep_until(parcel.crossing->reaches_s);
+    sleep_until(all_.links_->arrival(*parcel.crossing, topology().node_of[rank_]));
+}
+
+void SimulatedTeam::sleep_until(double at_s) {
+    if (at_s > now_s()) all_.actors_.sleep(at_s - now_s());
 }
 
 void SimulatedTeam::finish_sends(std::size_t still_under_way) {
@@ -359,23 +366,18 @@ std::span<std::byte> SimulatedTeam::node_memory(Area area, std::size_t bytes) {
     ask_for_memory(bytes);
     auto& node = all_.node_of(rank_);
     if (node.lacks_memory) return {};
-    auto& lines = node.areas[static_cast<std::size_t>(area)];
-    if (lines.size() * sizeof(lines[0]) < bytes)
-        node.outgrown.push_back(
-            std::exchange(lines, SimulatedTeams::Lines(bytes / sizeof(lines[0]) + 1)));
-    return SimulatedTeams::bytes_of(lines);
+    auto& memory = node.areas[static_cast<std::size_t>(area)];
+    if (memory.bytes.size() < bytes)
+        node.outgrown.push_back(std::exchange(memory, ZeroedMemory{bytes}));
+    return memory.bytes;
 }
 
 std::shared_ptr<std::span<std::byte> const> SimulatedTeam::own_node_memory(std::size_t bytes) {
     auto const gathering = ask_for_memory(bytes);
     if (all_.node_of(rank_).lacks_memory) return nullptr;
-    auto& own = gathering->own;
-    if (!own) {
-        own = std::make_shared<SimulatedTeams::Own>();
-        own->lines.resize(bytes / sizeof(own->lines[0]) + 1);
-        own->bytes = SimulatedTeams::bytes_of(own->lines);
-    }
-    return {own, &own->bytes};
+    auto& memory = gathering->memory;
+    if (!memory) memory = std::make_shared<ZeroedMemory>(bytes);
+    return {memory, &memory->bytes};
 }
 
 int SimulatedTeam::begin_access(std::uint64_t bytes) {
