@@ -29,16 +29,18 @@ char const* name_of(Team::Kind kind) {
     return "";
 }
 
-// Every rank's values, one after the other, elementwise with the first ones.
+// Every rank's values, one after the other, elementwise with the first ones. Done by the first rank
+// that asks; the others find the result.
 template <class Operation>
-void combine(std::span<std::byte const> all, std::span<std::uint64_t> values,
-             Operation&& operation) {
+void combine(std::vector<std::byte>& all, std::span<std::uint64_t> values, Operation&& operation) {
     for (std::size_t at = 0; at < all.size(); at += sizeof(std::uint64_t)) {
         std::uint64_t value = 0;
         std::memcpy(&value, all.data() + at, sizeof value);
         auto& result = values[at / sizeof value % values.size()];
         result = operation(result, value);
     }
+    all.resize(values.size_bytes());
+    std::memcpy(all.data(), values.data(), all.size());
 }
 
 }  // namespace
@@ -297,17 +299,17 @@ std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::take_part(
         under_way = nullptr;
         for (auto const rank : gathering->waiting) all_.actors_.wake(rank);
     }
-    take_time_of(*gathering);
     return gathering;
 }
 
-// A tree of messages, where they cost something; else they come back when they like.
-void SimulatedTeam::take_time_of(Gathering const& gathering) {
+// A tree of messages and the result's bytes, where they cost something; else ranks come back when
+// they like.
+void SimulatedTeam::take_time_for(Gathering const& gathering, std::size_t bytes) {
     auto const& network = all_.conditions_.network;
     if (!network) return delay();
     auto const ways = 2 * std::bit_width(gathering.present);
     all_.actors_.sleep(static_cast<double>(ways) * network->latency_s +
-                       static_cast<double>(gathering.bytes.size()) / network->bytes_per_s);
+                       static_cast<double>(bytes) / network->bytes_per_s);
 }
 
 template <class Payload>
@@ -315,6 +317,7 @@ void SimulatedTeam::merge_payload(Payload& payload) {
     begin(Await::merge, sizeof payload);
     auto const gathering = take_part(all_.gatherings_[Await::merge], topology().node_of[rank_],
                                      topology().nodes(), std::as_bytes(std::span{&payload, 1}));
+    take_time_for(*gathering, sizeof payload);
     for (std::size_t node = 0; node < topology().nodes(); ++node) {
         Payload next;
         std::memcpy(static_cast<void*>(&next), gathering->bytes.data() + node * sizeof next,
@@ -330,6 +333,7 @@ void SimulatedTeam::gather_bytes(std::span<std::byte const> mine, std::span<std:
     begin(Await::gather, mine.size());
     auto const gathering =
         take_part(all_.gatherings_[Await::gather], rank_, topology().ranks(), mine);
+    take_time_for(*gathering, all.size());
     std::memcpy(all.data(), gathering->bytes.data(), gathering->bytes.size());
 }
 
@@ -337,6 +341,7 @@ void SimulatedTeam::find_minimum(std::span<std::uint64_t> values) {
     begin(Await::minimum, values.size_bytes());
     auto const gathering = take_part(all_.gatherings_[Await::minimum], rank_, topology().ranks(),
                                      std::as_bytes(values));
+    take_time_for(*gathering, values.size_bytes());
     combine(gathering->bytes, values, [](auto a, auto b) { return std::min(a, b); });
 }
 
@@ -346,6 +351,7 @@ void SimulatedTeam::find_union(std::span<std::uint64_t> bits, Among among) {
     auto const gathering = among == Among::node ? take_part_on_node(all_.node_of(rank_).bits, mine)
                                                 : take_part(all_.gatherings_[Await::unite], rank_,
                                                             topology().ranks(), mine);
+    take_time_for(*gathering, mine.size());
     combine(gathering->bytes, bits, std::bit_or<>{});
 }
 
@@ -358,8 +364,10 @@ std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::take_part_on_node(
 
 std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::ask_for_memory(std::size_t bytes) {
     begin(Await::node_memory, bytes);
-    return take_part_on_node(all_.node_of(rank_).memory_wishes,
-                             std::as_bytes(std::span{&bytes, 1}));
+    auto gathering = take_part_on_node(all_.node_of(rank_).memory_wishes,
+                                       std::as_bytes(std::span{&bytes, 1}));
+    take_time_for(*gathering, sizeof bytes);
+    return gathering;
 }
 
 std::span<std::byte> SimulatedTeam::node_memory(Area area, std::size_t bytes) {

@@ -168,7 +168,7 @@ private:
     [[nodiscard]] std::shared_ptr<Parcel> take_next(Channel& channel);
     std::shared_ptr<Gathering> take_part(std::shared_ptr<Gathering>& under_way, std::size_t index,
                                          std::size_t count, std::span<std::byte const> mine);
-    void take_time_of(Gathering const& gathering);
+    void take_time_for(Gathering const& gathering, std::size_t bytes);
     /// The same among the ranks of this node.
     std::shared_ptr<Gathering> take_part_on_node(std::shared_ptr<Gathering>& under_way,
                                                  std::span<std::byte const> mine);
