@@ -138,15 +138,16 @@ SimulatedTeam::SimulatedTeam(SimulatedTeams& all, std::uint32_t rank)
 
 SimulatedTeam::~SimulatedTeam() = default;
 
-// What every await point does first: this rank may have changed what its node's ranks look at.
+// What every await point does first.
 void SimulatedTeam::begin(Await await, std::uint64_t detail) {
     if (unwinding()) return;
+    auto const changes_meeting_point = has_met() || await_ == Await::merge;
     await_ = await;
     detail_ = detail;
     seen_ = traffic();
     patience_s_ = tick_s;
     all_.note({now_s() - all_.begun_s_, rank_, await, detail});
-    wake_neighbours();
+    if (changes_meeting_point) wake_neighbours();
     if (await != Await::end) pause();
     ++awaits_;
 }
@@ -179,6 +180,11 @@ void SimulatedTeam::wake_neighbours() {
 template <class Condition>
 void SimulatedTeam::wait_until(Condition&& condition) {
     while (!condition() && !unwinding()) all_.actors_.park(rank_);
+}
+
+// It has come to a meeting point, which is what its node's ranks look at while they are idle.
+bool SimulatedTeam::has_met() const {
+    return seen_.meetings != traffic().meetings || seen_.barriers != traffic().barriers;
 }
 
 bool SimulatedTeam::has_come_on() const { return await_ != Await::idle || !(seen_ == traffic()); }

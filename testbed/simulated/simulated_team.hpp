@@ -160,6 +160,7 @@ private:
     void wake_neighbours();
     template <class Condition>
     void wait_until(Condition&& condition);
+    [[nodiscard]] bool has_met() const;
     [[nodiscard]] bool has_come_on() const;
     [[nodiscard]] Channel& channel_from(std::uint32_t rank, Kind kind);
     [[nodiscard]] double arrival(Channel& channel);
