@@ -349,6 +349,8 @@ void SimulatedTeam::find_minimum(std::span<std::uint64_t> values) {
                                      std::as_bytes(values));
     take_time_for(*gathering, values.size_bytes());
     combine(gathering->bytes, values, [](auto a, auto b) { return std::min(a, b); });
+    for (auto& value : values)
+        if (std::bit_width(value) == 64) value = IoResult::nowhere;
 }
 
 void SimulatedTeam::find_union(std::span<std::uint64_t> bits, Among among) {
