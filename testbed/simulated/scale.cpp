@@ -60,10 +60,9 @@ private:
     void perform(SimulatedTeam& team, Rendezvous& rendezvous) {
         Storage storage;
         storage.descriptor = file_.descriptor();
-        storage.backend = make_simulated_backend(scale_.sizes_only
-                                                     ? std::make_unique<NoFile>()
-                                                     : make_posix_backend(storage.descriptor),
-                                                 team);
+        storage.backend = make_simulated_backend(
+            scale_.sizes_only ? std::make_unique<NoFile>() : make_posix_backend(storage.descriptor),
+            team);
         CachedFile cache{team, rendezvous, storage};
         OnlineTuner tuner;
         GatheredFacts gathered;

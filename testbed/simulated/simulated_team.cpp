@@ -108,8 +108,7 @@ void SimulatedTeams::run_rank(std::uint32_t rank, Body const& body) {
     auto& node = node_of(rank);
     auto const& ranks = topology_.ranks_of[topology_.node_of[rank]];
     auto const index = std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin();
-    Rendezvous rendezvous{team, node.control.bytes, static_cast<std::size_t>(index),
-                          ranks.size()};
+    Rendezvous rendezvous{team, node.control.bytes, static_cast<std::size_t>(index), ranks.size()};
     try {
         team.pause();
         body(team, rendezvous);
@@ -229,8 +228,8 @@ void SimulatedTeam::start_sending(std::uint32_t to, Kind kind, Message message) 
     parcel->synchronous = all_.conditions_.synchronous && random_.below(2) == 0;
     parcel->arrives_s = arrival(channel);
     if (auto& links = all_.links_)
-        parcel->crossing = links->send(now_s(), topology().node_of[rank_], topology().node_of[to],
-                                       message.size());
+        parcel->crossing =
+            links->send(now_s(), topology().node_of[rank_], topology().node_of[to], message.size());
     parcel->message = std::move(message);
     sent_.push_back(parcel);
     channel.parcels.push_back(parcel);
@@ -372,8 +371,8 @@ std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::take_part_on_node(
 
 std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::ask_for_memory(std::size_t bytes) {
     begin(Await::node_memory, bytes);
-    auto gathering = take_part_on_node(all_.node_of(rank_).memory_wishes,
-                                       std::as_bytes(std::span{&bytes, 1}));
+    auto gathering =
+        take_part_on_node(all_.node_of(rank_).memory_wishes, std::as_bytes(std::span{&bytes, 1}));
     take_time_for(*gathering, sizeof bytes);
     return gathering;
 }
