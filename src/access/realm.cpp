@@ -6,7 +6,10 @@
 
 namespace unisono {
 
-Realm contiguous_realm(Extent range) { return striped_realm(0, 1, 1, range); }
+Realm contiguous_realm(Extent range) {
+    static ShapePtr const byte = make_dense(1);  // for all: a plan may have very many of them
+    return within({{byte, 0, 1}, {0, ~std::uint64_t{0}}}, range);
+}
 
 Realm striped_realm(std::uint64_t first, std::uint64_t unit, std::uint64_t period, Extent range) {
     assert(0 < unit && unit <= period);

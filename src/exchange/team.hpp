@@ -83,7 +83,8 @@ public:
         gather(std::as_bytes(mine), std::as_writable_bytes(std::span{all}));
         return all;
     }
-    /// Elementwise minimum over all ranks.
+    /// Elementwise minimum over all ranks. Values above 2^63 - 1 count, and come back, as
+    /// IoResult::nowhere.
     void minimum(std::span<std::uint64_t> values) {
         note_reduction(values.size_bytes());
         find_minimum(values);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "simulated/actors.hpp"
+#include "simulated/links.hpp"
 
 namespace unisono::simulated {
 

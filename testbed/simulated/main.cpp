@@ -124,6 +124,8 @@ int main_with(int argc, char** argv) {
     many->add_option("--aggregate-on-nodes", scale.intra_node_aggregation)->capture_default_str();
     many->add_option("--cb-buffer-size", scale.cb_buffer_size)->capture_default_str();
     many->add_option("--cb-nodes", scale.cb_nodes)->capture_default_str();
+    many->add_flag("--sizes-only", scale.sizes_only,
+                   "No memory for data that is not under way; bytes are not compared");
     CLI11_PARSE(app, argc, argv);
     if (*many) return run_scale(scale);
     if (arguments.sweep) return sweep_one(arguments);

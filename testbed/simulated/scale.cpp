@@ -15,9 +15,22 @@ std::byte value_at(std::uint32_t rank, std::uint64_t position) {
     return static_cast<std::byte>(1 + (rank * 31 + position + position / 251) % 255);
 }
 
+/// A file that keeps nothing: reads leave memory as it is.
+class NoFile final : public Backend {
+public:
+    [[nodiscard]] std::string_view name() const override { return "none"; }
+    IoResult perform(Direction /*direction*/, std::span<Transfer const> list) override {
+        IoResult all;
+        for (auto const& transfer : list) all.bytes += transfer.bytes;
+        return all;
+    }
+    Error sync() override { return {}; }
+};
+
 class ScaleRun {
 public:
-    explicit ScaleRun(ScaleCase const& scale) : scale_{scale} {
+    explicit ScaleRun(ScaleCase const& scale)
+        : scale_{scale}, shared_memory_(scale.sizes_only ? scale.bytes_per_rank : 0) {
         options_.strategy = scale.strategy;
         options_.cb_buffer_size = scale.cb_buffer_size;
         options_.cb_nodes = scale.cb_nodes;
@@ -32,8 +45,8 @@ public:
         SimulatedTeams teams{make_topology(labels), {.network = scale_.network}};
         auto const ended = teams.run(
             [&](SimulatedTeam& team, Rendezvous& rendezvous) { perform(team, rendezvous); });
-        if (!ended.deadlock.empty()) complain("deadlock: " + ended.deadlock.front());
         if (!ended.failures.empty()) complain(ended.failures.front());
+        if (!ended.deadlock.empty()) complain("deadlock: " + ended.deadlock.front());
         result_.awaits =
             std::accumulate(ended.awaits.begin(), ended.awaits.end(), std::uint64_t{0});
         return result_;
@@ -47,21 +60,32 @@ private:
     void perform(SimulatedTeam& team, Rendezvous& rendezvous) {
         Storage storage;
         storage.descriptor = file_.descriptor();
-        storage.backend = make_simulated_backend(make_posix_backend(storage.descriptor), team);
+        storage.backend = make_simulated_backend(
+            scale_.sizes_only ? std::make_unique<NoFile>() : make_posix_backend(storage.descriptor),
+            team);
         CachedFile cache{team, rendezvous, storage};
         OnlineTuner tuner;
         GatheredFacts gathered;
         CollectiveFile const file{team,     rendezvous, storage,  layout_,
                                   options_, tuner,      gathered, &cache};
+        if (scale_.sizes_only) {
+            call(file, Direction::write, shared_memory_, result_.write_s);
+            call(file, Direction::read, shared_memory_, result_.read_s);
+        } else {
+            write_and_read(file);
+        }
+    }
+
+    void write_and_read(CollectiveFile const& file) {
+        auto const rank = file.team.rank();
         std::vector<std::byte> memory(scale_.bytes_per_rank);
-        for (std::uint64_t at = 0; at < memory.size(); ++at) memory[at] = value_at(team.rank(), at);
+        for (std::uint64_t at = 0; at < memory.size(); ++at) memory[at] = value_at(rank, at);
         call(file, Direction::write, memory, result_.write_s);
         std::ranges::fill(memory, std::byte{0});
         call(file, Direction::read, memory, result_.read_s);
         for (std::uint64_t at = 0; at < memory.size(); ++at)
-            if (memory[at] != value_at(team.rank(), at))
-                return complain("rank " + std::to_string(team.rank()) + ", byte " +
-                                std::to_string(at));
+            if (memory[at] != value_at(rank, at))
+                return complain("rank " + std::to_string(rank) + ", byte " + std::to_string(at));
     }
 
     void call(CollectiveFile const& file, Direction direction, std::vector<std::byte>& memory,
@@ -86,6 +110,7 @@ private:
     }
 
     ScaleCase const& scale_;
+    std::vector<std::byte> shared_memory_;  // with sizes only
     MemoryFile file_;
     Layout layout_;
     Options options_;

@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <string>
 
-#include "simulated/actors.hpp"
+#include "simulated/links.hpp"
 
 namespace unisono::simulated {
 
-/// One collective write, and a read of the same, of many ranks with real bytes: each has blocks
-/// that are dealt in turn, as in a checkpoint of a block-cyclic array.
+/// One collective write, and a read of the same, of many ranks: each has blocks that are dealt in
+/// turn, as in a checkpoint of a block-cyclic array.
 struct ScaleCase {
     std::uint32_t ranks = 1024;
     std::uint32_t ranks_per_node = 32;
@@ -18,11 +18,14 @@ struct ScaleCase {
     bool intra_node_aggregation = true;
     std::uint64_t cb_buffer_size = 1 << 20;
     std::uint32_t cb_nodes = 0;  ///< 0: the strategy decides
+    /// Ranks share one buffer, and the file keeps nothing: memory for what is under way alone.
+    /// Plans, messages and times are the same; what arrives is not compared.
+    bool sizes_only = false;
     Network network;
 };
 
 struct ScaleResult {
-    std::string wrong;   ///< empty: every byte is where it belongs
+    std::string wrong;   ///< empty: every byte is where it belongs, as far as there are any
     double write_s = 0;  ///< on the virtual clock; file accesses take no time
     double read_s = 0;
     std::uint64_t messages = 0;  ///< of all ranks, in both

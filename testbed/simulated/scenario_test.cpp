@@ -95,14 +95,40 @@ TEST(Scenario, messages_that_overtake_each_other_are_found) {
     EXPECT_TRUE(run(find(Canary::lets_messages_overtake)).wrong());
 }
 
-TEST(Scale, many_ranks_move_real_bytes) {
+ScaleCase case_of(std::uint32_t ranks, bool aggregate) {
+    return {.ranks = ranks,
+            .ranks_per_node = 16,
+            .bytes_per_rank = 16 * 1024,
+            .intra_node_aggregation = aggregate,
+            .cb_buffer_size = 64 * 1024};
+}
+
+// 512 ranks on 32 nodes with an aggregator each, four blocks a rank: 128 windows of 64 KiB, in each
+// of which one node has a block of each of its ranks. From their first block to their last, the
+// ranks of node n touch windows n to n + 96, of which 4n to 4n + 3 are their own node's: 93 times a
+// rank, or a node, sends data, asks for some and gets them.
+TEST(Scale, five_hundred_and_twelve_ranks_move_real_bytes_with_so_many_messages) {
     for (auto const aggregate : {false, true}) {
-        auto const result = run(ScaleCase{.ranks = 128,
-                                          .ranks_per_node = 16,
-                                          .bytes_per_rank = 16 * 1024,
-                                          .intra_node_aggregation = aggregate});
+        auto const result = run(case_of(512, aggregate));
         EXPECT_EQ(result.wrong, "");
         EXPECT_GT(result.write_s, 0.0);
+        EXPECT_EQ(result.aggregators, 32u);
+        EXPECT_EQ(result.messages, 3u * 93 * (aggregate ? 32 : 512)) << aggregate;
+    }
+}
+
+TEST(Scale, sizes_only_make_the_same_messages_and_times_as_real_bytes) {
+    for (auto const aggregate : {false, true}) {
+        auto scale = case_of(128, aggregate);
+        auto const real = run(scale);
+        scale.sizes_only = true;
+        auto const sizes = run(scale);
+        EXPECT_EQ(sizes.wrong, "");
+        EXPECT_EQ(sizes.messages, real.messages);
+        EXPECT_EQ(sizes.message_bytes, real.message_bytes);
+        EXPECT_EQ(sizes.awaits, real.awaits);
+        EXPECT_NEAR(sizes.write_s, real.write_s, 1e-9);
+        EXPECT_NEAR(sizes.read_s, real.read_s, 1e-9);
     }
 }
 

@@ -29,16 +29,18 @@ char const* name_of(Team::Kind kind) {
     return "";
 }
 
-// Every rank's values, one after the other, elementwise with the first ones.
+// Every rank's values, one after the other, elementwise with the first ones. Done by the first rank
+// that asks; the others find the result.
 template <class Operation>
-void combine(std::span<std::byte const> all, std::span<std::uint64_t> values,
-             Operation&& operation) {
+void combine(std::vector<std::byte>& all, std::span<std::uint64_t> values, Operation&& operation) {
     for (std::size_t at = 0; at < all.size(); at += sizeof(std::uint64_t)) {
         std::uint64_t value = 0;
         std::memcpy(&value, all.data() + at, sizeof value);
         auto& result = values[at / sizeof value % values.size()];
         result = operation(result, value);
     }
+    all.resize(values.size_bytes());
+    std::memcpy(all.data(), values.data(), all.size());
 }
 
 }  // namespace
@@ -74,12 +76,13 @@ char const* name_of(Await await) {
 SimulatedTeams::SimulatedTeams(Topology topology, Conditions conditions)
     : topology_{std::move(topology)},
       conditions_{std::move(conditions)},
-      actors_{topology_.node_of, conditions_.network},
+      actors_{topology_.ranks()},
       begun_s_{now_s()},
       nodes_(topology_.nodes()) {
+    if (conditions_.network) links_.emplace(topology_.nodes(), *conditions_.network);
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
         auto const ranks = topology_.ranks_of[node].size();
-        nodes_[node].control.resize(Rendezvous::bytes_needed(ranks) / sizeof(Line) + 1);
+        nodes_[node].control = ZeroedMemory{Rendezvous::bytes_needed(ranks)};
         nodes_[node].lacks_memory =
             node < conditions_.node_lacks_memory.size() && conditions_.node_lacks_memory[node];
     }
@@ -88,10 +91,6 @@ SimulatedTeams::SimulatedTeams(Topology topology, Conditions conditions)
 }
 
 SimulatedTeams::~SimulatedTeams() = default;
-
-std::span<std::byte> SimulatedTeams::bytes_of(Lines& lines) {
-    return {reinterpret_cast<std::byte*>(lines.data()), lines.size() * sizeof(Line)};
-}
 
 Ended SimulatedTeams::run(Body const& body) {
     actors_.run([&](std::uint32_t rank) { run_rank(rank, body); });
@@ -109,8 +108,7 @@ void SimulatedTeams::run_rank(std::uint32_t rank, Body const& body) {
     auto& node = node_of(rank);
     auto const& ranks = topology_.ranks_of[topology_.node_of[rank]];
     auto const index = std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin();
-    Rendezvous rendezvous{team, bytes_of(node.control), static_cast<std::size_t>(index),
-                          ranks.size()};
+    Rendezvous rendezvous{team, node.control.bytes, static_cast<std::size_t>(index), ranks.size()};
     try {
         team.pause();
         body(team, rendezvous);
@@ -139,15 +137,16 @@ SimulatedTeam::SimulatedTeam(SimulatedTeams& all, std::uint32_t rank)
 
 SimulatedTeam::~SimulatedTeam() = default;
 
-// What every await point does first: this rank may have changed what its node's ranks look at.
+// What every await point does first.
 void SimulatedTeam::begin(Await await, std::uint64_t detail) {
     if (unwinding()) return;
+    auto const changes_meeting_point = has_met() || await_ == Await::merge;
     await_ = await;
     detail_ = detail;
     seen_ = traffic();
     patience_s_ = tick_s;
     all_.note({now_s() - all_.begun_s_, rank_, await, detail});
-    wake_neighbours();
+    if (changes_meeting_point) wake_neighbours();
     if (await != Await::end) pause();
     ++awaits_;
 }
@@ -180,6 +179,11 @@ void SimulatedTeam::wake_neighbours() {
 template <class Condition>
 void SimulatedTeam::wait_until(Condition&& condition) {
     while (!condition() && !unwinding()) all_.actors_.park(rank_);
+}
+
+// It has come to a meeting point, which is what its node's ranks look at while they are idle.
+bool SimulatedTeam::has_met() const {
+    return seen_.meetings != traffic().meetings || seen_.barriers != traffic().barriers;
 }
 
 bool SimulatedTeam::has_come_on() const { return await_ != Await::idle || !(seen_ == traffic()); }
@@ -223,7 +227,9 @@ void SimulatedTeam::start_sending(std::uint32_t to, Kind kind, Message message) 
     parcel->from = rank_;
     parcel->synchronous = all_.conditions_.synchronous && random_.below(2) == 0;
     parcel->arrives_s = arrival(channel);
-    if (all_.conditions_.network) parcel->transport = all_.actors_.carry(rank_, to, message.size());
+    if (auto& links = all_.links_)
+        parcel->crossing =
+            links->send(now_s(), topology().node_of[rank_], topology().node_of[to], message.size());
     parcel->message = std::move(message);
     sent_.push_back(parcel);
     channel.parcels.push_back(parcel);
@@ -248,12 +254,20 @@ Message SimulatedTeam::receive(std::uint32_t from, Kind kind) {
     wait_until([&] { return !(channel.receiver_waits = channel.parcels.empty()); });
     if (channel.parcels.empty()) return {};  // unwinding
     auto const parcel = take_next(channel);
-    if (parcel->transport) parcel->transport->wait();
-    auto const wait_s = parcel->arrives_s - now_s();
-    if (wait_s > 0) all_.actors_.sleep(wait_s);
+    wait_for_arrival(*parcel);
     parcel->received = true;
     if (parcel->sender_waits) all_.actors_.wake(parcel->from);
     return std::move(parcel->message);
+}
+
+void SimulatedTeam::wait_for_arrival(Parcel const& parcel) {
+    if (parcel.crossing == nullptr) return sleep_until(parcel.arrives_s);
+    sleep_until(parcel.crossing->reaches_s);
+    sleep_until(all_.links_->arrival(*parcel.crossing, topology().node_of[rank_]));
+}
+
+void SimulatedTeam::sleep_until(double at_s) {
+    if (at_s > now_s()) all_.actors_.sleep(at_s - now_s());
 }
 
 void SimulatedTeam::finish_sends(std::size_t still_under_way) {
@@ -290,17 +304,17 @@ std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::take_part(
         under_way = nullptr;
         for (auto const rank : gathering->waiting) all_.actors_.wake(rank);
     }
-    take_time_of(*gathering);
     return gathering;
 }
 
-// A tree of messages, where they cost something; else they come back when they like.
-void SimulatedTeam::take_time_of(Gathering const& gathering) {
+// A tree of messages and the result's bytes, where they cost something; else ranks come back when
+// they like.
+void SimulatedTeam::take_time_for(Gathering const& gathering, std::size_t bytes) {
     auto const& network = all_.conditions_.network;
     if (!network) return delay();
     auto const ways = 2 * std::bit_width(gathering.present);
     all_.actors_.sleep(static_cast<double>(ways) * network->latency_s +
-                       static_cast<double>(gathering.bytes.size()) / network->bytes_per_s);
+                       static_cast<double>(bytes) / network->bytes_per_s);
 }
 
 template <class Payload>
@@ -308,6 +322,7 @@ void SimulatedTeam::merge_payload(Payload& payload) {
     begin(Await::merge, sizeof payload);
     auto const gathering = take_part(all_.gatherings_[Await::merge], topology().node_of[rank_],
                                      topology().nodes(), std::as_bytes(std::span{&payload, 1}));
+    take_time_for(*gathering, sizeof payload);
     for (std::size_t node = 0; node < topology().nodes(); ++node) {
         Payload next;
         std::memcpy(static_cast<void*>(&next), gathering->bytes.data() + node * sizeof next,
@@ -323,6 +338,7 @@ void SimulatedTeam::gather_bytes(std::span<std::byte const> mine, std::span<std:
     begin(Await::gather, mine.size());
     auto const gathering =
         take_part(all_.gatherings_[Await::gather], rank_, topology().ranks(), mine);
+    take_time_for(*gathering, all.size());
     std::memcpy(all.data(), gathering->bytes.data(), gathering->bytes.size());
 }
 
@@ -330,7 +346,10 @@ void SimulatedTeam::find_minimum(std::span<std::uint64_t> values) {
     begin(Await::minimum, values.size_bytes());
     auto const gathering = take_part(all_.gatherings_[Await::minimum], rank_, topology().ranks(),
                                      std::as_bytes(values));
+    take_time_for(*gathering, values.size_bytes());
     combine(gathering->bytes, values, [](auto a, auto b) { return std::min(a, b); });
+    for (auto& value : values)
+        if (std::bit_width(value) == 64) value = IoResult::nowhere;
 }
 
 void SimulatedTeam::find_union(std::span<std::uint64_t> bits, Among among) {
@@ -339,6 +358,7 @@ void SimulatedTeam::find_union(std::span<std::uint64_t> bits, Among among) {
     auto const gathering = among == Among::node ? take_part_on_node(all_.node_of(rank_).bits, mine)
                                                 : take_part(all_.gatherings_[Await::unite], rank_,
                                                             topology().ranks(), mine);
+    take_time_for(*gathering, mine.size());
     combine(gathering->bytes, bits, std::bit_or<>{});
 }
 
@@ -351,31 +371,28 @@ std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::take_part_on_node(
 
 std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::ask_for_memory(std::size_t bytes) {
     begin(Await::node_memory, bytes);
-    return take_part_on_node(all_.node_of(rank_).memory_wishes,
-                             std::as_bytes(std::span{&bytes, 1}));
+    auto gathering =
+        take_part_on_node(all_.node_of(rank_).memory_wishes, std::as_bytes(std::span{&bytes, 1}));
+    take_time_for(*gathering, sizeof bytes);
+    return gathering;
 }
 
 std::span<std::byte> SimulatedTeam::node_memory(Area area, std::size_t bytes) {
     ask_for_memory(bytes);
     auto& node = all_.node_of(rank_);
     if (node.lacks_memory) return {};
-    auto& lines = node.areas[static_cast<std::size_t>(area)];
-    if (lines.size() * sizeof(lines[0]) < bytes)
-        node.outgrown.push_back(
-            std::exchange(lines, SimulatedTeams::Lines(bytes / sizeof(lines[0]) + 1)));
-    return SimulatedTeams::bytes_of(lines);
+    auto& memory = node.areas[static_cast<std::size_t>(area)];
+    if (memory.bytes.size() < bytes)
+        node.outgrown.push_back(std::exchange(memory, ZeroedMemory{bytes}));
+    return memory.bytes;
 }
 
 std::shared_ptr<std::span<std::byte> const> SimulatedTeam::own_node_memory(std::size_t bytes) {
     auto const gathering = ask_for_memory(bytes);
     if (all_.node_of(rank_).lacks_memory) return nullptr;
-    auto& own = gathering->own;
-    if (!own) {
-        own = std::make_shared<SimulatedTeams::Own>();
-        own->lines.resize(bytes / sizeof(own->lines[0]) + 1);
-        own->bytes = SimulatedTeams::bytes_of(own->lines);
-    }
-    return {own, &own->bytes};
+    auto& memory = gathering->memory;
+    if (!memory) memory = std::make_shared<ZeroedMemory>(bytes);
+    return {memory, &memory->bytes};
 }
 
 int SimulatedTeam::begin_access(std::uint64_t bytes) {

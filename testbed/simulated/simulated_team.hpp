@@ -11,6 +11,7 @@
 #include "model/random.hpp"
 #include "simulated/actors.hpp"
 #include "simulated/conditions.hpp"
+#include "simulated/zeroed_memory.hpp"
 #include "unisono/plan.hpp"
 
 namespace unisono::simulated {
@@ -54,16 +55,6 @@ public:
 private:
     friend class SimulatedTeam;
 
-    struct alignas(64) Line {
-        std::byte bytes[64];
-    };
-    using Lines = std::vector<Line>;
-    static std::span<std::byte> bytes_of(Lines& lines);
-
-    struct Own {
-        Lines lines;
-        std::span<std::byte> bytes;
-    };
     /// What ranks bring to one collective operation, and who waits for the others.
     struct Gathering {
         std::vector<std::byte> bytes;
@@ -71,12 +62,12 @@ private:
         std::size_t present = 0;
         bool complete = false;
         std::vector<std::uint32_t> waiting;
-        std::shared_ptr<Own> own;  // node memory that it is about
+        std::shared_ptr<ZeroedMemory> memory;  // of the node, that it is about
     };
     struct Node {
-        Lines control;
-        Lines areas[2];
-        std::vector<Lines> outgrown;  // other ranks may still look at them
+        ZeroedMemory control;
+        ZeroedMemory areas[2];
+        std::vector<ZeroedMemory> outgrown;  // other ranks may still look at them
         std::vector<std::uint32_t> idle;
         std::shared_ptr<Gathering> memory_wishes;
         std::shared_ptr<Gathering> bits;
@@ -86,8 +77,8 @@ private:
         Message message;
         std::uint32_t from = 0;
         double arrives_s = 0;
-        std::unique_ptr<Transport> transport;  // null: it arrives when it says
-        bool synchronous = false;              // it has left when it is received
+        std::shared_ptr<Crossing> crossing;  // null: it arrives when it says
+        bool synchronous = false;            // it has left when it is received
         bool received = false;
         bool sender_waits = false;
     };
@@ -106,6 +97,7 @@ private:
     Topology topology_;
     Conditions conditions_;
     Actors actors_;
+    std::optional<Links> links_;
     double begun_s_;
     std::vector<Node> nodes_;
     std::vector<std::unique_ptr<SimulatedTeam>> teams_;
@@ -168,13 +160,16 @@ private:
     void wake_neighbours();
     template <class Condition>
     void wait_until(Condition&& condition);
+    [[nodiscard]] bool has_met() const;
     [[nodiscard]] bool has_come_on() const;
     [[nodiscard]] Channel& channel_from(std::uint32_t rank, Kind kind);
     [[nodiscard]] double arrival(Channel& channel);
+    void wait_for_arrival(Parcel const& parcel);
+    void sleep_until(double at_s);
     [[nodiscard]] std::shared_ptr<Parcel> take_next(Channel& channel);
     std::shared_ptr<Gathering> take_part(std::shared_ptr<Gathering>& under_way, std::size_t index,
                                          std::size_t count, std::span<std::byte const> mine);
-    void take_time_of(Gathering const& gathering);
+    void take_time_for(Gathering const& gathering, std::size_t bytes);
     /// The same among the ranks of this node.
     std::shared_ptr<Gathering> take_part_on_node(std::shared_ptr<Gathering>& under_way,
                                                  std::span<std::byte const> mine);

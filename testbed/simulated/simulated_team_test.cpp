@@ -172,8 +172,7 @@ TEST(SimulatedTeam, a_rank_may_wait_for_time_to_pass) {
     EXPECT_LT(ended.virtual_s, 0.7);
 }
 
-// 1 MiB at 12.5e9 bytes/s takes 84 us, and two senders on one link twice as long. SimGrid's model
-// uses 97% of the bandwidth, and 13 times the latency of small messages.
+// 1 MiB at 12.5e9 bytes/s takes 84 us and the latency, and two senders on one link twice as long.
 TEST(SimulatedTeam, messages_share_the_links_of_a_network) {
     auto const seconds_for = [](std::vector<std::uint32_t> const& nodes) {
         SimulatedTeams teams{make_topology(nodes), {.network = Network{}}};
@@ -188,8 +187,29 @@ TEST(SimulatedTeam, messages_share_the_links_of_a_network) {
             .virtual_s;
     };
     auto const one_s = seconds_for({0, 1});
-    EXPECT_NEAR(one_s, (1 << 20) / 12.5e9, 0.5e-4);
-    EXPECT_NEAR(seconds_for({0, 1, 2}), one_s + (1 << 20) / 12.5e9, 0.2e-4);
+    EXPECT_NEAR(one_s, 2e-6 + (1 << 20) / 12.5e9, 1e-9);
+    EXPECT_NEAR(seconds_for({0, 1, 2}), one_s + (1 << 20) / 12.5e9, 1e-9);
+}
+
+// At 1 byte/s: node 0 sends 10 bytes to node 1, and then 5 to node 2, which come to its link at
+// 11 s; node 1 sends 3 to node 2 at 1 s, which come at 2 s. They are there at 5 s, not after the 5.
+TEST(Links, a_message_does_not_wait_for_one_that_was_sent_before_and_has_not_come_to_the_link) {
+    Links links{3, {.latency_s = 1, .bytes_per_s = 1}};
+    EXPECT_EQ(links.arrival(*links.send(0, 0, 1, 10), 1), 11);
+    auto const held_up = links.send(0, 0, 2, 5);
+    auto const later = links.send(1, 1, 2, 3);
+    EXPECT_EQ(later->reaches_s, 2);
+    EXPECT_EQ(links.arrival(*later, 2), 5);
+    EXPECT_EQ(held_up->reaches_s, 11);
+    EXPECT_EQ(links.arrival(*held_up, 2), 16);
+}
+
+TEST(Links, messages_that_come_to_a_link_together_share_it) {
+    Links links{3, {.latency_s = 1, .bytes_per_s = 1}};
+    auto const first = links.send(0, 0, 2, 4);
+    auto const second = links.send(0, 1, 2, 4);
+    EXPECT_EQ(links.arrival(*second, 2), 9);  // 1 + 4 + 4
+    EXPECT_EQ(links.arrival(*first, 2), 5);
 }
 
 }  // namespace

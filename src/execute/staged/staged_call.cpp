@@ -1,6 +1,7 @@
 #include "execute/staged/staged_call.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "execute/staged/wanted.hpp"
 
@@ -46,7 +47,8 @@ StagedCall::StagedCall(StagedParts const& parts, std::uint64_t alignment)
     windows_.emplace(team, plan.aggregators, schedule_->window_bytes(),
                      schedule_->rounds() > 1 ? 2U : 1U,
                      lowest_bit(alignment | schedule_->alignment()), node_aggregated_);
-    if (team.topology().nodes() > 1 || !windows_->shared()) learn_extents();
+    if (node_aggregated_) learn_node_extents();
+    if (!node_aggregated_ && (team.topology().nodes() > 1 || !windows_->shared())) learn_extents();
     record.lap(Phase::waiting);
 }
 
@@ -74,26 +76,38 @@ void StagedCall::make_schedule() {
     exact_reads_ = schedule_->bytes() / sieve_ratio > asked_bytes;
 }
 
-// What each rank touches; whether all nodes have the windows that node aggregation needs; and
-// whether all ranks have any: those that are shared are there, or on no rank of the node.
+// What each rank touches, and whether all have windows: those that are shared are there, or on no
+// rank of the node.
 void StagedCall::learn_extents() {
     struct Presence {
         Extent touched;
-        std::uint32_t shares_windows;
-        std::uint32_t lacks_windows;
+        std::uint64_t lacks_windows;
     };
-    Presence const mine{touched_, windows_->shared() ? 1U : 0U, windows_->missing() ? 1U : 0U};
+    Presence const mine{touched_, windows_->missing() ? 1U : 0U};
     for (auto const& rank : team.gather_values(std::span{&mine, 1})) {
-        extents_.push_back(rank.touched);
-        node_aggregated_ = node_aggregated_ && rank.shares_windows != 0;
         windows_missing_ = windows_missing_ || rank.lacks_windows != 0;
+        if (!own_.empty()) extents_.push_back(rank.touched);
     }
-    if (!node_aggregated_) return;
-    for (auto const& ranks : team.topology().ranks_of) {
-        Extent all;
-        for (auto const rank : ranks) all = hull(all, extents_[rank]);
-        node_extents_.push_back(all);
+}
+
+// What each node touches, and whether all nodes have the windows that node aggregation needs. A
+// minimum is 16 bytes a node, where a gather is 24 bytes a rank, on each rank.
+void StagedCall::learn_node_extents() {
+    constexpr auto offset_max =
+        static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) - 1;
+    auto const& topology = team.topology();
+    std::vector<std::uint64_t> least(2 * topology.nodes() + 1, IoResult::nowhere);
+    if (auto const mine = 2 * topology.node_of[team.rank()]; !touched_.empty()) {
+        least[mine] = touched_.begin;
+        least[mine + 1] = offset_max - touched_.end;
     }
+    least.back() = windows_->shared() ? 1 : 0;
+    team.minimum(least);
+    node_aggregated_ = least.back() != 0;
+    for (std::size_t at = 0; at + 1 < least.size(); at += 2)
+        node_extents_.push_back(least[at] == IoResult::nowhere
+                                    ? Extent{}
+                                    : Extent{least[at], offset_max - least[at + 1]});
 }
 
 bool StagedCall::shares_memory(std::uint32_t rank) const {

@@ -43,7 +43,7 @@ public:
     [[nodiscard]] bool shares_memory(std::uint32_t rank) const;
     /// The aggregator takes data of that rank.
     [[nodiscard]] bool takes_part(std::size_t aggregator, std::uint32_t rank) const;
-    /// By this rank's data; empty where there are no messages.
+    /// By rank; only on aggregators, and where ranks send to ranks.
     [[nodiscard]] std::span<Extent const> extents() const { return extents_; }
     /// By node, of all its ranks together; only with node aggregation.
     [[nodiscard]] std::span<Extent const> node_extents() const { return node_extents_; }
@@ -121,6 +121,7 @@ private:
     }
     void find_own_aggregators();
     void learn_extents();
+    void learn_node_extents();
     void make_schedule();
 
     Extent touched_;
