@@ -6,6 +6,7 @@
 #include <limits>
 #include <new>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "exchange/descriptor_socket.hpp"
@@ -17,10 +18,8 @@ constexpr int tag_of(Team::Kind kind) { return 1 + static_cast<int>(kind); }
 // MPICH's MPI_Iprobe drives progress only if it finds nothing: no message has this tag.
 constexpr int tag_of_nothing = 0;
 
-// Messages go in fragments that transports send at once. Of longer ones they announce each, and
-// wait for the receiver's answer behind all that queues on the links: over TCP half of the
-// bandwidth is lost to that (docs/performance.md). A fragment that is shorter than this ends its
-// message.
+// What transports send at once. A part of a message that has just so many bytes is not its last
+// one.
 constexpr std::size_t fragment_bytes = 16 * 1024;
 
 }  // namespace
@@ -244,16 +243,67 @@ void MpiTeam::find_minimum(std::span<std::uint64_t> values) {
                                                 : static_cast<std::uint64_t>(signed_values[i]);
 }
 
+// Longer messages than a fragment are announced by most transports, and wait for the receiver's
+// answer. That is right where the network's hardware moves them; over TCP the answer waits behind
+// all that queues on the links, which costs half of their speed (docs/performance.md). So it is
+// tried, once, when there is enough to send.
+void MpiTeam::expect_messages(std::uint64_t bytes) {
+    constexpr std::uint64_t enough_bytes = 1 << 20;  // of each rank
+    expected_bytes_ += bytes;
+    if (topology_.nodes() == 1 || messages_tried_) return;
+    if (expected_bytes_ / topology_.ranks() < enough_bytes) return;
+    messages_tried_ = true;
+    double whole_s = 0, fragments_s = 0;
+    if (local_index_ == 0) std::tie(whole_s, fragments_s) = try_messages();
+    std::array seconds{whole_s, fragments_s};
+    PMPI_Allreduce(MPI_IN_PLACE, seconds.data(), 2, MPI_DOUBLE, MPI_MAX, comm_);
+    constexpr double clearly = 0.9;
+    in_fragments_ = seconds[1] < clearly * seconds[0];
+}
+
+// The better one of a few tries each.
+std::pair<double, double> MpiTeam::try_messages() {
+    std::pair best{std::numeric_limits<double>::max(), std::numeric_limits<double>::max()};
+    for (int repeat = 0; repeat < 2; ++repeat) {
+        in_fragments_ = false;
+        best.first = std::min(best.first, send_around());
+        in_fragments_ = true;
+        best.second = std::min(best.second, send_around());
+    }
+    return best;
+}
+
+// Seconds for some messages to the next few nodes, and as many from those before.
+double MpiTeam::send_around() {
+    constexpr int messages = 2;
+    constexpr std::size_t message_bytes = 64 * 1024;
+    auto const nodes = topology_.nodes();
+    auto const others = std::min<std::size_t>(nodes - 1, 4);
+    auto const leader = [&](std::size_t nodes_on) {
+        return topology_.ranks_of[(topology_.node_of[rank_] + nodes_on) % nodes][0];
+    };
+    auto const begin_s = PMPI_Wtime();
+    for (int i = 0; i < messages; ++i)
+        for (std::size_t on = 1; on <= others; ++on)
+            start_sending(leader(on), Kind::data, Message(message_bytes, std::byte{}));
+    for (int i = 0; i < messages; ++i)
+        for (std::size_t back = 1; back <= others; ++back)
+            receive(leader(nodes - back), Kind::data);
+    finish_sends(0);
+    return PMPI_Wtime() - begin_s;
+}
+
 void MpiTeam::start_sending(std::uint32_t to, Kind kind, Message message) {
     auto& sending = sending_.emplace_back();
     sending.message = std::move(message);
-    sending.requests.resize(sending.message.size() / fragment_bytes + 1);
     std::span<std::byte const> rest = sending.message;
+    auto const whole = !in_fragments_ && rest.size() != fragment_bytes;
+    sending.requests.resize(whole ? 1 : rest.size() / fragment_bytes + 1);
     for (auto& request : sending.requests) {
-        auto const fragment = rest.first(std::min(rest.size(), fragment_bytes));
-        PMPI_Isend(fragment.data(), static_cast<int>(fragment.size()), MPI_BYTE,
-                   static_cast<int>(to), tag_of(kind), comm_, &request);
-        rest = rest.subspan(fragment.size());
+        auto const part = whole ? rest : rest.first(std::min(rest.size(), fragment_bytes));
+        PMPI_Isend(part.data(), static_cast<int>(part.size()), MPI_BYTE, static_cast<int>(to),
+                   tag_of(kind), comm_, &request);
+        rest = rest.subspan(part.size());
     }
 }
 

@@ -44,6 +44,7 @@ public:
     void idle() override;
     Message receive(std::uint32_t from, Kind kind) override;
     void finish_sends(std::size_t still_under_way) override;
+    void expect_messages(std::uint64_t bytes) override;
 
     /// Completes the topology with what nodes are called and what they have. Collective the first
     /// time; cost then: an exchange of 80 bytes a rank.
@@ -80,6 +81,8 @@ private:
     void find_minimum(std::span<std::uint64_t> values) override;
     void find_union(std::span<std::uint64_t> bits, Among among) override;
     void start_sending(std::uint32_t to, Kind kind, Message message) override;
+    [[nodiscard]] std::pair<double, double> try_messages();
+    double send_around();
 
     void divide_into_nodes(Topology topology);
     void leave_nodes();
@@ -106,6 +109,9 @@ private:
     std::optional<Merging<Notice>> merging_notices_;
     std::optional<Merging<Verdict>> merging_verdicts_;
     std::deque<Sending> sending_;  // addresses stay: MPI writes to them
+    std::uint64_t expected_bytes_ = 0;
+    bool messages_tried_ = false;
+    bool in_fragments_ = false;  // long messages
     unsigned idle_calls_ = 0;
     bool nodes_known_ = false;
 };

@@ -48,7 +48,8 @@ StagedCall::StagedCall(StagedParts const& parts, std::uint64_t alignment)
                      schedule_->rounds() > 1 ? 2U : 1U,
                      lowest_bit(alignment | schedule_->alignment()), node_aggregated_);
     if (node_aggregated_) learn_node_extents();
-    if (!node_aggregated_ && (team.topology().nodes() > 1 || !windows_->shared())) learn_extents();
+    if (!node_aggregated_ && sends_messages()) learn_extents();
+    if (sends_messages()) team.expect_messages(facts.bytes);
     record.lap(Phase::waiting);
 }
 

@@ -40,6 +40,10 @@ public:
     [[nodiscard]] bool lacks_windows() const { return windows_->missing(); }
     [[nodiscard]] RoundSchedule& schedule() { return *schedule_; }
 
+    /// Some data go to ranks with which theirs shares no memory.
+    [[nodiscard]] bool sends_messages() const {
+        return team.topology().nodes() > 1 || !windows_->shared();
+    }
     [[nodiscard]] bool shares_memory(std::uint32_t rank) const;
     /// The aggregator takes data of that rank.
     [[nodiscard]] bool takes_part(std::size_t aggregator, std::uint32_t rank) const;
@@ -104,7 +108,7 @@ public:
     /// Others may be waiting for messages of this rank, which only move while it lets them.
     template <class Ended>
     void let_messages_pass_until(Ended&& ended) const {
-        if (extents_.empty()) return;
+        if (!sends_messages()) return;
         while (!ended()) team.idle();
     }
 

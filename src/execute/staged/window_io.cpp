@@ -22,19 +22,15 @@ std::vector<Transfer> transfers(std::span<Round::Part const> parts, std::byte* w
     return list;
 }
 
-// The same bytes in pieces that end where `unit` does, dealt to two lists: each is ascending.
-std::array<std::vector<Transfer>, 2> deal(std::span<Transfer const> list, std::uint64_t unit) {
-    std::array<std::vector<Transfer>, 2> lanes;
-    std::size_t pieces = 0;
-    for (auto [offset, memory, bytes] : list)
-        while (bytes > 0) {
-            auto const piece = std::min(bytes, unit - offset % unit);
-            lanes[pieces++ % 2].push_back({offset, memory, piece});
-            offset += piece;
-            memory += piece;
-            bytes -= piece;
-        }
-    return lanes;
+// The same bytes in pieces that end where `unit` does, dealt to two lists.
+std::array<std::vector<Transfer>, 2> deal(Transfer rest, std::uint64_t unit) {
+    std::array<std::vector<Transfer>, 2> lists;
+    for (std::size_t i = 0; rest.bytes > 0; ++i) {
+        auto const bytes = std::min(rest.bytes, unit - rest.offset % unit);
+        lists[i % 2].push_back({rest.offset, rest.memory, bytes});
+        rest = {rest.offset + bytes, rest.memory + bytes, rest.bytes - bytes};
+    }
+    return lists;
 }
 
 }  // namespace
@@ -60,12 +56,12 @@ std::vector<BufferRange> WindowIo::wanted(Round const& round) const {
     return wanted;
 }
 
-// Stripes that are read while ranks exchange messages go two at a time: a whole window at once
-// fills the queue of this node's link, and what is lost there are the messages
+// A contiguous window that is read while ranks exchange messages is read two stripes at a time: all
+// at once fills the queue of this node's link, and what is lost there are the messages
 // (docs/performance.md). 0: there are no messages, or no stripes.
 std::uint64_t WindowIo::unit_beside_messages() const {
     auto const* const layout = call_.facts.layout;
-    auto const beside = !call_.extents().empty() && layout != nullptr;
+    auto const beside = call_.sends_messages() && layout != nullptr;
     return beside ? layout->unit_at(call_.facts.touched.begin) : 0;
 }
 
@@ -76,10 +72,10 @@ void WindowIo::start(Direction direction, Round const& round,
     auto& [lists, pending] = sides_[static_cast<std::size_t>(round.side())];
     assert(pending.empty());
     auto const ascending = direction == Direction::read && !call_.exact_reads();
-    auto const unit = ascending ? unit_beside_messages() : 0;
     lists[0] = transfers(round.parts[aggregator_], call_.window(round, aggregator_), in_window);
     lists[1].clear();
-    if (unit != 0) lists = deal(lists[0], unit);
+    if (ascending && lists[0].size() == 1)
+        if (auto const unit = unit_beside_messages(); unit != 0) lists = deal(lists[0][0], unit);
     auto const alone = call_.own_aggregators().size() == 1;
     auto const idle = direction == Direction::read ? round.number == 0 : round.last;
     auto const at_once = alone && idle && (!ascending || lists[0].size() == 1);
