@@ -258,16 +258,16 @@ void MpiTeam::expect_messages(std::uint64_t bytes) {
     std::array seconds{whole_s, fragments_s};
     PMPI_Allreduce(MPI_IN_PLACE, seconds.data(), 2, MPI_DOUBLE, MPI_MAX, comm_);
     constexpr double clearly = 0.9;
-    in_fragments_ = seconds[1] < clearly * seconds[0];
+    send_in_fragments(seconds[1] < clearly * seconds[0]);
 }
 
 // The better one of a few tries each.
 std::pair<double, double> MpiTeam::try_messages() {
     std::pair best{std::numeric_limits<double>::max(), std::numeric_limits<double>::max()};
     for (int repeat = 0; repeat < 2; ++repeat) {
-        in_fragments_ = false;
+        send_in_fragments(false);
         best.first = std::min(best.first, send_around());
-        in_fragments_ = true;
+        send_in_fragments(true);
         best.second = std::min(best.second, send_around());
     }
     return best;

@@ -50,6 +50,10 @@ public:
     /// time; cost then: an exchange of 80 bytes a rank.
     void learn_nodes();
 
+    /// Local: long messages of this rank go in fragments from now on, or whole. Others receive
+    /// both.
+    void send_in_fragments(bool fragments) { in_fragments_ = fragments; }
+
     [[nodiscard]] Rendezvous& rendezvous() { return *rendezvous_; }
 
 private:

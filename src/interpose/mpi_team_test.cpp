@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -67,6 +68,48 @@ TEST(MpiTeam, idle_lets_messages_leave_while_another_one_waits_to_be_received) {
             wait_for_a_message_from(1, comm);
             send_the_long_one_idly(team, arrived);
         }
+    }
+    MPI_Comm_free(&comm);
+}
+
+Message numbered(std::size_t bytes) {
+    Message message(bytes);
+    for (std::size_t at = 0; at < bytes; ++at) message[at] = static_cast<std::byte>(at * 31 >> 3);
+    return message;
+}
+
+TEST(MpiTeam, messages_of_any_length_arrive_in_order_whole_or_in_fragments) {
+    constexpr std::size_t fragment = 16 * 1024;
+    constexpr std::array<std::size_t, 8> lengths{
+        0, 1, fragment - 1, fragment, fragment + 1, 2 * fragment, 3 * fragment + 5, 1 << 20};
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    {
+        MpiTeam team{comm, place_ranks({0, 0}, {.messages_only = true})};
+        auto const other = 1 - team.rank();
+        for (bool const fragments : {false, true, false})
+            for (auto const bytes : lengths) {
+                team.send_in_fragments(fragments);
+                team.send(other, Team::Kind::data, numbered(bytes));
+            }
+        for (int way = 0; way < 3; ++way)
+            for (auto const bytes : lengths)
+                EXPECT_EQ(team.receive(other, Team::Kind::data), numbered(bytes)) << bytes;
+        team.finish_sends(0);
+    }
+    MPI_Comm_free(&comm);
+}
+
+TEST(MpiTeam, the_network_is_tried_when_a_rank_has_a_megabyte_and_messages_go_on) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    {
+        MpiTeam team{comm, place_ranks({0, 0}, {.messages_only = true})};
+        auto const other = 1 - team.rank();
+        team.send(other, Team::Kind::request, numbered(7));  // is not taken for one of the tries
+        for (int call = 0; call < 4; ++call) team.expect_messages(std::uint64_t{1} << 20);
+        EXPECT_EQ(team.receive(other, Team::Kind::request), numbered(7));
+        EXPECT_EQ(team.traffic().messages, 1U);
     }
     MPI_Comm_free(&comm);
 }
