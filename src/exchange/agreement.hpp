@@ -87,10 +87,12 @@ struct CacheNeeds {
 struct SelectionFacts {
     float last_seconds = 0;     ///< that the previous measured call took; seven digits will do
     bool native_ready = false;  ///< Facts::native_ready, as far as this rank goes
+    bool done_ahead = false;    ///< all that is asked for has been moved, by each rank for itself
 
     void merge(SelectionFacts const& later) {
         last_seconds = std::max(last_seconds, later.last_seconds);
         native_ready = native_ready && later.native_ready;
+        done_ahead = done_ahead && later.done_ahead;
     }
 };
 

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "access/fingerprint.hpp"
+#include "execute/direct.hpp"
 #include "execute/through_host.hpp"
 
 namespace unisono {
@@ -20,6 +21,18 @@ bool wants_file_bytes(Request const& request, Storage const& storage, Options co
     if (request.positions.empty()) return false;
     return request.direction == Direction::write ? storage.mappable_write
                                                  : OnlineTuner::wanted(options);
+}
+
+// All that this rank asks for was moved.
+bool do_ahead(CollectiveFile const& file, Request const& request, Proposal const& mine,
+              CallRecord& record) {
+    auto const refused = mine.objection.refusal != 0 || mine.objection.must_be_native;
+    auto const cached = file.cache != nullptr && file.cache->in_use();
+    if (file.ahead == nullptr || refused || cached || OnlineTuner::wanted(file.options))
+        return false;
+    if (!file.ahead->may_try(request)) return false;
+    return perform_direct(request, request.positions, file.storage, record).bytes ==
+           request.positions.bytes();
 }
 
 }  // namespace
@@ -52,6 +65,8 @@ Proposal agree_before(CollectiveFile const& file, Request const& request, Propos
     if (file.cache != nullptr) mine.cache = file.cache->needs(request, file.options);
     mine.cache.possible = file.cache != nullptr && file.storage.descriptor >= 0;
     record.lap(Phase::other);
+    mine.selection.done_ahead = do_ahead(file, request, mine, record);
+    record.lap(Phase::file);
     file.rendezvous.meet(mine);
     record.lap(Phase::arrival);
     return mine;

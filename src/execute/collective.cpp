@@ -68,7 +68,12 @@ std::uint64_t bytes_before(Request const& request, std::uint64_t stopped_at) {
 }
 
 Outcome carry_out(PlannedCall const& call, CollectiveFile const& file, Request const& request,
-                  Outcome outcome, CallRecord& record) {
+                  bool done_ahead, Outcome outcome, CallRecord& record) {
+    if (file.ahead != nullptr) file.ahead->note(request.direction, call.plan);
+    if (done_ahead && AheadOfAgreement::suits(call.plan)) {
+        outcome.bytes = request.positions.bytes();
+        return outcome;
+    }
     auto const result = perform(call, file, request, record);
     outcome.verdict = agree_after(file, result, record);
     outcome.bytes = call.plan.way == Plan::Way::direct
@@ -91,8 +96,9 @@ Outcome select_and_perform(CollectiveFile const& file, Request const& request,
                     .refusal_of_strategy = selection.refusal,
                     .aggregators = call.plan.aggregators.size(),
                     .examined = selecting.examined_class()};
-    outcome = call.plan.way == Plan::Way::native ? have_mpi_do_it(file, outcome, record)
-                                                 : carry_out(call, file, request, outcome, record);
+    outcome = call.plan.way == Plan::Way::native
+                  ? have_mpi_do_it(file, outcome, record)
+                  : carry_out(call, file, request, agreed.selection.done_ahead, outcome, record);
     record.lap(Phase::other);
     if (outcome.verdict.code == 0)
         selecting.end(record.whole_s() - record[Phase::arrival],

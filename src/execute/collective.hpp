@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "exchange/rendezvous.hpp"
+#include "execute/ahead.hpp"
 #include "execute/cached.hpp"
 #include "execute/gathered.hpp"
 #include "execute/request.hpp"
@@ -27,6 +28,7 @@ struct CollectiveFile {
     std::uint64_t storage_key = 0;  ///< for the tuner
     /// Has the MPI library do the call. Called on all ranks or on none, at most once a call.
     std::function<void()> native = [] {};
+    AheadOfAgreement* ahead = nullptr;  ///< null: no rank does anything before an agreement
 };
 
 /// How a collective call went, as far as this rank's caller needs to know.
@@ -48,7 +50,8 @@ struct Outcome {
 /// what only it knows (bad arguments, things that must go to the MPI library).
 Proposal propose(Request const& request, Storage const& storage);
 
-/// Does one collective call: agree, select, plan, perform, agree. Two meetings of all ranks, one
+/// Does one collective call: agree, select, plan, perform, agree. Two meetings of all ranks, or one
+/// where each has done its part ahead of it (AheadOfAgreement); one
 /// more exchange for strategies that gather (none when the call repeats), and a barrier or two per
 /// round of a staged plan on each node; more where some rank's memory is a device's; what it was is
 /// in the record. Collective over the team; every rank gets the same verdict.

@@ -78,6 +78,8 @@ public:
 
     /// What its collective calls gathered.
     [[nodiscard]] GatheredFacts& gathered() { return gathered_; }
+    /// Whether its next collective call may be done ahead of an agreement.
+    [[nodiscard]] AheadOfAgreement& ahead() { return ahead_; }
 
     /// Gives a file that is still empty the striping of the hints, where the MPI library cannot.
     /// Local; what fails is in the report.
@@ -191,6 +193,7 @@ private:
     std::optional<MPI_Count> split_bytes_;
     std::optional<Layout> layout_;
     GatheredFacts gathered_;
+    AheadOfAgreement ahead_;
     std::optional<std::uint64_t> storage_key_;
     std::set<Signature> examined_;  // classes of this file's calls
     bool atomic_ = false;

@@ -261,7 +261,8 @@ CollectiveFile collective_file(File& file, std::function<void()> native) {
             .gathered = file.gathered(),
             .cache = file.make_cache().get(),
             .storage_key = measures ? file.storage_key() : 0,
-            .native = std::move(native)};
+            .native = std::move(native),
+            .ahead = &file.ahead()};
 }
 
 int refused(File& file, DataCall const& call, Prepared const& prepared, Outcome const& outcome) {

@@ -91,6 +91,7 @@ private:
     CachedFile cache_{team_, rendezvous_, storage_};
     OnlineTuner tuner_;
     GatheredFacts gathered_;
+    AheadOfAgreement ahead_;
     CallRecord record_{now_s};
     std::size_t number_ = 0;
     bool left_ = false;  // a canary
@@ -128,7 +129,8 @@ Outcome Run::Rank::perform_with_canary(Scenario::Call const& call, Request reque
     if (forgets) --request.positions.end;
     record_ = CallRecord{now_s};
     auto outcome = perform_collective({team_, rendezvous_, storage_, run_.scenario_.layout,
-                                       call.options, tuner_, gathered_, &cache_},
+                                       call.options, tuner_, gathered_, &cache_,
+                                       /*storage_key=*/0, /*native=*/[] {}, &ahead_},
                                       request, propose(request, storage_), record_);
     if (forgets) ++outcome.bytes;
     return outcome;

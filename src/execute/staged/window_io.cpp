@@ -56,12 +56,12 @@ std::vector<BufferRange> WindowIo::wanted(Round const& round) const {
     return wanted;
 }
 
-// A contiguous window that is read while ranks exchange messages is read two stripes at a time: all
+// A contiguous window that is read while it goes to other nodes is read two stripes at a time: all
 // at once fills the queue of this node's link, and what is lost there are the messages
-// (docs/performance.md). 0: there are no messages, or no stripes.
-std::uint64_t WindowIo::unit_beside_messages() const {
+// (docs/performance.md). 0: nothing goes there, or there are no stripes.
+std::uint64_t WindowIo::unit_beside_messages(Round const& round) const {
     auto const* const layout = call_.facts.layout;
-    auto const beside = call_.sends_messages() && layout != nullptr;
+    auto const beside = layout != nullptr && call_.serves_others(round, aggregator_);
     return beside ? layout->unit_at(call_.facts.touched.begin) : 0;
 }
 
@@ -75,7 +75,8 @@ void WindowIo::start(Direction direction, Round const& round,
     lists[0] = transfers(round.parts[aggregator_], call_.window(round, aggregator_), in_window);
     lists[1].clear();
     if (ascending && lists[0].size() == 1)
-        if (auto const unit = unit_beside_messages(); unit != 0) lists = deal(lists[0][0], unit);
+        if (auto const unit = unit_beside_messages(round); unit != 0)
+            lists = deal(lists[0][0], unit);
     auto const alone = call_.own_aggregators().size() == 1;
     auto const idle = direction == Direction::read ? round.number == 0 : round.last;
     auto const at_once = alone && idle && (!ascending || lists[0].size() == 1);

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <array>
+
+#include "execute/request.hpp"
+#include "unisono/plan.hpp"
+
+namespace unisono {
+
+/// Whether a rank may do its part of a collective call before anything is agreed on: the last call
+/// of that direction was done by every rank for itself, and this one asks for one piece. If all
+/// ranks have done so and the agreement comes to the same, the call is over with it: one meeting
+/// where there are two. If not, the same bytes are moved once more, in the agreed way. One object
+/// for each open file; local. Ours.
+class AheadOfAgreement {
+public:
+    [[nodiscard]] bool may_try(Request const& request) const {
+        return by_itself_[index(request.direction)] && request.device == nullptr &&
+               (request.positions.empty() ||
+                touched(request.view, request.positions).bytes() == request.positions.bytes());
+    }
+
+    /// Every rank does its part by itself, and waits for nobody.
+    [[nodiscard]] static bool suits(Plan const& plan) {
+        return plan.way == Plan::Way::direct && plan.waits_for.empty();
+    }
+    void note(Direction direction, Plan const& plan) { by_itself_[index(direction)] = suits(plan); }
+
+private:
+    static std::size_t index(Direction direction) { return direction == Direction::read ? 0 : 1; }
+
+    std::array<bool, 2> by_itself_{};  // the last call, by direction
+};
+
+}  // namespace unisono
