@@ -257,7 +257,7 @@ void MpiTeam::expect_messages(std::uint64_t bytes) {
     if (local_index_ == 0) std::tie(whole_s, fragments_s) = try_messages();
     std::array seconds{whole_s, fragments_s};
     PMPI_Allreduce(MPI_IN_PLACE, seconds.data(), 2, MPI_DOUBLE, MPI_MAX, comm_);
-    constexpr double clearly = 0.9;
+    constexpr double clearly = 0.95;
     send_in_fragments(seconds[1] < clearly * seconds[0]);
 }
 
