@@ -15,6 +15,10 @@ PAPERS  ?= telling
 .PHONY: help setup configure build demo unit test test-ceph bench papers fuzz simulate install sanitize tidy \
         format format-check clean
 
+BENCH_OPTIONS_full    := --full
+BENCH_OPTIONS_cluster := --cluster 4 --bytes 33554432 --alternations 3 --repeats 3 \
+                         --patterns strided-64,strided-1k,strided-64k,irregular,block-3d,lattice,calls-contiguous
+
 # Builds these targets, and what they need, into the one build folder. FOLDER/all is what is made there.
 BUILD_TARGETS = cmake --build $(BUILD) --target
 
@@ -52,9 +56,9 @@ test-ceph: setup configure ## Try every strategy on a real CephFS (2 minutes; in
 	@timeout --signal=INT --kill-after=60 290 env UNISONO_BUILD_DIR=$(abspath $(BUILD)) \
 	    $(PYTHON) -m pytest -p no:cacheprovider tests/ceph/test_ceph.py
 
-bench: setup configure ## Measure against the MPI libraries (30 minutes; everything with BENCH=full)
+bench: setup configure ## Measure against the MPI libraries (30 minutes; BENCH=cluster between nodes, BENCH=full everything)
 	@$(BUILD_TARGETS) product bench/all
-	@$(PYTHON) bench/run.py $(if $(filter full,$(BENCH)),--full)
+	@$(PYTHON) bench/run.py $(BENCH_OPTIONS_$(BENCH))
 
 papers: setup configure ## Redo the papers' figures on emulated disks (90 minutes; PAPERS=all takes hours, PAPERS=NAME one)
 	@$(BUILD_TARGETS) product bench/papers/programs/all

@@ -95,7 +95,7 @@ def target_checks(cells: list[Cell]) -> list[Check]:
     checks = []
     for cell in cells:
         target = target_of(cell.pattern)
-        if target is None or cell.ranks != TARGET_RANKS:
+        if target is None or cell.ranks != TARGET_RANKS or cell.allowed:  # they hold for one node
             continue
         opponents = ((target.default_romio, "default ROMIO", DEFAULT_ROMIO),
                      (target.best_native, "best native", cell.best_native()),
