@@ -6,7 +6,7 @@ namespace unisono::simulated {
 
 std::shared_ptr<Crossing> Links::send(double now_s, std::uint32_t from, std::uint32_t to,
                                       std::uint64_t bytes) {
-    auto const crossing = std::make_shared<Crossing>(Crossing{.bytes = static_cast<double>(bytes)});
+    auto crossing = std::make_shared<Crossing>(Crossing{.bytes = static_cast<double>(bytes)});
     auto const begins_s = std::max(now_s, out_free_s_[from]);
     out_free_s_[from] = begins_s + crossing->bytes / network_.bytes_per_s;
     crossing->reaches_s = begins_s + network_.latency_s;
