@@ -96,8 +96,8 @@ public:
         find_union(bits, among);
     }
 
-    /// So many bytes are about to be asked for, some of which will go between nodes: may try how
-    /// the network takes long messages best.
+    /// So many bytes are about to be asked for, some of which may go between nodes: may try how the
+    /// network takes long messages best.
     virtual void expect_messages(std::uint64_t /*bytes*/) {}
 
     /// Local: starts to send a message; never blocks.

@@ -49,7 +49,7 @@ StagedCall::StagedCall(StagedParts const& parts, std::uint64_t alignment)
                      lowest_bit(alignment | schedule_->alignment()), node_aggregated_);
     if (node_aggregated_) learn_node_extents();
     if (!node_aggregated_ && sends_messages()) learn_extents();
-    if (sends_messages()) team.expect_messages(facts.bytes);
+    if (!plan.within_nodes) team.expect_messages(facts.bytes);
     record.lap(Phase::waiting);
 }
 
