@@ -94,17 +94,16 @@ def _settings(
     strategy: str | None, backend: str | None, hints: str | None, topology: str | None
 ) -> dict[str, str]:
     """All UNISONO_* variables for the ranks: those that are set now, and the options."""
-    if strategy is not None:
-        places.check_strategy(strategy)
     settings = {k: v for k, v in os.environ.items() if k.startswith("UNISONO_")}
-    given = {
+    choices = {
         "UNISONO_STRATEGY": strategy,
         "UNISONO_BACKEND": backend,
         "UNISONO_HINTS": hints,
         "UNISONO_TOPOLOGY": topology,
     }
-    settings.update({k: v for k, v in given.items() if v is not None})
-    return settings
+    given = {k: v for k, v in choices.items() if v is not None}
+    places.check_options(given)
+    return settings | given
 
 
 # The first word that is no option of ours begins the command.
@@ -190,10 +189,10 @@ def report_command(file: str | None, help_fields: bool) -> None:
 @main.command("env", context_settings=_PASS_ON)
 @_settings_options
 def env_command(command: tuple[str, ...], mpi: str | None, **choices: str | None) -> None:
-    """Print the variables for a command's ranks.
+    """Print the variables for a command's ranks, quoted for a shell.
 
     \b
-    mpiexec -n 4 env $(unisono env -- mpiexec) ./app
+    eval "mpiexec -n 4 env $(unisono env -- mpiexec) ./app"
     """
     settings = _settings(**choices)
     if mpi is None:

@@ -1,10 +1,13 @@
 // Prints one line per strategy: name, summary, source, separated by tabs.
 // --draw NAME: what a strategy's plans look like, by examples.
+// --check [PATH]: what the library would say about this environment when it opens that file.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "options/options.hpp"
 #include "strategies/all.hpp"
 #include "strategies/plugins.hpp"
 #include "strategies/show.hpp"
@@ -17,10 +20,25 @@ int draw(char const* name) {
     return text.empty() || std::fputs(text.c_str(), stdout) < 0;
 }
 
+std::vector<std::string> load_plugins() {
+    auto const* const paths = secure_getenv("UNISONO_PLUGINS");
+    return paths == nullptr ? std::vector<std::string>{} : unisono::load_plugins(paths);
+}
+
+int check(char const* path) {
+    auto messages = load_plugins();
+    std::vector<unisono::Choice> choices;
+    for (auto const* strategy : unisono::all_strategies())
+        choices.push_back({strategy->name, strategy->summary});
+    unisono::OptionSources const sources{unisono::Surroundings::real(), choices};
+    auto const chosen = sources.options_for(path, {});
+    messages.insert(messages.end(), chosen.messages.begin(), chosen.messages.end());
+    for (auto const& message : messages) std::puts(message.c_str());
+    return 0;
+}
+
 int list() {
-    if (auto const* paths = secure_getenv("UNISONO_PLUGINS"))
-        for (auto const& message : unisono::load_plugins(paths))
-            std::fprintf(stderr, "%s\n", message.c_str());
+    for (auto const& message : load_plugins()) std::fprintf(stderr, "%s\n", message.c_str());
     return std::fputs(unisono::list_strategies().c_str(), stdout) < 0;
 }
 
@@ -28,7 +46,9 @@ int list() {
 
 int main(int count, char** arguments) {
     if (count == 1) return list();
-    if (count == 3 && std::string_view{arguments[1]} == "--draw") return draw(arguments[2]);
-    std::fputs("usage: unisono-strategies [--draw NAME]\n", stderr);
+    std::string_view const option{arguments[1]};
+    if (count == 3 && option == "--draw") return draw(arguments[2]);
+    if (count <= 3 && option == "--check") return check(count == 3 ? arguments[2] : "");
+    std::fputs("usage: unisono-strategies [--draw NAME | --check [PATH]]\n", stderr);
     return 2;
 }
