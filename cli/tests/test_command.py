@@ -212,6 +212,15 @@ def test_report_renders_a_file(unisono, sample_report):
     assert "/scratch/chk_0001.h5" in unisono("report", sample_report).stdout
 
 
+def test_an_empty_report_file_is_said_to_be_empty(unisono, tmp_path):
+    file = tmp_path / "report.json"
+    file.touch()
+    done = unisono("report", file)
+    assert done.returncode == 1
+    assert f"{file} is empty" in done.stderr
+    assert f"UNISONO_REPORT=json UNISONO_REPORT_FILE={file}" in done.stderr
+
+
 @pytest.mark.parametrize("mpi", MPIS)
 def test_env_prints_what_the_ranks_need(unisono, mpi):
     done = unisono("env", "--strategy", "native", "--", f"mpiexec.{mpi}", env=ENVIRONMENT)

@@ -182,8 +182,13 @@ def report_command(file: str | None, help_fields: bool) -> None:
         report.show_fields(_console(sys.stdout))
     elif file is None:
         raise click.UsageError("name a report file, or --help-fields")
+    elif records := report.read_records(file):
+        report.show(records, _console(sys.stdout))
     else:
-        report.show(report.read_records(file), _console(sys.stdout))
+        raise Failure(
+            f"{file} is empty: a program under Unisono writes into it when it closes a file that it has"
+            f" opened through MPI-IO, with UNISONO_REPORT=json UNISONO_REPORT_FILE={file}", 1,
+        )  # fmt: skip
 
 
 @main.command("env", context_settings=_PASS_ON)
