@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from . import bench, ending, places, preload, report, run
+from . import bench, doctor, ending, places, preload, report, run
 from .cluster_command import cluster
 from .orchestra_command import orchestra
 from .places import Failure
@@ -220,6 +220,33 @@ def strategies_command() -> None:
     for entry in known:
         table.add_row(escape(entry.name), escape(entry.summary), escape(entry.source))
     _console(sys.stdout).print(table)
+
+
+class _WithCommand(click.Command):
+    """What stands after the first `--` is a command to look at: ctx.obj."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        at = args.index("--") if "--" in args else len(args)
+        ctx.obj = args[at + 1 :]
+        return super().parse_args(ctx, args[:at])
+
+
+@main.command("doctor", cls=_WithCommand, options_metavar="")
+@click.argument("path", required=False, metavar="[PATH] [-- COMMAND...]")
+@click.pass_context
+def doctor_command(ctx: click.Context, path: str | None) -> None:
+    """Look for what keeps Unisono from working here; exit code 1 where something does.
+
+    \b
+    unisono doctor /scratch/me -- mpiexec -n 64 ./app
+    """
+    findings = doctor.examine(path, ctx.obj)
+    table = Table("what", "", "finding", "what to change")
+    for finding in findings:
+        cells = (finding.subject, finding.state, finding.said, finding.change)
+        table.add_row(*(escape(cell) for cell in cells))
+    _console(sys.stdout).print(table)
+    sys.exit(any(finding.state == doctor.WRONG for finding in findings))
 
 
 @main.command("bench", context_settings=_PASS_ON)

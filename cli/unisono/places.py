@@ -83,6 +83,12 @@ def complaints(path: str = "", variables: dict[str, str] | None = None, prefix: 
     return [line.removeprefix("unisono: ") for line in said.splitlines()]
 
 
+def settings_for(path: str, prefix: Path = PREFIX) -> dict[str, str]:
+    """What is in force for that file and is not the default, and the "site file" that is built in."""
+    said = _helper(prefix, "--settings", path) or ""
+    return dict(line.split("\t", 1) for line in said.splitlines())
+
+
 _NOT_VALID = re.compile(r'UNISONO_(\w+): "(.*)" ignored; (valid: .*)')
 
 

@@ -405,6 +405,8 @@ Surroundings Surroundings::real() {
             }};
 }
 
+std::string_view OptionSources::default_site_file() { return UNISONO_SITE_FILE_DEFAULT; }
+
 OptionSources::OptionSources(Surroundings const& surroundings, std::span<Choice const> strategies)
     : strategies_(strategies) {
     auto const value_of = [&](char const* name) -> std::string {
@@ -413,7 +415,7 @@ OptionSources::OptionSources(Surroundings const& surroundings, std::span<Choice 
     };
 
     auto const site = value_of("UNISONO_SITE_FILE");
-    site_ = read_hint_file(surroundings, site.empty() ? UNISONO_SITE_FILE_DEFAULT : site,
+    site_ = read_hint_file(surroundings, site.empty() ? std::string(default_site_file()) : site,
                            !site.empty());
     read_romio_hints(surroundings);
     hints_ = read_unisono_hints(surroundings, value_of("UNISONO_HINTS"));

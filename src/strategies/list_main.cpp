@@ -1,6 +1,8 @@
 // Prints one line per strategy: name, summary, source, separated by tabs.
 // --draw NAME: what a strategy's plans look like, by examples.
 // --check [PATH]: what the library would say about this environment when it opens that file.
+// --settings PATH: the built-in name of the site file, and the options of that file that are not the defaults.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -25,15 +27,28 @@ std::vector<std::string> load_plugins() {
     return paths == nullptr ? std::vector<std::string>{} : unisono::load_plugins(paths);
 }
 
-int check(char const* path) {
-    auto messages = load_plugins();
+unisono::ChosenOptions options_for(char const* path) {
     std::vector<unisono::Choice> choices;
     for (auto const* strategy : unisono::all_strategies())
         choices.push_back({strategy->name, strategy->summary});
     unisono::OptionSources const sources{unisono::Surroundings::real(), choices};
-    auto const chosen = sources.options_for(path, {});
-    messages.insert(messages.end(), chosen.messages.begin(), chosen.messages.end());
-    for (auto const& message : messages) std::puts(message.c_str());
+    return sources.options_for(path, {});
+}
+
+int check(char const* path) {
+    for (auto const& message : load_plugins()) std::puts(message.c_str());
+    for (auto const& message : options_for(path).messages) std::puts(message.c_str());
+    return 0;
+}
+
+int show_settings(char const* path) {
+    load_plugins();
+    std::printf("site file\t%s\n", unisono::OptionSources::default_site_file().data());
+    auto const usual = unisono::effective_hints({});
+    for (auto const& hint : unisono::effective_hints(options_for(path).options)) {
+        if (std::ranges::find(usual, hint) != usual.end()) continue;
+        std::printf("%s\t%s\n", hint.first.c_str(), hint.second.c_str());
+    }
     return 0;
 }
 
@@ -49,6 +64,7 @@ int main(int count, char** arguments) {
     std::string_view const option{arguments[1]};
     if (count == 3 && option == "--draw") return draw(arguments[2]);
     if (count <= 3 && option == "--check") return check(count == 3 ? arguments[2] : "");
-    std::fputs("usage: unisono-strategies [--draw NAME | --check [PATH]]\n", stderr);
+    if (count == 3 && option == "--settings") return show_settings(arguments[2]);
+    std::fputs("usage: unisono-strategies [--draw NAME | --check [PATH] | --settings PATH]\n", stderr);
     return 2;
 }
