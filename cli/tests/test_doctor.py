@@ -3,6 +3,7 @@
 import os
 import shutil
 import time
+from pathlib import Path
 
 import pytest
 
@@ -66,6 +67,28 @@ def test_a_program_that_hangs_is_ended_at_the_limit_with_its_children():
     code, output = doctor.run_with_limit(["sh", "-c", "echo begun; sleep 50 & sleep 50"], 0.5)
     assert (code, output) == (None, "begun\n")
     assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("name", READY)
+def test_ranks_that_hang_are_ended_with_their_launcher(name):
+    seconds = f"{os.getpid()}.25"  # nobody else sleeps so long
+    code, _ = doctor.run_with_limit([f"mpiexec.{name}", "-n", "2", "sleep", seconds], 2)
+    assert code is None
+    deadline = time.monotonic() + 5
+    while (left := sleepers(seconds)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert left == []
+
+
+def sleepers(seconds):
+    found = []
+    for words in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if words.read_bytes() == f"sleep\0{seconds}\0".encode():
+                found.append(words.parent.name)
+        except OSError:
+            pass  # it has just ended
+    return found
 
 
 def test_what_became_of_a_trial_is_told_apart():

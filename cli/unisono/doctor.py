@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import re
@@ -21,6 +22,7 @@ from .run import Ending
 OK, NOTE, WRONG = "ok", "note", "wrong"
 
 _TRIAL_LIMIT_S = 30
+_PATIENCE_S = 5.0
 _SHM_LEAST_BYTES = 64 << 20  # less is a container's default, which MPI libraries fill with a few ranks
 _SONAMES = {"mpich": ["libmpich.so.12", "libmpi.so.12"], "openmpi": ["libmpi.so.40"]}
 _COUNT_OPTIONS = frozenset(["n", "np", "c", "ntasks"])
@@ -151,10 +153,18 @@ def run_with_limit(command: list[str], limit_s: float) -> tuple[int | None, str]
             except subprocess.TimeoutExpired:
                 code = None
             finally:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)
+                _end(process)
         output.seek(0)
         return code, output.read().decode(errors="replace")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """A launcher that is asked to ends its ranks, which may be in process groups of their own."""
+    for request in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is None:
+            os.killpg(process.pid, request)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_PATIENCE_S)
 
 
 def _trial(name: str, folder: Path, words: list[str] | None, limit_s: float = _TRIAL_LIMIT_S) -> Iterator[Finding]:
