@@ -1,5 +1,7 @@
 #include "options/options.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -7,8 +9,6 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-
-#include <unistd.h>
 
 #include "options/cb_config_list.hpp"
 #include "options/spelling.hpp"
@@ -394,15 +394,16 @@ Surroundings Surroundings::real() {
                 if (file.bad()) return std::nullopt;  // a directory, for instance
                 return text;
             },
-            .names = [](std::string_view prefix) {
-                std::vector<std::string> names;
-                for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-                    std::string const name(*entry, std::strcspn(*entry, "="));
-                    if (name.starts_with(prefix) && secure_getenv(name.c_str()) != nullptr)
-                        names.push_back(name);
-                }
-                return names;
-            }};
+            .names =
+                [](std::string_view prefix) {
+                    std::vector<std::string> names;
+                    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+                        std::string const name(*entry, std::strcspn(*entry, "="));
+                        if (name.starts_with(prefix) && secure_getenv(name.c_str()) != nullptr)
+                            names.push_back(name);
+                    }
+                    return names;
+                }};
 }
 
 std::string_view OptionSources::default_site_file() { return UNISONO_SITE_FILE_DEFAULT; }

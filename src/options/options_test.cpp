@@ -30,12 +30,13 @@ struct World {
                      if (found == files.end()) return std::nullopt;
                      return found->second;
                  },
-                 .names = [this](std::string_view prefix) {
-                     std::vector<std::string> names;
-                     for (auto const& [name, value] : variables)
-                         if (name.starts_with(prefix)) names.push_back(name);
-                     return names;
-                 }},
+                 .names =
+                     [this](std::string_view prefix) {
+                         std::vector<std::string> names;
+                         for (auto const& [name, value] : variables)
+                             if (name.starts_with(prefix)) names.push_back(name);
+                         return names;
+                     }},
                 strategies};
     }
     [[nodiscard]] ChosenOptions open(std::string_view path, Hints const& info = {}) const {
@@ -186,8 +187,10 @@ TEST(Options, a_variable_with_a_hints_name_is_told_where_hints_go) {
 
 TEST(Options, variables_that_only_others_read_are_known_and_those_of_others_are_not_ours) {
     World world;
-    world.variables = {{"UNISONO_TEST_SEED", "1"}, {"UNISONO_TIMING_LOCK", "x"},
-                       {"UNISONO_RUNTIME", "/r"},  {"UNISON_STRATEGY", "x"},
+    world.variables = {{"UNISONO_TEST_SEED", "1"},
+                       {"UNISONO_TIMING_LOCK", "x"},
+                       {"UNISONO_RUNTIME", "/r"},
+                       {"UNISON_STRATEGY", "x"},
                        {"OMP_NUM_THREADS", "4"}};
     EXPECT_EQ(world.open("x").messages, std::vector<std::string>{});
 }

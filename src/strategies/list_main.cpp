@@ -1,7 +1,8 @@
 // Prints one line per strategy: name, summary, source, separated by tabs.
 // --draw NAME: what a strategy's plans look like, by examples.
 // --check [PATH]: what the library would say about this environment when it opens that file.
-// --settings PATH: the built-in name of the site file, and the options of that file that are not the defaults.
+// --settings PATH: the built-in name of the site file, and the options of that file that are not
+// the defaults.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -65,6 +66,7 @@ int main(int count, char** arguments) {
     if (count == 3 && option == "--draw") return draw(arguments[2]);
     if (count <= 3 && option == "--check") return check(count == 3 ? arguments[2] : "");
     if (count == 3 && option == "--settings") return show_settings(arguments[2]);
-    std::fputs("usage: unisono-strategies [--draw NAME | --check [PATH] | --settings PATH]\n", stderr);
+    std::fputs("usage: unisono-strategies [--draw NAME | --check [PATH] | --settings PATH]\n",
+               stderr);
     return 2;
 }
