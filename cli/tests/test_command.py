@@ -194,6 +194,9 @@ def test_unknown_strategy_names_the_valid_ones(unisono):
         (["run", "--", "no-such-program"], 127, "program not found: no-such-program"),
         (["run", "--topology", "4", "--", "true"], 2, "valid: nodes=N"),
         (["run", "--hints", "/no/such/file", "--", "true"], 2, "does not exist"),
+        (["run", "--backend", "foo", "--", "true"], 2, "unknown backend 'foo'; valid: auto, posix,"),
+        (["env", "--backend", "foo", "--mpi", "mpich"], 2, "unknown backend 'foo'; valid: auto,"),
+        (["run", "--hints", __file__, "--", "true"], 2, "test_command.py line 1: "),
         (["run", "--", "true"], 2, "cannot tell which MPI 'true' uses"),
         (["report", "/dev/null/x"], 2, "does not exist"),
     ],
@@ -209,12 +212,46 @@ def test_report_renders_a_file(unisono, sample_report):
     assert "/scratch/chk_0001.h5" in unisono("report", sample_report).stdout
 
 
+def test_an_empty_report_file_is_said_to_be_empty(unisono, tmp_path):
+    file = tmp_path / "report.json"
+    file.touch()
+    done = unisono("report", file)
+    assert done.returncode == 1
+    assert f"{file} is empty" in done.stderr
+    assert f"UNISONO_REPORT=json UNISONO_REPORT_FILE={file}" in done.stderr
+
+
 @pytest.mark.parametrize("mpi", MPIS)
 def test_env_prints_what_the_ranks_need(unisono, mpi):
     done = unisono("env", "--strategy", "native", "--", f"mpiexec.{mpi}", env=ENVIRONMENT)
     assert done.stdout.splitlines() == [
         f"LD_PRELOAD={BUILD}/lib/libunisono-{mpi}.so", "UNISONO_STRATEGY=native",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_the_command_in_envs_help_works_with_spaces(unisono, mpi, tmp_path):
+    hints = tmp_path / "my hints"
+    hints.write_text("*:cb_nodes=2\n")
+    assert 'eval "mpiexec -n 4 env $(unisono env -- mpiexec) ./app"' in unisono("env", "--help").stdout
+    printed = unisono("env", "--hints", hints, "--", *launch(mpi, 1), env=ENVIRONMENT).stdout
+    form = f'eval "{" ".join(launch(mpi, 1))} env $PRINTED printenv UNISONO_HINTS"'
+    done = subprocess.run(["sh", "-c", form], env=ENVIRONMENT | {"PRINTED": printed.replace("\n", " ")},
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.stdout == f"{hints}\n", done.stderr
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_a_misspelt_variable_is_named_once_by_rank_0(unisono, mpi, tmp_path):
+    program = BUILD / "libexec" / f"unisono-bench.{mpi}"
+    if not program.exists():
+        pytest.skip("the benchmarks are not built")
+    done = unisono("run", "--", *launch(mpi), program, "demo", "--path", tmp_path / "file",
+                   "--file-bytes", "1M", "--write", env=ENVIRONMENT | {"UNISONO_STRATGEY": "native"})  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stderr.splitlines() if "STRATGEY" in line] == [
+        "unisono: unknown variable UNISONO_STRATGEY: did you mean UNISONO_STRATEGY?"
+    ]
 
 
 def test_a_missing_library_is_explained(tmp_path):

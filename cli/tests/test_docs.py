@@ -21,9 +21,23 @@ def test_every_hint_and_variable_is_documented(name):
 
 
 def test_every_documented_variable_exists():
-    opening = (ROOT / "src" / "interpose" / "hints.cpp").read_text()
-    read = set(re.findall(r'"(UNISONO_[A-Z_]+)"', SOURCE + opening))
-    assert set(re.findall(r"^\| `(UNISONO_[A-Z_]+)`", HINTS, re.MULTILINE)) == read
+    known = set(re.findall(r'(?:Known\{|elsewhere\()"(UNISONO_[A-Z_]+)"', SOURCE))
+    assert set(re.findall(r"^\| `(UNISONO_[A-Z_]+)`", HINTS, re.MULTILINE)) <= known
+
+
+_READS = re.compile(r"""(?:getenv\(|environ\.get\(|environ\[|variable\(|value_of\(|Variable\{)\s*"(UNISONO_\w+)\"""")
+
+
+def test_every_variable_that_is_read_anywhere_is_known_to_the_library():
+    """Else it is called a misspelling."""
+    read = set()
+    for folder in ("src", "cli", "orchestra", "daemons", "testbed", "tests", "demo", "bench", "tools"):
+        for file in (ROOT / folder).rglob("*"):
+            if file.suffix in (".c", ".cpp", ".hpp", ".py") and not file.name.startswith("options_test"):
+                read |= set(_READS.findall(file.read_text(errors="replace")))
+    assert {"UNISONO_HINTS", "UNISONO_TEST_SEED", "UNISONO_RUNTIME", "UNISONO_PROGRAM"} <= read
+    known = set(re.findall(r'(?:Known\{|elsewhere\()"(UNISONO_\w+)"', SOURCE))
+    assert {name for name in read if not name.startswith("UNISONO_TEST_")} <= known
 
 
 @pytest.mark.parametrize("command", main.commands)

@@ -168,6 +168,28 @@ def test_waiting_for_turns_is_explained(record):
     assert not [line for line in report.explain(record) if line.startswith("gate")]
 
 
+@pytest.mark.parametrize(("seconds", "text"), [
+    (0, "0 s"), (5e-9, "5 ns"), (1.21e-5, "12.1 us"), (0.0125, "12.5 ms"), (0.25, "0.25 s"), (119, "119 s"),
+    (179.9, "3 min 0 s"), (1250, "20 min 50 s"), (7500, "2 h 5 min"),
+])  # fmt: skip
+def test_times_never_need_an_exponent(seconds, text):
+    """The library's own: src/support/text_test.cpp."""
+    assert report.human_seconds(seconds) == text
+
+
+def test_independent_calls_are_counted_in_words(record):
+    record["read"]["calls"]["independent"] = 20000
+    lines = " ".join(report.explain(record))
+    assert "20,000 independent calls: collective ones could be combined" in lines
+
+
+def test_a_report_of_one_of_everything_is_in_the_singular(record):
+    record["gate"] |= {"waits": 1, "accesses": 1}
+    record |= {"ranks": 1, "opened_by": 1, "nodes": 1, "aggregators": 1}
+    assert "1 of 1 access waited" in " ".join(report.explain(record))
+    assert "1 rank, 1 aggregator, posix" in shown(record)
+
+
 def test_records_are_read_after_an_offset(tmp_path, sample_report):
     line = sample_report.read_text().strip()
     file = tmp_path / "report.json"

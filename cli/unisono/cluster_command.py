@@ -14,7 +14,7 @@ from rich.table import Table
 from . import cluster as clusters
 from . import run
 from .preload import Job
-from .report import human_bytes
+from .report import counted, human_bytes
 
 _WIDTH_WITHOUT_TERMINAL = 120
 _NAME = click.option("--name", metavar="NAME", default=clusters.DEFAULT_NAME, show_default=True,
@@ -40,7 +40,7 @@ def cluster() -> None:
 def up_command(**wishes: Any) -> None:
     """Make one; returns when it can be used."""
     made = clusters.up(**wishes)
-    click.echo(f"{len(made.nodes)} nodes, {made.nodes[0].host} to {made.nodes[-1].host};"
+    click.echo(f"{counted(len(made.nodes), 'node')}, {made.nodes[0].host} to {made.nodes[-1].host};"
                " 'unisono cluster run -- mpiexec -n 8 ./app' runs on them")  # fmt: skip
 
 

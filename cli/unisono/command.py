@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from . import bench, ending, places, preload, report, run
+from . import bench, doctor, ending, places, preload, report, run
 from .cluster_command import cluster
 from .orchestra_command import orchestra
 from .places import Failure
@@ -94,17 +94,16 @@ def _settings(
     strategy: str | None, backend: str | None, hints: str | None, topology: str | None
 ) -> dict[str, str]:
     """All UNISONO_* variables for the ranks: those that are set now, and the options."""
-    if strategy is not None:
-        places.check_strategy(strategy)
     settings = {k: v for k, v in os.environ.items() if k.startswith("UNISONO_")}
-    given = {
+    choices = {
         "UNISONO_STRATEGY": strategy,
         "UNISONO_BACKEND": backend,
         "UNISONO_HINTS": hints,
         "UNISONO_TOPOLOGY": topology,
     }
-    settings.update({k: v for k, v in given.items() if v is not None})
-    return settings
+    given = {k: v for k, v in choices.items() if v is not None}
+    places.check_options(given)
+    return settings | given
 
 
 # The first word that is no option of ours begins the command.
@@ -183,17 +182,22 @@ def report_command(file: str | None, help_fields: bool) -> None:
         report.show_fields(_console(sys.stdout))
     elif file is None:
         raise click.UsageError("name a report file, or --help-fields")
+    elif records := report.read_records(file):
+        report.show(records, _console(sys.stdout))
     else:
-        report.show(report.read_records(file), _console(sys.stdout))
+        raise Failure(
+            f"{file} is empty: a program under Unisono writes into it when it closes a file that it has"
+            f" opened through MPI-IO, with UNISONO_REPORT=json UNISONO_REPORT_FILE={file}", 1,
+        )  # fmt: skip
 
 
 @main.command("env", context_settings=_PASS_ON)
 @_settings_options
 def env_command(command: tuple[str, ...], mpi: str | None, **choices: str | None) -> None:
-    """Print the variables for a command's ranks.
+    """Print the variables for a command's ranks, quoted for a shell.
 
     \b
-    mpiexec -n 4 env $(unisono env -- mpiexec) ./app
+    eval "mpiexec -n 4 env $(unisono env -- mpiexec) ./app"
     """
     settings = _settings(**choices)
     if mpi is None:
@@ -216,6 +220,33 @@ def strategies_command() -> None:
     for entry in known:
         table.add_row(escape(entry.name), escape(entry.summary), escape(entry.source))
     _console(sys.stdout).print(table)
+
+
+class _WithCommand(click.Command):
+    """What stands after the first `--` is a command to look at: ctx.obj."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        at = args.index("--") if "--" in args else len(args)
+        ctx.obj = args[at + 1 :]
+        return super().parse_args(ctx, args[:at])
+
+
+@main.command("doctor", cls=_WithCommand, options_metavar="")
+@click.argument("path", required=False, metavar="[PATH] [-- COMMAND...]")
+@click.pass_context
+def doctor_command(ctx: click.Context, path: str | None) -> None:
+    """Look for what keeps Unisono from working here; exit code 1 where something does.
+
+    \b
+    unisono doctor /scratch/me -- mpiexec -n 64 ./app
+    """
+    findings = doctor.examine(path, ctx.obj)
+    table = Table("what", "", "finding", "what to change")
+    for finding in findings:
+        cells = (finding.subject, finding.state, finding.said, finding.change)
+        table.add_row(*(escape(cell) for cell in cells))
+    _console(sys.stdout).print(table)
+    sys.exit(any(finding.state == doctor.WRONG for finding in findings))
 
 
 @main.command("bench", context_settings=_PASS_ON)

@@ -10,7 +10,7 @@ import json
 import signal
 from pathlib import Path
 
-from .report import Record
+from .report import Record, human_seconds
 from .run import Ending
 
 _MARKS = {
@@ -38,7 +38,7 @@ def unclosed(traces: Path, ending: Ending) -> list[Record]:
         age_s = max(0.0, ending.at - path.stat().st_mtime)
         record["unfinished"] = (
             f"the program {describe(ending)} before; rank 0 had counted this"
-            f" {age_s:.2g} s before its end"
+            f" {human_seconds(age_s)} before its end"
         )
         records.append(record)
     return records

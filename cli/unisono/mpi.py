@@ -26,7 +26,7 @@ print(spec.submodule_search_locations[0] if spec else "")
 """
 
 
-def _run(command: list[str]) -> str:
+def output_of(command: list[str]) -> str:
     """Standard output and error together; empty if it cannot be run. Never preloads anything."""
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     try:
@@ -50,7 +50,7 @@ def launcher_family(word: str) -> Family | None:
     resolved = launchers.family_by_name(Path(path).resolve().name)
     if resolved not in (None, launchers.OTHER):
         return resolved
-    return _family_by_version(_run([path, "--version"]))
+    return _family_by_version(output_of([path, "--version"]))
 
 
 def _family_by_version(text: str) -> Family:
@@ -70,7 +70,7 @@ def mpi_of_libraries(names: list[str]) -> str | None:
 
 def _needed_libraries(file: str) -> list[str] | None:
     """Names of all shared libraries that a program will load; None if it is no dynamic program."""
-    listing = _run(["ldd", file])
+    listing = output_of(["ldd", file])
     if "not a dynamic executable" in listing:
         return None
     words = (line.split() for line in listing.splitlines())
@@ -103,7 +103,7 @@ def mpi_of_program(words: list[str]) -> str | None:
 
 
 def _mpi_of_python(interpreter: str) -> str | None:
-    folder = _run([interpreter, "-c", _FIND_MPI4PY]).strip()
+    folder = output_of([interpreter, "-c", _FIND_MPI4PY]).strip()
     if not folder or not os.path.isdir(folder):
         return None
     for module in sorted(Path(folder).glob("MPI*.so")):

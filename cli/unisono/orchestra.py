@@ -242,13 +242,7 @@ def programs_by_process(mount: pocket.Mount) -> dict[int, str]:
 
 def draw(mount: pocket.Mount, picture: Path, seconds: float) -> None:
     """The last seconds: LBAs over time by program, the turns as a background of the same colours."""
-    try:
-        import matplotlib
-    except ImportError as missing:
-        raise Failure("pictures need matplotlib (Debian: python3-matplotlib)") from missing
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot = pocket.plotter(picture)
     entries = [e for e in pocket.trace_entries(pocket.trace(mount)) if e.operation != "flush"]
     if not entries:
         raise Failure("the trace is empty: nothing was read or written yet")
@@ -275,7 +269,7 @@ def draw(mount: pocket.Mount, picture: Path, seconds: float) -> None:
     panels[0, 0].set_title(f"{mount.profile} (emulated); background: whose turn it was")
     panels[0, 0].legend(loc="upper left", fontsize="small", markerscale=4)
     figure.tight_layout()
-    figure.savefig(picture, dpi=120)
+    pocket.save(figure, picture)
     pyplot.close(figure)
 
 

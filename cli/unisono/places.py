@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,26 +47,56 @@ def preload_library(mpi: str, prefix: Path = PREFIX) -> Path:
         ) from missing
 
 
+def _helper(prefix: Path, *words: str, **variables: str) -> str | None:
+    """What the program that knows the libraries' tables prints; None where it is missing. Of
+    UNISONO_* it sees what is set now, or `variables` if there are any."""
+    programs = [prefix / "bin" / "unisono-strategies", prefix / "libexec" / "unisono-strategies"]
+    program = next((path for path in programs if path.exists()), None)
+    if program is None:
+        return None
+    environment = dict(os.environ)
+    if variables:
+        own = {k: v for k, v in environment.items() if k.startswith("UNISONO_")}
+        environment = {k: v for k, v in environment.items() if k not in own} | variables
+    listed = subprocess.run([program, *words], capture_output=True, text=True, check=False,
+                            timeout=10, env=environment)  # fmt: skip
+    return listed.stdout
+
+
 def known_strategies(prefix: Path = PREFIX) -> list[StrategyEntry] | None:
     """The table that the libraries were built with; None where its helper is missing."""
-    helpers = [prefix / "bin" / "unisono-strategies", prefix / "libexec" / "unisono-strategies"]
-    helper = next((path for path in helpers if path.exists()), None)
-    if helper is None:
+    listed = _helper(prefix)
+    if listed is None:
         return None
-    listed = subprocess.run([helper], capture_output=True, text=True, check=False, timeout=10)
     entries = []
-    for line in listed.stdout.splitlines():
+    for line in listed.splitlines():
         name, summary, source = (line.split("\t") + ["", ""])[:3]
         if name:
             entries.append(StrategyEntry(name, summary, source))
     return entries or None
 
 
-def check_strategy(name: str, prefix: Path = PREFIX) -> None:
-    """Refuses a name that no strategy has, naming those that exist."""
-    known = known_strategies(prefix)
-    if known is None:
-        return  # the library will say so itself
-    names = ["auto", "orthrus", *(entry.name for entry in known)]
-    if name not in names:
-        raise Failure(f"unknown strategy '{name}'; valid: {', '.join(names)}")
+def complaints(path: str = "", variables: dict[str, str] | None = None, prefix: Path = PREFIX) -> list[str]:
+    """What the library would say when it opens that file: unknown variables, values that are not
+    valid, files that it cannot read. Of UNISONO_* it sees what is set now, or `variables`."""
+    said = _helper(prefix, "--check", path, **(variables or {})) or ""
+    return [line.removeprefix("unisono: ") for line in said.splitlines()]
+
+
+def settings_for(path: str, prefix: Path = PREFIX) -> dict[str, str]:
+    """What is in force for that file and is not the default, and the "site file" that is built in."""
+    said = _helper(prefix, "--settings", path) or ""
+    return dict(line.split("\t", 1) for line in said.splitlines())
+
+
+_NOT_VALID = re.compile(r'UNISONO_(\w+): "(.*)" ignored; (valid: .*)')
+
+
+def check_options(variables: dict[str, str], prefix: Path = PREFIX) -> None:
+    """Refuses what was said on the command line and the library would ignore. Where the helper is
+    missing the library will say so itself."""
+    plugins = {k: v for k, v in os.environ.items() if k == "UNISONO_PLUGINS"}
+    for line in complaints(variables=variables | plugins, prefix=prefix) if variables else []:
+        if match := _NOT_VALID.fullmatch(line):
+            line = f"unknown {match[1].lower()} '{match[2]}'; {match[3]}"
+        raise Failure(line.removesuffix("; ignored"))

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -112,8 +113,22 @@ def program() -> Path:
     return path
 
 
+def why_no_fuse(device: str = "/dev/fuse") -> str:
+    """What keeps this user from mounting; empty: nothing that is known."""
+    if not os.path.exists(device):
+        return f"{device} is not there: load the kernel module fuse, or give it to the container (--device)"
+    if not os.access(device, os.R_OK | os.W_OK):
+        return (f"{device} is not accessible to you (mode {os.stat(device).st_mode & 0o777:o});"
+                f" root can change that: chmod 666 {device}")  # fmt: skip
+    if os.geteuid() != 0 and shutil.which("fusermount3") is None:
+        return "fusermount3 is missing, without which only root can mount (Debian: fuse3)"
+    return ""
+
+
 def up(mountpoint: str, backing: str, profile: str, options: list[str]) -> None:
     """Mounts; returns when the file system can be used."""
+    if reason := why_no_fuse():
+        raise Failure(reason)
     file = profile_file(profile)
     if file is not None:
         options = [*options, "--profile-file", str(file)]
@@ -244,8 +259,8 @@ def trace_entries(file: Path) -> Iterator[TraceEntry]:
                              fields[4], int(fields[5]), fields[6])  # fmt: skip
 
 
-def draw(entries: list[TraceEntry], picture: Path, title: str) -> None:
-    """LBA over time, one panel per server, one colour per program."""
+def plotter(picture: Path) -> Any:
+    """matplotlib's pyplot, able to write this kind of picture."""
     try:
         import matplotlib
     except ImportError as missing:
@@ -253,6 +268,24 @@ def draw(entries: list[TraceEntry], picture: Path, title: str) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
+    endings = sorted(pyplot.figure().canvas.get_supported_filetypes())
+    pyplot.close()
+    if picture.suffix.lstrip(".").lower() not in endings:
+        valid = ", ".join(f".{ending}" for ending in endings)
+        raise Failure(f"{picture}: no picture is made with this ending; valid: {valid}")
+    return pyplot
+
+
+def save(figure: Any, picture: Path) -> None:
+    try:
+        figure.savefig(picture, dpi=120)
+    except OSError as error:
+        raise Failure(f"{picture}: {error.strerror}") from error
+
+
+def draw(entries: list[TraceEntry], picture: Path, title: str) -> None:
+    """LBA over time, one panel per server, one colour per program."""
+    pyplot = plotter(picture)
     accesses = [entry for entry in entries if entry.operation != "flush"]
     if not accesses:
         raise Failure("the trace is empty: nothing was read or written yet")
@@ -273,5 +306,5 @@ def draw(entries: list[TraceEntry], picture: Path, title: str) -> None:
     if len(programs) <= 10:
         panels[0, 0].legend(loc="upper left", fontsize="small", markerscale=4)
     figure.tight_layout()
-    figure.savefig(picture, dpi=120)
+    save(figure, picture)
     pyplot.close(figure)

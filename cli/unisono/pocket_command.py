@@ -15,7 +15,7 @@ from rich.table import Table
 
 from . import pocket as file_systems
 from .places import Failure
-from .report import human_bytes
+from .report import counted, human_bytes
 
 _WIDTH_WITHOUT_TERMINAL = 120
 
@@ -138,7 +138,7 @@ def stats_command(mountpoint: str, as_json: bool, reset: bool) -> None:
             table.add_row(label, *(_cell(name, server[name]) for server in servers))
         _print(table)
         late = values["lateness_us"]
-        click.echo(f"lateness of {late['requests']} requests: median {late['median']} us,"
+        click.echo(f"lateness of {counted(late['requests'], 'request')}: median {late['median']} us,"
                    f" 99 % {late['p99']} us, longest {late['longest']} us")  # fmt: skip
     else:
         click.echo("nothing is emulated here")
@@ -172,7 +172,7 @@ def _print_end(entries: list[file_systems.TraceEntry], count: int = 40) -> None:
                       escape(f"{entry.program} {entry.process}"))  # fmt: skip
     _print(table)
     if len(entries) > count:
-        click.echo(f"the last {count} of {len(entries)} requests; --output has all")
+        click.echo(f"the last {count} of {len(entries):,} requests; --output has all")
 
 
 @pocket.command("fault")

@@ -79,16 +79,28 @@ def human_bytes(count: float) -> str:
     return f"{count:.0f} B" if unit == 0 else f"{count:.2f} {units[unit]}"
 
 
-def _seconds(value: float) -> str:
-    return f"{value:.3g} s"
+def human_seconds(value: float) -> str:
+    """The same as the library's own summaries have it (src/support/text.cpp)."""
+    if 0 < value < 0.1:
+        units, value = ["ms", "us", "ns"], value * 1e3
+        while value < 0.1 and len(units) > 1:
+            units, value = units[1:], value * 1e3
+        return f"{value:.3g} {units[0]}"
+    if value < 120:
+        return f"{value:.3g} s"
+    whole = round(value)
+    if whole < 2 * 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    minutes = (whole + 30) // 60
+    return f"{minutes // 60:,} h {minutes % 60} min"
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+def counted(count: int, noun: str, nouns: str = "") -> str:
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
 def _calls(count: int) -> str:
-    return _counted(count, "call")
+    return counted(count, "call")
 
 
 def was_used(direction: Record) -> bool:
@@ -164,11 +176,11 @@ def _phases(part: str) -> list[str]:
 def _time_rows(label: str, seconds: Record) -> Iterator[tuple[str, str]]:
     """The means over the ranks, which add up, and their shares."""
     whole = seconds["whole"]["mean"]
-    yield label, _seconds(whole) if whole > 0 else ""
+    yield label, human_seconds(whole) if whole > 0 else ""
     for phase in _phases("direction"):
         spent = seconds[phase]
-        longest = f", longest {_seconds(spent['longest'])}"
-        text = f"{_seconds(spent['mean'])} ({spent['mean'] / whole:.0%}{longest})" if whole else ""
+        longest = f", longest {human_seconds(spent['longest'])}"
+        text = f"{human_seconds(spent['mean'])} ({spent['mean'] / whole:.0%}{longest})" if whole else ""
         yield f"  {phase}", text if spent["longest"] > 0 else ""
 
 
@@ -185,11 +197,11 @@ def _rows(direction: Record) -> Iterator[tuple[str, str]]:
 
 
 def _heading(record: Record) -> str:
-    parts = [_counted(record["ranks"], "rank")]
+    parts = [counted(record["ranks"], "rank")]
     if record["nodes"] > 1:
-        parts.append(_counted(record["nodes"], "node"))
+        parts.append(counted(record["nodes"], "node"))
     if record["aggregators"]:
-        parts.append(_counted(record["aggregators"], "aggregator"))
+        parts.append(counted(record["aggregators"], "aggregator"))
     parts += [text for text in (record["backend"], record["layout"]) if text]
     return ", ".join(parts)
 
@@ -211,10 +223,10 @@ def _other_calls(record: Record) -> str:
     mean = {phase: record["seconds"][phase]["mean"] for phase in [*_phases("file"), "whole"]}
     if mean["whole"] <= 0:
         return ""
-    parts = [f"{phase} {_seconds(mean[phase])}" for phase in _phases("file") if mean[phase] > 0]
+    parts = [f"{phase} {human_seconds(mean[phase])}" for phase in _phases("file") if mean[phase] > 0]
     if record["syncs"]:
-        parts.append(f"{_counted(record['syncs'], 'sync')} of the storage")
-    return f"Time in other calls: {_seconds(mean['whole'])}: {', '.join(parts)}"
+        parts.append(f"{counted(record['syncs'], 'sync')} of the storage")
+    return f"Time in other calls: {human_seconds(mean['whole'])}: {', '.join(parts)}"
 
 
 def _left_to_mpi(direction: Record) -> Iterator[str]:
@@ -233,16 +245,16 @@ def _how_it_was_chosen(direction: Record) -> Iterator[str]:
         share = lost / whole if whole > 0 else 0.0
         yield (
             f"{selection['calls']}: {selection['winner']} won, {selection['why']}; trying others"
-            f" took {_seconds(lost)} ({share:.1%}) of {_calls(selection['calls_done'])}."
+            f" took {human_seconds(lost)} ({share:.1%}) of {_calls(selection['calls_done'])}."
         )
         for tried in sorted(selection["tried"], key=lambda one: -one["bytes_per_second"]):
-            remembered = f", {tried['remembered']} remembered" if tried["remembered"] else ""
+            remembered = f", {tried['remembered']:,} remembered" if tried["remembered"] else ""
             speed = human_bytes(tried["bytes_per_second"])
             yield f"  {tried['candidate']}: {_calls(tried['calls'])}{remembered}, {speed}/s"
         if selection["untried"]:
             yield f"  not tried: {', '.join(selection['untried'])}"
         for again in selection["reopened"]:
-            yield f"  examined again after call {again['after_call']}: {again['why']}"
+            yield f"  examined again after call {again['after_call']:,}: {again['why']}"
 
 
 _ADVICE = {
@@ -274,13 +286,13 @@ def _outside_of_data_calls(record: Record) -> Iterator[str]:
     for phase in ("open", "sync", "close"):
         spent_s = record["seconds"][phase]["mean"]
         if data_s > 0 and spent_s >= data_s:
-            yield f"{phase} took {_seconds(spent_s)}, reading and writing {_seconds(data_s)}."
+            yield f"{phase} took {human_seconds(spent_s)}, reading and writing {human_seconds(data_s)}."
 
 
 def _shape_of_the_access(direction: Record, ranks: int) -> Iterator[str]:
     sizes, calls = direction["bytes"], direction["calls"]
     if 0 < _piece_bytes(direction) < _SMALL_PIECE_BYTES:
-        pieces, size = _counted(direction["pieces"], "piece"), _piece_size(direction)
+        pieces, size = counted(direction["pieces"], "piece"), _piece_size(direction)
         yield f"The program's data are {pieces} of {size} on average."
     own = _own_bytes(direction)
     if own and sizes["moved"] / own > 1.1:
@@ -291,7 +303,7 @@ def _shape_of_the_access(direction: Record, ranks: int) -> Iterator[str]:
             size = human_bytes(per_call)
             yield f"Calls are small ({size} per rank and call): fewer, larger ones help."
     if calls["independent"] > 10 * max(1, calls["collective"]) * ranks:
-        yield f"{_calls(calls['independent'])} independent: collective ones could be combined."
+        yield f"{counted(calls['independent'], 'independent call')}: collective ones could be combined."
 
 
 def explain(record: Record) -> list[str]:
@@ -314,8 +326,8 @@ def _turns(record: Record) -> list[str]:
     gate = record["gate"]
     if not gate["waits"]:
         return []
-    return [f"gate: {gate['waits']} of {gate['accesses']} accesses waited for the program's turn,"
-            f" up to {gate['seconds']['longest']:.3g} s on one rank"]  # fmt: skip
+    return [f"gate: {gate['waits']:,} of {counted(gate['accesses'], 'access', 'accesses')} waited for the"
+            f" program's turn, up to {human_seconds(gate['seconds']['longest'])} on one rank"]  # fmt: skip
 
 
 def selection_lines(record: Record) -> list[str]:
@@ -333,8 +345,8 @@ def _fate(record: Record) -> Iterator[str]:
     if record["unfinished"]:
         yield f"Not closed: {record['unfinished']}."
         if record["ranks"] < record["opened_by"]:
-            ranks = _counted(record["opened_by"], "rank")
-            yield f"What follows is of {record['ranks']} of {ranks}."
+            ranks = counted(record["opened_by"], "rank")
+            yield f"What follows is of {record['ranks']:,} of {ranks}."
     if record["left_alone"]:
         yield f"The MPI library did all calls by itself: {record['left_alone']}."
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .places import Failure
-from .report import human_bytes
+from .report import counted, human_bytes
 
 VERSION = 2
 TuningRecord = dict[str, Any]
@@ -71,7 +71,7 @@ def calls_of(record: TuningRecord) -> str:
         return 1 << (width - 1) if width > 0 else 0
 
     text = f"{record['direction']}s of {human_bytes(least(record['bytes_class']))} or more"
-    text += f" in {least(record['pieces_class'])} pieces or more"
+    text += f" in {counted(least(record['pieces_class']), 'piece')} or more"
     if gap := record["gap_class"]:
         text += f", {'gaps' if gap > 0 else 'overlaps'} of {human_bytes(least(abs(gap)))} or more"
     return text

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from . import tune as records
 from .places import Failure
-from .report import human_bytes
+from .report import counted, human_bytes
 
 _WIDTH_WITHOUT_TERMINAL = 140
 
@@ -78,7 +78,8 @@ def _show(record: records.TuningRecord, console: Console) -> None:
     frozen = ", frozen" if record["frozen"] else ""
     console.print(f"{records.id_of(record)}{frozen}", style="bold", highlight=False)
     for text in (
-        f"{records.calls_of(record)}, {record['ranks']} ranks on {record['nodes']} nodes",
+        f"{records.calls_of(record)}, {counted(record['ranks'], 'rank')} on"
+        f" {counted(record['nodes'], 'node')}",
         record["storage"], record["machine"], record["software"],
     ):  # fmt: skip
         console.print(f"  {escape(text)}", highlight=False, soft_wrap=True)
@@ -144,7 +145,7 @@ def import_command(source: Path, path: Path | None) -> None:
     others = records.read(source, must_exist=True).records
     taken = records.take_in(file, others)
     records.write(file)
-    click.echo(f"{taken} of {len(others)} records were new or more recent.")
+    click.echo(f"{taken:,} of {counted(len(others), 'record')} {'was' if taken == 1 else 'were'} new or more recent.")
 
 
 def _set_frozen(ids: tuple[str, ...], path: Path | None, frozen: bool) -> None:

@@ -1,12 +1,17 @@
 #include "options/options.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 
 #include "options/cb_config_list.hpp"
+#include "options/spelling.hpp"
 
 namespace unisono {
 namespace {
@@ -255,6 +260,13 @@ constexpr std::array known_hints{
     Known{"unisono_faults", set_text<&Options::faults>},
 };
 
+/// A variable that is no option of a file. Others read it; here it is only known.
+constexpr Known elsewhere(std::string_view name) { return {name, nullptr}; }
+
+constexpr std::string_view variable_prefix = "UNISONO_";
+constexpr std::string_view test_prefix = "UNISONO_TEST_";
+
+// All variables that anything of Unisono reads, but for tests' own that begin with test_prefix.
 constexpr std::array known_variables{
     Known{"UNISONO_STRATEGY", set_strategy},
     Known{"UNISONO_SELECT", set_select},
@@ -271,6 +283,17 @@ constexpr std::array known_variables{
     Known{"UNISONO_FAULTS", set_text<&Options::faults>},
     Known{"UNISONO_SYNC_AT_CLOSE", set_boolean<&Options::sync_at_close>},
     Known{"UNISONO_DISABLE", set_native_only<true>},
+    elsewhere("UNISONO_HINTS"),
+    elsewhere("UNISONO_SITE_FILE"),
+    elsewhere("UNISONO_PLUGINS"),
+    elsewhere("UNISONO_PROGRAM"),
+    elsewhere("UNISONO_RUNTIME"),
+    elsewhere("UNISONO_ROOT"),  // set by modulefiles and read by CMake, as UNISONO_DIR
+    elsewhere("UNISONO_DIR"),
+    elsewhere("UNISONO_BUILD_DIR"),  // from here on: of the tests
+    elsewhere("UNISONO_TIMING_LOCK"),
+    elsewhere("UNISONO_BAD_PLAN"),
+    elsewhere("UNISONO_FUZZ_ROUNDS"),
 };
 
 constexpr std::string_view own_prefix = "unisono_";
@@ -283,6 +306,28 @@ std::string own_hint_names() {
         names += hint.name;
     }
     return names;
+}
+
+bool is_known_variable(std::string_view name) {
+    return name.starts_with(test_prefix) ||
+           std::ranges::find(known_variables, name, &Known::name) != known_variables.end();
+}
+
+/// What may have been meant by a variable that nobody reads, as the end of a sentence.
+std::string advice_for(std::string_view variable) {
+    auto const word = variable.substr(variable_prefix.size());
+    std::string hint;
+    for (auto const letter : word) hint += static_cast<char>(std::tolower(letter));
+    for (auto const& name : {hint, std::string(own_prefix) + hint}) {
+        if (std::ranges::find(known_hints, name, &Known::name) == known_hints.end()) continue;
+        return "a hint is given as UNISONO_HINTS='*:" + name + "=...'";
+    }
+    std::vector<std::string_view> words;
+    for (auto const& known : known_variables)
+        words.push_back(known.name.substr(variable_prefix.size()));
+    auto const meant = likely_meant(word, words);
+    if (meant.empty()) return "docs/hints.md lists them all";
+    return "did you mean " + std::string(variable_prefix) + std::string(meant) + "?";
 }
 
 void apply_hints(Options& options, std::span<KeyValue const> hints, std::string_view source,
@@ -348,8 +393,20 @@ Surroundings Surroundings::real() {
                 std::string text{std::istreambuf_iterator<char>(file), {}};
                 if (file.bad()) return std::nullopt;  // a directory, for instance
                 return text;
-            }};
+            },
+            .names =
+                [](std::string_view prefix) {
+                    std::vector<std::string> names;
+                    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+                        std::string const name(*entry, std::strcspn(*entry, "="));
+                        if (name.starts_with(prefix) && secure_getenv(name.c_str()) != nullptr)
+                            names.push_back(name);
+                    }
+                    return names;
+                }};
 }
+
+std::string_view OptionSources::default_site_file() { return UNISONO_SITE_FILE_DEFAULT; }
 
 OptionSources::OptionSources(Surroundings const& surroundings, std::span<Choice const> strategies)
     : strategies_(strategies) {
@@ -359,7 +416,7 @@ OptionSources::OptionSources(Surroundings const& surroundings, std::span<Choice 
     };
 
     auto const site = value_of("UNISONO_SITE_FILE");
-    site_ = read_hint_file(surroundings, site.empty() ? UNISONO_SITE_FILE_DEFAULT : site,
+    site_ = read_hint_file(surroundings, site.empty() ? std::string(default_site_file()) : site,
                            !site.empty());
     read_romio_hints(surroundings);
     hints_ = read_unisono_hints(surroundings, value_of("UNISONO_HINTS"));
@@ -367,9 +424,18 @@ OptionSources::OptionSources(Surroundings const& surroundings, std::span<Choice 
         // Complaints about it are its own library's affair.
         cray_hints_ = {"MPICH_MPIIO_HINTS", parse_hint_list(text, "MPICH_MPIIO_HINTS").value};
     }
+    complain_of_unknown(surroundings.names(variable_prefix));
     for (auto const& known : known_variables) {
+        if (known.set == nullptr) continue;
         auto value = value_of(known.name.data());
         if (!value.empty()) variables_.emplace_back(known.name, std::move(value));
+    }
+}
+
+void OptionSources::complain_of_unknown(std::vector<std::string> const& variables) {
+    for (auto const& name : variables) {
+        if (is_known_variable(name)) continue;
+        messages_.push_back("unisono: unknown variable " + name + ": " + advice_for(name));
     }
 }
 

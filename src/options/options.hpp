@@ -25,6 +25,8 @@ struct Surroundings {
     std::function<char const*(char const* name)> variable;
     /// A file's content; nothing if it cannot be read.
     std::function<std::optional<std::string>(std::string const& path)> content;
+    /// The names of all environment variables that begin so.
+    std::function<std::vector<std::string>(std::string_view prefix)> names;
 
     /// The environment, which a privileged program does not look at, and the file system.
     static Surroundings real();
@@ -47,6 +49,9 @@ public:
     /// Cost: a few small files; on many ranks let one read and send the Options (to_bytes).
     OptionSources(Surroundings const& surroundings, std::span<Choice const> strategies);
 
+    /// Read where UNISONO_SITE_FILE names no other.
+    static std::string_view default_site_file();
+
     /// The options for the file that the program opens as `path` with these hints. Errors: none;
     /// what cannot be understood is ignored, with a message if it was meant for Unisono.
     [[nodiscard]] ChosenOptions options_for(std::string_view path,
@@ -63,6 +68,7 @@ private:
                               bool must_exist);
     HintSource read_unisono_hints(Surroundings const& surroundings, std::string const& setting);
     void read_romio_hints(Surroundings const& surroundings);
+    void complain_of_unknown(std::vector<std::string> const& variables);
 
     std::span<Choice const> strategies_;
     HintSource site_;

@@ -29,7 +29,14 @@ struct World {
                      auto const found = files.find(path);
                      if (found == files.end()) return std::nullopt;
                      return found->second;
-                 }},
+                 },
+                 .names =
+                     [this](std::string_view prefix) {
+                         std::vector<std::string> names;
+                         for (auto const& [name, value] : variables)
+                             if (name.starts_with(prefix)) names.push_back(name);
+                         return names;
+                     }},
                 strategies};
     }
     [[nodiscard]] ChosenOptions open(std::string_view path, Hints const& info = {}) const {
@@ -157,6 +164,35 @@ TEST(Options, unknown_hints_of_ours_are_named_and_others_are_not) {
     EXPECT_NE(chosen.messages[0].find("\"unisono_stratgey\""), std::string::npos);
     EXPECT_NE(chosen.messages[0].find("unisono_strategy, unisono_select, unisono_backend"),
               std::string::npos);
+}
+
+TEST(Options, a_misspelt_variable_is_named_with_the_one_that_was_meant) {
+    World world;
+    world.variables = {{"UNISONO_STRATGEY", "native"}, {"UNISONO_HINT", "*:cb_nodes=1"}};
+    auto const messages = world.open("x").messages;
+    EXPECT_EQ(messages, (std::vector<std::string>{
+                            "unisono: unknown variable UNISONO_HINT: did you mean UNISONO_HINTS?",
+                            "unisono: unknown variable UNISONO_STRATGEY: did you mean "
+                            "UNISONO_STRATEGY?"}));
+}
+
+TEST(Options, a_variable_with_a_hints_name_is_told_where_hints_go) {
+    World world;
+    world.variables = {{"UNISONO_CB_NODES", "4"}, {"UNISONO_POOL_BYTES", "1M"}};
+    auto const messages = world.open("x").messages;
+    ASSERT_EQ(messages.size(), 2u);
+    EXPECT_TRUE(messages[0].ends_with("UNISONO_HINTS='*:cb_nodes=...'")) << messages[0];
+    EXPECT_TRUE(messages[1].ends_with("UNISONO_HINTS='*:unisono_pool_bytes=...'")) << messages[1];
+}
+
+TEST(Options, variables_that_only_others_read_are_known_and_those_of_others_are_not_ours) {
+    World world;
+    world.variables = {{"UNISONO_TEST_SEED", "1"},
+                       {"UNISONO_TIMING_LOCK", "x"},
+                       {"UNISONO_RUNTIME", "/r"},
+                       {"UNISON_STRATEGY", "x"},
+                       {"OMP_NUM_THREADS", "4"}};
+    EXPECT_EQ(world.open("x").messages, std::vector<std::string>{});
 }
 
 TEST(Options, help_lists_the_strategies_with_their_summaries) {

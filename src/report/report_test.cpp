@@ -49,7 +49,7 @@ FileReport rank_report(std::uint64_t asked_bytes, double waiting_s) {
 FileReport sample() {
     auto report = rank_report(1u << 30, 0.0625);
     report.write.selections = {
-        {.calls = "writes of 32 MiB or more, in 8192 pieces or more, 4 ranks on 1 node",
+        {.calls = "writes of 32 MiB or more, in 8,192 pieces or more, 4 ranks on 1 node",
          .tried = {{"two_phase", 20, 0, 1 << 30}, {"independent", 4, 3, 1 << 29}},
          .untried = {"native"},
          .winner = "two_phase",
@@ -118,21 +118,22 @@ TEST(ReportBytes, refuse_what_was_cut_off_or_has_a_tail) {
 // 2 ranks x 1 GiB in 2 s on the slowest rank = 1 GiB/s; 2 x 7 independent reads of 1 KiB in all
 // each.
 TEST(SummaryLine, is_readable) {
-    EXPECT_EQ(summary_line(sample()),
-              "unisono: /scratch/chk_0001.h5: 2 ranks, 4 aggregators, posix, "
-              "12 servers, 1 MiB stripes (hints); "
-              "wrote 2.00 GiB in 33554432 pieces of 64 B in 24 collective calls, 2 s, 1.00 GiB/s: "
-              "independent 4 (one piece per rank), two_phase 20 (interleaved pieces of 64 B), "
-              "passed on 1 (atomic mode); "
-              "writes of 32 MiB or more, in 8192 pieces or more, 4 ranks on 1 node: "
-              "two_phase won (2.00 times as fast as independent), 2 tried, 0.12 s of 2 s lost, "
-              "examined again 1 time; "
-              "arrival 0.25 s, copying 0.25 s, file 1.5 s, other 0.188 s, last came rank 0; "
-              "moved 1.00 per byte asked; "
-              "read 2.00 KiB in 0 collective calls and 14 independent; moved 1.00 per byte asked; "
-              "open 0.125 s, close 0.5 s; "
-              "waited 0.25 s for the program's turn, 4 times in all; "
-              "note: striped over 1 of 12 servers");
+    EXPECT_EQ(
+        summary_line(sample()),
+        "unisono: /scratch/chk_0001.h5: 2 ranks, 4 aggregators, posix, "
+        "12 servers, 1 MiB stripes (hints); "
+        "wrote 2.00 GiB in 33,554,432 pieces of 64 B in 24 collective calls, 2 s, 1.00 GiB/s: "
+        "independent 4 (one piece per rank), two_phase 20 (interleaved pieces of 64 B), "
+        "passed on 1 (atomic mode); "
+        "writes of 32 MiB or more, in 8,192 pieces or more, 4 ranks on 1 node: "
+        "two_phase won (2.00 times as fast as independent), 2 tried, 0.125 s of 2 s lost, "
+        "examined again 1 time; "
+        "arrival 0.25 s, copying 0.25 s, file 1.5 s, other 0.188 s, last came rank 0; "
+        "moved 1.00 per byte asked; "
+        "read 2.00 KiB in 0 collective calls and 14 independent; moved 1.00 per byte asked; "
+        "open 0.125 s, close 0.5 s; "
+        "waited 0.25 s for the program's turn, 4 times in all; "
+        "note: striped over 1 of 12 servers");
 }
 
 TEST(SummaryLine, says_when_nothing_happened) {

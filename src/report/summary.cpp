@@ -8,16 +8,12 @@
 namespace unisono {
 namespace {
 
-std::string counted(std::uint64_t count, std::string_view noun) {
-    return std::to_string(count) + ' ' + std::string(noun) + (count == 1 ? "" : "s");
-}
-
 /// "two_phase 24 (interleaved), native 1 (atomic mode)"
 std::string strategies_text(DirectionReport const& report) {
     std::string text;
     auto const add = [&](std::string const& name, std::uint64_t calls, std::string const& why) {
         if (!text.empty()) text += ", ";
-        text += name + ' ' + std::to_string(calls);
+        text += name + ' ' + grouped(calls);
         if (!why.empty()) text += " (" + why + ')';
     };
     for (auto const& [name, use] : report.strategies) {
@@ -38,7 +34,7 @@ std::string phases_text(Times<AnyPhase> const& times) {
         if (times.by_phase[phase].longest_s <= 0) continue;
         text += text.empty() ? "" : ", ";
         text += names[phase];
-        text += print(" %.3g s", times.by_phase[phase].longest_s);
+        text += ' ' + human_seconds(times.by_phase[phase].longest_s);
     }
     return text;
 }
@@ -47,8 +43,8 @@ std::string phases_text(Times<AnyPhase> const& times) {
 std::string selection_text(SelectionReport const& selection) {
     auto text = selection.winner + " won (" + selection.why + "), " +
                 std::to_string(selection.tried.size()) + " tried, " +
-                print("%.2g s of ", selection.examination_seconds) +
-                print("%.2g s lost", selection.seconds);
+                human_seconds(selection.examination_seconds) + " of " +
+                human_seconds(selection.seconds) + " lost";
     if (!selection.reopened.empty())
         text += ", examined again " + counted(selection.reopened.size(), "time");
     return text;
@@ -63,12 +59,12 @@ std::string direction_text(char const* verb, DirectionReport const& report) {
                 human_bytes(std::round((asked - native) / static_cast<double>(report.pieces)));
     text += " in " + counted(report.collective_calls, "collective call");
     if (report.independent_calls > 0) {
-        text += " and " + std::to_string(report.independent_calls) + " independent";
+        text += " and " + grouped(report.independent_calls) + " independent";
     }
     if (auto const seconds = report.seconds[Phase::whole].longest_s; seconds > 0) {
-        text += ", " + print("%.3g s", seconds) + ", " + human_bytes(asked / seconds) + "/s";
+        text += ", " + human_seconds(seconds) + ", " + human_bytes(asked / seconds) + "/s";
     }
-    if (report.failed_calls > 0) text += ", " + std::to_string(report.failed_calls) + " FAILED";
+    if (report.failed_calls > 0) text += ", " + grouped(report.failed_calls) + " FAILED";
     if (auto const strategies = strategies_text(report); !strategies.empty()) {
         text += ": " + strategies;
     }
@@ -99,7 +95,7 @@ std::string summary_line(FileReport const& report) {
     if (!report.read.idle()) text += "; " + direction_text("read", report.read);
     if (auto const phases = phases_text(report.seconds); !phases.empty()) text += "; " + phases;
     if (report.gate.waits > 0)
-        text += "; waited " + print("%.3g s", report.gate.waited.longest_s) +
+        text += "; waited " + human_seconds(report.gate.waited.longest_s) +
                 " for the program's turn, " + counted(report.gate.waits, "time") + " in all";
     for (auto const& note : report.notes) text += "; note: " + note;
     return text;

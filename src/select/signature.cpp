@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstdlib>
 
+#include "support/text.hpp"
+
 namespace unisono {
 
 Signature signature_of(Facts const& facts) {
@@ -47,10 +49,6 @@ std::string least_bytes(std::uint64_t width) {
     std::size_t unit = 0;
     for (; bytes >= 1024 && unit + 1 < units.size(); ++unit) bytes /= 1024;
     return std::to_string(bytes) + ' ' + units.at(unit);
-}
-
-std::string counted(std::uint64_t count, char const* noun) {
-    return std::to_string(count) + ' ' + noun + (count == 1 ? "" : "s");
 }
 
 }  // namespace

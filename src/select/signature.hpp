@@ -40,7 +40,7 @@ Signature signature_of(Facts const& facts);
 /// told apart by the size of their pieces and of the gaps between them only.
 Signature class_of(Signature const& signature);
 
-/// A class for people: "writes of 1 MiB or more, in 1024 pieces or more,
+/// A class for people: "writes of 1 MiB or more, in 1,024 pieces or more,
 /// 4 ranks on 1 node".
 std::string describe_class(Signature const& signature_class);
 

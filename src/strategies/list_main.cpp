@@ -1,10 +1,16 @@
 // Prints one line per strategy: name, summary, source, separated by tabs.
 // --draw NAME: what a strategy's plans look like, by examples.
+// --check [PATH]: what the library would say about this environment when it opens that file.
+// --settings PATH: the built-in name of the site file, and the options of that file that are not
+// the defaults.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "options/options.hpp"
 #include "strategies/all.hpp"
 #include "strategies/plugins.hpp"
 #include "strategies/show.hpp"
@@ -17,10 +23,38 @@ int draw(char const* name) {
     return text.empty() || std::fputs(text.c_str(), stdout) < 0;
 }
 
+std::vector<std::string> load_plugins() {
+    auto const* const paths = secure_getenv("UNISONO_PLUGINS");
+    return paths == nullptr ? std::vector<std::string>{} : unisono::load_plugins(paths);
+}
+
+unisono::ChosenOptions options_for(char const* path) {
+    std::vector<unisono::Choice> choices;
+    for (auto const* strategy : unisono::all_strategies())
+        choices.push_back({strategy->name, strategy->summary});
+    unisono::OptionSources const sources{unisono::Surroundings::real(), choices};
+    return sources.options_for(path, {});
+}
+
+int check(char const* path) {
+    for (auto const& message : load_plugins()) std::puts(message.c_str());
+    for (auto const& message : options_for(path).messages) std::puts(message.c_str());
+    return 0;
+}
+
+int show_settings(char const* path) {
+    load_plugins();
+    std::printf("site file\t%s\n", unisono::OptionSources::default_site_file().data());
+    auto const usual = unisono::effective_hints({});
+    for (auto const& hint : unisono::effective_hints(options_for(path).options)) {
+        if (std::ranges::find(usual, hint) != usual.end()) continue;
+        std::printf("%s\t%s\n", hint.first.c_str(), hint.second.c_str());
+    }
+    return 0;
+}
+
 int list() {
-    if (auto const* paths = secure_getenv("UNISONO_PLUGINS"))
-        for (auto const& message : unisono::load_plugins(paths))
-            std::fprintf(stderr, "%s\n", message.c_str());
+    for (auto const& message : load_plugins()) std::fprintf(stderr, "%s\n", message.c_str());
     return std::fputs(unisono::list_strategies().c_str(), stdout) < 0;
 }
 
@@ -28,7 +62,11 @@ int list() {
 
 int main(int count, char** arguments) {
     if (count == 1) return list();
-    if (count == 3 && std::string_view{arguments[1]} == "--draw") return draw(arguments[2]);
-    std::fputs("usage: unisono-strategies [--draw NAME]\n", stderr);
+    std::string_view const option{arguments[1]};
+    if (count == 3 && option == "--draw") return draw(arguments[2]);
+    if (count <= 3 && option == "--check") return check(count == 3 ? arguments[2] : "");
+    if (count == 3 && option == "--settings") return show_settings(arguments[2]);
+    std::fputs("usage: unisono-strategies [--draw NAME | --check [PATH] | --settings PATH]\n",
+               stderr);
     return 2;
 }

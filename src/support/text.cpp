@@ -83,6 +83,31 @@ std::string print(char const* format, double value) {
     return text.data();
 }
 
+std::string grouped(std::uint64_t count) {
+    auto text = std::to_string(count);
+    for (auto at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
+    return text;
+}
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+    return grouped(count) + ' ' + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+std::string human_seconds(double seconds) {
+    if (seconds < 0.1 && seconds > 0) {
+        constexpr std::array units{" ms", " us", " ns"};
+        std::size_t unit = 0;
+        for (seconds *= 1e3; seconds < 0.1 && unit + 1 < units.size(); ++unit) seconds *= 1e3;
+        return print("%.3g", seconds) + units[unit];
+    }
+    if (seconds < 120) return print("%.3g s", seconds);
+    // Rounded before it is cut up, or there would be minutes of 60 s.
+    auto const whole = static_cast<std::uint64_t>(std::llround(seconds));
+    if (whole < 2 * 3600) return grouped(whole / 60) + " min " + grouped(whole % 60) + " s";
+    auto const minutes = (whole + 30) / 60;
+    return grouped(minutes / 60) + " h " + grouped(minutes % 60) + " min";
+}
+
 std::string size_text(std::uint64_t bytes) {
     constexpr std::array units{" bytes", " KiB", " MiB", " GiB", " TiB"};
     std::size_t power = 0;

@@ -30,6 +30,15 @@ std::string in_lower_case(std::string_view text);
 /// As printf has it: one number, not longer than 63 characters.
 std::string print(char const* format, double value);
 
+/// "20,000".
+std::string grouped(std::uint64_t count);
+
+/// "1 node", "2 nodes", "20,000 nodes".
+std::string counted(std::uint64_t count, std::string_view noun);
+
+/// A time for people, of three digits or more: "1.25 s", "12.1 us", "3 min 20 s", "2 h 5 min".
+std::string human_seconds(double seconds);
+
 /// A number of bytes for people: exact, in the largest unit that divides it: "64 KiB".
 std::string size_text(std::uint64_t bytes);
 

@@ -51,6 +51,28 @@ TEST(SizeText, is_exact) {
     EXPECT_EQ(size_text((1 << 20) + 1024), "1025 KiB");
 }
 
+TEST(Counted, has_the_noun_in_the_right_number_and_digits_in_groups) {
+    EXPECT_EQ(counted(0, "call"), "0 calls");
+    EXPECT_EQ(counted(1, "node"), "1 node");
+    EXPECT_EQ(counted(999, "call"), "999 calls");
+    EXPECT_EQ(counted(1000, "call"), "1,000 calls");
+    EXPECT_EQ(counted(123456, "call"), "123,456 calls");
+    EXPECT_EQ(counted(33554432, "piece"), "33,554,432 pieces");
+}
+
+// A report had "1.21e-05 s" and "1.25e+03 s".
+TEST(HumanSeconds, never_need_an_exponent) {
+    EXPECT_EQ(human_seconds(0), "0 s");
+    EXPECT_EQ(human_seconds(5e-9), "5 ns");
+    EXPECT_EQ(human_seconds(1.21e-5), "12.1 us");
+    EXPECT_EQ(human_seconds(0.0125), "12.5 ms");
+    EXPECT_EQ(human_seconds(0.25), "0.25 s");
+    EXPECT_EQ(human_seconds(119), "119 s");
+    EXPECT_EQ(human_seconds(179.9), "3 min 0 s");
+    EXPECT_EQ(human_seconds(1250), "20 min 50 s");
+    EXPECT_EQ(human_seconds(7500), "2 h 5 min");
+}
+
 TEST(HumanBytes, use_powers_of_1024) {
     EXPECT_EQ(human_bytes(0), "0 B");
     EXPECT_EQ(human_bytes(1023), "1023 B");

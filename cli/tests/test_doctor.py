@@ -1,0 +1,154 @@
+"""`unisono doctor`: what it finds, and that it can find something wrong."""
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from unisono import doctor, launchers, places
+from unisono.command import doctor_command
+
+ENVIRONMENT = {
+    k: v for k, v in os.environ.items() if k != "LD_PRELOAD" and not k.startswith("UNISONO_")
+}
+READY = [name for name in ("mpich", "openmpi") if shutil.which(f"mpiexec.{name}")
+         and (places.PREFIX / "lib" / f"libunisono-{name}-engine.so").exists()
+         and (places.PREFIX / "libexec" / f"unisono-bench.{name}").exists()]  # fmt: skip
+needs_mpi = pytest.mark.skipif(not READY, reason="needs an MPI, its engine and the benchmarks")
+
+
+def words(done):
+    """The table without its frames; cells are wrapped, so only words can be looked for."""
+    return " ".join(done.stdout.replace("│", " ").split())
+
+
+@needs_mpi
+def test_a_machine_that_is_well_has_exit_code_0_and_nothing_stays(unisono, tmp_path):
+    done = unisono("doctor", tmp_path, "--", f"mpiexec.{READY[0]}", "-n", 1, "printenv", "HOME",
+                   env=ENVIRONMENT)  # fmt: skip
+    if "MPI libraries may fail there" in words(done):
+        pytest.skip("this machine's /dev/shm is too small")
+    # printenv is linked with no MPI: the launcher's counts.
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "started, preloaded, and wrote a file together" in words(done)
+    assert "for 1 rank" in words(done)
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_mpi
+def test_what_is_wrong_gives_exit_code_1_and_what_to_change(unisono, tmp_path):
+    done = unisono("doctor", tmp_path, env=ENVIRONMENT | {"UNISONO_STRATGEY": "x", "UNISONO_DISABLE": "1"})
+    assert done.returncode == 1
+    assert "UNISONO_STRATGEY:" in words(done) and "UNISONO_STRATEGY?" in words(done)
+    assert "take UNISONO_DISABLE back" in words(done)
+
+
+def test_a_folder_and_a_command_that_are_not_there_are_named(unisono, tmp_path):
+    done = unisono("doctor", tmp_path / "no" / "x", "--", "no-such-program", env=ENVIRONMENT)
+    assert done.returncode == 1
+    assert "is not there" in words(done)
+    assert "command wrong program not found:" in words(done)
+
+
+def test_the_command_begins_after_the_first_dashes():
+    for given, path, command in [
+        (["/p", "--", "mpiexec", "app", "--", "x"], "/p", ["mpiexec", "app", "--", "x"]),
+        (["--", "mpiexec", "--help"], None, ["mpiexec", "--help"]),
+        (["/p"], "/p", []),
+    ]:
+        context = doctor_command.make_context("doctor", list(given))
+        assert (context.params["path"], context.obj) == (path, command)
+
+
+def test_a_program_that_hangs_is_ended_at_the_limit_with_its_children():
+    began = time.monotonic()
+    code, output = doctor.run_with_limit(["sh", "-c", "echo begun; sleep 50 & sleep 50"], 0.5)
+    assert (code, output) == (None, "begun\n")
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("name", READY)
+def test_ranks_that_hang_are_ended_with_their_launcher(name):
+    seconds = f"{os.getpid()}.25"  # nobody else sleeps so long
+    code, _ = doctor.run_with_limit([f"mpiexec.{name}", "-n", "2", "sleep", seconds], 2)
+    assert code is None
+    deadline = time.monotonic() + 5
+    while (left := sleepers(seconds)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert left == []
+
+
+def sleepers(seconds):
+    found = []
+    for words in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if words.read_bytes() == f"sleep\0{seconds}\0".encode():
+                found.append(words.parent.name)
+        except OSError:
+            pass  # it has just ended
+    return found
+
+
+def test_what_became_of_a_trial_is_told_apart():
+    def state(code, records, why=""):
+        found = doctor._of_trial("two ranks", code, "last words", records, why, 30)
+        return found.state, found.said, found.change
+
+    assert state(0, [{"ranks": 2}])[0] == doctor.OK
+    assert "within 30 s: last words" in state(None, [])[1]
+    assert "exit code 137, as after SIGKILL: last words" in state(-9, [])[1]
+    assert "did not reach them" in state(0, [])[1]
+    assert "take UNISONO_DISABLE back" in state(0, [], "UNISONO_DISABLE is set")[2]
+    assert "jobs of 1 rank each" in state(0, [{"ranks": 1}])[1]
+
+
+@pytest.mark.parametrize(("options", "family", "ranks", "trial"), [
+    (["-n", "64", "-ppn", "8"], launchers.HYDRA, 64, ["-n", "2", "-ppn", "8"]),
+    (["--oversubscribe", "-np", "7"], launchers.OPEN_MPI, 7, ["--oversubscribe", "-np", "2"]),
+    (["--ntasks=512", "-p", "short"], launchers.SLURM, 512, ["--ntasks=2", "-p", "short"]),
+    (["-ppn", "4"], launchers.HYDRA, None, ["-ppn", "4", "-n", "2"]),
+])  # fmt: skip
+def test_the_trial_keeps_the_launchers_options_but_for_the_number_of_ranks(options, family, ranks, trial):
+    segment = launchers.parse_segment([*options, "./app"], family)
+    assert doctor.ranks_of(segment) == ranks
+    assert doctor._trial_launcher("mpiexec", segment) == ["mpiexec", *trial]
+
+
+def test_more_ranks_than_cores_are_noticed(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    segment = launchers.parse_segment(["-n", "64", "./app"], launchers.HYDRA)
+    assert doctor._cores(segment).state == doctor.NOTE
+    assert doctor._cores(segment).said.startswith("2 cores here for 64 ranks")
+    assert doctor._cores(None) == doctor.Finding("cores", doctor.OK, "2 cores")
+
+
+@pytest.mark.parametrize(("preload", "states"), [
+    ("", []),
+    ("libdarshan.so", [doctor.OK]),
+    ("/no/such/libscorep.so", [doctor.WRONG, doctor.OK]),
+    ("libunisono-mpich.so", [doctor.WRONG]),
+])  # fmt: skip
+def test_what_is_preloaded_already_is_looked_at(monkeypatch, preload, states):
+    monkeypatch.setenv("LD_PRELOAD", preload)
+    assert [finding.state for finding in doctor._preloaded()] == states
+
+
+def test_a_refused_ring_is_a_note_that_says_what_to_change(monkeypatch):
+    monkeypatch.setattr(doctor, "_try_io_uring", lambda: "Operation not permitted")
+    found = doctor._io_uring()
+    assert found.state == doctor.NOTE
+    assert "Operation not permitted" in found.said and "kernel.io_uring_disabled" in found.change
+
+
+def test_the_settings_in_force_are_shown_with_their_sources(monkeypatch, tmp_path):
+    site = tmp_path / "site"
+    site.write_text("*:unisono_strategy=native:cb_nodes=3\n")
+    for name in [name for name in os.environ if name.startswith("UNISONO_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("UNISONO_SITE_FILE", str(site))
+    monkeypatch.setenv("UNISONO_STRATEGY", "two_phase")
+    said = [finding.said for finding in doctor._settings("/scratch/x")]
+    assert f"the last wins: site file {site}, UNISONO_STRATEGY" in said[0]
+    assert "cb_nodes=3" in said[1] and "unisono_strategy=two_phase" in said[1]

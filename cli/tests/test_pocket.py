@@ -1,0 +1,54 @@
+"""What `unisono pocket` says when it cannot. tests/pocket has the rest."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from unisono import pocket
+from unisono.places import Failure
+
+ENTRY = pocket.TraceEntry(0.0, 0, 0, 4096, "write", 1, "app")
+
+
+@pytest.mark.parametrize("name", ["x.gif", "x"])
+def test_a_picture_with_an_ending_that_cannot_be_drawn_names_the_valid_ones(tmp_path, name):
+    pytest.importorskip("matplotlib")
+    with pytest.raises(Failure, match=r"valid: .*\.pdf.*\.png.*\.svg"):
+        pocket.draw([ENTRY], tmp_path / name, "hdd")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_picture_that_cannot_be_written_is_named(tmp_path):
+    pytest.importorskip("matplotlib")
+    with pytest.raises(Failure, match="x.png: No such file"):
+        pocket.draw([ENTRY], tmp_path / "no" / "x.png", "hdd")
+
+
+def test_a_picture_is_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    pocket.draw([ENTRY], tmp_path / "x.PNG", "hdd")
+    assert (tmp_path / "x.PNG").read_bytes().startswith(b"\x89PNG")
+
+
+def test_why_nothing_can_be_mounted_is_said(tmp_path, monkeypatch):
+    device = tmp_path / "fuse"
+    assert "is not there" in pocket.why_no_fuse(str(device))
+    device.touch(0o600)
+    device.chmod(0o600)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert "fuse is not accessible to you (mode 600)" in pocket.why_no_fuse(str(device))
+    monkeypatch.setattr(os, "access", lambda *_: True)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert pocket.why_no_fuse(str(device)) == ""
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not Path("/dev/fuse").exists(), reason="needs root and FUSE")
+def test_pocket_up_of_another_user_says_that_the_device_is_not_accessible(unisono, tmp_path):
+    if Path("/dev/fuse").stat().st_mode & 0o006:
+        pytest.skip("everybody may use /dev/fuse here")
+    tmp_path.chmod(0o755)
+    done = unisono("pocket", "up", "/tmp/nobodys-pocket", "--backing", "/tmp/nobodys-backing",
+                   "--profile", "off", user=65534)  # fmt: skip
+    assert done.returncode == 2
+    assert "/dev/fuse is not accessible to you" in done.stderr

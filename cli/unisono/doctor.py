@@ -1,0 +1,347 @@
+"""What on this machine helps or hinders Unisono, each finding with what to change. Knows no terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import bench, ending, launchers, mpi, places, pocket, preload, report
+from .places import Failure
+from .run import Ending
+
+OK, NOTE, WRONG = "ok", "note", "wrong"
+
+_TRIAL_LIMIT_S = 30
+_PATIENCE_S = 5.0
+_SHM_LEAST_BYTES = 64 << 20  # less is a container's default, which MPI libraries fill with a few ranks
+_SONAMES = {"mpich": ["libmpich.so.12", "libmpi.so.12"], "openmpi": ["libmpi.so.40"]}
+_COUNT_OPTIONS = frozenset(["n", "np", "c", "ntasks"])
+_TOOLS = {"darshan": "Darshan", "scorep": "Score-P"}
+_ASK_VERSION = """
+import ctypes, sys
+text, length = ctypes.create_string_buffer(8192), ctypes.c_int()
+ctypes.CDLL(sys.argv[1]).MPI_Get_library_version(text, ctypes.byref(length))
+print("version", text.value.decode(errors="replace").splitlines()[0])
+"""
+
+
+@dataclass(frozen=True)
+class Finding:
+    subject: str
+    state: str
+    said: str
+    change: str = ""
+
+
+def examine(path: str | None, command: list[str]) -> list[Finding]:
+    """All findings. Starts two ranks of each MPI that could be used, with a time limit."""
+    family, segment = _launcher_of(command)
+    findings = list(_command(command))
+    wanted = _mpi_of(command)
+    findings += [finding for name in bench.MPIS for finding in _mpi(name, wanted)]
+    if not any(finding.state == OK for finding in findings if finding.subject in bench.MPIS):
+        findings.append(Finding("MPI", WRONG, "no MPI here has an engine of Unisono",
+                                "install MPICH 4.0 or Open MPI 4.1, and build Unisono for it"))  # fmt: skip
+    folder = Path(path or ".").absolute()
+    folder = folder if folder.is_dir() else folder.parent
+    findings += _place(folder, named=path is not None)
+    usable = [f.subject for f in findings if f.state == OK and f.subject in bench.MPIS]
+    for name in usable:
+        if wanted in (None, name):
+            words = _trial_launcher(command[0], segment) if family and segment else None
+            findings += _trial(name, folder, words)
+    return [*findings, *_preloaded(), _shared_memory(), _cores(segment), _io_uring(), _fuse(),
+            *_settings(str(path or folder))]  # fmt: skip
+
+
+# ---- the command -----------------------------------------------------------------------------------
+
+
+def _launcher_of(command: list[str]) -> tuple[launchers.Family | None, launchers.Segment | None]:
+    """Of the command's first program; without wrappers in front."""
+    if not command or (family := mpi.launcher_family(command[0])) is None:
+        return None, None
+    words = launchers.split_segments(command[1:])[0]
+    return family, launchers.parse_segment(words, family)
+
+
+def _mpi_of(command: list[str]) -> str | None:
+    try:
+        return preload.rewrite(command, {}, lambda _mpi: Path()).mpi if command else None
+    except Failure:
+        return None
+
+
+def _command(command: list[str]) -> Iterator[Finding]:
+    if not command:
+        return
+    try:
+        job = preload.rewrite(command, {}, places.preload_library)
+    except Failure as failure:
+        yield Finding("command", WRONG, str(failure), "give the command as it is started")
+        return
+    for path in job.temporary:
+        path.unlink(missing_ok=True)
+    for warning in job.warnings:
+        yield Finding("command", WRONG, warning, "link the program with the launcher's MPI, dynamically")
+    if not job.warnings:
+        yield Finding("command", OK, f"its ranks get {places.preload_library(job.mpi).name}")
+
+
+# ---- MPI libraries and engines ---------------------------------------------------------------------
+
+
+def library_version(soname: str) -> str:
+    """As the MPI library itself says it; empty if it is not there."""
+    said = mpi.output_of([sys.executable, "-I", "-c", _ASK_VERSION, soname])
+    found = re.search(r"^version (.*)$", said, re.MULTILINE)
+    return " ".join(found[1].rstrip("\0").split()) if found else ""
+
+
+def _mpi(name: str, wanted: str | None) -> Iterator[Finding]:
+    versions = [text for soname in _SONAMES[name] if (text := library_version(soname))]
+    bad = WRONG if wanted == name else NOTE
+    if not versions:
+        yield Finding(name, bad, "its library is not found",
+                      f"if it is to be used: install it, or name its folder in LD_LIBRARY_PATH ({_SONAMES[name][0]})")  # fmt: skip
+        return
+    try:
+        engine = places.library(f"libunisono-{name}-engine.so")
+        places.preload_library(name)
+    except Failure as failure:
+        yield Finding(name, bad, f"{versions[0]}; no engine: {failure}", f"build Unisono where mpicc.{name} is found")
+        return
+    if lost := re.findall(r"(\S+) => not found", mpi.output_of(["ldd", str(engine)])):
+        yield Finding(name, WRONG, f"{versions[0]}; the engine lacks {', '.join(lost)}",
+                      "install these libraries, or build Unisono anew on this machine")  # fmt: skip
+        return
+    yield Finding(name, OK, f"{versions[0]}; engine {engine.name}")
+
+
+# ---- a trial with two ranks ------------------------------------------------------------------------
+
+
+def _trial_launcher(word: str, segment: launchers.Segment) -> list[str]:
+    """The command's launcher with its options, for two ranks."""
+    options = list(segment.options)
+    for at, option in enumerate(options[:-1]):
+        if option.startswith("-") and option.lstrip("-") in _COUNT_OPTIONS:
+            options[at + 1] = "2"
+    options = [re.sub(r"^(--ntasks|-n|-np)=\d+$", r"\1=2", option) for option in options if option != "--"]
+    counted = any(option.lstrip("-").partition("=")[0] in _COUNT_OPTIONS for option in options)
+    return [word, *options, *([] if counted else ["-n", "2"])]
+
+
+def run_with_limit(command: list[str], limit_s: float) -> tuple[int | None, str]:
+    """Exit code (None: it was ended at the limit) and output. Leaves nobody behind."""
+    environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    with tempfile.TemporaryFile() as output:
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                              env=environment, start_new_session=True) as process:  # fmt: skip
+            try:
+                code = process.wait(limit_s)
+            except subprocess.TimeoutExpired:
+                code = None
+            finally:
+                _end(process)
+        output.seek(0)
+        return code, output.read().decode(errors="replace")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """A launcher that is asked to ends its ranks, which may be in process groups of their own."""
+    for request in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is None:
+            os.killpg(process.pid, request)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_PATIENCE_S)
+
+
+def _trial(name: str, folder: Path, words: list[str] | None, limit_s: float = _TRIAL_LIMIT_S) -> Iterator[Finding]:
+    """Two ranks write a small file in the folder, and the report says who did it, and how."""
+    subject = f"two ranks, {name}"
+    try:
+        program = bench.words_for(name, "demo", ["--file-bytes", "1M", "--write"])
+    except Failure as failure:
+        yield Finding(subject, NOTE, f"not tried: {failure}")
+        return
+    try:
+        scratch = tempfile.TemporaryDirectory(prefix=".unisono-doctor-", dir=folder)
+    except OSError as error:
+        yield Finding(subject, NOTE, f"not tried: {folder}: {error.strerror}")
+        return
+    with scratch as made:
+        file, traces = Path(made, "report.json"), Path(made, "traces")
+        traces.mkdir()
+        settings = {k: v for k, v in os.environ.items() if k.startswith("UNISONO_")} | {
+            "UNISONO_REPORT": "json", "UNISONO_REPORT_FILE": str(file), "UNISONO_REPORT_TRACES": str(traces)}  # fmt: skip
+        try:
+            job = preload.rewrite([*(words or bench.launcher_words(name, 2, None)), *program, "--path", f"{made}/file"],
+                                  settings, places.preload_library, name)  # fmt: skip
+            code, output = run_with_limit(job.command, limit_s)
+        except (Failure, OSError) as failure:
+            yield Finding(subject, WRONG, str(failure), f"put mpiexec.{name} or mpiexec in PATH")
+            return
+        records = report.read_records(str(file)) if file.exists() else []
+        why = "; ".join(ending.marks(traces))
+    yield _of_trial(subject, code, output, records, why, limit_s)
+    if records:
+        yield from _what_was_done(records[-1], name)
+
+
+def _of_trial(subject: str, code: int | None, output: str, records: list[report.Record], why: str,
+              limit_s: float) -> Finding:  # fmt: skip
+    last = (output.strip().splitlines() or [""])[-1][:200]
+    if code is None:
+        return Finding(subject, WRONG, f"did not end within {limit_s:g} s: {last}",
+                       "start the launcher with two ranks of `hostname`: if that hangs, it is the MPI or its network")  # fmt: skip
+    if code != 0:
+        return Finding(subject, WRONG, ending.describe(Ending(code if code > 0 else 128 - code)) + f": {last}",
+                       "start the same launcher without Unisono: if that fails too, it is the MPI")  # fmt: skip
+    if not records:
+        return Finding(subject, WRONG, why or "ran, but the library did not reach them",
+                       "take UNISONO_DISABLE back" if "DISABLE" in why else
+                       "let the launcher keep LD_PRELOAD of the command line (env LD_PRELOAD=...)")  # fmt: skip
+    if records[-1]["ranks"] != 2:
+        ranks = report.counted(records[-1]["ranks"], "rank")
+        return Finding(subject, WRONG, f"ran as jobs of {ranks} each",
+                       "use the launcher of the MPI that the program is linked with")  # fmt: skip
+    return Finding(subject, OK, "started, preloaded, and wrote a file together")
+
+
+def _what_was_done(record: report.Record, name: str) -> Iterator[Finding]:
+    if record["left_alone"]:
+        yield Finding("files here", NOTE, f"left to the MPI library: {record['left_alone']}",
+                      "UNISONO_DISABLE=0 takes them all the same")  # fmt: skip
+        return
+    strategies = ", ".join(f"{used} ({'; '.join(use['why'])})" for used, use in record["write"]["strategies"].items())
+    told = [f"layout {record['layout']}" if record["layout"] else "layout unknown",
+            f"backend {record['backend']}" + (f" ({record['backend_why']})" if record["backend_why"] else ""),
+            f"a small shared file: {strategies or 'the MPI library'}"]  # fmt: skip
+    yield Finding(f"files here, {name}", OK, "; ".join(told))
+
+
+# ---- the machine -----------------------------------------------------------------------------------
+
+
+def _place(folder: Path, named: bool) -> Iterator[Finding]:
+    if not folder.is_dir():
+        yield Finding("folder", WRONG, f"{folder} is not there", "name a folder where the program's files will be")
+        return
+    kind = mpi.output_of(["stat", "-f", "-c", "%T", str(folder)]).strip()
+    if os.access(folder, os.W_OK | os.X_OK):
+        yield Finding("folder", OK, f"{folder} is on {kind}")
+    else:
+        yield Finding("folder", WRONG if named else NOTE, f"{folder} ({kind}) is not writable for you",
+                      "name a folder where the program's files will be")  # fmt: skip
+
+
+def _preloaded() -> Iterator[Finding]:
+    entries = re.split(r"[: ]+", os.environ.get("LD_PRELOAD", "").strip(": "))
+    names = [Path(entry).name for entry in entries if entry]
+    for entry in entries:
+        if os.sep in entry and not Path(entry).exists():
+            yield Finding("LD_PRELOAD", WRONG, f"{entry} is not there", "take it out of LD_PRELOAD")
+    if any(name.startswith("libunisono-") for name in names):
+        yield Finding("LD_PRELOAD", WRONG, "it holds Unisono, so launchers and shells load it as well",
+                      "unset it; `unisono run` gives it to the ranks alone")  # fmt: skip
+    tools = [tool for word, tool in _TOOLS.items() if any(word in name for name in names)]
+    if tools:
+        yield Finding("LD_PRELOAD", OK, f"{', '.join(tools)}: `unisono run` puts Unisono before it: it counts"
+                      " Unisono's file accesses, but not the MPI-IO calls that Unisono does",
+                      "to have these calls counted, preload by hand: the tool first, then Unisono")  # fmt: skip
+
+
+def _shared_memory() -> Finding:
+    try:
+        space = os.statvfs("/dev/shm")
+    except OSError as error:
+        return Finding("/dev/shm", WRONG, error.strerror, "mount a tmpfs there: MPI libraries need it")
+    free = space.f_bavail * space.f_frsize
+    said = f"{report.human_bytes(free)} free of {report.human_bytes(space.f_blocks * space.f_frsize)}"
+    if free < _SHM_LEAST_BYTES:
+        return Finding("/dev/shm", WRONG, f"{said}: MPI libraries may fail there",
+                       "remove what is left in it, or start the container with --shm-size=1g")  # fmt: skip
+    return Finding("/dev/shm", OK, said)
+
+
+def ranks_of(segment: launchers.Segment | None) -> int | None:
+    for at, option in enumerate(segment.options if segment else []):
+        name, equals, value = option.lstrip("-").partition("=")
+        value = value if equals else "".join(segment.options[at + 1 : at + 2])
+        if option.startswith("-") and name in _COUNT_OPTIONS and value.isdigit():
+            return int(value)
+    return None
+
+
+def _cores(segment: launchers.Segment | None) -> Finding:
+    cores, ranks = len(os.sched_getaffinity(0)), ranks_of(segment)
+    said = report.counted(cores, "core")
+    if ranks is None:
+        return Finding("cores", OK, said)
+    said += f" here for {report.counted(ranks, 'rank')}"
+    if ranks > cores:
+        return Finding("cores", NOTE, f"{said}: on this machine alone they wait for each other",
+                       f"-n {cores}, or more machines; timings mean little like this")  # fmt: skip
+    return Finding("cores", OK, said)
+
+
+def _try_io_uring() -> str:
+    """Empty, or why the kernel gives us no ring."""
+    io_uring_setup = 425
+    library = ctypes.CDLL(None, use_errno=True)
+    parameters = ctypes.create_string_buffer(120)  # struct io_uring_params
+    descriptor = library.syscall(io_uring_setup, 4, parameters)
+    if descriptor < 0:
+        return os.strerror(ctypes.get_errno())
+    os.close(descriptor)
+    return ""
+
+
+def _io_uring() -> Finding:
+    reason = _try_io_uring()
+    if not reason:
+        return Finding("io_uring", OK, "allowed")
+    sysctl = Path("/proc/sys/kernel/io_uring_disabled")
+    value = sysctl.read_text().strip() if sysctl.exists() else "absent"
+    return Finding("io_uring", NOTE, f"{reason} (kernel.io_uring_disabled: {value}): threads do its work",
+                   "sysctl kernel.io_uring_disabled=0, or a container profile that allows it")  # fmt: skip
+
+
+def _fuse() -> Finding:
+    if shutil.which("unisono-pocketfs") is None and not (places.PREFIX / "bin" / "unisono-pocketfs").exists():
+        return Finding("FUSE", NOTE, "Unisono was built without libfuse3: no `unisono pocket`", "libfuse3-dev")
+    reason = pocket.why_no_fuse()
+    return Finding("FUSE", NOTE if reason else OK, reason or "`unisono pocket` can mount",
+                   "only `unisono pocket` needs it" if reason else "")  # fmt: skip
+
+
+# ---- settings --------------------------------------------------------------------------------------
+
+
+def _settings(path: str) -> Iterator[Finding]:
+    for complaint in places.complaints(path):
+        yield Finding("settings", WRONG, complaint, "correct it or take it back; docs/hints.md lists all")
+    in_force = places.settings_for(path)
+    built_in = in_force.pop("site file", "")
+    site = os.environ.get("UNISONO_SITE_FILE") or built_in
+    sources = [f"site file {site}"] if site and Path(site).exists() else []
+    sources += [name for name in ("ROMIO_HINTS", "UNISONO_HINTS", "MPICH_MPIIO_HINTS") if os.environ.get(name)]
+    apart = {"UNISONO_HINTS", "UNISONO_SITE_FILE"}
+    sources += sorted(k for k in os.environ if k.startswith("UNISONO_") and k not in apart)
+    if not sources:
+        yield Finding("settings", OK, f"none (no site file {site}); the defaults are in force")
+        return
+    yield Finding("settings", OK, f"from weak to strong, the last wins: {', '.join(sources)}")
+    values = ", ".join(f"{name}={value}" for name, value in in_force.items())
+    yield Finding("settings", OK, f"for files here that gives {values or 'the defaults'}")
