@@ -323,6 +323,7 @@ std::string advice_for(std::string_view variable) {
         return "a hint is given as UNISONO_HINTS='*:" + name + "=...'";
     }
     std::vector<std::string_view> words;
+    words.reserve(known_variables.size());
     for (auto const& known : known_variables)
         words.push_back(known.name.substr(variable_prefix.size()));
     auto const meant = likely_meant(word, words);
