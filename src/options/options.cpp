@@ -1,12 +1,9 @@
 #include "options/options.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 
@@ -397,11 +394,14 @@ Surroundings Surroundings::real() {
             },
             .names =
                 [](std::string_view prefix) {
+                    // What the process was started with: the engine uses no environ (see
+                    // tools/check_exports.py).
+                    std::ifstream file{"/proc/self/environ", std::ios::binary};
                     std::vector<std::string> names;
-                    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-                        std::string const name(*entry, std::strcspn(*entry, "="));
+                    for (std::string entry; std::getline(file, entry, '\0');) {
+                        auto name = entry.substr(0, entry.find('='));
                         if (name.starts_with(prefix) && secure_getenv(name.c_str()) != nullptr)
-                            names.push_back(name);
+                            names.push_back(std::move(name));
                     }
                     return names;
                 }};
