@@ -67,13 +67,11 @@ private:
     // In turn from this rank on, so that not all aggregators answer the same rank first.
     template <class Use>
     void for_sources(Round const& round, std::size_t aggregator, Use&& use) const {
-        auto const extents = call_.extents();
-        for (std::size_t i = 1; i < extents.size(); ++i) {
-            auto const rank = static_cast<std::uint32_t>((call_.team.rank() + i) % extents.size());
-            if (!call_.shares_memory(rank) && call_.takes_part(aggregator, rank) &&
-                round.meets(aggregator, extents[rank]))
+        auto const ranks = static_cast<std::uint32_t>(call_.extents().size());
+        for (std::uint32_t i = 1; i < ranks; ++i)
+            if (auto const rank = (call_.team.rank() + i) % ranks;
+                call_.serves_rank(round, aggregator, rank))
                 use(rank);
-        }
     }
 
     StagedCall& call_;

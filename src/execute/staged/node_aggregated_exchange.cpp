@@ -77,11 +77,8 @@ private:
 
     template <class Use>
     void for_sources(Round const& round, std::size_t aggregator, Use&& use) const {
-        auto const& topology = call_.team.topology();
-        for (std::size_t node = 0; node < topology.nodes(); ++node)
-            if (node != topology.node_of[call_.team.rank()] &&
-                round.meets(aggregator, call_.node_extents()[node]))
-                use(forwarder(node, aggregator));
+        for (std::size_t node = 0; node < call_.team.topology().nodes(); ++node)
+            if (call_.serves_node(round, aggregator, node)) use(forwarder(node, aggregator));
     }
 
     // Aggregators of other nodes to which this rank sends what its node has for them.

@@ -121,15 +121,23 @@ bool StagedCall::takes_part(std::size_t aggregator, std::uint32_t rank) const {
     return !plan.within_nodes || node_of[plan.aggregators[aggregator]] == node_of[rank];
 }
 
+bool StagedCall::serves_rank(Round const& round, std::size_t own_aggregator,
+                             std::uint32_t rank) const {
+    return !shares_memory(rank) && takes_part(own_aggregator, rank) &&
+           round.meets(own_aggregator, extents_[rank]);
+}
+
+bool StagedCall::serves_node(Round const& round, std::size_t own_aggregator,
+                             std::size_t node) const {
+    return node != team.topology().node_of[team.rank()] &&
+           round.meets(own_aggregator, node_extents_[node]);
+}
+
 bool StagedCall::serves_others(Round const& round, std::size_t own_aggregator) const {
     for (std::uint32_t rank = 0; rank < extents_.size(); ++rank)
-        if (!shares_memory(rank) && takes_part(own_aggregator, rank) &&
-            round.meets(own_aggregator, extents_[rank]))
-            return true;
+        if (serves_rank(round, own_aggregator, rank)) return true;
     for (std::size_t node = 0; node < node_extents_.size(); ++node)
-        if (node != team.topology().node_of[team.rank()] &&
-            round.meets(own_aggregator, node_extents_[node]))
-            return true;
+        if (serves_node(round, own_aggregator, node)) return true;
     return false;
 }
 

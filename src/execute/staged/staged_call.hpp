@@ -45,7 +45,13 @@ public:
         return team.topology().nodes() > 1 || !windows_->shared();
     }
     [[nodiscard]] bool shares_memory(std::uint32_t rank) const;
-    /// Ranks of other memories may have something to do with the window of an aggregator here.
+    /// A rank, or with node aggregation a node, of another memory may have something to do with the
+    /// window of an aggregator here.
+    [[nodiscard]] bool serves_rank(Round const& round, std::size_t own_aggregator,
+                                   std::uint32_t rank) const;
+    [[nodiscard]] bool serves_node(Round const& round, std::size_t own_aggregator,
+                                   std::size_t node) const;
+    /// Any of them.
     [[nodiscard]] bool serves_others(Round const& round, std::size_t own_aggregator) const;
     /// The aggregator takes data of that rank.
     [[nodiscard]] bool takes_part(std::size_t aggregator, std::uint32_t rank) const;
