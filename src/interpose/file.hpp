@@ -102,7 +102,7 @@ public:
     /// Unisono has written to the file, or changed its size: there is something to sync. Local.
     void note_written() { written_ = true; }
     /// The MPI library may have written to it by itself. Local.
-    void note_native() { native_wrote_ = true; }
+    void note_native() { native_wrote_ = (access_mode_ & MPI_MODE_RDONLY) == 0; }
 
     struct Synced {
         Verdict verdict;

@@ -126,8 +126,7 @@ int file_close(MPI_File* handle) {
         // Ours first: the first one to close a file may be the only one to hear of an error.
         auto const ended = file->close();
         result = raise(*file, ended.verdict, "MPI_File_close");
-        auto const writable = (file->access_mode() & MPI_MODE_RDONLY) == 0;
-        if (ended.native && writable) keep_first(UNISONO_NATIVE(File_sync)(*handle));
+        if (ended.native) keep_first(UNISONO_NATIVE(File_sync)(*handle));
         keep_first(UNISONO_NATIVE(File_close)(handle));
     }
     file->finish_report();
