@@ -17,7 +17,7 @@ public:
     /// Throws std::runtime_error.
     ClientsGate(orchestra::wire::Address const& address, std::string const& key_file,
                 double capacity_bytes);
-    /// Agents are told that it is over.
+    /// Node daemons are told that it is over.
     ~ClientsGate() override;
 
     std::optional<orchestra::Report> report() override;

@@ -418,7 +418,7 @@ TEST_F(Gate, without_an_node_daemon_everyone_passes) {
     EXPECT_EQ(gate.counts().accesses, 0U);
 }
 
-// Agents that die one after another: each lets everyone in and closes the gate at once.
+// Node daemons that die one after another: each lets everyone in and closes the gate at once.
 TEST_F(Gate, who_waits_passes_when_the_gate_was_open_although_nobody_looked) {
     Page page(folder, 1e9);
     page.tell(turn_of("b", lease_max));

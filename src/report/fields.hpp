@@ -91,7 +91,8 @@
       "what you should know, for instance a striping that hurts")                                  \
     X(GateReport, gate, {}, "gate", gate, sum, "gate",                                             \
       "at the gate of an [orchestrator](orchestra.md): `accesses` that passed it, `waits` for the" \
-      " program's turn, `seconds` waited (in `file`, too), `locality`: how the agent was told"     \
+      " program's turn, `seconds` waited (in `file`, too), `locality`: how the node daemon was "   \
+      "told"                                                                                       \
       " where accesses go")                                                                        \
     X(FileTimes, seconds, {}, "seconds", times, sum, "time in other calls",                        \
       "of calls that move no data: by phase, as in the directions")                                \
