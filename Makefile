@@ -81,8 +81,8 @@ simulate: setup configure ## Run the executor on simulated teams (1 minute; SEED
 sanitize: setup  ## Run the unit tests with address, undefined-behaviour and thread sanitizers
 	@tools/sanitize.sh
 
-tidy: setup configure ## Look for mistakes with clang-tidy
-	@$(PYTHON) tools/tidy.py --build $(BUILD)
+tidy: setup      ## Look for mistakes with clang-tidy
+	@$(PYTHON) tools/tidy.py
 
 format:          ## Lay out the sources with clang-format
 	@tools/format.sh

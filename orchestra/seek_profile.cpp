@@ -9,7 +9,7 @@ namespace unisono::orchestra {
 
 namespace {
 
-constexpr double sector_bytes = 512;
+constexpr double bytes_of_sector = 512;
 
 bool ascends(std::vector<SeekProfile::Point> const& points) {
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -41,7 +41,7 @@ std::optional<SeekProfile> SeekProfile::from_points(std::vector<Point> points,
     if (!(capacity_bytes > 0) || !ascends(points)) return {};
     SeekProfile profile;
     profile.points_ = std::move(points);
-    profile.capacity_sectors_ = capacity_bytes / sector_bytes;
+    profile.capacity_sectors_ = capacity_bytes / bytes_of_sector;
     return profile;
 }
 
@@ -56,7 +56,7 @@ SeekProfile SeekProfile::desktop_7200rpm(double capacity_bytes) {
         double const fraction = std::exp2(-halvings);
         points.push_back({fraction, half_turn_ms + track_ms + root_ms * std::sqrt(fraction)});
     }
-    return *from_points(std::move(points), std::max(capacity_bytes, sector_bytes));
+    return *from_points(std::move(points), std::max(capacity_bytes, bytes_of_sector));
 }
 
 std::optional<SeekProfile> SeekProfile::find(std::string const& name, double capacity_bytes,

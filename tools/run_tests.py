@@ -66,7 +66,7 @@ def parts_of_test_run(build: str) -> list[Part]:
         Part("configure", ["cmake", "--preset", "default"]),
         Part("build", ["cmake", "--build", build]),
         Part("format", ["tools/format.sh", "--check"]),
-        Part("tidy", [PYTHON, "tools/tidy.py", "--build", build]),
+        Part("tidy", [PYTHON, "tools/tidy.py"]),
         Part("sanitizers", ["tools/sanitize.sh"]),
         Part("ctest", ["ctest", "--test-dir", build, "--output-on-failure", "--no-tests=error",
                        # pytest, below, runs the tests of the command, too.

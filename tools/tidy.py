@@ -17,6 +17,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build" / "tidy"  # of the preset of that name
 FOLDERS = ("src", "orchestra", "daemons", "testbed")
 
 # The analyzer's search within functions only: less than half of the time of the deep one.
@@ -86,16 +87,13 @@ class Checker:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--seconds", type=float, default=1200, help="limit for the whole run")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
 
-    commands = commands_of(options.build)
-    if not commands:
-        print("tidy: no sources found; run 'make build' first")
-        return 1
-    checker = Checker(options.build, time.monotonic() + options.seconds)
+    subprocess.run(["cmake", "--preset", "tidy"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    commands = commands_of(BUILD)
+    checker = Checker(BUILD, time.monotonic() + options.seconds)
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for source, (good, text) in zip(commands, pool.map(lambda item: checker.check(*item),

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t read_bytes_max = 1 << 20;  // at a time, so that nobody keeps a daemon busy
 
-std::optional<std::size_t> amount(ssize_t length) {
+std::optional<std::size_t> done_by(ssize_t length) {
     if (length > 0) return static_cast<std::size_t>(length);
     bool const not_now = length < 0 && (errno == EAGAIN || errno == EINTR);
     return not_now ? std::optional<std::size_t>(0) : std::nullopt;
@@ -28,12 +28,12 @@ Connection::Connection(Descriptor socket, std::optional<Tls> tls, std::string pe
 
 std::optional<std::size_t> Connection::write_some(std::string_view bytes) {
     if (tls_) return tls_->send(bytes);
-    return amount(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
+    return done_by(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
 }
 
 std::optional<std::size_t> Connection::read_some(std::span<char> room) {
     if (tls_) return tls_->receive(room);
-    return amount(recv(socket_.get(), room.data(), room.size(), 0));
+    return done_by(recv(socket_.get(), room.data(), room.size(), 0));
 }
 
 bool Connection::send(std::string_view message) {

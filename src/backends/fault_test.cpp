@@ -101,9 +101,9 @@ TEST_F(FaultTest, syncs_and_closes_fail_on_their_own) {
 }
 
 // Counts what reaches the system.
-class Counter final : public Backend {
+class AccessCounter final : public Backend {
 public:
-    Counter(std::unique_ptr<Backend> inner, unsigned& accesses)
+    AccessCounter(std::unique_ptr<Backend> inner, unsigned& accesses)
         : inner_(std::move(inner)), accesses_(accesses) {}
     [[nodiscard]] std::string_view name() const override { return "counter"; }
     IoResult perform(Direction direction, std::span<Transfer const> list) override {
@@ -120,7 +120,7 @@ private:
 TEST_F(FaultTest, short_transfers_split_the_access_and_do_not_show) {
     unsigned accesses = 0;
     auto const backend = make_fault_backend(
-        std::make_unique<Counter>(make_posix_backend(file.fd()), accesses), "write=short");
+        std::make_unique<AccessCounter>(make_posix_backend(file.fd()), accesses), "write=short");
     constexpr unsigned repetitions = 20;
     for (unsigned i = 0; i < repetitions; ++i) {
         auto const result = backend->perform(Direction::write, list);

@@ -11,15 +11,15 @@ namespace unisono {
 namespace {
 
 constexpr std::uint32_t ranks = 3;
-constexpr std::uint64_t bytes = 1000;
+constexpr std::uint64_t each_bytes = 1000;
 
 // A rank's block of a call; or its pieces of `piece` bytes, dealt to the ranks in turn.
 Request request_for(std::uint32_t rank, std::uint64_t call, std::uint64_t piece,
                     std::vector<std::byte>& data) {
-    auto const begin = static_cast<std::int64_t>(call * ranks * bytes + rank * piece);
+    auto const begin = static_cast<std::int64_t>(call * ranks * each_bytes + rank * piece);
     return {.view = {make_dense(piece), begin, static_cast<std::int64_t>(ranks * piece)},
-            .positions = {0, bytes},
-            .memory = {make_dense(bytes), 0, bytes},
+            .positions = {0, each_bytes},
+            .memory = {make_dense(each_bytes), 0, each_bytes},
             .base = reinterpret_cast<std::uintptr_t>(data.data())};
 }
 
@@ -54,7 +54,7 @@ std::vector<std::vector<Call>> write_all(TemporaryFile const& file,
                                   .gathered = gathered,
                                   .ahead = &ahead};
         for (std::uint64_t call = 0; call < pieces.size(); ++call) {
-            std::vector<std::byte> data(bytes,
+            std::vector<std::byte> data(each_bytes,
                                         static_cast<std::byte>(1 + call * ranks + team.rank()));
             auto request = request_for(team.rank(), call, pieces[call], data);
             if (cut_short && team.rank() == 1) request.positions.end = 0;
@@ -68,49 +68,50 @@ std::vector<std::vector<Call>> write_all(TemporaryFile const& file,
 
 void expect_written(TemporaryFile const& file, std::vector<std::uint64_t> const& pieces) {
     auto const found = file.contents();
-    ASSERT_EQ(found.size(), pieces.size() * ranks * bytes);
+    ASSERT_EQ(found.size(), pieces.size() * ranks * each_bytes);
     for (std::uint64_t at = 0; at < found.size(); ++at) {
-        auto const call = at / (ranks * bytes);
-        auto const writer = at % (ranks * bytes) / pieces[call] % ranks;
+        auto const call = at / (ranks * each_bytes);
+        auto const writer = at % (ranks * each_bytes) / pieces[call] % ranks;
         ASSERT_EQ(found[at], static_cast<std::byte>(1 + call * ranks + writer)) << "offset " << at;
     }
 }
 
 TEST(Ahead, a_contiguous_call_after_another_one_is_one_meeting) {
     TemporaryFile const file;
-    for (auto const& rank : write_all(file, {bytes, bytes, bytes})) {
+    for (auto const& rank : write_all(file, {each_bytes, each_bytes, each_bytes})) {
         EXPECT_EQ(rank[0].meetings, 2U);
         for (auto const call : {1, 2}) {
             EXPECT_EQ(rank[call].meetings, 1U);
-            EXPECT_EQ(rank[call].outcome.bytes, bytes);
+            EXPECT_EQ(rank[call].outcome.bytes, each_bytes);
             EXPECT_EQ(rank[call].outcome.verdict.code, 0);
             EXPECT_EQ(rank[call].outcome.strategy, "independent");
         }
     }
-    expect_written(file, {bytes, bytes, bytes});
+    expect_written(file, {each_bytes, each_bytes, each_bytes});
 }
 
 TEST(Ahead, ranks_that_ask_for_nothing_hold_nobody_up) {
     TemporaryFile const file;
-    for (auto const& rank : write_all(file, {bytes, bytes}, "", /*cut_short=*/true))
+    for (auto const& rank : write_all(file, {each_bytes, each_bytes}, "", /*cut_short=*/true))
         EXPECT_EQ(rank[1].meetings, 1U);
 }
 
 TEST(Ahead, a_call_that_turns_out_otherwise_is_done_the_agreed_way) {
     TemporaryFile const file;
-    for (auto const& rank : write_all(file, {bytes, 10, bytes, bytes})) {
+    for (auto const& rank : write_all(file, {each_bytes, 10, each_bytes, each_bytes})) {
         EXPECT_EQ(rank[1].meetings, 2U);
         EXPECT_NE(rank[1].outcome.strategy, "independent");
         EXPECT_EQ(rank[2].meetings, 2U) << "the last one was not done by each for itself";
         EXPECT_EQ(rank[3].meetings, 1U);
     }
-    expect_written(file, {bytes, 10, bytes, bytes});
+    expect_written(file, {each_bytes, 10, each_bytes, each_bytes});
 }
 
 TEST(Ahead, an_error_is_told_to_all_in_the_call_that_had_it) {
     TemporaryFile const file;
-    auto const second_of_rank_1 = std::to_string(ranks * bytes + bytes + 5);
-    auto const ended = write_all(file, {bytes, bytes}, "write@" + second_of_rank_1 + "=EIO");
+    auto const second_of_rank_1 = std::to_string(ranks * each_bytes + each_bytes + 5);
+    auto const ended =
+        write_all(file, {each_bytes, each_bytes}, "write@" + second_of_rank_1 + "=EIO");
     for (auto const& rank : ended) {
         EXPECT_EQ(rank[0].outcome.verdict.code, 0);
         EXPECT_EQ(rank[1].outcome.verdict.code, EIO);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t bytes_each = 1000;
 
 /// Three ranks on two nodes write blocks of 10 bytes in turn, each with what it was told.
-struct Call {
+struct CheckedCall {
     struct Rank {
         Options options;
         Layout layout;
@@ -21,7 +21,7 @@ struct Call {
         std::uint64_t etype_bytes = 1;
     };
 
-    explicit Call(std::string const& strategy, std::string const& check) {
+    explicit CheckedCall(std::string const& strategy, std::string const& check) {
         for (auto& rank : ranks) {
             rank.options.strategy = strategy;
             rank.options.check = check;
@@ -90,7 +90,7 @@ TEST(Checks, wrong_plans_of_a_plug_in_give_way_to_the_rule_and_say_why) {
     for (auto const& [kind, fault] : faults) {
         SCOPED_TRACE(kind);
         setenv("UNISONO_BAD_PLAN", kind.c_str(), 1);
-        Call call{"bad_plans", "none"};
+        CheckedCall call{"bad_plans", "none"};
         for (auto const& outcome : call.perform()) {
             EXPECT_EQ(outcome.strategy, "two_phase");
             EXPECT_EQ(outcome.refusal_of_strategy, "its plan is wrong: " + fault);
@@ -105,7 +105,7 @@ TEST(Checks, wrong_plans_of_a_plug_in_give_way_to_the_rule_and_say_why) {
 TEST(Checks, right_plans_of_a_plug_in_are_performed) {
     load_bad_plans();
     for (auto const* check : {"none", "plans", "communicate"}) {
-        Call call{"bad_plans", check};
+        CheckedCall call{"bad_plans", check};
         for (auto const& outcome : call.perform()) EXPECT_EQ(outcome.strategy, "bad_plans");
         EXPECT_EQ(call.look(), "");
     }
@@ -129,7 +129,7 @@ TEST(Checks, a_wrong_plan_of_our_own_is_our_mistake) {
 // What every rank says when one of them has something else.
 template <class Change>
 std::string said_when(std::uint32_t rank, Change&& change) {
-    Call call{"two_phase", "communicate"};
+    CheckedCall call{"two_phase", "communicate"};
     call.file.fill({});
     change(call.ranks[rank]);
     auto const outcomes = call.perform();
@@ -142,7 +142,7 @@ std::string said_when(std::uint32_t rank, Change&& change) {
 }
 
 TEST(Checks, ranks_that_communicate_say_who_differs_in_what) {
-    using Rank = Call::Rank;
+    using Rank = CheckedCall::Rank;
     EXPECT_EQ(said_when(2, [](Rank& rank) { rank.options.cb_nodes = 1; }),
               "rank 2 differs from rank 0 in its options");
     EXPECT_EQ(said_when(0, [](Rank& rank) { rank.options.cb_nodes = 1; }),
@@ -161,7 +161,7 @@ TEST(Checks, ranks_that_communicate_say_who_differs_in_what) {
 TEST(Checks, ranks_that_communicate_name_the_realm_that_differs) {
     load_bad_plans();
     setenv("UNISONO_BAD_PLAN", "different", 1);
-    Call call{"bad_plans", "communicate"};
+    CheckedCall call{"bad_plans", "communicate"};
     for (auto const& outcome : call.perform())
         EXPECT_EQ(outcome.fault, "rank 1 differs from rank 0 in realm 0 of the plan");
     EXPECT_EQ(call.file.contents().size(), 0u);
@@ -172,7 +172,7 @@ TEST(Checks, ranks_that_call_alike_notice_nothing) {
     for (auto const* strategy : all_strategies()) {
         if (is_plugin(*strategy) || strategy == &native || strategy == &view_based) continue;
         SCOPED_TRACE(strategy->name);
-        Call call{std::string{strategy->name}, "communicate"};
+        CheckedCall call{std::string{strategy->name}, "communicate"};
         for (auto& rank : call.ranks)
             rank.layout = Layout::of("test", {Striping::round_robin(64, {0, 1})});
         for (auto const& outcome : call.perform()) {

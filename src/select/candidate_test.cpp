@@ -8,7 +8,7 @@
 namespace unisono {
 namespace {
 
-struct Call {
+struct CallOfFour {
     Options options;
     Topology topology = make_topology({0, 0, 0, 0});
     Layout layout;
@@ -35,13 +35,13 @@ MpiLibrary const mpich{MpiLibrary::Family::mpich, "MPICH 4.0.2"};
 MpiLibrary const openmpi{MpiLibrary::Family::openmpi, "Open MPI 4.1.4"};
 
 TEST(Candidates, on_a_nodes_own_file_system_there_is_little_to_vary) {
-    Call const call;
+    CallOfFour const call;
     EXPECT_EQ(call.names(), "two_phase independent");
     EXPECT_EQ(call.names(""), "two_phase native independent");
 }
 
 TEST(Candidates, elsewhere_aggregators_and_buffers_vary_and_servers_matter) {
-    Call call;
+    CallOfFour call;
     call.facts.local_storage = false;
     call.layout = Layout::of("test", {Striping::round_robin(65536, {0, 1})});
     EXPECT_EQ(call.names(),
@@ -54,7 +54,7 @@ TEST(Candidates, elsewhere_aggregators_and_buffers_vary_and_servers_matter) {
 }
 
 TEST(Candidates, between_nodes_these_may_send_for_their_ranks) {
-    Call call;
+    CallOfFour call;
     call.topology = make_topology({0, 0, 1, 1});
     EXPECT_EQ(call.names(), "two_phase independent core_first two_phase+intra_node_aggregation");
     call.options.intra_node_aggregation = Switch::disable;
@@ -63,7 +63,7 @@ TEST(Candidates, between_nodes_these_may_send_for_their_ranks) {
 
 // 2^20 pieces of 64 bytes, a quarter for each rank: half a second at 2 us each, 105 s at 0.4 ms.
 TEST(Candidates, many_small_pieces_are_to_be_feared) {
-    Call call;
+    CallOfFour call;
     call.facts.pieces = 1 << 20;
     for (auto const& candidate : all_candidates(call.facts, call.options, &two_phase, "some"))
         EXPECT_DOUBLE_EQ(candidate.worst_case_s,
@@ -75,7 +75,7 @@ TEST(Candidates, many_small_pieces_are_to_be_feared) {
 }
 
 TEST(Candidates, strategies_with_windows_have_more_to_set_up) {
-    Call const call;
+    CallOfFour const call;
     EXPECT_DOUBLE_EQ(with_cost_bounds({&two_phase}, call.facts).setup_s, windows_setup_s);
     EXPECT_DOUBLE_EQ(with_cost_bounds({&independent}, call.facts).setup_s, any_setup_s);
 }
@@ -102,7 +102,7 @@ TEST(MpiLibrary, is_known_by_what_it_says_of_itself) {
 }
 
 TEST(NativeFault, one_block_for_each_rank_is_safe_with_mpich) {
-    Call call;
+    CallOfFour call;
     EXPECT_EQ(native_fault(mpich, call.facts, call.options), "");
     call.facts.direction = Direction::read;
     EXPECT_EQ(native_fault(mpich, call.facts, call.options), "");
@@ -111,14 +111,14 @@ TEST(NativeFault, one_block_for_each_rank_is_safe_with_mpich) {
 
 // A call that the MPI library did succeeded in spite of a fault: the fuzzer's seed 1795271070209.
 TEST(NativeFault, injected_faults_are_met_by_unisono_alone) {
-    Call call;
+    CallOfFour call;
     call.options.faults = "read@40=EIO";
     EXPECT_NE(native_fault(mpich, call.facts, call.options), "");
 }
 
 TEST(NativeFault, keeps_the_library_away_from_what_it_gets_wrong) {
     auto const faulty = [](MpiLibrary const& library, auto change) {
-        Call call;
+        CallOfFour call;
         call.facts.direction = Direction::read;
         change(call.facts);
         return !native_fault(library, call.facts, call.options).empty();

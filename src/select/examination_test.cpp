@@ -11,7 +11,7 @@ namespace {
 
 constexpr double call_bytes = 1e6;
 
-std::vector<Candidate> const candidates{{&two_phase}, {&independent}, {&lacio}};
+std::vector<Candidate> const three_candidates{{&two_phase}, {&independent}, {&lacio}};
 
 auto const nobody_knows = [](Candidate const&) { return std::optional<double>{}; };
 
@@ -20,7 +20,7 @@ std::map<std::string, int> play(Examination& examination, int calls,
                                 std::map<std::string, double> const& seconds) {
     std::map<std::string, int> done;
     for (int i = 0; i < calls; ++i) {
-        auto const choice = examination.choose(candidates, nobody_knows);
+        auto const choice = examination.choose(three_candidates, nobody_knows);
         auto const name = name_of(choice.candidate);
         ++done[name];
         examination.learn(choice.candidate, call_bytes, seconds.at(name));
@@ -159,7 +159,7 @@ TEST(Examination, a_slow_first_call_does_not_decide_where_much_is_set_up) {
 TEST(Examination, a_winner_that_gets_faster_in_its_first_calls_has_not_drifted) {
     Examination examination;
     for (int call = 0; call < 50; ++call)
-        examination.learn(candidates[0], call_bytes, call < 2 ? 4.0 : 1.0);
+        examination.learn(three_candidates[0], call_bytes, call < 2 ? 4.0 : 1.0);
     EXPECT_TRUE(examination.explain().reopened.empty());
 }
 

@@ -9,7 +9,7 @@ namespace {
 constexpr Time slice_sync = 100 * millisecond;
 constexpr Time slice_async = 40 * millisecond;
 constexpr int quantum = 4;
-constexpr std::size_t contexts_kept = 1024;
+constexpr std::size_t seek_contexts_kept = 1024;
 
 }  // namespace
 
@@ -49,7 +49,7 @@ void Cfq::expire() {
         context.queued = true;
         turns_.push_back(active_id_);
     }
-    if (contexts_.size() <= contexts_kept) return;
+    if (contexts_.size() <= seek_contexts_kept) return;
     // Contexts that are per request would be kept for ever.
     std::erase_if(contexts_, [](auto const& entry) {
         return !entry.second.queued && entry.second.in_drive == 0 && entry.second.waiting.empty();

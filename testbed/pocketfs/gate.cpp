@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 // An attribute's value has room for so much.
 constexpr std::size_t report_bytes_max = 60'000;
 
-constexpr Time longest_wait = 100 * millisecond;
+constexpr Time longest_turn_wait = 100 * millisecond;
 
 Time now() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
@@ -113,7 +113,7 @@ void Gate::run() {
             continue;
         }
         if (last || stopped_) continue;
-        auto const next = std::min(slice_scheduler.next_event(), time + longest_wait);
+        auto const next = std::min(slice_scheduler.next_event(), time + longest_turn_wait);
         if (watched_)
             wake_.wait_until(lock, Clock::time_point(std::chrono::nanoseconds(next)));
         else

@@ -12,7 +12,7 @@
 namespace unisono {
 namespace {
 
-constexpr std::uint64_t unit = 64 << 10;
+constexpr std::uint64_t large_unit = 64 << 10;
 
 // Full size, on 32 servers with one aggregator each where that can be; 64 ranks a node, 16 where
 // there are 64 in all.
@@ -22,7 +22,7 @@ Scene full_size(Scene scene) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank)
         labels[rank] = rank / std::min(ranks / 4, 64U);
     scene.topology = make_topology(labels);
-    scene.layout = round_robin_layout(unit, 32);
+    scene.layout = round_robin_layout(large_unit, 32);
     scene.options.cb_nodes = 32;
     return scene;
 }
@@ -48,7 +48,7 @@ std::string table(Scene const& scene) {
         auto const plan = strategy->plan(known.facts, scene.options);
         if (plan.way != Plan::Way::staged && plan.way != Plan::Way::cached) continue;
         // A transposed row is cut within stripe units, at what all its pieces can be divided by.
-        auto const cell_bytes = strategy == &transpose ? known.facts.loops.piece_bytes : unit;
+        auto const cell_bytes = strategy == &transpose ? known.facts.loops.piece_bytes : large_unit;
         auto const crossing = crossing_bytes(scene, plan, cell_bytes);
         std::array<char, 200> text{};
         std::snprintf(text.data(), text.size(), "%-12s%11zu %6lu %10lu %7lu\n",
@@ -148,7 +148,7 @@ TEST(Large, planning_for_16384_ranks_takes_milliseconds) {
     for (std::uint32_t const servers : {32, 128})
         for (std::uint32_t const aggregators : {0, 32, 16384}) {
             auto scene = full_size(coll_perf(16384, 512));
-            scene.layout = round_robin_layout(unit, servers);
+            scene.layout = round_robin_layout(large_unit, servers);
             scene.options.cb_nodes = aggregators;
             SceneFacts known{scene};
             for (auto const in_order : {false, true}) {

@@ -16,7 +16,7 @@ constexpr long long period_bytes = 4 << 20;
 constexpr long long periods = 513;  // 2^31 bytes and 4 MiB
 constexpr long long long_bytes = periods * period_bytes;
 static_assert(long_bytes > (1LL << 31));
-constexpr int block_bytes = 1 << 20;
+constexpr int large_block_bytes = 1 << 20;
 
 /// `long_bytes` of address space in which every 4 MiB are the same 4 MiB of memory.
 class RepeatedMemory {
@@ -62,8 +62,8 @@ struct Transfer {
 Transfer write_long(MPI_File file, std::uint8_t const* memory) {
     MPI_Status status;
 #ifdef OPEN_MPI
-    Type const element = make_contiguous(block_bytes, MPI_BYTE);
-    int const count = static_cast<int>(long_bytes / block_bytes);
+    Type const element = make_contiguous(large_block_bytes, MPI_BYTE);
+    int const count = static_cast<int>(long_bytes / large_block_bytes);
     int const code = MPI_File_write_at_all(file, 0, memory, count, element, &status);
 #else
     int const code = MPI_File_write_at_all_c(file, 0, memory, long_bytes, MPI_BYTE, &status);
@@ -74,8 +74,8 @@ Transfer write_long(MPI_File file, std::uint8_t const* memory) {
 Transfer read_long(MPI_File file, std::uint8_t* memory) {
     MPI_Status status;
 #ifdef OPEN_MPI
-    Type const element = make_contiguous(block_bytes, MPI_BYTE);
-    int const count = static_cast<int>(long_bytes / block_bytes);
+    Type const element = make_contiguous(large_block_bytes, MPI_BYTE);
+    int const count = static_cast<int>(long_bytes / large_block_bytes);
     int const code = MPI_File_read_at_all(file, 0, memory, count, element, &status);
 #else
     int const code = MPI_File_read_at_all_c(file, 0, memory, long_bytes, MPI_BYTE, &status);
@@ -100,7 +100,7 @@ void more_than_two_to_the_31_bytes(Context const& context) {
     auto const salt = static_cast<unsigned>(context.rank);
     RepeatedMemory memory(salt);
     MPI_File file = open_file(context, context.path());
-    DealtView const view(context, block_bytes);
+    DealtView const view(context, large_block_bytes);
     CHECK_MPI(view.set(file));
     auto const written = write_long(file, memory.data());
     CHECK_MPI(written.code);
