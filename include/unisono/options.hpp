@@ -30,6 +30,9 @@ struct Options {
     std::uint64_t pool_bytes = 64 << 20;  ///< unisono_pool_bytes: buffers that live across calls,
                                           ///< per aggregator
     bool flush_at_close = false;  ///< unisono_flush=close: those are written when they must be only
+    /// unisono_write_behind: repeated collective writes go to buffers that live across calls,
+    /// without meetings. Automatic: where the strategy has such buffers.
+    Switch write_behind = Switch::automatic;
     bool sync_at_close = false;   ///< unisono_sync_at_close: a closed file is durable
 
     std::uint64_t cb_buffer_size = 0;     ///< bytes per collective buffer

@@ -75,8 +75,13 @@ struct CacheNeeds {
     bool possible = true;        ///< there can be such
     bool drain = false;          ///< before the call
     bool write_through = false;  ///< this call's data must be in the file at its end
+    /// How far the rank is ahead, in the file, of its last write of the same size.
+    std::uint64_t advance = no_repeat;
+
+    static constexpr std::uint64_t no_repeat = UINT64_MAX;
 
     void merge(CacheNeeds const& later) {
+        advance = std::max(advance, later.advance);
         possible = possible && later.possible;
         drain = drain || later.drain;
         write_through = write_through || later.write_through;

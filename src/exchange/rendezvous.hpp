@@ -69,7 +69,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t payload_bytes = 128;
+    static constexpr std::size_t payload_bytes = 192;
 
     struct alignas(64) Slot {
         std::atomic<std::uint64_t> arrived;

@@ -13,22 +13,8 @@ namespace unisono {
 namespace {
 
 constexpr std::uint64_t offset_most = INT64_MAX;
-// Dirty bytes reach the file after so many calls, even if their block never fills.
-constexpr std::uint64_t calls_dirty_at_most = 16;
-
-// Copies data to its place in a buffer and marks it.
-void store(Placed const& from, Tiling const& view, Positions part, BlockBuffer const& buffer,
-           std::uint64_t block_begin) {
-    auto covered = buffer.dirty();
-    Coverage::Marker marker{covered};
-    Placed const to{view, part, reinterpret_cast<std::uintptr_t>(buffer.data()) - block_begin};
-    walk_both_runs(from.tiling, from.positions, view, part, [&](RunPair const& pair) {
-        copy_pieces(to.at(pair.to), pair.to_stride, from.at(pair.from), pair.from_stride,
-                    pair.bytes, pair.count);
-        marker.mark({pair.to - static_cast<std::int64_t>(block_begin), pair.bytes, pair.to_stride,
-                     pair.count});
-    });
-}
+// Dirty bytes reach the file after so many agreed calls, even if their block never fills.
+constexpr std::uint64_t calls_dirty_usually = 16;
 
 std::uint64_t bytes_of(std::span<Transfer const> list) {
     std::uint64_t bytes = 0;
@@ -139,7 +125,7 @@ bool CachedFile::prepare_bypass() {
 
 CacheNeeds CachedFile::needs(Request const& request, Options const& options) {
     std::lock_guard const lock{mutex_};
-    if (!several_nodes()) return {.drain = may_be_stale_};
+    if (!several_nodes()) return {.drain = may_be_stale_, .advance = advance_of(request)};
     auto const& topology = team_.topology();
     auto const ranks = topology.ranks_of[topology.node_of[team_.rank()]].size();
     auto const more_bytes = request.direction == Direction::write
@@ -212,7 +198,7 @@ IoResult CachedFile::perform(Facts const& facts, bool write_through, Request con
                              CallRecord& record) {
     std::lock_guard const lock{mutex_};
     Call call{.request = request, .record = record};
-    begin(call, facts);
+    begin(call);
     auto const writes = request.direction == Direction::write;
     auto const count = plan_.aggregators.size();
     auto const last = div_ceil(facts.touched.end, plan_.block_bytes);
@@ -230,7 +216,8 @@ IoResult CachedFile::perform(Facts const& facts, bool write_through, Request con
         team_.finish_sends(call.sent);
         if (next == last) break;
         barrier(call);
-        if (writes && plan_.flush_online) start_flushes(call.record);
+        if (writes && plan_.flush_online) start_flushes(calls_dirty_usually);
+        call.record.lap(Phase::file);
     }
     if (writes) finish_write(call, facts, write_through);
     team_.finish_sends(0);
@@ -238,15 +225,15 @@ IoResult CachedFile::perform(Facts const& facts, bool write_through, Request con
     return call.result;
 }
 
-void CachedFile::begin(Call& call, Facts const& facts) {
+void CachedFile::begin(Call& call) {
     in_use_ = true;
-    written_ = written_ || call.request.direction == Direction::write;
+    end_deposits();
     ++call_;
     if (call.request.direction == Direction::write) {
-        filled_ = {facts.touched.begin / plan_.block_bytes, facts.touched.end / plan_.block_bytes};
-        finish_flushes();  // what is on its way must not change; reads may go on meanwhile
+        reap_flushes(/*all=*/false);
+        note_write(call.request);
+        call.record.lap(Phase::file);
     }
-    call.record.lap(Phase::file);
     call.mine = {.positions = call.request.positions};
     auto const count = plan_.aggregators.size();
     for (std::size_t i = 0; i < count; ++i)
@@ -292,8 +279,8 @@ IoResult CachedFile::grow_file(Facts const& facts, Call& call) const {
 void CachedFile::finish_call(CallRecord& record) {
     std::lock_guard const lock{mutex_};
     if (std::exchange(written_through_, false)) own_writes_.clear();
-    if (plan_.flush_online) start_flushes(record);
-    filled_ = {};
+    if (plan_.flush_online) start_flushes(calls_dirty_usually);
+    record.lap(Phase::file);
 }
 
 void CachedFile::write_round(Call& call) {
@@ -304,8 +291,8 @@ void CachedFile::write_round(Call& call) {
     for_each_aggregator(call, [&](std::size_t i) {
         if (!on_my_node(plan_.aggregators[i])) return send_data(call, i);
         for_parts(call, call.mine, call.request.view, i, [&](std::uint64_t block, Positions part) {
-            store(call.request.in_memory(part), call.request.view, part, buffer(block),
-                  begin_of(block));
+            buffer(block).store(call.request.in_memory(part), call.request.view, part,
+                                begin_of(block));
         });
     });
     call.record.lap(Phase::copying);
@@ -333,7 +320,7 @@ void CachedFile::receive_data(Call& call, std::size_t aggregator) {
         auto const* at = message.data();
         for_parts(
             call, call.intervals[rank], view, aggregator, [&](std::uint64_t block, Positions part) {
-                store(Packed{part.bytes()}.at(at), view, part, buffer(block), begin_of(block));
+                buffer(block).store(Packed{part.bytes()}.at(at), view, part, begin_of(block));
                 at += part.bytes();
             });
     });
@@ -437,7 +424,11 @@ void CachedFile::receive_reply(Call& call, std::size_t aggregator) {
 
 // Finds room for the round's blocks, and writes what was there.
 void CachedFile::make_room(BlockTable::Blocks blocks, CallRecord& record) {
-    auto const replaced = table_.place(blocks);
+    clear(table_.place(blocks), record);
+}
+
+// Writes what is dirty of blocks that are given up.
+void CachedFile::clear(std::span<BlockTable::Entry const> replaced, CallRecord& record) {
     if (replaced.empty()) return;
     rendezvous_.barrier();  // no thread of any rank is in an independent call
     record.lap(Phase::waiting);
@@ -477,27 +468,34 @@ void CachedFile::flush_own_blocks() {
     });
 }
 
-// Starts to write blocks that the call has filled, and those that have been waiting for long.
-void CachedFile::start_flushes(CallRecord& record) {
+// Starts to write blocks that are full, and those that have been waiting for long. Bytes that
+// change while they are on their way are dirty again, and go once more.
+void CachedFile::start_flushes(std::uint64_t calls_dirty_at_most) {
     for (auto entry = dirty_since_.begin(); entry != dirty_since_.end();) {
         auto const [block, since] = *entry;
         auto const from = buffer(block);
-        auto const filled = filled_.first <= block && block < filled_.last && from.complete();
-        if (flushes_.contains(block) || (!filled && call_ - since < calls_dirty_at_most)) {
+        auto const waited_long = call_ - since >= calls_dirty_at_most;
+        if (flushes_.contains(block) || !(waited_long || from.full())) {
             ++entry;
             continue;
         }
         entry = dirty_since_.erase(entry);
+        auto list = take_dirty(block, from);
+        if (list.empty()) continue;
         auto& under_way = flushes_[block];
-        under_way.list = take_dirty(block, from);
+        under_way.list = std::move(list);
         under_way.io = storage_.backend->start(Direction::write, under_way.list);
     }
-    record.lap(Phase::file);
 }
 
-void CachedFile::finish_flushes() {
-    for (auto& [block, under_way] : flushes_) note(under_way.io->wait(), under_way.list);
-    flushes_.clear();
+// Takes note of writes that have ended, or waits for all.
+void CachedFile::reap_flushes(bool all) {
+    std::erase_if(flushes_, [&](auto& flush) {
+        auto& [block, under_way] = flush;
+        if (!all && !under_way.io->ended()) return false;
+        note(under_way.io->wait(), under_way.list);
+        return true;
+    });
 }
 
 // Keeps the error of a deferred write, with what was lost.
@@ -516,7 +514,7 @@ void CachedFile::drain(CallRecord& record) {
     std::lock_guard const lock{mutex_};
     rendezvous_.barrier();
     record.lap(Phase::waiting);
-    finish_flushes();
+    reap_flushes(/*all=*/true);
     flush_own_blocks();
     for_own_aggregators([&](std::size_t i) {
         for (auto const& [block, slot] : table_.entries(i)) buffer(i, slot).forget();
@@ -533,6 +531,9 @@ void CachedFile::drain(CallRecord& record) {
     }
     record.lap(Phase::file);
     in_use_ = written_ = may_be_stale_ = false;
+    end_deposits();
+    own_end_ = 0;
+    windows_.reset();
 }
 
 void CachedFile::agree_on_errors() {
@@ -545,10 +546,14 @@ Verdict CachedFile::take_error() { return std::exchange(agreed_error_, {}); }
 
 IoResult CachedFile::perform_independent(Request const& request, CallRecord& record) {
     std::unique_lock lock{mutex_};
-    if (!in_use_) {
-        lock.unlock();
-        return perform_direct(request, request.positions, storage_, record);
-    }
+    if (in_use_) return independent(request, record);
+    lock.unlock();
+    return perform_direct(request, request.positions, storage_, record);
+}
+
+IoResult CachedFile::independent(Request const& request, CallRecord& record) {
+    if (request.direction == Direction::read)
+        if (auto const result = grow_to_own_end(); result.error) return result;
     auto const result = perform_direct(request, request.positions, storage_, record);
     Positions const done{request.positions.begin, request.positions.begin + result.bytes};
     if (request.direction == Direction::write) {
@@ -594,10 +599,7 @@ void CachedFile::put(std::uint64_t offset, std::byte const* memory, std::uint64_
     for_blocks(offset, bytes, [&](std::uint64_t block, Extent range) {
         auto const to = buffer(block);
         auto const begin = range.begin - begin_of(block);
-        std::memcpy(to.data() + begin, memory + (range.begin - offset), range.bytes());
-        std::atomic_thread_fence(std::memory_order_release);
-        auto covered = to.dirty();
-        Coverage::Marker{covered}.mark(begin, range.bytes());
+        to.store(memory + (range.begin - offset), {begin, begin + range.bytes()});
     });
 }
 

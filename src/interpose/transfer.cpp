@@ -1,5 +1,6 @@
 #include "interpose/transfer.hpp"
 
+#include <climits>
 #include <new>
 
 #include "devices/device_memory.hpp"
@@ -232,6 +233,31 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
     return fail(file, call, error_class_of(verdict.code), describe(verdict), Told::this_rank);
 }
 
+// Data that Unisono cannot walk, for a call in which no rank can ask the others to leave it to the
+// MPI library.
+std::vector<std::byte> pack(Prepared& prepared, DataCall const& call) {
+    std::vector<std::byte> packed(bytes_asked(call));
+    int end = 0;
+    auto const fits = packed.size() <= INT_MAX && call.count <= INT_MAX;
+    if (!fits || PMPI_Pack(call.buffer, static_cast<int>(call.count), call.type, packed.data(),
+                           static_cast<int>(packed.size()), &end, MPI_COMM_SELF) != MPI_SUCCESS) {
+        refuse(prepared, MPI_ERR_UNSUPPORTED_OPERATION,
+               "Unisono cannot do it behind the program's back; unisono_write_behind=disable");
+        return {};
+    }
+    prepared.request.memory = {make_dense(1), 0, 1};
+    prepared.request.base = reinterpret_cast<std::uintptr_t>(packed.data());
+    prepared.request.positions = {0, packed.size()};
+    prepared.request.device = nullptr;
+    prepared.usable = true;
+    return packed;
+}
+
+bool takes_deposits(File const& file, Direction direction) {
+    auto const cache = file.cache();
+    return cache != nullptr && cache->takes_deposits(direction);
+}
+
 // The MPI library knows the view, the datatypes are plain, and nobody else may call it meanwhile.
 bool native_ready(File const& file, Prepared const& prepared) {
     auto const plain = !prepared.view->costly && prepared.type != nullptr && prepared.type->plain;
@@ -316,6 +342,9 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
                             "atomic mode or data representation", native);
     CallRecord record;
     auto prepared = prepare(*file, call);
+    std::vector<std::byte> packed;
+    if (!prepared.usable && prepared.refusal == 0 && takes_deposits(*file, call.direction))
+        packed = pack(prepared, call);
     if (prepared.refusal == 0) place(prepared, call.offset ? *call.offset : file->pointer());
     if (call.direction == Direction::write) file->note_written();
     int native_result = MPI_SUCCESS;

@@ -250,6 +250,7 @@ constexpr std::array known_hints{
     Known{"unisono_two_layers", set_switch<&Options::intra_node_aggregation>},  // its old name
     Known{"unisono_resonant_read", set_resonant_read},
     Known{"unisono_flush", set_flush},
+    Known{"unisono_write_behind", set_switch<&Options::write_behind>},
     Known{"unisono_pool_bytes", set_bytes<&Options::pool_bytes>},
     Known{"unisono_sync_at_close", set_boolean<&Options::sync_at_close>},
     Known{"unisono_layout", set_text<&Options::layout>},
@@ -278,6 +279,7 @@ constexpr std::array known_variables{
     Known{"UNISONO_REPORT_FILE", set_text<&Options::report_file>},
     Known{"UNISONO_REPORT_TRACES", set_text<&Options::report_traces>},
     Known{"UNISONO_FAULTS", set_text<&Options::faults>},
+    Known{"UNISONO_WRITE_BEHIND", set_switch<&Options::write_behind>},
     Known{"UNISONO_SYNC_AT_CLOSE", set_boolean<&Options::sync_at_close>},
     Known{"UNISONO_DISABLE", set_native_only<true>},
     elsewhere("UNISONO_HINTS"),
@@ -531,6 +533,7 @@ std::vector<KeyValue> effective_hints(Options const& options) {
     hints.emplace_back("unisono_intra_node_aggregation", text_of(options.intra_node_aggregation));
     hints.emplace_back("unisono_resonant_read", options.prefetch_then_read ? "direct" : "exchange");
     hints.emplace_back("unisono_flush", options.flush_at_close ? "close" : "online");
+    hints.emplace_back("unisono_write_behind", text_of(options.write_behind));
     add_number("unisono_pool_bytes", options.pool_bytes);
     hints.emplace_back("unisono_sync_at_close", options.sync_at_close ? "true" : "false");
     if (!options.layout.empty()) hints.emplace_back("unisono_layout", options.layout);

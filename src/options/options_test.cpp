@@ -274,6 +274,7 @@ TEST(EffectiveHints, read_back_as_the_same_options) {
     options.intra_node_aggregation = Switch::enable;
     options.prefetch_then_read = true;
     options.flush_at_close = true;
+    options.write_behind = Switch::enable;
     options.sync_at_close = true;
     options.pool_bytes = 1 << 20;
     options.layout = "end=1M,stripe_bytes=64K,servers=1;stripe_bytes=1M,servers=4";
