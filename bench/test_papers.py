@@ -498,7 +498,8 @@ def test_the_page_of_the_papers_is_what_its_data_say():
     assert page.renewed(text, figures, "papers") == text
     named = set(re.findall(r"\(papers/([\w-]+\.svg)\)", text))
     assert named == {picture.name for picture in (DOCS / "papers").glob("*.svg")}
-    assert set(page.blocks(figures, collections.defaultdict(str))) == {name for _start, name, _end in page.BLOCK.findall(text)}
+    blocks = {name for _start, name, _end in page.BLOCK.findall(text)}
+    assert blocks == set(page.blocks(figures, collections.defaultdict(str)))
 
 
 # ---- everything together

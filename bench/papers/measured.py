@@ -140,8 +140,9 @@ def load(folder: pathlib.Path) -> dict[str, Measured]:
     """By figure's name."""
     known = {}
     for row in _rows(folder / "runs.csv"):
-        name, runs = row.pop("figure"), {each: int(row.pop(each)) for each in ("count", "seeds", "rejected")}
-        known[name] = Measured(Runs(**runs, **row))
+        name = row.pop("figure")
+        numbers = {each: int(row.pop(each)) for each in ("count", "seeds", "rejected")}
+        known[name] = Measured(Runs(**numbers, **row))
     for file, kind, part in (("claims.csv", Quantity, "claims"), ("cells.csv", Cell, "cells")):
         for row in _rows(folder / file):
             key = kind(**{each.name: row[each.name] for each in fields(kind)})
@@ -165,7 +166,8 @@ def _rows(file: pathlib.Path) -> list[dict[str, str]]:
 def _numbers(spread: Spread | None) -> list[str]:
     if spread is None:
         return [judge.VOID, "", ""]
-    return [f"{value:.3f}".rstrip("0").rstrip(".") for value in (spread.median, spread.low, spread.high)]
+    return [f"{value:.3f}".rstrip("0").rstrip(".")
+            for value in (spread.median, spread.low, spread.high)]
 
 
 def _spread(row: dict[str, str]) -> Spread | None:

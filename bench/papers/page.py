@@ -18,7 +18,8 @@ Known = list[tuple[Figure, Measured]]
 
 OUTCOMES = {
     "agree": (judge.AGREES,),
-    "same direction, another size": (judge.WEAKER, judge.STRONGER, judge.LOSES_LESS, judge.LOSES_MORE),
+    "same direction, another size": (judge.WEAKER, judge.STRONGER, judge.LOSES_LESS,
+                                     judge.LOSES_MORE),
     "not seen, or opposite": (judge.NOT_SEEN, judge.NO_LOSS, judge.DISAGREES),
     "another speed": (judge.OTHER_VALUE,),
     "void or not measured": (judge.VOID, judge.NOT_MEASURED),

@@ -28,8 +28,10 @@ def draw(title: str, verdicts: list[Verdict], picture: pathlib.Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": picture.stem, "font.size": 8}):
-        drawing, panel = pyplot.subplots(figsize=(7.5, 0.75 + ROW_INCHES * len(rows)), layout="constrained")
+    looks = {"svg.fonttype": "none", "svg.hashsalt": picture.stem, "font.size": 8}
+    with matplotlib.rc_context(looks):
+        drawing, panel = pyplot.subplots(figsize=(7.5, 0.75 + ROW_INCHES * len(rows)),
+                                         layout="constrained")
         for place, verdict in enumerate(rows):
             _draw_row(panel, place, verdict)
         panel.set_title(title, loc="left", fontsize="medium")
@@ -50,7 +52,8 @@ def _draw_row(panel, place: int, verdict: Verdict) -> None:
     if ours.low != ours.high:
         panel.plot([ours.low, ours.high], [place, place], color="black", linewidth=0.8)
     style = ":" if verdict.claim.in_words else "-"
-    panel.plot([verdict.claim.paper] * 2, [place - 0.42, place + 0.42], style, color="black", linewidth=2.2)
+    panel.plot([verdict.claim.paper] * 2, [place - 0.42, place + 0.42], style, color="black",
+               linewidth=2.2)
 
 
 def _name(verdict: Verdict) -> str:

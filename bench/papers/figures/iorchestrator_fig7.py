@@ -1,6 +1,7 @@
 """IOrchestrator, figure 7: three different programs at a time."""
 
 from ..experiment import Claim, Figure, Job, Line
+from .iorchestrator_fig8 import SELDOM
 from .testbeds import ASKS_FOR_PIECES, EVEN, IORCHESTRATOR, OURS, PAPER, PIECES
 
 GIB = 1 << 30
@@ -38,9 +39,11 @@ FIGURE = Figure(
         Claim("with even slices the three read 1.17 times as fast", 1.17, "section IV.C",
               "together, even slices", "all three", "together or alone",
               why="[without turns the mix loses more here than in the paper]"),
-        Claim("orchestrated, the three read 1.30 times as fast or more", 1.30,
-              "section IV.C; over even slices or over none, the text leaves open",
-              "together, orchestrated", "all three", "together or alone",
-              why="over none; over even slices, the other reading, it is 0.68 (of the medians)"),
+        # "Further improves": over which of the two, the text leaves open.
+        Claim("orchestrated, the three read 1.30 times as fast as without (one reading)", 1.30,
+              "section IV.C", "together, orchestrated", "all three", "together or alone"),
+        Claim("orchestrated, the three read 1.30 times as fast as with even slices (the other)", 1.30,
+              "section IV.C", "together, orchestrated", "all three", "together, even slices",
+              why=SELDOM),
     ),
 )

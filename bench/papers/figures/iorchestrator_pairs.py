@@ -108,7 +108,8 @@ WITH_BARRIERS = Figure(
         gain("read", "mpi-tile-io", 1.11, NOTHING),
         gain("write", "mpi-tile-io", 1.15, SORTED),
         gain("read", "ior-mpi-io", 1.0, ""),
-        *mean_gains(1.43, {**CAUSES, "read, our default": "1.20 without `hpio`, whose runs differ most"}),
+        *mean_gains(1.43, {**CAUSES,
+                           "read, our default": "1.20 without `hpio`, whose runs differ most"}),
         speed("read", "mpi-io-test", 102),
         speed("write", "mpi-io-test", 115, SORTED),
         speed("read", "hpio", 70, ""),
@@ -127,10 +128,10 @@ WITH_COLLECTIVES = Figure(
     differs=DIFFERS,
     lines=lines(pairs_of("collective", BARRIER)),
     claims=(
-        gain("read", "mpi-io-test", 1.63, "1.27 is the most that can be had here: what one has alone"),
+        gain("read", "mpi-io-test", 1.63, "1.27 can be had at most: what one has alone"),
         gain("write", "mpi-io-test", 1.15, SORTED),
-        *mean_gains(1.28, dict.fromkeys(("read, orchestrated", "write, orchestrated", "read, our default",
-                                         "write, our default"), LITTLE)),
+        *mean_gains(1.28, dict.fromkeys(("read, orchestrated", "write, orchestrated",
+                                         "read, our default", "write, our default"), LITTLE)),
     ),
 )
 

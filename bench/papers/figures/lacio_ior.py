@@ -5,7 +5,8 @@ from .lacio_fig6 import AGGREGATORS
 from .testbeds import LACIO
 
 XS = ("64M", "128M", "256M")
-DEALT = "IOR deals offsets of the whole file; ours shuffles within a rank's part, where ROMIO need not exchange"
+DEALT = ("IOR deals offsets of the whole file; ours shuffles within a rank's part, where ROMIO need not"
+         " exchange")
 WINDOWS = "[our implementation: a barrier for each window of the range]"
 TRANSFER = "256K"  # the paper does not say
 

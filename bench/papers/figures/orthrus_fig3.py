@@ -55,7 +55,8 @@ FIGURE = Figure(
               "chosen by orthrus, write", "mean", "ROMIO, write"),
         Claim("disk_first reads faster than core_first with small blocks", 1.2,
               "section 3.2", "disk_first, read", "16K",
-              "core_first, read", in_words=True, why="messages between nodes cost as little here as those within"),
+              "core_first, read", in_words=True,
+              why="messages between nodes cost as little here as those within"),
     ),
 )
 

@@ -25,6 +25,7 @@ FIGURE = Figure(
               "ROMIO", why="not known; [one read-ahead for each file, a barrier for each window]"),
         Claim("core_first is not far from disk_first at depth 128", 1.0,
               "section 3.2", "core_first", "128", "disk_first",
-              in_words=True, why="exchange costs nothing on one machine (41 % of ROMIO's time in the paper), many requests do"),
+              in_words=True, why="exchange costs nothing on one machine (41 % of ROMIO's time in the"
+                                 " paper), many requests do"),
     ),
 )

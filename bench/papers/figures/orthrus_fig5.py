@@ -22,7 +22,8 @@ FIGURE = Figure(
     claims=(
         Claim("ROMIO is faster than disk_first with 16 elements", 0.8,
               "section 3.3", "disk_first", "16", "ROMIO",
-              in_words=True, why="the paper's disk_first sends a request for each piece; ours merges them"),
+              in_words=True,
+              why="the paper's disk_first sends a request for each piece; ours merges them"),
         Claim("core_first overtakes ROMIO at 1024", 1.1,
               "section 3.3", "core_first", "1024", "ROMIO",
               in_words=True, why="exchange is 67 % of ROMIO's time in the paper, next to nothing here"),

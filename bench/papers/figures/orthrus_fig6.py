@@ -48,6 +48,8 @@ FIGURE = Figure(
               "core_first", "with messages", "disk_first",
               in_words=True, why="nothing of it goes between nodes"),
         Claim("Orthrus switches to core_first", 1.0, "section 3.5",
-              "chosen by orthrus", "with messages", "core_first", in_words=True, why="it never settles: as built, single calls that differ by 15 % start it anew [the paper: their mean]"),
+              "chosen by orthrus", "with messages", "core_first",
+              in_words=True, why="it never settles: as built, single calls that differ by 15 % start it"
+                                 " anew [the paper: their mean]"),
     ),
 )

@@ -11,8 +11,8 @@ FEW = ("64K", "128K")
 FILE = {"file-bytes": "64M"}
 
 # Judged by the servers' own counts and the ceilings, of the runs in docs/papers.
-READ_AHEAD = ("ROMIO collapses less: its requests come out of order here, too, but most meet the servers'"
-              " read-ahead [Linux 2.6.21 read ahead otherwise]")
+READ_AHEAD = ("ROMIO collapses less: its requests come out of order here, too, but most meet the"
+              " servers' read-ahead [Linux 2.6.21 read ahead otherwise]")
 EXCHANGE = "two processes' exchange is the limit: instant disks are hardly faster"
 
 

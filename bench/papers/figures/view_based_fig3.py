@@ -9,8 +9,8 @@ RANKS = ("4", "9", "16")
 ALL_AGGREGATE = "cb_config_list=*:{ranks},cb_buffer_size=1048576"  # 1 MiB, as BTIO sets it
 
 
-CLOSE_AND_COPY = ("ours contains the close, the paper's does not; `view_based` copies each byte it writes once"
-                  " more [and has fresh memory]")
+CLOSE_AND_COPY = ("ours contains the close, the paper's does not; `view_based` copies each byte it"
+                  " writes once more [and has fresh memory]")
 NETWORK = "[the paper's network makes each list that is saved count]"
 
 

@@ -59,6 +59,7 @@ FIGURE = Figure(
         Claim("with the close counted, writes are no slower", 1.0,
               "section IV.C, figure 5", "view_based, write and close",
               "mean", "two-phase (ROMIO), write and close",
-              in_words=True, why="copies of what was written, and memory touched for the first time (a profile)"),
+              in_words=True,
+              why="copies of what was written, and memory touched for the first time (a profile)"),
     ),
 )
