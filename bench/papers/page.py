@@ -25,6 +25,8 @@ OUTCOMES = {
     "void or not measured": (judge.VOID, judge.NOT_MEASURED),
 }
 
+SHORT = 20  # letters; a cause that is no longer is repeated
+
 BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -76,8 +78,8 @@ def counts(known: Known) -> str:
         words = Counter(verdict.word for verdict in found if not verdict.claim.in_words)
         said = [verdict for verdict in found if verdict.claim.in_words]
         agree = sum(verdict.word == judge.AGREES for verdict in said)
-        rows.append([paper, *(str(sum(words[word] for word in outcome)) for outcome in OUTCOMES.values()),
-                     f"{agree} of {len(said)}"])
+        sums = (sum(words[word] for word in outcome) for outcome in OUTCOMES.values())
+        rows.append([paper, *map(str, sums), f"{agree} of {len(said)}"])
     return table(rows)
 
 
@@ -119,7 +121,7 @@ def _causes_once(rows: list[list[str]]) -> list[list[str]]:
     letters: dict[str, str] = {}
 
     def said(cause: str) -> str:
-        if not cause or times[cause] == 1:
+        if times[cause] == 1 or len(cause) < SHORT:
             return cause
         if cause in letters:
             return f"({letters[cause]})"
@@ -137,7 +139,9 @@ def _rows(figure: Figure, one: Measured, found: list[Verdict]) -> list[list[str]
 
 
 def _short(figure: Figure) -> str:
-    return figure.name if figure.source.startswith("Beside") else re.sub(r".*?-(?=fig|table)", "", figure.name)
+    if figure.source.startswith("Beside"):
+        return figure.name
+    return re.sub(r".*?-(?=fig|table)", "", figure.name)
 
 
 def _said(figure: Figure, claim: Claim) -> str:

@@ -30,7 +30,7 @@ does not count.
 STYLE = """body { font-family: sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; }
 table { border-collapse: collapse; margin: 1em 0; }
 td, th { border: 1px solid #bbb; padding: 0.25em 0.6em; text-align: left; }
-td:nth-child(2), td:nth-child(3) { white-space: nowrap; }
+td:nth-child(3), td:nth-child(4) { white-space: nowrap; }
 img { max-width: 100%; }
 .good { color: #17692f; }
 .weak { color: #8a5a00; }

@@ -31,7 +31,7 @@ SHAPES = {
 }
 
 
-SORTED = "[servers write out in order over all files; Linux 2.6 went inode by inode]"
+SORTED = "servers write out in order over all files [Linux 2.6 went inode by inode]"
 UNKNOWN = "not known"
 NOTHING = "turns can give no more here than there is: what one has alone"
 LATE = "a third of the writes came too late to count"

@@ -34,6 +34,6 @@ FIGURE = Figure(
               in_words=True, why="what a call costs: the same without disks"),
         Claim("the advantage shrinks with the size", 1.0,
               "section 4.2.3", "resonant, read", "1M", "ROMIO, read",
-              in_words=True, why=""),
+              in_words=True),
     ),
 )
