@@ -33,7 +33,7 @@ struct Options {
     /// unisono_write_behind: repeated collective writes go to buffers that live across calls,
     /// without meetings. Automatic: where the strategy has such buffers.
     Switch write_behind = Switch::automatic;
-    bool sync_at_close = false;   ///< unisono_sync_at_close: a closed file is durable
+    bool sync_at_close = false;  ///< unisono_sync_at_close: a closed file is durable
 
     std::uint64_t cb_buffer_size = 0;     ///< bytes per collective buffer
     std::uint32_t cb_nodes = 0;           ///< aggregators in all

@@ -31,13 +31,12 @@ struct CachedFile::Call {
     ViewInterval mine;
     std::vector<ViewInterval> intervals;  // by rank, on several nodes
     BlockTable::Blocks blocks;            // of the round
-    std::size_t first = 0;                // the aggregator to begin with
     std::size_t sent = 0;                 // messages of this round
     IoResult result;
 };
 
 CachedFile::CachedFile(Team& team, Rendezvous& rendezvous, Storage const& storage)
-    : team_{team}, rendezvous_{rendezvous}, storage_{storage} {}
+    : team_{team}, rendezvous_{rendezvous}, storage_{storage}, kind_{team.deposits()} {}
 
 CachedFile::~CachedFile() = default;
 
@@ -52,24 +51,6 @@ BlockBuffer CachedFile::buffer(std::uint64_t block) const {
     return buffer(table_.owner(block), *table_.slot_of(block));
 }
 
-// Calls use(block, range) for the parts of a range that are in a buffer.
-template <class Use>
-void CachedFile::for_blocks(std::uint64_t offset, std::uint64_t bytes, Use&& use) const {
-    for (auto const end = offset + bytes; offset < end;) {
-        auto const block = offset / plan_.block_bytes;
-        auto const part_end = std::min(end, begin_of(block + 1));
-        if (table_.slot_of(block)) use(block, Extent{offset, part_end});
-        offset = part_end;
-    }
-}
-
-// This rank's own blocks first, then the others in turn: not all at one aggregator at once.
-template <class Use>
-void CachedFile::for_each_aggregator(Call const& call, Use&& use) const {
-    auto const count = plan_.aggregators.size();
-    for (std::size_t i = 0; i < count; ++i) use((call.first + i) % count);
-}
-
 // Calls use(rank, view) for the ranks of other nodes that have bytes in the aggregator's blocks.
 template <class Use>
 void CachedFile::for_remote_ranks(Call const& call, std::size_t aggregator, Use&& use) const {
@@ -77,36 +58,14 @@ void CachedFile::for_remote_ranks(Call const& call, std::size_t aggregator, Use&
         auto const& interval = call.intervals[rank];
         if (on_my_node(rank) || interval.positions.empty()) continue;
         auto const view = views_.tiling(interval);
-        if (bytes_in(call, interval, view, aggregator) > 0) use(rank, view);
+        if (bytes_in(call.blocks, interval, view, aggregator) > 0) use(rank, view);
     }
 }
 
-template <class Use>
-void CachedFile::for_own_aggregators(Use&& use) const {
-    for (std::size_t i = 0; i < plan_.aggregators.size(); ++i)
-        if (plan_.aggregators[i] == team_.rank()) use(i);
-}
-
-// Calls use(block, positions) for what an interval has in each of the aggregator's blocks of this
-// round, ascending.
-template <class Use>
-void CachedFile::for_parts(Call const& call, ViewInterval const& interval, Tiling const& view,
-                           std::size_t aggregator, Use&& use) const {
-    if (interval.positions.empty()) return;
-    auto const range = touched(view, interval.positions);
-    auto const count = plan_.aggregators.size();
-    auto block = std::max(call.blocks.first, range.begin / plan_.block_bytes);
-    block += (aggregator + count - table_.owner(block)) % count;
-    for (; block < call.blocks.last && begin_of(block) < range.end; block += count) {
-        auto const part = within(view, interval.positions, {begin_of(block), begin_of(block + 1)});
-        if (!part.empty()) use(block, part);
-    }
-}
-
-std::uint64_t CachedFile::bytes_in(Call const& call, ViewInterval const& interval,
+std::uint64_t CachedFile::bytes_in(BlockTable::Blocks blocks, ViewInterval const& interval,
                                    Tiling const& view, std::size_t aggregator) const {
     std::uint64_t bytes = 0;
-    for_parts(call, interval, view, aggregator,
+    for_parts(blocks, interval, view, aggregator,
               [&](std::uint64_t, Positions part) { bytes += part.bytes(); });
     return bytes;
 }
@@ -128,11 +87,15 @@ CacheNeeds CachedFile::needs(Request const& request, Options const& options) {
     if (!several_nodes()) return {.drain = may_be_stale_, .advance = advance_of(request)};
     auto const& topology = team_.topology();
     auto const ranks = topology.ranks_of[topology.node_of[team_.rank()]].size();
-    auto const more_bytes = request.direction == Direction::write
-                                ? OwnWrites::memory_bytes_for(request.view, request.positions)
-                                : 0;
+    auto const keeps = request.direction == Direction::write && !storage_.write_only;
+    auto const more_bytes =
+        keeps ? OwnWrites::memory_bytes_for(request.view, request.positions) : 0;
+    auto const most_bytes = options.pool_bytes / ranks;
+    auto const left_bytes = most_bytes - std::min(most_bytes, own_writes_.memory_bytes());
     return {.drain = may_be_stale_ || own_writes_.any_in_file(),
-            .write_through = more_bytes + own_writes_.memory_bytes() > options.pool_bytes / ranks};
+            .write_through = more_bytes > left_bytes,
+            .advance = advance_of(request),
+            .calls_in_memory = more_bytes == 0 ? UINT64_MAX : left_bytes / more_bytes};
 }
 
 bool CachedFile::prepare(Facts const& facts, Plan const& plan, CallRecord& record) {
@@ -227,7 +190,7 @@ IoResult CachedFile::perform(Facts const& facts, bool write_through, Request con
 
 void CachedFile::begin(Call& call) {
     in_use_ = true;
-    end_deposits();
+    close_deposits();
     ++call_;
     if (call.request.direction == Direction::write) {
         reap_flushes(/*all=*/false);
@@ -235,14 +198,19 @@ void CachedFile::begin(Call& call) {
         call.record.lap(Phase::file);
     }
     call.mine = {.positions = call.request.positions};
-    auto const count = plan_.aggregators.size();
-    for (std::size_t i = 0; i < count; ++i)
-        if (plan_.aggregators[i] < team_.rank()) call.first = (i + 1) % count;
     if (!several_nodes()) return;
     call.mine = views_.interval_of(call.request.view, call.request.positions);
     call.intervals = team_.gather_values(std::span<ViewInterval const>{&call.mine, 1});
     views_.learn(team_, plan_.aggregators, call.intervals, call.request.view.shape);
     call.record.lap(Phase::exchange);
+}
+
+std::size_t CachedFile::aggregator_after_mine() const {
+    auto const count = plan_.aggregators.size();
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < count; ++i)
+        if (plan_.aggregators[i] < team_.rank()) first = (i + 1) % count;
+    return first;
 }
 
 void CachedFile::barrier(Call& call) {
@@ -257,7 +225,7 @@ void CachedFile::finish_write(Call& call, Facts const& facts, bool write_through
         barrier(call);
         flush_own_blocks();
         written_through_ = true;
-    } else if (several_nodes()) {
+    } else if (several_nodes() && !storage_.write_only) {
         remember(call.request, call.request.positions, /*in_file=*/false);
     }
     call.record.lap(Phase::file);
@@ -288,12 +256,13 @@ void CachedFile::write_round(Call& call) {
         for (auto block = call.blocks.first; block < call.blocks.last; ++block)
             if (table_.owner(block) == i) dirty_since_.try_emplace(block, call_);
     });
-    for_each_aggregator(call, [&](std::size_t i) {
+    for_each_aggregator([&](std::size_t i) {
         if (!on_my_node(plan_.aggregators[i])) return send_data(call, i);
-        for_parts(call, call.mine, call.request.view, i, [&](std::uint64_t block, Positions part) {
-            buffer(block).store(call.request.in_memory(part), call.request.view, part,
-                                begin_of(block));
-        });
+        for_parts(call.blocks, call.mine, call.request.view, i,
+                  [&](std::uint64_t block, Positions part) {
+                      buffer(block).store(call.request.in_memory(part), call.request.view, part,
+                                          begin_of(block));
+                  });
     });
     call.record.lap(Phase::copying);
     for_own_aggregators([&](std::size_t i) { receive_data(call, i); });
@@ -303,14 +272,15 @@ void CachedFile::write_round(Call& call) {
 // All that this rank has for an aggregator in this round, in one message, and nothing else: the
 // other end knows the view and its interval.
 void CachedFile::send_data(Call& call, std::size_t aggregator) {
-    auto const bytes = bytes_in(call, call.mine, call.request.view, aggregator);
+    auto const bytes = bytes_in(call.blocks, call.mine, call.request.view, aggregator);
     if (bytes == 0) return;
     Message message(bytes);
     auto* at = message.data();
-    for_parts(call, call.mine, call.request.view, aggregator, [&](std::uint64_t, Positions part) {
-        copy_data(call.request.in_memory(part), Packed{part.bytes()}.at(at));
-        at += part.bytes();
-    });
+    for_parts(call.blocks, call.mine, call.request.view, aggregator,
+              [&](std::uint64_t, Positions part) {
+                  copy_data(call.request.in_memory(part), Packed{part.bytes()}.at(at));
+                  at += part.bytes();
+              });
     send(call, plan_.aggregators[aggregator], std::move(message));
 }
 
@@ -318,16 +288,16 @@ void CachedFile::receive_data(Call& call, std::size_t aggregator) {
     for_remote_ranks(call, aggregator, [&](std::uint32_t rank, Tiling const& view) {
         auto const message = team_.receive(rank, Team::Kind::data);
         auto const* at = message.data();
-        for_parts(
-            call, call.intervals[rank], view, aggregator, [&](std::uint64_t block, Positions part) {
-                buffer(block).store(Packed{part.bytes()}.at(at), view, part, begin_of(block));
-                at += part.bytes();
-            });
+        for_parts(call.blocks, call.intervals[rank], view, aggregator,
+                  [&](std::uint64_t block, Positions part) {
+                      buffer(block).store(Packed{part.bytes()}.at(at), view, part, begin_of(block));
+                      at += part.bytes();
+                  });
     });
 }
 
 void CachedFile::read_round(Call& call) {
-    for_each_aggregator(call, [&](std::size_t i) {
+    for_each_aggregator([&](std::size_t i) {
         if (on_my_node(plan_.aggregators[i])) want(call, call.mine, call.request.view, i);
     });
     for_own_aggregators([&](std::size_t i) {
@@ -342,21 +312,22 @@ void CachedFile::read_round(Call& call) {
     barrier(call);
     for_own_aggregators([&](std::size_t i) { reply(call, i); });
     call.record.lap(Phase::exchange);
-    for_each_aggregator(call, [&](std::size_t i) {
+    for_each_aggregator([&](std::size_t i) {
         if (!on_my_node(plan_.aggregators[i])) return receive_reply(call, i);
-        for_parts(call, call.mine, call.request.view, i, [&](std::uint64_t block, Positions part) {
-            auto const from = buffer(block);
-            part = within(call.request.view, part, {0, from.readable_end()});
-            copy_data({call.request.view, part, base_of(from, block)},
-                      call.request.in_memory(part));
-        });
+        for_parts(call.blocks, call.mine, call.request.view, i,
+                  [&](std::uint64_t block, Positions part) {
+                      auto const from = buffer(block);
+                      part = within(call.request.view, part, {0, from.readable_end()});
+                      copy_data({call.request.view, part, base_of(from, block)},
+                                call.request.in_memory(part));
+                  });
     });
     call.record.lap(Phase::copying);
 }
 
 void CachedFile::want(Call const& call, ViewInterval const& interval, Tiling const& view,
                       std::size_t aggregator) const {
-    for_parts(call, interval, view, aggregator, [&](std::uint64_t block, Positions part) {
+    for_parts(call.blocks, interval, view, aggregator, [&](std::uint64_t block, Positions part) {
         auto covered = buffer(block).wanted();
         Coverage::Marker marker{covered};
         walk_runs(view, part, [&](PieceRun run) {
@@ -392,10 +363,10 @@ void CachedFile::read_missing(Call& call, std::size_t aggregator) {
 void CachedFile::reply(Call& call, std::size_t aggregator) {
     for_remote_ranks(call, aggregator, [&](std::uint32_t rank, Tiling const& view) {
         Message message(sizeof(std::uint64_t) +
-                        bytes_in(call, call.intervals[rank], view, aggregator));
+                        bytes_in(call.blocks, call.intervals[rank], view, aggregator));
         auto* at = message.data() + sizeof(std::uint64_t);
         std::uint64_t readable_end = 0;
-        for_parts(call, call.intervals[rank], view, aggregator,
+        for_parts(call.blocks, call.intervals[rank], view, aggregator,
                   [&](std::uint64_t block, Positions part) {
                       auto const from = buffer(block);
                       readable_end = from.readable_end();
@@ -410,16 +381,17 @@ void CachedFile::reply(Call& call, std::size_t aggregator) {
 }
 
 void CachedFile::receive_reply(Call& call, std::size_t aggregator) {
-    if (bytes_in(call, call.mine, call.request.view, aggregator) == 0) return;
+    if (bytes_in(call.blocks, call.mine, call.request.view, aggregator) == 0) return;
     auto const message = team_.receive(plan_.aggregators[aggregator], Team::Kind::data);
     std::uint64_t readable_end = 0;
     std::memcpy(&readable_end, message.data(), sizeof readable_end);
     auto const* at = message.data() + sizeof readable_end;
-    for_parts(call, call.mine, call.request.view, aggregator, [&](std::uint64_t, Positions part) {
-        part = within(call.request.view, part, {0, readable_end});
-        copy_data(Packed{part.bytes()}.at(at), call.request.in_memory(part));
-        at += part.bytes();
-    });
+    for_parts(call.blocks, call.mine, call.request.view, aggregator,
+              [&](std::uint64_t, Positions part) {
+                  part = within(call.request.view, part, {0, readable_end});
+                  copy_data(Packed{part.bytes()}.at(at), call.request.in_memory(part));
+                  at += part.bytes();
+              });
 }
 
 // Finds room for the round's blocks, and writes what was there.
@@ -510,6 +482,7 @@ void CachedFile::note(IoResult const& result, std::span<Transfer const> list) {
 
 void CachedFile::drain(CallRecord& record) {
     if (!in_use_) return;
+    end_deposits();
     rendezvous_.barrier();  // what ranks of this node write independently is in the buffers
     std::lock_guard const lock{mutex_};
     rendezvous_.barrier();
@@ -531,7 +504,6 @@ void CachedFile::drain(CallRecord& record) {
     }
     record.lap(Phase::file);
     in_use_ = written_ = may_be_stale_ = false;
-    end_deposits();
     own_end_ = 0;
     windows_.reset();
 }

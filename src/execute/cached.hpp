@@ -23,9 +23,9 @@ namespace unisono {
 /// other nodes send packed data, no lists: the aggregators know their views. Independent calls look
 /// into the buffers on one node; on several, each rank keeps its own undrained writes.
 ///
-/// Writes that repeat are deposited: after an agreed one the buffers are open for the next ones, and
-/// a rank copies its data there without meeting anybody, until so many calls have been made that the
-/// ranks must agree anew (deposit.cpp). On one node only.
+/// Writes that repeat are deposited: after an agreed one the buffers are open for the next ones,
+/// and a rank copies its data there without meeting anybody, until so many calls have been made
+/// that the ranks must agree anew (deposit.cpp).
 ///
 /// Errors of deferred writes are kept until take_error(); what could not be written is lost then.
 /// Data calls may come from several threads, collective ones one at a time.
@@ -65,15 +65,15 @@ public:
     /// is full or has been waiting for long. Local.
     void finish_call(CallRecord& record);
 
-    /// After a write that repeats another one (`advance` as agreed, CacheNeeds) and went well: opens
-    /// the buffers for deposits. Collective.
-    void open_for_deposits(Facts const& facts, std::uint64_t advance, CallRecord& record);
+    /// After a write that repeats another one, as agreed, and went well: opens the buffers for
+    /// deposits. Collective.
+    void open_for_deposits(Facts const& facts, CacheNeeds const& agreed, CallRecord& record);
     /// The next collective call, if it goes this way, is a deposit. Equal on all ranks.
     [[nodiscard]] bool takes_deposits(Direction direction) const {
         return direction == Direction::write && deposits_.calls_left > 0;
     }
     /// Whoever calls it on one rank does so on all, at the same place among their calls.
-    void end_deposits() { deposits_ = {}; }
+    void end_deposits();
     /// One call's deposits begin, one for each part of the rank's request. Local.
     void begin_deposit();
     /// This rank's data go to the buffers, or to the file where they do not fit. Local: neither
@@ -119,13 +119,13 @@ private:
     template <class Use>
     void for_own_aggregators(Use&& use) const;
     template <class Use>
-    void for_each_aggregator(Call const& call, Use&& use) const;
+    void for_each_aggregator(Use&& use) const;
     template <class Use>
     void for_remote_ranks(Call const& call, std::size_t aggregator, Use&& use) const;
     template <class Use>
-    void for_parts(Call const& call, ViewInterval const& interval, Tiling const& view,
+    void for_parts(BlockTable::Blocks blocks, ViewInterval const& interval, Tiling const& view,
                    std::size_t aggregator, Use&& use) const;
-    [[nodiscard]] std::uint64_t bytes_in(Call const& call, ViewInterval const& interval,
+    [[nodiscard]] std::uint64_t bytes_in(BlockTable::Blocks blocks, ViewInterval const& interval,
                                          Tiling const& view, std::size_t aggregator) const;
 
     bool reserve(BlockTable::Blocks blocks);
@@ -159,6 +159,13 @@ private:
     void note_write(Request const& request);
     void leave_behind(std::uint64_t first_block, CallRecord& record);
     bool fits(Request const& request) const;
+    void note_own_end(Request const& request, std::uint64_t end);
+    void send_deposit(std::size_t aggregator, BlockTable::Blocks blocks,
+                      ViewInterval const& interval, Request const& request);
+    void take_deposit(std::uint32_t from, Message const& message);
+    void take_deposits();
+    void close_deposits();
+    [[nodiscard]] std::size_t aggregator_after_mine() const;
     void note(IoResult const& result, std::span<Transfer const> list);
     void agree_on_errors();
 
@@ -194,13 +201,16 @@ private:
         std::uint64_t last_but_one = 0;
         std::uint64_t last = 0;
     };
-    std::optional<Windows> windows_;  // that were open for deposits
-    std::uint64_t own_end_ = 0;  // of this rank's deposits since the last drain
+    std::optional<Windows> windows_;             // that were open for deposits
+    std::vector<std::size_t> closings_missing_;  // by rank of another node
+    std::uint64_t own_end_ = 0;                  // of this rank's deposits since the last drain
+    std::byte own_last_{};                       // the byte before it
+    Team::Kind kind_;                            // of messages with deposits
     struct LastWrite {
         std::uint64_t bytes = 0;
         Extent touched;
     };
-    std::optional<LastWrite> last_write_;  // this rank's
+    std::optional<LastWrite> last_write_;                 // this rank's
     std::map<std::uint64_t, std::uint64_t> dirty_since_;  // this rank's blocks -> call
     std::map<std::uint64_t, Flush> flushes_;              // under way, by block
     ViewDirectory views_;
@@ -208,5 +218,46 @@ private:
     Verdict own_error_;     // since the last drain
     Verdict agreed_error_;  // of all ranks, up to it
 };
+
+// Calls use(block, range) for the parts of a range that are in a buffer.
+template <class Use>
+void CachedFile::for_blocks(std::uint64_t offset, std::uint64_t bytes, Use&& use) const {
+    for (auto const end = offset + bytes; offset < end;) {
+        auto const block = offset / plan_.block_bytes;
+        auto const part_end = std::min(end, begin_of(block + 1));
+        if (table_.slot_of(block)) use(block, Extent{offset, part_end});
+        offset = part_end;
+    }
+}
+
+template <class Use>
+void CachedFile::for_own_aggregators(Use&& use) const {
+    for (std::size_t i = 0; i < plan_.aggregators.size(); ++i)
+        if (plan_.aggregators[i] == team_.rank()) use(i);
+}
+
+// This rank's own blocks first, then the others in turn: not all at one aggregator at once.
+template <class Use>
+void CachedFile::for_each_aggregator(Use&& use) const {
+    auto const count = plan_.aggregators.size();
+    auto const first = aggregator_after_mine();
+    for (std::size_t i = 0; i < count; ++i) use((first + i) % count);
+}
+
+// Calls use(block, positions) for what an interval has in each of the aggregator's blocks among
+// these, ascending.
+template <class Use>
+void CachedFile::for_parts(BlockTable::Blocks blocks, ViewInterval const& interval,
+                           Tiling const& view, std::size_t aggregator, Use&& use) const {
+    if (interval.positions.empty()) return;
+    auto const range = touched(view, interval.positions);
+    auto const count = plan_.aggregators.size();
+    auto block = std::max(blocks.first, range.begin / plan_.block_bytes);
+    block += (aggregator + count - table_.owner(block)) % count;
+    for (; block < blocks.last && begin_of(block) < range.end; block += count) {
+        auto const part = within(view, interval.positions, {begin_of(block), begin_of(block + 1)});
+        if (!part.empty()) use(block, part);
+    }
+}
 
 }  // namespace unisono

@@ -74,7 +74,7 @@ void open_for_deposits(PlannedCall const& call, CollectiveFile const& file, Prop
     auto const wanted = file.options.write_behind != Switch::disable &&
                         file.options.check == "none" && !OnlineTuner::wanted(file.options);
     if (wanted && call.facts.direction == Direction::write)
-        file.cache->open_for_deposits(call.facts, agreed.cache.advance, record);
+        file.cache->open_for_deposits(call.facts, agreed.cache, record);
 }
 
 Outcome carry_out(PlannedCall const& call, CollectiveFile const& file, Request const& request,

@@ -5,8 +5,8 @@
 
 #include "backends/fault.hpp"
 #include "execute/collective.hpp"
-#include "execute/thread_team.hpp"
 #include "execute/collective_cases.hpp"
+#include "execute/thread_team.hpp"
 
 namespace unisono {
 namespace {
@@ -28,7 +28,7 @@ public:
             storage_.backend = make_fault_backend(std::move(storage_.backend), faults);
         options.strategy = "view_based";
         options.cb_buffer_size = 1000;
-        options.pool_bytes = 16000;
+        options.pool_bytes = 1 << 20;
         options.cb_nodes = 2;
     }
 
@@ -76,9 +76,22 @@ public:
     CallRecord record;
 };
 
-void run(TemporaryFile const& file, std::function<void(Writer&, std::uint32_t)> const& program,
-         std::string const& faults = "") {
-    ThreadTeams teams{make_topology({0, 0})};
+/// On one node, and on two.
+class Deposit : public testing::TestWithParam<std::vector<std::uint32_t>> {
+protected:
+    void run(std::function<void(Writer&, std::uint32_t)> const& program,
+             std::string const& faults = "") const;
+    TemporaryFile const file;
+};
+
+INSTANTIATE_TEST_SUITE_P(Nodes, Deposit,
+                         testing::Values(std::vector<std::uint32_t>{0, 0},
+                                         std::vector<std::uint32_t>{0, 1}),
+                         [](auto const& nodes) { return nodes.param[1] == 0 ? "one" : "two"; });
+
+void Deposit::run(std::function<void(Writer&, std::uint32_t)> const& program,
+                  std::string const& faults) const {
+    ThreadTeams teams{make_topology(GetParam())};
     teams.run([&](Team& team, Rendezvous& rendezvous) {
         Writer writer{team, rendezvous, file, faults};
         program(writer, team.rank());
@@ -97,13 +110,13 @@ void expect_records(TemporaryFile const& file, int calls) {
     }
 }
 
-// Were it to wait, the test would hang: the other rank makes its calls when all of this one's are over.
-TEST(Deposit, a_rank_that_repeats_its_writes_waits_for_nobody) {
+// Were it to wait, the test would hang: the other rank makes its calls when all of this one's are
+// over.
+TEST_P(Deposit, a_rank_that_repeats_its_writes_waits_for_nobody) {
     constexpr int agreed = 2;
     constexpr int calls = 15;
-    TemporaryFile const file;
     std::atomic<bool> first_is_done = false;
-    run(file, [&](Writer& writer, std::uint32_t rank) {
+    run([&](Writer& writer, std::uint32_t rank) {
         for (int call = 0; call < agreed; ++call) writer.write(call);
         while (rank == 1 && !first_is_done) std::this_thread::yield();
         for (int call = agreed; call < calls; ++call) {
@@ -118,10 +131,9 @@ TEST(Deposit, a_rank_that_repeats_its_writes_waits_for_nobody) {
     expect_records(file, calls);
 }
 
-TEST(Deposit, many_calls_agree_now_and_then_and_lose_nothing) {
+TEST_P(Deposit, many_calls_agree_now_and_then_and_lose_nothing) {
     constexpr int calls = 2000;
-    TemporaryFile const file;
-    run(file, [&](Writer& writer, std::uint32_t) {
+    run([&](Writer& writer, std::uint32_t) {
         std::uint64_t meetings = 0;
         for (int call = 0; call < calls; ++call) {
             EXPECT_EQ(writer.write(call).bytes, record_bytes);
@@ -133,9 +145,8 @@ TEST(Deposit, many_calls_agree_now_and_then_and_lose_nothing) {
     expect_records(file, calls);
 }
 
-TEST(Deposit, a_full_block_is_written_before_anybody_agrees) {
-    TemporaryFile const file;
-    run(file, [&](Writer& writer, std::uint32_t) {
+TEST_P(Deposit, a_full_block_is_written_before_anybody_agrees) {
+    run([&](Writer& writer, std::uint32_t) {
         for (int call = 0; call < 11; ++call) writer.write(call);
         Verdict nothing;
         writer.rendezvous().meet(nothing);  // the block is full, and its owner has another call
@@ -150,10 +161,9 @@ TEST(Deposit, a_full_block_is_written_before_anybody_agrees) {
     expect_records(file, 12);
 }
 
-TEST(Deposit, what_does_not_fit_is_written_by_its_rank_alone) {
+TEST_P(Deposit, what_does_not_fit_is_written_by_its_rank_alone) {
     constexpr std::uint64_t far = 100000;
-    TemporaryFile const file;
-    run(file, [&](Writer& writer, std::uint32_t rank) {
+    run([&](Writer& writer, std::uint32_t rank) {
         for (int call = 0; call < 3; ++call) writer.write(call);
         std::vector<std::byte> elsewhere(7, std::byte{200});
         auto const outcome =
@@ -170,9 +180,8 @@ TEST(Deposit, what_does_not_fit_is_written_by_its_rank_alone) {
     EXPECT_EQ(found[7 * 200 + 199], value_of(1, 7));
 }
 
-TEST(Deposit, a_rank_may_have_nothing_to_write) {
-    TemporaryFile const file;
-    run(file, [&](Writer& writer, std::uint32_t rank) {
+TEST_P(Deposit, a_rank_may_have_nothing_to_write) {
+    run([&](Writer& writer, std::uint32_t rank) {
         for (int call = 0; call < 10; ++call)
             EXPECT_EQ(writer.write(call, rank == 1 ? 0 : record_bytes).bytes,
                       rank == 1 ? 0 : record_bytes);
@@ -183,9 +192,8 @@ TEST(Deposit, a_rank_may_have_nothing_to_write) {
     EXPECT_EQ(found[8 * 200 + 100], std::byte{0});
 }
 
-TEST(Deposit, a_rank_sees_its_own_bytes_and_a_file_that_has_them) {
-    TemporaryFile const file;
-    run(file, [&](Writer& writer, std::uint32_t rank) {
+TEST_P(Deposit, a_rank_sees_its_own_bytes_and_a_file_that_has_them) {
+    run([&](Writer& writer, std::uint32_t rank) {
         for (int call = 0; call < 4; ++call) writer.write(call);
         auto const end = (3 * depositors + rank + 1) * record_bytes;
         EXPECT_FALSE(writer.cache.settle_size().error);
@@ -197,25 +205,22 @@ TEST(Deposit, a_rank_sees_its_own_bytes_and_a_file_that_has_them) {
     expect_records(file, 4);
 }
 
-TEST(Deposit, a_collective_read_sees_what_everybody_deposited) {
-    TemporaryFile const file;
-    run(file, [&](Writer& writer, std::uint32_t rank) {
+TEST_P(Deposit, a_collective_read_sees_what_everybody_deposited) {
+    run([&](Writer& writer, std::uint32_t rank) {
         for (int call = 0; call < 8; ++call) writer.write(call);
         std::vector<std::byte> back(record_bytes);
         auto const other = 1 - rank;
-        EXPECT_EQ(writer.collective(Direction::read, (7 * depositors + other) * record_bytes, back)
-                      .bytes,
-                  record_bytes);
+        EXPECT_EQ(
+            writer.collective(Direction::read, (7 * depositors + other) * record_bytes, back).bytes,
+            record_bytes);
         EXPECT_EQ(back, std::vector<std::byte>(record_bytes, value_of(other, 7)));
         EXPECT_FALSE(writer.cache.takes_deposits(Direction::write));
     });
     expect_records(file, 8);
 }
 
-TEST(Deposit, an_error_of_the_file_is_told_to_all_at_the_drain_with_what_is_lost) {
-    TemporaryFile const file;
+TEST_P(Deposit, an_error_of_the_file_is_told_to_all_at_the_drain_with_what_is_lost) {
     run(
-        file,
         [&](Writer& writer, std::uint32_t) {
             for (int call = 0; call < 8; ++call) EXPECT_EQ(writer.write(call).verdict.code, 0);
             CallRecord record;
@@ -228,9 +233,8 @@ TEST(Deposit, an_error_of_the_file_is_told_to_all_at_the_drain_with_what_is_lost
         "write@700=ENOSPC");
 }
 
-TEST(Deposit, can_be_switched_off) {
-    TemporaryFile const file;
-    run(file, [&](Writer& writer, std::uint32_t) {
+TEST_P(Deposit, can_be_switched_off) {
+    run([&](Writer& writer, std::uint32_t) {
         writer.options.write_behind = Switch::disable;
         for (int call = 0; call < 5; ++call) {
             writer.write(call);

@@ -253,11 +253,24 @@ Message SimulatedTeam::receive(std::uint32_t from, Kind kind) {
     auto& channel = channel_from(from, kind);
     wait_until([&] { return !(channel.receiver_waits = channel.parcels.empty()); });
     if (channel.parcels.empty()) return {};  // unwinding
-    auto const parcel = take_next(channel);
-    wait_for_arrival(*parcel);
-    parcel->received = true;
-    if (parcel->sender_waits) all_.actors_.wake(parcel->from);
-    return std::move(parcel->message);
+    return open(*take_next(channel));
+}
+
+// A message that is on its way counts as being there: its time passes.
+std::optional<Team::Received> SimulatedTeam::receive_any(Kind kind) {
+    for (auto& [from, channel] : channels_) {
+        if (from.second != kind || channel.parcels.empty()) continue;
+        auto const parcel = take_next(channel);
+        return Received{parcel->from, open(*parcel)};
+    }
+    return std::nullopt;
+}
+
+Message SimulatedTeam::open(Parcel& parcel) {
+    wait_for_arrival(parcel);
+    parcel.received = true;
+    if (parcel.sender_waits) all_.actors_.wake(parcel.from);
+    return std::move(parcel.message);
 }
 
 void SimulatedTeam::wait_for_arrival(Parcel const& parcel) {
