@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from unisono import compare, fresh, places, preload
+from unisono import compare, fresh, places, preload, run
 from unisono.places import Failure
 
 BUILD = places.PREFIX
@@ -38,14 +38,14 @@ def place(tmp_path, sample_report):
 def compared(place, unisono):
     """Runs `unisono compare` on a script; `$SIDE` is empty in native runs, else the strategy or 'own'."""
 
-    def call(script, *options, words=(), **variables):
+    def call(script, *options, words=(), preexec_fn=None, **variables):
         script = (
             'case "$LD_PRELOAD" in *unisono-*) SIDE=${UNISONO_STRATEGY:-own};; *) SIDE=;; esac\n'
             f'if [ -n "$SIDE" ]; then cat {place.parent}/report >> "$UNISONO_REPORT_FILE"; fi\n'
             f'echo run >> {place.parent}/runs; N=$(wc -l < {place.parent}/runs)\n' + script
         )
         return unisono("compare", "--mpi", LIBRARIES[0], *options, "--", "sh", "-c", script, "sh", *words,
-                       cwd=place, env=ENVIRONMENT | variables)  # fmt: skip
+                       cwd=place, env=ENVIRONMENT | variables, preexec_fn=preexec_fn)  # fmt: skip
 
     return call
 
@@ -88,7 +88,7 @@ def test_two_runs_of_each_are_no_verdict():
 
 
 def test_turns_alternate():
-    assert "".join(compare.turns(["a", "b"], 3)) == "abbaab"
+    assert list(run.turns(["a", "b"], 3)) == [["a", "b"], ["b", "a"], ["a", "b"]]
 
 
 # ---- runs -------------------------------------------------------------------------------------------
@@ -299,6 +299,34 @@ def test_a_command_that_holds_unisono_already_is_refused(compared):
     assert done.returncode == 2 and "take it out" in done.stderr
 
 
+@needs_library
+def test_a_pattern_that_the_shell_has_expanded_is_told(unisono, tmp_path):
+    done = unisono("compare", "--mpi", LIBRARIES[0], "--file", "a1", "a2", "--", "sh", cwd=tmp_path, env=ENVIRONMENT)
+    assert done.returncode == 2 and "quote patterns" in done.stderr
+
+
+@needs_library
+def test_a_file_that_is_elsewhere_is_told(compared, place):
+    done = compared("mkdir -p sub; echo same > sub/data")
+    assert done.returncode == 0, done.stderr
+    assert f"{place}/data is not there after a run" in done.stdout
+
+
+@needs_library
+def test_what_the_library_says_is_shown_once(compared):
+    done = compared("echo same > data; echo 'unisono: UNISONO_FOO unknown' >&2", "--repeats", 2)
+    assert done.stderr.count("unisono: UNISONO_FOO unknown\n") == 1, done.stderr
+
+
+@needs_library
+def test_what_is_ignored_stays_ignored(compared, place):
+    """As under nohup."""
+    place.joinpath("data").write_text("precious\n")
+    done = compared("kill -HUP $(cut -d' ' -f4 /proc/$$/stat); echo same > data", "--file", "data",
+                    preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
 # ---- parts ------------------------------------------------------------------------------------------
 
 
@@ -322,6 +350,15 @@ def test_what_is_in_a_new_folder_is_new(tmp_path):
 def test_a_folder_is_not_taken_for_a_file(tmp_path):
     with pytest.raises(Failure, match="is no file"):
         fresh.FreshFiles([str(tmp_path)], [], lambda _text: None)
+
+
+@pytest.mark.parametrize("mpi", READY)
+def test_a_program_that_is_linked_with_unisono_is_refused(unisono, tmp_path, mpi):
+    program = BUILD / "programs" / f"client_linked.{mpi}"
+    if not program.exists():
+        pytest.skip("needs the programs of the tests")
+    done = unisono("compare", "--", f"mpiexec.{mpi}", *EXTRA[mpi], "-n", 2, program, "x", cwd=tmp_path, env=ENVIRONMENT)
+    assert done.returncode == 2 and "is linked with Unisono" in done.stderr
 
 
 # ---- a real program ---------------------------------------------------------------------------------

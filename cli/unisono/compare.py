@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import signal
@@ -89,6 +90,8 @@ def verdict(ours: Side, theirs: Side) -> str:
 def sides_of(command: list[str], variables: dict[str, str], mpi: str | None, strategies: list[str],
              folder: Path) -> tuple[Side, list[Side]]:  # fmt: skip
     """The side of the first run, which is not counted, and those that are compared."""
+    if "--" in command:
+        raise Failure(f"'{command[0]}' stands before the --; quote patterns: --file 'chk_*'")
     if any("libunisono-" in word for word in [os.environ.get("LD_PRELOAD", ""), *command]):
         raise Failure("Unisono is in LD_PRELOAD, or in the command: take it out, so that one side is without it")
     collected = reports.collect_in(folder, variables)
@@ -103,6 +106,8 @@ def sides_of(command: list[str], variables: dict[str, str], mpi: str | None, str
     first = side("Unisono", variables)
     if first.job.static:
         raise Failure("; ".join(first.job.warnings))
+    if first.job.linked:
+        raise Failure("the program is linked with Unisono: give one that is not, so that one side is without it")
     native = Side(f"{_MPI_NAMES[first.job.mpi]}'s own", preload.Job(command, first.job.mpi))
     chosen = [side(name, measured | {"UNISONO_STRATEGY": name}) for name in strategies]
     return first, [native, side("Unisono", measured), *chosen]
@@ -115,6 +120,7 @@ class Comparison:
         self._tell = tell
         self._varying: dict[Path, str] = {}
         self._keep: list[Path] = []
+        self._told: set[str] = set()
         self._notes: list[str] = []
 
     def run(self, first: Side, sides: list[Side], repeats: int) -> Outcome:
@@ -123,7 +129,8 @@ class Comparison:
             try:
                 self._files.set_aside()
                 self._find_files(first)
-                for number, side in enumerate(turns(sides, repeats), 1):
+                order = itertools.chain.from_iterable(run.turns(sides, repeats))
+                for number, side in enumerate(order, 1):
                     self._measure(side, sides[0], f"run {number} of {repeats * len(sides)}")
                 files, contents = self._files.files(), self._contents()
             finally:
@@ -137,6 +144,9 @@ class Comparison:
         self._run_once(first, "first run")
         written = [record["file"] for record in first.records if report.was_used(record["write"])]
         self._files.find(written, [record["file"] for record in first.records])
+        if missing := self._files.missing:
+            self._notes.append(f"{missing[0]} is not there after a run, as the program calls it: if it is in another"
+                               " folder or has another name by then, name it with --file.")  # fmt: skip
 
     def _measure(self, side: Side, reference: Side, which: str) -> None:
         self._files.make_fresh()
@@ -189,15 +199,12 @@ class Comparison:
             if not side.records:
                 why = "; ".join(ending.marks(side.collected.traces)) or ending.why_nothing(ended, side.job.static)
                 raise Failure(f"{what}: nothing to compare: {why}", 1)
+        for line in output.splitlines():
+            if line.startswith("unisono: ") and line not in self._told:
+                self._told.add(line)
+                self._tell(line.removeprefix("unisono: "))
         self._tell(f"{what}: {report.human_seconds(took_s)}")
         return took_s
-
-
-def turns(sides: list[Side], repeats: int) -> Iterator[Side]:
-    """Each side once in each turn; every other turn the other way round, so that drift of the machine
-    does not favour one."""
-    for turn in range(repeats):
-        yield from sides if turn % 2 == 0 else reversed(sides)
 
 
 def _io_seconds(record: report.Record) -> float:
@@ -231,6 +238,9 @@ def _remarks(sides: list[Side]) -> Iterator[str]:
 
 
 def _of_records(side: Side) -> Iterator[str]:
+    used = [name for record in side.records for part in ("write", "read") for name in record[part]["strategies"]]
+    if used and used[0] != side.name:
+        yield f"{side.name} chose {', '.join(dict.fromkeys(used))}."
     for record in side.records:
         if record["left_alone"]:
             yield f"{side.name}: {record['file']} was left to the MPI library: {record['left_alone']}."
@@ -257,7 +267,9 @@ def _interrupt(number: int, _frame: Any) -> None:
 
 @contextlib.contextmanager
 def _handled(handler: Any) -> Iterator[None]:
-    before = {number: signal.signal(number, handler) for number in _SIGNALS}
+    # What is ignored, for instance because of nohup, stays so.
+    heard = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in heard}
     try:
         yield
     finally:

@@ -62,6 +62,7 @@ class FreshFiles:
         self._copies: dict[Path, Path] = {}  # of what was there before
         self._states: dict[Path, tuple[int, ...]] = {}  # of these, before the first run
         self._new: set[Path] = set()
+        self.missing: list[Path] = []  # written, and not there after the first run
         self._reference: dict[Path, tuple[str, Path]] | None = None  # digests, and files that were kept
         self.before = Before([Path.cwd(), *_folders_of([*words, *self.patterns])])
         self._originals = self._matches() if self.patterns else set(_named_in(words))
@@ -84,11 +85,13 @@ class FreshFiles:
         for path in sorted(set(self._copies) - written):
             if not self.patterns and _state(path) == self._states[path]:
                 del self._copies[path]  # only read
+        self.missing = sorted(path for path in written if not path.exists())
         doubtful = [path for path in sorted(written - set(self._copies)) if self.before.had(path) is not False]
         if doubtful:
             raise Failure(f"the program writes {doubtful[0]}, which was there before the comparison began (or may"
                           " have been). The first run has done to it what the program does in any run; nothing was"
-                          f" removed. Say --file '{doubtful[0]}': then it is kept, and put back after each run", 1)  # fmt: skip
+                          f" removed. Say --file '{doubtful[0]}': then it is kept, and put back after each run;"
+                          " or remove it first", 1)  # fmt: skip
         self._new |= {path for path in written - set(self._copies) if path.exists()}
         self._find_matches()
         for pattern in self.patterns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -68,6 +69,7 @@ def mpi_of_libraries(names: list[str]) -> str | None:
     return None
 
 
+@functools.cache
 def _needed_libraries(file: str) -> list[str] | None:
     """Names of all shared libraries that a program will load; None if it is no dynamic program."""
     listing = output_of(["ldd", file])
@@ -88,6 +90,10 @@ def is_elf(file: str) -> bool:
 def is_static(file: str) -> bool:
     """No library can be preloaded into it."""
     return is_elf(file) and _needed_libraries(file) is None
+
+
+def is_linked_with_unisono(file: str) -> bool:
+    return is_elf(file) and any(name.startswith("libunisono-") for name in _needed_libraries(file) or [])
 
 
 def mpi_of_program(words: list[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""Runs a rewritten command in the foreground and hands on signals and the exit code."""
+"""Runs commands: in the foreground, handing on signals and the exit code; or on trial, with a limit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from .places import Failure
 from .preload import Job
@@ -16,6 +18,9 @@ from .preload import Job
 _HANDED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _PATIENCE_S = 5.0
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)  # the terminal sends them to the program as well
+
+
+Side = TypeVar("Side")
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,13 @@ def run_to_the_end(job: Job) -> Ending:
         for path in job.temporary:
             path.unlink(missing_ok=True)
     return Ending(128 - code if code < 0 else code, bool(interrupts), time.time())
+
+
+def turns(sides: list[Side], repeats: int) -> Iterator[list[Side]]:
+    """All sides in each turn; every other turn the other way round, so that drift of the machine does not
+    favour one."""
+    for turn in range(repeats):
+        yield sides if turn % 2 == 0 else sides[::-1]
 
 
 def run_with_limit(command: list[str], limit_s: float | None = None,
