@@ -227,6 +227,17 @@ def test_other_files_that_a_pattern_names_are_made_fresh_as_well(compared, place
 
 
 @needs_library
+@pytest.mark.parametrize("pattern", ["out-*/*/x", "**/x"])
+def test_patterns_reach_into_folders_old_and_new(compared, place, pattern):
+    (place / "out-1" / "old").mkdir(parents=True)
+    (place / "out-1" / "old" / "x").write_text("precious\n")
+    done = compared("mkdir -p out-1/new out-2/new; for f in out-*/*; do echo $f > $f/x; done", "--file", pattern)
+    assert done.returncode == 0, done.stderr
+    assert [str(path.relative_to(place)) for path in place.rglob("x")] == ["out-1/old/x"]
+    assert (place / "out-1" / "old" / "x").read_text() == "precious\n"
+
+
+@needs_library
 def test_a_pattern_that_names_nothing_is_said(compared):
     done = compared("echo same > data", "--file", "dota")
     assert done.returncode == 1 and "--file dota: after the first run there is no such file" in done.stderr
@@ -325,6 +336,46 @@ def test_what_is_ignored_stays_ignored(compared, place):
     done = compared("kill -HUP $(cut -d' ' -f4 /proc/$$/stat); echo same > data", "--file", "data",
                     preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+@needs_library
+def test_words_that_are_no_names_do_no_harm(compared):
+    done = compared("echo same > data", words=["x" * 5000, "", "=", "a=" + "y" * 5000, "-n=/"])
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_cannot_be_put_back_is_kept_and_told(tmp_path, monkeypatch):
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.write_text("precious")
+    second.write_text("precious")
+    files = fresh.FreshFiles([str(first), str(second)], [], lambda _text: None)
+    files.set_aside()
+    first.write_text("changed")
+    second.write_text("changed")
+    copy = fresh._copy
+
+    def fails_once(source, target):
+        if target == first:
+            raise Failure("the disk is full")
+        copy(source, target)
+
+    monkeypatch.setattr(fresh, "_copy", fails_once)
+    with pytest.raises(Failure, match="first COULD NOT BE PUT BACK; .* the disk is full") as raised:
+        files.end()
+    kept = str(raised.value).split("before is ")[1].split(": ")[0]
+    assert open(kept).read() == "precious"
+    assert second.read_text() == "precious"
+
+
+@needs_library
+def test_a_link_that_the_program_puts_in_a_files_place_leads_nowhere(compared, place):
+    (place / "data").write_text("precious\n")
+    other = place.parent / "other"
+    other.write_text("not to be touched\n")
+    done = compared(f"[ $N -eq 1 ] || {{ rm data; ln -s {other} data; }}", "--file", "data")
+    assert done.returncode == 1 and f"Say --file '{other}'" in done.stderr
+    assert other.read_text() == "not to be touched\n"
+    assert not (place / "data").is_symlink() and (place / "data").read_text() == "precious\n"
 
 
 # ---- parts ------------------------------------------------------------------------------------------

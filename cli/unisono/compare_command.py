@@ -22,7 +22,7 @@ from .places import Failure
 _WIDTH_WITHOUT_TERMINAL = 80
 
 
-@click.command("compare", context_settings=settings.PASS_ON)
+@click.command("compare", context_settings=settings.PASS_ON, short_help="Time a program without and with Unisono.")
 @click.option("--file", "patterns", metavar="PATH", multiple=True,
               help="A file that the program writes, or a quoted pattern; repeatable. Default: found by the first run.")  # fmt: skip
 @click.option("--repeats", metavar="N", type=click.IntRange(min=1), default=3, show_default=True,
@@ -34,21 +34,22 @@ _WIDTH_WITHOUT_TERMINAL = 80
 @settings.options
 def compare(command: tuple[str, ...], patterns: tuple[str, ...], repeats: int, strategies: str,
             timeout: float | None, as_json: bool, mpi: str | None, **choices: str | None) -> None:  # fmt: skip
-    """Run a program without and with Unisono in turns: is it faster, and writes the same?
+    """Run a program without and with Unisono in turns: is it faster, and does it write the same?
 
     \b
     unisono compare -- mpiexec -n 4 ./app
-    unisono compare --file 'out/chk_*' --strategies two_phase,independent -- srun -n 64 ./app
+    unisono compare --file 'out/chk_*' --repeats 5 -- srun -n 64 ./app
 
     A first run, under Unisono, is not counted: it finds out which files the program writes, and warms caches.
     Then each run begins with fresh files, and what it wrote is compared with what the first native run wrote.
 
-    Your files are safe: what --file names, or else the command line, is copied (into a hidden folder beside it)
-    before the program first runs; each run finds it as it was, and so do you at the end. Other files that the
-    program writes are removed if they were certainly not there before. If one may have been, the comparison
-    stops after the first run and asks you to name it.
+    Your files are safe: those that are there already and that --file names (without it, the command line) are
+    copied before the program first runs, into a hidden folder beside them; each run finds them as they were, and
+    so do you at the end. Other files that the program writes are removed if they were certainly not there before.
+    If one may have been, the comparison stops after the first run and asks you to name it.
 
-    Times are of the whole program, from start to end. Caches of the system are not dropped.
+    Times are of the whole program, from start to end; "in MPI-IO" is what a rank spent in the calls, on average, as
+    Unisono reports it (of native runs nobody knows it). Caches of the system are not dropped.
     """
     names = [name for name in strategies.split(",") if name]
     for name in names:
@@ -64,6 +65,8 @@ def compare(command: tuple[str, ...], patterns: tuple[str, ...], repeats: int, s
             outcome = comparing.Comparison(files, timeout, _tell).run(first, sides, repeats)
         except comparing.Interrupted as interrupted:
             raise Failure("interrupted; files are as they were before", 128 + interrupted.number) from None
+        except OSError as error:
+            raise Failure(f"{error.filename}: {error.strerror}", 1) from error
     if as_json:
         click.echo(json.dumps(_as_data(words, outcome), indent=1))
     else:

@@ -64,7 +64,8 @@ class FreshFiles:
         self._new: set[Path] = set()
         self.missing: list[Path] = []  # written, and not there after the first run
         self._reference: dict[Path, tuple[str, Path]] | None = None  # digests, and files that were kept
-        self.before = Before([Path.cwd(), *_folders_of([*words, *self.patterns])])
+        parents = [folder for pattern in self.patterns for folder in _folders_in(pattern)]
+        self.before = Before([Path.cwd(), *_folders_of([*words, *parents])])
         self._originals = self._matches() if self.patterns else set(_named_in(words))
 
     def set_aside(self) -> None:
@@ -84,15 +85,9 @@ class FreshFiles:
         written |= {path for path in others if self.before.had(path) is False}
         for path in sorted(set(self._copies) - written):
             if not self.patterns and _state(path) == self._states[path]:
-                del self._copies[path]  # only read
+                self._copies.pop(path).unlink()  # only read
         self.missing = sorted(path for path in written if not path.exists())
-        doubtful = [path for path in sorted(written - set(self._copies)) if self.before.had(path) is not False]
-        if doubtful:
-            raise Failure(f"the program writes {doubtful[0]}, which was there before the comparison began (or may"
-                          " have been). The first run has done to it what the program does in any run; nothing was"
-                          f" removed. Say --file '{doubtful[0]}': then it is kept, and put back after each run;"
-                          " or remove it first", 1)  # fmt: skip
-        self._new |= {path for path in written - set(self._copies) if path.exists()}
+        self._take_for_new(written)
         self._find_matches()
         for pattern in self.patterns:
             if not _matches(pattern):
@@ -102,23 +97,34 @@ class FreshFiles:
         return {path for pattern in self.patterns for path in _matches(pattern)}
 
     def _find_matches(self) -> None:
-        self._new |= {path for path in self._matches() if path not in self._originals and path.is_file()}
+        self._take_for_new(self._matches())
+
+    def _take_for_new(self, paths: set[Path]) -> None:
+        """Those that were not there before; Failure if one may have been, also through a link."""
+        unknown = {path for path in paths - set(self._copies) - self._new if path.exists()}
+        new = {path for path in unknown if self.before.had(path) is False}
+        self._new |= new
+        for path in sorted(unknown - new):
+            raise Failure(f"the program writes {path}, which was there before the comparison began (or may have"
+                          " been). It has done to it what it does in any run; nothing was removed. Say --file"
+                          f" '{path}': then it is kept, and put back after each run; or remove it first", 1)  # fmt: skip
 
     # ---- before and after each run -----------------------------------------------------------------
 
     def make_fresh(self) -> None:
         for path in self._new:
             path.unlink(missing_ok=True)
-        self._restore()
+        for path in self._copies:
+            self._restore(path)
 
-    def _restore(self) -> None:
-        for path, copy in self._copies.items():
-            if _state(path) != self._states[path]:
-                if path.is_symlink():
-                    path.unlink()  # the program put it there; what it leads to is not ours
-                _copy(copy, path)
-                _make_durable(path)
-                self._states[path] = _state(path)
+    def _restore(self, path: Path) -> None:
+        if _state(path) == self._states[path]:
+            return
+        if path.is_symlink():
+            path.unlink()  # the program put it there; what it leads to is not ours
+        _copy(self._copies[path], path)
+        _make_durable(path)
+        self._states[path] = _state(path)
 
     def compare(self) -> list[Difference]:
         """After a run: how the files differ from the reference, which the first call makes."""
@@ -168,10 +174,27 @@ class FreshFiles:
         self._copies[path], self._states[path] = copy, state
 
     def end(self, keep: Iterable[Path] = ()) -> None:
-        """All as it was before; of the hidden folders, the files `keep` stay."""
-        self._find_matches()
-        self.make_fresh()
-        kept = set(keep)
+        """All as it was before; of the hidden folders, the files `keep` stay, and copies of what could not be
+        put back."""
+        kept, problems = set(keep), []
+        with contextlib.suppress(Failure):  # what a pattern names now is no file any more
+            self._find_matches()
+        for path in self._new:
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                problems.append(f"{path} could not be removed: {error.strerror}")
+        for path, copy in self._copies.items():
+            try:
+                self._restore(path)
+            except (OSError, Failure) as error:
+                kept.add(copy)
+                problems.append(f"{path} COULD NOT BE PUT BACK; what it was before is {copy}: {error}")
+        self._clear(kept)
+        if problems:
+            raise Failure("; ".join(problems), 1)
+
+    def _clear(self, kept: set[Path]) -> None:
         for folder in self._beside.values():
             for file in folder.iterdir():
                 if file not in kept:
@@ -205,21 +228,26 @@ def _parts(words: Iterable[str]) -> Iterable[str]:
 
 def _folders_of(words: Iterable[str]) -> Iterable[Path]:
     for part in _parts(words):
-        for folder in (Path(part), Path(part).parent):
-            if part and folder.is_dir():
-                yield folder
+        for folder in (part, os.path.dirname(part)):
+            if os.path.isdir(folder):
+                yield Path(folder)
+
+
+def _folders_in(pattern: str) -> list[str]:
+    """Where files may be that it names."""
+    parent = os.path.dirname(pattern)
+    return [parent, *glob.glob(parent, recursive=True)]
 
 
 def _named_in(words: Iterable[str]) -> Iterable[Path]:
     """Files that a program with this command line might write."""
     for part in _parts(words):
-        path = Path(os.path.realpath(part)) if part and "\0" not in part else None
-        if path and path.is_file() and os.access(path, os.W_OK) and not _is_program(path):
-            yield path
+        if os.path.isfile(part) and os.access(part, os.W_OK) and not _is_program(part):
+            yield Path(os.path.realpath(part))
 
 
-def _is_program(path: Path) -> bool:
-    if mpi.is_elf(str(path)):
+def _is_program(path: str) -> bool:
+    if mpi.is_elf(path):
         return True
     try:
         with open(path, "rb") as file:
