@@ -156,6 +156,21 @@ def test_a_program_that_never_writes_the_same_is_not_blamed_on_unisono(compared,
 
 
 @needs_library
+def test_one_file_that_varies_hides_no_other(compared, place):
+    done = compared("echo same > data; echo $N > data.log", "--file", "data*", "--repeats", 1)
+    assert done.returncode == 0, done.stderr
+    assert f"equal in 1 file; else two runs of the same kind differ as well ({place}/data.log" in done.stdout
+    done = compared("echo $N > data.log; echo same$SIDE > data", "--file", "data*", "--repeats", 1)
+    assert done.returncode == 1 and f"{place}/data differs from byte 4 on" in done.stderr
+
+
+@needs_library
+def test_a_program_may_have_dashes_of_its_own(compared):
+    done = compared('[ "$2" = -- ] || exit 9; echo same > data', "--repeats", 1, words=["x", "--", "y"])
+    assert done.returncode == 0, done.stderr
+
+
+@needs_library
 def test_a_program_that_leaves_no_file_is_still_timed(compared):
     done = compared("echo same > data; rm data")
     assert done.returncode == 0, done.stderr
@@ -293,7 +308,7 @@ def test_an_interrupt_puts_files_back(place, number):
     process.send_signal(number)
     errors = process.communicate(timeout=30)[1]
     assert process.returncode == 128 + number
-    assert "interrupted; files are as they were before" in errors and "Traceback" not in errors
+    assert "interrupted; files were put back" in errors and "Traceback" not in errors
     assert left(place) == ["data"] and (place / "data").read_text() == "precious\n"
 
 

@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import os
 import re
+import shutil
 import signal
 import statistics
 import time
@@ -90,7 +91,7 @@ def verdict(ours: Side, theirs: Side) -> str:
 def sides_of(command: list[str], variables: dict[str, str], mpi: str | None, strategies: list[str],
              folder: Path) -> tuple[Side, list[Side]]:  # fmt: skip
     """The side of the first run, which is not counted, and those that are compared."""
-    if "--" in command:
+    if "--" in command and shutil.which(command[0]) is None:
         raise Failure(f"'{command[0]}' stands before the --; quote patterns: --file 'chk_*'")
     if any("libunisono-" in word for word in [os.environ.get("LD_PRELOAD", ""), *command]):
         raise Failure("Unisono is in LD_PRELOAD, or in the command: take it out, so that one side is without it")
@@ -175,10 +176,14 @@ class Comparison:
         raise Failure(text, 1)
 
     def _contents(self) -> str:
-        if self._varying:
-            said = next(iter(self._varying.values()))
-            return f"not comparable: two runs of the same kind differ as well ({said})"
-        return "equal" if self._files.files() else "not compared: the program leaves no file"
+        files = self._files.files()
+        if not files:
+            return "not compared: the program leaves no file"
+        if not self._varying:
+            return "equal"
+        said = f"two runs of the same kind differ as well ({next(iter(self._varying.values()))})"
+        others = len(files) - len(self._varying)
+        return f"equal in {report.counted(others, 'file')}; else {said}" if others else f"not comparable: {said}"
 
     def _run_once(self, side: Side, which: str) -> float:
         began = time.monotonic()
@@ -199,12 +204,16 @@ class Comparison:
             if not side.records:
                 why = "; ".join(ending.marks(side.collected.traces)) or ending.why_nothing(ended, side.job.static)
                 raise Failure(f"{what}: nothing to compare: {why}", 1)
+        self._pass_on(output)
+        self._tell(f"{what}: {report.human_seconds(took_s)}")
+        return took_s
+
+    def _pass_on(self, output: str) -> None:
+        """What the library has to say, each line once."""
         for line in output.splitlines():
             if line.startswith("unisono: ") and line not in self._told:
                 self._told.add(line)
                 self._tell(line.removeprefix("unisono: "))
-        self._tell(f"{what}: {report.human_seconds(took_s)}")
-        return took_s
 
 
 def _io_seconds(record: report.Record) -> float:

@@ -64,7 +64,7 @@ def compare(command: tuple[str, ...], patterns: tuple[str, ...], repeats: int, s
         try:
             outcome = comparing.Comparison(files, timeout, _tell).run(first, sides, repeats)
         except comparing.Interrupted as interrupted:
-            raise Failure("interrupted; files are as they were before", 128 + interrupted.number) from None
+            raise Failure("interrupted; files were put back", 128 + interrupted.number) from None
         except OSError as error:
             raise Failure(f"{error.filename}: {error.strerror}", 1) from error
     if as_json:
