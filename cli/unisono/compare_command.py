@@ -93,11 +93,14 @@ def _seconds(value: float) -> str:
 
 def _row(side: Side, native: Side) -> list[str]:
     found = comparing.ratio(side, native)
-    faster = f"{comparing.times(found.value)} ({comparing.times(found.least)} to {comparing.times(found.most)})"
+    several = len(side.seconds) > 1
+    faster = comparing.times(found.value)
+    if several:
+        faster += f" ({comparing.times(found.least)} to {comparing.times(found.most)})"
     return [
         escape(side.name),
         _seconds(statistics.median(side.seconds)),
-        f"{_seconds(min(side.seconds))} to {_seconds(max(side.seconds))}",
+        f"{_seconds(min(side.seconds))} to {_seconds(max(side.seconds))}" if several else "",
         "" if side is native else faster,
         _seconds(statistics.median(side.io_seconds)) if side.io_seconds else "unknown",
     ]
