@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from . import bench, doctor, ending, places, preload, report, run
+from . import bench, doctor, ending, file_report, job, places, preload, report, run, screen
 from .cluster_command import cluster
 from .orchestra_command import orchestra
 from .places import Failure
@@ -112,9 +113,10 @@ _PASS_ON = {"allow_interspersed_args": False}
 
 @main.command("run", context_settings=_PASS_ON)
 @click.option("--report", "show_report", is_flag=True, help="Say at the end what was done and why.")
+@click.option("--files", is_flag=True, help="With --report, also all numbers of each file.")
 @_settings_options
 def run_command(
-    command: tuple[str, ...], show_report: bool, mpi: str | None, **choices: str | None
+    command: tuple[str, ...], show_report: bool, files: bool, mpi: str | None, **choices: str | None
 ) -> None:
     """Run an MPI program under Unisono.
 
@@ -122,19 +124,19 @@ def run_command(
     unisono run -- mpiexec -n 4 ./app
     """
     settings = _settings(**choices)
-    if show_report:
-        sys.exit(_run_with_report(list(command), settings, mpi))
-    job = _prepare(list(command), settings, mpi)
-    if job.temporary:
-        sys.exit(run.run_and_wait(job))
-    run.replace_this_process(job)
+    if show_report or files:
+        sys.exit(_run_with_report(list(command), settings, mpi, files))
+    prepared = _prepare(list(command), settings, mpi)
+    if prepared.temporary:
+        sys.exit(run.run_and_wait(prepared))
+    run.replace_this_process(prepared)
 
 
 def _prepare(command: list[str], settings: dict[str, str], mpi: str | None) -> preload.Job:
-    job = preload.rewrite(command, settings, places.preload_library, mpi)
-    for warning in job.warnings:
+    prepared = preload.rewrite(command, settings, places.preload_library, mpi)
+    for warning in prepared.warnings:
         click.echo(f"unisono: warning: {warning}", err=True)
-    return job
+    return prepared
 
 
 def _report_file(settings: dict[str, str], folder: str) -> Path:
@@ -153,21 +155,33 @@ def _report_file(settings: dict[str, str], folder: str) -> Path:
         return private
 
 
-def _run_with_report(command: list[str], settings: dict[str, str], mpi: str | None) -> int:
+def _show(records: list[report.Record], console: Console, files: bool, wall_s: float | None = None) -> None:
+    jobs = job.jobs_of(records, wall_s)
+    for number, one in enumerate(jobs, 1):
+        if len(jobs) > 1:
+            console.rule(f"program {number:,} of {len(jobs):,}", characters="-")
+        screen.show(one, console)
+        if files:
+            file_report.show(one.records, console)
+
+
+def _run_with_report(command: list[str], settings: dict[str, str], mpi: str | None, files: bool) -> int:
     with tempfile.TemporaryDirectory(prefix="unisono-") as folder:
         file, traces = _report_file(settings, folder), Path(folder, "traces")
         traces.mkdir()
         offset = file.stat().st_size if file.exists() else 0
         settings |= {"UNISONO_REPORT": "json", "UNISONO_REPORT_FILE": str(file),
                      "UNISONO_REPORT_TRACES": str(traces)}  # fmt: skip
-        job = _prepare(command, settings, mpi)
-        ended = run.run_to_the_end(job)
+        prepared = _prepare(command, settings, mpi)
+        begin_s = time.monotonic()
+        ended = run.run_to_the_end(prepared)
+        wall_s = time.monotonic() - begin_s
         records = report.read_records(str(file), offset) if file.exists() else []
         records += ending.unclosed(traces, ended)
         remarks = ending.marks(traces)
     if not records and not remarks:
-        remarks = [f"no report: {ending.why_nothing(ended, job.static)}"]
-    report.show(records, _console(sys.stderr))
+        remarks = [f"no report: {ending.why_nothing(ended, prepared.static)}"]
+    _show(records, _console(sys.stderr), files, wall_s)
     for remark in remarks:
         click.echo(f"unisono: {remark}", err=True)
     return ended.code
@@ -175,20 +189,25 @@ def _run_with_report(command: list[str], settings: dict[str, str], mpi: str | No
 
 @main.command("report")
 @click.option("--help-fields", is_flag=True, help="Say what the fields of a report mean.")
-@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False))
-def report_command(file: str | None, help_fields: bool) -> None:
-    """Show a report file (UNISONO_REPORT=json)."""
+@click.option("--files", is_flag=True, help="Also all numbers of each file.")
+@click.argument("names", metavar="FILE...", nargs=-1, type=click.Path(exists=True, dir_okay=False))
+def report_command(names: tuple[str, ...], help_fields: bool, files: bool) -> None:
+    """Show report files (UNISONO_REPORT=json): what each program's I/O took, why, and what to change."""
     if help_fields:
         report.show_fields(_console(sys.stdout))
-    elif file is None:
+    elif not names:
         raise click.UsageError("name a report file, or --help-fields")
-    elif records := report.read_records(file):
-        report.show(records, _console(sys.stdout))
-    else:
+    for name in names:
+        _show_report_file(name, files)
+
+
+def _show_report_file(file: str, files: bool) -> None:
+    if not (records := report.read_records(file)):
         raise Failure(
             f"{file} is empty: a program under Unisono writes into it when it closes a file that it has"
             f" opened through MPI-IO, with UNISONO_REPORT=json UNISONO_REPORT_FILE={file}", 1,
         )  # fmt: skip
+    _show(records, _console(sys.stdout), files)
 
 
 @main.command("env", context_settings=_PASS_ON)
