@@ -98,7 +98,7 @@ def test_a_report_is_shown_after_the_programs_output(unisono, mpi, sample_report
     done = unisono("run", "--report", "--", *launch(mpi, 1), "sh", "-c", script, env=environment)
     assert done.stdout == "json\n"
     assert "/scratch/chk_0001.h5" in done.stderr
-    assert "Why was it slow?" in done.stderr
+    assert "What cost most, and what to change" in done.stderr
     assert list(tmp_path.glob("unisono-*")) == []
 
 
@@ -111,7 +111,7 @@ def test_a_file_that_was_open_at_the_end_is_shown_with_how_the_program_ended(
     assert done.returncode == 137
     text = " ".join(done.stderr.split())
     assert "/scratch/chk_0001.h5" in text
-    assert "Not closed: the program ended with exit code 137, as after SIGKILL before" in text
+    assert "Not closed (1 file): the program ended with exit code 137, as after SIGKILL before" in text
     assert list(tmp_path.glob("unisono-*")) == []
 
 

@@ -71,6 +71,11 @@ class _File:
         return taken
 
     @property
+    def partial(self) -> bool:
+        """The report is of some of its ranks: who came last is not known."""
+        return self.record["ranks"] < self.record["opened_by"]
+
+    @property
     def collective(self) -> int:
         return self.direction["calls"]["collective"]
 
@@ -129,8 +134,8 @@ def _small_calls(file: _File) -> _Found:
 
 
 def _uneven(file: _File) -> _Found:
-    if file.direction["latest"]:
-        yield "", file.take("arrival"), {}
+    if file.direction["latest"] or file.partial:
+        yield "not known for whom" if file.partial else "", file.take("arrival"), {}
 
 
 def _small_independent(file: _File) -> _Found:
@@ -139,14 +144,15 @@ def _small_independent(file: _File) -> _Found:
         spent = file.job.mean_of(file.record, file.direction["independent_seconds"])
         about = "shared" if file.record["opened_by"] > 1 else "own"
         yield about, file.take("file", "copying", "other", at_most=spent), {
-            "calls": file.independent, "ranks": file.record["ranks"],
+            "calls": file.independent,
             "rank_calls": file.independent + file.collective * file.record["ranks"],
             "bytes": own_bytes(file.direction)}  # fmt: skip
 
 
 def _turns(file: _File) -> _Found:
     gate, seconds = file.record["gate"], {name: file.record[name]["seconds"]["file"]["mean"] for name in DIRECTIONS}
-    if gate["waits"] and seconds[file.name] == max(seconds.values()):  # it does not know directions
+    # A gate does not know directions: what it says counts once, where it is likelier to be.
+    if gate["waits"] and file.name == max(DIRECTIONS, key=seconds.__getitem__):
         spent = file.job.mean_of(file.record, gate["seconds"])
         yield "", file.take("file", at_most=spent), {"waits": gate["waits"], "accesses": gate["accesses"]}
 
@@ -198,12 +204,14 @@ _FOR_NATIVE = {
     "nonblocking collective call": "{call}_at_all instead of the nonblocking MPI_File_i{direction}_at_all",
     "shared file pointer": "{call}_at_all, each rank at an offset of its own",
     "atomic mode or data representation": 'MPI_File_set_atomicity(file, 0), and the representation "native"',
-    "strategy native: asked for": "take the strategy native back (see `Set`)",
 }
 
 
 def _tell_native(claim: _Claim) -> tuple[str, str, str]:
     change = _FOR_NATIVE.get(claim.about, "").format(call=claim.call, direction=claim.direction)
+    asked_for = [words for words in claim.job.distinct("settings") if "strategy=native" in words.lower()]
+    if claim.about == "strategy native: asked for" and asked_for:
+        change = f"take back {asked_for[-1]}"
     calls, for_this = int(claim.counts["calls"]), int(claim.counts["for_this"])
     most = "" if for_this == calls else f"; for {for_this:,} of them that is why"
     return ("in calls of the MPI library",
@@ -236,13 +244,15 @@ def _tell_small_calls(claim: _Claim) -> tuple[str, str, str]:
 
 
 def _tell_uneven(claim: _Claim) -> tuple[str, str, str]:
+    if claim.about:
+        return ("waiting for other ranks", "Rank 0 waited for others to come to collective calls; for whom is not known.", "")
     return ("waiting for ranks that come late",
             "Ranks come to collective calls at different times, now one last, now another.",
             "give them equal work before these calls")  # fmt: skip
 
 
 def _tell_small_independent(claim: _Claim) -> tuple[str, str, str]:
-    each = round(claim.counts["calls"] / claim.counts["ranks"])
+    each = round(claim.counts["calls"] / claim.job.ranks)
     size = short_bytes(claim.counts["bytes"] / claim.counts["rank_calls"])
     calls = "independent writes" if claim.direction == "write" else "independent reads"
     if claim.about == "own":
@@ -351,8 +361,8 @@ def _of_other_calls(job: Job) -> Iterator[Cause]:
     yield Cause(syncing, "in MPI_File_sync", f"MPI_File_sync: data were made durable {syncs}, over all ranks.",
                 "MPI_File_sync once, after the last write that must survive a crash")  # fmt: skip
     durable = [words for words in job.distinct("settings") if "sync_at_close" in words.lower()]
-    yield Cause(closing, "closing files", f"{counted(files, 'call')} of MPI_File_close, which write what is"
-                " still in memory." if files > 1 else "MPI_File_close writes what is still in memory.",
+    yield Cause(closing, "closing files", f"{counted(files, 'call')} of MPI_File_close: all ranks meet, and"
+                " what is in memory is written.",
                 f"take back {durable[-1]}" if durable else "")  # fmt: skip
 
 

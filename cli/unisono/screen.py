@@ -25,7 +25,9 @@ from .report import (
 
 _WIDEST = 80  # of a terminal; longer lines are hard to read
 _INDENT = 9
-_FILES_AT_MOST = 10
+_LINES = 40
+_FILES_AT_MOST = 10  # and fewer where they would not fit on the screen, but not fewer than
+_FILES_AT_LEAST = 4
 _CAUSES_AT_MOST = 4
 _ERRORS_AT_MOST = 3
 _REASONS_AT_MOST = 2
@@ -34,6 +36,7 @@ _WAYS_AT_MOST = 4
 _WORTH_SHARE = 0.05  # of the program's time: less is not worth tuning
 _WORTH_S = 0.1
 _ROW_SHARE = 0.03  # of the time of I/O: a smaller part has no line of its own
+_REST_SHARE = 0.005  # that is: 0%
 _UNEVEN = 1.2
 
 # What the phases of data calls, and of others, are called in the table of times.
@@ -59,18 +62,13 @@ PHASE_LABELS = {
 def show(job: Job, console: Console) -> None:
     width = min(console.width, _WIDEST)
     found = causes(job) if _is_worth_tuning(job) else []
-    sections = [
-        _verdict(job, found, width),
-        [*_program(job, width), *_files(job, width), *_data(job, width)],
-        _times(job),
-        _advice(found, width),
-        _top_files(job, width),
-        _errors(job, width),
-    ]
-    shown = [lines for lines in map(list, sections) if lines]
-    for lines in shown:
+    before = [_verdict(job, found, width), _program(job, width), _times(job), _advice(found, width)]
+    sections = [list(lines) for lines in [*before, _errors(job, width)]]
+    room = _LINES - sum(len(lines) + 1 for lines in sections if lines)
+    sections.insert(len(before), list(_top_files(job, width, room)))
+    for lines in filter(None, sections):
         for line in lines:
-            console.print(line, highlight=False, soft_wrap=True)
+            console.print(line, highlight=False, markup=False, emoji=False, soft_wrap=True)
         console.print()
 
 
@@ -145,6 +143,12 @@ def _where(job: Job) -> str:
 
 
 def _program(job: Job, width: int) -> Iterator[str]:
+    yield from _setting(job, width)
+    yield from _files(job, width)
+    yield from _data(job, width)
+
+
+def _setting(job: Job, width: int) -> Iterator[str]:
     parts = [f"{job.program['name']}: {_where(job)}" if job.program["name"] else _where(job),
              ", ".join(text for text in (job.program["mpi"], f"Unisono {job.version}") if text)]  # fmt: skip
     yield from _paragraph("Program", "; ".join(parts), width)
@@ -197,7 +201,7 @@ def _rank_calls(job: Job, name: str) -> int:
 def _calls(job: Job, name: str) -> str:
     collective, independent = (job.total(name, f"calls/{kind}") for kind in ("collective", "independent"))
     native = job.tally(name, "calls/native") + job.tally(name, "calls/native_independent")
-    asked = job.total(name, "bytes/asked") - job.total(name, "bytes/native")
+    asked = job.total(name, "bytes/asked") - (job.total(name, "bytes/native") if native else 0)
     parts = [counted(collective, "collective call")] if collective else []
     if collective and not independent:
         parts[0] += f", {short_bytes(asked / _rank_calls(job, name))} per rank and call"
@@ -249,7 +253,9 @@ def _data(job: Job, width: int) -> Iterator[str]:
     for name in job.used():
         asked, spent_s = job.total(name, "bytes/asked"), job.direction_s(name)
         rate = f" at {short_bytes(asked / spent_s)}/s" if spent_s > 0 else ""
-        first = [f"{short_bytes(asked)}{rate}, in {_calls(job, name)}", _sizes(job, name), _busiest(job, name)]
+        calls = _calls(job, name)
+        what = f"{short_bytes(asked)}{rate}, in {calls}" if calls else "nothing: all calls failed"
+        first = [what, _sizes(job, name), _busiest(job, name)]
         yield from _paragraph("Wrote" if name == "write" else "Read", "; ".join(filter(None, first)), width)
         for way in [*_strategies(job, name), *dict.fromkeys(_measured(job, name))][:_WAYS_AT_MOST]:
             yield from _paragraph("", way, width)
@@ -285,10 +291,10 @@ def _times(job: Job) -> Iterator[str]:
     if not rows:
         return
     large = [row for row in rows if row.whole >= _ROW_SHARE * whole]
-    small = [row for row in rows if row not in large]
+    rest = _sum_of([row for row in rows if row not in large], "all else")
     large.sort(key=lambda row: -row.whole)
-    if small:
-        large.append(_sum_of(small, "all else"))
+    if rest.whole >= _REST_SHARE * whole:
+        large.append(rest)
     used = job.used()
     heads = [*({"write": "writing", "read": "reading"}[name] for name in used), "in all"]
     yield f"{'Time of a rank, on average':36}" + "".join(f"{head:>11}" for head in heads)
@@ -337,10 +343,11 @@ class _FileRow:
     def line(self, name: str) -> str:
         cells = [short_bytes(count) if count else "" for count in (self.written, self.read)]
         mark = " (errors)" if self.failed else ""
-        return f"{human_seconds(self.seconds):>9}{cells[0]:>12}{cells[1]:>12}  {name}{mark}"
+        return f"{human_seconds(self.seconds):>11}{cells[0]:>12}{cells[1]:>12}  {name}{mark}"
 
 
-def _top_files(job: Job, width: int) -> Iterator[str]:
+def _top_files(job: Job, width: int, room: int) -> Iterator[str]:
+    """`room`: lines, as far as that is enough."""
     rows: dict[str, _FileRow] = {}
     for record in job.records:
         rows.setdefault(record["file"], _FileRow(record["file"])).add(job, record)
@@ -348,12 +355,12 @@ def _top_files(job: Job, width: int) -> Iterator[str]:
         return
     ordered = sorted(rows.values(), key=lambda row: -row.seconds)
     folder = os.path.commonpath([os.path.dirname(name) for name in rows]) if _in_one_kind_of_place(rows) else ""
-    yield f"{'time':>9}{'written':>12}{'read':>12}  file" + (f" in {_shortened(folder, width - 43)}/" if len(folder) > 1 else "")
-    for row in ordered[:_FILES_AT_MOST]:
+    yield f"{'time':>11}{'written':>12}{'read':>12}  file" + (f" in {_shortened(folder, width - 46)}/" if len(folder) > 1 else "")
+    shown = min(_FILES_AT_MOST, max(_FILES_AT_LEAST, room - 3))  # and the head, the rest, a blank line
+    for row in ordered[:shown]:
         name = os.path.relpath(row.name, folder) if len(folder) > 1 else row.name
-        yield row.line(_shortened(name, width - 35 - 9 * bool(row.failed)))
-    rest = ordered[_FILES_AT_MOST:]
-    if rest:
+        yield row.line(_shortened(name, width - 37 - 9 * bool(row.failed)))
+    if rest := ordered[shown:]:
         yield _total(rest).line(f"{len(rest):,} more (--files shows all)")
 
 

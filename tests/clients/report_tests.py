@@ -138,16 +138,16 @@ def test_run_says_that_a_report_file_cannot_be_written(shown):
     text, code, _ = shown("close", UNISONO_REPORT_FILE="/no/such/folder/report")
     assert code == 0
     assert "UNISONO_REPORT_FILE=/no/such/folder/report: No such file or directory (errno 2)" in text
-    assert f"pieces of the program │ {PIECES:,}" in text
+    assert f"{PIECES:,} pieces of 8 B" in text
 
 
 def test_a_killed_rank_leaves_what_rank_0_had_done(shown):
     text, code, _ = shown("kill")
     assert code != 0
-    assert f"Not closed: the program ended with exit code {code}" in text
-    assert f"What follows is of 1 of {RANKS} ranks." in text
-    assert "collective calls │ " in text
-    assert "came last" not in text  # one rank cannot know
+    assert f"Not closed (1 file): the program ended with exit code {code}" in text
+    assert f"Of such files, what follows is of 1 of {RANKS} ranks." in text
+    assert " collective calls" in text
+    assert "comes late" not in text  # one rank cannot know who
 
 
 def test_an_interrupted_program_is_said_to_be_interrupted(shown):
@@ -156,8 +156,8 @@ def test_an_interrupted_program_is_said_to_be_interrupted(shown):
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
 
     text, code, _ = shown("wait", after=interrupt)  # some launchers end with 0 then
-    assert f"Not closed: the program was interrupted, ended with exit code {code}" in text
-    assert "collective calls │ " in text
+    assert f"Not closed (1 file): the program was interrupted, ended with exit code {code}" in text
+    assert " collective calls" in text
 
 
 def test_an_error_that_ends_the_program_is_in_the_report(shown):
