@@ -107,6 +107,33 @@ def test_times_are_the_programs_own_and_the_latest_rank_is_named(job, tmp_path, 
     assert report["write"]["bytes"]["native"] == (PIECES * 8 if strategy == "native" else 0)
 
 
+def test_a_report_says_what_program_it_is_where_it_ran_and_what_was_set(job):
+    _, report = job("close", UNISONO_HINTS="*:cb_nodes=2:cb_buffer_size=16777216", UNISONO_SELECT="rule")
+    program = report["program"]
+    assert program["name"] == PROGRAM.name
+    assert program["mpi"].startswith({"mpich": "MPICH ", "openmpi": "Open MPI "}[MPI])
+    assert program["ranks"] == RANKS and program["id"]
+    assert 0 < program["cores"] <= len(os.sched_getaffinity(0))
+    in_calls = report["seconds"]["whole"]["mean"] + report["write"]["seconds"]["whole"]["mean"]
+    assert program["seconds"] >= in_calls > 0
+    assert report["settings"] == ["cb_buffer_size=16777216 (UNISONO_HINTS)", "cb_nodes=2 (UNISONO_HINTS)",
+                                  "UNISONO_TUNE=off"]  # fmt: skip
+    assert report["write"]["piece_sizes"] == [[8, PIECES]]
+    assert report["write"]["bytes"]["most"] == PIECES * 8 / RANKS
+
+
+def test_calls_of_single_ranks_and_their_errors_are_told_apart(job):
+    _, report = job("independent")
+    wrote, read = report["write"], report["read"]
+    assert wrote["calls"]["independent"] == 1 and wrote["calls"]["collective"] == 3
+    assert 0 < wrote["independent_seconds"]["mean"] < wrote["seconds"]["whole"]["mean"]
+    assert wrote["bytes"]["most"] == 4 * 512 * 8, "rank 0 wrote once more"
+    assert read["calls"]["failed_independent"] == 1 and read["calls"]["failed"] == 0
+    assert len(report["errors"]) == 1
+    assert "MPI_File_read_at" in report["errors"][0]
+    assert "the file is open for writing only" in report["errors"][0]
+
+
 def test_nonblocking_collectives_are_calls_left_to_the_mpi_library(job):
     _, report = job("nonblocking")
     wrote = report["write"]
