@@ -223,6 +223,18 @@ def test_few_aggregators_on_many_nodes_are_to_be_more(quiet):
     quiet["write"]["bytes"]["sent"] = 1 << 30
     set_times(quiet["write"], exchange=5.0)
     assert advice(quiet) == [(5, "1 GiB went through 1 aggregator on 4 nodes.", "UNISONO_HINTS='*:cb_nodes=4'")]
+    quiet["settings"] = ["cb_nodes=1 (MPI_Info)"]  # is stronger than UNISONO_HINTS
+    assert advice(quiet)[0][2] == "cb_nodes=4 instead of cb_nodes=1 (MPI_Info)"
+
+
+@pytest.mark.parametrize(("aggregators", "evidence"), [
+    (1, "Ranks wait for 1 aggregator, which accesses the file for them."),
+    (2, "Ranks wait for 2 aggregators, which access the file for them."),
+])  # fmt: skip
+def test_waiting_within_calls_is_for_aggregators_where_ranks_have_cores(quiet, aggregators, evidence):
+    quiet["aggregators"] = aggregators
+    set_times(quiet["write"], waiting=5.0)
+    assert advice(quiet) == [(5, evidence, "")]
 
 
 def test_no_second_is_claimed_twice_and_small_costs_are_left_out(record_with_everything):
@@ -330,6 +342,7 @@ def test_programs_in_one_report_file_are_told_apart(quiet):
     other = copy.deepcopy(quiet)
     other["program"]["id"] = "launch:8@node1"
     assert [len(job.records) for job in jobs_of([quiet, other, quiet])] == [2, 1]
+    assert [len(job.records) for job in jobs_of([quiet, other], 60.0)] == [2], "one run, seen from two nodes"
 
 
 def test_files_of_single_ranks_count_with_their_part_of_the_job(quiet):

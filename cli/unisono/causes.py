@@ -245,7 +245,8 @@ def _tell_small_calls(claim: _Claim) -> tuple[str, str, str]:
 
 def _tell_uneven(claim: _Claim) -> tuple[str, str, str]:
     if claim.about:
-        return ("waiting for other ranks", "Rank 0 waited for others to come to collective calls; for whom is not known.", "")
+        return ("waiting for other ranks",
+                "Rank 0 waited for others to come to collective calls; for whom is not known.", "")  # fmt: skip
     return ("waiting for ranks that come late",
             "Ranks come to collective calls at different times, now one last, now another.",
             "give them equal work before these calls")  # fmt: skip
@@ -284,13 +285,15 @@ def _tell_copying(claim: _Claim) -> tuple[str, str, str]:
 
 def _tell_few_aggregators(claim: _Claim) -> tuple[str, str, str]:
     aggregators, nodes = map(int, claim.about.split())
-    return ("sending data between nodes",
-            f"{short_bytes(claim.counts['bytes'])} went through {counted(aggregators, 'aggregator')} on {nodes:,} nodes.",
-            f"UNISONO_HINTS='*:cb_nodes={nodes}'")  # fmt: skip
+    sent = short_bytes(claim.counts["bytes"])
+    set_to = [words for words in claim.job.distinct("settings") if words.startswith("cb_nodes=")]
+    return ("sending data between nodes", f"{sent} went through {counted(aggregators, 'aggregator')} on {nodes:,} nodes.",
+            f"cb_nodes={nodes} instead of {set_to[-1]}" if set_to else f"UNISONO_HINTS='*:cb_nodes={nodes}'")  # fmt: skip
 
 
 def _tell_waiting(claim: _Claim) -> tuple[str, str, str]:
-    return (f"waiting for {claim.about}", f"Ranks wait for {claim.about}, which access the file for them.", "")
+    access = "accesses" if claim.about.startswith("1 ") else "access"
+    return (f"waiting for {claim.about}", f"Ranks wait for {claim.about}, which {access} the file for them.", "")
 
 
 def _tell_exchange(claim: _Claim) -> tuple[str, str, str]:
@@ -354,7 +357,7 @@ def _claims(job: Job) -> Iterator[tuple[_Told, _Claim]]:
 
 def _of_other_calls(job: Job) -> Iterator[Cause]:
     files = len(job.records)
-    opening, syncing, closing = (job.seconds["", phase] for phase in ("open", "sync", "close"))
+    opening, syncing, closing, others = (job.seconds["", phase] for phase in ("open", "sync", "close", "other"))
     yield Cause(opening, "opening files", f"{counted(files, 'call')} of MPI_File_open.",
                 "keep files open between steps, or put several into one" if files > 2 else "")  # fmt: skip
     syncs = counted(sum(record["syncs"] for record in job.records), "time")
@@ -364,6 +367,8 @@ def _of_other_calls(job: Job) -> Iterator[Cause]:
     yield Cause(closing, "closing files", f"{counted(files, 'call')} of MPI_File_close: all ranks meet, and"
                 " what is in memory is written.",
                 f"take back {durable[-1]}" if durable else "")  # fmt: skip
+    yield Cause(others, "setting views and the like", "MPI_File_set_view, MPI_File_get_size and the like: all ranks agree"
+                " on most of them.", "")  # fmt: skip
 
 
 def causes(job: Job) -> list[Cause]:

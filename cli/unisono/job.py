@@ -119,8 +119,11 @@ class Job:
 
 
 def jobs_of(records: list[Record], wall_s: float | None = None) -> list[Job]:
-    """The programs whose reports stand in one file, in the order in which they came."""
+    """The programs whose reports stand in one file, in the order in which they came. `wall_s`: they are one
+    program's, which ran that long, however its id looks from its nodes."""
+    if wall_s is not None:
+        return [Job(records, wall_s)] if records else []
     by_id: dict[str, list[Record]] = {}
     for record in records:
         by_id.setdefault(record["program"]["id"], []).append(record)
-    return [Job(own, wall_s if len(by_id) == 1 else None) for own in by_id.values()]
+    return [Job(own) for own in by_id.values()]

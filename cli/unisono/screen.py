@@ -206,7 +206,8 @@ def _calls(job: Job, name: str) -> str:
     if collective and not independent:
         parts[0] += f", {short_bytes(asked / _rank_calls(job, name))} per rank and call"
     if independent:
-        parts.append(counted(independent, "independent call") + ("" if collective else f" of {short_bytes(asked / independent)}"))
+        size = "" if collective else f" of {short_bytes(asked / independent)}"
+        parts.append(counted(independent, "independent call") + size)
     if native:
         reasons = [f"{reason}: {count:,}" if len(native) > 1 else reason for reason, count in native.most_common()]
         parts.append(f"{calls_of(native.total())} left to the MPI library ({_joined(reasons)})")
@@ -355,7 +356,8 @@ def _top_files(job: Job, width: int, room: int) -> Iterator[str]:
         return
     ordered = sorted(rows.values(), key=lambda row: -row.seconds)
     folder = os.path.commonpath([os.path.dirname(name) for name in rows]) if _in_one_kind_of_place(rows) else ""
-    yield f"{'time':>11}{'written':>12}{'read':>12}  file" + (f" in {_shortened(folder, width - 46)}/" if len(folder) > 1 else "")
+    where = f" in {_shortened(folder, width - 46)}/" if len(folder) > 1 else ""
+    yield f"{'time':>11}{'written':>12}{'read':>12}  file{where}"
     shown = min(_FILES_AT_MOST, max(_FILES_AT_LEAST, room - 3))  # and the head, the rest, a blank line
     for row in ordered[:shown]:
         name = os.path.relpath(row.name, folder) if len(folder) > 1 else row.name

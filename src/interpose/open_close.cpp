@@ -50,10 +50,12 @@ void report_left_alone(MPI_Comm comm, char const* path, Options const& options,
     PMPI_Comm_size(comm, &ranks);
     if (rank != 0 || options.report == "none") return;
     auto const number = static_cast<std::uint32_t>(ranks);
+    auto program = program_report();
+    program.cores.clear();  // the other ranks' are not known
     print_report(options, {.file = path,
                            .ranks = number,
                            .opened_by = number,
-                           .program = program_report(),
+                           .program = std::move(program),
                            .settings = options.settings,
                            .left_alone = why});
 }
