@@ -1,6 +1,7 @@
 """The command as users call it, with real launchers where the machine has them."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -210,6 +211,20 @@ def test_mistakes_are_named(unisono, arguments, code, message):
 
 def test_report_renders_a_file(unisono, sample_report):
     assert "/scratch/chk_0001.h5" in unisono("report", sample_report).stdout
+
+
+def test_report_shows_several_files_and_programs_apart(unisono, sample_report, tmp_path):
+    file = tmp_path / "two.json"
+    line = sample_report.read_text()
+    file.write_text(line + line.replace("launch:7", "launch:8"))
+    text = unisono("report", file, sample_report).stdout
+    assert text.count("I/O took") == 3
+    assert re.search(r"^---- program 2 of 2 -+$", text, re.MULTILINE)
+
+
+def test_all_numbers_of_each_file_come_with_an_option(unisono, sample_report):
+    assert "extents accessed" not in unisono("report", sample_report).stdout
+    assert "extents accessed" in unisono("report", "--files", sample_report).stdout
 
 
 def test_an_empty_report_file_is_said_to_be_empty(unisono, tmp_path):

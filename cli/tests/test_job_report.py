@@ -204,6 +204,17 @@ def test_a_note_on_striping_is_advice_for_the_time_in_the_file(quiet):
                               "give striping_factor for the next one")]  # fmt: skip
 
 
+@pytest.mark.parametrize(("names", "evidence", "change"), [
+    ("a", "1 call of MPI_File_open.", ""),
+    ("aaa", "3 calls of MPI_File_open, 4 s each.", "keep it open between steps"),
+    ("abc", "3 calls of MPI_File_open, 4 s each.", "keep files open between steps, or put several into one"),
+])  # fmt: skip
+def test_opening_again_and_again_is_told(quiet, names, evidence, change):
+    quiet["seconds"]["open"] = {"mean": 12.0 / len(names), "longest": 12.0}
+    found = causes(Job([quiet | {"file": name} for name in names]))
+    assert (evidence, change) in [(cause.evidence, cause.change) for cause in found]
+
+
 def test_waiting_for_turns_is_counted_once_though_a_gate_knows_no_directions(quiet):
     quiet["read"] = copy.deepcopy(quiet["write"])
     quiet["gate"] |= {"waits": 4, "accesses": 30, "seconds": {"mean": 2.0, "longest": 2.0}}

@@ -358,8 +358,10 @@ def _claims(job: Job) -> Iterator[tuple[_Told, _Claim]]:
 def _of_other_calls(job: Job) -> Iterator[Cause]:
     files = len(job.records)
     opening, syncing, closing, others = (job.seconds["", phase] for phase in ("open", "sync", "close", "other"))
-    yield Cause(opening, "opening files", f"{counted(files, 'call')} of MPI_File_open.",
-                "keep files open between steps, or put several into one" if files > 2 else "")  # fmt: skip
+    each = f", {human_seconds(opening / files)} each" if files > 1 else ""
+    several = len(job.distinct("file")) > 1
+    less = "keep files open between steps, or put several into one" if several else "keep it open between steps"
+    yield Cause(opening, "opening files", f"{counted(files, 'call')} of MPI_File_open{each}.", less if files > 2 else "")
     syncs = counted(sum(record["syncs"] for record in job.records), "time")
     yield Cause(syncing, "in MPI_File_sync", f"MPI_File_sync: data were made durable {syncs}, over all ranks.",
                 "MPI_File_sync once, after the last write that must survive a crash")  # fmt: skip

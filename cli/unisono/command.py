@@ -159,7 +159,7 @@ def _show(records: list[report.Record], console: Console, files: bool, wall_s: f
     jobs = job.jobs_of(records, wall_s)
     for number, one in enumerate(jobs, 1):
         if len(jobs) > 1:
-            console.rule(f"program {number:,} of {len(jobs):,}", characters="-")
+            console.print(f"---- program {number:,} of {len(jobs):,} ".ljust(screen.WIDEST, "-"), highlight=False)
         screen.show(one, console)
         if files:
             file_report.show(one.records, console)

@@ -23,7 +23,7 @@ from .report import (
     size_range,
 )
 
-_WIDEST = 80  # of a terminal; longer lines are hard to read
+WIDEST = 80  # of a terminal; longer lines are hard to read
 _INDENT = 9
 _LINES = 40
 _FILES_AT_MOST = 10  # and fewer where they would not fit on the screen, but not fewer than
@@ -60,7 +60,7 @@ PHASE_LABELS = {
 
 
 def show(job: Job, console: Console) -> None:
-    width = min(console.width, _WIDEST)
+    width = min(console.width, WIDEST)
     found = causes(job) if _is_worth_tuning(job) else []
     before = [_verdict(job, found, width), _program(job, width), _times(job), _advice(found, width)]
     sections = [list(lines) for lines in [*before, _errors(job, width)]]
@@ -246,6 +246,8 @@ def _strategies(job: Job, name: str) -> Iterator[str]:
 def _measured(job: Job, name: str) -> Iterator[str]:
     for record in job.records:
         for selection in record[name]["selections"]:
+            if len(selection["tried"]) < 2:
+                continue
             lost = human_seconds(selection["examination_seconds"])
             yield f"measured: {selection['winner']} won, {selection['why']}; trying others took {lost}"
 
