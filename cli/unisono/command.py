@@ -5,14 +5,18 @@ from __future__ import annotations
 import shlex
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from . import bench, doctor, ending, places, preload, report, reports, run, settings, terminal
+from . import (
+    bench, doctor, ending, file_report, job, places, preload, report, reports, run, screen, settings, terminal,
+)  # fmt: skip
 from .cluster_command import cluster
 from .compare_command import compare
 from .orchestra_command import orchestra
@@ -20,6 +24,7 @@ from .places import Failure
 from .pocket_command import pocket
 from .tune_command import tune
 from .version import VERSION
+
 
 class _Group(click.Group):
     """Turns what the user can act on into one line and an exit code."""
@@ -47,10 +52,11 @@ main.add_command(tune)
 
 @main.command("run", context_settings=settings.PASS_ON)
 @click.option("--report", "show_report", is_flag=True, help="Say at the end what was done and why.")
+@click.option("--files", is_flag=True, help="With --report, also all numbers of each file.")
 @settings.STRATEGY
 @settings.options
 def run_command(
-    command: tuple[str, ...], show_report: bool, mpi: str | None, **choices: str | None
+    command: tuple[str, ...], show_report: bool, files: bool, mpi: str | None, **choices: str | None
 ) -> None:
     """Run an MPI program under Unisono.
 
@@ -58,31 +64,43 @@ def run_command(
     unisono run -- mpiexec -n 4 ./app
     """
     variables = settings.variables(**choices)
-    if show_report:
-        sys.exit(_run_with_report(list(command), variables, mpi))
-    job = _prepare(list(command), variables, mpi)
-    if job.temporary:
-        sys.exit(run.run_and_wait(job))
-    run.replace_this_process(job)
+    if show_report or files:
+        sys.exit(_run_with_report(list(command), variables, mpi, files))
+    prepared = _prepare(list(command), variables, mpi)
+    if prepared.temporary:
+        sys.exit(run.run_and_wait(prepared))
+    run.replace_this_process(prepared)
 
 
 def _prepare(command: list[str], variables: dict[str, str], mpi: str | None) -> preload.Job:
-    job = preload.rewrite(command, variables, places.preload_library, mpi)
-    for warning in job.warnings:
+    prepared = preload.rewrite(command, variables, places.preload_library, mpi)
+    for warning in prepared.warnings:
         click.echo(f"unisono: warning: {warning}", err=True)
-    return job
+    return prepared
 
 
-def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | None) -> int:
+def _show(records: list[report.Record], console: Console, files: bool, wall_s: float | None = None) -> None:
+    jobs = job.jobs_of(records, wall_s)
+    for number, one in enumerate(jobs, 1):
+        if len(jobs) > 1:
+            console.print(f"---- program {number:,} of {len(jobs):,} ".ljust(screen.WIDEST, "-"), highlight=False)
+        screen.show(one, console)
+        if files:
+            file_report.show(one.records, console)
+
+
+def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | None, files: bool) -> int:
     with tempfile.TemporaryDirectory(prefix="unisono-") as folder:
         collected = reports.collect_in(Path(folder), variables)
-        job = _prepare(command, variables | collected.variables(), mpi)
-        ended = run.run_to_the_end(job)
+        prepared = _prepare(command, variables | collected.variables(), mpi)
+        begin_s = time.monotonic()
+        ended = run.run_to_the_end(prepared)
+        wall_s = time.monotonic() - begin_s
         records = collected.records() + ending.unclosed(collected.traces, ended)
         remarks = ending.marks(collected.traces)
     if not records and not remarks:
-        remarks = [f"no report: {ending.why_nothing(ended, job.static)}"]
-    report.show(records, terminal.console(sys.stderr))
+        remarks = [f"no report: {ending.why_nothing(ended, prepared.static)}"]
+    _show(records, terminal.console(sys.stderr), files, wall_s)
     for remark in remarks:
         click.echo(f"unisono: {remark}", err=True)
     return ended.code
@@ -90,20 +108,25 @@ def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | N
 
 @main.command("report")
 @click.option("--help-fields", is_flag=True, help="Say what the fields of a report mean.")
-@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False))
-def report_command(file: str | None, help_fields: bool) -> None:
-    """Show a report file (UNISONO_REPORT=json)."""
+@click.option("--files", is_flag=True, help="Also all numbers of each file.")
+@click.argument("names", metavar="FILE...", nargs=-1, type=click.Path(exists=True, dir_okay=False))
+def report_command(names: tuple[str, ...], help_fields: bool, files: bool) -> None:
+    """Show report files (UNISONO_REPORT=json): what each program's I/O took, why, and what to change."""
     if help_fields:
         report.show_fields(terminal.console(sys.stdout))
-    elif file is None:
+    elif not names:
         raise click.UsageError("name a report file, or --help-fields")
-    elif records := report.read_records(file):
-        report.show(records, terminal.console(sys.stdout))
-    else:
+    for name in names:
+        _show_report_file(name, files)
+
+
+def _show_report_file(file: str, files: bool) -> None:
+    if not (records := report.read_records(file)):
         raise Failure(
             f"{file} is empty: a program under Unisono writes into it when it closes a file that it has"
             f" opened through MPI-IO, with UNISONO_REPORT=json UNISONO_REPORT_FILE={file}", 1,
         )  # fmt: skip
+    _show(records, terminal.console(sys.stdout), files)
 
 
 @main.command("env", context_settings=settings.PASS_ON)

@@ -59,6 +59,10 @@ struct Options {
     std::string report_traces;    ///< UNISONO_REPORT_TRACES: folder for what is open; "": none
     std::string faults;           ///< UNISONO_FAULTS, for tests: see src/backends/fault.hpp
 
+    /// What differs from the defaults, but for reports, with where it was said, from weak to
+    /// strong: "cb_nodes=2 (MPI_Info)". For the report.
+    std::vector<std::string> settings;
+
     /// Hints of files and of the environment, whatever their meaning, that the MPI library's own
     /// open should get on top of the program's MPI_Info (striping, direct_io, romio_lustre_...).
     /// Those that must not override the program's are already left out.

@@ -83,6 +83,7 @@ File::File(MPI_File handle, MPI_Comm comm, std::shared_ptr<Context> context, std
       options_{std::move(options)},
       order_{++files_so_far} {
     report_.file = path_;
+    report_.nodes = context_->machines();
     report_.opened_by = static_cast<std::uint32_t>(context_->ranks());
     if (context_->rank() == 0 && !options_.report_traces.empty())
         trace_ = std::make_unique<Trace>(options_.report_traces);
@@ -349,12 +350,15 @@ void File::add_selections() {
 
 FileReport File::own_report() const {
     auto report = report_;
+    report.program = program_report();
+    report.settings = options_.settings;
     if (gate_ != nullptr) report.gate = gate_report(gate_->counts());
     if (storage_.backend != nullptr) report.backend = storage_.backend->name();
     report.syncs = io_counts_->syncs;
     for (auto const direction : {Direction::read, Direction::write}) {
         auto const& counts = (*io_counts_)[direction];
         auto& moved = report[direction];
+        moved.most_asked_bytes = moved.asked_bytes;
         moved.lists = counts.lists;
         moved.extents = counts.extents;
         moved.moved_bytes = counts.bytes;

@@ -115,6 +115,10 @@ enum class Told { all_ranks, this_rank };
 
 int fail(File& file, DataCall const& call, int error_class, std::string const& why, Told told) {
     auto const text = std::string{call.name} + " on " + file.path() + ": " + why;
+    file.record([&](FileReport& report) {
+        report.add_error(text);
+        if (told == Told::this_rank) ++report[call.direction].failed_independent_calls;
+    });
     if (told == Told::this_rank || file.context().rank() == 0) file.report_if_fatal(text);
     return raise(file.handle(), error_code(error_class, text));
 }
@@ -134,7 +138,7 @@ void add_call(DirectionReport& report, CallRecord const& record) {
 void add_request(DirectionReport& report, Request const& request) {
     report.asked_bytes += request.positions.bytes();
     auto const [pieces, exact] = count_pieces(request.view, request.positions);
-    report.pieces += pieces;
+    report.add_pieces(pieces, request.positions.bytes());
     if (!exact) report.estimated_pieces += pieces;
 }
 
@@ -225,6 +229,7 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
     file.record([&](FileReport& report) {
         auto& direction = report[call.direction];
         ++direction.independent_calls;
+        direction.independent_time.add(record.whole_s());
         add_request(direction, request);
         add_call(direction, record);
     });

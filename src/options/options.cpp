@@ -263,6 +263,7 @@ constexpr Known elsewhere(std::string_view name) { return {name, nullptr}; }
 
 constexpr std::string_view variable_prefix = "UNISONO_";
 constexpr std::string_view test_prefix = "UNISONO_TEST_";
+constexpr std::string_view report_prefix = "UNISONO_REPORT";
 
 // All variables that anything of Unisono reads, but for tests' own that begin with test_prefix.
 constexpr std::array known_variables{
@@ -330,13 +331,23 @@ std::string advice_for(std::string_view variable) {
     return "did you mean " + std::string(variable_prefix) + std::string(meant) + "?";
 }
 
+/// Obeys a setting and keeps its words, if it makes a difference.
+void apply_setting(Options& options, Known const& known, Setting const& setting,
+                   std::string const& words) {
+    auto const before = options;
+    known.set(options, setting);
+    if (options != before) options.settings.push_back(words);
+}
+
 void apply_hints(Options& options, std::span<KeyValue const> hints, std::string_view source,
                  std::span<Choice const> strategies, std::vector<std::string>& messages) {
     for (auto const& known : known_hints) {
         for (auto const& [key, value] : hints) {
             if (key != known.name) continue;
-            auto const subject = "hint " + key + " (" + std::string(source) + ")";
-            known.set(options, {value, subject, strategies, &messages});
+            auto const from = " (" + std::string(source) + ")";
+            auto const subject = "hint " + key + from;
+            apply_setting(options, known, {value, subject, strategies, &messages},
+                          key + '=' + value + from);
         }
     }
     for (auto const& [key, value] : hints) {
@@ -501,7 +512,11 @@ ChosenOptions OptionSources::options_for(std::string_view path,
 
     for (auto const& [name, value] : variables_) {
         auto const known = std::ranges::find(known_variables, name, &Known::name);
-        known->set(options, {value, name, strategies, &chosen.messages});
+        Setting const setting{value, name, strategies, &chosen.messages};
+        if (name.starts_with(report_prefix))
+            known->set(options, setting);
+        else
+            apply_setting(options, *known, setting, name + '=' + value);
     }
     // ROMIO: without independent access, all access is collective, whatever else was said.
     if (options.no_indep_rw) options.cb_read = options.cb_write = Switch::enable;

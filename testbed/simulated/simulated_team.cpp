@@ -25,8 +25,10 @@ char const* name_of(Team::Kind kind) {
             return "its turn";
         case Team::Kind::view:
             return "a view";
+        case Team::Kind::deposit:
+            break;
     }
-    return "";
+    return "a deposit";
 }
 
 // Every rank's values, one after the other, elementwise with the first ones. Done by the first rank
