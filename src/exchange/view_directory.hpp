@@ -44,6 +44,11 @@ public:
     void learn(Team& team, std::span<std::uint32_t const> aggregators,
                std::span<ViewInterval const> intervals, ShapePtr const& mine);
 
+    /// The aggregators know this interval's view. Equal on all ranks.
+    [[nodiscard]] bool knows(ViewInterval const& interval) const {
+        return known_.contains(interval.view);
+    }
+
     /// Another rank's view; on aggregators only.
     [[nodiscard]] Tiling tiling(ViewInterval const& interval) const {
         assert(known_.contains(interval.view) && known_.at(interval.view) != nullptr);

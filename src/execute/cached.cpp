@@ -189,8 +189,8 @@ IoResult CachedFile::perform(Facts const& facts, bool write_through, Request con
 }
 
 void CachedFile::begin(Call& call) {
+    assert(!deposits_open_);
     in_use_ = true;
-    close_deposits();
     ++call_;
     if (call.request.direction == Direction::write) {
         reap_flushes(/*all=*/false);

@@ -158,7 +158,7 @@ private:
     [[nodiscard]] std::uint64_t advance_of(Request const& request) const;
     void note_write(Request const& request);
     void leave_behind(std::uint64_t first_block, CallRecord& record);
-    bool fits(Request const& request) const;
+    bool fits(Request const& request);
     void note_own_end(Request const& request, std::uint64_t end);
     void send_deposit(std::size_t aggregator, BlockTable::Blocks blocks,
                       ViewInterval const& interval, Request const& request);
@@ -197,6 +197,7 @@ private:
         std::uint64_t calls_left = 0;
     };
     Deposits deposits_;
+    bool deposits_open_ = false;  // until all have said that theirs are over
     struct Windows {  // first blocks
         std::uint64_t last_but_one = 0;
         std::uint64_t last = 0;

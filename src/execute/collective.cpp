@@ -169,6 +169,9 @@ Outcome perform_collective(CollectiveFile const& file, Request const& request,
                            Proposal const& proposal, CallRecord& record) {
     auto const before = file.team.traffic();
     auto const deposits = file.cache != nullptr && file.cache->takes_deposits(request.direction);
+    // Before the ranks meet: who is waited for may wait for its data to be taken.
+    if (!deposits && file.cache != nullptr) file.cache->end_deposits();
+    record.lap(Phase::exchange);
     auto outcome = deposits ? deposit(file, request, proposal, record)
                             : checked_call(file, request, proposal, record);
     record.traffic = file.team.traffic() - before;

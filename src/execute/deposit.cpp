@@ -25,9 +25,12 @@ namespace unisono {
 namespace {
 
 constexpr std::uint64_t calls_most = 1024;
-// In one window, and one of each aggregator at least. Two windows are in memory: little, so that it
-// is warm, and new to nobody.
-constexpr std::uint64_t window_blocks_least = 4;
+// Of each aggregator, in one window; at least so many in all. Two windows are in memory: on one node
+// little of it, so that it is warm and new to nobody; between nodes enough that links are busy, since
+// calls that follow each other go to one block.
+constexpr std::uint64_t blocks_on_one_node = 1;
+constexpr std::uint64_t blocks_between_nodes = 4;
+constexpr std::uint64_t blocks_least = 4;
 // Blocks that are not full wait for the next agreed call.
 constexpr std::uint64_t until_agreed = UINT64_MAX;
 
@@ -61,9 +64,9 @@ void CachedFile::open_for_deposits(Facts const& facts, CacheNeeds const& agreed,
     auto const advance = agreed.advance;
     if (advance == CacheNeeds::no_repeat || !facts.ascending) return;
     auto const first = facts.touched.begin / plan_.block_bytes;
-    auto const last =
-        first + std::min(table_.room() / 2,
-                         std::max<std::uint64_t>(window_blocks_least, plan_.aggregators.size()));
+    auto const each = several_nodes() ? blocks_between_nodes : blocks_on_one_node;
+    auto const wanted = std::max<std::uint64_t>(blocks_least, each * plan_.aggregators.size());
+    auto const last = first + std::min(table_.room() / 2, wanted);
     auto const end = std::min(begin_of(last), std::uint64_t{INT64_MAX});
     if (end <= facts.touched.end) return;
     auto const calls = std::min({(end - facts.touched.end) / std::max<std::uint64_t>(advance, 1),
@@ -79,7 +82,9 @@ void CachedFile::open_for_deposits(Facts const& facts, CacheNeeds const& agreed,
         if (plan_.aggregators[table_.owner(block)] == team_.rank())
             dirty_since_.try_emplace(block, call_);
     deposits_ = {.range = range, .calls_left = calls};
+    deposits_open_ = true;
     if (!several_nodes()) return;
+    team_.expect_messages(range.bytes());
     closings_missing_.assign(team_.topology().ranks(), 0);
     for_own_aggregators([&](std::size_t) {
         for (std::uint32_t rank = 0; rank < closings_missing_.size(); ++rank)
@@ -103,8 +108,10 @@ void CachedFile::begin_deposit() {
     ++call_;
 }
 
-bool CachedFile::fits(Request const& request) const {
+bool CachedFile::fits(Request const& request) {
     if (request.positions.empty()) return true;
+    if (several_nodes() && !views_.knows(views_.interval_of(request.view, request.positions)))
+        return false;
     auto const range = touched(request.view, request.positions);
     return range.begin >= deposits_.range.begin && range.end <= deposits_.range.end;
 }
@@ -157,7 +164,7 @@ void CachedFile::send_deposit(std::size_t aggregator, BlockTable::Blocks blocks,
 
 // What ranks of other nodes have sent so far.
 void CachedFile::take_deposits() {
-    if (closings_missing_.empty()) return;
+    if (!several_nodes()) return;
     while (auto const received = team_.receive_any(kind_))
         take_deposit(received->from, received->message);
 }
@@ -182,13 +189,16 @@ void CachedFile::take_deposit(std::uint32_t from, Message const& message) {
 
 void CachedFile::end_deposits() {
     std::lock_guard const lock{mutex_};
+    if (!deposits_open_) return;
     close_deposits();
+    if (plan_.flush_online) start_flushes(until_agreed);
 }
 
 // Every rank tells the other nodes' aggregators that nothing more will come.
 void CachedFile::close_deposits() {
     deposits_ = {};
-    if (closings_missing_.empty()) return;
+    deposits_open_ = false;
+    if (!several_nodes()) return;
     for (std::size_t i = 0; i < plan_.aggregators.size(); ++i) {
         if (on_my_node(plan_.aggregators[i])) continue;
         DepositHead const head{.aggregator = static_cast<std::uint32_t>(i), .closing = true};
@@ -197,9 +207,9 @@ void CachedFile::close_deposits() {
         team_.send(plan_.aggregators[i], kind_, std::move(message));
     }
     for (std::uint32_t rank = 0; rank < closings_missing_.size(); ++rank)
-        while (closings_missing_[rank] > 0) take_deposit(rank, team_.receive(rank, kind_));
+        for (take_deposits(); closings_missing_[rank] > 0; take_deposits())
+            take_deposit(rank, team_.receive(rank, kind_));
     team_.finish_sends(0);
-    closings_missing_.clear();
 }
 
 void CachedFile::note_own_end(Request const& request, std::uint64_t end) {

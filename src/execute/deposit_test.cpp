@@ -180,6 +180,19 @@ TEST_P(Deposit, what_does_not_fit_is_written_by_its_rank_alone) {
     EXPECT_EQ(found[7 * 200 + 199], value_of(1, 7));
 }
 
+// Between nodes nobody else knows its view then.
+TEST_P(Deposit, a_rank_that_had_nothing_to_write_may_have_something) {
+    run([&](Writer& writer, std::uint32_t rank) {
+        for (int call = 0; call < 10; ++call)
+            EXPECT_EQ(writer.write(call, rank == 1 && call < 5 ? 0 : record_bytes).verdict.code, 0);
+    });
+    auto const found = file.contents();
+    ASSERT_EQ(found.size(), 10 * 200u);
+    EXPECT_EQ(found[4 * 200 + 100], std::byte{0});
+    for (std::size_t call = 5; call < 10; ++call)
+        EXPECT_EQ(found[call * 200 + 199], value_of(1, int(call)));
+}
+
 TEST_P(Deposit, a_rank_may_have_nothing_to_write) {
     run([&](Writer& writer, std::uint32_t rank) {
         for (int call = 0; call < 10; ++call)

@@ -247,12 +247,55 @@ StepKind Generator::choose_kind(FileState const& file) {
 Step Generator::next() {
     for (;;) {
         Step step;
+        if (repeats_ > 0) {
+            auto& file = files_[repeated_.file];
+            step.failures.assign(file.members.size(), Failure::never);
+            if (fill_repeat(step, file)) return step;
+            repeats_ = 0;
+            continue;
+        }
         step.file = random_.below(files_.size());
         auto& file = files_[step.file];
         step.kind = choose_kind(file);
         step.failures.assign(file.members.size(), Failure::never);
-        if (fill(step, file)) return step;
+        if (!fill(step, file)) continue;
+        repeats_ = may_repeat(step, file) && random_.chance(50) ? 1 + random_.below(8) : 0;
+        if (repeats_ > 0) repeated_ = step;
+        return step;
     }
+}
+
+// Programs that append do little else: that is what write-behind is for.
+bool Generator::may_repeat(Step const& step, FileState const& file) const {
+    auto const suits = [&](Access const& access) {
+        return access.collective && access.writes && access.flavour == Flavour::blocking;
+    };
+    return step.kind == StepKind::access && !file.fault && !options_.skips("repeats") &&
+           std::all_of(step.accesses.begin(), step.accesses.end(), suits);
+}
+
+bool Generator::fill_repeat(Step& step, FileState& file) {
+    --repeats_;
+    step.file = repeated_.file;
+    step.kind = StepKind::access;
+    for (std::size_t m = 0; m < file.members.size(); ++m) {
+        auto const& member = file.state[m];
+        auto access = repeated_.accesses[m];
+        access.offset = access.at_offset ? access.offset + access.bytes() / member.view.etype_bytes()
+                                         : member.position;
+        if (random_.chance(3)) access = make_access(file, member, true, access.at_offset);
+        access.collective = true;
+        access.pattern = random_.next();
+        auto const& view = member.view;
+        auto const far = !view.empty() && view.offset_of(access.offset * view.etype_bytes()) >
+                                              file.base_bytes + 8 * file.scale_bytes;
+        if (far || (!access.at_offset && !member.position_known)) return false;
+        step.accesses.push_back(std::move(access));
+    }
+    if (file.native) part_writers(step, file);
+    find_races(step, file);
+    repeated_.accesses = step.accesses;
+    return true;
 }
 
 bool Generator::fill(Step& step, FileState& file) {

@@ -49,6 +49,8 @@ private:
     StepKind choose_kind(FileState const& file);
     bool fill(Step& step, FileState& file);
     bool fill_access(Step& step, FileState& file);
+    bool fill_repeat(Step& step, FileState& file);
+    [[nodiscard]] bool may_repeat(Step const& step, FileState const& file) const;
     bool fill_seek(Step& step, FileState& file);
     bool fill_byte_offset(Step& step, FileState& file);
     bool fill_views(Step& step, FileState& file);
@@ -71,6 +73,8 @@ private:
     Options options_;
     std::vector<FileState> files_;
     std::uint64_t step_count_ = 0;
+    Step repeated_;  // a collective write that is made again further on, so many times
+    std::uint64_t repeats_ = 0;
 };
 
 }  // namespace fuzz
