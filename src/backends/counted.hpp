@@ -18,6 +18,9 @@ struct IoCounts {
 struct BackendCounts {
     std::array<IoCounts, 2> by_direction;
     std::atomic<std::uint64_t> syncs = 0;
+    /// Somebody else's, who wants to see now: calls under way that wait for the storage, in the low
+    /// half, and how many have ended in the high half. May be null.
+    std::atomic<std::uint64_t>* under_way = nullptr;
 
     IoCounts& operator[](Direction direction) {
         return by_direction[static_cast<std::size_t>(direction)];

@@ -6,6 +6,7 @@
 #include "execute/direct.hpp"
 #include "execute/through_host.hpp"
 #include "interpose/errors.hpp"
+#include "interpose/in_call.hpp"
 #include "interpose/native.hpp"
 
 namespace unisono::interpose {
@@ -113,7 +114,7 @@ MPI_Offset etypes_of(Prepared const& prepared, std::uint64_t bytes) {
 enum class Told { all_ranks, this_rank };
 
 int fail(File& file, DataCall const& call, int error_class, std::string const& why, Told told) {
-    auto const text = std::string{call.name} + " on " + file.path() + ": " + why;
+    auto const text = std::string{call.name()} + " on " + file.path() + ": " + why;
     if (told == Told::this_rank || file.context().rank() == 0) file.report_if_fatal(text);
     return raise(file.handle(), error_code(error_class, text));
 }
@@ -169,7 +170,7 @@ void record_collective(File& file, Prepared const& prepared, Outcome const& outc
 int pass_data_on(File& file, DataCall const& call, NativeCall const& native,
                  std::uint64_t bytes = 0) {
     return pass_on(file.handle(), call.offset ? view_for_data : view_and_pointer_for_data,
-                   call.name, native, bytes);
+                   call.name(), native, bytes);
 }
 
 // What the arguments of a call that went well ask for.
@@ -181,8 +182,10 @@ std::uint64_t bytes_asked(DataCall const& call) {
 
 int leave_to_mpi(File& file, DataCall const& call, Needs needs, char const* reason,
                  NativeCall const& native) {
+    std::optional<InCall> in_call;
+    if (needs.collective) in_call.emplace(file, call.operation, call.offset);
     CallRecord record;
-    auto const result = pass_on(file.handle(), needs, call.name, native);
+    auto const result = pass_on(file.handle(), needs, call.name(), native);
     record.lap(Phase::native);
     auto const bytes = result == MPI_SUCCESS ? bytes_asked(call) : 0;
     file.record([&](FileReport& report) {
@@ -314,6 +317,7 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     if (!file->taken_over())
         return leave_to_mpi(*file, call, call.offset ? view_for_data : view_and_pointer_for_data,
                             "atomic mode or data representation", native);
+    InCall const in_call{*file, call.operation, call.offset ? *call.offset : file->pointer()};
     CallRecord record;
     auto prepared = prepare(*file, call);
     if (prepared.refusal == 0) place(prepared, call.offset ? *call.offset : file->pointer());
