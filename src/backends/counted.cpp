@@ -17,22 +17,6 @@ std::uint64_t extents_of(std::span<Transfer const> list) {
     return extents;
 }
 
-class UnderWay {
-public:
-    explicit UnderWay(BackendCounts const& counts) : number_{counts.under_way} {
-        if (number_ != nullptr) number_->fetch_add(1, std::memory_order_relaxed);
-    }
-    ~UnderWay() {
-        constexpr auto one_ended = (std::uint64_t{1} << 32) - 1;  // and no more under way
-        if (number_ != nullptr) number_->fetch_add(one_ended, std::memory_order_relaxed);
-    }
-    UnderWay(UnderWay const&) = delete;
-    UnderWay& operator=(UnderWay const&) = delete;
-
-private:
-    std::atomic<std::uint64_t>* number_;
-};
-
 class CountedIo final : public PendingIo {
 public:
     CountedIo(std::unique_ptr<PendingIo> inner, BackendCounts& counts, Direction direction)

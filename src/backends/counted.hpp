@@ -27,6 +27,23 @@ struct BackendCounts {
     }
 };
 
+/// A call that waits for the storage.
+class UnderWay {
+public:
+    explicit UnderWay(BackendCounts const& counts) : number_{counts.under_way} {
+        if (number_ != nullptr) number_->fetch_add(1, std::memory_order_relaxed);
+    }
+    ~UnderWay() {
+        constexpr auto one_ended = (std::uint64_t{1} << 32) - 1;  // and no more under way
+        if (number_ != nullptr) number_->fetch_add(one_ended, std::memory_order_relaxed);
+    }
+    UnderWay(UnderWay const&) = delete;
+    UnderWay& operator=(UnderWay const&) = delete;
+
+private:
+    std::atomic<std::uint64_t>* number_;
+};
+
 /// Counts what `inner` is asked for and what it does. Cost: O(list).
 std::unique_ptr<Backend> make_counted_backend(std::unique_ptr<Backend> inner,
                                               std::shared_ptr<BackendCounts> counts);

@@ -46,8 +46,8 @@ struct CallSeen {
     std::uint64_t number = 0;  ///< of the file's collective calls; 0: there was none yet
     std::uint64_t offset = 0;  ///< in etypes: as given, or the file pointer
     bool inside = false;
-    bool waits = false;        ///< for others, inside
-    bool accesses = false;     ///< the file, or waits for its turn to
+    bool waits = false;          ///< for others, inside
+    bool accesses = false;       ///< the file, or waits for its turn to
     std::uint64_t progress = 0;  ///< grows with all that it does
 
     friend bool operator==(CallSeen const&, CallSeen const&) = default;

@@ -16,9 +16,10 @@ namespace unisono {
 /// Meeting point of the ranks of one node, in shared memory: one cache line group per rank.
 /// Waiting spins briefly, then yields and drives MPI progress.
 ///
-/// A rank may be one meeting ahead of the slowest at most, hence two payload slots. Who meets says for
-/// which call: ranks that are there for another one, as in a program that calls collective functions
-/// in different orders, all get CallsDiffer instead of what others brought for something else.
+/// A rank may be one meeting ahead of the slowest at most, hence two payload slots. Who meets says
+/// for which call: ranks that are there for another one, as in a program that calls collective
+/// functions in different orders, all get CallsDiffer instead of what others brought for something
+/// else.
 class Rendezvous {
 public:
     static std::size_t bytes_needed(std::size_t local_ranks) {

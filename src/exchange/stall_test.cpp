@@ -15,13 +15,13 @@ enum Operation : std::uint16_t { write_all, write_at_all, read_all, close };
 enum Matching : std::uint16_t { writes, reads, closes };
 
 CallWords words() {
-    return {.operation =
-                [](std::uint16_t operation) {
-                    return std::array{"write_all", "write_at_all", "read_all", "close"}.at(
-                        operation);
-                },
-            .file = [](std::uint32_t file) { return "file" + std::to_string(file); },
-            .is_last = [](std::uint16_t operation) { return operation == close; }};
+    return {
+        .operation =
+            [](std::uint16_t operation) {
+                return std::array{"write_all", "write_at_all", "read_all", "close"}.at(operation);
+            },
+        .file = [](std::uint32_t file) { return "file" + std::to_string(file); },
+        .is_last = [](std::uint16_t operation) { return operation == close; }};
 }
 
 constexpr CallTag a_write{.file = 1, .operation = write_all, .matching = writes};
@@ -98,9 +98,13 @@ TEST(Stall, is_none_outside_of_calls_on_other_files_and_while_the_file_is_slow) 
     EXPECT_EQ(first_finding(seen_by(0, {after_call(2), in_call(3)})), Found{});
     StallObserver of_another_file{2};
     EXPECT_EQ(first_finding(of_another_file, seen_by(0, {in_call(2), after_call(1)})), Found{});
-    auto slow = seen_by(0, {in_call(2), in_call(2)});
+    auto slow = seen_by(0, {in_call(2), in_call(2), after_call(2)});
     slow.calls[0].accesses = true;
     EXPECT_EQ(first_finding(slow), Found{});
+    slow.calls[2].number = 1;  // somebody is missing, whom rank 1 waits for
+    EXPECT_EQ(first_finding(slow), Found{});
+    slow.calls[1].accesses = true;
+    EXPECT_EQ(first_finding(slow).finding, Finding::long_wait);
 }
 
 TEST(Stall, is_told_by_the_lowest_rank_that_waits) {
@@ -115,7 +119,9 @@ TEST(Stall, that_cannot_end_is_found_at_once) {
     Found const at_once{Finding::no_end, 1};
     EXPECT_EQ(first_finding(seen_by(0, {in_call(2), in_call(2, a_read)})), at_once);
     EXPECT_EQ(first_finding(seen_by(0, {in_call(2), after_call(2, a_close)})), at_once);
-    // Another file's close says nothing, and who is behind may come.
+    EXPECT_EQ(first_finding(seen_by(0, {in_call(3), after_call(2, a_close)})), at_once);
+    // Who has been in the same close is none of these, nor who closed another file or is behind.
+    EXPECT_EQ(first_finding(seen_by(0, {in_call(2, a_close), after_call(2, a_close)})).after_s, 30);
     auto other = a_close;
     other.file = 2;
     EXPECT_EQ(first_finding(seen_by(0, {in_call(2), after_call(2, other)})).after_s, 30);
@@ -137,12 +143,12 @@ TEST(Stall, of_a_whole_node_is_told_later_and_by_few_nodes) {
 
 TEST(Stall, says_who_is_where) {
     auto const at = a_write;
-    std::vector<CallSeen> calls{in_call(2, at), after_call(1), in_call(2), in_call(2), in_call(1),
-                                CallSeen{}, in_call(2)};
+    std::vector<CallSeen> calls{in_call(2, at), after_call(1), in_call(2), in_call(2),
+                                in_call(1),     CallSeen{},    in_call(2)};
     calls[4].tag.file = 7;
     calls[6].accesses = true;
     EXPECT_EQ(describe_stall(seen_by(0, calls), 30, words()),
-              "unisono: rank 10 has waited for 30 s in write_all, collective call 2 on file1, "
+              "unisono: rank 10 has been for 30 s in write_all, collective call 2 on file1, "
               "offset 64; ranks 10, 12-13: in it; rank 11: in no collective call; the last was "
               "write_all, collective call 1 on file1, offset 0; rank 14: in write_all, collective "
               "call 1 on file7, offset 64; rank 15: not yet in any collective call; rank 16: in "
@@ -154,7 +160,7 @@ TEST(Stall, says_that_other_nodes_cannot_be_seen) {
     seen.calls[0].offset = CallSeen::no_offset;
     seen.nodes = 2;
     EXPECT_EQ(describe_stall(seen, 33, words()),
-              "unisono: rank 10 has waited for 33 s in close, collective call 2 on file1; rank 10: "
+              "unisono: rank 10 has been for 33 s in close, collective call 2 on file1; rank 10: "
               "in it; ranks on other nodes cannot be seen from here");
 }
 

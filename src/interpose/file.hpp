@@ -109,6 +109,8 @@ public:
     /// The MPI library may have written to it by itself. Local.
     void note_native() { native_wrote_ = (access_mode_ & MPI_MODE_RDONLY) == 0; }
 
+    [[nodiscard]] BackendCounts const& io_counts() const { return *io_counts_; }
+
     struct Synced {
         Verdict verdict;
         bool native = false;  ///< the MPI library has something to sync, too
@@ -208,9 +210,9 @@ private:
     bool atomic_ = false;
     std::unique_ptr<StallWatch> stall_watch_;  // where several ranks have it open
     std::shared_ptr<CachedFile> cache_;        // refers to storage_
-    Verdict deferred_;                        // not of the cache that there is now
-    std::atomic<bool> written_ = false;       // since the last sync, on this rank
-    std::atomic<bool> native_wrote_ = false;  // perhaps; the same
+    Verdict deferred_;                         // not of the cache that there is now
+    std::atomic<bool> written_ = false;        // since the last sync, on this rank
+    std::atomic<bool> native_wrote_ = false;   // perhaps; the same
 };
 
 /// Remembers, finds and forgets files by handle; a handle that is unknown belongs to the MPI

@@ -24,7 +24,8 @@ int code_with_message(int error_class, EntryPoint const& entry, char const* why)
 // All ranks come here at once.
 int refuse_different_calls(EntryPoint const& entry, MPI_File handle, CallsDiffer const& differ) {
     auto const file = find(handle);
-    if (file == nullptr) return raise(handle, code_with_message(MPI_ERR_NOT_SAME, entry, differ.what()));
+    if (file == nullptr)
+        return raise(handle, code_with_message(MPI_ERR_NOT_SAME, entry, differ.what()));
     auto const why = describe(differ, file->team());
     if (file->context().rank() == 0)
         print_once({"unisono: " + std::string{entry.name} + " on " + file->path() + ": " + why});

@@ -1,10 +1,9 @@
 #include "interpose/stall_watch.hpp"
 
-#include <csignal>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -59,8 +58,7 @@ NodeSeen look_around(MpiTeam& team) {
 // Of the files that are open here on the team. Locked.
 CallWords words_of(MpiTeam const& team) {
     return {.operation = operation_name,
-            .file =
-                [&team](std::uint32_t file) -> std::string {
+            .file = [&team](std::uint32_t file) -> std::string {
                 for (auto const* watched : watching().files)
                     if (&watched->team == &team && watched->file == file) return watched->path;
                 return "a file that is not open here";

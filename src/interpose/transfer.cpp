@@ -436,6 +436,8 @@ int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& na
         if (auto const result = mirror_view(*file); result != MPI_SUCCESS) return result;
     }
     if (needs.data) file->note_native();
+    std::optional<UnderWay> access;
+    if (needs.data) access.emplace(file->io_counts());
     AdmissionGate::Pass pass;
     if (auto const& gate = file->storage().gate; needs.data && gate != nullptr)
         pass = gate->enter_somewhere(bytes);
