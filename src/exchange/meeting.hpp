@@ -40,7 +40,7 @@ struct Meeting {
         if (!call.goes_with(later.call) || kind != later.kind)
             difference = {rank, later.rank, call, later.call};
         else if (later.difference.any())
-            difference = later.difference;
+            difference = {rank, later.difference.other_rank, call, later.difference.other};
         else if (kind == Kind::proposal)
             merge_as<Proposal>(later);
         else if (kind == Kind::notice)

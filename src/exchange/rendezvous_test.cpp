@@ -115,7 +115,8 @@ constexpr CallTag another_call{.file = 1, .operation = 2, .matching = 2};
 // In rank order within nodes, and in node order.
 std::vector<std::uint32_t> merging_order(Topology const& topology) {
     std::vector<std::uint32_t> order;
-    for (auto const& ranks : topology.ranks_of) order.insert(order.end(), ranks.begin(), ranks.end());
+    for (auto const& ranks : topology.ranks_of)
+        order.insert(order.end(), ranks.begin(), ranks.end());
     return order;
 }
 
@@ -192,19 +193,16 @@ TEST(Rendezvous, calls_that_go_together_may_have_different_names) {
 TEST(Rendezvous, ranks_of_a_node_see_where_each_other_is) {
     ThreadTeams teams{make_topology({0, 0})};
     teams.run([&](Team& team, Rendezvous& rendezvous) {
-        rendezvous.barrier();
-        if (team.rank() == 1) {
-            rendezvous.note().enter(one_call, 5, 4096);
-            rendezvous.note().accesses = 1;
-        }
+        rendezvous.note().enter(one_call, 5 + team.rank(), 4096);
+        if (team.rank() == 1) rendezvous.note().accesses = 1;
         rendezvous.barrier();
         auto const seen = rendezvous.seen(1);
         EXPECT_EQ(seen.tag, one_call);
-        EXPECT_EQ(seen.number, 5U);
+        EXPECT_EQ(seen.number, 6U);
         EXPECT_EQ(seen.offset, 4096U);
         EXPECT_TRUE(seen.inside);
         EXPECT_TRUE(seen.accesses);
-        EXPECT_FALSE(rendezvous.seen(0).inside);
+        EXPECT_FALSE(rendezvous.seen(0).accesses);
         rendezvous.barrier();
         if (team.rank() == 1) rendezvous.note().leave();
         rendezvous.barrier();

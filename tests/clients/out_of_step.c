@@ -43,7 +43,7 @@ static void print_codes(int code) {
     MPI_Error_class(code, &error_class);
     MPI_Gather(&error_class, 1, MPI_INT, codes, 1, MPI_INT, 0, MPI_COMM_WORLD);
     for (int i = 0; rank == 0 && i < ranks; ++i)
-        puts(codes[i] == MPI_SUCCESS      ? "success"
+        puts(codes[i] == MPI_SUCCESS        ? "success"
              : codes[i] == MPI_ERR_NOT_SAME ? "not_same"
                                             : "another error");
     free(codes);
