@@ -10,22 +10,38 @@ constexpr std::array<char const*, unisono_entry_count + 1> names{
     UNISONO_ALL_ENTRIES(UNISONO_NAME) "MPI_Finalize"};
 #undef UNISONO_NAME
 
-constexpr std::uint16_t data_read = unisono_entry_count + 1;
-constexpr std::uint16_t data_write = unisono_entry_count + 2;
+// Without what makes no difference to Unisono: large counts, explicit offsets, split calls.
+struct Stem {
+    std::string_view before, after;
 
-constexpr std::uint16_t matching_of(std::uint16_t operation) {
-    std::string_view const name{names[operation]};
-    if (name.find("_all") == name.npos || name.ends_with("_end")) return operation;
-    if (name.starts_with("MPI_File_read")) return data_read;
-    return name.starts_with("MPI_File_write") ? data_write : operation;
-}
+    constexpr explicit Stem(std::string_view name) : before{name} {
+        for (std::string_view const ending : {"_c", "_begin"})
+            if (before.ends_with(ending)) before.remove_suffix(ending.size());
+        if (auto const at = before.find("_at_all"); at != before.npos) {
+            after = before.substr(at + 3);
+            before = before.substr(0, at);
+        } else if (auto const all = before.find("_all"); all != before.npos) {
+            after = before.substr(all);
+            before = before.substr(0, all);
+        }
+    }
+    friend constexpr bool operator==(Stem const&, Stem const&) = default;
+};
 
-// Calls are short, names are not.
+// By operation, the first one of the same stem.
 constexpr auto matching = [] {
     std::array<std::uint16_t, names.size()> all{};
-    for (std::uint16_t i = 0; i < all.size(); ++i) all[i] = matching_of(i);
+    for (std::uint16_t i = 0; i < all.size(); ++i)
+        while (Stem{names[all[i]]} != Stem{names[i]}) ++all[i];
     return all;
 }();
+static_assert(matching[unisono_entry_File_write_at_all_begin] == unisono_entry_File_write_all);
+static_assert(matching[unisono_entry_File_iread_at_all] == unisono_entry_File_iread_all);
+static_assert(matching[unisono_entry_File_write_all_end] == unisono_entry_File_write_all_end);
+static_assert(matching[unisono_entry_File_set_view] == unisono_entry_File_set_view);
+#ifdef UNISONO_LARGE_COUNTS
+static_assert(matching[unisono_entry_File_read_all_c] == unisono_entry_File_read_all);
+#endif
 
 }  // namespace
 

@@ -14,8 +14,9 @@ constexpr std::uint16_t operation_finalize = unisono_entry_count;
 /// "MPI_File_write_all". Any number of an entry point, and those above.
 char const* operation_name(std::uint16_t operation);
 
-/// The tag of a call on a file. Blocking and split data calls of one direction go together, with
-/// explicit offsets or not, whatever MPI says: Unisono does them alike.
+/// The tag of a call on a file. Data calls of one kind and direction go together whether offsets
+/// are explicit, counts large or calls split, whatever MPI says of the last: Unisono does them
+/// alike.
 CallTag call_tag(std::uint32_t file, std::uint16_t operation);
 
 /// After it a rank comes to no other call on the file.
