@@ -116,9 +116,7 @@ void File::be_seen() {
     stall_watch_.reset();
     if (context_->ranks() == 1) return;
     io_counts_->under_way = &team().rendezvous().note().accesses;
-    if (options_.stall != "none")
-        stall_watch_ =
-            std::make_unique<StallWatch>(team(), context_->comm(), number_, path_, options_);
+    stall_watch_ = std::make_unique<StallWatch>(team(), context_->comm(), number_, path_, options_);
 }
 
 // Only trying tells whether the MPI library can open a file once more.

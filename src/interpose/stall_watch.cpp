@@ -20,6 +20,7 @@ struct StallWatch::Watched {
     std::uint32_t file;
     std::string path;
     double limit_s;
+    bool wanted;
     bool abort;
     StallObserver observer{file};
 };
@@ -67,6 +68,7 @@ CallWords words_of(MpiTeam const& team) {
 }
 
 void look_at(Watched& watched, double slept_s) {
+    if (!watched.wanted) return;
     auto const& rendezvous = watched.team.rendezvous();
     auto const mine = rendezvous.seen(rendezvous.local_index());
     if (!mine.inside || mine.tag.file != watched.file) return;
@@ -124,11 +126,12 @@ StallWatch::StallWatch(MpiTeam& team, MPI_Comm comm, std::uint32_t file, std::st
                            .file = file,
                            .path = std::move(path),
                            .limit_s = static_cast<double>(options.stall_s),
+                           .wanted = options.stall != "none",
                            .abort = options.stall == "abort"}} {
     auto& all = watching();
     std::lock_guard const lock{all.mutex};
     all.files.push_back(watched_.get());
-    if (!all.thread.joinable() && !all.ended) start_thread(all);
+    if (watched_->wanted && !all.thread.joinable() && !all.ended) start_thread(all);
 }
 
 StallWatch::~StallWatch() {

@@ -13,10 +13,10 @@
 
 namespace unisono::interpose {
 
-/// While it lives, a thread of the process looks every second or so whether this rank is stuck in a
-/// collective call on a file, says so and, if the options want that, ends the program. A thread,
-/// because a rank may be stuck in anything: a meeting, the MPI library, a file system; and because
-/// the calls then need no clock.
+/// While it lives its file has a name in messages. If the options want that, a thread of the
+/// process looks every second or so whether this rank is stuck in a collective call on it, says so
+/// and may end the program. A thread, because a rank may be stuck in anything: a meeting, the MPI
+/// library, a file system; and because the calls then need no clock.
 class StallWatch {
 public:
     StallWatch(MpiTeam& team, MPI_Comm comm, std::uint32_t file, std::string path,

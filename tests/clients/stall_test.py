@@ -84,6 +84,24 @@ class Stall(OutOfStep):
                 self.assertEqual(len(self.stalls(job)), 1, job.transcript())
                 self.assertEqual(job.output.splitlines(), ["success"] * 3 + ["went on"])
 
+    def test_a_rank_that_waits_for_slow_storage_is_told_from_one_that_is_missing(self):
+        slow = {"UNISONO_FAULTS": "write=delay:2000000", "UNISONO_STALL_S": "1"}
+        one_writes = {"UNISONO_STRATEGY": "two_phase", "UNISONO_HINTS": "*:cb_nodes=1"}
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                job = self.run_job(mpi, "late 0", **slow, **one_writes)
+                job.require_success()
+                self.assertRegex(self.stalls(job)[0], "; rank 0: in it, accessing the file or "
+                                 "waiting for its turn to; ranks 1-2: in it$")
+
+    def test_nothing_is_said_while_all_ranks_wait_for_slow_storage(self):
+        slow = {"UNISONO_FAULTS": "write=delay:2000000", "UNISONO_STALL_S": "1"}
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                job = self.run_job(mpi, "late 0", UNISONO_STRATEGY="independent", **slow)
+                job.require_success()
+                self.assertEqual(job.lines_from_unisono(), [], job.transcript())
+
     def test_nothing_is_said_before_its_time_or_where_nobody_wants_to_know(self):
         for mpi in MPIS:
             for settings in ({"UNISONO_STALL_S": "40"},
@@ -110,7 +128,8 @@ class Mismatch(OutOfStep):
             for place in PLACES:
                 for what, called in self.OTHER.items():
                     with self.subTest(mpi=mpi, what=what, **place):
-                        self.expect_refusal(self.run_job(mpi, what, **place), called)
+                        job = self.run_job(mpi, what, UNISONO_STALL="none", **place)
+                        self.expect_refusal(job, called)
 
     def test_data_calls_of_one_direction_go_together(self):
         for mpi in MPIS:
