@@ -46,7 +46,6 @@ struct CallSeen {
     std::uint64_t number = 0;  ///< of the file's collective calls; 0: there was none yet
     std::uint64_t offset = 0;  ///< in etypes: as given, or the file pointer
     bool inside = false;
-    bool waits = false;          ///< for others, inside
     bool accesses = false;       ///< the file, or waits for its turn to
     std::uint64_t progress = 0;  ///< grows with all that it does
 
@@ -61,7 +60,6 @@ struct alignas(64) CallNote {
     std::atomic<std::uint64_t> number;
     std::atomic<std::uint64_t> offset;
     std::atomic<bool> inside;
-    std::atomic<bool> waits;
     std::atomic<std::uint64_t> messages;  ///< sent and received
     std::atomic<std::uint64_t> accesses;  ///< as BackendCounts::under_way has it
 
@@ -72,7 +70,6 @@ struct alignas(64) CallNote {
         inside.store(true, std::memory_order_relaxed);
     }
     void leave() { inside.store(false, std::memory_order_relaxed); }
-    void set_waits(bool waiting) { waits.store(waiting, std::memory_order_relaxed); }
     void note_message() {
         constexpr auto any_order = std::memory_order_relaxed;
         messages.store(messages.load(any_order) + 1, any_order);

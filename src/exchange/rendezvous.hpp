@@ -84,7 +84,6 @@ public:
                 .number = note.number.load(any_order),
                 .offset = note.offset.load(any_order),
                 .inside = note.inside.load(any_order),
-                .waits = note.waits.load(any_order),
                 .accesses = static_cast<std::uint32_t>(accesses) != 0,
                 .progress = slot.arrived.load(any_order) + note.messages.load(any_order) +
                             (accesses >> 32)};
@@ -129,9 +128,7 @@ private:
         auto const on_node = difference_on_node(side);
         if (!on_node.any()) merge_local(mine, side);
         Meeting meeting{mine, team_.rank(), slots_[0].call[side], on_node};
-        note().set_waits(true);
         team_.merge_over_leaders(meeting);
-        note().set_waits(false);
         if (meeting.difference.any()) {
             publish(meeting.difference, side);
             throw CallsDiffer{meeting.difference};
@@ -178,13 +175,8 @@ private:
 
     void wait_for(Slot& slot) {
         constexpr int spins = 64;
-        int spin = 0;
-        for (; slot.arrived.load(std::memory_order_acquire) < turn_; ++spin) {
-            if (spin < spins) continue;
-            if (spin == spins) note().set_waits(true);
-            team_.idle();
-        }
-        if (spin > spins) note().set_waits(false);
+        for (int spin = 0; slot.arrived.load(std::memory_order_acquire) < turn_; ++spin)
+            if (spin >= spins) team_.idle();
     }
 
     Team& team_;

@@ -29,7 +29,7 @@ constexpr CallTag a_read{.file = 1, .operation = read_all, .matching = reads};
 constexpr CallTag a_close{.file = 1, .operation = close, .matching = closes};
 
 CallSeen in_call(std::uint64_t number, CallTag tag = a_write) {
-    return {.tag = tag, .number = number, .offset = 64, .inside = true, .waits = true};
+    return {.tag = tag, .number = number, .offset = 64, .inside = true};
 }
 CallSeen after_call(std::uint64_t number, CallTag tag = a_write) {
     return {.tag = tag, .number = number, .offset = 0};
