@@ -87,6 +87,13 @@ std::uint64_t small_calls(Job const& job) {
 
 Access small_calls_contiguous(Job const& job) { return contiguous_calls(job, small_calls(job), 8); }
 
+/// IO500's ior-hard: one record of 47,008 bytes a rank and call, in turn.
+Access ior_hard(Job const& job) {
+    constexpr std::uint64_t record_bytes = 47'008;
+    auto const a_call = static_cast<std::uint64_t>(job.ranks) * record_bytes;
+    return neighbouring_blocks(job, std::max<std::uint64_t>(job.bytes / a_call, 1), record_bytes);
+}
+
 /// One view of blocks of 1 KiB, walked by the file pointer, call after call.
 Access small_calls_strided(Job const& job) {
     std::uint64_t const calls = small_calls(job);
@@ -198,6 +205,7 @@ constexpr std::array patterns{
     Pattern{"memory-24", "24 B pieces in memory, 256 B in file", small_pieces_in_memory},
     Pattern{"calls-contiguous", "1000 small calls, contiguous", small_calls_contiguous},
     Pattern{"calls-strided", "1000 small calls, blocks of 1 KiB", small_calls_strided},
+    Pattern{"ior-hard", "records of 47,008 bytes in turn, a call each", ior_hard},
     Pattern{"lattice", "4-D lattice of 64 B sites", lattice},
 };
 

@@ -1,10 +1,12 @@
 """Tests of the papers' experiments: their arithmetic, and one tiny figure from mount to report."""
 
+import collections
 import contextlib
 import dataclasses
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import types
@@ -13,13 +15,14 @@ import pytest
 
 from sides import LaunchError
 
-from papers import judge, report, runner, testbed, timeline
+from papers import judge, measured as kept, page, report, runner, testbed, timeline
 from papers.experiment import Claim, Cluster, Figure, Job, Line, Servers
 from papers.figures import ALL, QUICK, TELLING
 from papers.media import Media, why_unsynced
 from papers.results import Results, Sample, Spread, definition_of, loaded_or_new
 
 BENCH = pathlib.Path(__file__).resolve().parent
+DOCS = BENCH.parent / "docs"
 BUILD = pathlib.Path(os.environ.get("UNISONO_BUILD_DIR", BENCH.parent / "build")).resolve()
 PROGRAM = BUILD / "libexec" / "unisono-bench.mpich"
 JOB = (Job("demo", 4, {"segment-bytes": "64K"}),)
@@ -36,6 +39,10 @@ def results(figure_: Figure, **speeds: dict[str, list[float]]) -> Results:
                for line, by_x in speeds.items() for x, values in by_x.items()
                for seed, value in enumerate(values, start=1)]
     return Results(definition_of(figure_), samples=samples)
+
+
+def report_of(which: Figure, measured: Results) -> str:
+    return report.markdown([(which, measured)], {which.name: "test.png"}, {which.name: "test.svg"})
 
 
 def ratio(paper: float, at: str = "1", **more) -> Claim:
@@ -79,8 +86,9 @@ def test_eight_figures_tell_most_and_names_are_unique():
     (2.5, 210, 100, judge.AGREES),  # within 1.25
     (2.5, 160, 100, judge.WEAKER),
     (1.6, 300, 100, judge.STRONGER),
-    (0.5, 20, 100, judge.STRONGER),
-    (0.5, 80, 100, judge.WEAKER),
+    (0.5, 20, 100, judge.LOSES_MORE),
+    (0.5, 80, 100, judge.LOSES_LESS),
+    (0.5, 100, 100, judge.NO_LOSS),
     (1.2, 102, 100, judge.NOT_SEEN),  # 2 % are nothing
     (1.2, 90, 100, judge.DISAGREES),
     (1.0, 120, 100, judge.AGREES),
@@ -388,10 +396,10 @@ def test_synced_writes_under_mpich_of_before_the_sync_was_one_are_void(tmp_path)
     known = loaded_or_new(which, file)
     assert [(sample.line, sample.x) for sample in known.void] == [("ours", "1")]
     assert {verdict.word for verdict in judge.verdicts(which, known)} == {judge.VOID}
-    text = report.summary([(which, known)])
+    text = report_of(which, known)
     assert "| theirs | 133 | - |" in text and "| ours | void | 210 |" in text
     assert "| ours on Open MPI | 130 | - |" in text and "408" not in text
-    assert "4 runs with 1 seed" in text and text.count("synced nothing under MPICH") == 1
+    assert "4 runs with 1 seed" in text and "| **void** |" in text
     known.save(file)
     assert loaded_or_new(which, file) == known
 
@@ -405,9 +413,9 @@ def test_what_was_void_is_measured_again_and_counts_with_its_own_revision(tmp_pa
     known.save(file)
     again = loaded_or_new(which, file)
     assert again.void == []
-    text = report.summary([(which, again)])
-    assert "| ours | 140 | 210 |" in text and "Revision 853cd9c, 0123456," in text
-    assert "void" not in text
+    text = report_of(which, again)
+    assert "| ours | 140 | 210 |" in text and "**void**" not in text
+    assert kept.Runs.of(again).revision == "853cd9c 0123456"
 
 
 # ---- the report
@@ -420,8 +428,10 @@ def test_report_shows_disagreement_and_holds_its_pictures(tmp_path):
     assert '<strong class="bad">disagrees</strong>' in html and "emulated" in html
     assert 'src="data:image/png;base64,' in html and "a side was not run: not built" in html
     text = (tmp_path / "report.md").read_text()
-    assert "| a claim (section 1) | 2.00 | 0.90 | **disagrees** | because |" in text
-    assert "![a title](test.png)" in text and (tmp_path / "test.png").exists()
+    assert "| test: a title; 1 seed | a claim | 2.00 | 0.90 | **disagrees** | because |" in text
+    for picture in ("![a title](test.png)", "![test: a title](test.svg)"):
+        assert picture in text and (tmp_path / picture.partition("(")[2][:-1]).exists()
+    assert html.count("data:image/svg+xml") == 1
 
 
 def test_report_says_how_fair_two_instances_were_to_each_other():
@@ -431,7 +441,7 @@ def test_report_says_how_fair_two_instances_were_to_each_other():
     programs = [{"bytes": 100, "seconds": 1.0}, {"bytes": 50, "seconds": 1.0}]
     measured = Results(definition_of(which), samples=[
         Sample("sata-80gb", 1, "ours", "1", 150.0, programs, {})])
-    assert "alone:\n\n|  | 1 |\n|---|---|\n| ours | 0.90 |" in report.summary([(which, measured)])
+    assert "index:\n\n|  | 1 |\n|---|---|\n| ours | 0.90 |" in report_of(which, measured)
 
 
 def test_report_says_how_fair_different_programs_were_to_each_other():
@@ -441,24 +451,55 @@ def test_report_says_how_fair_different_programs_were_to_each_other():
     which = dataclasses.replace(figure(), lines=(together,))
     programs = [{"bytes": 100, "seconds": 1.0}, {"bytes": 50, "seconds": 1.0}]
     samples = [Sample("sata-80gb", 1, "ours", "1", 150.0, programs, {})]
-    assert "Jain" not in report.summary([(which, Results(definition_of(which), samples=samples))])
+    assert "Jain" not in report_of(which, Results(definition_of(which), samples=samples))
     alone = Line("alone", "mpich", {"a": two[:1], "b": two[1:]})
     which = dataclasses.replace(which, lines=(together, alone))
     samples += [Sample("sata-80gb", 1, "alone", "a", 200.0, programs[:1], {}),
                 Sample("sata-80gb", 1, "alone", "b", 100.0, programs[1:], {})]
     measured = Results(definition_of(which), samples=samples)
-    assert "alone:\n\n|  | 1 | a | b |\n|---|---|---|---|\n| ours | 1.00 | - | - |" in (
-        report.summary([(which, measured)]))
+    assert "index:\n\n|  | 1 | a | b |\n|---|---|---|---|\n| ours | 1.00 | - | - |" in (
+        report_of(which, measured))
 
 
-def test_summary_for_the_documentation_has_every_table_and_no_picture():
-    which = figure(ratio(2.0), xs=("1",))
-    measured = results(which, ours={"1": [96.0, 100.0]}, theirs={"1": [100.0, 100.0]})
-    measured.samples.append(Sample("off", 1, "ours", "1", 400.0, [], {}))
-    text = report.summary([(which, measured)])
-    assert "| ours | 98 (96-100) |" in text and "| ours | 400 |" in text
+def test_report_tells_the_papers_claims_from_numbers_for_words_and_from_our_own():
+    which = figure(ratio(2.0), dataclasses.replace(ratio(1.5), says="a little", in_words=True),
+                   dataclasses.replace(ratio(1.0), says="our hope", own=True), xs=("1",))
+    text = report_of(which, results(which, ours={"1": [96.0, 100.0]}, theirs={"1": [100.0, 100.0]}))
     assert "| a claim | 2.00 | 0.98 (0.96 to 1.00) | **effect not seen** |" in text
-    assert "none was rejected" in text and "![" not in text
+    assert "| a little | 1.50 (ours) | 0.98" in text
+    paper, own = text.split("## This project's own expectations")
+    assert "our hope" in own and "our hope" not in paper and "a claim" not in own
+    assert "| a source | 0 | 0 | 1 | 0 | 0 | 0 of 1 |" in paper
+
+
+def test_what_the_documentation_keeps_is_what_was_measured(tmp_path):
+    which = figure(ratio(2.0), ratio(3.0, "2"), xs=("1", "2"))
+    before = {which.name: kept.Measured.of(which, results(
+        which, ours={"1": [96.0, 100.0]}, theirs={"1": [100.0, 100.0]}))}
+    kept.save(before, tmp_path)
+    assert kept.load(tmp_path) == before
+    words = [verdict.word for verdict in kept.verdicts(which, before[which.name])]
+    assert words == [judge.NOT_SEEN, judge.NOT_MEASURED]
+
+
+def test_what_is_void_stays_void_in_the_documentation(tmp_path):
+    which, file = of_before(tmp_path)
+    kept.save({which.name: kept.Measured.of(which, loaded_or_new(which, file))}, tmp_path)
+    again = kept.load(tmp_path)[which.name]
+    assert {verdict.word for verdict in kept.verdicts(which, again)} == {judge.VOID}
+    assert None in again.cells.values()
+
+
+def test_the_page_of_the_papers_is_what_its_data_say():
+    """Else: cd bench && python3 -m papers --document"""
+    known = kept.load(DOCS / "papers")
+    figures = [(which, known[which.name]) for which in ALL if which.name in known]
+    text = (DOCS / "papers.md").read_text()
+    assert page.renewed(text, figures, "papers") == text
+    named = set(re.findall(r"\(papers/([\w-]+\.svg)\)", text))
+    assert named == {picture.name for picture in (DOCS / "papers").glob("*.svg")}
+    blocks = {name for _start, name, _end in page.BLOCK.findall(text)}
+    assert blocks == set(page.blocks(figures, collections.defaultdict(str)))
 
 
 # ---- everything together

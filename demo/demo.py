@@ -12,9 +12,7 @@ import filecmp
 import json
 import os
 import shutil
-import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -86,6 +84,12 @@ def engine(arguments, mpi):
     return arguments.build / "lib" / f"libunisono-{mpi}.so"
 
 
+def unisono_run():
+    """How the command `unisono` runs programs; main() says where its package is."""
+    from unisono import run
+    return run
+
+
 def find_jobs(arguments):
     """All (mpi, program) pairs that were built and can be launched."""
     jobs = [(mpi, program)
@@ -102,7 +106,7 @@ def find_jobs(arguments):
 
 
 def command_line(arguments, mpi, program, side, path):
-    """The command and its environment.
+    """The command and variables for it.
 
     The yield shim is preloaded on both sides: without it MPICH's ranks never give up a core, and
     with more ranks than cores that would measure the scheduler instead of the I/O.
@@ -113,31 +117,21 @@ def command_line(arguments, mpi, program, side, path):
             "--both", "--path", str(path)]
     if arguments.quick:
         work += ["--size", str(program.size_quick)]
-    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     if side == "unisono" and arguments.through == "command":
-        environment["LD_PRELOAD"] = shim
         unisono = arguments.build / "bin" / "unisono"
-        return [str(unisono), "run", "--", *launch, *work], environment
+        return [str(unisono), "run", "--", *launch, *work], {"LD_PRELOAD": shim}
     preload = f"{engine(arguments, mpi)}:{shim}" if side == "unisono" else shim
-    return [*launch, "env", f"LD_PRELOAD={preload}", *work], environment
+    return [*launch, "env", f"LD_PRELOAD={preload}", *work], {"LD_PRELOAD": ""}
 
 
-def run_limited(command, environment):
-    """Runs one MPI job in a process group of its own, so that a hang leaves nothing behind."""
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, start_new_session=True)
-    try:
-        output, errors = process.communicate(timeout=RUN_SECONDS_MAX)
-    except BaseException as reason:  # also an impatient user's ^C
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        if isinstance(reason, subprocess.TimeoutExpired):
-            raise DemoError(f"no end after {RUN_SECONDS_MAX} s: {' '.join(command)}") from None
-        raise
+def run_limited(command, variables):
+    """Runs one MPI job, with a time limit and so that nothing is left behind."""
+    code, output = unisono_run().run_with_limit(command, RUN_SECONDS_MAX, variables)
+    if code is None:
+        raise DemoError(f"no end after {RUN_SECONDS_MAX} s: {' '.join(command)}")
     lines = [line for line in output.splitlines() if line.startswith("{")]
-    if process.returncode != 0 or not lines:
-        raise DemoError(f"exit status {process.returncode}: {' '.join(command)}\n"
-                        f"{output}{errors}")
+    if code != 0 or not lines:
+        raise DemoError(f"exit status {code}: {' '.join(command)}\n{output}")
     return json.loads(lines[-1])
 
 
@@ -179,12 +173,11 @@ def run_job(arguments, directory, progress, mpi, program):
     """Native and Unisono in turns. Returns {side: [result, ...]}; raises if contents differ."""
     paths = {side: directory / f"{program.name}.{mpi}.{side}" for side in ("native", "unisono")}
     results = {side: [] for side in paths}
-    for repeat in range(arguments.repeats):
+    for repeat, turn in enumerate(unisono_run().turns(list(paths), arguments.repeats)):
         if repeat > 0 and progress.seconds() > arguments.seconds:
             progress.finished += 2 * (arguments.repeats - repeat)
             break
-        order = list(paths) if repeat % 2 == 0 else list(reversed(paths))
-        for side in order:
+        for side in turn:
             result = run_once(arguments, mpi, program, side, paths[side])
             results[side].append(result)
             progress.report(mpi, program, side, result)
@@ -257,6 +250,7 @@ def write_json(path, all_results):
 def main():
     arguments = parse_arguments()
     jobs = find_jobs(arguments)
+    sys.path.insert(0, str(arguments.build / "lib" / "unisono" / "python"))
     parent = arguments.directory or default_directory()
     with tempfile.TemporaryDirectory(prefix="unisono-demo-", dir=parent) as name:
         progress = Progress(runs=len(jobs) * 2 * arguments.repeats)

@@ -10,7 +10,7 @@ import sys
 
 from run import default_lock
 
-from . import report, testbed
+from . import measured, page, report, testbed
 from .experiment import Figure
 from .figures import ALL, QUICK, TELLING
 from .results import Results, loaded_or_new
@@ -31,8 +31,8 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
         help="of each figure the first N seeds only; a later run adds the others")
     add("--fresh", action="store_true", help="measure anew what was measured before")
     add("--only-report", action="store_true", help="measure nothing")
-    add("--summary", action="store_true",
-        help="print what was measured as Markdown, for the documentation")
+    add("--document", action="store_true",
+        help="measure nothing; put what was measured into docs/papers, and renew docs/papers.md")
     add("--results", type=pathlib.Path, help="folder (default: BUILD/papers)")
     add("--scratch", type=pathlib.Path, default=pathlib.Path("/dev/shm"),
         help="where the emulated servers have their bytes (default: /dev/shm)")
@@ -95,13 +95,27 @@ def write_report(folder: pathlib.Path, figures: tuple[Figure, ...]) -> None:
     print(f"report: {report.write(measured_in(folder, figures), folder)}")
 
 
+def document(folder: pathlib.Path) -> None:
+    """What `folder` has takes the place of what the documentation had of these figures."""
+    docs = ROOT / "docs"
+    known = measured.load(docs / "papers")
+    known |= {figure.name: measured.Measured.of(figure, results)
+              for figure, results in measured_in(folder, ALL)}
+    known = {figure.name: known[figure.name] for figure in ALL if figure.name in known}
+    measured.save(known, docs / "papers")
+    figures = [(figure, known[figure.name]) for figure in ALL if figure.name in known]
+    page.draw(figures, docs / "papers")
+    file = docs / "papers.md"
+    file.write_text(page.renewed(file.read_text(), figures, "papers"))
+
+
 def main() -> int:
     arguments = parse_arguments()
     if arguments.list:
         print_list(arguments.results)
         return 0
-    if arguments.summary:
-        print(report.summary(measured_in(arguments.results, ALL)))
+    if arguments.document:
+        document(arguments.results)
         return 0
     passed = True
     if not arguments.only_report:

@@ -93,9 +93,11 @@ class Claim:
     at: str
     against: str = ""
     against_at: str = ""  # another x than `at`
-    why: str = ""  # one sentence: why it is so, or why we may differ
+    why: str = ""  # why ours differs, as far as it is known
     on: str = ""  # a ceiling, if not the figure's own profile
     within: float = AGREEMENT  # ours agrees if it differs from the paper's by at most this factor
+    in_words: bool = False  # the paper has it in words only, and the number is ours
+    own: bool = False  # this project's claim and not the paper's; `paper` is what we expect
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Figure:
     x_label: str
     lines: tuple[Line, ...]
     claims: tuple[Claim, ...]
-    differs: str  # from the paper, besides what docs/papers.md says of all
+    differs: str  # from the paper, besides what docs/papers-method.md says of all
     nodes: int = 0
     seeds: int = 5
     ceiling_seeds: int = 3

@@ -13,11 +13,17 @@ NOTICEABLE = 1.05  # a ratio between 1 / this and this counts as no effect
 AGREES = "agrees"
 WEAKER = "same direction, weaker"
 STRONGER = "same direction, stronger"
+LOSES_LESS = "loses less"
+LOSES_MORE = "loses more"
+NO_LOSS = "no loss here"
 NOT_SEEN = "effect not seen"
 DISAGREES = "disagrees"
 OTHER_VALUE = "another value"
 NOT_MEASURED = "not measured"
 VOID = "void"
+
+LOOKS = {AGREES: "good", WEAKER: "weak", STRONGER: "weak", LOSES_LESS: "weak", LOSES_MORE: "bad",
+         NO_LOSS: "weak", NOT_SEEN: "bad", DISAGREES: "bad", OTHER_VALUE: "weak", VOID: "bad"}
 
 
 @dataclass(frozen=True)
@@ -84,11 +90,13 @@ def word_for(claim: Claim, ours: Spread | None) -> str:
     if theirs * mine < 0 or (theirs == 0 and not near):
         return DISAGREES
     if theirs != 0 and mine == 0:
-        return NOT_SEEN
+        return NOT_SEEN if theirs > 0 else NO_LOSS
     if near:
         return AGREES
-    stronger = (ours.median > claim.paper) == (theirs > 0)
-    return STRONGER if stronger else WEAKER
+    more = ours.median > claim.paper
+    if theirs > 0:
+        return STRONGER if more else WEAKER
+    return LOSES_LESS if more else LOSES_MORE
 
 
 def _direction(ratio: float) -> int:

@@ -1,6 +1,7 @@
 """The command as users call it, with real launchers where the machine has them."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -98,7 +99,7 @@ def test_a_report_is_shown_after_the_programs_output(unisono, mpi, sample_report
     done = unisono("run", "--report", "--", *launch(mpi, 1), "sh", "-c", script, env=environment)
     assert done.stdout == "json\n"
     assert "/scratch/chk_0001.h5" in done.stderr
-    assert "Why was it slow?" in done.stderr
+    assert "What cost most, and what to change" in done.stderr
     assert list(tmp_path.glob("unisono-*")) == []
 
 
@@ -111,7 +112,7 @@ def test_a_file_that_was_open_at_the_end_is_shown_with_how_the_program_ended(
     assert done.returncode == 137
     text = " ".join(done.stderr.split())
     assert "/scratch/chk_0001.h5" in text
-    assert "Not closed: the program ended with exit code 137, as after SIGKILL before" in text
+    assert "Not closed (1 file): the program ended with exit code 137, as after SIGKILL before" in text
     assert list(tmp_path.glob("unisono-*")) == []
 
 
@@ -210,6 +211,20 @@ def test_mistakes_are_named(unisono, arguments, code, message):
 
 def test_report_renders_a_file(unisono, sample_report):
     assert "/scratch/chk_0001.h5" in unisono("report", sample_report).stdout
+
+
+def test_report_shows_several_files_and_programs_apart(unisono, sample_report, tmp_path):
+    file = tmp_path / "two.json"
+    line = sample_report.read_text()
+    file.write_text(line + line.replace("launch:7", "launch:8"))
+    text = unisono("report", file, sample_report).stdout
+    assert text.count("I/O took") == 3
+    assert re.search(r"^---- program 2 of 2 -+$", text, re.MULTILINE)
+
+
+def test_all_numbers_of_each_file_come_with_an_option(unisono, sample_report):
+    assert "extents accessed" not in unisono("report", sample_report).stdout
+    assert "extents accessed" in unisono("report", "--files", sample_report).stdout
 
 
 def test_an_empty_report_file_is_said_to_be_empty(unisono, tmp_path):

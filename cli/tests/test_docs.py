@@ -86,3 +86,20 @@ def test_the_way_of_a_call_is_as_drawn():
         if caller is not None and name and path.parent.name != "strategies":
             assert re.search(rf"\b{name}\(", caller.read_text()), f"{caller} does not call {name}"
         callers[depth] = path
+
+
+def headings(text: str) -> set[str]:
+    """Anchors, as forges make them of headings."""
+    plain = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+            for title in re.findall(r"^#+ (.*)$", plain, re.MULTILINE)}  # fmt: skip
+
+
+@pytest.mark.parametrize("page", sorted(p.relative_to(ROOT).as_posix() for folder in (".", "docs", "bench", "bench/papers")
+                                        for p in (ROOT / folder).glob("*.md")))  # fmt: skip
+def test_links_lead_somewhere(page):
+    file = ROOT / page
+    for target, anchor in re.findall(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)", file.read_text()):
+        other = (file.parent / target).resolve() if target else file
+        assert other.exists(), target
+        assert not anchor or anchor in headings(other.read_text()), f"{target}#{anchor}"

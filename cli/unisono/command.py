@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import re
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +14,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from . import bench, doctor, ending, places, preload, report, run
+from . import (
+    bench, doctor, ending, file_report, job, places, preload, report, reports, run, screen, settings, terminal,
+)  # fmt: skip
 from .cluster_command import cluster
+from .compare_command import compare
 from .orchestra_command import orchestra
 from .places import Failure
 from .pocket_command import pocket
 from .tune_command import tune
 from .version import VERSION
-
-_WIDTH_WITHOUT_TERMINAL = 100
-
-
-def _console(stream: Any) -> Console:
-    width = None if stream.isatty() else _WIDTH_WITHOUT_TERMINAL
-    return Console(file=stream, width=width)
 
 
 class _Group(click.Group):
@@ -50,124 +44,63 @@ def main() -> None:
 
 
 main.add_command(cluster)
+main.add_command(compare)
 main.add_command(pocket)
 main.add_command(orchestra)
 main.add_command(tune)
 
 
-def _check_topology(_context: Any, _parameter: Any, value: str | None) -> str | None:
-    if value is not None and not re.fullmatch(r"nodes=[1-9]\d*", value):
-        raise click.BadParameter(f"'{value}'; valid: nodes=N")
-    return value
-
-
-def _settings_options(function: Callable[..., None]) -> Callable[..., None]:
-    """The options that `run` and `env` share."""
-    options = [
-        click.option("--strategy", metavar="NAME", help="See 'unisono strategies'."),
-        click.option("--backend", metavar="NAME", help="How files are accessed: posix, uring, ..."),
-        click.option(
-            "--hints",
-            metavar="FILE",
-            type=click.Path(exists=True, dir_okay=False, resolve_path=True),
-            help="Lines 'glob:key=value:key=value'.",
-        ),
-        click.option(
-            "--topology",
-            metavar="nodes=N",
-            callback=_check_topology,
-            help="Pretend that one machine's ranks run on N nodes.",
-        ),
-        click.option(
-            "--mpi",
-            type=click.Choice(["mpich", "openmpi"]),
-            help="Where it cannot be found out.",
-        ),
-        click.argument("command", nargs=-1, type=click.UNPROCESSED),
-    ]
-    for option in reversed(options):
-        function = option(function)
-    return function
-
-
-def _settings(
-    strategy: str | None, backend: str | None, hints: str | None, topology: str | None
-) -> dict[str, str]:
-    """All UNISONO_* variables for the ranks: those that are set now, and the options."""
-    settings = {k: v for k, v in os.environ.items() if k.startswith("UNISONO_")}
-    choices = {
-        "UNISONO_STRATEGY": strategy,
-        "UNISONO_BACKEND": backend,
-        "UNISONO_HINTS": hints,
-        "UNISONO_TOPOLOGY": topology,
-    }
-    given = {k: v for k, v in choices.items() if v is not None}
-    places.check_options(given)
-    return settings | given
-
-
-# The first word that is no option of ours begins the command.
-_PASS_ON = {"allow_interspersed_args": False}
-
-
-@main.command("run", context_settings=_PASS_ON)
+@main.command("run", context_settings=settings.PASS_ON)
 @click.option("--report", "show_report", is_flag=True, help="Say at the end what was done and why.")
-@_settings_options
+@click.option("--files", is_flag=True, help="With --report, also all numbers of each file.")
+@settings.STRATEGY
+@settings.options
 def run_command(
-    command: tuple[str, ...], show_report: bool, mpi: str | None, **choices: str | None
+    command: tuple[str, ...], show_report: bool, files: bool, mpi: str | None, **choices: str | None
 ) -> None:
     """Run an MPI program under Unisono.
 
     \b
     unisono run -- mpiexec -n 4 ./app
     """
-    settings = _settings(**choices)
-    if show_report:
-        sys.exit(_run_with_report(list(command), settings, mpi))
-    job = _prepare(list(command), settings, mpi)
-    if job.temporary:
-        sys.exit(run.run_and_wait(job))
-    run.replace_this_process(job)
+    variables = settings.variables(**choices)
+    if show_report or files:
+        sys.exit(_run_with_report(list(command), variables, mpi, files))
+    prepared = _prepare(list(command), variables, mpi)
+    if prepared.temporary:
+        sys.exit(run.run_and_wait(prepared))
+    run.replace_this_process(prepared)
 
 
-def _prepare(command: list[str], settings: dict[str, str], mpi: str | None) -> preload.Job:
-    job = preload.rewrite(command, settings, places.preload_library, mpi)
-    for warning in job.warnings:
+def _prepare(command: list[str], variables: dict[str, str], mpi: str | None) -> preload.Job:
+    prepared = preload.rewrite(command, variables, places.preload_library, mpi)
+    for warning in prepared.warnings:
         click.echo(f"unisono: warning: {warning}", err=True)
-    return job
+    return prepared
 
 
-def _report_file(settings: dict[str, str], folder: str) -> Path:
-    """Where the ranks append their reports: a file that the user has named is kept, and may hold
-    reports of earlier runs."""
-    private = Path(folder, "report.json")
-    named = settings.get("UNISONO_REPORT_FILE")
-    if not named:
-        return private
-    try:
-        with open(named, "ab"):
-            return Path(named).absolute()
-    except OSError as error:
-        click.echo(f"unisono: warning: UNISONO_REPORT_FILE={named}: {error.strerror} (errno"
-                   f" {error.errno}): the report is shown, but not kept", err=True)  # fmt: skip
-        return private
+def _show(records: list[report.Record], console: Console, files: bool, wall_s: float | None = None) -> None:
+    jobs = job.jobs_of(records, wall_s)
+    for number, one in enumerate(jobs, 1):
+        if len(jobs) > 1:
+            console.print(f"---- program {number:,} of {len(jobs):,} ".ljust(screen.WIDEST, "-"), highlight=False)
+        screen.show(one, console)
+        if files:
+            file_report.show(one.records, console)
 
 
-def _run_with_report(command: list[str], settings: dict[str, str], mpi: str | None) -> int:
+def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | None, files: bool) -> int:
     with tempfile.TemporaryDirectory(prefix="unisono-") as folder:
-        file, traces = _report_file(settings, folder), Path(folder, "traces")
-        traces.mkdir()
-        offset = file.stat().st_size if file.exists() else 0
-        settings |= {"UNISONO_REPORT": "json", "UNISONO_REPORT_FILE": str(file),
-                     "UNISONO_REPORT_TRACES": str(traces)}  # fmt: skip
-        job = _prepare(command, settings, mpi)
-        ended = run.run_to_the_end(job)
-        records = report.read_records(str(file), offset) if file.exists() else []
-        records += ending.unclosed(traces, ended)
-        remarks = ending.marks(traces)
+        collected = reports.collect_in(Path(folder), variables)
+        prepared = _prepare(command, variables | collected.variables(), mpi)
+        begin_s = time.monotonic()
+        ended = run.run_to_the_end(prepared)
+        wall_s = time.monotonic() - begin_s
+        records = collected.records() + ending.unclosed(collected.traces, ended)
+        remarks = ending.marks(collected.traces)
     if not records and not remarks:
-        remarks = [f"no report: {ending.why_nothing(ended, job.static)}"]
-    report.show(records, _console(sys.stderr))
+        remarks = [f"no report: {ending.why_nothing(ended, prepared.static)}"]
+    _show(records, terminal.console(sys.stderr), files, wall_s)
     for remark in remarks:
         click.echo(f"unisono: {remark}", err=True)
     return ended.code
@@ -175,38 +108,44 @@ def _run_with_report(command: list[str], settings: dict[str, str], mpi: str | No
 
 @main.command("report")
 @click.option("--help-fields", is_flag=True, help="Say what the fields of a report mean.")
-@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False))
-def report_command(file: str | None, help_fields: bool) -> None:
-    """Show a report file (UNISONO_REPORT=json)."""
+@click.option("--files", is_flag=True, help="Also all numbers of each file.")
+@click.argument("names", metavar="FILE...", nargs=-1, type=click.Path(exists=True, dir_okay=False))
+def report_command(names: tuple[str, ...], help_fields: bool, files: bool) -> None:
+    """Show report files (UNISONO_REPORT=json): what each program's I/O took, why, and what to change."""
     if help_fields:
-        report.show_fields(_console(sys.stdout))
-    elif file is None:
+        report.show_fields(terminal.console(sys.stdout))
+    elif not names:
         raise click.UsageError("name a report file, or --help-fields")
-    elif records := report.read_records(file):
-        report.show(records, _console(sys.stdout))
-    else:
+    for name in names:
+        _show_report_file(name, files)
+
+
+def _show_report_file(file: str, files: bool) -> None:
+    if not (records := report.read_records(file)):
         raise Failure(
             f"{file} is empty: a program under Unisono writes into it when it closes a file that it has"
             f" opened through MPI-IO, with UNISONO_REPORT=json UNISONO_REPORT_FILE={file}", 1,
         )  # fmt: skip
+    _show(records, terminal.console(sys.stdout), files)
 
 
-@main.command("env", context_settings=_PASS_ON)
-@_settings_options
+@main.command("env", context_settings=settings.PASS_ON)
+@settings.STRATEGY
+@settings.options
 def env_command(command: tuple[str, ...], mpi: str | None, **choices: str | None) -> None:
     """Print the variables for a command's ranks, quoted for a shell.
 
     \b
     eval "mpiexec -n 4 env $(unisono env -- mpiexec) ./app"
     """
-    settings = _settings(**choices)
+    variables = settings.variables(**choices)
     if mpi is None:
         mpi = preload.rewrite(list(command), {}, places.preload_library).mpi
     if not mpi:
         raise Failure("name a program or --mpi mpich or --mpi openmpi")
     library = str(places.preload_library(mpi))
     click.echo(f"LD_PRELOAD={shlex.quote(library)}")
-    for name, value in sorted(settings.items()):
+    for name, value in sorted(variables.items()):
         click.echo(f"{name}={shlex.quote(value)}")
 
 
@@ -219,7 +158,7 @@ def strategies_command() -> None:
     table = Table("name", "what it does", "source")
     for entry in known:
         table.add_row(escape(entry.name), escape(entry.summary), escape(entry.source))
-    _console(sys.stdout).print(table)
+    terminal.console(sys.stdout).print(table)
 
 
 class _WithCommand(click.Command):
@@ -245,11 +184,11 @@ def doctor_command(ctx: click.Context, path: str | None) -> None:
     for finding in findings:
         cells = (finding.subject, finding.state, finding.said, finding.change)
         table.add_row(*(escape(cell) for cell in cells))
-    _console(sys.stdout).print(table)
+    terminal.console(sys.stdout).print(table)
     sys.exit(any(finding.state == doctor.WRONG for finding in findings))
 
 
-@main.command("bench", context_settings=_PASS_ON)
+@main.command("bench", context_settings=settings.PASS_ON)
 @click.option("-n", "--ranks", default=4, show_default=True, help="Processes.")
 @click.option("--launcher", metavar="WORDS", help="Instead of 'mpiexec -n N', e.g. 'srun -n 64'.")
 @click.option("--mpi", type=click.Choice(bench.MPIS), help="Default: the first that there is.")
@@ -282,12 +221,12 @@ def bench_command(
     words = [*bench.launcher_words(mpi, ranks, launcher), *words]
     if native:
         sys.exit(run.run_and_wait(preload.Job(words, mpi)))
-    settings = _settings(strategy=strategy, backend=None, hints=None, topology=None)
-    sys.exit(run.run_and_wait(_prepare(words, settings, mpi)))
+    variables = settings.variables(strategy=strategy, backend=None, hints=None, topology=None)
+    sys.exit(run.run_and_wait(_prepare(words, variables, mpi)))
 
 
 def _list_benchmarks() -> None:
     table = Table("name", "what it does", "written after")
     for entry in bench.benchmarks():
         table.add_row(escape(entry.name), escape(entry.summary), escape(entry.source))
-    _console(sys.stdout).print(table)
+    terminal.console(sys.stdout).print(table)

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import bench, ending, launchers, mpi, places, pocket, preload, report
+from . import bench, ending, launchers, mpi, places, pocket, preload, report, reports, run
 from .places import Failure
 from .run import Ending
 
 OK, NOTE, WRONG = "ok", "note", "wrong"
 
 _TRIAL_LIMIT_S = 30
-_PATIENCE_S = 5.0
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 _SHM_LEAST_BYTES = 64 << 20  # less is a container's default, which MPI libraries fill with a few ranks
 _SONAMES = {"mpich": ["libmpich.so.12", "libmpi.so.12"], "openmpi": ["libmpi.so.40"]}
 _COUNT_OPTIONS = frozenset(["n", "np", "c", "ntasks"])
@@ -142,31 +139,6 @@ def _trial_launcher(word: str, segment: launchers.Segment) -> list[str]:
     return [word, *options, *([] if counted else ["-n", "2"])]
 
 
-def run_with_limit(command: list[str], limit_s: float) -> tuple[int | None, str]:
-    """Exit code (None: it was ended at the limit) and output. Leaves nobody behind."""
-    environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    with tempfile.TemporaryFile() as output:
-        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                              env=environment, start_new_session=True) as process:  # fmt: skip
-            try:
-                code = process.wait(limit_s)
-            except subprocess.TimeoutExpired:
-                code = None
-            finally:
-                _end(process)
-        output.seek(0)
-        return code, output.read().decode(errors="replace")
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """A launcher that is asked to ends its ranks, which may be in process groups of their own."""
-    for request in (signal.SIGTERM, signal.SIGKILL):
-        if process.poll() is None:
-            os.killpg(process.pid, request)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_PATIENCE_S)
-
-
 def _trial(name: str, folder: Path, words: list[str] | None, limit_s: float = _TRIAL_LIMIT_S) -> Iterator[Finding]:
     """Two ranks write a small file in the folder, and the report says who did it, and how."""
     subject = f"two ranks, {name}"
@@ -181,19 +153,17 @@ def _trial(name: str, folder: Path, words: list[str] | None, limit_s: float = _T
         yield Finding(subject, NOTE, f"not tried: {folder}: {error.strerror}")
         return
     with scratch as made:
-        file, traces = Path(made, "report.json"), Path(made, "traces")
-        traces.mkdir()
-        settings = {k: v for k, v in os.environ.items() if k.startswith("UNISONO_")} | {
-            "UNISONO_REPORT": "json", "UNISONO_REPORT_FILE": str(file), "UNISONO_REPORT_TRACES": str(traces)}  # fmt: skip
+        settings = {k: v for k, v in os.environ.items() if k.startswith("UNISONO_") and k != "UNISONO_REPORT_FILE"}
+        collected = reports.collect_in(Path(made), settings)
         try:
             job = preload.rewrite([*(words or bench.launcher_words(name, 2, None)), *program, "--path", f"{made}/file"],
-                                  settings, places.preload_library, name)  # fmt: skip
-            code, output = run_with_limit(job.command, limit_s)
+                                  settings | collected.variables(), places.preload_library, name)  # fmt: skip
+            code, output = run.run_with_limit(job.command, limit_s, AS_ROOT)
         except (Failure, OSError) as failure:
             yield Finding(subject, WRONG, str(failure), f"put mpiexec.{name} or mpiexec in PATH")
             return
-        records = report.read_records(str(file)) if file.exists() else []
-        why = "; ".join(ending.marks(traces))
+        records = collected.records()
+        why = "; ".join(ending.marks(collected.traces))
     yield _of_trial(subject, code, output, records, why, limit_s)
     if records:
         yield from _what_was_done(records[-1], name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -68,6 +69,7 @@ def mpi_of_libraries(names: list[str]) -> str | None:
     return None
 
 
+@functools.cache
 def _needed_libraries(file: str) -> list[str] | None:
     """Names of all shared libraries that a program will load; None if it is no dynamic program."""
     listing = output_of(["ldd", file])
@@ -77,7 +79,7 @@ def _needed_libraries(file: str) -> list[str] | None:
     return [Path(word[0]).name for word in words if word]
 
 
-def _is_elf(file: str) -> bool:
+def is_elf(file: str) -> bool:
     try:
         with open(file, "rb") as opened:
             return opened.read(4) == b"\x7fELF"
@@ -87,7 +89,11 @@ def _is_elf(file: str) -> bool:
 
 def is_static(file: str) -> bool:
     """No library can be preloaded into it."""
-    return _is_elf(file) and _needed_libraries(file) is None
+    return is_elf(file) and _needed_libraries(file) is None
+
+
+def is_linked_with_unisono(file: str) -> bool:
+    return is_elf(file) and any(name.startswith("libunisono-") for name in _needed_libraries(file) or [])
 
 
 def mpi_of_program(words: list[str]) -> str | None:
@@ -96,7 +102,7 @@ def mpi_of_program(words: list[str]) -> str | None:
     file = shutil.which(words[at])
     if file is None:
         return None
-    found = mpi_of_libraries(_needed_libraries(file) or []) if _is_elf(file) else None
+    found = mpi_of_libraries(_needed_libraries(file) or []) if is_elf(file) else None
     if found is None and re.match(r"python[\d.]*$", Path(file).name):
         return _mpi_of_python(file)
     return found

@@ -28,6 +28,7 @@ class Job:
     warnings: list[str] = field(default_factory=list)
     temporary: list[Path] = field(default_factory=list)
     static: bool = False  # a program is that nothing can be loaded into
+    linked: bool = False  # a program is with Unisono
 
 
 @dataclass
@@ -73,6 +74,7 @@ class _Rewriter:
         if file and mpi.is_static(file):
             self.job.static = True
             self.job.warnings.append(f"{program[0]} is statically linked: it runs without Unisono")
+        self.job.linked |= bool(file) and mpi.is_linked_with_unisono(file)
         self.job.mpi = chosen
         return chosen
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from . import terminal
 from . import tune as records
 from .places import Failure
 from .report import counted, human_bytes
@@ -20,7 +21,7 @@ _WIDTH_WITHOUT_TERMINAL = 140
 
 
 def _console() -> Console:
-    return Console(width=None if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL)
+    return terminal.console(sys.stdout, _WIDTH_WITHOUT_TERMINAL)
 
 
 @click.group("tune")

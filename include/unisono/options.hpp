@@ -30,7 +30,10 @@ struct Options {
     std::uint64_t pool_bytes = 64 << 20;  ///< unisono_pool_bytes: buffers that live across calls,
                                           ///< per aggregator
     bool flush_at_close = false;  ///< unisono_flush=close: those are written when they must be only
-    bool sync_at_close = false;   ///< unisono_sync_at_close: a closed file is durable
+    /// unisono_write_behind: repeated collective writes go to buffers that live across calls,
+    /// without meetings. Automatic: where the strategy has such buffers.
+    Switch write_behind = Switch::automatic;
+    bool sync_at_close = false;  ///< unisono_sync_at_close: a closed file is durable
 
     std::uint64_t cb_buffer_size = 0;     ///< bytes per collective buffer
     std::uint32_t cb_nodes = 0;           ///< aggregators in all
@@ -59,6 +62,10 @@ struct Options {
     std::string report_file;      ///< UNISONO_REPORT_FILE: where to append; empty: stderr
     std::string report_traces;    ///< UNISONO_REPORT_TRACES: folder for what is open; "": none
     std::string faults;           ///< UNISONO_FAULTS, for tests: see src/backends/fault.hpp
+
+    /// What differs from the defaults, but for reports, with where it was said, from weak to
+    /// strong: "cb_nodes=2 (MPI_Info)". For the report.
+    std::vector<std::string> settings;
 
     /// Hints of files and of the environment, whatever their meaning, that the MPI library's own
     /// open should get on top of the program's MPI_Info (striping, direct_io, romio_lustre_...).

@@ -75,8 +75,18 @@ struct CacheNeeds {
     bool possible = true;        ///< there can be such
     bool drain = false;          ///< before the call
     bool write_through = false;  ///< this call's data must be in the file at its end
+    /// How far the rank is ahead, in the file, of its last write of the same size.
+    std::uint64_t advance = no_repeat;
+
+    /// How many calls like this one may come without an agreement, as far as the rank's memory
+    /// goes.
+    std::uint64_t calls_in_memory = UINT64_MAX;
+
+    static constexpr std::uint64_t no_repeat = UINT64_MAX;
 
     void merge(CacheNeeds const& later) {
+        advance = std::max(advance, later.advance);
+        calls_in_memory = std::min(calls_in_memory, later.calls_in_memory);
         possible = possible && later.possible;
         drain = drain || later.drain;
         write_through = write_through || later.write_through;

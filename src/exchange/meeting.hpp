@@ -13,7 +13,7 @@ namespace unisono {
 /// What nodes' leaders send each other when ranks meet: whatever it is about it has the same size
 /// and says what it is, so that ranks which meet for different things notice.
 struct Meeting {
-    static constexpr std::size_t payload_bytes = 128;
+    static constexpr std::size_t payload_bytes = 192;
 
     enum class Kind : std::uint32_t { proposal, notice, verdict };
 

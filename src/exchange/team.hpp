@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -40,9 +41,10 @@ struct Traffic {
 /// of traffic() after it and before.
 class Team {
 public:
-    enum class Kind : std::uint8_t { data, request, turn, view };  ///< of a message; each in order
-    enum class Area : std::uint8_t { windows, coverage };          ///< of node memory
-    enum class Among : std::uint8_t { all, node };                 ///< whose values count
+    /// Of a message; each in order. From `deposit` on there is one for each file (deposits()).
+    enum class Kind : std::uint16_t { data, request, turn, view, deposit };
+    enum class Area : std::uint8_t { windows, coverage };  ///< of node memory
+    enum class Among : std::uint8_t { all, node };         ///< whose values count
 
     virtual ~Team() = default;
 
@@ -108,8 +110,22 @@ public:
     }
     /// Local: the next message of that kind from that rank; waits for it.
     virtual Message receive(std::uint32_t from, Kind kind) = 0;
+    struct Received {
+        std::uint32_t from = 0;
+        Message message;
+    };
+    /// Local: a message of that kind from any rank, if one is there.
+    virtual std::optional<Received> receive_any(Kind kind) = 0;
     /// Local: waits until all but the `still_under_way` newest messages have left.
     virtual void finish_sends(std::size_t still_under_way) = 0;
+
+    /// A kind of messages for deposits of one file. Local, but each rank has to call it at the same
+    /// place among its collective calls.
+    Kind deposits() {
+        constexpr std::uint16_t different = 16384;  // MPI promises twice as many tags
+        return static_cast<Kind>(static_cast<std::uint16_t>(Kind::deposit) +
+                                 files_with_deposits_++ % different);
+    }
 
     /// Local: since the team was made.
     [[nodiscard]] Traffic const& traffic() const { return traffic_; }
@@ -130,6 +146,7 @@ private:
     }
 
     Traffic traffic_;
+    std::uint16_t files_with_deposits_ = 0;
 };
 
 }  // namespace unisono

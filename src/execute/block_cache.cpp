@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cstring>
 
 namespace unisono {
 namespace {
@@ -38,11 +39,17 @@ std::optional<std::size_t> BlockTable::slot_of(std::uint64_t block) const {
 }
 
 std::size_t BlockTable::slots_after(std::size_t aggregator, Blocks blocks) const {
-    auto slots = used_first_[aggregator].size();
+    auto slots = used_first_[aggregator].size() + free_[aggregator].size();
     auto const count = used_first_.size();
     auto block = blocks.first + (aggregator + count - owner(blocks.first)) % count;
-    for (; block < blocks.last && slots < slots_each_; block += count)
-        if (!places_.contains(block)) ++slots;
+    auto free = free_[aggregator].size();
+    for (; block < blocks.last && slots < slots_each_; block += count) {
+        if (places_.contains(block)) continue;
+        if (free > 0)
+            --free;
+        else
+            ++slots;
+    }
     return slots;
 }
 
@@ -57,8 +64,12 @@ std::vector<BlockTable::Entry> BlockTable::place(Blocks blocks) {
     for (auto block = blocks.first; block < blocks.last; ++block) {
         if (places_.contains(block)) continue;
         auto& order = used_first_[owner(block)];
+        auto& free = free_[owner(block)];
         auto slot = order.size();
-        if (slot == slots_each_) {
+        if (!free.empty()) {
+            slot = free.back();
+            free.pop_back();
+        } else if (slot == slots_each_) {
             replaced.push_back(order.back());
             slot = order.back().slot;
             places_.erase(order.back().block);
@@ -71,6 +82,22 @@ std::vector<BlockTable::Entry> BlockTable::place(Blocks blocks) {
     return replaced;
 }
 
+std::vector<BlockTable::Entry> BlockTable::release(Blocks blocks) {
+    std::vector<Entry> released;
+    for (auto& order : used_first_)
+        std::erase_if(order, [&](Entry const& entry) {
+            if (entry.block < blocks.first || entry.block >= blocks.last) return false;
+            released.push_back(entry);
+            return true;
+        });
+    std::ranges::sort(released, {}, &Entry::block);
+    for (auto const& [block, slot] : released) {
+        free_[owner(block)].push_back(slot);
+        places_.erase(block);
+    }
+    return released;
+}
+
 std::vector<BlockTable::Entry> BlockTable::entries(std::size_t aggregator) const {
     auto const& order = used_first_[aggregator];
     std::vector<Entry> all{order.begin(), order.end()};
@@ -81,11 +108,13 @@ std::vector<BlockTable::Entry> BlockTable::entries(std::size_t aggregator) const
 void BlockTable::clear() {
     places_.clear();
     for (auto& order : used_first_) order.clear();
+    for (auto& slots : free_) slots.clear();
 }
 
 std::vector<BufferRange> BlockBuffer::take_dirty() const {
     auto* const dirty = words(0);
     auto* const valid = words(1);
+    head().stored_bytes.store(0, std::memory_order_relaxed);
     return runs_of(0, word_count(), [&](std::uint64_t word) {
         auto const bits = dirty[word].load(std::memory_order_acquire);
         if (bits == 0) return bits;
@@ -115,15 +144,42 @@ void BlockBuffer::mark_valid(BufferRange range) const {
     Coverage::Marker{covered}.mark(range.begin, range.bytes());
 }
 
-bool BlockBuffer::complete() const {
-    auto const known_bits = [&](std::uint64_t word) {
-        return words(0)[word].load() | words(1)[word].load();
-    };
+// Others may take what is dirty at any time, so data come before their marks.
+void BlockBuffer::store(Placed const& from, Tiling const& view, Positions part,
+                        std::uint64_t block_begin) const {
+    auto covered = dirty();
+    {
+        Coverage::Marker marker{covered};
+        Placed const to{view, part, reinterpret_cast<std::uintptr_t>(data()) - block_begin};
+        walk_both_runs(from.tiling, from.positions, view, part, [&](RunPair const& pair) {
+            copy_pieces(to.at(pair.to), pair.to_stride, from.at(pair.from), pair.from_stride,
+                        pair.bytes, pair.count);
+            std::atomic_thread_fence(std::memory_order_release);
+            marker.mark({pair.to - static_cast<std::int64_t>(block_begin), pair.bytes,
+                         pair.to_stride, pair.count});
+        });
+    }
+    head().stored_bytes.fetch_add(part.bytes(), std::memory_order_release);
+}
+
+void BlockBuffer::store(std::byte const* from, BufferRange range) const {
+    std::memcpy(data() + range.begin, from, range.bytes());
+    std::atomic_thread_fence(std::memory_order_release);
+    auto covered = dirty();
+    Coverage::Marker{covered}.mark(range.begin, range.bytes());
+    head().stored_bytes.fetch_add(range.bytes(), std::memory_order_release);
+}
+
+bool BlockBuffer::full() const {
+    if (head().stored_bytes.load(std::memory_order_acquire) < block_bytes_) return false;
+    auto const* const dirty = words(0);
     auto const whole = block_bytes_ / 64;
-    for (std::uint64_t word = 0; word < whole; ++word)
-        if (known_bits(word) != ~0ULL) return false;
     auto const rest = block_bytes_ % 64;
-    return rest == 0 || known_bits(whole) == (1ULL << rest) - 1;
+    auto const all =
+        std::all_of(dirty, dirty + whole, [](auto const& word) { return word.load() == ~0ULL; }) &&
+        (rest == 0 || dirty[whole].load() == ones(0, rest - 1));
+    if (!all) head().stored_bytes.store(0, std::memory_order_relaxed);
+    return all;
 }
 
 std::vector<BufferRange> BlockBuffer::known(BufferRange range) const {
@@ -138,6 +194,7 @@ std::vector<BufferRange> BlockBuffer::known(BufferRange range) const {
 }
 
 void BlockBuffer::forget() const {
+    head().stored_bytes.store(0, std::memory_order_relaxed);
     for (std::size_t which = 0; which < 3; ++which)
         for (std::uint64_t word = 0; word < word_count(); ++word)
             words(which)[word].store(0, std::memory_order_relaxed);

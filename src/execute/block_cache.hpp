@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "access/copy.hpp"
 #include "exchange/coverage.hpp"
 
 namespace unisono {
@@ -32,7 +33,7 @@ public:
 
     /// Both at least 1.
     BlockTable(std::size_t aggregators, std::size_t slots_each)
-        : slots_each_{slots_each}, used_first_(aggregators) {
+        : slots_each_{slots_each}, used_first_(aggregators), free_(aggregators) {
         assert(aggregators > 0 && slots_each > 0);
     }
 
@@ -50,6 +51,9 @@ public:
     /// Finds room for `blocks`, at most room(): buffers not used yet first, then those that have
     /// not been used for longest. Returns what was there, ascending.
     std::vector<Entry> place(Blocks blocks);
+    /// Gives up what there is of `blocks`, for the next ones that are placed; returns what it was,
+    /// ascending.
+    std::vector<Entry> release(Blocks blocks);
 
     /// All blocks of an aggregator, ascending.
     [[nodiscard]] std::vector<Entry> entries(std::size_t aggregator) const;
@@ -59,7 +63,8 @@ private:
     using Order = std::list<Entry>;  // latest use first
 
     std::size_t slots_each_;
-    std::vector<Order> used_first_;  // by aggregator
+    std::vector<Order> used_first_;               // by aggregator
+    std::vector<std::vector<std::size_t>> free_;  // slots that were given up, by aggregator
     std::unordered_map<std::uint64_t, Order::iterator> places_;
 };
 
@@ -94,8 +99,14 @@ public:
     /// What is wanted but neither valid nor dirty, ascending; nothing is wanted any more.
     [[nodiscard]] std::vector<BufferRange> take_missing() const;
     void mark_valid(BufferRange range) const;
-    /// Every byte is valid or dirty.
-    [[nodiscard]] bool complete() const;
+    /// Copies data to their places, which are dirty from then on: those of `part` of a view, or a
+    /// range of the block.
+    void store(Placed const& from, Tiling const& view, Positions part,
+               std::uint64_t block_begin) const;
+    void store(std::byte const* from, BufferRange range) const;
+    /// Every byte has been stored since the last time that something was taken: it may be written
+    /// as a whole. Cheap until enough has been stored; bytes that came twice may delay it.
+    [[nodiscard]] bool full() const;
     /// What is valid or dirty within `range`, ascending.
     [[nodiscard]] std::vector<BufferRange> known(BufferRange range) const;
     void forget() const;
@@ -103,6 +114,7 @@ public:
 private:
     struct alignas(64) Head {
         std::uint64_t readable_end;
+        std::atomic<std::uint64_t> stored_bytes;
     };
 
     [[nodiscard]] Head& head() const { return *reinterpret_cast<Head*>(memory_); }

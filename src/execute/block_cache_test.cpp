@@ -56,6 +56,23 @@ TEST(BlockTable, tells_how_many_slots_a_call_will_need) {
     EXPECT_EQ(table.slots_after(0, {7, 7}), 0u);
 }
 
+TEST(BlockTable, what_is_released_is_used_again_before_there_is_more) {
+    BlockTable table{2, 4};
+    table.place({0, 4});
+    auto const released = table.release({1, 3});
+    ASSERT_EQ(released.size(), 2u);
+    EXPECT_EQ(released[0].block, 1u);
+    EXPECT_EQ(released[1].block, 2u);
+    EXPECT_FALSE(table.slot_of(1));
+    EXPECT_EQ(table.slots_after(0, {4, 5}), 2u);
+    EXPECT_TRUE(table.place({4, 6}).empty());
+    EXPECT_EQ(table.slot_of(4), released[1].slot);
+    EXPECT_EQ(table.slot_of(5), released[0].slot);
+    EXPECT_EQ(table.slots_after(0, {6, 9}), 4u);
+    EXPECT_TRUE(table.place({6, 10}).empty());
+    EXPECT_EQ(table.place({10, 11}).size(), 1u);
+}
+
 class BlockBufferTest : public testing::Test {
 protected:
     static constexpr std::uint64_t block_bytes = 200;
@@ -93,13 +110,24 @@ TEST_F(BlockBufferTest, nothing_is_read_that_is_there_or_that_nobody_wants) {
     EXPECT_TRUE(buffer.take_missing().empty());
 }
 
-TEST_F(BlockBufferTest, is_complete_when_every_byte_is_known) {
-    dirty(0, 130);
-    EXPECT_FALSE(buffer.complete());
+TEST_F(BlockBufferTest, is_full_when_every_byte_has_been_stored) {
+    auto const data = std::vector<std::byte>(block_bytes, std::byte{7});
+    buffer.store(data.data(), {0, 130});
+    EXPECT_FALSE(buffer.full());
     buffer.mark_valid({130, 199});
-    EXPECT_FALSE(buffer.complete());
-    dirty(199, 200);
-    EXPECT_TRUE(buffer.complete());
+    EXPECT_FALSE(buffer.full());
+    buffer.store(data.data(), {130, block_bytes});
+    EXPECT_TRUE(buffer.full());
+    EXPECT_EQ(buffer.take_dirty(), (Ranges{{0, block_bytes}}));
+    EXPECT_FALSE(buffer.full());
+    EXPECT_EQ(memory[64 + block_bytes - 1], std::byte{7});
+}
+
+TEST_F(BlockBufferTest, is_not_full_when_bytes_were_stored_twice) {
+    auto const data = std::vector<std::byte>(block_bytes);
+    buffer.store(data.data(), {0, 130});
+    buffer.store(data.data(), {0, 130});
+    EXPECT_FALSE(buffer.full());
     EXPECT_EQ(buffer.known({5, 9}), (Ranges{{5, 9}}));
     buffer.forget();
     EXPECT_TRUE(buffer.known({0, 200}).empty());

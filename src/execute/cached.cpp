@@ -13,22 +13,8 @@ namespace unisono {
 namespace {
 
 constexpr std::uint64_t offset_most = INT64_MAX;
-// Dirty bytes reach the file after so many calls, even if their block never fills.
-constexpr std::uint64_t calls_dirty_at_most = 16;
-
-// Copies data to its place in a buffer and marks it.
-void store(Placed const& from, Tiling const& view, Positions part, BlockBuffer const& buffer,
-           std::uint64_t block_begin) {
-    auto covered = buffer.dirty();
-    Coverage::Marker marker{covered};
-    Placed const to{view, part, reinterpret_cast<std::uintptr_t>(buffer.data()) - block_begin};
-    walk_both_runs(from.tiling, from.positions, view, part, [&](RunPair const& pair) {
-        copy_pieces(to.at(pair.to), pair.to_stride, from.at(pair.from), pair.from_stride,
-                    pair.bytes, pair.count);
-        marker.mark({pair.to - static_cast<std::int64_t>(block_begin), pair.bytes, pair.to_stride,
-                     pair.count});
-    });
-}
+// Dirty bytes reach the file after so many agreed calls, even if their block never fills.
+constexpr std::uint64_t calls_dirty_usually = 16;
 
 std::uint64_t bytes_of(std::span<Transfer const> list) {
     std::uint64_t bytes = 0;
@@ -45,13 +31,12 @@ struct CachedFile::Call {
     ViewInterval mine;
     std::vector<ViewInterval> intervals;  // by rank, on several nodes
     BlockTable::Blocks blocks;            // of the round
-    std::size_t first = 0;                // the aggregator to begin with
     std::size_t sent = 0;                 // messages of this round
     IoResult result;
 };
 
 CachedFile::CachedFile(Team& team, Rendezvous& rendezvous, Storage const& storage)
-    : team_{team}, rendezvous_{rendezvous}, storage_{storage} {}
+    : team_{team}, rendezvous_{rendezvous}, storage_{storage}, kind_{team.deposits()} {}
 
 CachedFile::~CachedFile() = default;
 
@@ -66,24 +51,6 @@ BlockBuffer CachedFile::buffer(std::uint64_t block) const {
     return buffer(table_.owner(block), *table_.slot_of(block));
 }
 
-// Calls use(block, range) for the parts of a range that are in a buffer.
-template <class Use>
-void CachedFile::for_blocks(std::uint64_t offset, std::uint64_t bytes, Use&& use) const {
-    for (auto const end = offset + bytes; offset < end;) {
-        auto const block = offset / plan_.block_bytes;
-        auto const part_end = std::min(end, begin_of(block + 1));
-        if (table_.slot_of(block)) use(block, Extent{offset, part_end});
-        offset = part_end;
-    }
-}
-
-// This rank's own blocks first, then the others in turn: not all at one aggregator at once.
-template <class Use>
-void CachedFile::for_each_aggregator(Call const& call, Use&& use) const {
-    auto const count = plan_.aggregators.size();
-    for (std::size_t i = 0; i < count; ++i) use((call.first + i) % count);
-}
-
 // Calls use(rank, view) for the ranks of other nodes that have bytes in the aggregator's blocks.
 template <class Use>
 void CachedFile::for_remote_ranks(Call const& call, std::size_t aggregator, Use&& use) const {
@@ -91,36 +58,14 @@ void CachedFile::for_remote_ranks(Call const& call, std::size_t aggregator, Use&
         auto const& interval = call.intervals[rank];
         if (on_my_node(rank) || interval.positions.empty()) continue;
         auto const view = views_.tiling(interval);
-        if (bytes_in(call, interval, view, aggregator) > 0) use(rank, view);
+        if (bytes_in(call.blocks, interval, view, aggregator) > 0) use(rank, view);
     }
 }
 
-template <class Use>
-void CachedFile::for_own_aggregators(Use&& use) const {
-    for (std::size_t i = 0; i < plan_.aggregators.size(); ++i)
-        if (plan_.aggregators[i] == team_.rank()) use(i);
-}
-
-// Calls use(block, positions) for what an interval has in each of the aggregator's blocks of this
-// round, ascending.
-template <class Use>
-void CachedFile::for_parts(Call const& call, ViewInterval const& interval, Tiling const& view,
-                           std::size_t aggregator, Use&& use) const {
-    if (interval.positions.empty()) return;
-    auto const range = touched(view, interval.positions);
-    auto const count = plan_.aggregators.size();
-    auto block = std::max(call.blocks.first, range.begin / plan_.block_bytes);
-    block += (aggregator + count - table_.owner(block)) % count;
-    for (; block < call.blocks.last && begin_of(block) < range.end; block += count) {
-        auto const part = within(view, interval.positions, {begin_of(block), begin_of(block + 1)});
-        if (!part.empty()) use(block, part);
-    }
-}
-
-std::uint64_t CachedFile::bytes_in(Call const& call, ViewInterval const& interval,
+std::uint64_t CachedFile::bytes_in(BlockTable::Blocks blocks, ViewInterval const& interval,
                                    Tiling const& view, std::size_t aggregator) const {
     std::uint64_t bytes = 0;
-    for_parts(call, interval, view, aggregator,
+    for_parts(blocks, interval, view, aggregator,
               [&](std::uint64_t, Positions part) { bytes += part.bytes(); });
     return bytes;
 }
@@ -139,14 +84,18 @@ bool CachedFile::prepare_bypass() {
 
 CacheNeeds CachedFile::needs(Request const& request, Options const& options) {
     std::lock_guard const lock{mutex_};
-    if (!several_nodes()) return {.drain = may_be_stale_};
+    if (!several_nodes()) return {.drain = may_be_stale_, .advance = advance_of(request)};
     auto const& topology = team_.topology();
     auto const ranks = topology.ranks_of[topology.node_of[team_.rank()]].size();
-    auto const more_bytes = request.direction == Direction::write
-                                ? OwnWrites::memory_bytes_for(request.view, request.positions)
-                                : 0;
+    auto const keeps = request.direction == Direction::write && !storage_.write_only;
+    auto const more_bytes =
+        keeps ? OwnWrites::memory_bytes_for(request.view, request.positions) : 0;
+    auto const most_bytes = options.pool_bytes / ranks;
+    auto const left_bytes = most_bytes - std::min(most_bytes, own_writes_.memory_bytes());
     return {.drain = may_be_stale_ || own_writes_.any_in_file(),
-            .write_through = more_bytes + own_writes_.memory_bytes() > options.pool_bytes / ranks};
+            .write_through = more_bytes > left_bytes,
+            .advance = advance_of(request),
+            .calls_in_memory = more_bytes == 0 ? UINT64_MAX : left_bytes / more_bytes};
 }
 
 bool CachedFile::prepare(Facts const& facts, Plan const& plan, CallRecord& record) {
@@ -212,7 +161,7 @@ IoResult CachedFile::perform(Facts const& facts, bool write_through, Request con
                              CallRecord& record) {
     std::lock_guard const lock{mutex_};
     Call call{.request = request, .record = record};
-    begin(call, facts);
+    begin(call);
     auto const writes = request.direction == Direction::write;
     auto const count = plan_.aggregators.size();
     auto const last = div_ceil(facts.touched.end, plan_.block_bytes);
@@ -230,7 +179,8 @@ IoResult CachedFile::perform(Facts const& facts, bool write_through, Request con
         team_.finish_sends(call.sent);
         if (next == last) break;
         barrier(call);
-        if (writes && plan_.flush_online) start_flushes(call.record);
+        if (writes && plan_.flush_online) start_flushes(calls_dirty_usually);
+        call.record.lap(Phase::file);
     }
     if (writes) finish_write(call, facts, write_through);
     team_.finish_sends(0);
@@ -238,24 +188,29 @@ IoResult CachedFile::perform(Facts const& facts, bool write_through, Request con
     return call.result;
 }
 
-void CachedFile::begin(Call& call, Facts const& facts) {
+void CachedFile::begin(Call& call) {
     in_use_ = true;
-    written_ = written_ || call.request.direction == Direction::write;
+    close_deposits();
     ++call_;
     if (call.request.direction == Direction::write) {
-        filled_ = {facts.touched.begin / plan_.block_bytes, facts.touched.end / plan_.block_bytes};
-        finish_flushes();  // what is on its way must not change; reads may go on meanwhile
+        reap_flushes(/*all=*/false);
+        note_write(call.request);
+        call.record.lap(Phase::file);
     }
-    call.record.lap(Phase::file);
     call.mine = {.positions = call.request.positions};
-    auto const count = plan_.aggregators.size();
-    for (std::size_t i = 0; i < count; ++i)
-        if (plan_.aggregators[i] < team_.rank()) call.first = (i + 1) % count;
     if (!several_nodes()) return;
     call.mine = views_.interval_of(call.request.view, call.request.positions);
     call.intervals = team_.gather_values(std::span<ViewInterval const>{&call.mine, 1});
     views_.learn(team_, plan_.aggregators, call.intervals, call.request.view.shape);
     call.record.lap(Phase::exchange);
+}
+
+std::size_t CachedFile::aggregator_after_mine() const {
+    auto const count = plan_.aggregators.size();
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < count; ++i)
+        if (plan_.aggregators[i] < team_.rank()) first = (i + 1) % count;
+    return first;
 }
 
 void CachedFile::barrier(Call& call) {
@@ -270,7 +225,7 @@ void CachedFile::finish_write(Call& call, Facts const& facts, bool write_through
         barrier(call);
         flush_own_blocks();
         written_through_ = true;
-    } else if (several_nodes()) {
+    } else if (several_nodes() && !storage_.write_only) {
         remember(call.request, call.request.positions, /*in_file=*/false);
     }
     call.record.lap(Phase::file);
@@ -292,8 +247,8 @@ IoResult CachedFile::grow_file(Facts const& facts, Call& call) const {
 void CachedFile::finish_call(CallRecord& record) {
     std::lock_guard const lock{mutex_};
     if (std::exchange(written_through_, false)) own_writes_.clear();
-    if (plan_.flush_online) start_flushes(record);
-    filled_ = {};
+    if (plan_.flush_online) start_flushes(calls_dirty_usually);
+    record.lap(Phase::file);
 }
 
 void CachedFile::write_round(Call& call) {
@@ -301,12 +256,13 @@ void CachedFile::write_round(Call& call) {
         for (auto block = call.blocks.first; block < call.blocks.last; ++block)
             if (table_.owner(block) == i) dirty_since_.try_emplace(block, call_);
     });
-    for_each_aggregator(call, [&](std::size_t i) {
+    for_each_aggregator([&](std::size_t i) {
         if (!on_my_node(plan_.aggregators[i])) return send_data(call, i);
-        for_parts(call, call.mine, call.request.view, i, [&](std::uint64_t block, Positions part) {
-            store(call.request.in_memory(part), call.request.view, part, buffer(block),
-                  begin_of(block));
-        });
+        for_parts(call.blocks, call.mine, call.request.view, i,
+                  [&](std::uint64_t block, Positions part) {
+                      buffer(block).store(call.request.in_memory(part), call.request.view, part,
+                                          begin_of(block));
+                  });
     });
     call.record.lap(Phase::copying);
     for_own_aggregators([&](std::size_t i) { receive_data(call, i); });
@@ -316,14 +272,15 @@ void CachedFile::write_round(Call& call) {
 // All that this rank has for an aggregator in this round, in one message, and nothing else: the
 // other end knows the view and its interval.
 void CachedFile::send_data(Call& call, std::size_t aggregator) {
-    auto const bytes = bytes_in(call, call.mine, call.request.view, aggregator);
+    auto const bytes = bytes_in(call.blocks, call.mine, call.request.view, aggregator);
     if (bytes == 0) return;
     Message message(bytes);
     auto* at = message.data();
-    for_parts(call, call.mine, call.request.view, aggregator, [&](std::uint64_t, Positions part) {
-        copy_data(call.request.in_memory(part), Packed{part.bytes()}.at(at));
-        at += part.bytes();
-    });
+    for_parts(call.blocks, call.mine, call.request.view, aggregator,
+              [&](std::uint64_t, Positions part) {
+                  copy_data(call.request.in_memory(part), Packed{part.bytes()}.at(at));
+                  at += part.bytes();
+              });
     send(call, plan_.aggregators[aggregator], std::move(message));
 }
 
@@ -331,16 +288,16 @@ void CachedFile::receive_data(Call& call, std::size_t aggregator) {
     for_remote_ranks(call, aggregator, [&](std::uint32_t rank, Tiling const& view) {
         auto const message = team_.receive(rank, Team::Kind::data);
         auto const* at = message.data();
-        for_parts(
-            call, call.intervals[rank], view, aggregator, [&](std::uint64_t block, Positions part) {
-                store(Packed{part.bytes()}.at(at), view, part, buffer(block), begin_of(block));
-                at += part.bytes();
-            });
+        for_parts(call.blocks, call.intervals[rank], view, aggregator,
+                  [&](std::uint64_t block, Positions part) {
+                      buffer(block).store(Packed{part.bytes()}.at(at), view, part, begin_of(block));
+                      at += part.bytes();
+                  });
     });
 }
 
 void CachedFile::read_round(Call& call) {
-    for_each_aggregator(call, [&](std::size_t i) {
+    for_each_aggregator([&](std::size_t i) {
         if (on_my_node(plan_.aggregators[i])) want(call, call.mine, call.request.view, i);
     });
     for_own_aggregators([&](std::size_t i) {
@@ -355,21 +312,22 @@ void CachedFile::read_round(Call& call) {
     barrier(call);
     for_own_aggregators([&](std::size_t i) { reply(call, i); });
     call.record.lap(Phase::exchange);
-    for_each_aggregator(call, [&](std::size_t i) {
+    for_each_aggregator([&](std::size_t i) {
         if (!on_my_node(plan_.aggregators[i])) return receive_reply(call, i);
-        for_parts(call, call.mine, call.request.view, i, [&](std::uint64_t block, Positions part) {
-            auto const from = buffer(block);
-            part = within(call.request.view, part, {0, from.readable_end()});
-            copy_data({call.request.view, part, base_of(from, block)},
-                      call.request.in_memory(part));
-        });
+        for_parts(call.blocks, call.mine, call.request.view, i,
+                  [&](std::uint64_t block, Positions part) {
+                      auto const from = buffer(block);
+                      part = within(call.request.view, part, {0, from.readable_end()});
+                      copy_data({call.request.view, part, base_of(from, block)},
+                                call.request.in_memory(part));
+                  });
     });
     call.record.lap(Phase::copying);
 }
 
 void CachedFile::want(Call const& call, ViewInterval const& interval, Tiling const& view,
                       std::size_t aggregator) const {
-    for_parts(call, interval, view, aggregator, [&](std::uint64_t block, Positions part) {
+    for_parts(call.blocks, interval, view, aggregator, [&](std::uint64_t block, Positions part) {
         auto covered = buffer(block).wanted();
         Coverage::Marker marker{covered};
         walk_runs(view, part, [&](PieceRun run) {
@@ -405,10 +363,10 @@ void CachedFile::read_missing(Call& call, std::size_t aggregator) {
 void CachedFile::reply(Call& call, std::size_t aggregator) {
     for_remote_ranks(call, aggregator, [&](std::uint32_t rank, Tiling const& view) {
         Message message(sizeof(std::uint64_t) +
-                        bytes_in(call, call.intervals[rank], view, aggregator));
+                        bytes_in(call.blocks, call.intervals[rank], view, aggregator));
         auto* at = message.data() + sizeof(std::uint64_t);
         std::uint64_t readable_end = 0;
-        for_parts(call, call.intervals[rank], view, aggregator,
+        for_parts(call.blocks, call.intervals[rank], view, aggregator,
                   [&](std::uint64_t block, Positions part) {
                       auto const from = buffer(block);
                       readable_end = from.readable_end();
@@ -423,21 +381,26 @@ void CachedFile::reply(Call& call, std::size_t aggregator) {
 }
 
 void CachedFile::receive_reply(Call& call, std::size_t aggregator) {
-    if (bytes_in(call, call.mine, call.request.view, aggregator) == 0) return;
+    if (bytes_in(call.blocks, call.mine, call.request.view, aggregator) == 0) return;
     auto const message = team_.receive(plan_.aggregators[aggregator], Team::Kind::data);
     std::uint64_t readable_end = 0;
     std::memcpy(&readable_end, message.data(), sizeof readable_end);
     auto const* at = message.data() + sizeof readable_end;
-    for_parts(call, call.mine, call.request.view, aggregator, [&](std::uint64_t, Positions part) {
-        part = within(call.request.view, part, {0, readable_end});
-        copy_data(Packed{part.bytes()}.at(at), call.request.in_memory(part));
-        at += part.bytes();
-    });
+    for_parts(call.blocks, call.mine, call.request.view, aggregator,
+              [&](std::uint64_t, Positions part) {
+                  part = within(call.request.view, part, {0, readable_end});
+                  copy_data(Packed{part.bytes()}.at(at), call.request.in_memory(part));
+                  at += part.bytes();
+              });
 }
 
 // Finds room for the round's blocks, and writes what was there.
 void CachedFile::make_room(BlockTable::Blocks blocks, CallRecord& record) {
-    auto const replaced = table_.place(blocks);
+    clear(table_.place(blocks), record);
+}
+
+// Writes what is dirty of blocks that are given up.
+void CachedFile::clear(std::span<BlockTable::Entry const> replaced, CallRecord& record) {
     if (replaced.empty()) return;
     rendezvous_.barrier();  // no thread of any rank is in an independent call
     record.lap(Phase::waiting);
@@ -477,27 +440,34 @@ void CachedFile::flush_own_blocks() {
     });
 }
 
-// Starts to write blocks that the call has filled, and those that have been waiting for long.
-void CachedFile::start_flushes(CallRecord& record) {
+// Starts to write blocks that are full, and those that have been waiting for long. Bytes that
+// change while they are on their way are dirty again, and go once more.
+void CachedFile::start_flushes(std::uint64_t calls_dirty_at_most) {
     for (auto entry = dirty_since_.begin(); entry != dirty_since_.end();) {
         auto const [block, since] = *entry;
         auto const from = buffer(block);
-        auto const filled = filled_.first <= block && block < filled_.last && from.complete();
-        if (flushes_.contains(block) || (!filled && call_ - since < calls_dirty_at_most)) {
+        auto const waited_long = call_ - since >= calls_dirty_at_most;
+        if (flushes_.contains(block) || !(waited_long || from.full())) {
             ++entry;
             continue;
         }
         entry = dirty_since_.erase(entry);
+        auto list = take_dirty(block, from);
+        if (list.empty()) continue;
         auto& under_way = flushes_[block];
-        under_way.list = take_dirty(block, from);
+        under_way.list = std::move(list);
         under_way.io = storage_.backend->start(Direction::write, under_way.list);
     }
-    record.lap(Phase::file);
 }
 
-void CachedFile::finish_flushes() {
-    for (auto& [block, under_way] : flushes_) note(under_way.io->wait(), under_way.list);
-    flushes_.clear();
+// Takes note of writes that have ended, or waits for all.
+void CachedFile::reap_flushes(bool all) {
+    std::erase_if(flushes_, [&](auto& flush) {
+        auto& [block, under_way] = flush;
+        if (!all && !under_way.io->ended()) return false;
+        note(under_way.io->wait(), under_way.list);
+        return true;
+    });
 }
 
 // Keeps the error of a deferred write, with what was lost.
@@ -512,11 +482,12 @@ void CachedFile::note(IoResult const& result, std::span<Transfer const> list) {
 
 void CachedFile::drain(CallRecord& record) {
     if (!in_use_) return;
+    end_deposits();
     rendezvous_.barrier();  // what ranks of this node write independently is in the buffers
     std::lock_guard const lock{mutex_};
     rendezvous_.barrier();
     record.lap(Phase::waiting);
-    finish_flushes();
+    reap_flushes(/*all=*/true);
     flush_own_blocks();
     for_own_aggregators([&](std::size_t i) {
         for (auto const& [block, slot] : table_.entries(i)) buffer(i, slot).forget();
@@ -533,6 +504,8 @@ void CachedFile::drain(CallRecord& record) {
     }
     record.lap(Phase::file);
     in_use_ = written_ = may_be_stale_ = false;
+    own_end_ = 0;
+    windows_.reset();
 }
 
 void CachedFile::agree_on_errors() {
@@ -545,10 +518,14 @@ Verdict CachedFile::take_error() { return std::exchange(agreed_error_, {}); }
 
 IoResult CachedFile::perform_independent(Request const& request, CallRecord& record) {
     std::unique_lock lock{mutex_};
-    if (!in_use_) {
-        lock.unlock();
-        return perform_direct(request, request.positions, storage_, record);
-    }
+    if (in_use_) return independent(request, record);
+    lock.unlock();
+    return perform_direct(request, request.positions, storage_, record);
+}
+
+IoResult CachedFile::independent(Request const& request, CallRecord& record) {
+    if (request.direction == Direction::read)
+        if (auto const result = grow_to_own_end(); result.error) return result;
     auto const result = perform_direct(request, request.positions, storage_, record);
     Positions const done{request.positions.begin, request.positions.begin + result.bytes};
     if (request.direction == Direction::write) {
@@ -594,10 +571,7 @@ void CachedFile::put(std::uint64_t offset, std::byte const* memory, std::uint64_
     for_blocks(offset, bytes, [&](std::uint64_t block, Extent range) {
         auto const to = buffer(block);
         auto const begin = range.begin - begin_of(block);
-        std::memcpy(to.data() + begin, memory + (range.begin - offset), range.bytes());
-        std::atomic_thread_fence(std::memory_order_release);
-        auto covered = to.dirty();
-        Coverage::Marker{covered}.mark(begin, range.bytes());
+        to.store(memory + (range.begin - offset), {begin, begin + range.bytes()});
     });
 }
 

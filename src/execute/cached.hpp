@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "exchange/rendezvous.hpp"
@@ -21,6 +22,10 @@ namespace unisono {
 /// On one node the buffers are shared memory: ranks scatter to them and gather from them. Ranks of
 /// other nodes send packed data, no lists: the aggregators know their views. Independent calls look
 /// into the buffers on one node; on several, each rank keeps its own undrained writes.
+///
+/// Writes that repeat are deposited: after an agreed one the buffers are open for the next ones,
+/// and a rank copies its data there without meeting anybody, until so many calls have been made
+/// that the ranks must agree anew (deposit.cpp).
 ///
 /// Errors of deferred writes are kept until take_error(); what could not be written is lost then.
 /// Data calls may come from several threads, collective ones one at a time.
@@ -57,8 +62,25 @@ public:
                      CallRecord& record);
 
     /// After the ranks have agreed on the call's outcome: starts to write, in the background, what
-    /// is complete or has been waiting for long. Local.
+    /// is full or has been waiting for long. Local.
     void finish_call(CallRecord& record);
+
+    /// After a write that repeats another one, as agreed, and went well: opens the buffers for
+    /// deposits. Collective.
+    void open_for_deposits(Facts const& facts, CacheNeeds const& agreed, CallRecord& record);
+    /// The next collective call, if it goes this way, is a deposit. Equal on all ranks.
+    [[nodiscard]] bool takes_deposits(Direction direction) const {
+        return direction == Direction::write && deposits_.calls_left > 0;
+    }
+    /// Whoever calls it on one rank does so on all, at the same place among their calls.
+    void end_deposits();
+    /// One call's deposits begin, one for each part of the rank's request. Local.
+    void begin_deposit();
+    /// This rank's data go to the buffers, or to the file where they do not fit. Local: neither
+    /// waits for other ranks nor tells them of errors.
+    IoResult deposit(Request const& request, CallRecord& record);
+    /// Makes the file as long as this rank's own deposits want it. Local.
+    IoResult settle_size();
 
     /// Writes all that is dirty and forgets everything. Collective.
     void drain(CallRecord& record);
@@ -97,18 +119,19 @@ private:
     template <class Use>
     void for_own_aggregators(Use&& use) const;
     template <class Use>
-    void for_each_aggregator(Call const& call, Use&& use) const;
+    void for_each_aggregator(Use&& use) const;
     template <class Use>
     void for_remote_ranks(Call const& call, std::size_t aggregator, Use&& use) const;
     template <class Use>
-    void for_parts(Call const& call, ViewInterval const& interval, Tiling const& view,
+    void for_parts(BlockTable::Blocks blocks, ViewInterval const& interval, Tiling const& view,
                    std::size_t aggregator, Use&& use) const;
-    [[nodiscard]] std::uint64_t bytes_in(Call const& call, ViewInterval const& interval,
+    [[nodiscard]] std::uint64_t bytes_in(BlockTable::Blocks blocks, ViewInterval const& interval,
                                          Tiling const& view, std::size_t aggregator) const;
 
     bool reserve(BlockTable::Blocks blocks);
     void make_room(BlockTable::Blocks blocks, CallRecord& record);
-    void begin(Call& call, Facts const& facts);
+    void clear(std::span<BlockTable::Entry const> replaced, CallRecord& record);
+    void begin(Call& call);
     void barrier(Call& call);
     void finish_write(Call& call, Facts const& facts, bool write_through);
     IoResult grow_file(Facts const& facts, Call& call) const;
@@ -128,8 +151,21 @@ private:
                                                    BlockBuffer const& from) const;
     void flush(std::uint64_t block, BlockBuffer const& from);
     void flush_own_blocks();
-    void start_flushes(CallRecord& record);
-    void finish_flushes();
+    void start_flushes(std::uint64_t calls_dirty_at_most);
+    void reap_flushes(bool all);
+    IoResult independent(Request const& request, CallRecord& record);
+    IoResult grow_to_own_end();
+    [[nodiscard]] std::uint64_t advance_of(Request const& request) const;
+    void note_write(Request const& request);
+    void leave_behind(std::uint64_t first_block, CallRecord& record);
+    bool fits(Request const& request) const;
+    void note_own_end(Request const& request, std::uint64_t end);
+    void send_deposit(std::size_t aggregator, BlockTable::Blocks blocks,
+                      ViewInterval const& interval, Request const& request);
+    void take_deposit(std::uint32_t from, Message const& message);
+    void take_deposits();
+    void close_deposits();
+    [[nodiscard]] std::size_t aggregator_after_mine() const;
     void note(IoResult const& result, std::span<Transfer const> list);
     void agree_on_errors();
 
@@ -155,8 +191,26 @@ private:
     };
     std::vector<Segment> segments_;  // of this node, ascending
     std::uint64_t call_ = 0;
-    BlockTable::Blocks filled_;  // by the write under way, perhaps
     bool written_through_ = false;
+    struct Deposits {
+        Extent range;  // whose blocks are all in buffers
+        std::uint64_t calls_left = 0;
+    };
+    Deposits deposits_;
+    struct Windows {  // first blocks
+        std::uint64_t last_but_one = 0;
+        std::uint64_t last = 0;
+    };
+    std::optional<Windows> windows_;             // that were open for deposits
+    std::vector<std::size_t> closings_missing_;  // by rank of another node
+    std::uint64_t own_end_ = 0;                  // of this rank's deposits since the last drain
+    std::byte own_last_{};                       // the byte before it
+    Team::Kind kind_;                            // of messages with deposits
+    struct LastWrite {
+        std::uint64_t bytes = 0;
+        Extent touched;
+    };
+    std::optional<LastWrite> last_write_;                 // this rank's
     std::map<std::uint64_t, std::uint64_t> dirty_since_;  // this rank's blocks -> call
     std::map<std::uint64_t, Flush> flushes_;              // under way, by block
     ViewDirectory views_;
@@ -164,5 +218,46 @@ private:
     Verdict own_error_;     // since the last drain
     Verdict agreed_error_;  // of all ranks, up to it
 };
+
+// Calls use(block, range) for the parts of a range that are in a buffer.
+template <class Use>
+void CachedFile::for_blocks(std::uint64_t offset, std::uint64_t bytes, Use&& use) const {
+    for (auto const end = offset + bytes; offset < end;) {
+        auto const block = offset / plan_.block_bytes;
+        auto const part_end = std::min(end, begin_of(block + 1));
+        if (table_.slot_of(block)) use(block, Extent{offset, part_end});
+        offset = part_end;
+    }
+}
+
+template <class Use>
+void CachedFile::for_own_aggregators(Use&& use) const {
+    for (std::size_t i = 0; i < plan_.aggregators.size(); ++i)
+        if (plan_.aggregators[i] == team_.rank()) use(i);
+}
+
+// This rank's own blocks first, then the others in turn: not all at one aggregator at once.
+template <class Use>
+void CachedFile::for_each_aggregator(Use&& use) const {
+    auto const count = plan_.aggregators.size();
+    auto const first = aggregator_after_mine();
+    for (std::size_t i = 0; i < count; ++i) use((first + i) % count);
+}
+
+// Calls use(block, positions) for what an interval has in each of the aggregator's blocks among
+// these, ascending.
+template <class Use>
+void CachedFile::for_parts(BlockTable::Blocks blocks, ViewInterval const& interval,
+                           Tiling const& view, std::size_t aggregator, Use&& use) const {
+    if (interval.positions.empty()) return;
+    auto const range = touched(view, interval.positions);
+    auto const count = plan_.aggregators.size();
+    auto block = std::max(blocks.first, range.begin / plan_.block_bytes);
+    block += (aggregator + count - table_.owner(block)) % count;
+    for (; block < blocks.last && begin_of(block) < range.end; block += count) {
+        auto const part = within(view, interval.positions, {begin_of(block), begin_of(block + 1)});
+        if (!part.empty()) use(block, part);
+    }
+}
 
 }  // namespace unisono

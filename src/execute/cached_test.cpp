@@ -41,12 +41,29 @@ struct Sequence : Case {
             call.options.strategy = strategies[1 + below(strategies.size() - 1)]->name;
         call.direction = below(3) == 0 ? Direction::read : Direction::write;
         call.drain_after = below(5) == 0;
+        if (!calls.empty() && below(2) == 0) return add(repeated(std::move(call)));
         auto const some_new = below(3) == 0;
         for (auto& mine : requests) {
             if (some_new && below(2) == 0) mine = request(40);
             auto const bytes = below(600);
             mine.positions = {mine.positions.end / 2, mine.positions.end / 2 + bytes};
         }
+        add(std::move(call));
+    }
+
+    // The last call once more, further on in the views; perhaps one rank does not.
+    Call repeated(Call call) {
+        call.direction = calls.back().direction;
+        call.drain_after = below(20) == 0;
+        for (auto& mine : requests) {
+            auto const bytes = mine.positions.bytes();
+            mine.positions = {mine.positions.end, mine.positions.end + bytes};
+        }
+        if (below(6) == 0) requests[below(requests.size())].positions.end += 1 + below(50);
+        return call;
+    }
+
+    void add(Call call) {
 #ifdef __SANITIZE_THREAD__
         keep_ranks_apart();
 #endif
@@ -177,6 +194,8 @@ void perform(Sequence& made, TemporaryFile const& file, Team& team, Rendezvous& 
         EXPECT_EQ(outcome.verdict.code, 0);
         if (call.direction == Direction::write) {
             EXPECT_EQ(outcome.bytes, request.positions.bytes());
+            EXPECT_FALSE(cache.settle_size().error);
+            wait_for_all(rendezvous);
             EXPECT_EQ(std::uint64_t(lseek(file.descriptor(), 0, SEEK_END)),
                       size_of(made.states[number + 1]));
             check_own_bytes(cache, request, rank, number, made.states[number + 1]);

@@ -4,6 +4,7 @@
 #include "execute/checks.hpp"
 #include "execute/perform.hpp"
 #include "execute/through_host.hpp"
+#include "strategies/all.hpp"
 
 namespace unisono {
 namespace {
@@ -67,10 +68,19 @@ std::uint64_t bytes_before(Request const& request, std::uint64_t stopped_at) {
     return within(request.view, request.positions, {0, stopped_at}).bytes();
 }
 
+// The next writes need no agreement if they go on like this one.
+void open_for_deposits(PlannedCall const& call, CollectiveFile const& file, Proposal const& agreed,
+                       CallRecord& record) {
+    auto const wanted = file.options.write_behind != Switch::disable &&
+                        file.options.check == "none" && !OnlineTuner::wanted(file.options);
+    if (wanted && call.facts.direction == Direction::write)
+        file.cache->open_for_deposits(call.facts, agreed.cache, record);
+}
+
 Outcome carry_out(PlannedCall const& call, CollectiveFile const& file, Request const& request,
-                  bool done_ahead, Outcome outcome, CallRecord& record) {
+                  Proposal const& agreed, Outcome outcome, CallRecord& record) {
     if (file.ahead != nullptr) file.ahead->note(request.direction, call.plan);
-    if (done_ahead && AheadOfAgreement::suits(call.plan)) {
+    if (agreed.selection.done_ahead && AheadOfAgreement::suits(call.plan)) {
         outcome.bytes = request.positions.bytes();
         return outcome;
     }
@@ -79,7 +89,9 @@ Outcome carry_out(PlannedCall const& call, CollectiveFile const& file, Request c
     outcome.bytes = call.plan.way == Plan::Way::direct
                         ? result.bytes
                         : bytes_before(request, outcome.verdict.stopped_at);
-    if (call.plan.way == Plan::Way::cached) file.cache->finish_call(record);
+    if (call.plan.way != Plan::Way::cached) return outcome;
+    file.cache->finish_call(record);
+    if (outcome.verdict.code == 0) open_for_deposits(call, file, agreed, record);
     return outcome;
 }
 
@@ -98,7 +110,7 @@ Outcome select_and_perform(CollectiveFile const& file, Request const& request,
                     .examined = selecting.examined_class()};
     outcome = call.plan.way == Plan::Way::native
                   ? have_mpi_do_it(file, outcome, record)
-                  : carry_out(call, file, request, agreed.selection.done_ahead, outcome, record);
+                  : carry_out(call, file, request, agreed, outcome, record);
     record.lap(Phase::other);
     if (outcome.verdict.code == 0)
         selecting.end(record.whole_s() - record[Phase::arrival],
@@ -132,12 +144,33 @@ Outcome checked_call(CollectiveFile const& file, Request const& request, Proposa
     }
 }
 
+// A write that goes to the open buffers: nobody is met, so errors are this rank's own.
+Outcome deposit(CollectiveFile const& file, Request const& request, Proposal const& mine,
+                CallRecord& record) {
+    auto& cache = *file.cache;
+    cache.begin_deposit();
+    auto const& objection = mine.objection;
+    if (objection.refusal != 0)
+        return {.refusal = objection.refusal, .refusing_rank = objection.refusing_rank};
+    assert(!objection.must_be_native);
+    auto const put = [&](Request const& part) { return cache.deposit(part, record); };
+    auto const result = request.device == nullptr
+                            ? put(request)
+                            : perform_through_host(request, file.options, record, put);
+    return {.bytes = result.bytes,
+            .verdict = {result, file.team.rank()},
+            .strategy = view_based.name,
+            .why = "deposited: as the write before it"};
+}
+
 }  // namespace
 
 Outcome perform_collective(CollectiveFile const& file, Request const& request,
                            Proposal const& proposal, CallRecord& record) {
     auto const before = file.team.traffic();
-    auto outcome = checked_call(file, request, proposal, record);
+    auto const deposits = file.cache != nullptr && file.cache->takes_deposits(request.direction);
+    auto outcome = deposits ? deposit(file, request, proposal, record)
+                            : checked_call(file, request, proposal, record);
     record.traffic = file.team.traffic() - before;
     return outcome;
 }

@@ -46,6 +46,7 @@ struct Storage {
     MmapSafeBytes mmap_safe_bytes =
         std::make_shared<std::atomic<std::uint64_t>>(0);  ///< of collective calls
     bool local = false;                                   ///< on one node's own file system
+    bool write_only = false;      ///< nobody reads what he has written through this file
     bool page_cached = false;     ///< whole pages are written back, see FileSystemFacts
     bool mappable_write = false;  ///< existing bytes may be written through a mapping
 };

@@ -5,11 +5,13 @@
 #include <bit>
 #include <mutex>
 #include <new>
+#include <set>
 #include <utility>
 
 #include "interpose/finalize.hpp"
 #include "interpose/guard.hpp"
 #include "interpose/messages.hpp"
+#include "interpose/program.hpp"
 #include "select/tune_store.hpp"
 
 namespace unisono::interpose {
@@ -51,13 +53,6 @@ bool threads_may_call_at_once() {
     PMPI_Initialized(&initialised);
     if (initialised != 0) PMPI_Query_thread(&level);
     return level == MPI_THREAD_MULTIPLE;
-}
-
-MpiLibrary mpi_library() {
-    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-    int length = 0;
-    PMPI_Get_library_version(text.data(), &length);
-    return parse_mpi_library({text.data(), static_cast<std::size_t>(length)});
 }
 
 }  // namespace
@@ -127,6 +122,10 @@ Verdict Context::agree(Verdict mine) const {
 void Context::maximum(std::span<std::uint64_t> values) const {
     PMPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_UINT64_T,
                    MPI_MAX, comm_);
+}
+
+std::uint32_t Context::machines() const {
+    return static_cast<std::uint32_t>(std::set(machines_.begin(), machines_.end()).size());
 }
 
 bool Context::leads_its_machine() const {

@@ -48,6 +48,8 @@ public:
     /// The largest of all ranks' values, on every rank, one by one. Collective: one reduction.
     void maximum(std::span<std::uint64_t> values) const;
 
+    /// On how many machines its ranks run.
+    [[nodiscard]] std::uint32_t machines() const;
     /// No lower rank runs on this rank's machine.
     [[nodiscard]] bool leads_its_machine() const;
 

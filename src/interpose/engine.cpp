@@ -161,6 +161,7 @@ constexpr auto File_get_info = file_get_info;
 constexpr auto File_set_info = file_set_info;
 constexpr auto File_set_atomicity = file_set_atomicity;
 constexpr auto File_set_size = file_set_size;
+constexpr auto File_get_size = file_get_size;
 constexpr auto File_sync = file_sync;
 constexpr auto File_preallocate = file_preallocate;
 constexpr auto File_seek = file_seek;

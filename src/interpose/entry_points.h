@@ -13,6 +13,7 @@
     X(File_set_info)            \
     X(File_set_atomicity)       \
     X(File_set_size)            \
+    X(File_get_size)            \
     X(File_sync)                \
     X(File_preallocate)         \
     X(File_seek)                \

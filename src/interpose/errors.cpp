@@ -96,6 +96,7 @@ int raise(MPI_File file, int code) {
 
 int fail(File& file, int error_class, char const* call, std::string const& why) {
     auto const text = std::string{call} + " on " + file.path() + ": " + why;
+    file.record([&](FileReport& report) { report.add_error(text); });
     if (file.context().rank() == 0) file.report_if_fatal(text);
     return raise(file.handle(), error_code(error_class, text));
 }

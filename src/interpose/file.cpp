@@ -84,6 +84,7 @@ File::File(MPI_File handle, MPI_Comm comm, std::shared_ptr<Context> context, std
       order_{++files_so_far},
       number_{context_->next_file()} {
     report_.file = path_;
+    report_.nodes = context_->machines();
     report_.opened_by = static_cast<std::uint32_t>(context_->ranks());
     if (context_->rank() == 0 && !options_.report_traces.empty())
         trace_ = std::make_unique<Trace>(options_.report_traces);
@@ -104,6 +105,7 @@ void File::open_storage() {
               .file_system = file_system_facts(kernel_descriptor_)};
     storage_.local = facts_.file_system.local;
     storage_.page_cached = facts_.file_system.page_cached;
+    storage_.write_only = (access_mode_ & MPI_MODE_WRONLY) != 0;
     gate_ = std::make_shared<orchestra::FileGate>(
         orchestra::FileGate::Setup{.descriptor = storage_.descriptor,
                                    .local = storage_.local,
@@ -359,12 +361,15 @@ void File::add_selections() {
 
 FileReport File::own_report() const {
     auto report = report_;
+    report.program = program_report();
+    report.settings = options_.settings;
     if (gate_ != nullptr) report.gate = gate_report(gate_->counts());
     if (storage_.backend != nullptr) report.backend = storage_.backend->name();
     report.syncs = io_counts_->syncs;
     for (auto const direction : {Direction::read, Direction::write}) {
         auto const& counts = (*io_counts_)[direction];
         auto& moved = report[direction];
+        moved.most_asked_bytes = moved.asked_bytes;
         moved.lists = counts.lists;
         moved.extents = counts.extents;
         moved.moved_bytes = counts.bytes;

@@ -18,6 +18,7 @@ int file_get_info(MPI_File handle, MPI_Info* info);
 int file_set_info(MPI_File handle, MPI_Info info);
 int file_set_atomicity(MPI_File handle, int atomic);
 int file_set_size(MPI_File handle, MPI_Offset size);
+int file_get_size(MPI_File handle, MPI_Offset* size);
 int file_sync(MPI_File handle);
 int file_preallocate(MPI_File handle, MPI_Offset size);
 int file_seek(MPI_File handle, MPI_Offset offset, int whence);

@@ -302,19 +302,35 @@ void MpiTeam::start_sending(std::uint32_t to, Kind kind, Message message) {
 }
 
 Message MpiTeam::receive(std::uint32_t from, Kind kind) {
+    MPI_Message matched = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    PMPI_Mprobe(static_cast<int>(from), tag_of(kind), comm_, &matched, &status);
+    return receive_all_of(matched, status, kind);
+}
+
+std::optional<Team::Received> MpiTeam::receive_any(Kind kind) {
+    int found = 0;
+    MPI_Message matched = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    PMPI_Improbe(MPI_ANY_SOURCE, tag_of(kind), comm_, &found, &matched, &status);
+    if (found == 0) return std::nullopt;
+    auto const from = static_cast<std::uint32_t>(status.MPI_SOURCE);
+    return Received{from, receive_all_of(matched, status, kind)};
+}
+
+// The message whose first part has come; the others are on their way.
+Message MpiTeam::receive_all_of(MPI_Message matched, MPI_Status status, Kind kind) {
     Message message;
-    int bytes = 0;
-    do {
-        MPI_Message matched = MPI_MESSAGE_NULL;
-        MPI_Status status;
-        PMPI_Mprobe(static_cast<int>(from), tag_of(kind), comm_, &matched, &status);
+    while (true) {
+        int bytes = 0;
         PMPI_Get_count(&status, MPI_BYTE, &bytes);
         auto const end = message.size();
         message.resize(end + static_cast<std::size_t>(bytes));
         PMPI_Mrecv(message.data() + end, bytes, MPI_BYTE, &matched, MPI_STATUS_IGNORE);
-    } while (static_cast<std::size_t>(bytes) == fragment_bytes);
-    rendezvous_->note().note_message();
-    return message;
+        rendezvous_->note().note_message();
+        if (static_cast<std::size_t>(bytes) != fragment_bytes) return message;
+        PMPI_Mprobe(status.MPI_SOURCE, tag_of(kind), comm_, &matched, &status);
+    }
 }
 
 void MpiTeam::finish_sends(std::size_t still_under_way) {

@@ -43,6 +43,7 @@ public:
     std::shared_ptr<std::span<std::byte> const> own_node_memory(std::size_t bytes) override;
     void idle() override;
     Message receive(std::uint32_t from, Kind kind) override;
+    std::optional<Received> receive_any(Kind kind) override;
     void finish_sends(std::size_t still_under_way) override;
     void expect_messages(std::uint64_t bytes) override;
 
@@ -82,6 +83,7 @@ private:
     void find_minimum(std::span<std::uint64_t> values) override;
     void find_union(std::span<std::uint64_t> bits, Among among) override;
     void start_sending(std::uint32_t to, Kind kind, Message message) override;
+    Message receive_all_of(MPI_Message matched, MPI_Status status, Kind kind);
     [[nodiscard]] std::pair<double, double> try_messages();
     double send_around();
 

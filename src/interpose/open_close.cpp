@@ -4,6 +4,7 @@
 #include "interpose/hints.hpp"
 #include "interpose/messages.hpp"
 #include "interpose/native.hpp"
+#include "interpose/program.hpp"
 #include "interpose/roll_call.hpp"
 #include "interpose/timed.hpp"
 
@@ -49,7 +50,14 @@ void report_left_alone(MPI_Comm comm, char const* path, Options const& options,
     PMPI_Comm_size(comm, &ranks);
     if (rank != 0 || options.report == "none") return;
     auto const number = static_cast<std::uint32_t>(ranks);
-    print_report(options, {.file = path, .ranks = number, .opened_by = number, .left_alone = why});
+    auto program = program_report();
+    program.cores.clear();  // the other ranks' are not known
+    print_report(options, {.file = path,
+                           .ranks = number,
+                           .opened_by = number,
+                           .program = std::move(program),
+                           .settings = options.settings,
+                           .left_alone = why});
 }
 
 // Null: the MPI library keeps the file, and the report says why. Collective.

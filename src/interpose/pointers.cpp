@@ -8,7 +8,7 @@ namespace {
 
 std::uint64_t file_bytes(File const& file) {
     MPI_Offset size = 0;
-    PMPI_File_get_size(file.handle(), &size);
+    file_get_size(file.handle(), &size);
     return static_cast<std::uint64_t>(size);
 }
 

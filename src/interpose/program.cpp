@@ -1,8 +1,17 @@
 #include "interpose/program.hpp"
 
+#include <mpi.h>
+#include <sched.h>
 #include <unistd.h>
 
+#include <array>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <mutex>
+#include <sstream>
+#include <system_error>
 
 #include "orchestra/program_id.hpp"
 
@@ -15,6 +24,47 @@ std::mutex mutex;
 std::string& known() {
     static auto* const id = new std::string;  // files may be used until the very end of the process
     return *id;
+}
+
+double seconds_since_boot() {
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// "PID (name) state ..." has the start as its 22nd word, in ticks since the machine was started; a
+// name may have blanks and brackets.
+double seconds_since_start() {
+    std::ifstream file{"/proc/self/stat"};
+    std::string const text{std::istreambuf_iterator<char>(file), {}};
+    std::istringstream rest{text.substr(std::min(text.rfind(')'), text.size() - 1) + 1)};
+    std::string word;
+    for (int number = 3; number <= 22 && rest >> word; ++number) {
+    }
+    if (!rest) return 0;
+    return seconds_since_boot() - std::stod(word) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+std::string name_of_what_runs() {
+    std::error_code unreadable;
+    return std::filesystem::read_symlink("/proc/self/exe", unreadable).filename().string();
+}
+
+Cpus own_cpus() {
+    std::array<std::uint64_t, 128> mask{};  // more CPUs than a machine has
+    if (sched_getaffinity(0, sizeof mask, reinterpret_cast<cpu_set_t*>(mask.data())) != 0)
+        return {};
+    Cpus cpus(mask.begin(), mask.end());
+    while (!cpus.empty() && cpus.back() == 0) cpus.pop_back();
+    return cpus;
+}
+
+// None where the program has sessions only: there is no communicator of all its ranks.
+std::uint32_t ranks_of_program() {
+    int initialised = 0, ranks = 0;
+    PMPI_Initialized(&initialised);
+    if (initialised != 0) PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    return static_cast<std::uint32_t>(ranks);
 }
 
 }  // namespace
@@ -33,6 +83,22 @@ void remember_program(std::string id) {
     if (!orchestra::is_program_id(id)) return;
     std::lock_guard const lock(mutex);
     known() = std::move(id);
+}
+
+MpiLibrary mpi_library() {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    PMPI_Get_library_version(text.data(), &length);
+    return parse_mpi_library({text.data(), static_cast<std::size_t>(length)});
+}
+
+ProgramReport program_report() {
+    return {.id = own_program(),
+            .name = name_of_what_runs(),
+            .mpi = mpi_library().name,
+            .ranks = ranks_of_program(),
+            .cores = own_cpus(),
+            .seconds = seconds_since_start()};
 }
 
 }  // namespace unisono::interpose

@@ -2,6 +2,9 @@
 
 #include <string>
 
+#include "report/report.hpp"
+#include "select/mpi_library.hpp"
+
 namespace unisono::interpose {
 
 /// The id of the program that this process belongs to: what remember_program() was told last, else
@@ -11,5 +14,11 @@ std::string own_program();
 
 /// Another process of the program said so: launchers may look different from every node.
 void remember_program(std::string id);
+
+/// The one that the program uses.
+MpiLibrary mpi_library();
+
+/// This rank's program, now. Cost: a few system calls.
+ProgramReport program_report();
 
 }  // namespace unisono::interpose

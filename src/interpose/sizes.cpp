@@ -17,6 +17,16 @@ int file_set_size(MPI_File handle, MPI_Offset size) {
     return UNISONO_NATIVE(File_set_size)(handle, size);
 }
 
+int file_get_size(MPI_File handle, MPI_Offset* size) {
+    auto const file = find(handle);
+    auto const cache = file == nullptr ? nullptr : file->cache();
+    IoResult settled;
+    if (cache != nullptr) settled = cache->settle_size();
+    if (settled.error)
+        return raise(*file, Verdict{settled, file->team().rank()}, "MPI_File_get_size");
+    return UNISONO_NATIVE(File_get_size)(handle, size);
+}
+
 // Open MPI 4.1.4 fills the new part with what is in its memory, and fails at random when the file
 // is longer already.
 int file_preallocate(MPI_File handle, MPI_Offset size) {

@@ -1,5 +1,6 @@
 #include "interpose/transfer.hpp"
 
+#include <climits>
 #include <new>
 
 #include "devices/device_memory.hpp"
@@ -115,6 +116,10 @@ enum class Told { all_ranks, this_rank };
 
 int fail(File& file, DataCall const& call, int error_class, std::string const& why, Told told) {
     auto const text = std::string{call.name()} + " on " + file.path() + ": " + why;
+    file.record([&](FileReport& report) {
+        report.add_error(text);
+        if (told == Told::this_rank) ++report[call.direction].failed_independent_calls;
+    });
     if (told == Told::this_rank || file.context().rank() == 0) file.report_if_fatal(text);
     return raise(file.handle(), error_code(error_class, text));
 }
@@ -134,7 +139,7 @@ void add_call(DirectionReport& report, CallRecord const& record) {
 void add_request(DirectionReport& report, Request const& request) {
     report.asked_bytes += request.positions.bytes();
     auto const [pieces, exact] = count_pieces(request.view, request.positions);
-    report.pieces += pieces;
+    report.add_pieces(pieces, request.positions.bytes());
     if (!exact) report.estimated_pieces += pieces;
 }
 
@@ -227,12 +232,38 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
     file.record([&](FileReport& report) {
         auto& direction = report[call.direction];
         ++direction.independent_calls;
+        direction.independent_time.add(record.whole_s());
         add_request(direction, request);
         add_call(direction, record);
     });
     if (!result.error) return MPI_SUCCESS;
     Verdict const verdict{result, static_cast<std::uint32_t>(file.context().rank())};
     return fail(file, call, error_class_of(verdict.code), describe(verdict), Told::this_rank);
+}
+
+// Data that Unisono cannot walk, for a call in which no rank can ask the others to leave it to the
+// MPI library.
+std::vector<std::byte> pack(Prepared& prepared, DataCall const& call) {
+    std::vector<std::byte> packed(bytes_asked(call));
+    int end = 0;
+    auto const fits = packed.size() <= INT_MAX && call.count <= INT_MAX;
+    if (!fits || PMPI_Pack(call.buffer, static_cast<int>(call.count), call.type, packed.data(),
+                           static_cast<int>(packed.size()), &end, MPI_COMM_SELF) != MPI_SUCCESS) {
+        refuse(prepared, MPI_ERR_UNSUPPORTED_OPERATION,
+               "Unisono cannot do it behind the program's back; unisono_write_behind=disable");
+        return {};
+    }
+    prepared.request.memory = {make_dense(1), 0, 1};
+    prepared.request.base = reinterpret_cast<std::uintptr_t>(packed.data());
+    prepared.request.positions = {0, packed.size()};
+    prepared.request.device = nullptr;
+    prepared.usable = true;
+    return packed;
+}
+
+bool takes_deposits(File const& file, Direction direction) {
+    auto const cache = file.cache();
+    return cache != nullptr && cache->takes_deposits(direction);
 }
 
 // The MPI library knows the view, the datatypes are plain, and nobody else may call it meanwhile.
@@ -320,6 +351,9 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     InCall const in_call{*file, call.operation, call.offset ? *call.offset : file->pointer()};
     CallRecord record;
     auto prepared = prepare(*file, call);
+    std::vector<std::byte> packed;
+    if (!prepared.usable && prepared.refusal == 0 && takes_deposits(*file, call.direction))
+        packed = pack(prepared, call);
     if (prepared.refusal == 0) place(prepared, call.offset ? *call.offset : file->pointer());
     if (call.direction == Direction::write) file->note_written();
     int native_result = MPI_SUCCESS;

@@ -256,6 +256,7 @@ constexpr std::array known_hints{
     Known{"unisono_two_layers", set_switch<&Options::intra_node_aggregation>},  // its old name
     Known{"unisono_resonant_read", set_resonant_read},
     Known{"unisono_flush", set_flush},
+    Known{"unisono_write_behind", set_switch<&Options::write_behind>},
     Known{"unisono_pool_bytes", set_bytes<&Options::pool_bytes>},
     Known{"unisono_sync_at_close", set_boolean<&Options::sync_at_close>},
     Known{"unisono_stall", set_stall},
@@ -270,6 +271,7 @@ constexpr Known elsewhere(std::string_view name) { return {name, nullptr}; }
 
 constexpr std::string_view variable_prefix = "UNISONO_";
 constexpr std::string_view test_prefix = "UNISONO_TEST_";
+constexpr std::string_view report_prefix = "UNISONO_REPORT";
 
 // All variables that anything of Unisono reads, but for tests' own that begin with test_prefix.
 constexpr std::array known_variables{
@@ -288,6 +290,7 @@ constexpr std::array known_variables{
     Known{"UNISONO_REPORT_FILE", set_text<&Options::report_file>},
     Known{"UNISONO_REPORT_TRACES", set_text<&Options::report_traces>},
     Known{"UNISONO_FAULTS", set_text<&Options::faults>},
+    Known{"UNISONO_WRITE_BEHIND", set_switch<&Options::write_behind>},
     Known{"UNISONO_SYNC_AT_CLOSE", set_boolean<&Options::sync_at_close>},
     Known{"UNISONO_DISABLE", set_native_only<true>},
     elsewhere("UNISONO_HINTS"),
@@ -338,13 +341,23 @@ std::string advice_for(std::string_view variable) {
     return "did you mean " + std::string(variable_prefix) + std::string(meant) + "?";
 }
 
+/// Obeys a setting and keeps its words, if it makes a difference.
+void apply_setting(Options& options, Known const& known, Setting const& setting,
+                   std::string const& words) {
+    auto const before = options;
+    known.set(options, setting);
+    if (options != before) options.settings.push_back(words);
+}
+
 void apply_hints(Options& options, std::span<KeyValue const> hints, std::string_view source,
                  std::span<Choice const> strategies, std::vector<std::string>& messages) {
     for (auto const& known : known_hints) {
         for (auto const& [key, value] : hints) {
             if (key != known.name) continue;
-            auto const subject = "hint " + key + " (" + std::string(source) + ")";
-            known.set(options, {value, subject, strategies, &messages});
+            auto const from = " (" + std::string(source) + ")";
+            auto const subject = "hint " + key + from;
+            apply_setting(options, known, {value, subject, strategies, &messages},
+                          key + '=' + value + from);
         }
     }
     for (auto const& [key, value] : hints) {
@@ -509,7 +522,11 @@ ChosenOptions OptionSources::options_for(std::string_view path,
 
     for (auto const& [name, value] : variables_) {
         auto const known = std::ranges::find(known_variables, name, &Known::name);
-        known->set(options, {value, name, strategies, &chosen.messages});
+        Setting const setting{value, name, strategies, &chosen.messages};
+        if (name.starts_with(report_prefix))
+            known->set(options, setting);
+        else
+            apply_setting(options, *known, setting, name + '=' + value);
     }
     // ROMIO: without independent access, all access is collective, whatever else was said.
     if (options.no_indep_rw) options.cb_read = options.cb_write = Switch::enable;
@@ -541,6 +558,7 @@ std::vector<KeyValue> effective_hints(Options const& options) {
     hints.emplace_back("unisono_intra_node_aggregation", text_of(options.intra_node_aggregation));
     hints.emplace_back("unisono_resonant_read", options.prefetch_then_read ? "direct" : "exchange");
     hints.emplace_back("unisono_flush", options.flush_at_close ? "close" : "online");
+    hints.emplace_back("unisono_write_behind", text_of(options.write_behind));
     add_number("unisono_pool_bytes", options.pool_bytes);
     hints.emplace_back("unisono_sync_at_close", options.sync_at_close ? "true" : "false");
     hints.emplace_back("unisono_stall", options.stall);

@@ -16,6 +16,7 @@ void visit_members(Any& options, Visitor& visit) {
     visit(options.left_alone_by);
     visit(options.pool_bytes);
     visit(options.flush_at_close);
+    visit(options.write_behind);
     visit(options.sync_at_close);
     visit(options.cb_buffer_size);
     visit(options.cb_nodes);
@@ -38,6 +39,7 @@ void visit_members(Any& options, Visitor& visit) {
     visit(options.report_file);
     visit(options.report_traces);
     visit(options.faults);
+    visit(options.settings);
     visit(options.native_hints);
 }
 

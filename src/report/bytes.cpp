@@ -54,6 +54,16 @@ void visit_members(Any& gate, Visitor& visit) {
     visit(gate.locality);
 }
 
+template <MaybeConst<ProgramReport> Any, class Visitor>
+void visit_members(Any& program, Visitor& visit) {
+    visit(program.id);
+    visit(program.name);
+    visit(program.mpi);
+    visit(program.ranks);
+    visit(program.cores);
+    visit(program.seconds);
+}
+
 template <MaybeConst<FileReport> Any, class Visitor>
 void visit_members(Any& report, Visitor& visit){UNISONO_FILE_FIELDS(UNISONO_VISIT)}
 #undef UNISONO_VISIT

@@ -19,6 +19,8 @@
       "data calls that all ranks made together")                                                   \
     X(std::uint64_t, failed_calls, 0, "calls/failed", count, largest, "failed",                    \
       "collective calls that ended in an error, of which the program was told")                    \
+    X(std::uint64_t, failed_independent_calls, 0, "calls/failed_independent", count, sum,          \
+      "failed on single ranks", "the same of single ranks, over all ranks")                        \
     X(std::uint64_t, independent_calls, 0, "calls/independent", count, sum, "independent calls",   \
       "data calls of single ranks that Unisono did, over all ranks")                               \
     X(Reasons, native_calls, {}, "calls/native", reasons, largest, "left to the MPI library",      \
@@ -29,6 +31,8 @@
       "by the program, in all data calls")                                                         \
     X(std::uint64_t, native_bytes, 0, "bytes/native", bytes, sum, "of them by the MPI library",    \
       "of these, in calls that the MPI library did")                                               \
+    X(std::uint64_t, most_asked_bytes, 0, "bytes/most", bytes, largest, "most of one rank",        \
+      "of the bytes asked for, those of the rank that asked for most")                             \
     X(std::uint64_t, moved_bytes, 0, "bytes/moved", bytes, sum, "bytes moved",                     \
       "to or from the file, by Unisono; also what came again, or was thrown away")                 \
     X(std::uint64_t, sent_bytes, 0, "bytes/sent", bytes, sum, "sent in messages",                  \
@@ -39,6 +43,10 @@
       "contiguous pieces of data in the program's file view, in calls that Unisono did")           \
     X(std::uint64_t, estimated_pieces, 0, "estimated_pieces", count, sum, "of them estimated",     \
       "of these, in calls with an irregular view that was cut, where their number is an estimate") \
+    X(Histogram, piece_sizes, {}, "piece_sizes", histogram, sum, "by size",                        \
+      "of these, `[size, pieces]`: how many are of `size` bytes or more, but of less than twice "  \
+      "as"                                                                                         \
+      " much; a rank's pieces in one call count with their average size")                          \
     X(std::uint64_t, extents, 0, "extents", count, sum, "extents accessed",                        \
       "contiguous parts of the file that Unisono accessed at once")                                \
     X(std::uint64_t, lists, 0, "lists", count, sum, "in lists",                                    \
@@ -60,6 +68,8 @@
     X(CallTimes, seconds, {}, "seconds", times, sum, "time in calls",                              \
       "of data calls: by phase, the `mean` over the ranks and `longest` on one rank; the means "   \
       "add up to `whole`")                                                                         \
+    X(Spent, independent_time, {}, "independent_seconds", spent, sum, "of it, independent calls",  \
+      "of `whole`, in calls of single ranks that Unisono did")                                     \
     X(Latest, latest, {}, "latest", latest, least, "came last",                                    \
       "the `rank` that waited least for others to come to the collective calls: so others waited"  \
       " for it; and the `seconds` that it waited")                                                 \
@@ -79,6 +89,12 @@
     X(std::uint32_t, nodes, 1, "nodes", count, largest, "nodes", "nodes that these ranks run on")  \
     X(std::uint32_t, aggregators, 0, "aggregators", count, largest, "aggregators",                 \
       "the most aggregators of any call")                                                          \
+    X(ProgramReport, program, {}, "program", program, sum, "program",                              \
+      "its `id`, which is that of all files of one launch, the `name` of what is executed, the"    \
+      " `mpi` library, all its `ranks` (0: not known), `cores`: CPUs of a node that the ranks of"  \
+      " this report may use, and `seconds` from its start to this report")                         \
+    X(Notes, settings, {}, "settings", notes, distinct, "setting",                                 \
+      "what users and sites have set, with where, from weak to strong; the last one counts")       \
     X(std::string, backend, {}, "backend", text, first, "backend", "how the file was accessed")    \
     X(std::string, backend_why, {}, "backend_why", text, first, "because", "why so")               \
     X(std::string, layout, {}, "layout", text, first, "layout",                                    \
@@ -89,6 +105,8 @@
       "why the MPI library did all calls on this file, if it did")                                 \
     X(Notes, notes, {}, "notes", notes, distinct, "note",                                          \
       "what you should know, for instance a striping that hurts")                                  \
+    X(Notes, errors, {}, "errors", notes, distinct, "error",                                       \
+      "what the program was told of, the first few that differ")                                   \
     X(GateReport, gate, {}, "gate", gate, sum, "gate",                                             \
       "at the gate of an [orchestrator](orchestra.md): `accesses` that passed it, `waits` for the" \
       " program's turn, `seconds` waited (in `file`, too), `locality`: how the node daemon was "   \

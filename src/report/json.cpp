@@ -1,4 +1,6 @@
+#include <bit>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "report/report.hpp"
 
@@ -16,6 +18,8 @@ template <class Value>
 Json json_of(Value const& value, std::uint32_t) {
     return value;
 }
+
+Json json_of(Spent const& spent, std::uint32_t ranks) { return spent_json(spent, ranks); }
 
 template <class AnyPhase>
 Json json_of(Times<AnyPhase> const& times, std::uint32_t ranks) {
@@ -67,6 +71,16 @@ Json json_of(GateReport const& gate, std::uint32_t ranks) {
             {"waits", gate.waits},
             {"seconds", spent_json(gate.waited, ranks)},
             {"locality", gate.locality}};
+}
+
+Json json_of(ProgramReport const& program, std::uint32_t) {
+    auto const count = [](int sum, std::uint64_t word) { return sum + std::popcount(word); };
+    return {{"id", program.id},
+            {"name", program.name},
+            {"mpi", program.mpi},
+            {"ranks", program.ranks},
+            {"cores", std::accumulate(program.cores.begin(), program.cores.end(), 0, count)},
+            {"seconds", program.seconds}};
 }
 
 #define UNISONO_TO_JSON(type, member, initial, key, ...) \

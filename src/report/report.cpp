@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 
 namespace unisono {
@@ -46,8 +47,9 @@ namespace {
 
 void sum(std::uint64_t& mine, std::uint64_t theirs) { mine += theirs; }
 void sum(std::uint32_t& mine, std::uint32_t theirs) { mine += theirs; }
-void sum(Reasons& mine, Reasons const& theirs) {
-    for (auto const& [reason, calls] : theirs) mine[reason] += calls;
+template <class Key>
+void sum(std::map<Key, std::uint64_t>& mine, std::map<Key, std::uint64_t> const& theirs) {
+    for (auto const& [what, count] : theirs) mine[what] += count;
 }
 template <class Part>
 requires requires(Part part) { part.merge(part); }
@@ -97,9 +99,26 @@ void GateReport::merge(GateReport const& other) {
     waited.merge(other.waited);
 }
 
+void ProgramReport::merge(ProgramReport const& other) {
+    merging::first(id, other.id);
+    merging::first(name, other.name);
+    merging::first(mpi, other.mpi);
+    take_larger(ranks, other.ranks);
+    take_larger(seconds, other.seconds);
+    cores.resize(std::max(cores.size(), other.cores.size()));
+    for (std::size_t word = 0; word < other.cores.size(); ++word) cores[word] |= other.cores[word];
+}
+
 void FileReport::merge(FileReport const& other) { UNISONO_FILE_FIELDS(UNISONO_MERGE) }
 
 #undef UNISONO_MERGE
+
+void DirectionReport::add_pieces(std::uint64_t count, std::uint64_t bytes) {
+    pieces += count;
+    if (count > 0) piece_sizes[std::bit_floor(bytes / count)] += count;
+}
+
+void FileReport::add_error(std::string_view text) { add_distinct(errors, text); }
 
 int append_line(std::string const& path, std::string_view line) {
     auto const text = std::string(line) + '\n';

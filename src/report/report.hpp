@@ -94,6 +94,10 @@ struct Latest {
     friend bool operator==(Latest const&, Latest const&) = default;
 };
 
+/// How many of what size: by the power of two at or below it.
+using Histogram = std::map<std::uint64_t, std::uint64_t>;
+/// CPUs, a bit for each.
+using Cpus = std::vector<std::uint64_t>;
 using Reasons = std::map<std::string, std::uint64_t>;
 using Uses = std::map<std::string, Use>;
 using Selections = std::vector<SelectionReport>;
@@ -107,6 +111,8 @@ using FileTimes = Times<FilePhase>;
 struct DirectionReport {
     UNISONO_DIRECTION_FIELDS(UNISONO_MEMBER)
 
+    /// Counts the pieces of one rank in one call, of `bytes` in all.
+    void add_pieces(std::uint64_t count, std::uint64_t bytes);
     /// Nothing at all happened.
     [[nodiscard]] bool idle() const { return *this == DirectionReport{}; }
     void merge(DirectionReport const& other);
@@ -125,6 +131,20 @@ struct GateReport {
     friend bool operator==(GateReport const&, GateReport const&) = default;
 };
 
+/// The program that a file belongs to, and where it runs.
+struct ProgramReport {
+    std::string id;           ///< the same for all files of one launch
+    std::string name;         ///< of what is executed
+    std::string mpi;          ///< the MPI library and its version
+    std::uint32_t ranks = 0;  ///< in MPI_COMM_WORLD; 0: there is none
+    Cpus cores;          ///< that this rank may use; after merge(), any of the ranks on its node
+    double seconds = 0;  ///< since its start
+
+    /// Nodes are taken to be alike.
+    void merge(ProgramReport const& other);
+    friend bool operator==(ProgramReport const&, ProgramReport const&) = default;
+};
+
 /// What happened to one file between open and close, on one rank or, after merge(), on several.
 struct FileReport {
     UNISONO_FILE_FIELDS(UNISONO_MEMBER)
@@ -132,6 +152,8 @@ struct FileReport {
     [[nodiscard]] DirectionReport& operator[](Direction direction) {
         return direction == Direction::read ? read : write;
     }
+    /// Keeps the first few distinct ones.
+    void add_error(std::string_view text);
     /// Adds another rank's counters for the same file. Cost: O(reasons).
     void merge(FileReport const& other);
     friend bool operator==(FileReport const&, FileReport const&) = default;

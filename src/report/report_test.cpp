@@ -17,6 +17,13 @@ namespace {
 
 FileReport rank_report(std::uint64_t asked_bytes, double waiting_s) {
     FileReport report{.file = "/scratch/chk_0001.h5", .nodes = 1, .aggregators = 4};
+    report.program = {.id = "launch:7@node1",
+                      .name = "app",
+                      .mpi = "MPICH 4.0.2",
+                      .ranks = 2,
+                      .cores = {waiting_s < 0.2 ? 1u : 2u},
+                      .seconds = 4 + waiting_s};
+    report.settings = {"cb_nodes=4 (MPI_Info)"};
     report.backend = "posix";
     report.backend_why = "asked for";
     report.layout = "12 servers, 1 MiB stripes (hints)";
@@ -25,7 +32,8 @@ FileReport rank_report(std::uint64_t asked_bytes, double waiting_s) {
     write.native_calls["atomic mode"] = 1;
     write.asked_bytes = asked_bytes;
     write.moved_bytes = asked_bytes;
-    write.pieces = 1 << 24;
+    write.most_asked_bytes = asked_bytes;
+    write.add_pieces(1 << 24, asked_bytes);
     write.extents = 12;
     write.lists = 12;
     write.rounds = 48;
@@ -41,8 +49,13 @@ FileReport rank_report(std::uint64_t asked_bytes, double waiting_s) {
     write.strategies["two_phase"].add(20, "interleaved pieces of 64 B");
     write.strategies["independent"].add(4, "one piece per rank");
     report.read.independent_calls = 7;
+    report.read.independent_time.add(0.0625);
+    report.read.seconds.add(Phase::file, 0.0625);
     report.read.asked_bytes = 1024;
     report.read.moved_bytes = 1024;
+    report.read.most_asked_bytes = 1024;
+    report.read.failed_independent_calls = 1;
+    report.add_error("MPI_File_read on /scratch/chk_0001.h5: the file is open for writing only");
     return report;
 }
 
@@ -83,6 +96,13 @@ TEST(FileReport, merging_adds_bytes_and_takes_the_largest_of_calls) {
     EXPECT_EQ(report.write.strategies.at("two_phase").why,
               (std::vector<std::string>{"interleaved pieces of 64 B", "asked for by hint"}));
     EXPECT_EQ(report.notes.size(), 1u);
+    EXPECT_EQ(report.errors.size(), 1u) << "the same on both ranks";
+    EXPECT_EQ(report.settings.size(), 1u);
+    EXPECT_EQ(report.write.most_asked_bytes, 1u << 30) << "of one rank";
+    EXPECT_EQ(report.write.piece_sizes, (Histogram{{64, 2u << 24}}));
+    EXPECT_EQ(report.program.cores, (Cpus{3})) << "each rank has one of its own";
+    EXPECT_DOUBLE_EQ(report.program.seconds, 4.25);
+    EXPECT_EQ(report.program.ranks, 2u);
 }
 
 TEST(FileReport, merging_in_any_order_gives_the_same_numbers) {
@@ -92,6 +112,25 @@ TEST(FileReport, merging_in_any_order_gives_the_same_numbers) {
     a.merge(b);
     b.merge(c);
     EXPECT_EQ(a, b);
+}
+
+TEST(FileReport, cores_of_ranks_are_joined_whatever_their_numbers) {
+    ProgramReport low{.cores = {1}};
+    ProgramReport const high{.cores = {0, 1}};
+    low.merge(high);
+    EXPECT_EQ(low.cores, (Cpus{1, 1}));
+    low.merge(ProgramReport{});
+    EXPECT_EQ(low.cores, (Cpus{1, 1}));
+}
+
+TEST(DirectionReport, pieces_are_counted_by_the_power_of_two_below_their_size) {
+    DirectionReport report;
+    report.add_pieces(10, 10 * 1024);
+    report.add_pieces(3, 3 * 2047);
+    report.add_pieces(1, 2048);
+    report.add_pieces(0, 0);
+    EXPECT_EQ(report.pieces, 14u);
+    EXPECT_EQ(report.piece_sizes, (Histogram{{1024, 13}, {2048, 1}}));
 }
 
 TEST(FileReport, reasons_do_not_pile_up) {
@@ -130,7 +169,8 @@ TEST(SummaryLine, is_readable) {
         "examined again 1 time; "
         "arrival 0.25 s, copying 0.25 s, file 1.5 s, other 0.188 s, last came rank 0; "
         "moved 1.00 per byte asked; "
-        "read 2.00 KiB in 0 collective calls and 14 independent; moved 1.00 per byte asked; "
+        "read 2.00 KiB in 0 collective calls and 14 independent, 62.5 ms, 32.00 KiB/s; "
+        "file 62.5 ms; moved 1.00 per byte asked; "
         "open 0.125 s, close 0.5 s; "
         "waited 0.25 s for the program's turn, 4 times in all; "
         "note: striped over 1 of 12 servers");

@@ -25,8 +25,10 @@ char const* name_of(Team::Kind kind) {
             return "its turn";
         case Team::Kind::view:
             return "a view";
+        case Team::Kind::deposit:
+            break;
     }
-    return "";
+    return "a deposit";
 }
 
 // Every rank's values, one after the other, elementwise with the first ones. Done by the first rank
@@ -253,11 +255,24 @@ Message SimulatedTeam::receive(std::uint32_t from, Kind kind) {
     auto& channel = channel_from(from, kind);
     wait_until([&] { return !(channel.receiver_waits = channel.parcels.empty()); });
     if (channel.parcels.empty()) return {};  // unwinding
-    auto const parcel = take_next(channel);
-    wait_for_arrival(*parcel);
-    parcel->received = true;
-    if (parcel->sender_waits) all_.actors_.wake(parcel->from);
-    return std::move(parcel->message);
+    return open(*take_next(channel));
+}
+
+// A message that is on its way counts as being there: its time passes.
+std::optional<Team::Received> SimulatedTeam::receive_any(Kind kind) {
+    for (auto& [from, channel] : channels_) {
+        if (from.second != kind || channel.parcels.empty()) continue;
+        auto const parcel = take_next(channel);
+        return Received{parcel->from, open(*parcel)};
+    }
+    return std::nullopt;
+}
+
+Message SimulatedTeam::open(Parcel& parcel) {
+    wait_for_arrival(parcel);
+    parcel.received = true;
+    if (parcel.sender_waits) all_.actors_.wake(parcel.from);
+    return std::move(parcel.message);
 }
 
 void SimulatedTeam::wait_for_arrival(Parcel const& parcel) {

@@ -117,6 +117,7 @@ public:
     std::shared_ptr<std::span<std::byte> const> own_node_memory(std::size_t bytes) override;
     void idle() override;
     Message receive(std::uint32_t from, Kind kind) override;
+    std::optional<Received> receive_any(Kind kind) override;
     void finish_sends(std::size_t still_under_way) override;
 
     /// What the rank is at, for the report of a deadlock.
@@ -162,6 +163,7 @@ private:
     void wait_for_arrival(Parcel const& parcel);
     void sleep_until(double at_s);
     [[nodiscard]] std::shared_ptr<Parcel> take_next(Channel& channel);
+    Message open(Parcel& parcel);
     std::shared_ptr<Gathering> take_part(std::shared_ptr<Gathering>& under_way, std::size_t index,
                                          std::size_t count, std::span<std::byte const> mine);
     void take_time_for(Gathering const& gathering, std::size_t bytes);

@@ -107,6 +107,33 @@ def test_times_are_the_programs_own_and_the_latest_rank_is_named(job, tmp_path, 
     assert report["write"]["bytes"]["native"] == (PIECES * 8 if strategy == "native" else 0)
 
 
+def test_a_report_says_what_program_it_is_where_it_ran_and_what_was_set(job):
+    _, report = job("close", UNISONO_HINTS="*:cb_nodes=2:cb_buffer_size=16777216", UNISONO_SELECT="rule")
+    program = report["program"]
+    assert program["name"] == PROGRAM.name
+    assert program["mpi"].startswith({"mpich": "MPICH ", "openmpi": "Open MPI "}[MPI])
+    assert program["ranks"] == RANKS and program["id"]
+    assert 0 < program["cores"] <= len(os.sched_getaffinity(0))
+    in_calls = report["seconds"]["whole"]["mean"] + report["write"]["seconds"]["whole"]["mean"]
+    assert program["seconds"] >= in_calls > 0
+    assert report["settings"] == ["cb_buffer_size=16777216 (UNISONO_HINTS)", "cb_nodes=2 (UNISONO_HINTS)",
+                                  "UNISONO_TUNE=off"]  # fmt: skip
+    assert report["write"]["piece_sizes"] == [[8, PIECES]]
+    assert report["write"]["bytes"]["most"] == PIECES * 8 / RANKS
+
+
+def test_calls_of_single_ranks_and_their_errors_are_told_apart(job):
+    _, report = job("independent")
+    wrote, read = report["write"], report["read"]
+    assert wrote["calls"]["independent"] == 1 and wrote["calls"]["collective"] == 3
+    assert 0 < wrote["independent_seconds"]["mean"] < wrote["seconds"]["whole"]["mean"]
+    assert wrote["bytes"]["most"] == 4 * 512 * 8, "rank 0 wrote once more"
+    assert read["calls"]["failed_independent"] == 1 and read["calls"]["failed"] == 0
+    assert len(report["errors"]) == 1
+    assert "MPI_File_read_at" in report["errors"][0]
+    assert "the file is open for writing only" in report["errors"][0]
+
+
 def test_nonblocking_collectives_are_calls_left_to_the_mpi_library(job):
     _, report = job("nonblocking")
     wrote = report["write"]
@@ -138,16 +165,16 @@ def test_run_says_that_a_report_file_cannot_be_written(shown):
     text, code, _ = shown("close", UNISONO_REPORT_FILE="/no/such/folder/report")
     assert code == 0
     assert "UNISONO_REPORT_FILE=/no/such/folder/report: No such file or directory (errno 2)" in text
-    assert f"pieces of the program │ {PIECES:,}" in text
+    assert f"{PIECES:,} pieces of 8 B" in text
 
 
 def test_a_killed_rank_leaves_what_rank_0_had_done(shown):
     text, code, _ = shown("kill")
     assert code != 0
-    assert f"Not closed: the program ended with exit code {code}" in text
-    assert f"What follows is of 1 of {RANKS} ranks." in text
-    assert "collective calls │ " in text
-    assert "came last" not in text  # one rank cannot know
+    assert f"Not closed (1 file): the program ended with exit code {code}" in text
+    assert f"Of such files, what follows is of 1 of {RANKS} ranks." in text
+    assert " collective calls" in text
+    assert "comes late" not in text  # one rank cannot know who
 
 
 def test_an_interrupted_program_is_said_to_be_interrupted(shown):
@@ -156,8 +183,8 @@ def test_an_interrupted_program_is_said_to_be_interrupted(shown):
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
 
     text, code, _ = shown("wait", after=interrupt)  # some launchers end with 0 then
-    assert f"Not closed: the program was interrupted, ended with exit code {code}" in text
-    assert "collective calls │ " in text
+    assert f"Not closed (1 file): the program was interrupted, ended with exit code {code}" in text
+    assert " collective calls" in text
 
 
 def test_an_error_that_ends_the_program_is_in_the_report(shown):

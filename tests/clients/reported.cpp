@@ -2,11 +2,16 @@
 //
 // Every rank writes pieces of 8 bytes, dealt to the ranks in turn, in three collective calls, the
 // last rank LATE_S late to each. Then, by MODE:
-//   close      syncs and closes; prints the mean seconds in data calls and in others, as measured
-//   here nonblocking  writes once more with MPI_File_iwrite_at_all, and closes finalize   ends
-//   without closing kill       rank 1 kills itself fatal      rank 0 reads from a file that is open
-//   for writing, with MPI_ERRORS_ARE_FATAL wait       waits to be interrupted missing    does
-//   nothing of all that, but opens a file that is not there
+//
+//   close        syncs and closes; prints the mean seconds in data calls and in others, as measured
+//                here
+//   nonblocking  writes once more with MPI_File_iwrite_at_all, and closes
+//   independent  rank 0 writes once more by itself and reads, which fails; all close
+//   finalize     ends without closing
+//   kill         rank 1 kills itself
+//   fatal        rank 0 reads from a file that is open for writing, with MPI_ERRORS_ARE_FATAL
+//   wait         waits to be interrupted
+//   missing      does nothing of all that, but opens a file that is not there
 #include <mpi.h>
 #include <signal.h>
 #include <unistd.h>
@@ -79,6 +84,11 @@ int main(int argc, char** argv) {
                                &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
+    if (mode == "independent" && rank == 0) {
+        auto const offset = MPI_Offset{calls} * pieces;
+        MPI_File_write_at(file, offset, data.data(), pieces, MPI_UINT64_T, MPI_STATUS_IGNORE);
+        MPI_File_read_at(file, 0, data.data(), pieces, MPI_UINT64_T, MPI_STATUS_IGNORE);
+    }
     if (mode == "kill") {
         MPI_Barrier(MPI_COMM_WORLD);
         if (rank == 1) raise(SIGKILL);
@@ -95,7 +105,7 @@ int main(int argc, char** argv) {
             MPI_File_read_at(file, 0, data.data(), pieces, MPI_UINT64_T, MPI_STATUS_IGNORE);
         sleep(20);
     }
-    if (mode == "close" || mode == "nonblocking") {
+    if (mode == "close" || mode == "nonblocking" || mode == "independent") {
         timed(spent.other, [&] { MPI_File_sync(file); });
         timed(spent.other, [&] { MPI_File_close(&file); });
         print_mean(spent, rank, ranks);

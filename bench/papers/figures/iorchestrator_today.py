@@ -51,12 +51,12 @@ SCHEDULERS = Figure(
     claims=(
         Claim("at 30 GB turns are worth 2.4 times", 419 / 175, ON_A_VIRTUAL_CLOCK,
               "orchestrated, our default", "30G", "cfq, by request",
-              why="programs of processes that meet after each call take time of their own here"),
+              why="clients take time of their own here", own=True),
         Claim("at 30 GB CFQ that were told the program gets 1.6 times", 287 / 175,
-              ON_A_VIRTUAL_CLOCK, "cfq, by program", "30G", "cfq, by request", why="the same"),
+              ON_A_VIRTUAL_CLOCK, "cfq, by program", "30G", "cfq, by request", own=True),
         Claim("at 30 GB BFQ as servers use it changes nothing", 1.0, ON_A_VIRTUAL_CLOCK,
               "bfq, by request", "30G", "cfq, by request",
-              why="a program's next request comes from another process and another server"),
+              own=True),
     ),
 )
 
@@ -80,13 +80,13 @@ GATES = Figure(
     claims=(
         *(Claim(f"{how}, gate in the {place}: 2.5 times at 30 GB", 2.5,
                 "section IV.D; the paper's gate is in the servers", f"{how}, {place}", "30G",
-                "without", why=why)
+                "without", why=why, own=True)
           for how, why in (("policy paper", SELDOM), ("our default", CORES))
           for place in ("servers", "clients")),
         Claim("our default in the clients gains as much as in the servers at 30 GB", 1.0,
-              "not in the paper; the number is ours", "our default, clients", "30G",
+              "not in the paper", "our default, clients", "30G",
               "our default, servers",
-              why="clients know offsets and layout, servers the places on the disk"),
+              own=True),
     ),
 )
 
@@ -103,7 +103,7 @@ def no_difference(line: str, against: str, on: str = "") -> tuple[Claim, ...]:
     where = "on tmpfs" if on else "on the SSD"
     return tuple(Claim(f"{line}: {what} as fast as without, {where}", 1.0,
                        "not in the paper: no difference beyond noise is wanted", line, what,
-                       against, on=on, within=1.05) for what in RUNS)
+                       against, on=on, within=1.05, own=True) for what in RUNS)
 
 
 NO_SEEKS = Figure(

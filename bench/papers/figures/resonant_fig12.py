@@ -28,10 +28,10 @@ FIGURE = Figure(
     ),
     claims=(
         Claim("resonant scales as ROMIO does up to the storage's limit", 1.0,
-              "section 4.4 in words; the number is ours", "resonant", "8", "ROMIO",
-              why="a call asks for as much as there are processes, on either side"),
+              "section 4.4", "resonant", "8", "ROMIO",
+              in_words=True),
         Claim("beyond the storage's limit resonant is ahead", 1.1,
-              "section 4.4 in words; the number is ours", "resonant", "16", "ROMIO",
-              why="then only the order at the disks can help"),
+              "section 4.4", "resonant", "16", "ROMIO",
+              in_words=True, why="[16 processes on 8 servers hardly pass the storage's limit]"),
     ),
 )

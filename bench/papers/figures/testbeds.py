@@ -1,4 +1,4 @@
-"""The papers' platforms. What a paper does not say is in docs/papers.md with what was chosen."""
+"""The papers' platforms. What a paper does not say is in docs/papers-method.md with what was chosen."""
 
 import dataclasses
 

@@ -1,0 +1,166 @@
+"""The papers' tables for the documentation and the report: what each says, and what came out.
+
+docs/papers.md is written by hand but for what stands between `<!-- made: NAME -->` and
+`<!-- end -->`, which is renewed from docs/papers/*.csv."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+from collections import Counter
+
+from . import judge, measured, ticks
+from .experiment import Claim, Figure
+from .judge import Verdict
+from .measured import Measured
+
+Known = list[tuple[Figure, Measured]]
+
+OUTCOMES = {
+    "agree": (judge.AGREES,),
+    "same direction, another size": (judge.WEAKER, judge.STRONGER, judge.LOSES_LESS,
+                                     judge.LOSES_MORE),
+    "not seen, or opposite": (judge.NOT_SEEN, judge.NO_LOSS, judge.DISAGREES),
+    "another speed": (judge.OTHER_VALUE,),
+    "void or not measured": (judge.VOID, judge.NOT_MEASURED),
+}
+
+SHORT = 20  # letters; a cause that is no longer is repeated
+
+BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def renewed(text: str, known: Known, folder: str) -> str:
+    """`text` with every block made anew; pictures are in `folder`, as the text sees it."""
+    made = blocks(known, {figure.name: f"{folder}/{figure.name}.svg" for figure, _one in known})
+    return BLOCK.sub(lambda match: f"{match[1]}\n{made[match[2]]}\n\n{match[3]}", text)
+
+
+def blocks(known: Known, pictures: dict[str, str]) -> dict[str, str]:
+    made = {"counts": counts(known), "own": own_claims(known)}
+    return made | {name_of(paper): claims_of(paper, known, pictures) for paper in papers(known)}
+
+
+def papers(known: Known) -> list[str]:
+    return list(dict.fromkeys(_paper_of(figure) for figure, _one in known))
+
+
+def name_of(paper: str) -> str:
+    """Of its block."""
+    return re.sub(r"\W+", "-", paper.lower())
+
+
+def _paper_of(figure: Figure) -> str:
+    return figure.source.removeprefix("Beside ").partition(" (")[0]
+
+
+def draw(known: Known, folder: pathlib.Path) -> dict[str, pathlib.Path]:
+    """A picture for each figure that has something to show; by name."""
+    drawn = {}
+    for figure, one in known:
+        picture = folder / f"{figure.name}.svg"
+        picture.unlink(missing_ok=True)
+        ticks.draw(heading(figure), theirs(figure, one), picture)
+        if picture.exists():
+            drawn[figure.name] = picture
+    return drawn
+
+
+def theirs(figure: Figure, one: Measured) -> list[Verdict]:
+    return [verdict for verdict in measured.verdicts(figure, one) if not verdict.claim.own]
+
+
+def counts(known: Known) -> str:
+    """How many of each paper's numbers came to what. Numbers put in for words count apart."""
+    rows = [["of the paper's own numbers", *OUTCOMES, "words only: agree"]]
+    for paper in papers(known):
+        found = [verdict for figure, one in of_paper(paper, known) for verdict in theirs(figure, one)]
+        words = Counter(verdict.word for verdict in found if not verdict.claim.in_words)
+        said = [verdict for verdict in found if verdict.claim.in_words]
+        agree = sum(verdict.word == judge.AGREES for verdict in said)
+        sums = (sum(words[word] for word in outcome) for outcome in OUTCOMES.values())
+        rows.append([paper, *map(str, sums), f"{agree} of {len(said)}"])
+    return table(rows)
+
+
+def claims_of(paper: str, known: Known, pictures: dict[str, str]) -> str:
+    rows = [["figure", "the paper says", "paper", "ours", "", "why ours differs"]]
+    shown = []
+    for figure, one in of_paper(paper, known):
+        found = theirs(figure, one)
+        rows += _rows(figure, one, found)
+        if ticks.shown(found):
+            shown.append(f"![{heading(figure)}]({pictures[figure.name]})")
+    return "\n\n".join([table(_causes_once(rows)), *shown])
+
+
+def own_claims(known: Known) -> str:
+    rows = [["figure", "this project's claim", "held against", "ours", "", "why it differs"]]
+    for figure, one in sorted(known, key=_place):
+        rows += _rows(figure, one, [verdict for verdict in measured.verdicts(figure, one)
+                                    if verdict.claim.own])
+    return table(_causes_once(rows))
+
+
+def of_paper(paper: str, known: Known) -> Known:
+    """In the order of the paper's figures, then its tables."""
+    return sorted(((figure, one) for figure, one in known if _paper_of(figure) == paper), key=_place)
+
+
+def heading(figure: Figure) -> str:
+    return f"{_short(figure)}: {figure.title}"
+
+
+def _place(known: tuple[Figure, Measured]) -> list[str | int]:
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", known[0].name)]
+
+
+def _causes_once(rows: list[list[str]]) -> list[list[str]]:
+    """A cause that several rows share is said in the first of them, with a letter."""
+    times = Counter(row[-1] for row in rows)
+    letters: dict[str, str] = {}
+
+    def said(cause: str) -> str:
+        if times[cause] == 1 or len(cause) < SHORT:
+            return cause
+        if cause in letters:
+            return f"({letters[cause]})"
+        letters[cause] = chr(ord("a") + len(letters))
+        return f"({letters[cause]}) {cause}"
+
+    return [[*row[:-1], said(row[-1])] for row in rows]
+
+
+def _rows(figure: Figure, one: Measured, found: list[Verdict]) -> list[list[str]]:
+    seeds = f"{one.runs.seeds} seed{'s' if one.runs.seeds > 1 else ''}"
+    names = [f"{heading(figure)}; {seeds}", *[""] * len(found)]
+    return [[name, verdict.claim.says, _said(figure, verdict.claim), _ours(verdict),
+             f"**{verdict.word}**", verdict.claim.why] for name, verdict in zip(names, found)]
+
+
+def _short(figure: Figure) -> str:
+    if figure.source.startswith("Beside"):
+        return figure.name
+    return re.sub(r".*?-(?=fig|table)", "", figure.name)
+
+
+def _said(figure: Figure, claim: Claim) -> str:
+    unit = "" if claim.against else f" {figure.unit}"
+    return f"{number(claim, claim.paper)}{unit}{' (ours)' if claim.in_words else ''}"
+
+
+def _ours(verdict: Verdict) -> str:
+    if verdict.ours is None:
+        return "-"
+    low, median, high = (number(verdict.claim, value) for value in
+                         (verdict.ours.low, verdict.ours.median, verdict.ours.high))
+    return f"{median} ({low} to {high})" if low != high else median
+
+
+def number(claim: Claim, value: float) -> str:
+    return f"{value:.2f}" if claim.against else f"{value:.0f}"
+
+
+def table(rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])

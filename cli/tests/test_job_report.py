@@ -1,0 +1,386 @@
+"""The report of a whole job: what its files come to, what that cost, and how it is shown."""
+
+import copy
+import io
+import json
+import re
+
+import pytest
+from rich.console import Console
+
+from unisono import report, screen
+from unisono.causes import causes
+from unisono.job import Job, jobs_of
+
+SCREEN_LINES = 40
+
+
+def set_times(direction, **means):
+    """The phases of a direction, the others 0."""
+    means |= {"whole": sum(means.values())}
+    direction["seconds"] = {
+        phase: {"mean": means.get(phase, 0.0), "longest": means.get(phase, 0.0)} for phase in direction["seconds"]
+    }
+
+
+@pytest.fixture
+def quiet(sample_report):
+    """Four ranks with a core each, of which none waits; each writes 1 MiB at a time for 10 of 60 s."""
+    record = json.loads(sample_report.read_text())
+    record |= {"ranks": 4, "opened_by": 4, "aggregators": 4, "notes": [], "errors": [], "settings": []}
+    record["program"] |= {"ranks": 4, "cores": 4, "seconds": 60}
+    record["gate"]["waits"] = 0
+    for name in ("open", "sync", "close", "other", "whole"):
+        record["seconds"][name] = {"mean": 0.0, "longest": 0.0}
+    for name in ("read", "write"):
+        direction = record[name]
+        direction["calls"] = {"collective": 0, "failed": 0, "independent": 0, "failed_independent": 0,
+                              "native": {}, "native_independent": {}}  # fmt: skip
+        direction["bytes"] = dict.fromkeys(direction["bytes"], 0)
+        direction |= {"pieces": 0, "piece_sizes": [], "latest": None, "strategies": {}, "selections": []}
+        set_times(direction)
+    write = record["write"]
+    write["calls"]["collective"] = 100
+    write["bytes"] |= {"asked": 400 << 20, "moved": 400 << 20, "most": 100 << 20}
+    write |= {"pieces": 400, "piece_sizes": [[1 << 20, 400]]}
+    write["strategies"] = {"independent": {"calls": 100, "why": ["one piece per rank"]}}
+    set_times(write, file=10.0)
+    return record
+
+
+def shown(*records, wall_s=None, width=80):
+    stream = io.StringIO()
+    for job in jobs_of(list(records), wall_s):
+        screen.show(job, Console(file=stream, width=width))
+    return stream.getvalue()
+
+
+def flat(*records, **options):
+    return " ".join(shown(*records, **options).split())
+
+
+def verdict(*records, **options):
+    return shown(*records, **options).split("\n\n")[0].replace("\n", " ")
+
+
+def advice(record):
+    return [(round(cause.seconds, 3), cause.evidence, cause.change) for cause in causes(Job([record]))]
+
+
+# ---- the verdict
+
+
+def test_the_verdict_says_how_much_of_the_programs_time_was_io_and_what_most_of_it_was(quiet):
+    set_times(quiet["write"], arrival=9.0, file=3.0)
+    quiet["write"]["latest"] = {"rank": 3, "seconds": 0.1}
+    assert verdict(quiet) == "I/O took 12 of 60 s (20%); 9 s of it waiting for rank 3."
+
+
+def test_what_is_not_worth_tuning_is_said_to_be_and_gets_no_advice(quiet):
+    quiet["program"]["seconds"] = 1000
+    assert verdict(quiet) == "I/O took 10 s of 16 min 40 s (1%): not worth tuning."
+    assert "What cost most" not in shown(quiet)
+
+
+def test_a_program_that_is_over_at_once_is_not_worth_tuning(quiet):
+    set_times(quiet["write"], file=0.05)
+    assert verdict(quiet, wall_s=0.1) == "I/O took 50 ms of 0.1 s (50%): not worth tuning."
+
+
+def test_the_measured_time_of_the_program_counts_more_than_that_of_its_last_close(quiet):
+    assert verdict(quiet, wall_s=40.0).startswith("I/O took 10 of 40 s (25%)")
+
+
+def test_what_failed_and_what_was_not_closed_stands_at_the_top(quiet):
+    quiet["write"]["calls"]["failed"] = 1
+    quiet |= {"unfinished": "the program was killed", "ranks": 1}
+    top = verdict(quiet)
+    assert "1 call failed; the program was told." in top
+    assert "Not closed (1 file): the program was killed." in top
+    assert "what follows is of 1 of 4 ranks." in top
+
+
+def test_a_job_whose_files_were_all_left_alone_is_said_to_be_the_mpi_librarys(quiet):
+    quiet["left_alone"] = "MPI_MODE_SEQUENTIAL"
+    quiet["write"]["calls"]["collective"] = 0
+    set_times(quiet["write"])
+    text = shown(quiet)
+    assert verdict(quiet) == "The MPI library did all calls by itself: MPI_MODE_SEQUENTIAL."
+    assert "Time of a rank" not in text and "No data" not in text
+
+
+def test_a_file_that_was_only_opened_is_shown_too(quiet):
+    quiet["write"]["calls"]["collective"] = 0
+    set_times(quiet["write"])
+    assert verdict(quiet).startswith("No data were read or written")
+
+
+# ---- causes
+
+
+@pytest.mark.parametrize(("own_s", "named"), [(0.1, True), (4.0, False)])
+def test_a_rank_is_named_as_late_only_if_it_did_not_wait_like_the_others(quiet, own_s, named):
+    set_times(quiet["write"], arrival=5.0)
+    quiet["write"]["latest"] = {"rank": 3, "seconds": own_s}
+    assert ("Rank 3 comes late" in advice(quiet)[0][1]) is named
+    assert ("now one last, now another" in advice(quiet)[0][1]) is not named
+
+
+def test_more_ranks_than_cores_are_blamed_for_waiting_and_fewer_recommended(quiet):
+    quiet["program"]["cores"] = 2
+    set_times(quiet["write"], arrival=0.5, waiting=3.0, file=1.0)
+    quiet["write"]["latest"] = {"rank": 3, "seconds": 0.01}  # 5 ms a call: a matter of the scheduler
+    assert advice(quiet)[0] == (3.5, "4 ranks share 2 cores: each waits while others run.",
+                                "mpiexec -n 2, or more cores")  # fmt: skip
+
+
+def test_cores_are_counted_per_node(quiet):
+    quiet["program"]["cores"] = 2
+    quiet["nodes"] = 2
+    set_times(quiet["write"], waiting=3.0)
+    assert not any("share" in evidence for _, evidence, _ in advice(quiet))
+
+
+def test_a_rank_that_is_much_too_late_is_named_also_where_cores_are_few(quiet):
+    quiet["program"]["cores"] = 2
+    set_times(quiet["write"], arrival=9.0, waiting=1.0)
+    quiet["write"]["latest"] = {"rank": 3, "seconds": 0.1}
+    assert [(seconds, evidence[:6]) for seconds, evidence, _ in advice(quiet)] == [(9, "Rank 3"), (1, "4 rank")]
+
+
+def independent(record, calls, size):
+    write = record["write"]
+    write["calls"] |= {"collective": 0, "independent": calls}
+    write["bytes"] |= {"asked": calls * size, "moved": calls * size}
+    write |= {"pieces": calls, "strategies": {}, "independent_seconds": {"mean": 10.0, "longest": 10.0}}
+
+
+def test_small_independent_writes_are_to_be_made_collective(quiet):
+    independent(quiet, 20000, 1024)
+    assert advice(quiet) == [(10, "5,000 independent writes of 1 KiB on each rank.",
+                              "MPI_File_set_view for all pieces, then one MPI_File_write_all")]  # fmt: skip
+
+
+def test_collective_calls_are_not_recommended_for_a_file_of_one_rank(quiet):
+    independent(quiet, 20000, 1024)
+    quiet |= {"ranks": 1, "opened_by": 1}
+    (seconds, _, change), = advice(quiet)  # fmt: skip
+    assert seconds == 2.5, "a quarter of the job's ranks spent 10 s"
+    assert change == "gather 1 MiB or more in memory for each MPI_File_write"
+
+
+def test_large_independent_writes_get_no_advice(quiet):
+    independent(quiet, 400, 1 << 20)
+    assert [change for _, _, change in advice(quiet)] == [""]
+
+
+def test_small_collective_calls_are_to_be_put_together(quiet):
+    write = quiet["write"]
+    write["calls"]["collective"] = 5000
+    write["bytes"] |= {"asked": 5000 * 4 * 1024, "moved": 5000 * 4 * 1024}
+    set_times(write, waiting=4.0, other=1.0, file=0.1)
+    assert advice(quiet) == [(5, "5,000 collective calls of 1 KiB per rank: all ranks agree on each.",
+                              "gather the data of 1,024 calls for one MPI_File_write_all")]  # fmt: skip
+
+
+def test_calls_of_the_mpi_library_are_told_with_what_to_call_instead(quiet):
+    quiet["write"]["calls"]["native"] = {"nonblocking collective call": 12, "shared file pointer": 2}
+    set_times(quiet["write"], native=5.0)
+    assert advice(quiet) == [
+        (5, "The MPI library did 14 calls by itself: nonblocking collective call; for 12 of them that is why.",
+         "MPI_File_write_at_all instead of the nonblocking MPI_File_iwrite_at_all")]  # fmt: skip
+
+
+def test_the_strategy_native_is_to_be_taken_back_where_it_was_set(quiet):
+    quiet["settings"] = ["UNISONO_STRATEGY=native"]
+    quiet["write"]["strategies"] = {"native": {"calls": 100, "why": ["asked for"]}}
+    set_times(quiet["write"], native=5.0)
+    assert advice(quiet)[0][2] == "take back UNISONO_STRATEGY=native"
+
+
+def test_a_note_on_striping_is_advice_for_the_time_in_the_file(quiet):
+    quiet["notes"] = ["striping hurts: all of the file is on one data server; give striping_factor for the next one"]
+    assert advice(quiet) == [(10, "1 file: all of the file is on one data server.",
+                              "give striping_factor for the next one")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("names", "evidence", "change"), [
+    ("a", "1 call of MPI_File_open.", ""),
+    ("aaa", "3 calls of MPI_File_open, 4 s each.", "keep it open between steps"),
+    ("abc", "3 calls of MPI_File_open, 4 s each.", "keep files open between steps, or put several into one"),
+])  # fmt: skip
+def test_opening_again_and_again_is_told(quiet, names, evidence, change):
+    quiet["seconds"]["open"] = {"mean": 12.0 / len(names), "longest": 12.0}
+    found = causes(Job([quiet | {"file": name} for name in names]))
+    assert (evidence, change) in [(cause.evidence, cause.change) for cause in found]
+
+
+def test_waiting_for_turns_is_counted_once_though_a_gate_knows_no_directions(quiet):
+    quiet["read"] = copy.deepcopy(quiet["write"])
+    quiet["gate"] |= {"waits": 4, "accesses": 30, "seconds": {"mean": 2.0, "longest": 2.0}}
+    turns = [(seconds, evidence) for seconds, evidence, _ in advice(quiet) if "turn" in evidence]
+    assert turns == [(2, "4 of 30 accesses waited for the program's turn at the servers.")]
+
+
+def test_small_pieces_are_blamed_for_copying_and_large_ones_are_not(quiet):
+    set_times(quiet["write"], copying=5.0)
+    assert advice(quiet) == []
+    quiet["write"]["pieces"] = 400 << 14
+    assert advice(quiet)[0][1] == "6,553,600 pieces of 64 B are copied one by one."
+
+
+def test_few_aggregators_on_many_nodes_are_to_be_more(quiet):
+    quiet |= {"nodes": 4, "aggregators": 1}
+    quiet["write"]["bytes"]["sent"] = 1 << 30
+    set_times(quiet["write"], exchange=5.0)
+    assert advice(quiet) == [(5, "1 GiB went through 1 aggregator on 4 nodes.", "UNISONO_HINTS='*:cb_nodes=4'")]
+    quiet["settings"] = ["cb_nodes=1 (MPI_Info)"]  # is stronger than UNISONO_HINTS
+    assert advice(quiet)[0][2] == "cb_nodes=4 instead of cb_nodes=1 (MPI_Info)"
+
+
+@pytest.mark.parametrize(("aggregators", "evidence"), [
+    (1, "Ranks wait for 1 aggregator, which accesses the file for them."),
+    (2, "Ranks wait for 2 aggregators, which access the file for them."),
+])  # fmt: skip
+def test_waiting_within_calls_is_for_aggregators_where_ranks_have_cores(quiet, aggregators, evidence):
+    quiet["aggregators"] = aggregators
+    set_times(quiet["write"], waiting=5.0)
+    assert advice(quiet) == [(5, evidence, "")]
+
+
+def test_no_second_is_claimed_twice_and_small_costs_are_left_out(record_with_everything):
+    job = Job([record_with_everything])
+    found = causes(job)
+    assert sum(cause.seconds for cause in found) <= job.io_s * 1.000001
+    assert min(cause.seconds for cause in found) >= 0.05 * job.io_s
+    assert [cause.seconds for cause in found] == sorted((cause.seconds for cause in found), reverse=True)
+
+
+@pytest.fixture
+def record_with_everything(quiet):
+    """As much of everything as rules look for."""
+    independent(quiet, 20000, 64)
+    write = quiet["write"]
+    write["calls"] |= {"collective": 5000, "native": {"shared file pointer": 2}}
+    write["bytes"] |= {"moved": 1 << 30, "sent": 1 << 20}
+    write["latest"] = {"rank": 1, "seconds": 0.01}
+    set_times(write, arrival=3.0, waiting=2.0, exchange=1.5, copying=2.5, file=8.0, native=3.0, other=0.01)
+    quiet["read"] = copy.deepcopy(write)
+    quiet |= {"nodes": 4, "aggregators": 2, "notes": ["striping hurts: 1 server; give more"]}
+    quiet["gate"] |= {"waits": 4, "seconds": {"mean": 1.0, "longest": 1.0}}
+    quiet["seconds"]["close"] = {"mean": 2.0, "longest": 2.0}
+    return quiet
+
+
+# ---- what is shown
+
+
+def test_the_program_is_named_with_where_it_ran_and_what_was_set(sample_report):
+    text = flat(json.loads(sample_report.read_text()))
+    assert "app: 2 ranks on 1 node with 2 cores; MPICH 4.0.2, Unisono 0.1.0" in text
+    assert "Set cb_nodes=4 (MPI_Info)" in text
+    assert "File /scratch/chk_0001.h5; through posix (asked for), 12 servers, 1 MiB stripes (hints)" in text
+    assert "and 1 call left to the MPI library (atomic mode)" in text
+    assert "by independent in 4 calls (one piece per rank)" in text
+    assert "measured: two_phase won, 2.00 times as fast as independent" in text
+    assert "Note striped over 1 of 12 servers" in text
+    assert "Errors MPI_File_read on /scratch/chk_0001.h5: the file is open for writing only" in text
+
+
+def test_a_strategy_that_was_refused_is_said_with_the_reason(quiet):
+    quiet["write"]["refusals"] = {"lacio": {"calls": 3, "why": ["it is not known where bytes are"]}}
+    assert "not by lacio, which was asked for, in 3 calls (it is not known where bytes are)" in flat(quiet)
+
+
+def test_pieces_of_several_sizes_are_counted_by_size(quiet):
+    quiet["write"]["piece_sizes"] = [[64, 1000], [1 << 20, 12]]
+    quiet["write"]["pieces"] = 1012
+    assert "1,012 pieces: 1,000 of 64-127 B, 12 of 1-2 MiB" in flat(quiet)
+
+
+def test_a_rank_that_has_more_to_write_than_others_is_told_of(quiet):
+    assert "busiest" not in flat(quiet)
+    quiet["write"]["bytes"]["most"] = 200 << 20
+    assert "the busiest rank has 2.0 times the mean" in flat(quiet)
+
+
+def test_every_phase_has_a_name_in_the_table_of_times():
+    for part in ("direction", "file"):
+        assert set(screen.PHASE_LABELS[part]) == set(report.phases(part))
+
+
+def test_times_add_up_to_the_time_of_io(record_with_everything):
+    lines = shown(record_with_everything).split("Time of a rank")[1].split("\n\n")[0].splitlines()[1:]
+    in_all = [float(re.search(r"([\d.]+) s +\d+%$", line)[1]) for line in lines]
+    assert sum(in_all[:-1]) == pytest.approx(in_all[-1], rel=0.01)
+    assert lines[-1].split()[0] == "I/O"
+
+
+def forty_files(record):
+    for number in range(40):
+        one = copy.deepcopy(record)
+        one["file"] = f"/scratch/a/very/long/way/to/the/results/of/the/project/run/step_{number:04}.h5"
+        set_times(one["write"], file=1.0 + number)
+        yield one
+
+
+def test_forty_files_fit_on_a_screen_the_slowest_first(record_with_everything):
+    lines = shown(*forty_files(record_with_everything)).splitlines()
+    files = [line.split()[-1] for line in lines if line.endswith(".h5")]
+    assert len(lines) <= SCREEN_LINES + 5
+    assert files[0] == "step_0039.h5" and files == sorted(files, reverse=True)
+    assert 4 <= len(files) <= 10
+    assert any(line.endswith(f"{40 - len(files)} more (--files shows all)") for line in lines)
+
+
+def test_nothing_is_wider_than_a_terminal(record_with_everything):
+    for width in (80, 200):
+        text = shown(*forty_files(record_with_everything), width=width)
+        assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_name_that_is_too_long_keeps_its_end(quiet):
+    other = copy.deepcopy(quiet)
+    other["file"] = "relative/" + "x" * 90 + "/end.nc"
+    assert re.search(r"\.\.\.x+/end\.nc$", shown(quiet, other), re.MULTILINE)
+
+
+def test_opening_one_file_again_and_again_is_one_file(quiet):
+    assert "/scratch/chk_0001.h5, opened 3 times;" in flat(quiet, quiet, quiet)
+
+
+def test_programs_in_one_report_file_are_told_apart(quiet):
+    other = copy.deepcopy(quiet)
+    other["program"]["id"] = "launch:8@node1"
+    assert [len(job.records) for job in jobs_of([quiet, other, quiet])] == [2, 1]
+    assert [len(job.records) for job in jobs_of([quiet, other], 60.0)] == [2], "one run, seen from two nodes"
+
+
+def test_files_of_single_ranks_count_with_their_part_of_the_job(quiet):
+    alone = quiet | {"ranks": 1, "opened_by": 1}
+    job = Job([alone] * 4)
+    assert job.io_s == pytest.approx(10.0), "each of 4 ranks spent 10 s on its file"
+    assert job.nodes == 0, "no file tells where all ranks are"
+    assert "4 ranks;" in flat(*[alone] * 4)
+
+
+def test_words_agree_with_their_numbers(quiet):
+    one = quiet | {"ranks": 1, "opened_by": 1, "aggregators": 1}
+    one["program"] |= {"ranks": 1, "cores": 1}
+    one["write"]["calls"]["collective"] = 1
+    one["write"]["pieces"] = 1
+    one["write"]["strategies"]["independent"]["calls"] = 1
+    text = flat(one)
+    assert not re.search(r"\b1 (\w+ )?(ranks|nodes|cores|calls|pieces|files|aggregators)\b", text), text
+    assert not re.search(r"\de-\d", text)
+
+
+def test_names_are_not_taken_for_markup(quiet):
+    quiet["file"] = "/data/[red]x[/nothing].h5"
+    assert quiet["file"] in shown(quiet)
+
+
+def test_errors_are_listed_the_first_few(quiet):
+    quiet["errors"] = [f"MPI_File_write_all on x: pwrite failed at offset {number}" for number in range(5)]
+    text = shown(quiet)
+    assert text.count("pwrite failed") == 3 and "and 2 more (--files shows all)" in text

@@ -1,0 +1,381 @@
+"""What a job's I/O spent its time on, why, and what to change. Knows no terminal.
+
+Every second is claimed by one cause at most, so what the causes cost never adds up to more than was
+spent: the rules below are asked in turn, file by file, and each takes what it explains.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from .job import Job, Place
+from .report import DIRECTIONS, Record, counted, short_bytes, human_seconds, own_bytes, was_used
+
+_WORTH_SHARE = 0.05  # of the time of I/O: what costs less is not said
+_MiB = 1 << 20
+_SMALL_CALL_BYTES = 64 << 10
+_SMALL_PIECE_BYTES = 4 << 10
+_MANY_CALLS = 10  # of a rank: fewer are not worth combining
+_SLICE_S = 0.02  # ranks that share a core come that late to a call by the scheduler alone
+_LATE_SHARE = 0.25  # of what the others wait: a rank that waits less is the one that they wait for
+
+
+@dataclass
+class Cause:
+    seconds: float
+    brief: str  # "... s of it" goes before it
+    evidence: str
+    change: str
+
+
+@dataclass
+class _Claim:
+    """What one rule has found in some files, on its way to a cause."""
+
+    job: Job
+    direction: str
+    about: str
+    seconds: float = 0.0
+    counts: Counter[str] = field(default_factory=Counter)
+    changes: list[str] = field(default_factory=list)
+
+    @property
+    def written(self) -> str:
+        return "written" if self.direction == "write" else "read"
+
+    @property
+    def call(self) -> str:
+        return f"MPI_File_{self.direction}"
+
+
+_Budget = dict[Place, float]
+_Told = Callable[[_Claim], tuple[str, str, str]]  # brief, evidence, change
+
+
+class _File:
+    """One direction of one file, and the seconds that nobody has claimed yet."""
+
+    def __init__(self, job: Job, record: Record, name: str, budget: _Budget):
+        self.job, self.record, self.name, self.budget = job, record, name, budget
+        self.direction = record[name]
+
+    def take(self, *phases: str, at_most: float = float("inf")) -> float:
+        taken = 0.0
+        for phase in phases:
+            part = min(self.budget[self.name, phase], at_most - taken)
+            self.budget[self.name, phase] -= part
+            taken += part
+        return taken
+
+    @property
+    def partial(self) -> bool:
+        """The report is of some of its ranks: who came last is not known."""
+        return self.record["ranks"] < self.record["opened_by"]
+
+    @property
+    def collective(self) -> int:
+        return self.direction["calls"]["collective"]
+
+    @property
+    def independent(self) -> int:
+        return self.direction["calls"]["independent"]
+
+    @property
+    def bytes_per_call(self) -> float:
+        """Of a rank."""
+        calls = self.collective * self.record["ranks"] + self.independent
+        return own_bytes(self.direction) / calls if calls else 0.0
+
+    @property
+    def arrival_s(self) -> float:
+        """That a rank waited for others to come to a call, on average."""
+        spent = self.direction["seconds"]["arrival"]["mean"]
+        return spent / self.collective if self.collective else 0.0
+
+
+# ---- rules: each takes what it explains; what they return is (what it is about, seconds, counts) -----
+
+_Found = Iterator[tuple[str, float, dict[str, float]]]
+
+
+def _native(file: _File) -> _Found:
+    calls = file.direction["calls"]
+    reasons = Counter(calls["native"]) + Counter(calls["native_independent"])
+    use = file.direction["strategies"].get("native", {"calls": 0, "why": []})
+    if use["calls"] and use["why"]:
+        reasons[f"strategy native: {use['why'][0]}"] += use["calls"]
+    if reasons:
+        most, calls = reasons.most_common(1)[0]
+        yield most, file.take("native"), {"calls": reasons.total(), "for_this": calls}
+
+
+def _late(file: _File) -> _Found:
+    late = file.direction["latest"]
+    if not late or late["seconds"] > _LATE_SHARE * file.direction["seconds"]["arrival"]["mean"]:
+        return
+    if not file.job.crowded or file.arrival_s > _SLICE_S:
+        where = "" if file.record["ranks"] == file.job.ranks else f" of the {file.record['ranks']:,} with the file"
+        yield f"rank {late['rank']}{where}", file.take("arrival"), {"own_s": late["seconds"]}
+
+
+def _crowded(file: _File) -> _Found:
+    if file.job.crowded:
+        yield "", file.take("arrival", "waiting"), {}
+
+
+def _small_calls(file: _File) -> _Found:
+    if file.collective >= _MANY_CALLS and not file.independent and file.bytes_per_call < _SMALL_CALL_BYTES:
+        seconds = file.take("arrival", "waiting", "exchange", "other")
+        yield "", seconds, {"calls": file.collective, "rank_calls": file.collective * file.record["ranks"],
+                            "bytes": own_bytes(file.direction)}  # fmt: skip
+
+
+def _uneven(file: _File) -> _Found:
+    if file.direction["latest"] or file.partial:
+        yield "not known for whom" if file.partial else "", file.take("arrival"), {}
+
+
+def _small_independent(file: _File) -> _Found:
+    many = file.independent >= _MANY_CALLS * file.record["ranks"]
+    if many and file.bytes_per_call < _SMALL_CALL_BYTES:
+        spent = file.job.mean_of(file.record, file.direction["independent_seconds"])
+        about = "shared" if file.record["opened_by"] > 1 else "own"
+        yield about, file.take("file", "copying", "other", at_most=spent), {
+            "calls": file.independent,
+            "rank_calls": file.independent + file.collective * file.record["ranks"],
+            "bytes": own_bytes(file.direction)}  # fmt: skip
+
+
+def _turns(file: _File) -> _Found:
+    gate, seconds = file.record["gate"], {name: file.record[name]["seconds"]["file"]["mean"] for name in DIRECTIONS}
+    # A gate does not know directions: what it says counts once, where it is likelier to be.
+    if gate["waits"] and file.name == max(DIRECTIONS, key=seconds.__getitem__):
+        spent = file.job.mean_of(file.record, gate["seconds"])
+        yield "", file.take("file", at_most=spent), {"waits": gate["waits"], "accesses": gate["accesses"]}
+
+
+def _moved_too_much(file: _File) -> _Found:
+    moved, own = file.direction["bytes"]["moved"], own_bytes(file.direction)
+    if own and moved > 1.5 * own:
+        in_vain = file.budget[file.name, "file"] * (1 - own / moved)
+        yield "", file.take("file", at_most=in_vain), {"moved": moved, "bytes": own}
+
+
+def _copying(file: _File) -> _Found:
+    pieces = file.direction["pieces"]
+    if pieces and own_bytes(file.direction) / pieces < _SMALL_PIECE_BYTES:
+        yield "", file.take("copying"), {"pieces": pieces, "bytes": own_bytes(file.direction)}
+
+
+def _waiting(file: _File) -> _Found:
+    aggregators = file.record["aggregators"]
+    if 0 < aggregators < file.record["ranks"]:
+        yield counted(aggregators, "aggregator"), file.take("waiting"), {}
+
+
+def _exchange(file: _File) -> _Found:
+    if sent := file.direction["bytes"]["sent"]:
+        yield "", file.take("exchange"), {"bytes": sent}
+
+
+def _few_aggregators(file: _File) -> _Found:
+    nodes, aggregators = file.record["nodes"], file.record["aggregators"]
+    if 0 < aggregators < nodes:
+        yield f"{aggregators} {nodes}", file.take("exchange"), {"bytes": file.direction["bytes"]["sent"]}
+
+
+def _striping(file: _File) -> _Found:
+    for note in file.record["notes"]:
+        if note.startswith("striping hurts: "):
+            yield note, file.take("file"), {"files": 1}
+
+
+def _storage(file: _File) -> _Found:
+    yield file.record["backend"], file.take("file"), {"bytes": file.direction["bytes"]["moved"]}
+
+
+# ---- how each is told --------------------------------------------------------------------------------
+
+
+_FOR_NATIVE = {
+    "nonblocking collective call": "{call}_at_all instead of the nonblocking MPI_File_i{direction}_at_all",
+    "shared file pointer": "{call}_at_all, each rank at an offset of its own",
+    "atomic mode or data representation": 'MPI_File_set_atomicity(file, 0), and the representation "native"',
+}
+
+
+def _tell_native(claim: _Claim) -> tuple[str, str, str]:
+    change = _FOR_NATIVE.get(claim.about, "").format(call=claim.call, direction=claim.direction)
+    asked_for = [words for words in claim.job.distinct("settings") if "strategy=native" in words.lower()]
+    if claim.about == "strategy native: asked for" and asked_for:
+        change = f"take back {asked_for[-1]}"
+    calls, for_this = int(claim.counts["calls"]), int(claim.counts["for_this"])
+    most = "" if for_this == calls else f"; for {for_this:,} of them that is why"
+    return ("in calls of the MPI library",
+            f"The MPI library did {counted(calls, 'call')} by itself: {claim.about}{most}.", change)  # fmt: skip
+
+
+def _tell_late(claim: _Claim) -> tuple[str, str, str]:
+    own = human_seconds(claim.counts["own_s"])
+    return (f"waiting for {claim.about}",
+            f"{claim.about[0].upper()}{claim.about[1:]} comes late to collective calls; it waited {own} itself.",
+            "give it less to do before these calls, or look at its core and node")  # fmt: skip
+
+
+def _tell_crowded(claim: _Claim) -> tuple[str, str, str]:
+    job = claim.job
+    shared = f"{counted(job.ranks_per_node, 'rank')} share {counted(job.cores, 'core')}"
+    on = "" if job.nodes == 1 else " on a node"
+    more = f"mpiexec -n {job.cores * job.nodes}, or more {'nodes' if job.nodes > 1 else 'cores'}"
+    return (f"because {shared}", f"{shared}{on}: each waits while others run.", more)
+
+
+def _tell_small_calls(claim: _Claim) -> tuple[str, str, str]:
+    size = short_bytes(claim.counts["bytes"] / claim.counts["rank_calls"])
+    calls = counted(int(claim.counts["calls"]), "collective call")
+    needed = _MiB * claim.counts["rank_calls"] / max(1, claim.counts["bytes"])
+    together = f"{min(math.ceil(needed), int(claim.counts['calls'])):,} calls"
+    how = f"gather the data of {together} for" if claim.direction == "write" else f"read the data of {together} with"
+    return ("in small collective calls", f"{calls} of {size} per rank: all ranks agree on each.",
+            f"{how} one {claim.call}_all")  # fmt: skip
+
+
+def _tell_uneven(claim: _Claim) -> tuple[str, str, str]:
+    if claim.about:
+        return ("waiting for other ranks",
+                "Rank 0 waited for others to come to collective calls; for whom is not known.", "")  # fmt: skip
+    return ("waiting for ranks that come late",
+            "Ranks come to collective calls at different times, now one last, now another.",
+            "give them equal work before these calls")  # fmt: skip
+
+
+def _tell_small_independent(claim: _Claim) -> tuple[str, str, str]:
+    each = round(claim.counts["calls"] / claim.job.ranks)
+    size = short_bytes(claim.counts["bytes"] / claim.counts["rank_calls"])
+    calls = "independent writes" if claim.direction == "write" else "independent reads"
+    if claim.about == "own":
+        change = f"gather {short_bytes(_MiB)} or more in memory for each {claim.call}"
+    else:
+        change = f"MPI_File_set_view for all pieces, then one {claim.call}_all"
+    return (f"in small {calls}", f"{each:,} {calls} of {size} on each rank.", change)
+
+
+def _tell_turns(claim: _Claim) -> tuple[str, str, str]:
+    accesses = counted(int(claim.counts["accesses"]), "access", "accesses")
+    return ("waiting for the program's turn",
+            f"{int(claim.counts['waits']):,} of {accesses} waited for the program's turn at the servers.",
+            "run it while no other program uses these servers")  # fmt: skip
+
+
+def _tell_moved(claim: _Claim) -> tuple[str, str, str]:
+    ratio = claim.counts["moved"] / claim.counts["bytes"]
+    return ("for bytes that nobody asked for", f"{ratio:.2f} bytes were {claim.written} for each that was asked for.",
+            "let the pieces that ranks ask for lie side by side in the file")  # fmt: skip
+
+
+def _tell_copying(claim: _Claim) -> tuple[str, str, str]:
+    size = short_bytes(claim.counts["bytes"] / claim.counts["pieces"])
+    pieces = counted(int(claim.counts["pieces"]), "piece")
+    return ("copying small pieces", f"{pieces} of {size} are copied one by one.",
+            "larger pieces: let what a rank has lie together in the file")  # fmt: skip
+
+
+def _tell_few_aggregators(claim: _Claim) -> tuple[str, str, str]:
+    aggregators, nodes = map(int, claim.about.split())
+    sent = short_bytes(claim.counts["bytes"])
+    set_to = [words for words in claim.job.distinct("settings") if words.startswith("cb_nodes=")]
+    return ("sending data between nodes", f"{sent} went through {counted(aggregators, 'aggregator')} on {nodes:,} nodes.",
+            f"cb_nodes={nodes} instead of {set_to[-1]}" if set_to else f"UNISONO_HINTS='*:cb_nodes={nodes}'")  # fmt: skip
+
+
+def _tell_waiting(claim: _Claim) -> tuple[str, str, str]:
+    access = "accesses" if claim.about.startswith("1 ") else "access"
+    return (f"waiting for {claim.about}", f"Ranks wait for {claim.about}, which {access} the file for them.", "")
+
+
+def _tell_exchange(claim: _Claim) -> tuple[str, str, str]:
+    sent = claim.counts["bytes"]
+    rate = f", {short_bytes(sent / claim.seconds)}/s" if claim.seconds > 0 else ""
+    return ("sending data between nodes", f"{short_bytes(sent)} in messages between nodes{rate}.", "")
+
+
+def _tell_striping(claim: _Claim) -> tuple[str, str, str]:
+    evidence, _, change = claim.about.removeprefix("striping hurts: ").partition("; ")
+    files = counted(int(claim.counts["files"]), "file")
+    return ("on badly striped files", f"{files}: {evidence}.", change)
+
+
+def _tell_storage(claim: _Claim) -> tuple[str, str, str]:
+    amount = claim.counts["bytes"]
+    rate = f" ({short_bytes(amount / claim.seconds)}/s)" if claim.seconds > 0 else ""
+    return ("in the file system",
+            f"The file system: {short_bytes(amount)} {claim.written}{rate}, through {claim.about}.", "")  # fmt: skip
+
+
+# In the order in which they are asked.
+_RULES: list[tuple[Callable[[_File], _Found], _Told]] = [
+    (_native, _tell_native),
+    (_late, _tell_late),
+    (_crowded, _tell_crowded),
+    (_small_calls, _tell_small_calls),
+    (_uneven, _tell_uneven),
+    (_small_independent, _tell_small_independent),
+    (_turns, _tell_turns),
+    (_moved_too_much, _tell_moved),
+    (_copying, _tell_copying),
+    (_few_aggregators, _tell_few_aggregators),
+    (_exchange, _tell_exchange),
+    (_waiting, _tell_waiting),
+    (_striping, _tell_striping),
+    (_storage, _tell_storage),
+]
+
+# Told once of reads and writes together.
+_WHATEVER_DIRECTION = (_tell_late, _tell_crowded, _tell_uneven, _tell_turns, _tell_few_aggregators, _tell_striping)
+
+
+def _claims(job: Job) -> Iterator[tuple[_Told, _Claim]]:
+    claims: dict[tuple[_Told, str, str], _Claim] = {}
+    for record in job.records:
+        budget = job.seconds_of(record)
+        for name in DIRECTIONS:
+            if not was_used(record[name]):
+                continue
+            file = _File(job, record, name, budget)
+            for rule, told in _RULES:
+                direction = "" if told in _WHATEVER_DIRECTION else name
+                for about, seconds, counts in rule(file):
+                    claim = claims.setdefault((told, direction, about), _Claim(job, direction, about))
+                    claim.seconds += seconds
+                    claim.counts.update(counts)
+    for (told, _, _), claim in claims.items():
+        yield told, claim
+
+
+def _of_other_calls(job: Job) -> Iterator[Cause]:
+    files = len(job.records)
+    opening, syncing, closing, others = (job.seconds["", phase] for phase in ("open", "sync", "close", "other"))
+    each = f", {human_seconds(opening / files)} each" if files > 1 else ""
+    several = len(job.distinct("file")) > 1
+    less = "keep files open between steps, or put several into one" if several else "keep it open between steps"
+    yield Cause(opening, "opening files", f"{counted(files, 'call')} of MPI_File_open{each}.", less if files > 2 else "")
+    syncs = counted(sum(record["syncs"] for record in job.records), "time")
+    yield Cause(syncing, "in MPI_File_sync", f"MPI_File_sync: data were made durable {syncs}, over all ranks.",
+                "MPI_File_sync once, after the last write that must survive a crash")  # fmt: skip
+    durable = [words for words in job.distinct("settings") if "sync_at_close" in words.lower()]
+    yield Cause(closing, "closing files", f"{counted(files, 'call')} of MPI_File_close: all ranks meet, and"
+                " what is in memory is written.",
+                f"take back {durable[-1]}" if durable else "")  # fmt: skip
+    yield Cause(others, "setting views and the like", "MPI_File_set_view, MPI_File_get_size and the like: all ranks agree"
+                " on most of them.", "")  # fmt: skip
+
+
+def causes(job: Job) -> list[Cause]:
+    """What cost the most first; only what is worth a sentence."""
+    found = list(_of_other_calls(job))
+    found += [Cause(claim.seconds, *told(claim)) for told, claim in _claims(job)]
+    worth = [cause for cause in found if cause.seconds >= _WORTH_SHARE * job.io_s > 0]
+    return sorted(worth, key=lambda cause: -cause.seconds)

@@ -1,0 +1,129 @@
+"""A job: all reports of one program, and what they come to together. Knows no terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from typing import Any
+
+from .report import DIRECTIONS, Record, phases, value_at, was_used
+
+# Time that is spent in a phase of one direction, or of calls that move no data (direction "").
+Place = tuple[str, str]
+
+
+class Job:
+    """`wall_s`: how long the program ran, where somebody has measured it."""
+
+    def __init__(self, records: list[Record], wall_s: float | None = None):
+        self.records = records
+        self._wall_s = wall_s
+        self.program = max((record["program"] for record in records), key=lambda one: one["ranks"])
+        self.version = records[-1]["unisono_version"]
+
+    @cached_property
+    def ranks(self) -> int:
+        """Of the program; where it has no communicator of all, of its largest file."""
+        return self.program["ranks"] or max(record["opened_by"] for record in self.records)
+
+    @cached_property
+    def _of_all_ranks(self) -> list[Record]:
+        """Files that all ranks have opened, and whose reports have all ranks' parts."""
+        return [record for record in self.records if record["ranks"] >= self.ranks]
+
+    @property
+    def nodes(self) -> int:
+        """0: not known, since no file was opened by all ranks."""
+        return max((record["nodes"] for record in self._of_all_ranks), default=0)
+
+    @property
+    def cores(self) -> int:
+        """Of a node, that its ranks may use; 0: not known."""
+        return max((record["program"]["cores"] for record in self._of_all_ranks), default=0)
+
+    @property
+    def ranks_per_node(self) -> int:
+        """On the fullest one, at least."""
+        return -(-self.ranks // self.nodes) if self.nodes else 0
+
+    @property
+    def crowded(self) -> bool:
+        return 0 < self.cores < self.ranks_per_node
+
+    @cached_property
+    def wall_s(self) -> float:
+        """Of the program; from reports alone, until its last file was closed."""
+        return self._wall_s or max(record["program"]["seconds"] for record in self.records)
+
+    def mean_of(self, record: Record, spent: Record) -> float:
+        """Seconds of a rank of the job on average: files are not always opened by all. A report of
+        some ranks only stands for all that opened the file."""
+        return spent["mean"] * max(record["ranks"], record["opened_by"]) / self.ranks
+
+    def seconds_of(self, record: Record) -> dict[Place, float]:
+        """Where a rank's time in one file's calls went, on average over the job's ranks."""
+        spent = {("", phase): record["seconds"][phase] for phase in phases("file")}
+        for name in DIRECTIONS:
+            spent |= {(name, phase): record[name]["seconds"][phase] for phase in phases("direction")}
+        return {place: self.mean_of(record, one) for place, one in spent.items()}
+
+    @cached_property
+    def seconds(self) -> Counter[Place]:
+        total: Counter[Place] = Counter()
+        for record in self.records:
+            total.update(self.seconds_of(record))
+        return total
+
+    @property
+    def io_s(self) -> float:
+        return self.seconds.total()
+
+    def direction_s(self, name: str) -> float:
+        return sum(spent for (direction, _), spent in self.seconds.items() if direction == name)
+
+    def total(self, name: str, key: str) -> Any:
+        """A counter of one direction, over all files."""
+        return sum(value_at(record[name], key) for record in self.records)
+
+    def tally(self, name: str, key: str) -> Counter[str]:
+        """Counters by reason, over all files."""
+        tally: Counter[str] = Counter()
+        for record in self.records:
+            tally.update(value_at(record[name], key))
+        return tally
+
+    def uses(self, name: str, key: str) -> dict[str, Record]:
+        """By strategy: calls, and the distinct reasons."""
+        uses: dict[str, Record] = {}
+        for record in self.records:
+            for strategy, use in record[name][key].items():
+                known = uses.setdefault(strategy, {"calls": 0, "why": []})
+                known["calls"] += use["calls"]
+                known["why"] += [why for why in use["why"] if why not in known["why"]]
+        return uses
+
+    def piece_sizes(self, name: str) -> dict[int, int]:
+        sizes: Counter[int] = Counter()
+        for record in self.records:
+            sizes.update({size: pieces for size, pieces in record[name]["piece_sizes"]})
+        return dict(sorted(sizes.items()))
+
+    def used(self) -> list[str]:
+        return [name for name in DIRECTIONS if any(was_used(record[name]) for record in self.records)]
+
+    def distinct(self, key: str) -> list[str]:
+        """Texts of all files, each once."""
+        values = [record[key] for record in self.records]
+        texts = [text for value in values for text in (value if isinstance(value, list) else [value])]
+        return list(dict.fromkeys(text for text in texts if text))
+
+
+def jobs_of(records: list[Record], wall_s: float | None = None) -> list[Job]:
+    """The programs whose reports stand in one file, in the order in which they came. `wall_s`: they are one
+    program's, which ran that long, however its id looks from its nodes."""
+    if wall_s is not None:
+        return [Job(records, wall_s)] if records else []
+    by_id: dict[str, list[Record]] = {}
+    for record in records:
+        by_id.setdefault(record["program"]["id"], []).append(record)
+    return [Job(own) for own in by_id.values()]

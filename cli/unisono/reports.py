@@ -1,0 +1,51 @@
+"""Collects what the ranks of a program report about their files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from . import report
+
+
+@dataclass
+class Collected:
+    """Where the ranks append their reports, and where they keep what they know of open files."""
+
+    file: Path
+    traces: Path
+    offset: int  # what the file had before
+
+    def variables(self) -> dict[str, str]:
+        return {"UNISONO_REPORT": "json", "UNISONO_REPORT_FILE": str(self.file),
+                "UNISONO_REPORT_TRACES": str(self.traces)}  # fmt: skip
+
+    def records(self) -> list[report.Record]:
+        """What has come since this was asked last."""
+        if not self.file.exists():
+            return []
+        before, self.offset = self.offset, self.file.stat().st_size
+        return report.read_records(str(self.file), before)
+
+
+def collect_in(folder: Path, variables: dict[str, str]) -> Collected:
+    """In a folder of the caller's; a report file that the user has named is kept, and may hold reports
+    of earlier runs."""
+    traces = folder / "traces"
+    traces.mkdir()
+    file = _writable(variables.get("UNISONO_REPORT_FILE")) or folder / "report.json"
+    return Collected(file, traces, file.stat().st_size if file.exists() else 0)
+
+
+def _writable(named: str | None) -> Path | None:
+    if not named:
+        return None
+    try:
+        with open(named, "ab"):
+            return Path(named).absolute()
+    except OSError as error:
+        click.echo(f"unisono: warning: UNISONO_REPORT_FILE={named}: {error.strerror} (errno"
+                   f" {error.errno}): the report is shown, but not kept", err=True)  # fmt: skip
+        return None

@@ -1,0 +1,69 @@
+"""The options that say how ranks run under Unisono, shared by commands, and the variables they become."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from . import places
+
+# The first word that is no option of ours begins the command.
+PASS_ON = {"allow_interspersed_args": False}
+
+
+def _check_topology(_context: Any, _parameter: Any, value: str | None) -> str | None:
+    if value is not None and not re.fullmatch(r"nodes=[1-9]\d*", value):
+        raise click.BadParameter(f"'{value}'; valid: nodes=N")
+    return value
+
+
+STRATEGY = click.option("--strategy", metavar="NAME", help="See 'unisono strategies'.")
+
+_OPTIONS = [
+    click.option("--backend", metavar="NAME", help="How files are accessed: posix, uring, ..."),
+    click.option(
+        "--hints",
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False, resolve_path=True),
+        help="Lines 'glob:key=value:key=value'.",
+    ),
+    click.option(
+        "--topology",
+        metavar="nodes=N",
+        callback=_check_topology,
+        help="Pretend that one machine's ranks run on N nodes.",
+    ),
+    click.option(
+        "--mpi",
+        type=click.Choice(["mpich", "openmpi"]),
+        help="Where it cannot be found out.",
+    ),
+    click.argument("command", nargs=-1, type=click.UNPROCESSED),
+]
+
+
+def options(function: Callable[..., None]) -> Callable[..., None]:
+    """All but the strategy, and the command itself."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def variables(
+    strategy: str | None, backend: str | None, hints: str | None, topology: str | None
+) -> dict[str, str]:
+    """All UNISONO_* variables for the ranks: those that are set now, and the options."""
+    now = {k: v for k, v in os.environ.items() if k.startswith("UNISONO_")}
+    choices = {
+        "UNISONO_STRATEGY": strategy,
+        "UNISONO_BACKEND": backend,
+        "UNISONO_HINTS": hints,
+        "UNISONO_TOPOLOGY": topology,
+    }
+    given = {k: v for k, v in choices.items() if v is not None}
+    places.check_options(given)
+    return now | given

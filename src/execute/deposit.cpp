@@ -1,0 +1,227 @@
+// Writes that repeat, without meetings.
+//
+//   call      1        2          3   4   5  ...  n        n + 1
+//   ranks     agree    agree      each copies its data     agree
+//                      and open   to the buffers           and open anew
+//
+// When a write is as long as the one before on every rank, its ranks make room for the blocks that
+// the next ones will touch if they go on like that, as far as half of the pool. Then a rank needs
+// nobody: its bytes go where their block is, the block's owner finds by a count that it is full,
+// and what does not fit (another place, no buffer) is an independent write of that rank. Every rank
+// counts its calls, so all know, without a word, which one is agreed on again.
+// Source: View-based collective I/O (CCGrid 2008), section IV, has the buffers and the static map;
+// its ranks still wait for their answer in every call. That they need not is ours.
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+
+#include "execute/cached.hpp"
+#include "execute/direct.hpp"
+
+namespace unisono {
+namespace {
+
+constexpr std::uint64_t calls_most = 1024;
+// In one window, and one of each aggregator at least. Two windows are in memory: little, so that it
+// is warm, and new to nobody.
+constexpr std::uint64_t window_blocks_least = 4;
+// Blocks that are not full wait for the next agreed call.
+constexpr std::uint64_t until_agreed = UINT64_MAX;
+
+/// What a message to another node's aggregator begins with; packed data follow.
+struct DepositHead {
+    std::uint32_t aggregator = 0;
+    bool closing = false;  ///< the last message before the next agreed call, without data
+    ViewInterval interval;
+};
+
+}  // namespace
+
+std::uint64_t CachedFile::advance_of(Request const& request) const {
+    if (request.direction == Direction::read || !last_write_ ||
+        request.positions.bytes() != last_write_->bytes)
+        return CacheNeeds::no_repeat;
+    if (request.positions.empty()) return 0;
+    auto const begin = touched(request.view, request.positions).begin;
+    auto const before = last_write_->touched.begin;
+    return begin < before ? CacheNeeds::no_repeat : begin - before;
+}
+
+void CachedFile::note_write(Request const& request) {
+    written_ = true;
+    last_write_ = {.bytes = request.positions.bytes()};
+    if (!request.positions.empty()) last_write_->touched = touched(request.view, request.positions);
+}
+
+void CachedFile::open_for_deposits(Facts const& facts, CacheNeeds const& agreed,
+                                   CallRecord& record) {
+    auto const advance = agreed.advance;
+    if (advance == CacheNeeds::no_repeat || !facts.ascending) return;
+    auto const first = facts.touched.begin / plan_.block_bytes;
+    auto const last =
+        first + std::min(table_.room() / 2,
+                         std::max<std::uint64_t>(window_blocks_least, plan_.aggregators.size()));
+    auto const end = std::min(begin_of(last), std::uint64_t{INT64_MAX});
+    if (end <= facts.touched.end) return;
+    auto const calls = std::min({(end - facts.touched.end) / std::max<std::uint64_t>(advance, 1),
+                                 agreed.calls_in_memory, calls_most});
+    if (calls == 0) return;
+    Extent const range{facts.touched.begin, facts.touched.end + calls * advance};
+    BlockTable::Blocks const blocks{first, div_ceil(range.end, plan_.block_bytes)};
+    leave_behind(first, record);
+    if (!reserve(blocks)) return;
+    std::lock_guard const lock{mutex_};
+    make_room(blocks, record);
+    for (auto block = blocks.first; block < blocks.last; ++block)
+        if (plan_.aggregators[table_.owner(block)] == team_.rank())
+            dirty_since_.try_emplace(block, call_);
+    deposits_ = {.range = range, .calls_left = calls};
+    if (!several_nodes()) return;
+    closings_missing_.assign(team_.topology().ranks(), 0);
+    for_own_aggregators([&](std::size_t) {
+        for (std::uint32_t rank = 0; rank < closings_missing_.size(); ++rank)
+            closings_missing_[rank] += on_my_node(rank) ? 0 : 1;
+    });
+}
+
+// What was written two windows ago is in the file by now, or goes there: its memory is used again.
+void CachedFile::leave_behind(std::uint64_t first_block, CallRecord& record) {
+    std::lock_guard const lock{mutex_};
+    auto const went_on = windows_ && first_block >= windows_->last;
+    auto const last = went_on ? windows_->last : first_block;
+    if (went_on) clear(table_.release({windows_->last_but_one, last}), record);
+    windows_ = {.last_but_one = last, .last = first_block};
+}
+
+void CachedFile::begin_deposit() {
+    std::lock_guard const lock{mutex_};
+    assert(deposits_.calls_left > 0);
+    --deposits_.calls_left;
+    ++call_;
+}
+
+bool CachedFile::fits(Request const& request) const {
+    if (request.positions.empty()) return true;
+    auto const range = touched(request.view, request.positions);
+    return range.begin >= deposits_.range.begin && range.end <= deposits_.range.end;
+}
+
+IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
+    std::lock_guard const lock{mutex_};
+    if (!fits(request)) return independent(request, record);
+    note_write(request);
+    auto const& [positions, view] = std::tie(request.positions, request.view);
+    if (!positions.empty()) {
+        auto const range = last_write_->touched;
+        BlockTable::Blocks const blocks{range.begin / plan_.block_bytes,
+                                        div_ceil(range.end, plan_.block_bytes)};
+        auto const mine = several_nodes() ? views_.interval_of(view, positions)
+                                          : ViewInterval{.positions = positions};
+        for_each_aggregator([&](std::size_t i) {
+            if (!on_my_node(plan_.aggregators[i])) return send_deposit(i, blocks, mine, request);
+            for_parts(blocks, mine, view, i, [&](std::uint64_t block, Positions part) {
+                buffer(block).store(request.in_memory(part), view, part, begin_of(block));
+            });
+        });
+        if (several_nodes() && !storage_.write_only)
+            remember(request, positions, /*in_file=*/false);
+        note_own_end(request, range.end);
+    }
+    record.lap(Phase::copying);
+    take_deposits();
+    record.lap(Phase::exchange);
+    reap_flushes(/*all=*/false);
+    if (plan_.flush_online) start_flushes(until_agreed);
+    record.lap(Phase::file);
+    return {.bytes = positions.bytes()};
+}
+
+void CachedFile::send_deposit(std::size_t aggregator, BlockTable::Blocks blocks,
+                              ViewInterval const& interval, Request const& request) {
+    auto const bytes = bytes_in(blocks, interval, request.view, aggregator);
+    if (bytes == 0) return;
+    DepositHead const head{.aggregator = static_cast<std::uint32_t>(aggregator),
+                           .interval = interval};
+    Message message(sizeof head + bytes);
+    std::memcpy(message.data(), &head, sizeof head);
+    auto* at = message.data() + sizeof head;
+    for_parts(blocks, interval, request.view, aggregator, [&](std::uint64_t, Positions part) {
+        copy_data(request.in_memory(part), Packed{part.bytes()}.at(at));
+        at += part.bytes();
+    });
+    team_.send(plan_.aggregators[aggregator], kind_, std::move(message));
+}
+
+// What ranks of other nodes have sent so far.
+void CachedFile::take_deposits() {
+    if (closings_missing_.empty()) return;
+    while (auto const received = team_.receive_any(kind_))
+        take_deposit(received->from, received->message);
+}
+
+void CachedFile::take_deposit(std::uint32_t from, Message const& message) {
+    DepositHead head;
+    std::memcpy(static_cast<void*>(&head), message.data(), sizeof head);
+    if (head.closing) {
+        assert(closings_missing_[from] > 0);
+        --closings_missing_[from];
+        return;
+    }
+    auto const view = views_.tiling(head.interval);
+    auto const range = touched(view, head.interval.positions);
+    auto const* at = message.data() + sizeof head;
+    for_parts({range.begin / plan_.block_bytes, div_ceil(range.end, plan_.block_bytes)},
+              head.interval, view, head.aggregator, [&](std::uint64_t block, Positions part) {
+                  buffer(block).store(Packed{part.bytes()}.at(at), view, part, begin_of(block));
+                  at += part.bytes();
+              });
+}
+
+void CachedFile::end_deposits() {
+    std::lock_guard const lock{mutex_};
+    close_deposits();
+}
+
+// Every rank tells the other nodes' aggregators that nothing more will come.
+void CachedFile::close_deposits() {
+    deposits_ = {};
+    if (closings_missing_.empty()) return;
+    for (std::size_t i = 0; i < plan_.aggregators.size(); ++i) {
+        if (on_my_node(plan_.aggregators[i])) continue;
+        DepositHead const head{.aggregator = static_cast<std::uint32_t>(i), .closing = true};
+        Message message(sizeof head);
+        std::memcpy(message.data(), &head, sizeof head);
+        team_.send(plan_.aggregators[i], kind_, std::move(message));
+    }
+    for (std::uint32_t rank = 0; rank < closings_missing_.size(); ++rank)
+        while (closings_missing_[rank] > 0) take_deposit(rank, team_.receive(rank, kind_));
+    team_.finish_sends(0);
+    closings_missing_.clear();
+}
+
+void CachedFile::note_own_end(Request const& request, std::uint64_t end) {
+    if (end <= own_end_) return;
+    own_end_ = end;
+    auto const& [begin, last] = request.positions;
+    copy_data(request.in_memory({last - 1, last}), Packed{1}.at(&own_last_));
+}
+
+IoResult CachedFile::settle_size() {
+    std::lock_guard const lock{mutex_};
+    return grow_to_own_end();
+}
+
+// Its last byte makes the file long enough.
+IoResult CachedFile::grow_to_own_end() {
+    struct stat status {};
+    if (own_end_ == 0 || (fstat(storage_.descriptor, &status) == 0 &&
+                          static_cast<std::uint64_t>(status.st_size) >= own_end_))
+        return {};
+    Transfer const last_byte{own_end_ - 1, &own_last_, 1};
+    return storage_.backend->perform(Direction::write, {&last_byte, 1});
+}
+
+}  // namespace unisono

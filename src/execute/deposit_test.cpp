@@ -1,0 +1,248 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "backends/fault.hpp"
+#include "execute/collective.hpp"
+#include "execute/collective_cases.hpp"
+#include "execute/thread_team.hpp"
+
+namespace unisono {
+namespace {
+
+constexpr std::uint64_t record_bytes = 100;
+constexpr std::uint32_t depositors = 2;
+
+std::byte value_of(std::uint32_t rank, int call) { return std::byte(1 + 16 * rank + call % 16); }
+
+/// A rank that writes records of 100 bytes, in turn with the others, to blocks of 1000.
+class Writer {
+public:
+    Writer(Team& team, Rendezvous& rendezvous, TemporaryFile const& file,
+           std::string const& faults = "")
+        : team_{team}, rendezvous_{rendezvous} {
+        storage_.descriptor = file.descriptor();
+        storage_.backend = make_posix_backend(storage_.descriptor);
+        if (!faults.empty())
+            storage_.backend = make_fault_backend(std::move(storage_.backend), faults);
+        options.strategy = "view_based";
+        options.cb_buffer_size = 1000;
+        options.pool_bytes = 1 << 20;
+        options.cb_nodes = 2;
+    }
+
+    /// The record of a call; `bytes` of it.
+    Outcome write(int call, std::uint64_t bytes = record_bytes) {
+        std::vector<std::byte> data(bytes, value_of(team_.rank(), call));
+        auto const at = (std::uint64_t(call) * depositors + team_.rank()) * record_bytes;
+        return collective(Direction::write, at, data);
+    }
+
+    Outcome collective(Direction direction, std::uint64_t at, std::vector<std::byte>& data) {
+        auto const request = request_of(direction, at, data);
+        record = CallRecord{};
+        return perform_collective(
+            {team_, rendezvous_, storage_, layout_, options, tuner_, gathered_, &cache}, request,
+            propose(request, storage_), record);
+    }
+
+    Rendezvous& rendezvous() { return rendezvous_; }
+
+    IoResult read_alone(std::uint64_t at, std::vector<std::byte>& data) {
+        CallRecord alone;
+        return cache.perform_independent(request_of(Direction::read, at, data), alone);
+    }
+
+private:
+    static Request request_of(Direction direction, std::uint64_t at, std::vector<std::byte>& data) {
+        return {.direction = direction,
+                .view = {make_dense(1), static_cast<std::int64_t>(at), 1},
+                .positions = {0, data.size()},
+                .memory = {make_dense(1), 0, 1},
+                .base = reinterpret_cast<std::uintptr_t>(data.data())};
+    }
+
+    Team& team_;
+    Rendezvous& rendezvous_;
+    Storage storage_;
+    Layout layout_;
+    OnlineTuner tuner_;
+    GatheredFacts gathered_;
+
+public:
+    Options options;
+    CachedFile cache{team_, rendezvous_, storage_};
+    CallRecord record;
+};
+
+/// On one node, and on two.
+class Deposit : public testing::TestWithParam<std::vector<std::uint32_t>> {
+protected:
+    void run(std::function<void(Writer&, std::uint32_t)> const& program,
+             std::string const& faults = "") const;
+    TemporaryFile const file;
+};
+
+INSTANTIATE_TEST_SUITE_P(Nodes, Deposit,
+                         testing::Values(std::vector<std::uint32_t>{0, 0},
+                                         std::vector<std::uint32_t>{0, 1}),
+                         [](auto const& nodes) { return nodes.param[1] == 0 ? "one" : "two"; });
+
+void Deposit::run(std::function<void(Writer&, std::uint32_t)> const& program,
+                  std::string const& faults) const {
+    ThreadTeams teams{make_topology(GetParam())};
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        Writer writer{team, rendezvous, file, faults};
+        program(writer, team.rank());
+        CallRecord record;
+        writer.cache.drain(record);
+    });
+}
+
+void expect_records(TemporaryFile const& file, int calls) {
+    auto const found = file.contents();
+    ASSERT_EQ(found.size(), std::uint64_t(calls) * depositors * record_bytes);
+    for (std::size_t at = 0; at < found.size(); ++at) {
+        auto const number = at / record_bytes;
+        ASSERT_EQ(found[at], value_of(number % depositors, int(number / depositors)))
+            << "offset " << at;
+    }
+}
+
+// Were it to wait, the test would hang: the other rank makes its calls when all of this one's are
+// over.
+TEST_P(Deposit, a_rank_that_repeats_its_writes_waits_for_nobody) {
+    constexpr int agreed = 2;
+    constexpr int calls = 15;
+    std::atomic<bool> first_is_done = false;
+    run([&](Writer& writer, std::uint32_t rank) {
+        for (int call = 0; call < agreed; ++call) writer.write(call);
+        while (rank == 1 && !first_is_done) std::this_thread::yield();
+        for (int call = agreed; call < calls; ++call) {
+            auto const outcome = writer.write(call);
+            EXPECT_EQ(outcome.bytes, record_bytes);
+            EXPECT_EQ(outcome.strategy, "view_based");
+            EXPECT_EQ(writer.record.traffic.meetings, 0u) << call;
+            EXPECT_EQ(writer.record.traffic.barriers, 0u) << call;
+        }
+        if (rank == 0) first_is_done = true;
+    });
+    expect_records(file, calls);
+}
+
+TEST_P(Deposit, many_calls_agree_now_and_then_and_lose_nothing) {
+    constexpr int calls = 2000;
+    run([&](Writer& writer, std::uint32_t) {
+        std::uint64_t meetings = 0;
+        for (int call = 0; call < calls; ++call) {
+            EXPECT_EQ(writer.write(call).bytes, record_bytes);
+            meetings += writer.record.traffic.meetings;
+        }
+        EXPECT_LT(meetings, 300u);  // each agreed call has two
+        EXPECT_GT(meetings, 4u);    // not one round through the pool without them
+    });
+    expect_records(file, calls);
+}
+
+TEST_P(Deposit, a_full_block_is_written_before_anybody_agrees) {
+    run([&](Writer& writer, std::uint32_t) {
+        for (int call = 0; call < 11; ++call) writer.write(call);
+        Verdict nothing;
+        writer.rendezvous().meet(nothing);  // the block is full, and its owner has another call
+        writer.write(11);
+        EXPECT_EQ(writer.record.traffic.meetings, 0u);
+        writer.rendezvous().meet(nothing);
+        auto const found = file.contents();
+        ASSERT_GE(found.size(), 1000u);
+        EXPECT_EQ(found[999], value_of(1, 4));
+        writer.rendezvous().meet(nothing);
+    });
+    expect_records(file, 12);
+}
+
+TEST_P(Deposit, what_does_not_fit_is_written_by_its_rank_alone) {
+    constexpr std::uint64_t far = 100000;
+    run([&](Writer& writer, std::uint32_t rank) {
+        for (int call = 0; call < 3; ++call) writer.write(call);
+        std::vector<std::byte> elsewhere(7, std::byte{200});
+        auto const outcome =
+            rank == 1 ? writer.collective(Direction::write, far, elsewhere) : writer.write(3);
+        EXPECT_EQ(outcome.verdict.code, 0);
+        EXPECT_EQ(outcome.bytes, rank == 1 ? 7u : record_bytes);
+        for (int call = 4; call < 8; ++call) writer.write(call);
+    });
+    auto const found = file.contents();
+    ASSERT_EQ(found.size(), far + 7);
+    EXPECT_EQ(found[far + 6], std::byte{200});
+    EXPECT_EQ(found[3 * 200], value_of(0, 3));
+    EXPECT_EQ(found[3 * 200 + 100], std::byte{0});  // nobody asked for it
+    EXPECT_EQ(found[7 * 200 + 199], value_of(1, 7));
+}
+
+TEST_P(Deposit, a_rank_may_have_nothing_to_write) {
+    run([&](Writer& writer, std::uint32_t rank) {
+        for (int call = 0; call < 10; ++call)
+            EXPECT_EQ(writer.write(call, rank == 1 ? 0 : record_bytes).bytes,
+                      rank == 1 ? 0 : record_bytes);
+    });
+    auto const found = file.contents();
+    ASSERT_EQ(found.size(), 9 * 200 + record_bytes);
+    EXPECT_EQ(found[9 * 200], value_of(0, 9));
+    EXPECT_EQ(found[8 * 200 + 100], std::byte{0});
+}
+
+TEST_P(Deposit, a_rank_sees_its_own_bytes_and_a_file_that_has_them) {
+    run([&](Writer& writer, std::uint32_t rank) {
+        for (int call = 0; call < 4; ++call) writer.write(call);
+        auto const end = (3 * depositors + rank + 1) * record_bytes;
+        EXPECT_FALSE(writer.cache.settle_size().error);
+        EXPECT_GE(file.contents().size(), end);
+        std::vector<std::byte> back(record_bytes);
+        EXPECT_EQ(writer.read_alone(end - record_bytes, back).bytes, record_bytes);
+        EXPECT_EQ(back, std::vector<std::byte>(record_bytes, value_of(rank, 3)));
+    });
+    expect_records(file, 4);
+}
+
+TEST_P(Deposit, a_collective_read_sees_what_everybody_deposited) {
+    run([&](Writer& writer, std::uint32_t rank) {
+        for (int call = 0; call < 8; ++call) writer.write(call);
+        std::vector<std::byte> back(record_bytes);
+        auto const other = 1 - rank;
+        EXPECT_EQ(
+            writer.collective(Direction::read, (7 * depositors + other) * record_bytes, back).bytes,
+            record_bytes);
+        EXPECT_EQ(back, std::vector<std::byte>(record_bytes, value_of(other, 7)));
+        EXPECT_FALSE(writer.cache.takes_deposits(Direction::write));
+    });
+    expect_records(file, 8);
+}
+
+TEST_P(Deposit, an_error_of_the_file_is_told_to_all_at_the_drain_with_what_is_lost) {
+    run(
+        [&](Writer& writer, std::uint32_t) {
+            for (int call = 0; call < 8; ++call) EXPECT_EQ(writer.write(call).verdict.code, 0);
+            CallRecord record;
+            writer.cache.drain(record);
+            auto const error = writer.cache.take_error();
+            EXPECT_EQ(error.code, ENOSPC);
+            EXPECT_EQ(error.offset, 700u);
+            EXPECT_EQ(error.lost_bytes, 300u);
+        },
+        "write@700=ENOSPC");
+}
+
+TEST_P(Deposit, can_be_switched_off) {
+    run([&](Writer& writer, std::uint32_t) {
+        writer.options.write_behind = Switch::disable;
+        for (int call = 0; call < 5; ++call) {
+            writer.write(call);
+            EXPECT_EQ(writer.record.traffic.meetings, 2u);
+        }
+    });
+    expect_records(file, 5);
+}
+
+}  // namespace
+}  // namespace unisono
