@@ -19,18 +19,20 @@ std::uint64_t extents_of(std::span<Transfer const> list) {
 
 class CountedIo final : public PendingIo {
 public:
-    CountedIo(std::unique_ptr<PendingIo> inner, IoCounts& counts)
-        : inner_{std::move(inner)}, counts_{counts} {}
+    CountedIo(std::unique_ptr<PendingIo> inner, BackendCounts& counts, Direction direction)
+        : inner_{std::move(inner)}, counts_{counts}, direction_{direction} {}
     bool ended() override { return inner_->ended(); }
     IoResult wait() override {
+        UnderWay const under_way{counts_};
         auto const result = inner_->wait();
-        counts_.bytes += result.bytes;
+        counts_[direction_].bytes += result.bytes;
         return result;
     }
 
 private:
     std::unique_ptr<PendingIo> inner_;
-    IoCounts& counts_;
+    BackendCounts& counts_;
+    Direction direction_;
 };
 
 class CountedBackend final : public Backend {
@@ -41,32 +43,38 @@ public:
     [[nodiscard]] std::string_view name() const override { return inner_->name(); }
 
     IoResult perform(Direction direction, std::span<Transfer const> list) override {
-        auto& counts = begin(direction, list);
+        count(direction, list);
+        UnderWay const under_way{*counts_};
         auto const result = inner_->perform(direction, list);
-        counts.bytes += result.bytes;
+        (*counts_)[direction].bytes += result.bytes;
         return result;
     }
 
     std::unique_ptr<PendingIo> start(Direction direction, std::span<Transfer const> list,
                                      Order order) override {
-        auto& counts = begin(direction, list);
-        return std::make_unique<CountedIo>(inner_->start(direction, list, order), counts);
+        count(direction, list);
+        UnderWay const under_way{*counts_};
+        return std::make_unique<CountedIo>(inner_->start(direction, list, order), *counts_,
+                                           direction);
     }
 
     [[nodiscard]] bool overlaps() const override { return inner_->overlaps(); }
 
     Error sync() override {
         ++counts_->syncs;
+        UnderWay const under_way{*counts_};
         return inner_->sync();
     }
-    Error close() override { return inner_->close(); }
+    Error close() override {
+        UnderWay const under_way{*counts_};
+        return inner_->close();
+    }
 
 private:
-    IoCounts& begin(Direction direction, std::span<Transfer const> list) {
+    void count(Direction direction, std::span<Transfer const> list) {
         auto& counts = (*counts_)[direction];
         ++counts.lists;
         counts.extents += extents_of(list);
-        return counts;
     }
 
     std::unique_ptr<Backend> inner_;

@@ -18,10 +18,30 @@ struct IoCounts {
 struct BackendCounts {
     std::array<IoCounts, 2> by_direction;
     std::atomic<std::uint64_t> syncs = 0;
+    /// Somebody else's, who wants to see now: calls under way that wait for the storage, in the low
+    /// half, and how many have ended in the high half. May be null.
+    std::atomic<std::uint64_t>* under_way = nullptr;
 
     IoCounts& operator[](Direction direction) {
         return by_direction[static_cast<std::size_t>(direction)];
     }
+};
+
+/// A call that waits for the storage.
+class UnderWay {
+public:
+    explicit UnderWay(BackendCounts const& counts) : number_{counts.under_way} {
+        if (number_ != nullptr) number_->fetch_add(1, std::memory_order_relaxed);
+    }
+    ~UnderWay() {
+        constexpr auto one_ended = (std::uint64_t{1} << 32) - 1;  // and no more under way
+        if (number_ != nullptr) number_->fetch_add(one_ended, std::memory_order_relaxed);
+    }
+    UnderWay(UnderWay const&) = delete;
+    UnderWay& operator=(UnderWay const&) = delete;
+
+private:
+    std::atomic<std::uint64_t>* number_;
 };
 
 /// Counts what `inner` is asked for and what it does. Cost: O(list).

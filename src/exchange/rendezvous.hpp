@@ -7,6 +7,8 @@
 #include <span>
 #include <type_traits>
 
+#include "exchange/call_note.hpp"
+#include "exchange/meeting.hpp"
 #include "exchange/team.hpp"
 
 namespace unisono {
@@ -14,7 +16,10 @@ namespace unisono {
 /// Meeting point of the ranks of one node, in shared memory: one cache line group per rank.
 /// Waiting spins briefly, then yields and drives MPI progress.
 ///
-/// A rank may be one meeting ahead of the slowest at most, hence two payload slots.
+/// A rank may be one meeting ahead of the slowest at most, hence two payload slots. Who meets says
+/// for which call: ranks that are there for another one, as in a program that calls collective
+/// functions in different orders, all get CallsDiffer instead of what others brought for something
+/// else.
 class Rendezvous {
 public:
     static std::size_t bytes_needed(std::size_t local_ranks) {
@@ -36,45 +41,121 @@ public:
     /// Waits for all local ranks.
     void barrier() {
         team_.note_barrier();
-        ++turn_;
-        slots_[index_].arrived.store(turn_, std::memory_order_release);
+        auto const side = ++turn_ % 2;
+        arrive(side);
         wait_for_all();
+        auto const difference = difference_on_node(side);
+        if (!difference.any()) return;
+        if (index_ == 0) publish(difference, side);  // for those who are at a meeting
+        throw CallsDiffer{difference};
     }
 
     /// Merges `mine` over all ranks of the team, in rank order within a node and node order
     /// between nodes; equal on all ranks.
     template <class Payload>
     void meet(Payload& mine) {
-        static_assert(std::is_trivially_copyable_v<Payload> && sizeof(Payload) <= payload_bytes);
+        static_assert(std::is_trivially_copyable_v<Payload> &&
+                      sizeof(Payload) <= Meeting::payload_bytes);
         team_.note_meeting();
-        ++turn_;
-        auto const side = turn_ % 2;
+        auto const side = ++turn_ % 2;
         std::memcpy(slots_[index_].payload[side], &mine, sizeof(Payload));
-        slots_[index_].arrived.store(turn_, std::memory_order_release);
-        auto const one_node = team_.topology().nodes() == 1;
-        if (one_node || index_ == 0) {
-            wait_for_all();
-            merge_local(mine, side);
+        arrive(side);
+        if (team_.topology().nodes() > 1) {
+            if (index_ == 0)
+                lead(mine, side);
+            else
+                follow(mine, side);
+            return;
         }
-        if (one_node) return;
-        auto& published = slots_[count_];
-        if (index_ == 0) {
-            team_.merge_over_leaders(mine);
-            std::memcpy(published.payload[side], &mine, sizeof(Payload));
-            published.arrived.store(turn_, std::memory_order_release);
-        } else {
-            wait_for(published);
-            std::memcpy(&mine, published.payload[side], sizeof(Payload));
-        }
+        wait_for_all();
+        throw_if(difference_on_node(side));
+        merge_local(mine, side);
     }
 
-private:
-    static constexpr std::size_t payload_bytes = 192;
+    /// What this rank says of the call that it is in.
+    [[nodiscard]] CallNote& note() { return slots_[index_].note; }
+    /// What a rank of this node says. Thread-safe.
+    [[nodiscard]] CallSeen seen(std::size_t local_index) const {
+        constexpr auto any_order = std::memory_order_relaxed;
+        auto const& slot = slots_[local_index];
+        auto const& note = slot.note;
+        auto const accesses = note.accesses.load(any_order);
+        return {.tag = note.tag.load(any_order),
+                .number = note.number.load(any_order),
+                .offset = note.offset.load(any_order),
+                .inside = note.inside.load(any_order),
+                .accesses = static_cast<std::uint32_t>(accesses) != 0,
+                .progress = slot.arrived.load(any_order) + note.messages.load(any_order) +
+                            (accesses >> 32)};
+    }
+    [[nodiscard]] std::size_t local_index() const { return index_; }
+    [[nodiscard]] std::size_t local_ranks() const { return count_; }
 
+private:
     struct alignas(64) Slot {
         std::atomic<std::uint64_t> arrived;
-        alignas(64) std::byte payload[2][payload_bytes];
+        CallTag call[2];  // what for; beside what others look at anyway
+        bool differ[2];   // only of what the leader publishes: its payload is a Difference
+        alignas(64) std::byte payload[2][Meeting::payload_bytes];
+        CallNote note;
     };
+
+    void arrive(std::size_t side) {
+        auto& own = slots_[index_];
+        own.call[side] = own.note.tag.load(std::memory_order_relaxed);
+        own.arrived.store(turn_, std::memory_order_release);
+    }
+
+    // The first rank of this node that is there for another call than the first one.
+    [[nodiscard]] Difference difference_on_node(std::size_t side) const {
+        auto const first = slots_[0].call[side];
+        for (std::size_t i = 1; i < count_; ++i)
+            if (auto const other = slots_[i].call[side]; !other.goes_with(first)) {
+                auto const& topology = team_.topology();
+                auto const& ranks = topology.ranks_of[topology.node_of[team_.rank()]];
+                return {ranks[0], ranks[i], first, other};
+            }
+        return {};
+    }
+
+    static void throw_if(Difference const& difference) {
+        if (difference.any()) throw CallsDiffer{difference};
+    }
+
+    template <class Payload>
+    void lead(Payload& mine, std::size_t side) {
+        wait_for_all();
+        auto const on_node = difference_on_node(side);
+        if (!on_node.any()) merge_local(mine, side);
+        Meeting meeting{mine, team_.rank(), slots_[0].call[side], on_node};
+        team_.merge_over_leaders(meeting);
+        if (meeting.difference.any()) {
+            publish(meeting.difference, side);
+            throw CallsDiffer{meeting.difference};
+        }
+        meeting.take(mine);
+        publish(mine, side);
+    }
+
+    template <class Published>
+    void publish(Published const& content, std::size_t side) {
+        auto& published = slots_[count_];
+        published.differ[side] = std::is_same_v<Published, Difference>;
+        std::memcpy(published.payload[side], &content, sizeof content);
+        published.arrived.store(turn_, std::memory_order_release);
+    }
+
+    template <class Payload>
+    void follow(Payload& mine, std::size_t side) {
+        auto& published = slots_[count_];
+        wait_for(published);
+        if (published.differ[side]) {
+            Difference difference;
+            std::memcpy(&difference, published.payload[side], sizeof difference);
+            throw CallsDiffer{difference};
+        }
+        std::memcpy(&mine, published.payload[side], sizeof(Payload));
+    }
 
     template <class Payload>
     void merge_local(Payload& mine, std::size_t side) {

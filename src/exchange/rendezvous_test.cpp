@@ -109,6 +109,108 @@ TEST(Rendezvous, nodes_may_have_different_numbers_of_barriers_between_meetings) 
     });
 }
 
+constexpr CallTag one_call{.file = 1, .operation = 1, .matching = 1};
+constexpr CallTag another_call{.file = 1, .operation = 2, .matching = 2};
+
+// In rank order within nodes, and in node order.
+std::vector<std::uint32_t> merging_order(Topology const& topology) {
+    std::vector<std::uint32_t> order;
+    for (auto const& ranks : topology.ranks_of)
+        order.insert(order.end(), ranks.begin(), ranks.end());
+    return order;
+}
+
+template <class Meet>
+Difference difference_found(Meet&& meet) {
+    try {
+        meet();
+    } catch (CallsDiffer const& found) {
+        return found.difference;
+    }
+    return {};
+}
+
+TEST(Rendezvous, all_ranks_learn_that_one_is_there_for_another_call) {
+    for (auto const& labels : topologies) {
+        SCOPED_TRACE(testing::PrintToString(labels));
+        auto const topology = make_topology(labels);
+        auto const order = merging_order(topology);
+        for (std::uint32_t odd = 0; odd < labels.size() && labels.size() > 1; ++odd) {
+            ThreadTeams teams{topology};
+            teams.run([&](Team& team, Rendezvous& rendezvous) {
+                auto const is_odd = team.rank() == odd;
+                rendezvous.note().enter(is_odd ? another_call : one_call, 1, 0);
+                auto const found = difference_found([&] {
+                    Notice notice;
+                    Proposal proposal;
+                    if (is_odd)
+                        rendezvous.meet(notice);
+                    else
+                        rendezvous.meet(proposal);
+                });
+                EXPECT_EQ(found.first_rank, order.front());
+                EXPECT_EQ(found.other_rank, odd == order.front() ? order[1] : odd);
+                EXPECT_EQ(found.first, odd == order.front() ? another_call : one_call);
+                // They are in step again.
+                rendezvous.note().enter(one_call, 2, 0);
+                Verdict verdict;
+                verdict.lost_bytes = 1;
+                rendezvous.meet(verdict);
+                EXPECT_EQ(verdict.lost_bytes, labels.size());
+            });
+        }
+    }
+}
+
+TEST(Rendezvous, a_meeting_does_not_take_a_barrier_of_another_call_for_an_answer) {
+    for (std::uint32_t odd : {0, 1, 2}) {
+        ThreadTeams teams{make_topology({0, 0, 0})};
+        teams.run([&](Team& team, Rendezvous& rendezvous) {
+            rendezvous.note().enter(team.rank() == odd ? another_call : one_call, 1, 0);
+            auto const found = difference_found([&] {
+                Notice notice;
+                if (team.rank() == odd) return rendezvous.barrier();
+                rendezvous.meet(notice);
+            });
+            EXPECT_EQ(found.first_rank, 0U);
+            EXPECT_EQ(found.other_rank, odd == 0 ? 1 : odd);
+        });
+    }
+}
+
+TEST(Rendezvous, calls_that_go_together_may_have_different_names) {
+    ThreadTeams teams{make_topology({0, 1, 0})};
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        auto call = one_call;
+        call.operation = static_cast<std::uint16_t>(team.rank());
+        rendezvous.note().enter(call, 1, 0);
+        rendezvous.barrier();
+        Notice notice;
+        rendezvous.meet(notice);
+    });
+}
+
+TEST(Rendezvous, ranks_of_a_node_see_where_each_other_is) {
+    ThreadTeams teams{make_topology({0, 0})};
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        rendezvous.note().enter(one_call, 5 + team.rank(), 4096);
+        if (team.rank() == 1) rendezvous.note().accesses = 1;
+        rendezvous.barrier();
+        auto const seen = rendezvous.seen(1);
+        EXPECT_EQ(seen.tag, one_call);
+        EXPECT_EQ(seen.number, 6U);
+        EXPECT_EQ(seen.offset, 4096U);
+        EXPECT_TRUE(seen.inside);
+        EXPECT_TRUE(seen.accesses);
+        EXPECT_FALSE(rendezvous.seen(0).accesses);
+        rendezvous.barrier();
+        if (team.rank() == 1) rendezvous.note().leave();
+        rendezvous.barrier();
+        EXPECT_FALSE(rendezvous.seen(1).inside);
+        EXPECT_GT(rendezvous.seen(1).progress, seen.progress);
+    });
+}
+
 TEST(RendezvousContract, has_room_for_its_ranks_and_is_one_of_them) {
     ThreadTeams teams{make_topology({0})};
     alignas(64) std::array<std::byte, 2048> memory{};

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "exchange/agreement.hpp"
+#include "exchange/meeting.hpp"
 #include "exchange/message.hpp"
 #include "unisono/topology.hpp"
 
@@ -65,10 +65,9 @@ public:
     virtual void idle() = 0;
 
     /// Merges over node leaders in node order; called by leaders only, all of them.
-    template <class Payload>
-    void merge_over_leaders(Payload& payload) {
-        note_reduction(sizeof payload);
-        merge(payload);
+    void merge_over_leaders(Meeting& meeting) {
+        note_reduction(sizeof meeting);
+        merge(meeting);
     }
 
     /// Every rank's bytes, equally many, by rank.
@@ -135,9 +134,7 @@ public:
     void note_barrier() { ++traffic_.barriers; }
 
 private:
-    virtual void merge(Proposal& proposal) = 0;
-    virtual void merge(Notice& notice) = 0;
-    virtual void merge(Verdict& verdict) = 0;
+    virtual void merge(Meeting& meeting) = 0;
     virtual void gather_bytes(std::span<std::byte const> mine, std::span<std::byte> all) = 0;
     virtual void find_minimum(std::span<std::uint64_t> values) = 0;
     virtual void find_union(std::span<std::uint64_t> bits, Among among) = 0;

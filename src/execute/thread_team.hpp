@@ -139,9 +139,7 @@ private:
         void finish_sends(std::size_t) override {}
 
     private:
-        void merge(Proposal& proposal) override { all_.merge(proposal, rank_); }
-        void merge(Notice& notice) override { all_.merge(notice, rank_); }
-        void merge(Verdict& verdict) override { all_.merge(verdict, rank_); }
+        void merge(Meeting& meeting) override { all_.merge(meeting, rank_); }
         void gather_bytes(std::span<std::byte const> mine, std::span<std::byte> all) override {
             if (rank_ == 0) ++all_.gathered;
             ++all_.carried.reductions;
@@ -205,18 +203,17 @@ private:
         return all;
     }
 
-    template <class Payload>
-    void merge(Payload& payload, std::uint32_t rank) {
+    void merge(Meeting& meeting, std::uint32_t rank) {
         ++carried.reductions;
         bool first = true;
         for (auto const& [leader, bytes] :
-             exchange(rank, topology_.nodes(), &payload, sizeof payload)) {
-            Payload next;
+             exchange(rank, topology_.nodes(), &meeting, sizeof meeting)) {
+            Meeting next;
             std::memcpy(static_cast<void*>(&next), bytes.data(), sizeof next);
             if (first)
-                payload = next;
+                meeting = next;
             else
-                payload.merge(next);
+                meeting.merge(next);
             first = false;
         }
     }

@@ -8,7 +8,7 @@ namespace unisono::interpose {
 int file_sync(MPI_File handle) {
     auto const file = find(handle);
     if (file == nullptr) return UNISONO_NATIVE(File_sync)(handle);
-    Timed const timed{file, FilePhase::sync};
+    TimedCollective const timed{file, FilePhase::sync, unisono_entry_File_sync};
     auto const synced = file->sync();
     auto const result = raise(*file, synced.verdict, "MPI_File_sync");
     // Where the file may not be written the MPI library has a word to say, or none.
@@ -20,7 +20,7 @@ int file_sync(MPI_File handle) {
 
 int file_set_atomicity(MPI_File handle, int atomic) {
     auto const file = find(handle);
-    Timed const timed{file, FilePhase::other};
+    TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_atomicity};
     if (file != nullptr) file->drain();
     auto const result = UNISONO_NATIVE(File_set_atomicity)(handle, atomic);
     if (result == MPI_SUCCESS && file != nullptr) file->set_atomic(atomic != 0);

@@ -68,6 +68,9 @@ public:
     /// Calls of several threads may be under way at once.
     [[nodiscard]] bool threaded() const { return threaded_; }
 
+    /// Numbers for the files that are opened on it, which all ranks do in the same order.
+    std::uint32_t next_file() { return ++files_; }
+
     /// The team with this placement. Collective the first time.
     MpiTeam& team(Placement placement);
 
@@ -86,6 +89,7 @@ private:
     std::list<Entry> teams_;
     OnlineTuner tuner_;
     bool threaded_ = false;
+    std::uint32_t files_ = 0;
     TuningContext tuning_context_;  // rank 0 only
     std::string tune_path_;         // rank 0 only; empty: nothing is kept
     std::uint32_t chances_to_keep_ = 0;

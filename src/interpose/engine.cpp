@@ -23,27 +23,30 @@ namespace {
     int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type, \
              MPI_Status* status) {                                                              \
         return HOW(                                                                             \
-            {handle, Direction::DIRECTION, offset, buffer, count, type, "MPI_" #NAME}, status,  \
+            {handle, Direction::DIRECTION, offset, buffer, count, type, unisono_entry_##NAME},  \
+            status,                                                                             \
             [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, status); }); \
     }
 #define UNISONO_CALL(NAME, COUNT, BUFFER, HOW, DIRECTION)                                          \
     int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type, MPI_Status* status) { \
-        return HOW({handle, Direction::DIRECTION, {}, buffer, count, type, "MPI_" #NAME}, status,  \
+        return HOW({handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME},  \
+                   status,                                                                         \
                    [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, status); });     \
     }
 #define UNISONO_NONBLOCKING_AT(NAME, COUNT, BUFFER, DIRECTION)                                   \
     int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type,  \
              MPI_Request* request) {                                                             \
         return transfer_nonblocking(                                                             \
-            {handle, Direction::DIRECTION, offset, buffer, count, type, "MPI_" #NAME}, request,  \
+            {handle, Direction::DIRECTION, offset, buffer, count, type, unisono_entry_##NAME},   \
+            request,                                                                             \
             [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, request); }); \
     }
-#define UNISONO_NONBLOCKING(NAME, COUNT, BUFFER, DIRECTION)                                 \
-    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type,                \
-             MPI_Request* request) {                                                        \
-        return transfer_nonblocking(                                                        \
-            {handle, Direction::DIRECTION, {}, buffer, count, type, "MPI_" #NAME}, request, \
-            [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, request); });    \
+#define UNISONO_NONBLOCKING(NAME, COUNT, BUFFER, DIRECTION)                                       \
+    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type,                      \
+             MPI_Request* request) {                                                              \
+        return transfer_nonblocking(                                                              \
+            {handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME},        \
+            request, [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, request); }); \
     }
 // Calls that are left to the MPI library. RESULT is the type of the last argument: a status or a
 // request; KIND is for the report.
@@ -51,34 +54,34 @@ namespace {
     int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type, \
              RESULT result) {                                                                   \
         return transfer_native(                                                                 \
-            {handle, Direction::DIRECTION, offset, buffer, count, type, "MPI_" #NAME}, NEEDS,   \
-            KIND,                                                                               \
+            {handle, Direction::DIRECTION, offset, buffer, count, type, unisono_entry_##NAME},  \
+            NEEDS, KIND,                                                                        \
             [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, result); }); \
     }
-#define UNISONO_PASS(NAME, COUNT, BUFFER, RESULT, NEEDS, KIND, DIRECTION)                       \
-    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type, RESULT result) {   \
-        return transfer_native(                                                                 \
-            {handle, Direction::DIRECTION, {}, buffer, count, type, "MPI_" #NAME}, NEEDS, KIND, \
-            [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, result); });         \
+#define UNISONO_PASS(NAME, COUNT, BUFFER, RESULT, NEEDS, KIND, DIRECTION)                         \
+    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type, RESULT result) {     \
+        return transfer_native(                                                                   \
+            {handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME}, NEEDS, \
+            KIND, [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, result); });     \
     }
 #define UNISONO_BEGIN_AT(NAME, COUNT, BUFFER, DIRECTION)                                          \
     int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type) { \
         return transfer_begin(                                                                    \
-            {handle, Direction::DIRECTION, offset, buffer, count, type, "MPI_" #NAME},            \
+            {handle, Direction::DIRECTION, offset, buffer, count, type, unisono_entry_##NAME},    \
             [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type); });           \
     }
-#define UNISONO_BEGIN(NAME, COUNT, BUFFER, DIRECTION)                              \
-    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {     \
-        return transfer_begin(                                                     \
-            {handle, Direction::DIRECTION, {}, buffer, count, type, "MPI_" #NAME}, \
-            [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); });    \
+#define UNISONO_BEGIN(NAME, COUNT, BUFFER, DIRECTION)                                      \
+    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {             \
+        return transfer_begin(                                                             \
+            {handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME}, \
+            [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); });            \
     }
-#define UNISONO_BEGIN_ORDERED(NAME, COUNT, BUFFER, DIRECTION)                                     \
-    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {                    \
-        return transfer_native(                                                                   \
-            {handle, Direction::DIRECTION, {}, buffer, count, type, "MPI_" #NAME}, view_for_data, \
-            "shared file pointer",                                                                \
-            [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); });                   \
+#define UNISONO_BEGIN_ORDERED(NAME, COUNT, BUFFER, DIRECTION)                              \
+    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {             \
+        return transfer_native(                                                            \
+            {handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME}, \
+            view_for_data, "shared file pointer",                                          \
+            [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); });            \
     }
 
 // Every data call, once for each type of count.

@@ -81,13 +81,15 @@ File::File(MPI_File handle, MPI_Comm comm, std::shared_ptr<Context> context, std
       path_{std::move(path)},
       access_mode_{access_mode},
       options_{std::move(options)},
-      order_{++files_so_far} {
+      order_{++files_so_far},
+      number_{context_->next_file()} {
     report_.file = path_;
     report_.nodes = context_->machines();
     report_.opened_by = static_cast<std::uint32_t>(context_->ranks());
     if (context_->rank() == 0 && !options_.report_traces.empty())
         trace_ = std::make_unique<Trace>(options_.report_traces);
     open_storage();
+    be_seen();
     make_backend();
 }
 
@@ -110,6 +112,13 @@ void File::open_storage() {
                                    .progress = [context = context_.get()] { context->progress(); },
                                    .program = own_program});
     storage_.gate = gate_;
+}
+
+void File::be_seen() {
+    stall_watch_.reset();
+    if (context_->ranks() == 1) return;
+    io_counts_->under_way = &team().rendezvous().note().accesses;
+    stall_watch_ = std::make_unique<StallWatch>(team(), context_->comm(), number_, path_, options_);
 }
 
 // Only trying tells whether the MPI library can open a file once more.
@@ -253,7 +262,8 @@ std::string File::describe_storage() const {
     if (layout_->known()) text += "; " + layout_->describe();
     auto const plain = effective_hints({});
     for (auto const& hint : effective_hints(options_))
-        if (hint.first != "unisono_select" && std::ranges::find(plain, hint) == plain.end())
+        if (hint.first != "unisono_select" && !hint.first.starts_with("unisono_stall") &&
+            std::ranges::find(plain, hint) == plain.end())
             text += "; " + hint.first + '=' + hint.second;
     return text;
 }
@@ -289,6 +299,7 @@ void File::use(Options options) {
     // Only the one that has written through the MPI library can sync that.
     if (by_mpi_ && written_) deferred_ = first_failure(deferred_, storage_.backend->sync());
     options_ = std::move(options);
+    be_seen();
     layout_.reset();
     gathered_.forget();
     storage_key_.reset();

@@ -16,6 +16,7 @@
 #include "execute/collective.hpp"
 #include "interpose/context.hpp"
 #include "interpose/datatypes.hpp"
+#include "interpose/stall_watch.hpp"
 #include "options/options.hpp"
 #include "report/report.hpp"
 #include "report/trace.hpp"
@@ -61,6 +62,10 @@ public:
     [[nodiscard]] MPI_Comm opened_on() const { return opened_on_; }
     /// Grows from one file that this rank opens to the next.
     [[nodiscard]] std::uint64_t order() const { return order_; }
+    /// The same on all ranks, and no other file's on its communicator.
+    [[nodiscard]] std::uint32_t number() const { return number_; }
+    /// The number of the collective call that begins now.
+    std::uint64_t next_call() { return ++calls_; }
     [[nodiscard]] int access_mode() const { return access_mode_; }
     [[nodiscard]] Context& context() const { return *context_; }
     [[nodiscard]] Options const& options() const { return options_; }
@@ -103,6 +108,8 @@ public:
     void note_written() { written_ = true; }
     /// The MPI library may have written to it by itself. Local.
     void note_native() { native_wrote_ = (access_mode_ & MPI_MODE_RDONLY) == 0; }
+
+    [[nodiscard]] BackendCounts const& io_counts() const { return *io_counts_; }
 
     struct Synced {
         Verdict verdict;
@@ -160,6 +167,8 @@ public:
 
 private:
     void open_storage();
+    /// Lets the node's ranks see where this one is. Collective when the placement is new.
+    void be_seen();
     void make_backend();
     Error close_storage();
     [[nodiscard]] Verdict first_failure(Verdict const& earlier, Error const& error) const;
@@ -178,6 +187,8 @@ private:
     int access_mode_;
     Options options_;
     std::uint64_t order_;
+    std::uint32_t number_;
+    std::uint64_t calls_ = 0;  // collective ones
     FileFacts facts_;
     Storage storage_;
     std::shared_ptr<orchestra::FileGate> gate_;  // as storage_ has it
@@ -197,10 +208,11 @@ private:
     std::optional<std::uint64_t> storage_key_;
     std::set<Signature> examined_;  // classes of this file's calls
     bool atomic_ = false;
-    std::shared_ptr<CachedFile> cache_;       // refers to storage_
-    Verdict deferred_;                        // not of the cache that there is now
-    std::atomic<bool> written_ = false;       // since the last sync, on this rank
-    std::atomic<bool> native_wrote_ = false;  // perhaps; the same
+    std::unique_ptr<StallWatch> stall_watch_;  // where several ranks have it open
+    std::shared_ptr<CachedFile> cache_;        // refers to storage_
+    Verdict deferred_;                         // not of the cache that there is now
+    std::atomic<bool> written_ = false;        // since the last sync, on this rank
+    std::atomic<bool> native_wrote_ = false;   // perhaps; the same
 };
 
 /// Remembers, finds and forgets files by handle; a handle that is unknown belongs to the MPI

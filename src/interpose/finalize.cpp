@@ -1,11 +1,13 @@
 #include "interpose/finalize.hpp"
 
 #include <atomic>
+#include <deque>
 #include <string>
 
 #include "interpose/errors.hpp"
 #include "interpose/file.hpp"
 #include "interpose/guard.hpp"
+#include "interpose/in_call.hpp"
 #include "interpose/messages.hpp"
 
 namespace unisono::interpose {
@@ -22,8 +24,14 @@ void write_out(File& file, char const* why) {
 
 // MPI frees MPI_COMM_SELF before anything else of MPI_Finalize, and calls this then.
 int at_finalize(MPI_Comm, int, void*, void*) {
-    write_what_is_in_memory("MPI_Finalize was called");
-    for (auto const& file : open_files()) file->finish_report("MPI_Finalize was called before");
+    {
+        auto const files = open_files();
+        std::deque<InCall> in_calls;
+        for (auto const& file : files) in_calls.emplace_back(*file, operation_finalize);
+        write_what_is_in_memory("MPI_Finalize was called");
+        for (auto const& file : files) file->finish_report("MPI_Finalize was called before");
+    }
+    end_stall_watch();
     return MPI_SUCCESS;
 }
 

@@ -7,6 +7,7 @@
 
 #include "interpose/errors.hpp"
 #include "interpose/file.hpp"
+#include "interpose/messages.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -18,6 +19,17 @@ int code_with_message(int error_class, EntryPoint const& entry, char const* why)
     } catch (std::bad_alloc const&) {
         return error_class;
     }
+}
+
+// All ranks come here at once.
+int refuse_different_calls(EntryPoint const& entry, MPI_File handle, CallsDiffer const& differ) {
+    auto const file = find(handle);
+    if (file == nullptr)
+        return raise(handle, code_with_message(MPI_ERR_NOT_SAME, entry, differ.what()));
+    auto const why = describe(differ, file->team());
+    if (file->context().rank() == 0)
+        print_once({"unisono: " + std::string{entry.name} + " on " + file->path() + ": " + why});
+    return fail(*file, MPI_ERR_NOT_SAME, entry.name, why);
 }
 
 [[noreturn]] void end_program(MPI_Comm comm, int error_class) {
@@ -32,6 +44,8 @@ int code_with_message(int error_class, EntryPoint const& entry, char const* why)
 
 int end_by_exception(EntryPoint const& entry, CallPlace const& place,
                      std::exception const& exception) {
+    if (auto const* const differ = dynamic_cast<CallsDiffer const*>(&exception))
+        return refuse_different_calls(entry, place.file, *differ);
     auto const no_memory = dynamic_cast<std::bad_alloc const*>(&exception) != nullptr;
     auto const error_class = no_memory ? MPI_ERR_NO_MEM : MPI_ERR_INTERN;
     auto const* const why = no_memory ? "there is no memory left" : exception.what();

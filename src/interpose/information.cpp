@@ -19,7 +19,7 @@ int file_get_info(MPI_File handle, MPI_Info* info) {
 
 int file_set_info(MPI_File handle, MPI_Info info) {
     auto const file = find(handle);
-    Timed const timed{file, FilePhase::other};
+    TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_info};
     auto const result = UNISONO_NATIVE(File_set_info)(handle, info);
     if (result == MPI_SUCCESS && file != nullptr) take_hints(*file, info);
     return result;

@@ -52,14 +52,13 @@ Topology place_ranks(std::vector<std::uint32_t> const& machine_labels, Placement
     return make_topology(labels);
 }
 
-template <class Payload>
-MpiTeam::Merging<Payload>::Merging() {
-    PMPI_Type_contiguous(sizeof(Payload), MPI_BYTE, &type);
+MpiTeam::Merging::Merging() {
+    PMPI_Type_contiguous(sizeof(Meeting), MPI_BYTE, &type);
     PMPI_Type_commit(&type);
     PMPI_Op_create(
         [](void* earlier, void* later, int* count, MPI_Datatype*) {
-            auto* first = static_cast<Payload*>(earlier);
-            auto* second = static_cast<Payload*>(later);
+            auto* first = static_cast<Meeting*>(earlier);
+            auto* second = static_cast<Meeting*>(later);
             for (int i = 0; i < *count; ++i) {
                 auto merged = first[i];
                 merged.merge(second[i]);
@@ -69,8 +68,7 @@ MpiTeam::Merging<Payload>::Merging() {
         /*commute=*/0, &operation);
 }
 
-template <class Payload>
-MpiTeam::Merging<Payload>::~Merging() {
+MpiTeam::Merging::~Merging() {
     PMPI_Op_free(&operation);
     PMPI_Type_free(&type);
 }
@@ -207,15 +205,10 @@ void MpiTeam::idle() {
     sched_yield();
 }
 
-template <class Payload>
-void MpiTeam::merge_with(std::optional<Merging<Payload>>& merging, Payload& payload) {
-    if (!merging) merging.emplace();
-    PMPI_Allreduce(MPI_IN_PLACE, &payload, 1, merging->type, merging->operation, leaders_);
+void MpiTeam::merge(Meeting& meeting) {
+    if (!merging_) merging_.emplace();
+    PMPI_Allreduce(MPI_IN_PLACE, &meeting, 1, merging_->type, merging_->operation, leaders_);
 }
-
-void MpiTeam::merge(Proposal& proposal) { merge_with(merging_proposals_, proposal); }
-void MpiTeam::merge(Notice& notice) { merge_with(merging_notices_, notice); }
-void MpiTeam::merge(Verdict& verdict) { merge_with(merging_verdicts_, verdict); }
 
 void MpiTeam::gather_bytes(std::span<std::byte const> mine, std::span<std::byte> all) {
     auto const bytes = static_cast<int>(mine.size());
@@ -294,6 +287,7 @@ double MpiTeam::send_around() {
 }
 
 void MpiTeam::start_sending(std::uint32_t to, Kind kind, Message message) {
+    rendezvous_->note().note_message();
     auto& sending = sending_.emplace_back();
     sending.message = std::move(message);
     std::span<std::byte const> rest = sending.message;
@@ -333,6 +327,7 @@ Message MpiTeam::receive_all_of(MPI_Message matched, MPI_Status status, Kind kin
         auto const end = message.size();
         message.resize(end + static_cast<std::size_t>(bytes));
         PMPI_Mrecv(message.data() + end, bytes, MPI_BYTE, &matched, MPI_STATUS_IGNORE);
+        rendezvous_->note().note_message();
         if (static_cast<std::size_t>(bytes) != fragment_bytes) return message;
         PMPI_Mprobe(status.MPI_SOURCE, tag_of(kind), comm_, &matched, &status);
     }

@@ -65,8 +65,7 @@ private:
         std::span<std::byte> bytes;
     };
 
-    /// The MPI operation that merges a payload over leaders, in rank order.
-    template <class Payload>
+    /// The MPI operation that merges a meeting over leaders, in rank order.
     struct Merging {
         MPI_Datatype type = MPI_DATATYPE_NULL;
         MPI_Op operation = MPI_OP_NULL;
@@ -79,9 +78,7 @@ private:
         Message message;
     };
 
-    void merge(Proposal& proposal) override;
-    void merge(Notice& notice) override;
-    void merge(Verdict& verdict) override;
+    void merge(Meeting& meeting) override;
     void gather_bytes(std::span<std::byte const> mine, std::span<std::byte> all) override;
     void find_minimum(std::span<std::uint64_t> values) override;
     void find_union(std::span<std::uint64_t> bits, Among among) override;
@@ -98,8 +95,6 @@ private:
     [[nodiscard]] SharedSegment share(std::size_t bytes);
     /// Empty on every rank of the node when there is none to be had. Collective over the node.
     [[nodiscard]] Memory allocate(std::size_t bytes);
-    template <class Payload>
-    void merge_with(std::optional<Merging<Payload>>& merging, Payload& payload);
 
     MPI_Comm comm_;
     std::uint32_t rank_ = 0;
@@ -111,9 +106,7 @@ private:
     Memory control_;
     std::array<Memory, 2> areas_;  // by Area
     std::unique_ptr<Rendezvous> rendezvous_;
-    std::optional<Merging<Proposal>> merging_proposals_;
-    std::optional<Merging<Notice>> merging_notices_;
-    std::optional<Merging<Verdict>> merging_verdicts_;
+    std::optional<Merging> merging_;
     std::deque<Sending> sending_;  // addresses stay: MPI writes to them
     std::uint64_t expected_bytes_ = 0;
     bool messages_tried_ = false;

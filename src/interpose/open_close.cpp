@@ -130,7 +130,7 @@ int file_close(MPI_File* handle) {
         if (result == MPI_SUCCESS) result = next;
     };
     {
-        Timed const timed{file, FilePhase::close};
+        TimedCollective const timed{file, FilePhase::close, unisono_entry_File_close};
         // Ours first: the first one to close a file may be the only one to hear of an error.
         auto const ended = file->close();
         result = raise(*file, ended.verdict, "MPI_File_close");

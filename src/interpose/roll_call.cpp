@@ -18,6 +18,7 @@
 
 #include "interpose/messages.hpp"
 #include "support/hash.hpp"
+#include "support/text.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -135,18 +136,6 @@ void wait_with_patience(MPI_Request& request, MPI_Comm comm) {
     }
 }
 
-// "0, 2-5": ranks ascend.
-std::string in_words(std::vector<int> const& ranks) {
-    std::string text;
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-        auto const first = ranks[i];
-        while (i + 1 < ranks.size() && ranks[i + 1] == ranks[i] + 1) ++i;
-        text += (text.empty() ? "" : ", ") + std::to_string(first);
-        if (ranks[i] > first) text += "-" + std::to_string(ranks[i]);
-    }
-    return text;
-}
-
 // Rank 0 says which ranks have what. Collective.
 void explain_difference(MPI_Comm comm, bool takes_part) {
     Description mine{};
@@ -156,13 +145,13 @@ void explain_difference(MPI_Comm comm, bool takes_part) {
     std::vector<Description> all(rank == 0 ? static_cast<std::size_t>(ranks_in(comm)) : 0);
     PMPI_Gather(mine.data(), sizeof mine, MPI_CHAR, all.data(), sizeof mine, MPI_CHAR, 0, comm);
     if (rank != 0) return;
-    std::map<std::string, std::vector<int>> ranks_with;
+    std::map<std::string, std::vector<std::uint32_t>> ranks_with;
     for (std::size_t i = 0; i < all.size(); ++i)
-        ranks_with[all[i].data()].push_back(static_cast<int>(i));
+        ranks_with[all[i].data()].push_back(static_cast<std::uint32_t>(i));
     auto message = "unisono: the " + std::to_string(all.size()) +
                    " ranks that opened a file together differ, so the MPI library does it";
     for (auto const& [what, ranks] : ranks_with)
-        message += "; " + what + " on rank " + in_words(ranks);
+        message += "; " + what + " on rank " + number_ranges(ranks);
     print_once({message});
 }
 

@@ -9,7 +9,7 @@ namespace unisono::interpose {
 
 int file_set_size(MPI_File handle, MPI_Offset size) {
     auto const file = find(handle);
-    Timed const timed{file, FilePhase::other};
+    TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_size};
     if (file != nullptr) {
         file->drain();
         file->note_written();
@@ -31,7 +31,7 @@ int file_get_size(MPI_File handle, MPI_Offset* size) {
 // is longer already.
 int file_preallocate(MPI_File handle, MPI_Offset size) {
     auto const file = find(handle);
-    Timed const timed{file, FilePhase::other};
+    TimedCollective const timed{file, FilePhase::other, unisono_entry_File_preallocate};
     if (file != nullptr) file->drain();
     auto const usable = file != nullptr && file->kernel_descriptor() >= 0 && size >= 0 &&
                         (file->access_mode() & MPI_MODE_RDONLY) == 0;

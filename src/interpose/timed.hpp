@@ -2,12 +2,14 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "interpose/file.hpp"
+#include "interpose/in_call.hpp"
 
 namespace unisono::interpose {
 
-/// Books the time of a call that moves no data with its file, once it is known.
+/// A call that moves no data: books its time with its file, once it is known.
 struct Timed {
     std::shared_ptr<File> file;
     FilePhase phase;
@@ -18,6 +20,16 @@ struct Timed {
         std::chrono::duration<double> const spent = std::chrono::steady_clock::now() - begin;
         file->record([&](FileReport& report) { report.seconds.add(phase, spent.count()); });
     }
+};
+
+/// The same, and this rank is seen to be in it. `file` may be null.
+struct TimedCollective {
+    TimedCollective(std::shared_ptr<File> const& file, FilePhase phase, std::uint16_t operation)
+        : timed{file, phase} {
+        if (file != nullptr) in_call.emplace(*file, operation);
+    }
+    Timed timed;
+    std::optional<InCall> in_call;
 };
 
 }  // namespace unisono::interpose

@@ -7,6 +7,7 @@
 #include "execute/direct.hpp"
 #include "execute/through_host.hpp"
 #include "interpose/errors.hpp"
+#include "interpose/in_call.hpp"
 #include "interpose/native.hpp"
 
 namespace unisono::interpose {
@@ -114,7 +115,7 @@ MPI_Offset etypes_of(Prepared const& prepared, std::uint64_t bytes) {
 enum class Told { all_ranks, this_rank };
 
 int fail(File& file, DataCall const& call, int error_class, std::string const& why, Told told) {
-    auto const text = std::string{call.name} + " on " + file.path() + ": " + why;
+    auto const text = std::string{call.name()} + " on " + file.path() + ": " + why;
     file.record([&](FileReport& report) {
         report.add_error(text);
         if (told == Told::this_rank) ++report[call.direction].failed_independent_calls;
@@ -174,7 +175,7 @@ void record_collective(File& file, Prepared const& prepared, Outcome const& outc
 int pass_data_on(File& file, DataCall const& call, NativeCall const& native,
                  std::uint64_t bytes = 0) {
     return pass_on(file.handle(), call.offset ? view_for_data : view_and_pointer_for_data,
-                   call.name, native, bytes);
+                   call.name(), native, bytes);
 }
 
 // What the arguments of a call that went well ask for.
@@ -186,8 +187,10 @@ std::uint64_t bytes_asked(DataCall const& call) {
 
 int leave_to_mpi(File& file, DataCall const& call, Needs needs, char const* reason,
                  NativeCall const& native) {
+    std::optional<InCall> in_call;
+    if (needs.collective) in_call.emplace(file, call.operation, call.offset);
     CallRecord record;
-    auto const result = pass_on(file.handle(), needs, call.name, native);
+    auto const result = pass_on(file.handle(), needs, call.name(), native);
     record.lap(Phase::native);
     auto const bytes = result == MPI_SUCCESS ? bytes_asked(call) : 0;
     file.record([&](FileReport& report) {
@@ -345,6 +348,7 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     if (!file->taken_over())
         return leave_to_mpi(*file, call, call.offset ? view_for_data : view_and_pointer_for_data,
                             "atomic mode or data representation", native);
+    InCall const in_call{*file, call.operation, call.offset ? *call.offset : file->pointer()};
     CallRecord record;
     auto prepared = prepare(*file, call);
     std::vector<std::byte> packed;
@@ -466,6 +470,8 @@ int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& na
         if (auto const result = mirror_view(*file); result != MPI_SUCCESS) return result;
     }
     if (needs.data) file->note_native();
+    std::optional<UnderWay> access;
+    if (needs.data) access.emplace(file->io_counts());
     AdmissionGate::Pass pass;
     if (auto const& gate = file->storage().gate; needs.data && gate != nullptr)
         pass = gate->enter_somewhere(bytes);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "interpose/file.hpp"
+#include "interpose/operations.hpp"
 
 namespace unisono::interpose {
 
@@ -17,7 +18,9 @@ struct DataCall {
     void const* buffer;                ///< written to by reads
     MPI_Count count;
     MPI_Datatype type;
-    char const* name;  ///< of the MPI function, for messages
+    std::uint16_t operation;  ///< the number of its entry point
+
+    [[nodiscard]] char const* name() const { return operation_name(operation); }
 };
 
 /// Calls the MPI library's own function with the same arguments.

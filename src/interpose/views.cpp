@@ -89,7 +89,7 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
     };
     auto const file = find(handle);
     if (file == nullptr) return native();
-    Timed const timed{file, FilePhase::other};
+    TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_view};
     auto view = make_view(displacement, etype, filetype, representation);
     auto const agreed = agree_on_views(*file, view.get());
     if (auto const cache = file->cache()) cache->end_deposits();

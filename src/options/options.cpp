@@ -49,6 +49,11 @@ constexpr std::array<Choice, 3> checks{{
     {"plans", "every plan, before each collective call"},
     {"communicate", "and that all ranks have the same ones"},
 }};
+constexpr std::array<Choice, 3> stalls{{
+    {"none", "wait without a word"},
+    {"warn", "say which ranks are in which call, once for each call"},
+    {"abort", "say so and end the program"},
+}};
 constexpr Choice automatic_strategy{"auto", "Unisono chooses"};
 constexpr Choice paper_strategy{"orthrus", "the same as auto with unisono_select=orthrus"};
 
@@ -179,6 +184,7 @@ void set_flush(Options& options, Setting const& setting) {
     if (!when.empty()) options.flush_at_close = when == "close";
 }
 void set_check(Options& options, Setting const& setting) { choose(options.check, setting, checks); }
+void set_stall(Options& options, Setting const& setting) { choose(options.stall, setting, stalls); }
 void set_report(Options& options, Setting const& setting) {
     choose(options.report, setting, reports);
 }
@@ -253,6 +259,8 @@ constexpr std::array known_hints{
     Known{"unisono_write_behind", set_switch<&Options::write_behind>},
     Known{"unisono_pool_bytes", set_bytes<&Options::pool_bytes>},
     Known{"unisono_sync_at_close", set_boolean<&Options::sync_at_close>},
+    Known{"unisono_stall", set_stall},
+    Known{"unisono_stall_s", set_count<&Options::stall_s>},
     Known{"unisono_layout", set_text<&Options::layout>},
     Known{"unisono_enable", set_native_only<false>},
     Known{"unisono_faults", set_text<&Options::faults>},
@@ -272,6 +280,8 @@ constexpr std::array known_variables{
     Known{"UNISONO_BACKEND", set_backend},
     Known{"UNISONO_EXCHANGE", set_exchange},
     Known{"UNISONO_CHECK", set_check},
+    Known{"UNISONO_STALL", set_stall},
+    Known{"UNISONO_STALL_S", set_count<&Options::stall_s>},
     Known{"UNISONO_TUNE", set_text<&Options::tune>},
     Known{"UNISONO_TUNE_SITE", set_text<&Options::tune_site>},
     Known{"UNISONO_LAYOUT", set_text<&Options::layout>},
@@ -551,6 +561,8 @@ std::vector<KeyValue> effective_hints(Options const& options) {
     hints.emplace_back("unisono_write_behind", text_of(options.write_behind));
     add_number("unisono_pool_bytes", options.pool_bytes);
     hints.emplace_back("unisono_sync_at_close", options.sync_at_close ? "true" : "false");
+    hints.emplace_back("unisono_stall", options.stall);
+    add_number("unisono_stall_s", options.stall_s);
     if (!options.layout.empty()) hints.emplace_back("unisono_layout", options.layout);
     return hints;
 }

@@ -31,6 +31,8 @@ void visit_members(Any& options, Visitor& visit) {
     visit(options.striping_unit);
     visit(options.striping_factor);
     visit(options.check);
+    visit(options.stall);
+    visit(options.stall_s);
     visit(options.tune);
     visit(options.tune_site);
     visit(options.report);

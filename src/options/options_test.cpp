@@ -292,6 +292,8 @@ TEST(EffectiveHints, read_back_as_the_same_options) {
     options.write_behind = Switch::enable;
     options.sync_at_close = true;
     options.pool_bytes = 1 << 20;
+    options.stall = "abort";
+    options.stall_s = 7;
     options.layout = "end=1M,stripe_bytes=64K,servers=1;stripe_bytes=1M,servers=4";
     auto read_back = World{}.open("x", effective_hints(options)).options;
     read_back.settings.clear();
@@ -315,6 +317,8 @@ TEST(OptionsBytes, survive_the_journey) {
     world.variables["UNISONO_LAYOUT"] = "stripe_bytes=64K,servers=4";
     world.variables["UNISONO_REPORT"] = "json";
     world.variables["UNISONO_CHECK"] = "communicate";
+    world.variables["UNISONO_STALL"] = "none";
+    world.variables["UNISONO_STALL_S"] = "60";
     auto const options = world.open("x", {{"cb_buffer_size", "5G"}}).options;
     EXPECT_EQ(options_from_bytes(to_bytes(options)), options);
 }

@@ -93,6 +93,17 @@ std::string counted(std::uint64_t count, std::string_view noun) {
     return grouped(count) + ' ' + std::string(noun) + (count == 1 ? "" : "s");
 }
 
+std::string number_ranges(std::span<std::uint32_t const> numbers) {
+    std::string text;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        auto const first = numbers[i];
+        while (i + 1 < numbers.size() && numbers[i + 1] == numbers[i] + 1) ++i;
+        text += (text.empty() ? "" : ", ") + std::to_string(first);
+        if (numbers[i] > first) text += "-" + std::to_string(numbers[i]);
+    }
+    return text;
+}
+
 std::string human_seconds(double seconds) {
     if (seconds < 0.1 && seconds > 0) {
         constexpr std::array units{" ms", " us", " ns"};

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,9 @@ std::string grouped(std::uint64_t count);
 
 /// "1 node", "2 nodes", "20,000 nodes".
 std::string counted(std::uint64_t count, std::string_view noun);
+
+/// "0, 2-5": of numbers that ascend.
+std::string number_ranges(std::span<std::uint32_t const> numbers);
 
 /// A time for people, of three digits or more: "1.25 s", "12.1 us", "3 min 20 s", "2 h 5 min".
 std::string human_seconds(double seconds);

@@ -61,6 +61,12 @@ TEST(Counted, has_the_noun_in_the_right_number_and_digits_in_groups) {
 }
 
 // A report had "1.21e-05 s" and "1.25e+03 s".
+TEST(Text, numbers_that_follow_each_other_are_a_range) {
+    EXPECT_EQ(number_ranges({}), "");
+    EXPECT_EQ(number_ranges(std::vector<std::uint32_t>{3}), "3");
+    EXPECT_EQ(number_ranges(std::vector<std::uint32_t>{0, 2, 3, 4, 5, 7}), "0, 2-5, 7");
+}
+
 TEST(HumanSeconds, never_need_an_exponent) {
     EXPECT_EQ(human_seconds(0), "0 s");
     EXPECT_EQ(human_seconds(5e-9), "5 ns");

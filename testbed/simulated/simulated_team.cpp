@@ -332,20 +332,19 @@ void SimulatedTeam::take_time_for(Gathering const& gathering, std::size_t bytes)
                        static_cast<double>(bytes) / network->bytes_per_s);
 }
 
-template <class Payload>
-void SimulatedTeam::merge_payload(Payload& payload) {
-    begin(Await::merge, sizeof payload);
+void SimulatedTeam::merge(Meeting& meeting) {
+    begin(Await::merge, sizeof meeting);
     auto const gathering = take_part(all_.gatherings_[Await::merge], topology().node_of[rank_],
-                                     topology().nodes(), std::as_bytes(std::span{&payload, 1}));
-    take_time_for(*gathering, sizeof payload);
+                                     topology().nodes(), std::as_bytes(std::span{&meeting, 1}));
+    take_time_for(*gathering, sizeof meeting);
     for (std::size_t node = 0; node < topology().nodes(); ++node) {
-        Payload next;
+        Meeting next;
         std::memcpy(static_cast<void*>(&next), gathering->bytes.data() + node * sizeof next,
                     sizeof next);
         if (node == 0)
-            payload = next;
+            meeting = next;
         else
-            payload.merge(next);
+            meeting.merge(next);
     }
 }
 

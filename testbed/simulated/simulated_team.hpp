@@ -144,16 +144,11 @@ private:
     using Channel = SimulatedTeams::Channel;
     using Gathering = SimulatedTeams::Gathering;
 
-    void merge(Proposal& proposal) override { merge_payload(proposal); }
-    void merge(Notice& notice) override { merge_payload(notice); }
-    void merge(Verdict& verdict) override { merge_payload(verdict); }
+    void merge(Meeting& meeting) override;
     void gather_bytes(std::span<std::byte const> mine, std::span<std::byte> all) override;
     void find_minimum(std::span<std::uint64_t> values) override;
     void find_union(std::span<std::uint64_t> bits, Among among) override;
     void start_sending(std::uint32_t to, Kind kind, Message message) override;
-
-    template <class Payload>
-    void merge_payload(Payload& payload);
 
     void begin(Await await, std::uint64_t detail);
     void pause();

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "exchange/call_note.hpp"
+#include "interpose/entry_points.h"
+
+namespace unisono::interpose {
+
+/// Of CallTag: beyond the entry points' numbers.
+constexpr std::uint16_t operation_finalize = unisono_entry_count;
+
+/// "MPI_File_write_all". Any number of an entry point, and those above.
+char const* operation_name(std::uint16_t operation);
+
+/// The tag of a call on a file. Data calls of one kind and direction go together whether offsets
+/// are explicit, counts large or calls split, whatever MPI says of the last: Unisono does them
+/// alike.
+CallTag call_tag(std::uint32_t file, std::uint16_t operation);
+
+/// After it a rank comes to no other call on the file.
+bool is_last_call(std::uint16_t operation);
+
+}  // namespace unisono::interpose

@@ -1,0 +1,148 @@
+#!/usr/bin/python3
+"""Programs whose ranks are out of step: who says what, and how they end.
+
+usage: stall_test.py BUILD_DIRECTORY MPI [MPI] [TEST]
+"""
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import LAUNCHERS, Job
+
+BUILD = Path()
+MPIS = []
+PLACES = ({}, {"UNISONO_TOPOLOGY": "nodes=2"}, {"UNISONO_EXCHANGE": "messages"})
+
+
+class OutOfStep(unittest.TestCase):
+    """The last of some ranks does something else than to write a second time."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="unisono-stall-")
+        self.addCleanup(scratch.cleanup)
+        self.directory = Path(scratch.name)
+        self.file = self.directory / "file"
+
+    def run_job(self, mpi, what, ranks=3, **environment):
+        program = BUILD / "programs" / f"out_of_step.{mpi}"
+        job = Job(BUILD, mpi, ranks, [program, self.file, *what.split()], self.directory)
+        job.environment.update(environment)
+        return job.run([BUILD / "lib" / f"libunisono-{mpi}.so"], seconds=60)
+
+    def stalls(self, job):
+        return [line for line in job.lines_from_unisono() if " has been for " in line]
+
+
+class Stall(OutOfStep):
+    def expect_end(self, job, said_by, *parts):
+        """At least one rank says why, and `said_by` at most."""
+        job.require(job.returncode != 0, "it went on")
+        said = self.stalls(job)
+        self.assertIn(len(said), range(1, said_by + 1), job.transcript())
+        for part in (*parts, "; UNISONO_STALL=abort ends the program"):
+            self.assertRegex(said[0], part)
+
+    def test_a_call_that_a_rank_skips_ends_the_program_where_that_is_wanted(self):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                job = self.run_job(mpi, "skip", UNISONO_STALL="abort", UNISONO_STALL_S="1")
+                self.expect_end(
+                    job, 1, "^unisono: rank 0 has been for 1[.0-9]* s in MPI_File_write_at_all, "
+                    f"collective call 2 on {self.file}, offset 0; ranks 0-1: in it; "
+                    "rank 2: in no collective call; the last was MPI_File_write_at_all, "
+                    f"collective call 1 on {self.file}-other, offset 128; UNISONO_STALL")
+
+    def test_a_rank_of_another_node_is_missed_too(self):
+        for mpi in MPIS:
+            for place in PLACES[1:]:
+                with self.subTest(mpi=mpi, **place):
+                    job = self.run_job(mpi, "skip", UNISONO_STALL="abort", UNISONO_STALL_S="1",
+                                       **place)
+                    self.expect_end(job, 2, "MPI_File_write_at_all, collective call 2",
+                                    "ranks on other nodes cannot be seen")
+
+    def test_a_rank_that_will_never_come_is_told_of_at_once(self):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                job = self.run_job(mpi, "sync", UNISONO_STALL="abort", UNISONO_STALL_S="50")
+                self.expect_end(job, 1, "rank 2: in MPI_File_sync, collective call 2",
+                                "these calls never meet")
+
+    def test_a_rank_in_finalize_is_told_of(self):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                job = self.run_job(mpi, "finalize", UNISONO_STALL="abort", UNISONO_STALL_S="1")
+                self.expect_end(job, 1, "rank 2: in no collective call; the last was MPI_Finalize")
+
+    def test_a_late_rank_is_told_of_once_and_the_program_goes_on(self):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                job = self.run_job(mpi, "late 5", UNISONO_STALL_S="1")
+                job.require_success()
+                self.assertEqual(len(self.stalls(job)), 1, job.transcript())
+                self.assertEqual(job.output.splitlines(), ["success"] * 3 + ["went on"])
+
+    def test_a_rank_that_waits_for_slow_storage_is_told_from_one_that_is_missing(self):
+        slow = {"UNISONO_FAULTS": "write=delay:2000000", "UNISONO_STALL_S": "1"}
+        one_writes = {"UNISONO_STRATEGY": "two_phase", "UNISONO_HINTS": "*:cb_nodes=1"}
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                job = self.run_job(mpi, "late 0", **slow, **one_writes)
+                job.require_success()
+                self.assertRegex(self.stalls(job)[0], "; rank 0: in it, accessing the file or "
+                                 "waiting for its turn to; ranks 1-2: in it$")
+
+    def test_nothing_is_said_while_all_ranks_wait_for_slow_storage(self):
+        slow = {"UNISONO_FAULTS": "write=delay:2000000", "UNISONO_STALL_S": "1"}
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                job = self.run_job(mpi, "late 0", UNISONO_STRATEGY="independent", **slow)
+                job.require_success()
+                self.assertEqual(job.lines_from_unisono(), [], job.transcript())
+
+    def test_nothing_is_said_before_its_time_or_where_nobody_wants_to_know(self):
+        for mpi in MPIS:
+            for settings in ({"UNISONO_STALL_S": "40"},
+                             {"UNISONO_STALL_S": "1", "UNISONO_STALL": "none"}):
+                with self.subTest(mpi=mpi, **settings):
+                    job = self.run_job(mpi, "late 3", **settings)
+                    job.require_success()
+                    self.assertEqual(job.lines_from_unisono(), [], job.transcript())
+
+
+class Mismatch(OutOfStep):
+    OTHER = {"read": "MPI_File_read_at_all on PATH", "view": "MPI_File_set_view on PATH",
+             "other": "MPI_File_write_at_all on PATH-other"}
+
+    def expect_refusal(self, job, called):
+        job.require_success()
+        self.assertEqual(job.output.splitlines(), ["not_same"] * 3 + ["went on"], job.transcript())
+        said = (f"unisono: MPI_File_write_at_all on PATH: rank 2 has called {called} "
+                "where rank 0 has called MPI_File_write_at_all on PATH")
+        self.assertEqual(job.lines_from_unisono(), [said.replace("PATH", str(self.file))])
+
+    def test_calls_that_do_not_go_together_are_an_error_on_all_ranks(self):
+        for mpi in MPIS:
+            for place in PLACES:
+                for what, called in self.OTHER.items():
+                    with self.subTest(mpi=mpi, what=what, **place):
+                        job = self.run_job(mpi, what, UNISONO_STALL="none", **place)
+                        self.expect_refusal(job, called)
+
+    def test_data_calls_of_one_direction_go_together(self):
+        for mpi in MPIS:
+            for place in PLACES:
+                with self.subTest(mpi=mpi, **place):
+                    job = self.run_job(mpi, "pointer", **place)
+                    job.require_success()
+                    self.assertEqual(job.output.splitlines(), ["success"] * 3 + ["went on"])
+                    self.assertEqual(job.lines_from_unisono(), [])
+
+
+if __name__ == "__main__":
+    BUILD = Path(sys.argv[1]).absolute()
+    MPIS = [word for word in sys.argv[2:] if word in LAUNCHERS]
+    unittest.main(argv=[sys.argv[0], *(word for word in sys.argv[2:] if word not in LAUNCHERS)],
+                  verbosity=2)
