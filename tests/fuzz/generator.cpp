@@ -160,6 +160,8 @@ void Generator::choose_hints(FileState& file) {
     if (random_.chance(40)) file.hints.emplace_back("unisono_intra_node_aggregation", "enable");
     if (random_.chance(20)) file.hints.emplace_back("cb_config_list", "*:2");
     if (random_.chance(20)) file.hints.emplace_back("unisono_flush", "close");
+    if (random_.chance(50) && !options_.faults)
+        file.hints.emplace_back("unisono_write_behind", "enable");
     if (random_.chance(50)) {
         file.hints.emplace_back("unisono_pool_bytes", std::to_string(random_.pick(buffers) * 4));
     }
@@ -259,7 +261,7 @@ Step Generator::next() {
         step.kind = choose_kind(file);
         step.failures.assign(file.members.size(), Failure::never);
         if (!fill(step, file)) continue;
-        repeats_ = may_repeat(step, file) && random_.chance(50) ? 1 + random_.below(8) : 0;
+        repeats_ = may_repeat(step, file) && random_.chance(50) ? 2 + random_.below(12) : 0;
         if (repeats_ > 0) repeated_ = step;
         return step;
     }
