@@ -31,7 +31,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODES = tuple(table.MODE_LETTERS)
 PATTERNS = ("contiguous", "strided-64", "strided-1k", "strided-4k", "strided-64k", "strided-1m",
             "tile", "block-3d", "noncontig", "hpio-64", "hpio-1k", "irregular", "memory-24",
-            "calls-contiguous", "calls-strided", "lattice")
+            "calls-contiguous", "calls-strided", "ior-hard", "lattice")
 FULL_RANKS = (4, 8, 16)
 
 

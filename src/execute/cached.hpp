@@ -198,7 +198,7 @@ private:
     };
     Deposits deposits_;
     bool deposits_open_ = false;  // until all have said that theirs are over
-    struct Windows {  // first blocks
+    struct Windows {              // first blocks
         std::uint64_t last_but_one = 0;
         std::uint64_t last = 0;
     };

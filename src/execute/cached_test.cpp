@@ -240,6 +240,7 @@ public:
         options_.cb_buffer_size = 1024;
         options_.cb_nodes = team.topology().ranks();
         options_.flush_at_close = true;
+        options_.write_behind = Switch::disable;
     }
 
     void online() { options_.flush_at_close = false; }

@@ -25,9 +25,9 @@ namespace unisono {
 namespace {
 
 constexpr std::uint64_t calls_most = 1024;
-// Of each aggregator, in one window; at least so many in all. Two windows are in memory: on one node
-// little of it, so that it is warm and new to nobody; between nodes enough that links are busy, since
-// calls that follow each other go to one block.
+// Of each aggregator, in one window; at least so many in all. Two windows are in memory: on one
+// node little of it, so that it is warm and new to nobody; between nodes enough that links are
+// busy, since calls that follow each other go to one block.
 constexpr std::uint64_t blocks_on_one_node = 1;
 constexpr std::uint64_t blocks_between_nodes = 4;
 constexpr std::uint64_t blocks_least = 4;

@@ -41,10 +41,12 @@ public:
 
     Outcome collective(Direction direction, std::uint64_t at, std::vector<std::byte>& data) {
         auto const request = request_of(direction, at, data);
+        auto proposal = propose(request, storage_);
+        proposal.objection.refusal = std::exchange(refusal, 0);
         record = CallRecord{};
         return perform_collective(
             {team_, rendezvous_, storage_, layout_, options, tuner_, gathered_, &cache}, request,
-            propose(request, storage_), record);
+            proposal, record);
     }
 
     Rendezvous& rendezvous() { return rendezvous_; }
@@ -72,6 +74,7 @@ private:
 
 public:
     Options options;
+    std::int32_t refusal = 0;  // of the next call's arguments
     CachedFile cache{team_, rendezvous_, storage_};
     CallRecord record;
 };
@@ -244,6 +247,20 @@ TEST_P(Deposit, an_error_of_the_file_is_told_to_all_at_the_drain_with_what_is_lo
             EXPECT_EQ(error.lost_bytes, 300u);
         },
         "write@700=ENOSPC");
+}
+
+TEST_P(Deposit, wrong_arguments_are_told_to_their_rank_alone) {
+    run([&](Writer& writer, std::uint32_t rank) {
+        for (int call = 0; call < 3; ++call) writer.write(call);
+        writer.refusal = rank == 1 ? 7 : 0;
+        EXPECT_EQ(writer.write(3).refusal, rank == 1 ? 7 : 0);
+        for (int call = 4; call < 40; ++call) EXPECT_EQ(writer.write(call).refusal, 0);
+    });
+    auto const found = file.contents();
+    ASSERT_EQ(found.size(), 40 * 200u);
+    EXPECT_EQ(found[3 * 200 + 99], value_of(0, 3));
+    EXPECT_EQ(found[3 * 200 + 100], std::byte{0});
+    EXPECT_EQ(found[4 * 200 + 199], value_of(1, 4));
 }
 
 TEST_P(Deposit, can_be_switched_off) {

@@ -283,8 +283,9 @@ bool Generator::fill_repeat(Step& step, FileState& file) {
     for (std::size_t m = 0; m < file.members.size(); ++m) {
         auto const& member = file.state[m];
         auto access = repeated_.accesses[m];
-        access.offset = access.at_offset ? access.offset + access.bytes() / member.view.etype_bytes()
-                                         : member.position;
+        access.offset = access.at_offset
+                            ? access.offset + access.bytes() / member.view.etype_bytes()
+                            : member.position;
         if (random_.chance(3)) access = make_access(file, member, true, access.at_offset);
         access.collective = true;
         access.pattern = random_.next();
