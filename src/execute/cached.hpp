@@ -74,6 +74,8 @@ public:
     }
     /// Whoever calls it on one rank does so on all, at the same place among their calls.
     void end_deposits();
+    /// The ranks have agreed on new views. Collective.
+    void note_new_views();
     /// One call's deposits begin, one for each part of the rank's request. Local.
     void begin_deposit();
     /// This rank's data go to the buffers, or to the file where they do not fit. Local: neither

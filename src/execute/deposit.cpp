@@ -110,6 +110,7 @@ void CachedFile::begin_deposit() {
 
 bool CachedFile::fits(Request const& request) {
     if (request.positions.empty()) return true;
+    if (!request.view.ascending()) return false;
     if (several_nodes() && !views_.knows(views_.interval_of(request.view, request.positions)))
         return false;
     auto const range = touched(request.view, request.positions);
@@ -187,10 +188,18 @@ void CachedFile::take_deposit(std::uint32_t from, Message const& message) {
               });
 }
 
+// On one node whatever lies in the window can be put there; other nodes must learn views first.
+void CachedFile::note_new_views() {
+    if (several_nodes()) end_deposits();
+}
+
 void CachedFile::end_deposits() {
     std::lock_guard const lock{mutex_};
     if (!deposits_open_) return;
     close_deposits();
+    // Others may ask for the file's size now, or read as far as it goes.
+    if (auto const grown = grow_to_own_end(); grown.error)
+        own_error_.merge(Verdict{grown, team_.rank()});
     if (plan_.flush_online) start_flushes(until_agreed);
 }
 

@@ -221,6 +221,20 @@ TEST_P(Deposit, a_rank_sees_its_own_bytes_and_a_file_that_has_them) {
     expect_records(file, 4);
 }
 
+// What an aggregator reads ends where the file does.
+TEST_P(Deposit, a_collective_read_goes_as_far_as_deposits_do) {
+    run([&](Writer& writer, std::uint32_t rank) {
+        for (int call = 0; call < 3; ++call) writer.write(call);
+        writer.write(3, rank == 0 ? 0 : record_bytes);  // a hole, and the end
+        std::vector<std::byte> back(8 * record_bytes);
+        auto const at = rank == 0 ? 0 : 4 * record_bytes;
+        auto const outcome = writer.collective(Direction::read, at, back);
+        EXPECT_EQ(outcome.bytes, 8 * record_bytes - at);
+        EXPECT_EQ(back[7 * record_bytes - at], value_of(1, 3));
+        EXPECT_EQ(back[6 * record_bytes - at], std::byte{0});
+    });
+}
+
 TEST_P(Deposit, a_collective_read_sees_what_everybody_deposited) {
     run([&](Writer& writer, std::uint32_t rank) {
         for (int call = 0; call < 8; ++call) writer.write(call);

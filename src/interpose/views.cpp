@@ -92,7 +92,7 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_view};
     auto view = make_view(displacement, etype, filetype, representation);
     auto const agreed = agree_on_views(*file, view.get());
-    if (auto const cache = file->cache()) cache->end_deposits();
+    if (auto const cache = file->cache()) cache->note_new_views();
     auto const& [refusal, refusing_rank, must_be_native] = agreed.objection;
     if (refusal != 0)
         return fail(*file, refusal, "MPI_File_set_view",
