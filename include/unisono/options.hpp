@@ -51,8 +51,8 @@ struct Options {
     std::string check =
         "none";  ///< UNISONO_CHECK: none, plans, communicate; see execute/checks.hpp
 
-    std::string stall = "warn";  ///< unisono_stall: what to do about a call that waits so long:
-                                 ///< none, warn, abort
+    std::string stall = "auto";  ///< unisono_stall: what to do about a call that waits so long:
+                                 ///< auto, none, warn, abort
     std::uint32_t stall_s = 30;  ///< unisono_stall_s
 
     std::string tune;       ///< UNISONO_TUNE: the file with what was learnt; "": the default; off

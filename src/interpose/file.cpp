@@ -115,7 +115,6 @@ void File::open_storage() {
 }
 
 void File::be_seen() {
-    stall_watch_.reset();
     if (context_->ranks() == 1) return;
     io_counts_->under_way = &team().rendezvous().note().accesses;
     stall_watch_ = std::make_unique<StallWatch>(team(), context_->comm(), number_, path_, options_);

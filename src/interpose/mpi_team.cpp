@@ -198,10 +198,12 @@ std::shared_ptr<std::span<std::byte> const> MpiTeam::own_node_memory(std::size_t
 
 void MpiTeam::idle() {
     constexpr unsigned progress_every = 8;
+    constexpr unsigned call_every = 64;  // few: each takes some ms where ranks share cores
     if (++idle_calls_ % progress_every == 0) {
         int found = 0;
         PMPI_Iprobe(MPI_ANY_SOURCE, tag_of_nothing, comm_, &found, MPI_STATUS_IGNORE);
     }
+    if (idle_calls_ % call_every == 0 && when_idle_) when_idle_();
     sched_yield();
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -42,6 +43,8 @@ public:
     std::span<std::byte> node_memory(Area area, std::size_t bytes) override;
     std::shared_ptr<std::span<std::byte> const> own_node_memory(std::size_t bytes) override;
     void idle() override;
+    /// Now and then while this rank is idle, from then on.
+    void call_when_idle(std::function<void()> call) { when_idle_ = std::move(call); }
     Message receive(std::uint32_t from, Kind kind) override;
     std::optional<Received> receive_any(Kind kind) override;
     void finish_sends(std::size_t still_under_way) override;
@@ -112,6 +115,7 @@ private:
     bool messages_tried_ = false;
     bool in_fragments_ = false;  // long messages
     unsigned idle_calls_ = 0;
+    std::function<void()> when_idle_;
     bool nodes_known_ = false;
 };
 

@@ -5,6 +5,8 @@
 #include <condition_variable>
 #include <csignal>
 #include <mutex>
+#include <new>
+#include <stop_token>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -15,12 +17,14 @@
 namespace unisono::interpose {
 
 struct StallWatch::Watched {
+    enum class By : std::uint8_t { nobody, rank, thread };
+
     MpiTeam& team;
     MPI_Comm comm;
     std::uint32_t file;
     std::string path;
     double limit_s;
-    bool wanted;
+    By by;
     bool abort;
     StallObserver observer{file};
 };
@@ -28,13 +32,13 @@ struct StallWatch::Watched {
 namespace {
 
 using Watched = StallWatch::Watched;
+using By = Watched::By;
+using Clock = std::chrono::steady_clock;
 
 struct Watching {
     std::mutex mutex;  // guards what follows
-    std::condition_variable changed;
     std::vector<Watched*> files;
-    std::thread thread;
-    bool ended = false;
+    std::jthread thread;
 };
 
 Watching& watching() {
@@ -67,8 +71,12 @@ CallWords words_of(MpiTeam const& team) {
             .is_last = is_last_call};
 }
 
+By who_looks(Options const& options) {
+    if (options.stall == "none") return By::nobody;
+    return options.stall == "auto" ? By::rank : By::thread;
+}
+
 void look_at(Watched& watched, double slept_s) {
-    if (!watched.wanted) return;
     auto const& rendezvous = watched.team.rendezvous();
     auto const mine = rendezvous.seen(rendezvous.local_index());
     if (!mine.inside || mine.tag.file != watched.file) return;
@@ -92,15 +100,47 @@ std::chrono::milliseconds until_next_look(std::vector<Watched*> const& files) {
     return std::chrono::milliseconds{static_cast<int>(shortest_s * 1000 / 16)};
 }
 
+// At the files of one team, or of all. Locked. Where memory is short it is not the watch that ends
+// the program.
+void look_at_files(By by, double slept_s, MpiTeam const* team = nullptr) try {
+    for (auto* watched : watching().files)
+        if (watched->by == by && (team == nullptr || team == &watched->team))
+            look_at(*watched, slept_s);
+} catch (std::bad_alloc const&) {
+}
+
+// What a rank that waits does by itself, now and then.
+class OwnLook {
+public:
+    explicit OwnLook(MpiTeam const& team) : team_{&team} {}
+
+    void operator()() {
+        auto const now = Clock::now();
+        if (now < next_) return;
+        // The clock goes on while a job is suspended.
+        constexpr double most_s = 1;
+        auto const slept_s = std::chrono::duration<double>(now - last_).count();
+        std::lock_guard const lock{watching().mutex};
+        look_at_files(By::rank, std::min(slept_s, most_s), team_);
+        last_ = now;
+        next_ = now + until_next_look(watching().files);
+    }
+
+private:
+    MpiTeam const* team_;
+    Clock::time_point last_;
+    Clock::time_point next_;
+};
+
 // Counts what it has slept, as the clock goes on while a job is suspended.
-void watch() {
+void watch(std::stop_token const& ended) {
     auto& all = watching();
+    std::condition_variable_any never;
     std::unique_lock lock{all.mutex};
-    while (!all.ended) {
+    while (!ended.stop_requested()) {
         auto const pause = until_next_look(all.files);
-        all.changed.wait_for(lock, pause, [&] { return all.ended; });
-        auto const slept_s = std::chrono::duration<double>(pause).count();
-        for (auto* watched : all.files) look_at(*watched, slept_s);
+        never.wait_for(lock, ended, pause, [] { return false; });
+        look_at_files(By::thread, std::chrono::duration<double>(pause).count());
     }
 }
 
@@ -110,9 +150,9 @@ void start_thread(Watching& all) {
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &before);
     try {
-        all.thread = std::thread{watch};
+        all.thread = std::jthread{watch};
     } catch (std::system_error const&) {
-        all.ended = true;  // where there may be no more threads nothing is watched
+        // Where there may be no more threads nothing is watched.
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -126,28 +166,28 @@ StallWatch::StallWatch(MpiTeam& team, MPI_Comm comm, std::uint32_t file, std::st
                            .file = file,
                            .path = std::move(path),
                            .limit_s = static_cast<double>(options.stall_s),
-                           .wanted = options.stall != "none",
+                           .by = who_looks(options),
                            .abort = options.stall == "abort"}} {
     auto& all = watching();
     std::lock_guard const lock{all.mutex};
     all.files.push_back(watched_.get());
-    if (watched_->wanted && !all.thread.joinable() && !all.ended) start_thread(all);
+    if (watched_->by == By::rank) team.call_when_idle(OwnLook{team});
+    if (watched_->by == By::thread && !all.thread.joinable()) start_thread(all);
 }
 
 StallWatch::~StallWatch() {
+    std::jthread last;  // ends after the lock, which it needs
     auto& all = watching();
     std::lock_guard const lock{all.mutex};
     std::erase(all.files, watched_.get());
+    auto const needs_thread = [](auto const* watched) { return watched->by == By::thread; };
+    if (std::ranges::none_of(all.files, needs_thread)) last = std::move(all.thread);
 }
 
 void end_stall_watch() {
-    auto& all = watching();
-    {
-        std::lock_guard const lock{all.mutex};
-        all.ended = true;
-    }
-    all.changed.notify_all();
-    if (all.thread.joinable()) all.thread.join();
+    std::jthread last;  // ends after the lock, which it needs
+    std::lock_guard const lock{watching().mutex};
+    last = std::move(watching().thread);
 }
 
 std::string describe(CallsDiffer const& differ, MpiTeam const& team) {

@@ -13,10 +13,11 @@
 
 namespace unisono::interpose {
 
-/// While it lives its file has a name in messages. If the options want that, a thread of the
-/// process looks every second or so whether this rank is stuck in a collective call on it, says so
-/// and may end the program. A thread, because a rank may be stuck in anything: a meeting, the MPI
-/// library, a file system; and because the calls then need no clock.
+/// While it lives its file has a name in messages. If the options want that, somebody looks every
+/// second or so whether this rank is stuck in a collective call on it, says so and may end the
+/// program. By default that is the rank itself while it waits for others at a meeting: a guest has
+/// no threads that nobody asked for. A rank may also be stuck in the MPI library or in a file
+/// system: who wants to know of that, or to end it, gets a thread while such files are open.
 class StallWatch {
 public:
     StallWatch(MpiTeam& team, MPI_Comm comm, std::uint32_t file, std::string path,
@@ -31,7 +32,7 @@ private:
     std::unique_ptr<Watched> watched_;
 };
 
-/// Ends the thread; nothing is watched from then on. Before MPI_Finalize.
+/// Ends the thread, whatever files are still open. Before MPI_Finalize.
 void end_stall_watch();
 
 /// What there is to say of calls that do not go together, on files of the team.

@@ -49,9 +49,10 @@ constexpr std::array<Choice, 3> checks{{
     {"plans", "every plan, before each collective call"},
     {"communicate", "and that all ranks have the same ones"},
 }};
-constexpr std::array<Choice, 3> stalls{{
+constexpr std::array<Choice, 4> stalls{{
+    {"auto", "say which ranks are in which call, as far as ranks that wait can see it"},
     {"none", "wait without a word"},
-    {"warn", "say which ranks are in which call, once for each call"},
+    {"warn", "say it wherever they are stuck, which takes a thread"},
     {"abort", "say so and end the program"},
 }};
 constexpr Choice automatic_strategy{"auto", "Unisono chooses"};

@@ -1,6 +1,8 @@
 /* A program of two or more ranks whose last one is out of step with the others' collective calls.
    usage: out_of_step FILE WHAT [SECONDS]. Rank 0 prints "not_same" or "success" for each rank's
-   call, and "went on" where the file could be used afterwards. */
+   call, and "went on" where the file could be used afterwards. With WHAT "threads" all are in step,
+   and it prints how many threads it has got by opening and writing files, and by closing them. */
+#include <dirent.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +23,7 @@ static int out_of_step(char const* what, unsigned seconds) {
         sleep(seconds);
         return write_at(file);
     }
+    if (strcmp(what, "threads") == 0) return write_at(file);
     if (strcmp(what, "skip") == 0) return MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(what, "close") == 0) return MPI_File_close(&file);
     if (strcmp(what, "finalize") == 0) return MPI_Finalize();
@@ -49,6 +52,15 @@ static void print_codes(int code) {
     free(codes);
 }
 
+static int count_threads(void) {
+    DIR* const tasks = opendir("/proc/self/task");
+    int count = 0;
+    for (struct dirent const* task; (task = readdir(tasks)) != NULL;)
+        if (task->d_name[0] != '.') ++count;
+    closedir(tasks);
+    return count;
+}
+
 int main(int argc, char** argv) {
     int const mode = MPI_MODE_CREATE | MPI_MODE_RDWR;
     char name[4096];
@@ -57,16 +69,21 @@ int main(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (argc < 3) MPI_Abort(MPI_COMM_WORLD, 2);
     snprintf(name, sizeof name, "%s-other", argv[1]);
+    int const threads_before = count_threads();
     MPI_File_open(MPI_COMM_WORLD, argv[1], mode, MPI_INFO_NULL, &file);
     MPI_File_open(MPI_COMM_WORLD, name, mode, MPI_INFO_NULL, &other);
     write_at(file);
     write_at(other);
     print_codes(rank == ranks - 1 ? out_of_step(argv[2], argc > 3 ? (unsigned)atoi(argv[3]) : 0)
                                   : write_at(file));
+    int const threads_while_open = count_threads();
     int const goes_on = write_at(file) == MPI_SUCCESS && write_at(other) == MPI_SUCCESS &&
                         MPI_File_close(&file) == MPI_SUCCESS &&
                         MPI_File_close(&other) == MPI_SUCCESS;
     if (goes_on && rank == 0) puts("went on");
+    if (rank == 0 && strcmp(argv[2], "threads") == 0)
+        printf("threads: %d, %d\n", threads_while_open - threads_before,
+               count_threads() - threads_before);
     MPI_Finalize();
     return goes_on ? 0 : 1;
 }

@@ -13,6 +13,7 @@ from harness import LAUNCHERS, Job
 
 BUILD = Path()
 MPIS = []
+LOOKS = ({}, {"UNISONO_STALL": "warn"})
 PLACES = ({}, {"UNISONO_TOPOLOGY": "nodes=2"}, {"UNISONO_EXCHANGE": "messages"})
 
 
@@ -78,29 +79,52 @@ class Stall(OutOfStep):
 
     def test_a_late_rank_is_told_of_once_and_the_program_goes_on(self):
         for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                job = self.run_job(mpi, "late 5", UNISONO_STALL_S="1")
-                job.require_success()
-                self.assertEqual(len(self.stalls(job)), 1, job.transcript())
-                self.assertEqual(job.output.splitlines(), ["success"] * 3 + ["went on"])
+            for how in LOOKS:
+                with self.subTest(mpi=mpi, **how):
+                    job = self.run_job(mpi, "late 5", UNISONO_STALL_S="1", **how)
+                    job.require_success()
+                    self.assertEqual(len(self.stalls(job)), 1, job.transcript())
+                    self.assertRegex(self.stalls(job)[0], "ranks 0-1: in it; rank 2: in no coll")
+                    self.assertEqual(job.output.splitlines(), ["success"] * 3 + ["went on"])
+
+    def test_who_asks_for_it_is_told_of_a_late_node_as_well(self):
+        for mpi in MPIS:
+            for place in PLACES[1:]:
+                with self.subTest(mpi=mpi, **place):
+                    job = self.run_job(mpi, "late 5", UNISONO_STALL_S="1", UNISONO_STALL="warn",
+                                       **place)
+                    job.require_success()
+                    self.assertIn(len(self.stalls(job)), (1, 2), job.transcript())
+                    self.assertRegex(self.stalls(job)[0], "ranks on other nodes cannot be seen")
+
+    def test_a_thread_is_there_only_where_it_was_asked_for_and_while_files_are_open(self):
+        for mpi in MPIS:
+            for how, threads in ((None, 0), ("auto", 0), ("none", 0), ("warn", 1), ("abort", 1)):
+                with self.subTest(mpi=mpi, how=how):
+                    settings = {} if how is None else {"UNISONO_STALL": how}
+                    job = self.run_job(mpi, "threads", **settings)
+                    job.require_success()
+                    self.assertEqual(job.output.splitlines()[-1], f"threads: {threads}, 0")
 
     def test_a_rank_that_waits_for_slow_storage_is_told_from_one_that_is_missing(self):
         slow = {"UNISONO_FAULTS": "write=delay:2000000", "UNISONO_STALL_S": "1"}
         one_writes = {"UNISONO_STRATEGY": "two_phase", "UNISONO_HINTS": "*:cb_nodes=1"}
         for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                job = self.run_job(mpi, "late 0", **slow, **one_writes)
-                job.require_success()
-                self.assertRegex(self.stalls(job)[0], "; rank 0: in it, accessing the file or "
-                                 "waiting for its turn to; ranks 1-2: in it$")
+            for how in LOOKS:
+                with self.subTest(mpi=mpi, **how):
+                    job = self.run_job(mpi, "late 0", **slow, **one_writes, **how)
+                    job.require_success()
+                    self.assertRegex(self.stalls(job)[0], "; rank 0: in it, accessing the file or "
+                                     "waiting for its turn to; ranks 1-2: in it$")
 
     def test_nothing_is_said_while_all_ranks_wait_for_slow_storage(self):
         slow = {"UNISONO_FAULTS": "write=delay:2000000", "UNISONO_STALL_S": "1"}
         for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                job = self.run_job(mpi, "late 0", UNISONO_STRATEGY="independent", **slow)
-                job.require_success()
-                self.assertEqual(job.lines_from_unisono(), [], job.transcript())
+            for how in LOOKS:
+                with self.subTest(mpi=mpi, **how):
+                    job = self.run_job(mpi, "late 0", UNISONO_STRATEGY="independent", **slow, **how)
+                    job.require_success()
+                    self.assertEqual(job.lines_from_unisono(), [], job.transcript())
 
     def test_nothing_is_said_before_its_time_or_where_nobody_wants_to_know(self):
         for mpi in MPIS:
