@@ -116,9 +116,13 @@ public:
     };
     /// Local: a message of that kind from any rank, if one is there.
     virtual std::optional<Received> receive_any(Kind kind) = 0;
-    /// Local: waits until all but the `still_under_way` newest messages have left.
+    /// Local: waits until all but the `still_under_way` newest messages have left, deposits apart:
+    /// these may not be taken before another call of their own file.
     virtual void finish_sends(std::size_t still_under_way) = 0;
+    /// Local: waits until all of one file's have left.
+    virtual void finish_deposits(Kind kind) = 0;
 
+    [[nodiscard]] static bool is_deposit(Kind kind) { return kind >= Kind::deposit; }
     /// A kind of messages for deposits of one file. Local, but each rank has to call it at the same
     /// place among its collective calls.
     Kind deposits() {

@@ -218,7 +218,7 @@ void CachedFile::close_deposits() {
     for (std::uint32_t rank = 0; rank < closings_missing_.size(); ++rank)
         for (take_deposits(); closings_missing_[rank] > 0; take_deposits())
             take_deposit(rank, team_.receive(rank, kind_));
-    team_.finish_sends(0);
+    team_.finish_deposits(kind_);
 }
 
 void CachedFile::note_own_end(Request const& request, std::uint64_t end) {

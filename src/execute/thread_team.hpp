@@ -137,6 +137,7 @@ private:
             return std::nullopt;
         }
         void finish_sends(std::size_t) override {}
+        void finish_deposits(Kind) override {}
 
     private:
         void merge(Meeting& meeting) override { all_.merge(meeting, rank_); }

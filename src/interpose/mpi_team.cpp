@@ -290,7 +290,7 @@ double MpiTeam::send_around() {
 
 void MpiTeam::start_sending(std::uint32_t to, Kind kind, Message message) {
     rendezvous_->note().note_message();
-    auto& sending = sending_.emplace_back();
+    auto& sending = (is_deposit(kind) ? deposits_[kind] : sending_).emplace_back();
     sending.message = std::move(message);
     std::span<std::byte const> rest = sending.message;
     auto const whole = !in_fragments_ && rest.size() != fragment_bytes;
@@ -336,11 +336,19 @@ Message MpiTeam::receive_all_of(MPI_Message matched, MPI_Status status, Kind kin
 }
 
 void MpiTeam::finish_sends(std::size_t still_under_way) {
-    while (sending_.size() > still_under_way) {
-        auto& requests = sending_.front().requests;
-        PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-        sending_.pop_front();
-    }
+    while (sending_.size() > still_under_way) finish_oldest(sending_);
+}
+
+void MpiTeam::finish_deposits(Kind kind) {
+    auto& sending = deposits_[kind];
+    while (!sending.empty()) finish_oldest(sending);
+    deposits_.erase(kind);
+}
+
+void MpiTeam::finish_oldest(std::deque<Sending>& sending) {
+    auto& requests = sending.front().requests;
+    PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    sending.pop_front();
 }
 
 }  // namespace unisono::interpose

@@ -5,6 +5,7 @@
 #include <array>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -48,6 +49,7 @@ public:
     Message receive(std::uint32_t from, Kind kind) override;
     std::optional<Received> receive_any(Kind kind) override;
     void finish_sends(std::size_t still_under_way) override;
+    void finish_deposits(Kind kind) override;
     void expect_messages(std::uint64_t bytes) override;
 
     /// Completes the topology with what nodes are called and what they have. Collective the first
@@ -86,6 +88,7 @@ private:
     void find_minimum(std::span<std::uint64_t> values) override;
     void find_union(std::span<std::uint64_t> bits, Among among) override;
     void start_sending(std::uint32_t to, Kind kind, Message message) override;
+    static void finish_oldest(std::deque<Sending>& sending);
     Message receive_all_of(MPI_Message matched, MPI_Status status, Kind kind);
     [[nodiscard]] std::pair<double, double> try_messages();
     double send_around();
@@ -110,7 +113,8 @@ private:
     std::array<Memory, 2> areas_;  // by Area
     std::unique_ptr<Rendezvous> rendezvous_;
     std::optional<Merging> merging_;
-    std::deque<Sending> sending_;  // addresses stay: MPI writes to them
+    std::deque<Sending> sending_;                   // addresses stay: MPI writes to them
+    std::map<Kind, std::deque<Sending>> deposits_;  // likewise
     std::uint64_t expected_bytes_ = 0;
     bool messages_tried_ = false;
     bool in_fragments_ = false;  // long messages

