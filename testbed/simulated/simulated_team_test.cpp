@@ -150,7 +150,7 @@ TEST(SimulatedTeam, deposits_that_nobody_has_taken_hold_no_other_message_up) {
             }
             team.finish_deposits(deposit);
         });
-        EXPECT_TRUE(ended.deadlock.empty()) << ended.deadlock;
+        EXPECT_TRUE(ended.deadlock.empty());
     }
 }
 
