@@ -225,7 +225,7 @@ void CachedFile::finish_write(Call& call, Facts const& facts, bool write_through
         barrier(call);
         flush_own_blocks();
         written_through_ = true;
-    } else if (several_nodes() && !storage_.write_only) {
+    } else if (keeps_own_writes()) {
         remember(call.request, call.request.positions, /*in_file=*/false);
     }
     call.record.lap(Phase::file);

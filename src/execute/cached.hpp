@@ -107,6 +107,10 @@ private:
         auto const& node_of = team_.topology().node_of;
         return node_of[rank] == node_of[team_.rank()];
     }
+    // It may have to read them, or to write older ones of its own once more.
+    [[nodiscard]] bool keeps_own_writes() const {
+        return several_nodes() && (!storage_.write_only || own_writes_.any_in_file());
+    }
     [[nodiscard]] std::uint64_t begin_of(std::uint64_t block) const {
         return block * plan_.block_bytes;
     }

@@ -134,8 +134,7 @@ IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
                 buffer(block).store(request.in_memory(part), view, part, begin_of(block));
             });
         });
-        if (several_nodes() && !storage_.write_only)
-            remember(request, positions, /*in_file=*/false);
+        if (keeps_own_writes()) remember(request, positions, /*in_file=*/false);
         note_own_end(request, range.end);
     }
     record.lap(Phase::copying);

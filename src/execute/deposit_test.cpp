@@ -50,6 +50,12 @@ public:
     }
 
     Rendezvous& rendezvous() { return rendezvous_; }
+    void promise_not_to_read() { storage_.write_only = true; }
+
+    IoResult write_alone(std::uint64_t at, std::vector<std::byte>& data) {
+        CallRecord alone;
+        return cache.perform_independent(request_of(Direction::write, at, data), alone);
+    }
 
     IoResult read_alone(std::uint64_t at, std::vector<std::byte>& data) {
         CallRecord alone;
@@ -206,6 +212,19 @@ TEST_P(Deposit, a_rank_may_have_nothing_to_write) {
     ASSERT_EQ(found.size(), 9 * 200 + record_bytes);
     EXPECT_EQ(found[9 * 200], value_of(0, 9));
     EXPECT_EQ(found[8 * 200 + 100], std::byte{0});
+}
+
+// The older one goes straight to the file, and once more at the drain.
+TEST_P(Deposit, a_later_deposit_wins_over_an_independent_write) {
+    run([&](Writer& writer, std::uint32_t rank) {
+        writer.promise_not_to_read();
+        for (int call = 0; call < 3; ++call) writer.write(call);
+        std::vector<std::byte> older(record_bytes, std::byte{250});
+        auto const at = (3 * depositors + rank) * record_bytes;
+        EXPECT_EQ(writer.write_alone(at, older).bytes, record_bytes);
+        writer.write(3);
+    });
+    expect_records(file, 4);
 }
 
 TEST_P(Deposit, a_rank_sees_its_own_bytes_and_a_file_that_has_them) {
