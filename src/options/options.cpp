@@ -350,15 +350,19 @@ void apply_setting(Options& options, Known const& known, Setting const& setting,
     if (options != before) options.settings.push_back(words);
 }
 
+std::string assignment(std::string_view name, std::string_view value) {
+    return std::string{name}.append("=").append(value);
+}
+
 void apply_hints(Options& options, std::span<KeyValue const> hints, std::string_view source,
                  std::span<Choice const> strategies, std::vector<std::string>& messages) {
     for (auto const& known : known_hints) {
         for (auto const& [key, value] : hints) {
             if (key != known.name) continue;
             auto const from = " (" + std::string(source) + ")";
-            auto const subject = "hint " + key + from;
+            auto const subject = std::string{"hint "}.append(key).append(from);
             apply_setting(options, known, {value, subject, strategies, &messages},
-                          key + '=' + value + from);
+                          assignment(key, value).append(from));
         }
     }
     for (auto const& [key, value] : hints) {
@@ -527,7 +531,7 @@ ChosenOptions OptionSources::options_for(std::string_view path,
         if (name.starts_with(report_prefix))
             known->set(options, setting);
         else
-            apply_setting(options, *known, setting, name + '=' + value);
+            apply_setting(options, *known, setting, assignment(name, value));
     }
     // ROMIO: without independent access, all access is collective, whatever else was said.
     if (options.no_indep_rw) options.cb_read = options.cb_write = Switch::enable;
