@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <tuple>
 
 #include "execute/cached.hpp"
 #include "execute/direct.hpp"
@@ -121,7 +120,8 @@ IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
     std::lock_guard const lock{mutex_};
     if (!fits(request)) return independent(request, record);
     note_write(request);
-    auto const& [positions, view] = std::tie(request.positions, request.view);
+    auto const& positions = request.positions;
+    auto const& view = request.view;
     if (!positions.empty()) {
         auto const range = last_write_->touched;
         BlockTable::Blocks const blocks{range.begin / plan_.block_bytes,
