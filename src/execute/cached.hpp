@@ -83,6 +83,8 @@ public:
     IoResult deposit(Request const& request, CallRecord& record);
     /// Makes the file as long as this rank's own deposits want it. Local.
     IoResult settle_size();
+    /// The same before a collective read; a failure is one of the deposits.
+    void begin_reading();
 
     /// Writes all that is dirty and forgets everything. Collective.
     void drain(CallRecord& record);

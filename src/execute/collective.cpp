@@ -90,8 +90,8 @@ Outcome carry_out(PlannedCall const& call, CollectiveFile const& file, Request c
                         ? result.bytes
                         : bytes_before(request, outcome.verdict.stopped_at);
     if (call.plan.way != Plan::Way::cached) return outcome;
-    file.cache->finish_call(record);
     if (outcome.verdict.code == 0) open_for_deposits(call, file, agreed, record);
+    file.cache->finish_call(record);
     return outcome;
 }
 
@@ -171,6 +171,7 @@ Outcome perform_collective(CollectiveFile const& file, Request const& request,
     auto const deposits = file.cache != nullptr && file.cache->takes_deposits(request.direction);
     // Before the ranks meet: who is waited for may wait for its data to be taken.
     if (!deposits && file.cache != nullptr) file.cache->end_deposits();
+    if (request.direction == Direction::read && file.cache != nullptr) file.cache->begin_reading();
     record.lap(Phase::exchange);
     auto outcome = deposits ? deposit(file, request, proposal, record)
                             : checked_call(file, request, proposal, record);

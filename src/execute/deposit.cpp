@@ -79,7 +79,7 @@ void CachedFile::open_for_deposits(Facts const& facts, CacheNeeds const& agreed,
     make_room(blocks, record);
     for (auto block = blocks.first; block < blocks.last; ++block)
         if (plan_.aggregators[table_.owner(block)] == team_.rank())
-            dirty_since_.try_emplace(block, call_);
+            dirty_since_[block] = call_;  // what goes on being filled is not old
     deposits_ = {.range = range, .calls_left = calls};
     deposits_open_ = true;
     if (!several_nodes()) return;
@@ -196,9 +196,6 @@ void CachedFile::end_deposits() {
     std::lock_guard const lock{mutex_};
     if (!deposits_open_) return;
     close_deposits();
-    // Others may ask for the file's size now, or read as far as it goes.
-    if (auto const grown = grow_to_own_end(); grown.error)
-        own_error_.merge(Verdict{grown, team_.rank()});
     if (plan_.flush_online) start_flushes(until_agreed);
 }
 
@@ -225,6 +222,13 @@ void CachedFile::note_own_end(Request const& request, std::uint64_t end) {
     own_end_ = end;
     auto const& [begin, last] = request.positions;
     copy_data(request.in_memory({last - 1, last}), Packed{1}.at(&own_last_));
+}
+
+// Others read as far as the file goes.
+void CachedFile::begin_reading() {
+    std::lock_guard const lock{mutex_};
+    if (auto const grown = grow_to_own_end(); grown.error)
+        own_error_.merge(Verdict{grown, team_.rank()});
 }
 
 IoResult CachedFile::settle_size() {

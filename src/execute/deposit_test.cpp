@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "backends/counted.hpp"
 #include "backends/fault.hpp"
 #include "execute/collective.hpp"
 #include "execute/collective_cases.hpp"
@@ -26,6 +27,7 @@ public:
         storage_.backend = make_posix_backend(storage_.descriptor);
         if (!faults.empty())
             storage_.backend = make_fault_backend(std::move(storage_.backend), faults);
+        storage_.backend = make_counted_backend(std::move(storage_.backend), counts);
         options.strategy = "view_based";
         options.cb_buffer_size = 1000;
         options.pool_bytes = 1 << 20;
@@ -79,6 +81,7 @@ private:
     GatheredFacts gathered_;
 
 public:
+    std::shared_ptr<BackendCounts> counts = std::make_shared<BackendCounts>();
     Options options;
     std::int32_t refusal = 0;  // of the next call's arguments
     CachedFile cache{team_, rendezvous_, storage_};
@@ -150,6 +153,23 @@ TEST_P(Deposit, many_calls_agree_now_and_then_and_lose_nothing) {
         }
         EXPECT_LT(meetings, 300u);  // each agreed call has two
         EXPECT_GT(meetings, 4u);    // not one round through the pool without them
+    });
+    expect_records(file, calls);
+}
+
+// Also those that one window begins and the next one fills.
+TEST_P(Deposit, blocks_are_written_once_and_whole) {
+    constexpr std::uint64_t calls = 1000;
+    run([&](Writer& writer, std::uint32_t rank) {
+        for (std::uint64_t call = 0; call < calls; ++call) writer.write(int(call));
+        CallRecord record;
+        writer.cache.drain(record);
+        auto const own_blocks = calls * depositors * record_bytes / 1000 / 2;
+        // Whoever has an agreed call's last byte makes the file so long with it.
+        auto const agreed_calls = calls / 18 + 2;
+        EXPECT_LE((*writer.counts)[Direction::write].extents,
+                  own_blocks + (rank == 1 ? agreed_calls : 1));
+        EXPECT_GE((*writer.counts)[Direction::write].extents, own_blocks);
     });
     expect_records(file, calls);
 }
