@@ -75,6 +75,7 @@ struct CacheNeeds {
     bool possible = true;        ///< there can be such
     bool drain = false;          ///< before the call
     bool write_through = false;  ///< this call's data must be in the file at its end
+    bool misfit = false;         ///< the rank wrote elsewhere than was foreseen
     /// How far the rank is ahead, in the file, of its last write of the same size.
     std::uint64_t advance = no_repeat;
 
@@ -85,6 +86,7 @@ struct CacheNeeds {
     static constexpr std::uint64_t no_repeat = UINT64_MAX;
 
     void merge(CacheNeeds const& later) {
+        misfit = misfit || later.misfit;
         advance = std::max(advance, later.advance);
         calls_in_memory = std::min(calls_in_memory, later.calls_in_memory);
         possible = possible && later.possible;

@@ -41,7 +41,7 @@ struct Traffic {
 /// of traffic() after it and before.
 class Team {
 public:
-    /// Of a message; each in order. From `deposit` on there is one for each file (deposits()).
+    /// Of a message; each in order. From `deposit` on there is one for each file (deposits_of).
     enum class Kind : std::uint16_t { data, request, turn, view, deposit };
     enum class Area : std::uint8_t { windows, coverage };  ///< of node memory
     enum class Among : std::uint8_t { all, node };         ///< whose values count
@@ -119,17 +119,19 @@ public:
     /// Local: waits until all but the `still_under_way` newest messages have left, deposits apart:
     /// these may not be taken before another call of their own file.
     virtual void finish_sends(std::size_t still_under_way) = 0;
-    /// Local: waits until all of one file's have left.
+    /// Local: waits until all of one file's have left; once their receivers have taken them all.
     virtual void finish_deposits(Kind kind) = 0;
 
     [[nodiscard]] static bool is_deposit(Kind kind) { return kind >= Kind::deposit; }
-    /// A kind of messages for deposits of one file. Local, but each rank has to call it at the same
-    /// place among its collective calls.
-    Kind deposits() {
-        constexpr std::uint16_t different = 16384;  // MPI promises twice as many tags
-        return static_cast<Kind>(static_cast<std::uint16_t>(Kind::deposit) +
-                                 files_with_deposits_++ % different);
+    /// The kind of messages for deposits of a file; its number is equal on all ranks.
+    static Kind deposits_of(std::uint32_t file) {
+        constexpr std::uint32_t different = 16384;  // MPI promises twice as many tags
+        return static_cast<Kind>(static_cast<std::uint16_t>(Kind::deposit) + file % different);
     }
+    /// Ranks have made calls that cannot go together: from now on they agree on each one. Local,
+    /// but all of them have to.
+    void stop_deposits() { deposits_stopped_ = true; }
+    [[nodiscard]] bool deposits_stopped() const { return deposits_stopped_; }
 
     /// Local: since the team was made.
     [[nodiscard]] Traffic const& traffic() const { return traffic_; }
@@ -150,7 +152,7 @@ private:
     }
 
     Traffic traffic_;
-    std::uint16_t files_with_deposits_ = 0;
+    bool deposits_stopped_ = false;
 };
 
 }  // namespace unisono

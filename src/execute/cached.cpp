@@ -15,6 +15,8 @@ namespace {
 constexpr std::uint64_t offset_most = INT64_MAX;
 // Dirty bytes reach the file after so many agreed calls, even if their block never fills.
 constexpr std::uint64_t calls_dirty_usually = 16;
+// The first window that is open for deposits (deposit.cpp).
+constexpr std::uint64_t first_window_calls = 8;
 
 std::uint64_t bytes_of(std::span<Transfer const> list) {
     std::uint64_t bytes = 0;
@@ -35,8 +37,13 @@ struct CachedFile::Call {
     IoResult result;
 };
 
-CachedFile::CachedFile(Team& team, Rendezvous& rendezvous, Storage const& storage)
-    : team_{team}, rendezvous_{rendezvous}, storage_{storage}, kind_{team.deposits()} {}
+CachedFile::CachedFile(Team& team, Rendezvous& rendezvous, Storage const& storage,
+                       std::uint32_t number)
+    : team_{team},
+      rendezvous_{rendezvous},
+      storage_{storage},
+      window_calls_{first_window_calls},
+      kind_{Team::deposits_of(number)} {}
 
 CachedFile::~CachedFile() = default;
 
@@ -84,16 +91,18 @@ bool CachedFile::prepare_bypass() {
 
 CacheNeeds CachedFile::needs(Request const& request, Options const& options) {
     std::lock_guard const lock{mutex_};
-    if (!several_nodes()) return {.drain = may_be_stale_, .advance = advance_of(request)};
+    if (!several_nodes())
+        return {.drain = may_be_stale_, .misfit = misfit_, .advance = advance_of(request)};
     auto const& topology = team_.topology();
     auto const ranks = topology.ranks_of[topology.node_of[team_.rank()]].size();
-    auto const keeps = request.direction == Direction::write && !storage_.write_only;
-    auto const more_bytes =
-        keeps ? OwnWrites::memory_bytes_for(request.view, request.positions) : 0;
+    auto const more_bytes = request.direction == Direction::write
+                                ? OwnWrites::memory_bytes_for(request.view, request.positions)
+                                : 0;
     auto const most_bytes = options.pool_bytes / ranks;
     auto const left_bytes = most_bytes - std::min(most_bytes, own_writes_.memory_bytes());
     return {.drain = may_be_stale_ || own_writes_.any_in_file(),
-            .write_through = more_bytes > left_bytes,
+            .write_through = !storage_.write_only && more_bytes > left_bytes,
+            .misfit = misfit_,
             .advance = advance_of(request),
             .calls_in_memory = more_bytes == 0 ? UINT64_MAX : left_bytes / more_bytes};
 }
@@ -130,6 +139,7 @@ bool CachedFile::reserve(BlockTable::Blocks blocks) {
     }
     std::uint64_t ended_well = 1;
     bool any = false;
+    std::vector<Segment> more;
     for (std::size_t node = 0; node < needed.size(); ++node) {
         if (needed[node] <= made_[node]) continue;
         any = true;
@@ -139,7 +149,7 @@ bool CachedFile::reserve(BlockTable::Blocks blocks) {
             auto memory =
                 team_.own_node_memory(places * BlockBuffer::bytes_needed(plan_.block_bytes));
             ended_well = memory == nullptr ? 0 : 1;
-            if (memory != nullptr) segments_.push_back({made_[node], std::move(memory)});
+            if (memory != nullptr) more.push_back({made_[node], std::move(memory)});
         }
         made_[node] += places;
     }
@@ -151,6 +161,8 @@ bool CachedFile::reserve(BlockTable::Blocks blocks) {
         segments_.clear();
         return false;
     }
+    std::lock_guard const lock{mutex_};
+    std::ranges::move(more, std::back_inserter(segments_));
     for (std::size_t i = 0; i < plan_.aggregators.size(); ++i)
         while (memory_of_[i].size() < table_.slots_after(i, blocks))
             memory_of_[i].push_back(used_[node_of[plan_.aggregators[i]]]++);
@@ -246,7 +258,7 @@ IoResult CachedFile::grow_file(Facts const& facts, Call& call) const {
 
 void CachedFile::finish_call(CallRecord& record) {
     std::lock_guard const lock{mutex_};
-    if (std::exchange(written_through_, false)) own_writes_.clear();
+    if (std::exchange(written_through_, false) && !own_writes_.any_in_file()) own_writes_.clear();
     if (plan_.flush_online) start_flushes(calls_dirty_usually);
     record.lap(Phase::file);
 }
@@ -504,6 +516,7 @@ void CachedFile::drain(CallRecord& record) {
     }
     record.lap(Phase::file);
     in_use_ = written_ = may_be_stale_ = false;
+    team_.finish_deposits(kind_);
     own_end_ = 0;
     windows_.reset();
 }

@@ -33,8 +33,9 @@ namespace unisono {
 /// needed; on several nodes each rank's share of as much again for its own writes.
 class CachedFile {
 public:
-    /// All must outlive this.
-    CachedFile(Team& team, Rendezvous& rendezvous, Storage const& storage);
+    /// All must outlive this. `number`: the file's, equal on all ranks.
+    CachedFile(Team& team, Rendezvous& rendezvous, Storage const& storage,
+               std::uint32_t number = 0);
     ~CachedFile();
     CachedFile(CachedFile const&) = delete;
     CachedFile& operator=(CachedFile const&) = delete;
@@ -70,7 +71,8 @@ public:
     void open_for_deposits(Facts const& facts, CacheNeeds const& agreed, CallRecord& record);
     /// The next collective call, if it goes this way, is a deposit. Equal on all ranks.
     [[nodiscard]] bool takes_deposits(Direction direction) const {
-        return direction == Direction::write && deposits_.calls_left > 0;
+        return direction == Direction::write && deposits_.calls_left > 0 &&
+               !team_.deposits_stopped();
     }
     /// Whoever calls it on one rank does so on all, at the same place among their calls.
     void end_deposits();
@@ -165,6 +167,7 @@ private:
     IoResult grow_to_own_end();
     [[nodiscard]] std::uint64_t advance_of(Request const& request) const;
     void note_write(Request const& request);
+    std::uint64_t earned_calls(bool misfit);
     void leave_behind(std::uint64_t first_block, CallRecord& record);
     bool fits(Request const& request);
     void note_own_end(Request const& request, std::uint64_t end);
@@ -172,7 +175,7 @@ private:
                       ViewInterval const& interval, Request const& request);
     void take_deposit(std::uint32_t from, Message const& message);
     void take_deposits();
-    void close_deposits();
+    void send_closings();
     [[nodiscard]] std::size_t aggregator_after_mine() const;
     void note(IoResult const& result, std::span<Transfer const> list);
     void agree_on_errors();
@@ -206,6 +209,8 @@ private:
     };
     Deposits deposits_;
     bool deposits_open_ = false;  // until all have said that theirs are over
+    bool misfit_ = false;         // of this rank's calls in the last window
+    std::uint64_t window_calls_;  // that the next window may have at most
     struct Windows {              // first blocks
         std::uint64_t last_but_one = 0;
         std::uint64_t last = 0;

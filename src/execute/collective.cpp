@@ -151,13 +151,15 @@ Outcome deposit(CollectiveFile const& file, Request const& request, Proposal con
     cache.begin_deposit();
     auto const& objection = mine.objection;
     if (objection.refusal != 0)
-        return {.refusal = objection.refusal, .refusing_rank = objection.refusing_rank};
+        return {
+            .refusal = objection.refusal, .refusing_rank = objection.refusing_rank, .local = true};
     assert(!objection.must_be_native);
     auto const put = [&](Request const& part) { return cache.deposit(part, record); };
     auto const result = request.device == nullptr
                             ? put(request)
                             : perform_through_host(request, file.options, record, put);
-    return {.bytes = result.bytes,
+    return {.local = true,
+            .bytes = result.bytes,
             .verdict = {result, file.team.rank()},
             .strategy = view_based.name,
             .why = "deposited: as the write before it"};

@@ -36,6 +36,7 @@ struct Outcome {
     bool native = false;       ///< the MPI library did it: it knows how it went
     std::int32_t refusal = 0;  ///< nothing was done: MPI error class of bad arguments
     std::uint32_t refusing_rank = 0;
+    bool local = false;       ///< errors are this rank's own: nothing was agreed on
     std::string fault;        ///< nothing was done: what UNISONO_CHECK found; equal on all ranks
     std::uint64_t bytes = 0;  ///< of this rank's request, in data order, truly moved
     Verdict verdict;          ///< agreed by all ranks

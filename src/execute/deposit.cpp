@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "execute/cached.hpp"
 #include "execute/direct.hpp"
@@ -61,15 +62,18 @@ void CachedFile::note_write(Request const& request) {
 void CachedFile::open_for_deposits(Facts const& facts, CacheNeeds const& agreed,
                                    CallRecord& record) {
     auto const advance = agreed.advance;
-    if (advance == CacheNeeds::no_repeat || !facts.ascending) return;
+    if (advance == CacheNeeds::no_repeat || !facts.ascending || team_.deposits_stopped()) return;
     auto const first = facts.touched.begin / plan_.block_bytes;
     auto const each = several_nodes() ? blocks_between_nodes : blocks_on_one_node;
     auto const wanted = std::max<std::uint64_t>(blocks_least, each * plan_.aggregators.size());
     auto const last = first + std::min(table_.room() / 2, wanted);
     auto const end = std::min(begin_of(last), std::uint64_t{INT64_MAX});
     if (end <= facts.touched.end) return;
-    auto const calls = std::min({(end - facts.touched.end) / std::max<std::uint64_t>(advance, 1),
-                                 agreed.calls_in_memory, calls_most});
+    // What is on its way to other nodes is as much as the window at most, also where it is written
+    // again and again.
+    auto const moved = std::max({advance, facts.bytes, std::uint64_t{1}});
+    auto const calls = std::min(
+        {(end - facts.touched.end) / moved, agreed.calls_in_memory, earned_calls(agreed.misfit)});
     if (calls == 0) return;
     Extent const range{facts.touched.begin, facts.touched.end + calls * advance};
     BlockTable::Blocks const blocks{first, div_ceil(range.end, plan_.block_bytes)};
@@ -82,6 +86,7 @@ void CachedFile::open_for_deposits(Facts const& facts, CacheNeeds const& agreed,
             dirty_since_[block] = call_;  // what goes on being filled is not old
     deposits_ = {.range = range, .calls_left = calls};
     deposits_open_ = true;
+    misfit_ = false;
     if (!several_nodes()) return;
     team_.expect_messages(range.bytes());
     closings_missing_.assign(team_.topology().ranks(), 0);
@@ -89,6 +94,13 @@ void CachedFile::open_for_deposits(Facts const& facts, CacheNeeds const& agreed,
         for (std::uint32_t rank = 0; rank < closings_missing_.size(); ++rank)
             closings_missing_[rank] += on_my_node(rank) ? 0 : 1;
     });
+}
+
+// Windows grow as long as they foresee what the ranks write.
+std::uint64_t CachedFile::earned_calls(bool misfit) {
+    auto const calls = misfit ? 1 : window_calls_;
+    window_calls_ = std::min(2 * calls, calls_most);
+    return calls;
 }
 
 // What was written two windows ago is in the file by now, or goes there: its memory is used again.
@@ -118,7 +130,10 @@ bool CachedFile::fits(Request const& request) {
 
 IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
     std::lock_guard const lock{mutex_};
-    if (!fits(request)) return independent(request, record);
+    if (!fits(request)) {
+        misfit_ = true;
+        return independent(request, record);
+    }
     note_write(request);
     auto const& positions = request.positions;
     auto const& view = request.view;
@@ -192,18 +207,23 @@ void CachedFile::note_new_views() {
     if (several_nodes()) end_deposits();
 }
 
+// Without the lock while it waits: other threads may have to go on before the others come.
 void CachedFile::end_deposits() {
-    std::lock_guard const lock{mutex_};
-    if (!deposits_open_) return;
-    close_deposits();
+    std::unique_lock lock{mutex_};
+    if (!std::exchange(deposits_open_, false)) return;
+    deposits_ = {};
+    if (several_nodes()) send_closings();
+    for (take_deposits(); std::ranges::any_of(closings_missing_, std::identity{});
+         take_deposits()) {
+        lock.unlock();
+        team_.idle();
+        lock.lock();
+    }
     if (plan_.flush_online) start_flushes(until_agreed);
 }
 
 // Every rank tells the other nodes' aggregators that nothing more will come.
-void CachedFile::close_deposits() {
-    deposits_ = {};
-    deposits_open_ = false;
-    if (!several_nodes()) return;
+void CachedFile::send_closings() {
     for (std::size_t i = 0; i < plan_.aggregators.size(); ++i) {
         if (on_my_node(plan_.aggregators[i])) continue;
         DepositHead const head{.aggregator = static_cast<std::uint32_t>(i), .closing = true};
@@ -211,14 +231,10 @@ void CachedFile::close_deposits() {
         std::memcpy(message.data(), &head, sizeof head);
         team_.send(plan_.aggregators[i], kind_, std::move(message));
     }
-    for (std::uint32_t rank = 0; rank < closings_missing_.size(); ++rank)
-        for (take_deposits(); closings_missing_[rank] > 0; take_deposits())
-            take_deposit(rank, team_.receive(rank, kind_));
-    team_.finish_deposits(kind_);
 }
 
 void CachedFile::note_own_end(Request const& request, std::uint64_t end) {
-    if (end <= own_end_) return;
+    if (end < own_end_) return;
     own_end_ = end;
     auto const& [begin, last] = request.positions;
     copy_data(request.in_memory({last - 1, last}), Packed{1}.at(&own_last_));

@@ -126,7 +126,7 @@ void expect_records(TemporaryFile const& file, int calls) {
 // over.
 TEST_P(Deposit, a_rank_that_repeats_its_writes_waits_for_nobody) {
     constexpr int agreed = 2;
-    constexpr int calls = 15;
+    constexpr int calls = 10;
     std::atomic<bool> first_is_done = false;
     run([&](Writer& writer, std::uint32_t rank) {
         for (int call = 0; call < agreed; ++call) writer.write(call);
@@ -220,6 +220,23 @@ TEST_P(Deposit, a_rank_that_had_nothing_to_write_may_have_something) {
     EXPECT_EQ(found[4 * 200 + 100], std::byte{0});
     for (std::size_t call = 5; call < 10; ++call)
         EXPECT_EQ(found[call * 200 + 199], value_of(1, int(call)));
+}
+
+// A header that is written twice says nothing about the calls to come.
+TEST_P(Deposit, few_calls_go_alone_when_the_program_does_something_else) {
+    constexpr int calls = 60;
+    run([&](Writer& writer, std::uint32_t) {
+        writer.write(0);
+        writer.write(0);
+        int alone = 0;
+        for (int call = 1; call <= 10; ++call) {
+            writer.write(call);
+            alone += writer.record.traffic.meetings == 0 ? 1 : 0;
+        }
+        EXPECT_EQ(alone, 8 + 1);
+        for (int call = 11; call < calls; ++call) writer.write(call);
+    });
+    expect_records(file, calls);
 }
 
 TEST_P(Deposit, a_rank_may_have_nothing_to_write) {

@@ -149,7 +149,7 @@ std::shared_ptr<CachedFile> File::cache() const {
 
 std::shared_ptr<CachedFile> File::make_cache() {
     if (auto known = cache()) return known;
-    auto made = std::make_shared<CachedFile>(team(), team().rendezvous(), storage_);
+    auto made = std::make_shared<CachedFile>(team(), team().rendezvous(), storage_, number_);
     std::lock_guard const lock{mutex_};
     return cache_ = std::move(made);
 }

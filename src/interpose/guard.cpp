@@ -26,6 +26,7 @@ int refuse_different_calls(EntryPoint const& entry, MPI_File handle, CallsDiffer
     auto const file = find(handle);
     if (file == nullptr)
         return raise(handle, code_with_message(MPI_ERR_NOT_SAME, entry, differ.what()));
+    file->team().stop_deposits();
     auto const why = describe(differ, file->team());
     if (file->context().rank() == 0)
         print_once({"unisono: " + std::string{entry.name} + " on " + file->path() + ": " + why});

@@ -90,6 +90,8 @@ MpiTeam::MpiTeam(MPI_Comm comm, Topology topology) : comm_{comm} {
 
 MpiTeam::~MpiTeam() {
     finish_sends(0);
+    for (auto& [kind, sending] : deposits_)
+        while (!sending.empty()) finish_oldest(sending);
     leave_nodes();
 }
 
@@ -290,6 +292,7 @@ double MpiTeam::send_around() {
 
 void MpiTeam::start_sending(std::uint32_t to, Kind kind, Message message) {
     rendezvous_->note().note_message();
+    if (is_deposit(kind)) drop_sent(deposits_[kind]);
     auto& sending = (is_deposit(kind) ? deposits_[kind] : sending_).emplace_back();
     sending.message = std::move(message);
     std::span<std::byte const> rest = sending.message;
@@ -343,6 +346,17 @@ void MpiTeam::finish_deposits(Kind kind) {
     auto& sending = deposits_[kind];
     while (!sending.empty()) finish_oldest(sending);
     deposits_.erase(kind);
+}
+
+// Nobody waits for deposits, so their memory is given back when there are more.
+void MpiTeam::drop_sent(std::deque<Sending>& sending) {
+    int sent = 1;
+    while (!sending.empty() && sent != 0) {
+        auto& requests = sending.front().requests;
+        PMPI_Testall(static_cast<int>(requests.size()), requests.data(), &sent,
+                     MPI_STATUSES_IGNORE);
+        if (sent != 0) sending.pop_front();
+    }
 }
 
 void MpiTeam::finish_oldest(std::deque<Sending>& sending) {

@@ -88,6 +88,7 @@ private:
     void find_minimum(std::span<std::uint64_t> values) override;
     void find_union(std::span<std::uint64_t> bits, Among among) override;
     void start_sending(std::uint32_t to, Kind kind, Message message) override;
+    static void drop_sent(std::deque<Sending>& sending);
     static void finish_oldest(std::deque<Sending>& sending);
     Message receive_all_of(MPI_Message matched, MPI_Status status, Kind kind);
     [[nodiscard]] std::pair<double, double> try_messages();

@@ -6,16 +6,10 @@
 namespace unisono::interpose {
 namespace {
 
-std::uint64_t file_bytes(File const& file) {
-    MPI_Offset size = 0;
-    file_get_size(file.handle(), &size);
-    return static_cast<std::uint64_t>(size);
-}
-
-// The end of the file in etypes of the view, rounded up.
-MPI_Offset end_in_etypes(File const& file, FileView const& view) {
+// The end of a file of so many bytes in etypes of the view, rounded up.
+MPI_Offset end_in_etypes(MPI_Offset file_bytes, FileView const& view) {
     if (view.tiling.shape->empty()) return 0;
-    auto const bytes = position_of(view.tiling, static_cast<std::int64_t>(file_bytes(file)));
+    auto const bytes = position_of(view.tiling, file_bytes);
     return static_cast<MPI_Offset>(div_ceil(bytes, view.etype_bytes));
 }
 
@@ -29,11 +23,13 @@ int file_seek(MPI_File handle, MPI_Offset offset, int whence) {
         return pass_on(handle, known_view_and_pointer, "MPI_File_seek",
                        [&] { return UNISONO_NATIVE(File_seek)(handle, offset, whence); });
     auto target = offset;
-    if (whence == MPI_SEEK_CUR)
+    if (whence == MPI_SEEK_CUR) {
         target += file->pointer();
-    else if (whence == MPI_SEEK_END)
-        target += end_in_etypes(*file, *view);
-    else if (whence != MPI_SEEK_SET)
+    } else if (whence == MPI_SEEK_END) {
+        MPI_Offset size = 0;
+        if (auto const result = file_get_size(handle, &size); result != MPI_SUCCESS) return result;
+        target += end_in_etypes(size, *view);
+    } else if (whence != MPI_SEEK_SET)
         return fail(*file, MPI_ERR_ARG, "MPI_File_seek", "whence is none of MPI_SEEK_*");
     if (target < 0)
         return fail(*file, MPI_ERR_ARG, "MPI_File_seek", "before the start of the view");

@@ -53,6 +53,14 @@ bool out_of_reach(Request const& request) {
            !can_copy(*request.device, request.in_memory(request.positions));
 }
 
+void check_amount(Prepared& prepared) {
+    auto const bytes = prepared.request.positions.bytes();
+    if (bytes % prepared.view->etype_bytes != 0)
+        refuse(prepared, MPI_ERR_IO, "the data are not a whole number of etypes");
+    if (bytes > 0 && prepared.request.view.shape->empty())
+        refuse(prepared, MPI_ERR_IO, "the file view holds no data");
+}
+
 // Memory and view side of the call; positions follow once the file offset is known.
 Prepared translate(File const& file, DataCall const& call) {
     Prepared prepared{.view = file.view()};
@@ -79,11 +87,7 @@ Prepared translate(File const& file, DataCall const& call) {
     }
     place_memory(request, call, *prepared.type);
     if (out_of_reach(request)) prepared.usable = false;
-    auto const bytes = request.positions.bytes();
-    if (bytes % prepared.view->etype_bytes != 0)
-        refuse(prepared, MPI_ERR_IO, "the data are not a whole number of etypes");
-    if (bytes > 0 && request.view.shape->empty())
-        refuse(prepared, MPI_ERR_IO, "the file view holds no data");
+    check_amount(prepared);
     return prepared;
 }
 
@@ -258,6 +262,7 @@ std::vector<std::byte> pack(Prepared& prepared, DataCall const& call) {
     prepared.request.positions = {0, packed.size()};
     prepared.request.device = nullptr;
     prepared.usable = true;
+    check_amount(prepared);
     return packed;
 }
 
@@ -299,12 +304,14 @@ CollectiveFile collective_file(File& file, std::function<void()> native) {
             .ahead = &file.ahead()};
 }
 
+Told told(Outcome const& outcome) { return outcome.local ? Told::this_rank : Told::all_ranks; }
+
 int refused(File& file, DataCall const& call, Prepared const& prepared, Outcome const& outcome) {
     auto const there = outcome.refusal == MPI_ERR_NO_MEM ? "no memory" : "wrong arguments";
     auto const why = prepared.refusal != 0
                          ? std::string{prepared.why}
                          : there + (" on rank " + std::to_string(outcome.refusing_rank));
-    return fail(file, call, outcome.refusal, why, Told::all_ranks);
+    return fail(file, call, outcome.refusal, why, told(outcome));
 }
 
 // The MPI library can do independent calls with views that Unisono cannot walk, and may with memory
@@ -374,7 +381,7 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     if (!call.offset) file->set_pointer(prepared.first + etypes_of(prepared, outcome.bytes));
     if (outcome.verdict.code == 0) return MPI_SUCCESS;
     return fail(*file, call, error_class_of(outcome.verdict.code), describe(outcome.verdict),
-                Told::all_ranks);
+                told(outcome));
 }
 
 int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall const& native) {

@@ -236,6 +236,10 @@ void SimulatedTeam::start_sending(std::uint32_t to, Kind kind, Message message) 
     (is_deposit(kind) ? deposits_[kind] : sent_).push_back(parcel);
     channel.parcels.push_back(parcel);
     if (std::exchange(channel.receiver_waits, false)) all_.actors_.wake(to);
+    if (is_deposit(kind) && std::erase(all_.node_of(to).idle, to) > 0) {
+        receiver.patience_s_ = tick_s;
+        all_.actors_.wake(to);
+    }
 }
 
 // The next in order; where messages overtake, the one that is there first.
