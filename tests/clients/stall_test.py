@@ -4,6 +4,7 @@
 usage: stall_test.py BUILD_DIRECTORY MPI [MPI] [TEST]
 """
 
+import itertools
 import sys
 import tempfile
 import unittest
@@ -32,6 +33,12 @@ class OutOfStep(unittest.TestCase):
         job.environment.update(environment)
         return job.run([BUILD / "lib" / f"libunisono-{mpi}.so"], seconds=60)
 
+    def over(self, choices):
+        """All choices with one MPI, and the first one with the others: these tests mostly wait."""
+        choices = list(choices)
+        return [(mpi, choice) for number, mpi in enumerate(MPIS)
+                for choice in (choices if number == 0 else choices[:1])]
+
     def stalls(self, job):
         return [line for line in job.lines_from_unisono() if " has been for " in line]
 
@@ -56,13 +63,11 @@ class Stall(OutOfStep):
                     f"collective call 1 on {self.file}-other, offset 128; UNISONO_STALL")
 
     def test_a_rank_of_another_node_is_missed_too(self):
-        for mpi in MPIS:
-            for place in PLACES[1:]:
-                with self.subTest(mpi=mpi, **place):
-                    job = self.run_job(mpi, "skip", UNISONO_STALL="abort", UNISONO_STALL_S="1",
-                                       **place)
-                    self.expect_end(job, 2, "MPI_File_write_at_all, collective call 2",
-                                    "ranks on other nodes cannot be seen")
+        for mpi, place in self.over(PLACES[1:]):
+            job = self.run_job(mpi, "skip", UNISONO_STALL="abort", UNISONO_STALL_S="1",
+                               **place)
+            self.expect_end(job, 2, "MPI_File_write_at_all, collective call 2",
+                            "ranks on other nodes cannot be seen")
 
     def test_a_rank_that_will_never_come_is_told_of_at_once(self):
         for mpi in MPIS:
@@ -79,53 +84,44 @@ class Stall(OutOfStep):
                 self.expect_end(job, 1, "rank 2: in no collective call; the last was MPI_Finalize")
 
     def test_a_late_rank_is_told_of_once_and_the_program_goes_on(self):
-        for mpi in MPIS:
-            for how in LOOKS:
-                with self.subTest(mpi=mpi, **how):
-                    job = self.run_job(mpi, "late 5", UNISONO_STALL_S="1", **how)
-                    job.require_success()
-                    self.assertEqual(len(self.stalls(job)), 1, job.transcript())
-                    self.assertRegex(self.stalls(job)[0], "ranks 0-1: in it; rank 2: in no coll")
-                    self.assertEqual(job.output.splitlines(), ["success"] * 3 + ["went on"])
+        for mpi, how in self.over(LOOKS):
+            job = self.run_job(mpi, "late 3", UNISONO_STALL_S="1", **how)
+            job.require_success()
+            self.assertEqual(len(self.stalls(job)), 1, job.transcript())
+            self.assertRegex(self.stalls(job)[0], "ranks 0-1: in it; rank 2: in no coll")
+            self.assertEqual(job.output.splitlines(), ["success"] * 3 + ["went on"])
 
     def test_who_asks_for_it_is_told_of_a_late_node_as_well(self):
-        for mpi in MPIS:
-            for place in PLACES[1:]:
-                with self.subTest(mpi=mpi, **place):
-                    job = self.run_job(mpi, "late 5", UNISONO_STALL_S="1", UNISONO_STALL="warn",
-                                       **place)
-                    job.require_success()
-                    self.assertIn(len(self.stalls(job)), (1, 2), job.transcript())
-                    self.assertRegex(self.stalls(job)[0], "ranks on other nodes cannot be seen")
+        for mpi, place in self.over(PLACES[1:]):
+            job = self.run_job(mpi, "late 3", UNISONO_STALL_S="1", UNISONO_STALL="warn",
+                               **place)
+            job.require_success()
+            self.assertIn(len(self.stalls(job)), (1, 2), job.transcript())
+            self.assertRegex(self.stalls(job)[0], "ranks on other nodes cannot be seen")
 
     def test_a_thread_is_there_only_where_it_was_asked_for_and_while_files_are_open(self):
-        for mpi in MPIS:
-            for how, threads in ((None, 0), ("auto", 0), ("none", 0), ("warn", 1), ("abort", 1)):
-                with self.subTest(mpi=mpi, how=how):
-                    settings = {} if how is None else {"UNISONO_STALL": how}
-                    job = self.run_job(mpi, "threads", **settings)
-                    job.require_success()
-                    self.assertEqual(job.output.splitlines()[-1], f"threads: {threads}, 0")
+        for mpi, (how, threads) in self.over(
+                [(None, 0), ("auto", 0), ("none", 0), ("warn", 1), ("abort", 1)]):
+            settings = {} if how is None else {"UNISONO_STALL": how}
+            job = self.run_job(mpi, "threads", **settings)
+            job.require_success()
+            self.assertEqual(job.output.splitlines()[-1], f"threads: {threads}, 0")
 
     def test_a_rank_that_waits_for_slow_storage_is_told_from_one_that_is_missing(self):
         slow = {"UNISONO_FAULTS": "write=delay:2000000", "UNISONO_STALL_S": "1"}
         one_writes = {"UNISONO_STRATEGY": "two_phase", "UNISONO_HINTS": "*:cb_nodes=1"}
-        for mpi in MPIS:
-            for how in LOOKS:
-                with self.subTest(mpi=mpi, **how):
-                    job = self.run_job(mpi, "late 0", **slow, **one_writes, **how)
-                    job.require_success()
-                    self.assertRegex(self.stalls(job)[0], "; rank 0: in it, accessing the file or "
-                                     "waiting for its turn to; ranks 1-2: in it$")
+        for mpi, how in self.over(LOOKS):
+            job = self.run_job(mpi, "late 0", **slow, **one_writes, **how)
+            job.require_success()
+            self.assertRegex(self.stalls(job)[0], "; rank 0: in it, accessing the file or "
+                             "waiting for its turn to; ranks 1-2: in it$")
 
     def test_nothing_is_said_while_all_ranks_wait_for_slow_storage(self):
         slow = {"UNISONO_FAULTS": "write=delay:2000000", "UNISONO_STALL_S": "1"}
-        for mpi in MPIS:
-            for how in LOOKS:
-                with self.subTest(mpi=mpi, **how):
-                    job = self.run_job(mpi, "late 0", UNISONO_STRATEGY="independent", **slow, **how)
-                    job.require_success()
-                    self.assertEqual(job.lines_from_unisono(), [], job.transcript())
+        for mpi, how in self.over(LOOKS):
+            job = self.run_job(mpi, "late 0", UNISONO_STRATEGY="independent", **slow, **how)
+            job.require_success()
+            self.assertEqual(job.lines_from_unisono(), [], job.transcript())
 
     def test_nothing_is_said_before_its_time_or_where_nobody_wants_to_know(self):
         for mpi in MPIS:
@@ -149,21 +145,16 @@ class Mismatch(OutOfStep):
         self.assertEqual(job.lines_from_unisono(), [said.replace("PATH", str(self.file))])
 
     def test_calls_that_do_not_go_together_are_an_error_on_all_ranks(self):
-        for mpi in MPIS:
-            for place in PLACES:
-                for what, called in self.OTHER.items():
-                    with self.subTest(mpi=mpi, what=what, **place):
-                        job = self.run_job(mpi, what, UNISONO_STALL="none", **place)
-                        self.expect_refusal(job, called)
+        for mpi, (place, what) in self.over(itertools.product(PLACES, self.OTHER)):
+            job = self.run_job(mpi, what, UNISONO_STALL="none", **place)
+            self.expect_refusal(job, self.OTHER[what])
 
     def test_data_calls_of_one_direction_go_together(self):
-        for mpi in MPIS:
-            for place in PLACES:
-                with self.subTest(mpi=mpi, **place):
-                    job = self.run_job(mpi, "pointer", **place)
-                    job.require_success()
-                    self.assertEqual(job.output.splitlines(), ["success"] * 3 + ["went on"])
-                    self.assertEqual(job.lines_from_unisono(), [])
+        for mpi, place in self.over(PLACES):
+            job = self.run_job(mpi, "pointer", **place)
+            job.require_success()
+            self.assertEqual(job.output.splitlines(), ["success"] * 3 + ["went on"])
+            self.assertEqual(job.lines_from_unisono(), [])
 
 
 if __name__ == "__main__":
