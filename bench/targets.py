@@ -43,7 +43,7 @@ TARGETS = (
            _each(2.5), _each(1.2), _writes_and_read(0.9, 0.8)),
     Target("contiguous", ("contiguous",),
            _each(1), _each(0.97), _each(0.95)),
-    Target("1000 small calls", ("calls-contiguous", "calls-strided"),
+    Target("1000 small calls", ("calls-contiguous", "calls-strided", "ior-hard"),
            _each(0.9), _each(0.8), {}),
 )
 
