@@ -264,17 +264,11 @@ void CachedFile::finish_call(CallRecord& record) {
 }
 
 void CachedFile::write_round(Call& call) {
-    for_own_aggregators([&](std::size_t i) {
-        for (auto block = call.blocks.first; block < call.blocks.last; ++block)
-            if (table_.owner(block) == i) dirty_since_.try_emplace(block, call_);
-    });
+    for (auto block = call.blocks.first; block < call.blocks.last; ++block)
+        if (is_mine(block)) dirty_since_.try_emplace(block, call_);
     for_each_aggregator([&](std::size_t i) {
         if (!on_my_node(plan_.aggregators[i])) return send_data(call, i);
-        for_parts(call.blocks, call.mine, call.request.view, i,
-                  [&](std::uint64_t block, Positions part) {
-                      buffer(block).store(call.request.in_memory(part), call.request.view, part,
-                                          begin_of(block));
-                  });
+        store_own(call.blocks, call.mine, call.request, i);
     });
     call.record.lap(Phase::copying);
     for_own_aggregators([&](std::size_t i) { receive_data(call, i); });
@@ -287,24 +281,41 @@ void CachedFile::send_data(Call& call, std::size_t aggregator) {
     auto const bytes = bytes_in(call.blocks, call.mine, call.request.view, aggregator);
     if (bytes == 0) return;
     Message message(bytes);
-    auto* at = message.data();
-    for_parts(call.blocks, call.mine, call.request.view, aggregator,
-              [&](std::uint64_t, Positions part) {
-                  copy_data(call.request.in_memory(part), Packed{part.bytes()}.at(at));
-                  at += part.bytes();
-              });
+    pack_own(call.blocks, call.mine, call.request, aggregator, message.data());
     send(call, plan_.aggregators[aggregator], std::move(message));
 }
 
 void CachedFile::receive_data(Call& call, std::size_t aggregator) {
     for_remote_ranks(call, aggregator, [&](std::uint32_t rank, Tiling const& view) {
         auto const message = team_.receive(rank, Team::Kind::data);
-        auto const* at = message.data();
-        for_parts(call.blocks, call.intervals[rank], view, aggregator,
-                  [&](std::uint64_t block, Positions part) {
-                      buffer(block).store(Packed{part.bytes()}.at(at), view, part, begin_of(block));
-                      at += part.bytes();
-                  });
+        store_packed(call.blocks, call.intervals[rank], view, aggregator, message.data());
+    });
+}
+
+// This rank's data for an aggregator of its node, straight to the buffers.
+void CachedFile::store_own(BlockTable::Blocks blocks, ViewInterval const& mine,
+                           Request const& request, std::size_t aggregator) const {
+    for_parts(blocks, mine, request.view, aggregator, [&](std::uint64_t block, Positions part) {
+        buffer(block).store(request.in_memory(part), request.view, part, begin_of(block));
+    });
+}
+
+// The same for another node, side by side.
+void CachedFile::pack_own(BlockTable::Blocks blocks, ViewInterval const& mine,
+                          Request const& request, std::size_t aggregator, std::byte* to) const {
+    for_parts(blocks, mine, request.view, aggregator, [&](std::uint64_t, Positions part) {
+        copy_data(request.in_memory(part), Packed{part.bytes()}.at(to));
+        to += part.bytes();
+    });
+}
+
+// What another rank has packed.
+void CachedFile::store_packed(BlockTable::Blocks blocks, ViewInterval const& interval,
+                              Tiling const& view, std::size_t aggregator,
+                              std::byte const* from) const {
+    for_parts(blocks, interval, view, aggregator, [&](std::uint64_t block, Positions part) {
+        buffer(block).store(Packed{part.bytes()}.at(from), view, part, begin_of(block));
+        from += part.bytes();
     });
 }
 

@@ -101,6 +101,7 @@ public:
 
 private:
     struct Call;
+    struct DepositHead;
     struct Flush {
         std::vector<Transfer> list;
         std::unique_ptr<PendingIo> io;
@@ -117,6 +118,12 @@ private:
     }
     [[nodiscard]] std::uint64_t begin_of(std::uint64_t block) const {
         return block * plan_.block_bytes;
+    }
+    [[nodiscard]] BlockTable::Blocks blocks_of(Extent range) const {
+        return {range.begin / plan_.block_bytes, div_ceil(range.end, plan_.block_bytes)};
+    }
+    [[nodiscard]] bool is_mine(std::uint64_t block) const {
+        return plan_.aggregators[table_.owner(block)] == team_.rank();
     }
     [[nodiscard]] BlockBuffer buffer(std::size_t aggregator, std::size_t slot) const;
     [[nodiscard]] BlockBuffer buffer(std::uint64_t block) const;
@@ -150,6 +157,12 @@ private:
     void send(Call& call, std::uint32_t to, Message message);
     void send_data(Call& call, std::size_t aggregator);
     void receive_data(Call& call, std::size_t aggregator);
+    void store_own(BlockTable::Blocks blocks, ViewInterval const& mine, Request const& request,
+                   std::size_t aggregator) const;
+    void pack_own(BlockTable::Blocks blocks, ViewInterval const& mine, Request const& request,
+                  std::size_t aggregator, std::byte* to) const;
+    void store_packed(BlockTable::Blocks blocks, ViewInterval const& interval, Tiling const& view,
+                      std::size_t aggregator, std::byte const* from) const;
     void read_round(Call& call);
     void want(Call const& call, ViewInterval const& interval, Tiling const& view,
               std::size_t aggregator) const;
@@ -176,6 +189,7 @@ private:
     void take_deposit(std::uint32_t from, Message const& message);
     void take_deposits();
     void send_closings();
+    void send_with(DepositHead const& head, Message message);
     [[nodiscard]] std::size_t aggregator_after_mine() const;
     void note(IoResult const& result, std::span<Transfer const> list);
     void agree_on_errors();

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/counted.hpp"
 #include "execute/collective_cases.hpp"
 
 namespace unisono {
@@ -231,11 +230,7 @@ class Dealt {
 public:
     Dealt(Team& team, Rendezvous& rendezvous, TemporaryFile const& file, std::string const& faults)
         : team_{team}, rendezvous_{rendezvous} {
-        storage_.descriptor = file.descriptor();
-        storage_.backend = make_posix_backend(storage_.descriptor);
-        if (!faults.empty())
-            storage_.backend = make_fault_backend(std::move(storage_.backend), faults);
-        storage_.backend = make_counted_backend(std::move(storage_.backend), counts);
+        arrange(storage_, file, faults, counts);
         options_.strategy = "view_based";
         options_.cb_buffer_size = 1024;
         options_.cb_nodes = team.topology().ranks();

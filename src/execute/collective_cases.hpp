@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 
+#include "backends/counted.hpp"
 #include "backends/fault.hpp"
 #include "backends/posix.hpp"
 #include "execute/collective.hpp"
@@ -183,6 +184,15 @@ inline std::vector<std::byte> initial_contents(std::uint64_t bytes) {
     std::vector<std::byte> contents(bytes);
     for (std::uint64_t i = 0; i < bytes; ++i) contents[i] = content(i);
     return contents;
+}
+
+/// A file as a rank accesses it, with errors on purpose, and its accesses counted.
+inline void arrange(Storage& storage, TemporaryFile const& file, std::string const& faults,
+                    std::shared_ptr<BackendCounts> const& counts) {
+    storage.descriptor = file.descriptor();
+    storage.backend = make_posix_backend(storage.descriptor);
+    if (!faults.empty()) storage.backend = make_fault_backend(std::move(storage.backend), faults);
+    storage.backend = make_counted_backend(std::move(storage.backend), counts);
 }
 
 }  // namespace unisono

@@ -34,14 +34,14 @@ constexpr std::uint64_t blocks_least = 4;
 // Blocks that are not full wait for the next agreed call.
 constexpr std::uint64_t until_agreed = UINT64_MAX;
 
+}  // namespace
+
 /// What a message to another node's aggregator begins with; packed data follow.
-struct DepositHead {
+struct CachedFile::DepositHead {
     std::uint32_t aggregator = 0;
     bool closing = false;  ///< the last message before the next agreed call, without data
     ViewInterval interval;
 };
-
-}  // namespace
 
 std::uint64_t CachedFile::advance_of(Request const& request) const {
     if (request.direction == Direction::read || !last_write_ ||
@@ -76,14 +76,13 @@ void CachedFile::open_for_deposits(Facts const& facts, CacheNeeds const& agreed,
         {(end - facts.touched.end) / moved, agreed.calls_in_memory, earned_calls(agreed.misfit)});
     if (calls == 0) return;
     Extent const range{facts.touched.begin, facts.touched.end + calls * advance};
-    BlockTable::Blocks const blocks{first, div_ceil(range.end, plan_.block_bytes)};
+    auto const blocks = blocks_of(range);
     leave_behind(first, record);
     if (!reserve(blocks)) return;
     std::lock_guard const lock{mutex_};
     make_room(blocks, record);
     for (auto block = blocks.first; block < blocks.last; ++block)
-        if (plan_.aggregators[table_.owner(block)] == team_.rank())
-            dirty_since_[block] = call_;  // what goes on being filled is not old
+        if (is_mine(block)) dirty_since_[block] = call_;  // what goes on being filled is not old
     deposits_ = {.range = range, .calls_left = calls};
     deposits_open_ = true;
     misfit_ = false;
@@ -139,15 +138,12 @@ IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
     auto const& view = request.view;
     if (!positions.empty()) {
         auto const range = last_write_->touched;
-        BlockTable::Blocks const blocks{range.begin / plan_.block_bytes,
-                                        div_ceil(range.end, plan_.block_bytes)};
+        auto const blocks = blocks_of(range);
         auto const mine = several_nodes() ? views_.interval_of(view, positions)
                                           : ViewInterval{.positions = positions};
         for_each_aggregator([&](std::size_t i) {
             if (!on_my_node(plan_.aggregators[i])) return send_deposit(i, blocks, mine, request);
-            for_parts(blocks, mine, view, i, [&](std::uint64_t block, Positions part) {
-                buffer(block).store(request.in_memory(part), view, part, begin_of(block));
-            });
+            store_own(blocks, mine, request, i);
         });
         if (keeps_own_writes()) remember(request, positions, /*in_file=*/false);
         note_own_end(request, range.end);
@@ -168,13 +164,13 @@ void CachedFile::send_deposit(std::size_t aggregator, BlockTable::Blocks blocks,
     DepositHead const head{.aggregator = static_cast<std::uint32_t>(aggregator),
                            .interval = interval};
     Message message(sizeof head + bytes);
+    pack_own(blocks, interval, request, aggregator, message.data() + sizeof head);
+    send_with(head, std::move(message));
+}
+
+void CachedFile::send_with(DepositHead const& head, Message message) {
     std::memcpy(message.data(), &head, sizeof head);
-    auto* at = message.data() + sizeof head;
-    for_parts(blocks, interval, request.view, aggregator, [&](std::uint64_t, Positions part) {
-        copy_data(request.in_memory(part), Packed{part.bytes()}.at(at));
-        at += part.bytes();
-    });
-    team_.send(plan_.aggregators[aggregator], kind_, std::move(message));
+    team_.send(plan_.aggregators[head.aggregator], kind_, std::move(message));
 }
 
 // What ranks of other nodes have sent so far.
@@ -194,12 +190,8 @@ void CachedFile::take_deposit(std::uint32_t from, Message const& message) {
     }
     auto const view = views_.tiling(head.interval);
     auto const range = touched(view, head.interval.positions);
-    auto const* at = message.data() + sizeof head;
-    for_parts({range.begin / plan_.block_bytes, div_ceil(range.end, plan_.block_bytes)},
-              head.interval, view, head.aggregator, [&](std::uint64_t block, Positions part) {
-                  buffer(block).store(Packed{part.bytes()}.at(at), view, part, begin_of(block));
-                  at += part.bytes();
-              });
+    store_packed(blocks_of(range), head.interval, view, head.aggregator,
+                 message.data() + sizeof head);
 }
 
 // On one node whatever lies in the window can be put there; other nodes must learn views first.
@@ -226,10 +218,8 @@ void CachedFile::end_deposits() {
 void CachedFile::send_closings() {
     for (std::size_t i = 0; i < plan_.aggregators.size(); ++i) {
         if (on_my_node(plan_.aggregators[i])) continue;
-        DepositHead const head{.aggregator = static_cast<std::uint32_t>(i), .closing = true};
-        Message message(sizeof head);
-        std::memcpy(message.data(), &head, sizeof head);
-        team_.send(plan_.aggregators[i], kind_, std::move(message));
+        send_with({.aggregator = static_cast<std::uint32_t>(i), .closing = true},
+                  Message(sizeof(DepositHead)));
     }
 }
 

@@ -3,8 +3,6 @@
 #include <atomic>
 #include <thread>
 
-#include "backends/counted.hpp"
-#include "backends/fault.hpp"
 #include "execute/collective.hpp"
 #include "execute/collective_cases.hpp"
 #include "execute/thread_team.hpp"
@@ -23,11 +21,7 @@ public:
     Writer(Team& team, Rendezvous& rendezvous, TemporaryFile const& file,
            std::string const& faults = "")
         : team_{team}, rendezvous_{rendezvous} {
-        storage_.descriptor = file.descriptor();
-        storage_.backend = make_posix_backend(storage_.descriptor);
-        if (!faults.empty())
-            storage_.backend = make_fault_backend(std::move(storage_.backend), faults);
-        storage_.backend = make_counted_backend(std::move(storage_.backend), counts);
+        arrange(storage_, file, faults, counts);
         options.strategy = "view_based";
         options.cb_buffer_size = 1000;
         options.pool_bytes = 1 << 20;
