@@ -62,22 +62,35 @@ DescriptorSocket DescriptorSocket::unnamed() {
     return made;
 }
 
-DescriptorSocket DescriptorSocket::named() {
+DescriptorSocket DescriptorSocket::named() && {
     Address chosen;
     auto const random = getrandom(&chosen, sizeof chosen, 0) == sizeof chosen;
-    KernelAddress name{chosen};
-    if (!random || bind(socket_, name.get(), name.bytes) != 0) return {};
-    address_ = chosen;
+    return random ? std::move(*this).named(chosen) : DescriptorSocket{};
+}
+
+DescriptorSocket DescriptorSocket::named(Address const& own) && {
+    KernelAddress name{own};
+    if (bind(socket_, name.get(), name.bytes) != 0) return {};
+    address_ = own;
     return std::move(*this);
+}
+
+DescriptorSocket DescriptorSocket::faced_with(Address const& sender) && {
+    KernelAddress name{sender};
+    return connect(socket_, name.get(), name.bytes) == 0 ? std::move(*this) : DescriptorSocket{};
 }
 
 DescriptorSocket DescriptorSocket::sender() { return unnamed().named(); }
 
+DescriptorSocket DescriptorSocket::sender(Address const& own) { return unnamed().named(own); }
+
 DescriptorSocket DescriptorSocket::facing(Address const& sender) {
     if (sender == Address{}) return {};  // which a stranger may have taken
-    auto made = unnamed();
-    KernelAddress name{sender};
-    return connect(made.socket_, name.get(), name.bytes) == 0 ? made.named() : DescriptorSocket{};
+    return unnamed().faced_with(sender).named();
+}
+
+DescriptorSocket DescriptorSocket::facing(Address const& sender, Address const& own) {
+    return unnamed().faced_with(sender).named(own);
 }
 
 bool DescriptorSocket::send(int descriptor, Address const& to) const {

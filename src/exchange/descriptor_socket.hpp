@@ -8,7 +8,7 @@ namespace unisono {
 /// their own: unlike /proc/PID/fd it asks for no common process or user namespace, for a network
 /// namespace only.
 ///
-/// A datagram socket under an abstract name of 128 random bits. It is in no folder, so nothing is
+/// A datagram socket under an abstract name of 128 secret bits. It is in no folder, so nothing is
 /// left of it when its process is killed. One that faces another takes datagrams from that one only
 /// (the kernel sees to it), and faces it before it has a name that anybody could send to.
 /// Move-only. No call blocks.
@@ -30,6 +30,9 @@ public:
     static DescriptorSocket sender();
     /// One to receive with what `sender` sends. None when there is no such socket to be seen here.
     static DescriptorSocket facing(Address const& sender);
+    /// The same under names that nobody else can know.
+    static DescriptorSocket sender(Address const& own);
+    static DescriptorSocket facing(Address const& sender, Address const& own);
 
     [[nodiscard]] Address address() const { return address_; }
 
@@ -40,7 +43,9 @@ public:
 
 private:
     static DescriptorSocket unnamed();
-    [[nodiscard]] DescriptorSocket named();
+    [[nodiscard]] DescriptorSocket faced_with(Address const& sender) &&;
+    [[nodiscard]] DescriptorSocket named() &&;
+    [[nodiscard]] DescriptorSocket named(Address const& own) &&;
 
     int socket_ = -1;
     Address address_;

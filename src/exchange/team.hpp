@@ -60,6 +60,9 @@ public:
     /// there is none to be had.
     virtual std::shared_ptr<std::span<std::byte> const> own_node_memory(std::size_t bytes) = 0;
 
+    /// Local: whether send() takes more than empty messages of Kind::turn.
+    [[nodiscard]] virtual bool carries_messages() const { return true; }
+
     /// Local: lets MPI make progress and gives up the core. To be called in every wait, because a
     /// peer may need this rank's progress to get here.
     virtual void idle() = 0;

@@ -1,6 +1,7 @@
 #include "interpose/mpi_team.hpp"
 
 #include <sched.h>
+#include <sys/random.h>
 
 #include <algorithm>
 #include <limits>
@@ -136,10 +137,30 @@ void MpiTeam::leave_nodes() {
 }
 
 bool MpiTeam::meet_on_node() {
-    control_ = allocate(Rendezvous::bytes_needed(local_ranks_));
+    control_ = allocate(Rendezvous::bytes_needed(local_ranks_) + sizeof(Secret));
     if (control_.bytes.empty()) return false;
     rendezvous_ = std::make_unique<Rendezvous>(*this, control_.bytes, local_index_, local_ranks_);
+    if (local_index_ == 0) shared_secret().choose();
     return true;
+}
+
+MpiTeam::Secret& MpiTeam::shared_secret() const {
+    auto* const memory = control_.bytes.data() + Rendezvous::bytes_needed(local_ranks_);
+    return *std::launder(reinterpret_cast<Secret*>(memory));
+}
+
+void MpiTeam::Secret::choose() {
+    NodeTeam::Name chosen;
+    while (chosen.high == 0)
+        if (getrandom(&chosen, sizeof chosen, 0) != sizeof chosen) return;
+    low.store(chosen.low, std::memory_order_relaxed);
+    high.store(chosen.high, std::memory_order_release);
+}
+
+std::optional<NodeTeam::Name> MpiTeam::secret() const {
+    auto const high = shared_secret().high.load(std::memory_order_acquire);
+    if (high == 0) return std::nullopt;
+    return NodeTeam::Name{high, shared_secret().low.load(std::memory_order_relaxed)};
 }
 
 SharedSegment MpiTeam::share(std::size_t bytes) {

@@ -3,12 +3,14 @@
 #include <mpi.h>
 
 #include <array>
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 
+#include "exchange/node_team.hpp"
 #include "exchange/rendezvous.hpp"
 #include "exchange/shared_segment.hpp"
 #include "exchange/team.hpp"
@@ -62,12 +64,23 @@ public:
 
     [[nodiscard]] Rendezvous& rendezvous() { return *rendezvous_; }
 
+    /// Local: 128 secret bits that this node's ranks have in common, once its first one has chosen
+    /// them.
+    [[nodiscard]] std::optional<NodeTeam::Name> secret() const;
+
 private:
     /// Memory of one purpose: shared by the node, or private where a node has one rank.
     struct Memory {
         SharedSegment segment;
         std::unique_ptr<std::byte[]> own;
         std::span<std::byte> bytes;
+    };
+
+    /// In memory that the node's ranks share: by what they find each other without MPI.
+    struct Secret {
+        std::atomic<std::uint64_t> low;
+        std::atomic<std::uint64_t> high;  ///< not 0 when both are there
+        void choose();
     };
 
     /// The MPI operation that merges a meeting over leaders, in rank order.
@@ -97,6 +110,7 @@ private:
     void divide_into_nodes(Topology topology);
     void leave_nodes();
     [[nodiscard]] bool meet_on_node();
+    [[nodiscard]] Secret& shared_secret() const;
     /// The node's first rank makes a segment and hands its descriptor to the others. Empty where
     /// that did not work, perhaps on some ranks only. Collective over the node.
     [[nodiscard]] SharedSegment share(std::size_t bytes);

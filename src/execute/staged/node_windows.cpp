@@ -22,6 +22,10 @@ NodeWindows::NodeWindows(Team& team, std::vector<std::uint32_t> const& aggregato
     coverage_ = team.node_memory(Team::Area::coverage, coverage_bytes).data();
     shared_ = windows_ != nullptr && coverage_ != nullptr;
     if (shared_) return;
+    if (!team.carries_messages()) {
+        missing_ = true;
+        return;
+    }
     try {
         private_windows_.resize(windows_bytes + 64);
         private_coverage_.resize(coverage_bytes);

@@ -1,0 +1,189 @@
+#include "exchange/node_team.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <cstring>
+#include <new>
+#include <thread>
+
+#include "support/hash.hpp"
+#include "unisono/extent.hpp"
+
+namespace unisono {
+
+NodeTeam::NodeTeam(Name name, Topology topology, std::uint32_t rank)
+    : name_{name}, topology_{std::move(topology)}, rank_{rank} {
+    assert(topology_.nodes() == 1);
+    turns_taken_.resize(ranks());
+    control_ = allocate_control();
+    auto memory = control_.bytes;
+    rendezvous_ = std::make_unique<Rendezvous>(*this, memory, rank_, ranks());
+    memory = memory.subspan(Rendezvous::bytes_needed(ranks()));
+    places_ = std::launder(reinterpret_cast<Place*>(memory.data()));
+    memory = memory.subspan(ranks() * sizeof(Place));
+    turns_ = std::launder(reinterpret_cast<std::atomic<std::uint8_t>*>(memory.data()));
+}
+
+std::size_t NodeTeam::control_bytes() const {
+    return Rendezvous::bytes_needed(ranks()) + ranks() * (sizeof(Place) + ranks());
+}
+
+// ---- memory
+
+// Of this rank's socket for the next segment.
+NodeTeam::Name NodeTeam::name_of(std::uint32_t rank) const {
+    std::array<std::uint64_t, 4> const parts{name_.high, name_.low, shares_, rank};
+    auto const hash = hash128(parts);
+    return {hash[0], hash[1]};
+}
+
+SharedSegment NodeTeam::share(SharedSegment segment, std::size_t bytes) {
+    ++shares_;
+    if (rank_ == 0) {
+        auto const socket = DescriptorSocket::sender(name_of(0));
+        for (std::uint32_t rank = 1; rank < ranks(); ++rank)
+            while (!socket.send(segment.descriptor(), name_of(rank))) idle();
+        return segment;
+    }
+    DescriptorSocket socket;
+    while (socket.address() == DescriptorSocket::Address{}) {
+        socket = DescriptorSocket::facing(name_of(0), name_of(rank_));
+        if (socket.address() == DescriptorSocket::Address{}) idle();
+    }
+    auto descriptor = socket.receive();
+    for (; descriptor < 0; descriptor = socket.receive()) idle();
+    return SharedSegment::open(descriptor, bytes);
+}
+
+NodeTeam::Memory NodeTeam::allocate_control() {
+    Memory memory;
+    if (ranks() == 1) {
+        memory.own.resize(control_bytes() + 64);
+        auto const start = reinterpret_cast<std::uintptr_t>(memory.own.data());
+        memory.bytes = std::span{memory.own}.subspan(64 - start % 64, control_bytes());
+        return memory;
+    }
+    auto segment = rank_ == 0 ? SharedSegment::create(control_bytes()) : SharedSegment{};
+    if (rank_ == 0 && segment.bytes().empty()) throw std::bad_alloc{};
+    memory.segment = share(std::move(segment), control_bytes());
+    memory.bytes = memory.segment.bytes();
+    if (memory.bytes.empty() || !memory.segment.take_part(rank_, ranks())) throw std::bad_alloc{};
+    return memory;
+}
+
+NodeTeam::Memory NodeTeam::allocate(std::size_t bytes) try {
+    Memory memory;
+    if (ranks() == 1) {
+        memory.own.resize(bytes + 64);
+        auto const start = reinterpret_cast<std::uintptr_t>(memory.own.data());
+        memory.bytes = std::span{memory.own}.subspan(64 - start % 64, bytes);
+        return memory;
+    }
+    auto segment = rank_ == 0 ? SharedSegment::create(bytes) : SharedSegment{};
+    if (!all(rank_ != 0 || !segment.bytes().empty())) return {};
+    memory.segment = share(std::move(segment), bytes);
+    auto const usable =
+        !memory.segment.bytes().empty() && memory.segment.take_part(rank_, ranks());
+    if (!all(usable)) return {};
+    memory.bytes = memory.segment.bytes();
+    return memory;
+} catch (std::bad_alloc const&) {
+    if (ranks() > 1) throw;
+    return {};
+}
+
+std::span<std::byte> NodeTeam::node_memory(Area area, std::size_t bytes) {
+    auto& memory = areas_[static_cast<std::size_t>(area)];
+    if (memory.bytes.size() < bytes) memory = allocate(bytes);
+    return memory.bytes;
+}
+
+std::shared_ptr<std::span<std::byte> const> NodeTeam::own_node_memory(std::size_t bytes) {
+    auto const memory = std::make_shared<Memory>(allocate(bytes));
+    if (memory->bytes.empty()) return nullptr;
+    return {memory, &memory->bytes};
+}
+
+// ---- meetings
+
+void NodeTeam::idle() {
+    constexpr std::chrono::microseconds nap{20};
+    if (waiting_ != nullptr && waiting_->load(std::memory_order_relaxed) != 0)
+        sched_yield();
+    else
+        std::this_thread::sleep_for(nap);
+}
+
+void NodeTeam::meet() {
+    constexpr int spins = 64;
+    places_[rank_].arrived.store(++meetings_, std::memory_order_release);
+    for (std::size_t rank = 0; rank < ranks(); ++rank)
+        for (int spin = 0;
+             places_[rank].arrived.load(std::memory_order_acquire) < meetings_; ++spin)
+            if (spin >= spins) idle();
+}
+
+bool NodeTeam::all(bool mine) {
+    std::uint64_t least = mine ? 1 : 0;
+    find_minimum({&least, 1});
+    return least != 0;
+}
+
+void NodeTeam::gather_bytes(std::span<std::byte const> mine, std::span<std::byte> all) {
+    auto const size = mine.size();
+    for (std::size_t begin = 0; begin < size; begin += Place::board_bytes) {
+        auto const bytes = std::min(size - begin, Place::board_bytes);
+        std::memcpy(places_[rank_].board, mine.data() + begin, bytes);
+        meet();
+        for (std::size_t rank = 0; rank < ranks(); ++rank)
+            std::memcpy(all.data() + rank * size + begin, places_[rank].board, bytes);
+        meet();  // before any board is used again
+    }
+}
+
+void NodeTeam::find_minimum(std::span<std::uint64_t> values) {
+    std::vector<std::uint64_t> all(values.size() * ranks());
+    gather_bytes(std::as_bytes(values), std::as_writable_bytes(std::span{all}));
+    for (std::size_t i = 0; i < all.size(); ++i)
+        values[i % values.size()] = std::min(values[i % values.size()], all[i]);
+}
+
+void NodeTeam::find_union(std::span<std::uint64_t> bits, Among) {
+    constexpr auto words = Place::board_bytes / sizeof(std::uint64_t);
+    for (std::size_t begin = 0; begin < bits.size(); begin += words) {
+        auto const part = bits.subspan(begin, std::min(words, bits.size() - begin));
+        std::vector<std::uint64_t> all(part.size() * ranks());
+        gather_bytes(std::as_bytes(part), std::as_writable_bytes(std::span{all}));
+        for (std::size_t i = 0; i < all.size(); ++i) part[i % part.size()] |= all[i];
+    }
+}
+
+std::vector<std::byte> NodeTeam::from_rank_0(std::vector<std::byte> bytes) {
+    std::uint64_t const size = bytes.size();
+    auto const sizes = gather_values(std::span<std::uint64_t const>{&size, 1});
+    bytes.resize(sizes[0]);
+    std::vector<std::byte> all(sizes[0] * ranks());
+    gather(bytes, all);
+    all.resize(sizes[0]);
+    return all;
+}
+
+// ---- turns
+
+void NodeTeam::start_sending(std::uint32_t to, [[maybe_unused]] Kind kind,
+                             [[maybe_unused]] Message message) {
+    assert(kind == Kind::turn && message.empty());
+    turn(rank_, to).fetch_add(1, std::memory_order_release);
+}
+
+Message NodeTeam::receive(std::uint32_t from, [[maybe_unused]] Kind kind) {
+    assert(kind == Kind::turn);
+    while (turn(from, rank_).load(std::memory_order_acquire) == turns_taken_[from]) idle();
+    ++turns_taken_[from];
+    return {};
+}
+
+}  // namespace unisono
