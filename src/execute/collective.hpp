@@ -45,6 +45,9 @@ struct Outcome {
     std::string refusal_of_strategy;  ///< why the one that was asked for could not do it
     std::size_t aggregators = 0;
     std::optional<Signature> examined;  ///< the class of calls, if selection examines it
+
+    /// It was Unisono's to move data, whatever came of that.
+    [[nodiscard]] bool tried() const { return !native && refusal == 0 && fault.empty(); }
 };
 
 /// What this rank brings to the call: what it asks for, what its storage can do. The caller adds

@@ -6,6 +6,7 @@
 #include "devices/device_memory.hpp"
 #include "execute/direct.hpp"
 #include "execute/through_host.hpp"
+#include "interpose/conclusion.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/in_call.hpp"
 #include "interpose/native.hpp"
@@ -13,166 +14,8 @@
 namespace unisono::interpose {
 namespace {
 
-/// A data call translated; when `refusal` is not 0, its arguments are wrong.
-struct Prepared {
-    Request request;
-    std::shared_ptr<FileView const> view;
-    std::shared_ptr<Datatype const> type;
-    int refusal = 0;  ///< MPI error class
-    char const* why = "";
-    bool usable = true;    ///< Unisono can do it
-    MPI_Offset first = 0;  ///< in etypes
-};
-
-void refuse(Prepared& prepared, int error_class, char const* why) {
-    prepared.refusal = error_class;
-    prepared.why = why;
-    prepared.request.positions = {};
-}
-
-void check_access(Prepared& prepared, File const& file, Direction direction) {
-    auto const mode = file.access_mode();
-    if (direction == Direction::write && (mode & MPI_MODE_RDONLY) != 0)
-        refuse(prepared, MPI_ERR_READ_ONLY, "the file is open for reading only");
-    if (direction == Direction::read && (mode & MPI_MODE_WRONLY) != 0)
-        refuse(prepared, MPI_ERR_ACCESS, "the file is open for writing only");
-}
-
-// The memory side, with as many positions as there are data.
-void place_memory(Request& request, DataCall const& call, Datatype const& type) {
-    request.base = reinterpret_cast<std::uintptr_t>(call.buffer);
-    request.memory = {type.shape, 0, type.extent};
-    if (call.count > 1) request.memory = with_long_tiles(request.memory);
-    request.positions = {0, static_cast<std::uint64_t>(call.count) * type.bytes};
-    request.device = device_of(request.in_memory(request.positions));
-}
-
-// The CPU cannot access the data, and the driver does not copy them either.
-bool out_of_reach(Request const& request) {
-    return request.device != nullptr &&
-           !can_copy(*request.device, request.in_memory(request.positions));
-}
-
-void check_amount(Prepared& prepared) {
-    auto const bytes = prepared.request.positions.bytes();
-    if (bytes % prepared.view->etype_bytes != 0)
-        refuse(prepared, MPI_ERR_IO, "the data are not a whole number of etypes");
-    if (bytes > 0 && prepared.request.view.shape->empty())
-        refuse(prepared, MPI_ERR_IO, "the file view holds no data");
-}
-
-// Memory and view side of the call; positions follow once the file offset is known.
-Prepared translate(File const& file, DataCall const& call) {
-    Prepared prepared{.view = file.view()};
-    auto& request = prepared.request;
-    request.direction = call.direction;
-    request.view = prepared.view->tiling;
-    request.etype_bytes = prepared.view->etype_bytes;
-    prepared.usable = file.storage().backend != nullptr && prepared.view->usable;
-    check_access(prepared, file, call.direction);
-    if (call.count < 0) refuse(prepared, MPI_ERR_COUNT, "the count is negative");
-    if (call.offset && *call.offset < 0) refuse(prepared, MPI_ERR_ARG, "the offset is negative");
-    if (prepared.refusal != 0) return prepared;
-
-    int mpi_error = unusable(call.type, file.context().comm());
-    if (mpi_error == MPI_SUCCESS) prepared.type = decode(call.type, &mpi_error);
-    if (prepared.type == nullptr) {
-        if (mpi_error == MPI_ERR_UNSUPPORTED_OPERATION)
-            prepared.usable = false;
-        else if (mpi_error == MPI_ERR_NO_MEM)
-            throw std::bad_alloc{};
-        else
-            refuse(prepared, MPI_ERR_TYPE, "the datatype is null or not committed");
-        return prepared;
-    }
-    place_memory(request, call, *prepared.type);
-    if (out_of_reach(request)) prepared.usable = false;
-    check_amount(prepared);
-    return prepared;
-}
-
-// A call that this rank has no memory for is refused on all of them, like one with bad arguments.
-Prepared prepare(File const& file, DataCall const& call) {
-    try {
-        return translate(file, call);
-    } catch (std::bad_alloc const&) {
-        Prepared prepared{.view = file.view()};
-        prepared.request.direction = call.direction;
-        prepared.request.view = prepared.view->tiling;
-        refuse(prepared, MPI_ERR_NO_MEM, "no memory for the datatype");
-        return prepared;
-    }
-}
-
-void place(Prepared& prepared, MPI_Offset first_etype) {
-    auto const begin = static_cast<std::uint64_t>(first_etype) * prepared.view->etype_bytes;
-    auto& positions = prepared.request.positions;
-    prepared.first = first_etype;
-    positions = {begin, begin + positions.bytes()};
-}
-
-MPI_Offset etypes_of(Prepared const& prepared, std::uint64_t bytes) {
-    return static_cast<MPI_Offset>(bytes / prepared.view->etype_bytes);
-}
-
-/// Which ranks are told of an error.
-enum class Told { all_ranks, this_rank };
-
-int fail(File& file, DataCall const& call, int error_class, std::string const& why, Told told) {
-    auto const text = std::string{call.name()} + " on " + file.path() + ": " + why;
-    file.record([&](FileReport& report) {
-        report.add_error(text);
-        if (told == Told::this_rank) ++report[call.direction].failed_independent_calls;
-    });
-    if (told == Told::this_rank || file.context().rank() == 0) file.report_if_fatal(text);
-    return raise(file.handle(), error_code(error_class, text));
-}
-
-void add_call(DirectionReport& report, CallRecord const& record) {
-    for (std::uint8_t phase = 0; phase < static_cast<std::uint8_t>(Phase::whole); ++phase)
-        report.seconds.add(Phase{phase}, record[Phase{phase}]);
-    report.rounds += record.rounds;
-    report.messages += record.traffic.messages;
-    report.sent_bytes += record.traffic.message_bytes;
-    report.reductions += record.traffic.reductions;
-    report.reduced_bytes += record.traffic.reduced_bytes;
-    report.meetings += record.traffic.meetings;
-    report.barriers += record.traffic.barriers;
-}
-
-void add_request(DirectionReport& report, Request const& request) {
-    report.asked_bytes += request.positions.bytes();
-    auto const [pieces, exact] = count_pieces(request.view, request.positions);
-    report.add_pieces(pieces, request.positions.bytes());
-    if (!exact) report.estimated_pieces += pieces;
-}
-
-void add_native(DirectionReport& report, std::uint64_t bytes) {
-    report.asked_bytes += bytes;
-    report.native_bytes += bytes;
-}
-
-void record_collective(File& file, Prepared const& prepared, Outcome const& outcome,
-                       CallRecord const& record) {
-    if (outcome.examined) file.note_examined(*outcome.examined);
-    file.record([&](FileReport& report) {
-        auto const& request = prepared.request;
-        auto& direction = report[request.direction];
-        ++direction.collective_calls;
-        direction.failed_calls +=
-            outcome.verdict.code != 0 || outcome.refusal != 0 || !outcome.fault.empty();
-        if (outcome.native)
-            add_native(direction, request.positions.bytes());
-        else
-            add_request(direction, request);
-        direction.strategies[std::string{outcome.strategy}].add(1, outcome.why);
-        if (!outcome.refusal_of_strategy.empty())
-            direction.refusals[file.options().strategy].add(1, outcome.refusal_of_strategy);
-        add_call(direction, record);
-        report.nodes = file.team().topology().nodes();
-        report.aggregators =
-            std::max(report.aggregators, static_cast<std::uint32_t>(outcome.aggregators));
-    });
+int fail(File& file, DataCall const& call, int error_class, std::string const& why) {
+    return raise(file.handle(), code_of(file, call, error_class, why, Told::this_rank));
 }
 
 // The same operation as a collective call that Unisono does not do itself.
@@ -180,13 +23,6 @@ int pass_data_on(File& file, DataCall const& call, NativeCall const& native,
                  std::uint64_t bytes = 0) {
     return pass_on(file.handle(), call.offset ? view_for_data : view_and_pointer_for_data,
                    call.name(), native, bytes);
-}
-
-// What the arguments of a call that went well ask for.
-std::uint64_t bytes_asked(DataCall const& call) {
-    MPI_Count bytes = 0;
-    PMPI_Type_size_x(call.type, &bytes);
-    return static_cast<std::uint64_t>(bytes * call.count);
 }
 
 int leave_to_mpi(File& file, DataCall const& call, Needs needs, char const* reason,
@@ -209,12 +45,10 @@ int leave_to_mpi(File& file, DataCall const& call, Needs needs, char const* reas
 int independent_on(File& file, DataCall const& call, MPI_Status* status) {
     CallRecord record;
     auto prepared = prepare(file, call);
-    if (prepared.refusal != 0)
-        return fail(file, call, prepared.refusal, prepared.why, Told::this_rank);
+    if (prepared.refusal != 0) return fail(file, call, prepared.refusal, prepared.why);
     if (!prepared.usable)
         return fail(file, call, MPI_ERR_UNSUPPORTED_OPERATION,
-                    "Unisono cannot do it, and the MPI library has no such view yet",
-                    Told::this_rank);
+                    "Unisono cannot do it, and the MPI library has no such view yet");
     auto const asked = prepared.request.positions.bytes();
     auto const asked_etypes = etypes_of(prepared, asked);
     place(prepared, call.offset ? *call.offset : file.advance_pointer(asked_etypes));
@@ -242,7 +76,7 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
     });
     if (!result.error) return MPI_SUCCESS;
     Verdict const verdict{result, static_cast<std::uint32_t>(file.context().rank())};
-    return fail(file, call, error_class_of(verdict.code), describe(verdict), Told::this_rank);
+    return fail(file, call, error_class_of(verdict.code), describe(verdict));
 }
 
 // Data that Unisono cannot walk, for a call in which no rank can ask the others to leave it to the
@@ -271,23 +105,6 @@ bool takes_deposits(File const& file, Direction direction) {
     return cache != nullptr && cache->takes_deposits(direction);
 }
 
-// The MPI library knows the view, the datatypes are plain, and nobody else may call it meanwhile.
-bool native_ready(File const& file, Prepared const& prepared) {
-    auto const plain = !prepared.view->costly && prepared.type != nullptr && prepared.type->plain;
-    return plain && prepared.view->mirrored && !file.context().threaded();
-}
-
-// What a rank brings to the call beyond what its request and its storage say.
-Proposal propose(File& file, Prepared const& prepared) {
-    auto proposal = propose(prepared.request, file.storage());
-    proposal.objection = {.refusal = prepared.refusal,
-                          .refusing_rank = file.team().rank(),
-                          .must_be_native = !prepared.usable};
-    proposal.asked.request_hash += file.path_hash();
-    proposal.selection.native_ready = native_ready(file, prepared);
-    return proposal;
-}
-
 CollectiveFile collective_file(File& file, std::function<void()> native) {
     auto& team = file.team();
     auto const measures = OnlineTuner::wanted(file.options());
@@ -304,16 +121,6 @@ CollectiveFile collective_file(File& file, std::function<void()> native) {
             .ahead = &file.ahead()};
 }
 
-Told told(Outcome const& outcome) { return outcome.local ? Told::this_rank : Told::all_ranks; }
-
-int refused(File& file, DataCall const& call, Prepared const& prepared, Outcome const& outcome) {
-    auto const there = outcome.refusal == MPI_ERR_NO_MEM ? "no memory" : "wrong arguments";
-    auto const why = prepared.refusal != 0
-                         ? std::string{prepared.why}
-                         : there + (" on rank " + std::to_string(outcome.refusing_rank));
-    return fail(file, call, outcome.refusal, why, told(outcome));
-}
-
 // The MPI library can do independent calls with views that Unisono cannot walk, and may with memory
 // that it cannot copy.
 bool native_must_do(File const& file, DataCall const& call) {
@@ -325,9 +132,7 @@ bool native_must_do(File const& file, DataCall const& call) {
         auto const type = decode(call.type, &mpi_error);
         if (type == nullptr) return mpi_error == MPI_ERR_UNSUPPORTED_OPERATION;
         if (!any_driver()) return false;
-        Request request;
-        place_memory(request, call, *type);
-        return out_of_reach(request);
+        return out_of_reach(call, *type);
     }
     return view->mirrored;
 }
@@ -374,14 +179,9 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     record_collective(*file, prepared, outcome, record);
     if (outcome.native) return native_result;
     set_count(status, outcome.bytes);
-    if (outcome.refusal != 0) return refused(*file, call, prepared, outcome);
-    if (!outcome.fault.empty())
-        return fail(*file, call, MPI_ERR_NOT_SAME, "UNISONO_CHECK: " + outcome.fault,
-                    Told::all_ranks);
-    if (!call.offset) file->set_pointer(prepared.first + etypes_of(prepared, outcome.bytes));
-    if (outcome.verdict.code == 0) return MPI_SUCCESS;
-    return fail(*file, call, error_class_of(outcome.verdict.code), describe(outcome.verdict),
-                told(outcome));
+    if (!call.offset && outcome.tried())
+        file->set_pointer(prepared.first + etypes_of(prepared, outcome.bytes));
+    return raise(file->handle(), code_of(*file, call, prepared, outcome));
 }
 
 int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall const& native) {

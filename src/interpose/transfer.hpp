@@ -3,25 +3,10 @@
 #include <mpi.h>
 
 #include <functional>
-#include <optional>
 
-#include "interpose/file.hpp"
-#include "interpose/operations.hpp"
+#include "interpose/data_call.hpp"
 
 namespace unisono::interpose {
-
-/// The arguments of a data call, whatever its name.
-struct DataCall {
-    MPI_File handle;
-    Direction direction;
-    std::optional<MPI_Offset> offset;  ///< explicit, in etypes; none: the individual file pointer
-    void const* buffer;                ///< written to by reads
-    MPI_Count count;
-    MPI_Datatype type;
-    std::uint16_t operation;  ///< the number of its entry point
-
-    [[nodiscard]] char const* name() const { return operation_name(operation); }
-};
 
 /// Calls the MPI library's own function with the same arguments.
 using NativeCall = std::function<int()>;

@@ -1,0 +1,87 @@
+#include "interpose/conclusion.hpp"
+
+#include <algorithm>
+
+#include "interpose/errors.hpp"
+
+namespace unisono::interpose {
+
+int code_of(File& file, DataCall const& call, int error_class, std::string const& why, Told told) {
+    auto const text = std::string{call.name()} + " on " + file.path() + ": " + why;
+    file.record([&](FileReport& report) {
+        report.add_error(text);
+        if (told == Told::this_rank) ++report[call.direction].failed_independent_calls;
+    });
+    if (told == Told::this_rank || file.context().rank() == 0) file.report_if_fatal(text);
+    return error_code(error_class, text);
+}
+
+namespace {
+
+std::string why_refused(Prepared const& prepared, Outcome const& outcome) {
+    if (prepared.refusal != 0) return prepared.why;
+    auto const* const what = outcome.refusal == MPI_ERR_NO_MEM ? "no memory" : "wrong arguments";
+    return what + (" on rank " + std::to_string(outcome.refusing_rank));
+}
+
+}  // namespace
+
+int code_of(File& file, DataCall const& call, Prepared const& prepared, Outcome const& outcome) {
+    auto const told = outcome.local ? Told::this_rank : Told::all_ranks;
+    auto const& verdict = outcome.verdict;
+    if (outcome.refusal != 0)
+        return code_of(file, call, outcome.refusal, why_refused(prepared, outcome), told);
+    if (!outcome.fault.empty())
+        return code_of(file, call, MPI_ERR_NOT_SAME, "UNISONO_CHECK: " + outcome.fault, told);
+    if (verdict.code == 0) return MPI_SUCCESS;
+    return code_of(file, call, error_class_of(verdict.code), describe(verdict), told);
+}
+
+void add_call(DirectionReport& report, CallRecord const& record) {
+    for (std::uint8_t phase = 0; phase < static_cast<std::uint8_t>(Phase::whole); ++phase)
+        report.seconds.add(Phase{phase}, record[Phase{phase}]);
+    report.rounds += record.rounds;
+    report.messages += record.traffic.messages;
+    report.sent_bytes += record.traffic.message_bytes;
+    report.reductions += record.traffic.reductions;
+    report.reduced_bytes += record.traffic.reduced_bytes;
+    report.meetings += record.traffic.meetings;
+    report.barriers += record.traffic.barriers;
+}
+
+void add_request(DirectionReport& report, Request const& request) {
+    report.asked_bytes += request.positions.bytes();
+    auto const [pieces, exact] = count_pieces(request.view, request.positions);
+    report.add_pieces(pieces, request.positions.bytes());
+    if (!exact) report.estimated_pieces += pieces;
+}
+
+void add_native(DirectionReport& report, std::uint64_t bytes) {
+    report.asked_bytes += bytes;
+    report.native_bytes += bytes;
+}
+
+void record_collective(File& file, Prepared const& prepared, Outcome const& outcome,
+                       CallRecord const& record) {
+    if (outcome.examined) file.note_examined(*outcome.examined);
+    file.record([&](FileReport& report) {
+        auto const& request = prepared.request;
+        auto& direction = report[request.direction];
+        ++direction.collective_calls;
+        direction.failed_calls +=
+            outcome.verdict.code != 0 || outcome.refusal != 0 || !outcome.fault.empty();
+        if (outcome.native)
+            add_native(direction, request.positions.bytes());
+        else
+            add_request(direction, request);
+        direction.strategies[std::string{outcome.strategy}].add(1, outcome.why);
+        if (!outcome.refusal_of_strategy.empty())
+            direction.refusals[file.options().strategy].add(1, outcome.refusal_of_strategy);
+        add_call(direction, record);
+        report.nodes = file.team().topology().nodes();
+        report.aggregators =
+            std::max(report.aggregators, static_cast<std::uint32_t>(outcome.aggregators));
+    });
+}
+
+}  // namespace unisono::interpose

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "execute/collective.hpp"
+#include "interpose/data_call.hpp"
+
+namespace unisono::interpose {
+
+/// Which ranks are told of an error.
+enum class Told { all_ranks, this_rank };
+
+/// The code of an error, which is in the report from then on; nothing is raised yet. Local.
+int code_of(File& file, DataCall const& call, int error_class, std::string const& why, Told told);
+
+/// What a collective call returns that Unisono did: MPI_SUCCESS, or a code as above.
+int code_of(File& file, DataCall const& call, Prepared const& prepared, Outcome const& outcome);
+
+// What calls did, for reports.
+
+void add_call(DirectionReport& report, CallRecord const& record);
+void add_request(DirectionReport& report, Request const& request);
+void add_native(DirectionReport& report, std::uint64_t bytes);
+void record_collective(File& file, Prepared const& prepared, Outcome const& outcome,
+                       CallRecord const& record);
+
+}  // namespace unisono::interpose
