@@ -18,9 +18,10 @@ struct Pending {
         CHECK_MPI(view.set(file));
     }
     void begin(int call) {
-        CHECK_MPI(MPI_File_iwrite_at_all(file, MPI_Offset{bytes} * call,
-                                         data.data() + std::size_t{bytes} * static_cast<std::size_t>(call),
-                                         bytes, MPI_BYTE, &requests[static_cast<std::size_t>(call)]));
+        CHECK_MPI(MPI_File_iwrite_at_all(
+            file, MPI_Offset{bytes} * call,
+            data.data() + std::size_t{bytes} * static_cast<std::size_t>(call), bytes, MPI_BYTE,
+            &requests[static_cast<std::size_t>(call)]));
     }
     void begin_all() {
         for (int call = 0; call < calls; ++call) begin(call);
@@ -95,8 +96,7 @@ void tested_until_they_are_complete(Context const& context) {
     int index = -1;
     done = 0;
     while (done == 0)
-        CHECK_MPI(
-            MPI_Testany(2, pending.requests.data(), &index, &done, MPI_STATUS_IGNORE));
+        CHECK_MPI(MPI_Testany(2, pending.requests.data(), &index, &done, MPI_STATUS_IGNORE));
     int indices[4];
     int some = 0;
     while (some == 0)
@@ -201,8 +201,7 @@ void reads_past_the_end_are_short(Context const& context) {
 
 MPI_File open_faulty(Context const& context, std::string const& name) {
     MPI_Info hints = make_info({{"unisono_faults", "write@100=ENOSPC"}});
-    MPI_File file =
-        open_file(context, context.path(name), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
+    MPI_File file = open_file(context, context.path(name), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
     MPI_Info_free(&hints);
     return file;
 }
@@ -219,8 +218,8 @@ void errors_come_out_at_the_end(Context const& context) {
     Bytes const data(1000, 1);
     MPI_Request request = MPI_REQUEST_NULL;
     handled = 0;
-    CHECK_MPI(MPI_File_iwrite_at_all(file, context.rank * 1000, data.data(), 1000, MPI_BYTE,
-                                     &request));
+    CHECK_MPI(
+        MPI_File_iwrite_at_all(file, context.rank * 1000, data.data(), 1000, MPI_BYTE, &request));
     CHECK_EQUAL(handled, 0);
     CHECK_EQUAL(error_class(MPI_Wait(&request, MPI_STATUS_IGNORE)), MPI_ERR_NO_SPACE);
     CHECK_EQUAL(handled, 1);
@@ -237,8 +236,8 @@ void errors_are_in_the_status_of_their_request(Context const& context) {
     good.begin_all();
     all[0] = good.requests[0];
     all[2] = good.requests[1];
-    CHECK_MPI(MPI_File_iwrite_at_all(file, context.rank * 1000, data.data(), 1000, MPI_BYTE,
-                                     &all[1]));
+    CHECK_MPI(
+        MPI_File_iwrite_at_all(file, context.rank * 1000, data.data(), 1000, MPI_BYTE, &all[1]));
     CHECK_EQUAL(error_class(MPI_Waitall(3, all, statuses)), MPI_ERR_IN_STATUS);
     CHECK_EQUAL(statuses[0].MPI_ERROR, MPI_SUCCESS);
     CHECK_EQUAL(error_class(statuses[1].MPI_ERROR), MPI_ERR_NO_SPACE);
@@ -264,11 +263,10 @@ void ranks_in_different_calls_get_an_error(Context const& context) {
     Bytes back(100);
     MPI_Request request = MPI_REQUEST_NULL;
     if (context.rank == 0)
-        CHECK_MPI(
-            MPI_File_iread_at_all(pending.file, 0, back.data(), 100, MPI_BYTE, &request));
+        CHECK_MPI(MPI_File_iread_at_all(pending.file, 0, back.data(), 100, MPI_BYTE, &request));
     else
-        CHECK_MPI(MPI_File_iwrite_at_all(pending.file, 0, pending.data.data(), 100, MPI_BYTE,
-                                         &request));
+        CHECK_MPI(
+            MPI_File_iwrite_at_all(pending.file, 0, pending.data.data(), 100, MPI_BYTE, &request));
     CHECK_EQUAL(error_class(MPI_Wait(&request, MPI_STATUS_IGNORE)), MPI_ERR_NOT_SAME);
     close_file(pending.file);
 }
@@ -282,7 +280,8 @@ void large_independent_requests(Context const& context) {
     MPI_Request requests[2];
     MPI_Status statuses[2];
     for (int i = 0; i < 2; ++i)
-        CHECK_MPI(MPI_File_iwrite(file, data.data() + std::size_t{large} * static_cast<std::size_t>(i),
+        CHECK_MPI(MPI_File_iwrite(file,
+                                  data.data() + std::size_t{large} * static_cast<std::size_t>(i),
                                   large, MPI_BYTE, &requests[i]));
     CHECK_MPI(MPI_Waitall(2, requests, statuses));
     for (auto const& status : statuses) CHECK_EQUAL(count_of(status, MPI_BYTE), large);
@@ -299,7 +298,8 @@ std::span<Test const> nonblocking_tests() {
     constexpr auto not_mpich = under_unisono | native_openmpi;
     constexpr auto* holes = "ROMIO's writes that are under way together undo each other, or hang";
     static Test const tests[] = {
-        {"waited_for_one_by_one_from_the_last", waited_for_one_by_one_from_the_last, not_mpich, holes},
+        {"waited_for_one_by_one_from_the_last", waited_for_one_by_one_from_the_last, not_mpich,
+         holes},
         {"waited_for_in_any_order", waited_for_in_any_order, not_mpich, holes},
         {"waited_for_some_at_a_time", waited_for_some_at_a_time, not_mpich, holes},
         {"tested_until_they_are_complete", tested_until_they_are_complete, not_mpich, holes},
@@ -307,13 +307,20 @@ std::span<Test const> nonblocking_tests() {
         {"begun_in_different_orders_on_two_files", begun_in_different_orders_on_two_files},
         {"begun_by_ranks_that_wait_for_each_other", begun_by_ranks_that_wait_for_each_other},
         {"mixed_with_blocking_calls", mixed_with_blocking_calls, not_mpich, holes},
-        {"freed_before_they_are_complete", freed_before_they_are_complete, not_mpich, "ROMIO never does the access"},
+        {"freed_before_they_are_complete", freed_before_they_are_complete, not_mpich,
+         "ROMIO never does the access"},
         {"types_freed_meanwhile", types_freed_meanwhile, not_mpich, "ROMIO loses the count"},
-        {"reads_past_the_end_are_short", reads_past_the_end_are_short, under_unisono, "ROMIO counts what was asked for, OMPIO hangs"},
-        {"errors_come_out_at_the_end", errors_come_out_at_the_end, under_unisono, "faults are Unisono's"},
-        {"errors_are_in_the_status_of_their_request", errors_are_in_the_status_of_their_request, under_unisono, "faults are Unisono's"},
-        {"wrong_arguments_of_one_rank_are_an_error_on_all", wrong_arguments_of_one_rank_are_an_error_on_all, under_unisono, "the other ranks are told of a success"},
-        {"ranks_in_different_calls_get_an_error", ranks_in_different_calls_get_an_error, under_unisono, "nothing notices", 2},
+        {"reads_past_the_end_are_short", reads_past_the_end_are_short, under_unisono,
+         "ROMIO counts what was asked for, OMPIO hangs"},
+        {"errors_come_out_at_the_end", errors_come_out_at_the_end, under_unisono,
+         "faults are Unisono's"},
+        {"errors_are_in_the_status_of_their_request", errors_are_in_the_status_of_their_request,
+         under_unisono, "faults are Unisono's"},
+        {"wrong_arguments_of_one_rank_are_an_error_on_all",
+         wrong_arguments_of_one_rank_are_an_error_on_all, under_unisono,
+         "the other ranks are told of a success"},
+        {"ranks_in_different_calls_get_an_error", ranks_in_different_calls_get_an_error,
+         under_unisono, "nothing notices", 2},
         {"large_independent_requests", large_independent_requests},
     };
     return tests;
