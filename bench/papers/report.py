@@ -130,7 +130,8 @@ def _page(text: str) -> str:
     # By default it lets images inside pass only up to a point that other packages may change.
     parser.validateLink = lambda url: True
     body = parser.render(text)
-    for word, look in judge.LOOKS.items():
+    for verdict, look in judge.LOOKS.items():
+        word = page.BRIEFLY.get(verdict, verdict)
         body = body.replace(f"<strong>{word}</strong>", f'<strong class="{look}">{word}</strong>')
     return (f"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
             f"<title>The papers' experiments, emulated</title><style>{STYLE}</style></head>\n"
