@@ -22,7 +22,7 @@ from papers.media import Media, why_unsynced
 from papers.results import Results, Sample, Spread, definition_of, loaded_or_new
 
 BENCH = pathlib.Path(__file__).resolve().parent
-DOCS = BENCH.parent / "docs"
+DOCS = BENCH.parent / "docs" / "understand"
 BUILD = pathlib.Path(os.environ.get("UNISONO_BUILD_DIR", BENCH.parent / "build")).resolve()
 PROGRAM = BUILD / "libexec" / "unisono-bench.mpich"
 JOB = (Job("demo", 4, {"segment-bytes": "64K"}),)
@@ -570,7 +570,7 @@ def test_romio_sends_sixteen_bytes_for_each_piece(tmp_path):
 
 @pytest.mark.parametrize("sleep_us", ["0", "50"])
 def test_ranks_that_yield_for_long_sleep_if_told_to(sleep_us):
-    """Otherwise Linux 6.18 may let others wait for minutes (docs/performance.md)."""
+    """Otherwise Linux 6.18 may let others wait for minutes (docs/lab/performance.md)."""
     shim = BUILD / "lib" / "libunisono-yield.so"
     if not shim.exists():
         pytest.skip(f"{shim} is not built")

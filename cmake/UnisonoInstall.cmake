@@ -50,8 +50,9 @@ function(unisono_install_documents)
   install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/CHANGELOG.md
                 ${CMAKE_SOURCE_DIR}/LICENSE
           DESTINATION share/doc/unisono)
-  install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION share/doc/unisono
-          FILES_MATCHING PATTERN "*.md" PATTERN man EXCLUDE)
+  # As in the sources, so that their links lead somewhere.
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs DESTINATION share/doc/unisono
+          FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.csv" PATTERN "*.txt" PATTERN man EXCLUDE)
   # Only an example: a site's own unisono.conf beside it must survive the next install.
   install(FILES ${unisono_package_sources}/unisono.conf
           DESTINATION ${CMAKE_INSTALL_SYSCONFDIR} RENAME unisono.conf.example)

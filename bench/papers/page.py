@@ -1,7 +1,7 @@
 """The papers' tables for the documentation and the report: what each says, and what came out.
 
-docs/papers.md is written by hand but for what stands between `<!-- made: NAME -->` and
-`<!-- end -->`, which is renewed from docs/papers/*.csv."""
+docs/understand/papers.md is written by hand but for what stands between `<!-- made: NAME -->` and
+`<!-- end -->`, which is renewed from docs/understand/papers/*.csv."""
 
 from __future__ import annotations
 
