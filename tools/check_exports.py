@@ -13,8 +13,9 @@ import re
 import subprocess
 import sys
 
-# MPI_Error_string for the texts of errors of Unisono's own.
-ENTRY_POINT = re.compile(r"P?MPI_(File_\w+|Register_datarep(_c)?|Error_string)")
+# MPI_Error_string for the texts of errors of Unisono's own; the others wait for nonblocking calls.
+ENTRY_POINT = re.compile(r"P?MPI_(File_\w+|Register_datarep(_c)?|Error_string"
+                         r"|(Wait|Test)(all|any|some)?|Request_get_status)")
 ENGINE_SYMBOL = re.compile(r"unisono_\w+")
 HARMLESS = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux-[\w-]+)\.so\.\d+")
 

@@ -33,6 +33,9 @@ struct Options {
     /// unisono_write_behind: repeated collective writes go to buffers that live across calls,
     /// without meetings. Automatic: where the strategy has such buffers.
     Switch write_behind = Switch::automatic;
+    /// unisono_overlap: nonblocking and split calls are done by threads, beside the program's own
+    /// work. Automatic is enable.
+    Switch overlap = Switch::automatic;
     bool sync_at_close = false;  ///< unisono_sync_at_close: a closed file is durable
 
     std::uint64_t cb_buffer_size = 0;     ///< bytes per collective buffer

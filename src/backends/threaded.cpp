@@ -1,31 +1,14 @@
 #include "backends/threaded.hpp"
 
 #include <chrono>
-#include <csignal>
 #include <future>
 #include <system_error>
+
+#include "support/signals_blocked.hpp"
 
 namespace unisono {
 
 namespace {
-
-// Threads that are made meanwhile run no signal handler of the program.
-class SignalsBlocked {
-public:
-    SignalsBlocked() {
-        sigset_t blocked;
-        sigfillset(&blocked);
-        for (int const caused : {SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGXFSZ})
-            sigdelset(&blocked, caused);
-        pthread_sigmask(SIG_SETMASK, &blocked, &before_);
-    }
-    SignalsBlocked(SignalsBlocked const&) = delete;
-    SignalsBlocked& operator=(SignalsBlocked const&) = delete;
-    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-private:
-    sigset_t before_{};
-};
 
 class ThreadedIo final : public PendingIo {
 public:

@@ -85,8 +85,7 @@ NodeTeam::Memory NodeTeam::allocate(std::size_t bytes) try {
     auto segment = rank_ == 0 ? SharedSegment::create(bytes) : SharedSegment{};
     if (!all(rank_ != 0 || !segment.bytes().empty())) return {};
     memory.segment = share(std::move(segment), bytes);
-    auto const usable =
-        !memory.segment.bytes().empty() && memory.segment.take_part(rank_, ranks());
+    auto const usable = !memory.segment.bytes().empty() && memory.segment.take_part(rank_, ranks());
     if (!all(usable)) return {};
     memory.bytes = memory.segment.bytes();
     return memory;
@@ -121,8 +120,8 @@ void NodeTeam::meet() {
     constexpr int spins = 64;
     places_[rank_].arrived.store(++meetings_, std::memory_order_release);
     for (std::size_t rank = 0; rank < ranks(); ++rank)
-        for (int spin = 0;
-             places_[rank].arrived.load(std::memory_order_acquire) < meetings_; ++spin)
+        for (int spin = 0; places_[rank].arrived.load(std::memory_order_acquire) < meetings_;
+             ++spin)
             if (spin >= spins) idle();
 }
 

@@ -37,9 +37,9 @@ int code_of(File& file, DataCall const& call, Prepared const& prepared, Outcome 
     return code_of(file, call, error_class_of(verdict.code), describe(verdict), told);
 }
 
-void add_call(DirectionReport& report, CallRecord const& record) {
-    for (std::uint8_t phase = 0; phase < static_cast<std::uint8_t>(Phase::whole); ++phase)
-        report.seconds.add(Phase{phase}, record[Phase{phase}]);
+namespace {
+
+void add_traffic(DirectionReport& report, CallRecord const& record) {
     report.rounds += record.rounds;
     report.messages += record.traffic.messages;
     report.sent_bytes += record.traffic.message_bytes;
@@ -47,6 +47,20 @@ void add_call(DirectionReport& report, CallRecord const& record) {
     report.reduced_bytes += record.traffic.reduced_bytes;
     report.meetings += record.traffic.meetings;
     report.barriers += record.traffic.barriers;
+}
+
+}  // namespace
+
+void add_call(DirectionReport& report, CallRecord const& record) {
+    for (std::uint8_t phase = 0; phase < static_cast<std::uint8_t>(Phase::whole); ++phase)
+        report.seconds.add(Phase{phase}, record[Phase{phase}]);
+    add_traffic(report, record);
+}
+
+// Helpers may wait for ranks that are still computing: that is no work.
+void add_call_beside(DirectionReport& report, CallRecord const& record) {
+    report.beside_time.add(record.whole_s() - record[Phase::arrival]);
+    add_traffic(report, record);
 }
 
 void add_request(DirectionReport& report, Request const& request) {
@@ -62,7 +76,7 @@ void add_native(DirectionReport& report, std::uint64_t bytes) {
 }
 
 void record_collective(File& file, Prepared const& prepared, Outcome const& outcome,
-                       CallRecord const& record) {
+                       CallRecord const& record, Beside beside) {
     if (outcome.examined) file.note_examined(*outcome.examined);
     file.record([&](FileReport& report) {
         auto const& request = prepared.request;
@@ -77,7 +91,7 @@ void record_collective(File& file, Prepared const& prepared, Outcome const& outc
         direction.strategies[std::string{outcome.strategy}].add(1, outcome.why);
         if (!outcome.refusal_of_strategy.empty())
             direction.refusals[file.options().strategy].add(1, outcome.refusal_of_strategy);
-        add_call(direction, record);
+        (beside == Beside::nothing ? add_call : add_call_beside)(direction, record);
         report.nodes = file.team().topology().nodes();
         report.aggregators =
             std::max(report.aggregators, static_cast<std::uint32_t>(outcome.aggregators));

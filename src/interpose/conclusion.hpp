@@ -16,10 +16,15 @@ int code_of(File& file, DataCall const& call, Prepared const& prepared, Outcome 
 
 // What calls did, for reports.
 
+/// Whose time a call took.
+enum class Beside : bool { nothing, the_program };
+
 void add_call(DirectionReport& report, CallRecord const& record);
+/// Of a call that was done by a helper thread: none of its time was the program's.
+void add_call_beside(DirectionReport& report, CallRecord const& record);
 void add_request(DirectionReport& report, Request const& request);
 void add_native(DirectionReport& report, std::uint64_t bytes);
 void record_collective(File& file, Prepared const& prepared, Outcome const& outcome,
-                       CallRecord const& record);
+                       CallRecord const& record, Beside beside = Beside::nothing);
 
 }  // namespace unisono::interpose

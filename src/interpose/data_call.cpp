@@ -123,7 +123,7 @@ bool out_of_reach(DataCall const& call, Datatype const& type) {
 Proposal propose(File& file, Prepared const& prepared) {
     auto proposal = propose(prepared.request, file.storage());
     proposal.objection = {.refusal = prepared.refusal,
-                          .refusing_rank = file.team().rank(),
+                          .refusing_rank = static_cast<std::uint32_t>(file.context().rank()),
                           .must_be_native = !prepared.usable};
     proposal.asked.request_hash += file.path_hash();
     proposal.selection.native_ready = native_ready(file, prepared);

@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
-#include "execute/request.hpp"
 #include "exchange/agreement.hpp"
+#include "execute/request.hpp"
 #include "interpose/file.hpp"
 #include "interpose/operations.hpp"
 

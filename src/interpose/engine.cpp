@@ -8,6 +8,7 @@
 #include "interpose/file_calls.hpp"
 #include "interpose/guard.hpp"
 #include "interpose/native.hpp"
+#include "interpose/requests.hpp"
 #include "interpose/transfer.hpp"
 #include "report/trace.hpp"
 
@@ -33,20 +34,23 @@ namespace {
                    status,                                                                         \
                    [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, status); });     \
     }
-#define UNISONO_NONBLOCKING_AT(NAME, COUNT, BUFFER, DIRECTION)                                   \
-    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type,  \
-             MPI_Request* request) {                                                             \
-        return transfer_nonblocking(                                                             \
-            {handle, Direction::DIRECTION, offset, buffer, count, type, unisono_entry_##NAME},   \
-            request,                                                                             \
-            [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, request); }); \
+// Nonblocking ones, which may be passed on when their arguments are gone; HOW as above.
+#define UNISONO_NONBLOCKING_AT(NAME, COUNT, BUFFER, HOW, DIRECTION)                             \
+    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type, \
+             MPI_Request* request) {                                                            \
+        return HOW(                                                                             \
+            {handle, Direction::DIRECTION, offset, buffer, count, type, unisono_entry_##NAME},  \
+            request, [=](MPI_Datatype kept, MPI_Request* later) {                               \
+                return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, kept, later);        \
+            });                                                                                 \
     }
-#define UNISONO_NONBLOCKING(NAME, COUNT, BUFFER, DIRECTION)                                       \
+#define UNISONO_NONBLOCKING(NAME, COUNT, BUFFER, HOW, DIRECTION)                                  \
     int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type,                      \
              MPI_Request* request) {                                                              \
-        return transfer_nonblocking(                                                              \
-            {handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME},        \
-            request, [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, request); }); \
+        return HOW({handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME}, \
+                   request, [=](MPI_Datatype kept, MPI_Request* later) {                          \
+                       return UNISONO_NATIVE(NAME)(handle, buffer, count, kept, later);           \
+                   });                                                                            \
     }
 // Calls that are left to the MPI library. RESULT is the type of the last argument: a status or a
 // request; KIND is for the report.
@@ -68,13 +72,17 @@ namespace {
     int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type) { \
         return transfer_begin(                                                                    \
             {handle, Direction::DIRECTION, offset, buffer, count, type, unisono_entry_##NAME},    \
-            [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type); });           \
+            [=](MPI_Datatype kept, MPI_Request*) {                                                \
+                return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, kept);                 \
+            });                                                                                   \
     }
 #define UNISONO_BEGIN(NAME, COUNT, BUFFER, DIRECTION)                                      \
     int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {             \
         return transfer_begin(                                                             \
             {handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME}, \
-            [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); });            \
+            [=](MPI_Datatype kept, MPI_Request*) {                                         \
+                return UNISONO_NATIVE(NAME)(handle, buffer, count, kept);                  \
+            });                                                                            \
     }
 #define UNISONO_BEGIN_ORDERED(NAME, COUNT, BUFFER, DIRECTION)                              \
     int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {             \
@@ -94,18 +102,19 @@ namespace {
     UNISONO_CALL(File_write_all##SUFFIX, COUNT, void const*, transfer_collective, write)          \
     UNISONO_CALL_AT(File_write_at##SUFFIX, COUNT, void const*, transfer_independent, write)       \
     UNISONO_CALL_AT(File_write_at_all##SUFFIX, COUNT, void const*, transfer_collective, write)    \
-    UNISONO_NONBLOCKING(File_iread##SUFFIX, COUNT, void*, read)                                   \
-    UNISONO_NONBLOCKING_AT(File_iread_at##SUFFIX, COUNT, void*, read)                             \
-    UNISONO_NONBLOCKING(File_iwrite##SUFFIX, COUNT, void const*, write)                           \
-    UNISONO_NONBLOCKING_AT(File_iwrite_at##SUFFIX, COUNT, void const*, write)                     \
-    UNISONO_PASS(File_iread_all##SUFFIX, COUNT, void*, MPI_Request*, view_and_pointer_for_data,   \
-                 "nonblocking collective call", read)                                             \
-    UNISONO_PASS_AT(File_iread_at_all##SUFFIX, COUNT, void*, MPI_Request*, view_for_data,         \
-                    "nonblocking collective call", read)                                          \
-    UNISONO_PASS(File_iwrite_all##SUFFIX, COUNT, void const*, MPI_Request*,                       \
-                 view_and_pointer_for_data, "nonblocking collective call", write)                 \
-    UNISONO_PASS_AT(File_iwrite_at_all##SUFFIX, COUNT, void const*, MPI_Request*, view_for_data,  \
-                    "nonblocking collective call", write)                                         \
+    UNISONO_NONBLOCKING(File_iread##SUFFIX, COUNT, void*, transfer_nonblocking, read)             \
+    UNISONO_NONBLOCKING_AT(File_iread_at##SUFFIX, COUNT, void*, transfer_nonblocking, read)       \
+    UNISONO_NONBLOCKING(File_iwrite##SUFFIX, COUNT, void const*, transfer_nonblocking, write)     \
+    UNISONO_NONBLOCKING_AT(File_iwrite_at##SUFFIX, COUNT, void const*, transfer_nonblocking,      \
+                           write)                                                                 \
+    UNISONO_NONBLOCKING(File_iread_all##SUFFIX, COUNT, void*, transfer_nonblocking_collective,    \
+                        read)                                                                     \
+    UNISONO_NONBLOCKING_AT(File_iread_at_all##SUFFIX, COUNT, void*,                               \
+                           transfer_nonblocking_collective, read)                                 \
+    UNISONO_NONBLOCKING(File_iwrite_all##SUFFIX, COUNT, void const*,                              \
+                        transfer_nonblocking_collective, write)                                   \
+    UNISONO_NONBLOCKING_AT(File_iwrite_at_all##SUFFIX, COUNT, void const*,                        \
+                           transfer_nonblocking_collective, write)                                \
     UNISONO_PASS(File_read_shared##SUFFIX, COUNT, void*, MPI_Status*, known_view_for_data,        \
                  "shared file pointer", read)                                                     \
     UNISONO_PASS(File_write_shared##SUFFIX, COUNT, void const*, MPI_Status*, known_view_for_data, \
@@ -152,6 +161,15 @@ int File_get_position_shared(MPI_File handle, MPI_Offset* offset) {
                    [&] { return UNISONO_NATIVE(File_get_position_shared)(handle, offset); });
 }
 
+constexpr auto Test = request_test;
+constexpr auto Testall = request_testall;
+constexpr auto Testany = request_testany;
+constexpr auto Testsome = request_testsome;
+constexpr auto Wait = request_wait;
+constexpr auto Waitall = request_waitall;
+constexpr auto Waitany = request_waitany;
+constexpr auto Waitsome = request_waitsome;
+constexpr auto Request_get_status = request_get_status;
 constexpr auto Error_string = error_string;
 constexpr auto File_open = file_open;
 constexpr auto File_close = file_close;

@@ -3,6 +3,18 @@
    4.0.2 answers with unrelated text for codes that were added to its own classes. */
 #pragma once
 
+/* What programs wait for nonblocking calls with. They do not load the engine. */
+#define UNISONO_REQUEST_ENTRIES(X) \
+    X(Test)                        \
+    X(Testall)                     \
+    X(Testany)                     \
+    X(Testsome)                    \
+    X(Wait)                        \
+    X(Waitall)                     \
+    X(Waitany)                     \
+    X(Waitsome)                    \
+    X(Request_get_status)
+
 #define UNISONO_ENTRIES(X)      \
     X(Error_string)             \
     X(File_open)                \
@@ -61,10 +73,11 @@
     X(File_write_ordered_begin##suffix)
 
 #ifdef UNISONO_LARGE_COUNTS
-#define UNISONO_ALL_ENTRIES(X) UNISONO_ENTRIES(X) UNISONO_DATA_ENTRIES(X, _c)
+#define UNISONO_FILE_ENTRIES(X) UNISONO_ENTRIES(X) UNISONO_DATA_ENTRIES(X, _c)
 #else
-#define UNISONO_ALL_ENTRIES(X) UNISONO_ENTRIES(X)
+#define UNISONO_FILE_ENTRIES(X) UNISONO_ENTRIES(X)
 #endif
+#define UNISONO_ALL_ENTRIES(X) UNISONO_FILE_ENTRIES(X) UNISONO_REQUEST_ENTRIES(X)
 
 #define UNISONO_ENTRY_INDEX(name) unisono_entry_##name,
 enum { UNISONO_ALL_ENTRIES(UNISONO_ENTRY_INDEX) unisono_entry_count };

@@ -13,12 +13,14 @@
 #include "interpose/errors.hpp"
 #include "interpose/messages.hpp"
 #include "interpose/mpiio_backend.hpp"
+#include "interpose/nonblocking.hpp"
 #include "interpose/program.hpp"
 #include "layouts/apply_striping.hpp"
 #include "layouts/file_system.hpp"
 #include "layouts/find_layout.hpp"
 #include "layouts/striping_note.hpp"
 #include "orchestra/gate/file_gate.hpp"
+#include "support/helper_thread.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -93,7 +95,30 @@ File::File(MPI_File handle, MPI_Comm comm, std::shared_ptr<Context> context, std
     make_backend();
 }
 
-File::~File() { close_storage(); }
+File::~File() {
+    end_nonblocking();
+    close_storage();
+}
+
+NonblockingCalls& File::nonblocking() {
+    std::lock_guard const lock{mutex_};
+    if (nonblocking_ == nullptr)
+        nonblocking_ = std::make_unique<NonblockingCalls>(*this, ++nonblocking_made_);
+    return *nonblocking_;
+}
+
+void File::finish_nonblocking() {
+    auto const* const calls = [this] {
+        std::lock_guard const lock{mutex_};
+        return nonblocking_.get();
+    }();
+    if (calls != nullptr) calls->finish();
+}
+
+void File::end_nonblocking() {
+    finish_nonblocking();
+    nonblocking_.reset();
+}
 
 void File::open_storage() {
     storage_.descriptor = open_descriptor(without_driver(path_), access_mode_);
@@ -109,7 +134,10 @@ void File::open_storage() {
     gate_ = std::make_shared<orchestra::FileGate>(
         orchestra::FileGate::Setup{.descriptor = storage_.descriptor,
                                    .local = storage_.local,
-                                   .progress = [context = context_.get()] { context->progress(); },
+                                   .progress =
+                                       [context = context_.get()] {
+                                           if (!HelperThread::is_this_one()) context->progress();
+                                       },
                                    .program = own_program});
     storage_.gate = gate_;
 }
@@ -202,6 +230,7 @@ File::Synced File::sync() {
 }
 
 File::Synced File::close() {
+    end_nonblocking();
     auto ended = options_.sync_at_close ? sync() : Synced{.verdict = settle()};
     note_end();
     ended.verdict = context_->agree(first_failure(ended.verdict, close_storage()));
@@ -232,27 +261,32 @@ Error File::close_storage() {
 }
 
 MpiTeam& File::team() const {
-    return context_->team({.messages_only = options_.exchange == "messages",
-                           .pretended_nodes = options_.pretended_nodes});
+    if (team_ == nullptr)
+        team_ = &context_->team({.messages_only = options_.exchange == "messages",
+                                 .pretended_nodes = options_.pretended_nodes});
+    return *team_;
 }
 
 Layout const& File::layout() {
     if (layout_) return *layout_;
+    layout_ = layout_by([this](auto bytes) { return context_->from_rank_0(std::move(bytes)); });
+    // Nothing depends on what nodes are called or have where the file system is a node's own.
+    if (layout_->source != "local" || !options_.cb_config_list.empty()) team().learn_nodes();
+    return *layout_;
+}
+
+Layout File::layout_by(FromRank0 const& from_rank_0) {
     Layout found;
     if (context_->rank() == 0) found = find_layout(kernel_descriptor_, options_);
     if (context_->ranks() > 1)
-        found = layout_from_bytes(context_->from_rank_0(to_bytes(found))).value_or(Layout{});
-    layout_ = std::move(found);
+        found = layout_from_bytes(from_rank_0(to_bytes(found))).value_or(Layout{});
     if (gate_ != nullptr) {
-        gate_->use(*layout_);
+        gate_->use(found);
         gate_->join_late();
     }
-    // On a node's own file system there is nothing to say, and nothing depends on what nodes are
-    // called or have.
-    auto const local = layout_->source == "local";
-    if (!local) report_.layout = layout_->describe();
-    if (!local || !options_.cb_config_list.empty()) team().learn_nodes();
-    return *layout_;
+    if (found.source != "local")
+        record([&](FileReport& report) { report.layout = found.describe(); });
+    return found;
 }
 
 // Hints that the user has given change speeds; those that choose the strategy do not.
@@ -297,7 +331,9 @@ void File::use(Options options) {
     }
     // Only the one that has written through the MPI library can sync that.
     if (by_mpi_ && written_) deferred_ = first_failure(deferred_, storage_.backend->sync());
+    end_nonblocking();
     options_ = std::move(options);
+    team_ = nullptr;
     be_seen();
     layout_.reset();
     gathered_.forget();

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -36,6 +37,7 @@ struct FileView {
     bool usable = true;                 ///< Unisono can walk it; may differ between ranks
     bool native_representation = true;  ///< datarep "native" or "internal"; equal on all ranks
     bool costly = false;                ///< for the MPI library; may differ between ranks
+    bool native_only = false;  ///< some rank's is not usable, or not native; equal on all ranks
     bool mirrored = true;
     MPI_Offset displacement = 0;
     MPI_Datatype etype = MPI_DATATYPE_NULL;  ///< own duplicates, while not mirrored
@@ -49,6 +51,9 @@ struct FileView {
 
 /// What Unisono keeps for one open MPI file, beside the MPI library's handle, which stays valid.
 /// The descriptor is its own, opened at once: a path may be renamed or removed later.
+class NonblockingCalls;
+struct PendingCall;
+
 class File {
 public:
     /// `comm`: the one that the program has opened it on.
@@ -78,6 +83,9 @@ public:
     [[nodiscard]] MpiTeam& team() const;
     /// Where the file's bytes are, as rank 0 sees it. Collective the first time and after use().
     Layout const& layout();
+    /// The same for a team that does without MPI: `from_rank_0` is collective over it.
+    using FromRank0 = std::function<std::vector<std::byte>(std::vector<std::byte>)>;
+    [[nodiscard]] Layout layout_by(FromRank0 const& from_rank_0);
     /// The same, as far as speeds depend on it: for OnlineTuner. Collective like layout().
     std::uint64_t storage_key();
 
@@ -138,6 +146,19 @@ public:
     /// What the first half of a split call that Unisono did has moved, for the second half.
     void set_split_bytes(std::optional<MPI_Count> bytes) { split_bytes_ = bytes; }
     std::optional<MPI_Count> take_split_bytes() { return std::exchange(split_bytes_, {}); }
+    /// The split call that is done beside the program.
+    void set_split_call(std::shared_ptr<PendingCall> call) { split_call_ = std::move(call); }
+    std::shared_ptr<PendingCall> take_split_call() { return std::exchange(split_call_, {}); }
+
+    /// Its nonblocking calls that are done beside the program; where NonblockingCalls::possible().
+    NonblockingCalls& nonblocking();
+    /// Waits until none of them is on its way. Local; free where there was none.
+    void finish_nonblocking();
+    /// The same, and their threads end.
+    void end_nonblocking();
+
+    /// The file is accessed by the MPI library's own calls.
+    [[nodiscard]] bool by_mpi() const { return by_mpi_; }
 
     void set_atomic(bool atomic) { atomic_ = atomic; }
     /// Unisono does the data calls on this file; equal on all ranks.
@@ -186,6 +207,7 @@ private:
     std::string path_;
     int access_mode_;
     Options options_;
+    mutable MpiTeam* team_ = nullptr;  // for these options
     std::uint64_t order_;
     std::uint32_t number_;
     std::uint64_t calls_ = 0;  // collective ones
@@ -202,6 +224,9 @@ private:
     std::unique_ptr<Trace> trace_;             // rank 0's, where there is a place for it
     std::shared_ptr<BackendCounts> io_counts_ = std::make_shared<BackendCounts>();
     std::optional<MPI_Count> split_bytes_;
+    std::shared_ptr<PendingCall> split_call_;
+    std::uint32_t nonblocking_made_ = 0;
+    std::unique_ptr<NonblockingCalls> nonblocking_;
     std::optional<Layout> layout_;
     GatheredFacts gathered_;
     AheadOfAgreement ahead_;

@@ -28,6 +28,7 @@ int at_finalize(MPI_Comm, int, void*, void*) {
         auto const files = open_files();
         std::deque<InCall> in_calls;
         for (auto const& file : files) in_calls.emplace_back(*file, operation_finalize);
+        for (auto const& file : files) file->end_nonblocking();
         write_what_is_in_memory("MPI_Finalize was called");
         for (auto const& file : files) file->finish_report("MPI_Finalize was called before");
     }

@@ -41,25 +41,41 @@ int refuse_different_calls(EntryPoint const& entry, MPI_File handle, CallsDiffer
     std::abort();
 }
 
+struct Failure {
+    int error_class;
+    char const* why;
+};
+
+Failure failure_of(std::exception const& exception) {
+    if (dynamic_cast<std::bad_alloc const*>(&exception) != nullptr)
+        return {MPI_ERR_NO_MEM, "there is no memory left"};
+    return {MPI_ERR_INTERN, exception.what()};
+}
+
 }  // namespace
+
+void end_in_collective_call(char const* call, File const* file, MPI_Comm comm,
+                            std::exception const& exception) {
+    auto const [error_class, why] = failure_of(exception);
+    int rank = 0;
+    if (file != nullptr)
+        rank = file->context().rank();
+    else if (comm != MPI_COMM_NULL)
+        PMPI_Comm_rank(comm, &rank);
+    std::fprintf(stderr,
+                 "unisono: %s on %s: %s on rank %d, in the middle of a collective call: the "
+                 "program ends\n",
+                 call, file == nullptr ? "a file" : file->path().c_str(), why, rank);
+    end_program(file == nullptr ? comm : file->context().comm(), error_class);
+}
 
 int end_by_exception(EntryPoint const& entry, CallPlace const& place,
                      std::exception const& exception) {
     if (auto const* const differ = dynamic_cast<CallsDiffer const*>(&exception))
         return refuse_different_calls(entry, place.file, *differ);
-    auto const no_memory = dynamic_cast<std::bad_alloc const*>(&exception) != nullptr;
-    auto const error_class = no_memory ? MPI_ERR_NO_MEM : MPI_ERR_INTERN;
-    auto const* const why = no_memory ? "there is no memory left" : exception.what();
+    auto const [error_class, why] = failure_of(exception);
     if (!entry.collective) return raise(place.file, code_with_message(error_class, entry, why));
-    auto const file = find(place.file);
-    auto const comm = file == nullptr ? place.comm : file->context().comm();
-    int rank = 0;
-    if (comm != MPI_COMM_NULL) PMPI_Comm_rank(comm, &rank);
-    std::fprintf(stderr,
-                 "unisono: %s on %s: %s on rank %d, in the middle of a collective call: the "
-                 "program ends\n",
-                 entry.name, file == nullptr ? "a file" : file->path().c_str(), why, rank);
-    end_program(comm, error_class);
+    end_in_collective_call(entry.name, find(place.file).get(), place.comm, exception);
 }
 
 }  // namespace unisono::interpose

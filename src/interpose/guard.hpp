@@ -7,6 +7,8 @@
 
 namespace unisono::interpose {
 
+class File;
+
 /// An entry point of the engine.
 struct EntryPoint {
     char const* name;
@@ -41,6 +43,26 @@ CallPlace place_of(Other const&) {
 int end_by_exception(EntryPoint const& entry, CallPlace const& place,
                      std::exception const& exception);
 
+/// The end of the program, by MPI_Abort and with a line: this rank was in the middle of a
+/// collective call, where others wait for it. `file` may be null.
+[[noreturn]] void end_in_collective_call(char const* call, File const* file, MPI_Comm comm,
+                                         std::exception const& exception);
+
+/// This thread's calls of entry points that have not returned. The MPI library may call its own
+/// functions by names that are Unisono's, too.
+class CallDepth {
+public:
+    CallDepth() { ++depth_; }
+    ~CallDepth() { --depth_; }
+    CallDepth(CallDepth const&) = delete;
+    CallDepth& operator=(CallDepth const&) = delete;
+    /// Whether it is the program that calls, of what calls there are now.
+    [[nodiscard]] static bool is_programs() { return depth_ == 1; }
+
+private:
+    inline static thread_local int depth_ = 0;
+};
+
 /// `function` for callers in C and Fortran, whom no exception may reach.
 template <auto function, EntryPoint const& entry>
 struct Guarded;
@@ -48,6 +70,7 @@ struct Guarded;
 template <class First, class... Rest, int (*function)(First, Rest...), EntryPoint const& entry>
 struct Guarded<function, entry> {
     static int call(First first, Rest... rest) {
+        CallDepth const depth;
         try {
             return function(first, rest...);
         } catch (std::exception const& exception) {

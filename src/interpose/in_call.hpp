@@ -10,10 +10,11 @@
 namespace unisono::interpose {
 
 /// While it lives, this rank is in a collective call on the file, as others on its node can see.
-/// One at a time on a file. Cost: a few stores.
+/// One at a time on a file; nonblocking ones on it are over before. Cost: a few stores.
 class InCall {
 public:
     InCall(File& file, std::uint16_t operation, std::optional<MPI_Offset> offset = {}) {
+        file.finish_nonblocking();
         if (file.context().ranks() == 1) return;
         note_ = &file.team().rendezvous().note();
         note_->enter(call_tag(file.number(), operation), file.next_call(),

@@ -114,11 +114,32 @@ static long call(int entry, long a, long b, long c, long d, long e, long f) {
     return functions[entry](a, b, c, d, e, f);
 }
 
-#define UNISONO_EXPORT_ENTRY(name)                                            \
+// Programs wait for requests all the time, most of them without ever opening a file: until the
+// engine is there these calls go straight on.
+static long call_early(int entry, long a, long b, long c, long d, long e, long f) {
+    static unisono_function early[unisono_entry_count];
+    unisono_function function = __atomic_load_n(&functions[entry], __ATOMIC_ACQUIRE);
+    if (function == NULL) function = __atomic_load_n(&early[entry], __ATOMIC_RELAXED);
+    if (function != NULL) return function(a, b, c, d, e, f);
+    char const* name = NULL;
+    void* symbol = dlsym(RTLD_NEXT, native_names[entry]);
+    void* library = symbol != NULL ? NULL : loaded_library(own_libraries, &name);
+    if (symbol == NULL && library == NULL) library = loaded_library(other_libraries, &name);
+    if (library != NULL) symbol = dlsym(library, native_names[entry]);
+    if (symbol == NULL) return call(entry, a, b, c, d, e, f);
+    memcpy(&function, &symbol, sizeof symbol);
+    __atomic_store_n(&early[entry], function, __ATOMIC_RELAXED);
+    return function(a, b, c, d, e, f);
+}
+
+#define UNISONO_EXPORT(name, how)                                             \
     EXPORT long MPI_##name(long a, long b, long c, long d, long e, long f) {  \
-        return call(unisono_entry_##name, a, b, c, d, e, f);                  \
+        return how(unisono_entry_##name, a, b, c, d, e, f);                   \
     }                                                                         \
     EXPORT long PMPI_##name(long a, long b, long c, long d, long e, long f) { \
-        return call(unisono_entry_##name, a, b, c, d, e, f);                  \
+        return how(unisono_entry_##name, a, b, c, d, e, f);                   \
     }
-UNISONO_ALL_ENTRIES(UNISONO_EXPORT_ENTRY)
+#define UNISONO_EXPORT_FILE_ENTRY(name) UNISONO_EXPORT(name, call)
+#define UNISONO_EXPORT_REQUEST_ENTRY(name) UNISONO_EXPORT(name, call_early)
+UNISONO_FILE_ENTRIES(UNISONO_EXPORT_FILE_ENTRY)
+UNISONO_REQUEST_ENTRIES(UNISONO_EXPORT_REQUEST_ENTRY)

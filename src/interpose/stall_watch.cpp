@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <new>
 #include <stop_token>
@@ -13,6 +12,7 @@
 
 #include "interpose/messages.hpp"
 #include "interpose/operations.hpp"
+#include "support/signals_blocked.hpp"
 
 namespace unisono::interpose {
 
@@ -144,17 +144,12 @@ void watch(std::stop_token const& ended) {
     }
 }
 
-// Signals are for the program's threads. Locked.
-void start_thread(Watching& all) {
-    sigset_t every, before;
-    sigfillset(&every);
-    pthread_sigmask(SIG_SETMASK, &every, &before);
-    try {
-        all.thread = std::jthread{watch};
-    } catch (std::system_error const&) {
-        // Where there may be no more threads nothing is watched.
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+// Locked.
+void start_thread(Watching& all) try {
+    SignalsBlocked const blocked;
+    all.thread = std::jthread{watch};
+} catch (std::system_error const&) {
+    // Where there may be no more threads nothing is watched.
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include "interpose/errors.hpp"
 #include "interpose/in_call.hpp"
 #include "interpose/native.hpp"
+#include "interpose/nonblocking.hpp"
+#include "strategies/all.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -152,6 +154,47 @@ int free_completed(void* state) {
     return MPI_SUCCESS;
 }
 
+// Equal on all ranks.
+bool can_overlap(File const& file) {
+    return !file.view()->native_only && NonblockingCalls::possible(file);
+}
+
+// Calls that may be over with a copy had better not be handed to another thread.
+bool may_deposit(Options const& options) {
+    return options.write_behind == Switch::enable || options.strategy == view_based.name;
+}
+
+// Handing a call to another thread takes as long as copying some 100 KiB.
+bool gains_from_overlap(File const& file, DataCall const& call) {
+    constexpr std::uint64_t large = 256 * 1024;
+    auto const cache = file.cache();
+    return file.options().overlap != Switch::disable && !file.by_mpi() &&
+           (cache == nullptr || !cache->in_use()) && call.count > 0 &&
+           call.type != MPI_DATATYPE_NULL && bytes_asked(call) >= large && !any_driver();
+}
+
+// The program's part of a call that goes on beside it.
+std::shared_ptr<PendingCall> begin(std::shared_ptr<File> const& file, DataCall const& call,
+                                   LaterCall const& later) {
+    CallRecord record;
+    // Buffers that live across calls are not those calls' own: what is in them goes to the file.
+    if (auto const cache = file->cache(); later && cache != nullptr && cache->in_use())
+        file->drain();
+    auto prepared = prepare(*file, call);
+    auto& request = prepared.request;
+    if (request.device != nullptr || file->by_mpi()) prepared.usable = false;
+    if (prepared.refusal == 0) {
+        auto const etypes = prepared.type != nullptr
+                                ? etypes_of(prepared, request.positions.bytes())
+                                : etypes_of(prepared, bytes_asked(call));
+        place(prepared, call.offset ? *call.offset : file->advance_pointer(etypes));
+    }
+    if (call.direction == Direction::write) file->note_written();
+    record.lap(Phase::other);
+    file->record([&](FileReport& report) { add_call(report[call.direction], record); });
+    return std::make_shared<PendingCall>(file, call, std::move(prepared), later);
+}
+
 }  // namespace
 
 int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall const& native) {
@@ -184,6 +227,44 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     return raise(file->handle(), code_of(*file, call, prepared, outcome));
 }
 
+namespace {
+
+// A split call that no helper thread can do: as a blocking one, from where it began.
+int do_at_last(PendingCall& pending, MPI_Status* status, NativeCall const& native) {
+    bool passed_on = false;
+    auto call = pending.call;
+    call.offset = pending.prepared.first;
+    auto result = transfer_collective(call, status, [&] {
+        passed_on = true;
+        if (!pending.call.offset)
+            UNISONO_NATIVE(File_seek)(call.handle, *call.offset, MPI_SEEK_SET);
+        return pending.native(call.type, nullptr);
+    });
+    if (passed_on && result == MPI_SUCCESS) result = native();
+    pending.end();
+    return result;
+}
+
+int end_beside(File& file, PendingCall& pending, MPI_Status* status, NativeCall const& native) {
+    CallRecord record;
+    {
+        PendingCalls::Waiting const waiting;
+        while (pending.stage == PendingCall::Stage::helped) {
+            file.context().progress();
+            PendingCalls::Waiting::for_a_moment();
+        }
+    }
+    record.lap(Phase::waiting);
+    file.record([&](FileReport& report) { add_call(report[pending.call.direction], record); });
+    if (pending.stage == PendingCall::Stage::native_wanted)
+        return do_at_last(pending, status, native);
+    move_on(pending);
+    set_count(status, pending.bytes);
+    return raise(file.handle(), pending.code);
+}
+
+}  // namespace
+
 int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
@@ -193,13 +274,25 @@ int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall co
                         "independent call that Unisono cannot do", native);
 }
 
-int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall const& native) {
+int transfer_nonblocking(DataCall const& call, MPI_Request* request, LaterCall const& later) {
+    auto const native = [&] { return later(call.type, request); };
     auto const file = find(call.handle);
     if (file == nullptr) return native();
     if (native_must_do(*file, call))
         return leave_to_mpi(*file, call,
                             call.offset ? known_view_for_data : known_view_and_pointer_for_data,
                             "nonblocking call that Unisono cannot do", native);
+    if (gains_from_overlap(*file, call)) {
+        auto pending = begin(file, call, {});
+        if (pending->prepared.refusal == 0 && pending->prepared.usable) {
+            if (auto const result = PendingCalls::all().add(pending, request);
+                result != MPI_SUCCESS)
+                return result;
+            file->nonblocking().post_independent(std::move(pending));
+            return MPI_SUCCESS;
+        }
+        pending->end();
+    }
     auto completed = std::make_unique<Completed>();
     if (auto const result = independent_on(*file, call, &completed->status); result != MPI_SUCCESS)
         return result;
@@ -209,15 +302,39 @@ int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall 
     return PMPI_Grequest_complete(*request);
 }
 
+int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
+                                    LaterCall const& later) {
+    auto const native = [&] { return later(call.type, request); };
+    auto const file = find(call.handle);
+    if (file == nullptr) return native();
+    auto const needs = call.offset ? view_for_data : view_and_pointer_for_data;
+    if (!file->taken_over())
+        return leave_to_mpi(*file, call, needs, "atomic mode or data representation", native);
+    if (!can_overlap(*file))
+        return leave_to_mpi(*file, call, needs, "nonblocking collective call", native);
+    auto pending = begin(file, call, later);
+    if (auto const result = PendingCalls::all().add(pending, request); result != MPI_SUCCESS)
+        return result;
+    file->nonblocking().post(std::move(pending));
+    return MPI_SUCCESS;
+}
+
 int transfer_native(DataCall const& call, Needs needs, char const* kind, NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
     return leave_to_mpi(*file, call, needs, kind, native);
 }
 
-int transfer_begin(DataCall const& call, NativeCall const& native) {
+int transfer_begin(DataCall const& call, LaterCall const& later) {
+    auto const native = [&] { return later(call.type, nullptr); };
     auto const file = find(call.handle);
     if (file == nullptr) return native();
+    if (file->taken_over() && can_overlap(*file) && !may_deposit(file->options())) {
+        auto pending = begin(file, call, later);
+        file->set_split_call(pending);
+        file->nonblocking().post(std::move(pending));
+        return MPI_SUCCESS;
+    }
     bool passed_on = false;
     MPI_Status status{};
     auto const result = transfer_collective(call, &status, [&] {
@@ -234,6 +351,8 @@ int transfer_end(MPI_File handle, Direction direction, MPI_Status* status,
                  NativeCall const& native) {
     auto const file = find(handle);
     if (file == nullptr) return native();
+    if (auto const pending = file->take_split_call())
+        return end_beside(*file, *pending, status, native);
     auto const bytes = file->take_split_bytes();
     if (!bytes) {
         CallRecord record;

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "interpose/data_call.hpp"
+#include "interpose/pending.hpp"
 
 namespace unisono::interpose {
 
@@ -32,16 +33,22 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
 /// A blocking independent data call. Local.
 int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall const& native);
 
-/// A nonblocking independent call: done at once, the request is complete. It would not overlap in
-/// MPICH either, whose own version rewrites holes and aborts on some datatypes; Open MPI's hangs on
-/// some reads past the end.
-int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall const& native);
+/// A nonblocking independent call. Large ones are done beside the program, others at once: then the
+/// request is complete. They would not overlap in MPICH either, whose own version rewrites holes
+/// and aborts on some datatypes; Open MPI's hangs on some reads past the end.
+int transfer_nonblocking(DataCall const& call, MPI_Request* request, LaterCall const& later);
+
+/// A nonblocking collective call: done beside the program where that can be (NonblockingCalls), or
+/// passed on by all.
+int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
+                                    LaterCall const& later);
 
 /// A call of a kind that Unisono leaves to the MPI library; `kind` says which, in a report.
 int transfer_native(DataCall const& call, Needs needs, char const* kind, NativeCall const& native);
 
-/// The first half of a split collective call: does all of it, as ROMIO does.
-int transfer_begin(DataCall const& call, NativeCall const& native);
+/// The first half of a split collective call: has it done beside the program, or does all of it, as
+/// ROMIO does.
+int transfer_begin(DataCall const& call, LaterCall const& later);
 
 /// The second half: hands out what the first half came to.
 int transfer_end(MPI_File handle, Direction direction, MPI_Status* status,

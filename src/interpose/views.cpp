@@ -106,6 +106,7 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
     } else if (auto const result = native(); result != MPI_SUCCESS) {
         return result;
     }
+    view->native_only = must_be_native;
     // Independent calls with views that Unisono cannot walk go to the MPI library.
     if (must_be_native) file->drain();
     file->use(std::move(view));

@@ -70,6 +70,8 @@
       "add up to `whole`")                                                                         \
     X(Spent, independent_time, {}, "independent_seconds", spent, sum, "of it, independent calls",  \
       "of `whole`, in calls of single ranks that Unisono did")                                     \
+    X(Spent, beside_time, {}, "beside_seconds", spent, sum, "beside the program",                  \
+      "in threads of Unisono, for nonblocking and split calls; not in `whole`")                    \
     X(Latest, latest, {}, "latest", latest, least, "came last",                                    \
       "the `rank` that waited least for others to come to the collective calls: so others waited"  \
       " for it; and the `seconds` that it waited")                                                 \

@@ -6,7 +6,7 @@ namespace unisono {
 namespace {
 
 // From this piece size on, each rank for itself is faster than an exchange
-// (docs/lab/performance.md). On a node's own file system there is a system call per piece, and
+// (docs/lab/tried.md). On a node's own file system there is a system call per piece, and
 // writers wait for the file's lock.
 constexpr std::uint64_t large_piece_bytes(Facts const& facts) {
     if (!facts.local_storage) return 64 << 10;

@@ -1,0 +1,133 @@
+#include "interpose/nonblocking.hpp"
+
+#include <array>
+#include <utility>
+
+#include "execute/direct.hpp"
+#include "interpose/conclusion.hpp"
+#include "interpose/guard.hpp"
+#include "support/hash.hpp"
+
+namespace unisono::interpose {
+namespace {
+
+using Stage = PendingCall::Stage;
+
+Topology with_name(Topology topology) {
+    std::array<char, MPI_MAX_PROCESSOR_NAME + 1> name{};
+    int length = 0;
+    PMPI_Get_processor_name(name.data(), &length);
+    topology.names = {name.data()};
+    topology.machine = read_machine();
+    return topology;
+}
+
+// What is measured is the program's own time.
+Options without_measuring(Options options) {
+    options.select = "rule";
+    return options;
+}
+
+}  // namespace
+
+bool NonblockingCalls::possible(File const& file) {
+    if (file.options().overlap == Switch::disable) return false;
+    return file.context().threaded() || file.team().topology().nodes() == 1;
+}
+
+NonblockingCalls::NonblockingCalls(File& file, std::uint32_t number)
+    : file_{file},
+      mpi_team_{file.team()},
+      number_{number},
+      on_node_{mpi_team_.topology().nodes() == 1},
+      topology_{on_node_ ? with_name(mpi_team_.topology()) : Topology{}},
+      options_{without_measuring(file.options())} {}
+
+void NonblockingCalls::post(std::shared_ptr<PendingCall> call) {
+    collective_.post([this, call = std::move(call)] { perform(*call); });
+}
+
+void NonblockingCalls::post_independent(std::shared_ptr<PendingCall> call) {
+    independent_.post([this, call = std::move(call)] {
+        CallRecord record;
+        auto const& request = call->prepared.request;
+        auto const result =
+            perform_direct(request, request.positions, file_.storage(), record);
+        call->outcome = {.local = true,
+                         .bytes = result.bytes,
+                         .verdict = {result, static_cast<std::uint32_t>(file_.context().rank())}};
+        record.lap(Phase::file);
+        file_.record([&](FileReport& report) {
+            ++report[request.direction].independent_calls;
+            add_request(report[request.direction], request);
+            add_call_beside(report[request.direction], record);
+        });
+        call->finish(Stage::done);
+    });
+}
+
+void NonblockingCalls::finish() const {
+    PendingCalls::Waiting const waiting;
+    while (!collective_.idle() || !independent_.idle()) {
+        file_.context().progress();
+        PendingCalls::Waiting::for_a_moment();
+    }
+    PendingCalls::all().move_on();
+}
+
+NodeTeam& NonblockingCalls::node_team() {
+    if (node_team_ != nullptr) return *node_team_;
+    auto secret = mpi_team_.secret();
+    for (; !secret; secret = mpi_team_.secret()) std::this_thread::yield();
+    std::array<std::uint64_t, 4> const parts{secret->high, secret->low, file_.number(), number_};
+    auto const name = hash128(parts);
+    node_team_ = std::make_unique<NodeTeam>(NodeTeam::Name{name[0], name[1]}, topology_,
+                                            mpi_team_.rank());
+    node_team_->hurry_while(PendingCalls::all().waiting());
+    return *node_team_;
+}
+
+Layout const& NonblockingCalls::layout() {
+    if (!on_node_) return file_.layout();
+    if (!layout_)
+        layout_ = file_.layout_by([this](auto bytes) {
+            return node_team().from_rank_0(std::move(bytes));
+        });
+    return *layout_;
+}
+
+Outcome NonblockingCalls::perform_on(Team& team, Rendezvous& rendezvous, PendingCall& call,
+                                     CallRecord& record) {
+    auto proposal = propose(file_, call.prepared);
+    proposal.selection.native_ready = false;
+    return perform_collective({.team = team,
+                               .rendezvous = rendezvous,
+                               .storage = file_.storage(),
+                               .layout = layout(),
+                               .options = options_,
+                               .tuner = tuner_,
+                               .gathered = gathered_,
+                               .ahead = &ahead_},
+                              call.prepared.request, proposal, record);
+}
+
+// An exception ends the program, as in a blocking call: other ranks wait for what was left undone.
+void NonblockingCalls::perform(PendingCall& call) try {
+    CallRecord record;
+    auto& team = on_node_ ? static_cast<Team&>(node_team()) : mpi_team_;
+    auto& rendezvous = on_node_ ? node_team().rendezvous() : mpi_team_.rendezvous();
+    rendezvous.note().enter(call_tag(file_.number(), call.call.operation), ++calls_,
+                            static_cast<std::uint64_t>(call.prepared.first));
+    try {
+        call.outcome = perform_on(team, rendezvous, call, record);
+        record_collective(file_, call.prepared, call.outcome, record, Beside::the_program);
+    } catch (CallsDiffer const& differ) {
+        call.difference = describe(differ, mpi_team_);
+    }
+    rendezvous.note().leave();
+    call.finish(call.outcome.native ? Stage::native_wanted : Stage::done);
+} catch (std::exception const& exception) {
+    end_in_collective_call(call.call.name(), &file_, MPI_COMM_NULL, exception);
+}
+
+}  // namespace unisono::interpose

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "exchange/node_team.hpp"
+#include "execute/collective.hpp"
+#include "interpose/pending.hpp"
+#include "support/helper_thread.hpp"
+
+namespace unisono::interpose {
+
+/// The nonblocking and split calls of one file, each done beside the program's own work: collective
+/// ones one after another, in the order in which all ranks make them, and independent ones by
+/// themselves. As long as the program does not have MPI_THREAD_MULTIPLE the threads do not call
+/// MPI: the ranks of a node have memory for all that they tell each other (NodeTeam). Ours.
+///
+/// The program's own collective calls on the file wait until it is done with all, as they use what
+/// it uses (finish). Other than a blocking call it neither measures strategies nor uses buffers
+/// that live across calls.
+class NonblockingCalls {
+public:
+    /// Whether the file's ranks can do without MPI, or have threads that may call it. Equal on all.
+    static bool possible(File const& file);
+
+    /// `number`: no other of this file has it. Waits for nobody.
+    NonblockingCalls(File& file, std::uint32_t number);
+
+    /// Collective, but waits for nobody.
+    void post(std::shared_ptr<PendingCall> call);
+    /// Local.
+    void post_independent(std::shared_ptr<PendingCall> call);
+
+    /// Waits until all that was posted is over, or the MPI library's. From the program's threads.
+    void finish() const;
+
+private:
+    void perform(PendingCall& call);
+    [[nodiscard]] Outcome perform_on(Team& team, Rendezvous& rendezvous, PendingCall& call,
+                                     CallRecord& record);
+    [[nodiscard]] NodeTeam& node_team();
+    [[nodiscard]] Layout const& layout();
+
+    File& file_;
+    MpiTeam& mpi_team_;
+    std::uint32_t number_;
+    bool on_node_;
+    Topology topology_;  // of the node, if it is one
+    Options options_;
+    OnlineTuner tuner_;
+    GatheredFacts gathered_;
+    AheadOfAgreement ahead_;
+    std::unique_ptr<NodeTeam> node_team_;
+    std::optional<Layout> layout_;
+    std::uint64_t calls_ = 0;
+    HelperThread independent_;
+    HelperThread collective_;  // ends before what it uses
+};
+
+}  // namespace unisono::interpose

@@ -1,0 +1,148 @@
+#include "interpose/pending.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "interpose/conclusion.hpp"
+#include "interpose/errors.hpp"
+#include "interpose/native.hpp"
+#include "interpose/transfer.hpp"
+
+namespace unisono::interpose {
+namespace {
+
+using Stage = PendingCall::Stage;
+
+bool is_named(MPI_Datatype type) {
+    int integers = 0, addresses = 0, types = 0, combiner = 0;
+    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    return combiner == MPI_COMBINER_NAMED;
+}
+
+int query(void* state, MPI_Status* status) {
+    set_count(status, static_cast<PendingCall*>(state)->bytes);
+    return MPI_SUCCESS;
+}
+
+// The call itself lives until it is over, too.
+int release(void* state) {
+    static_cast<PendingCall*>(state)->released = true;
+    return MPI_SUCCESS;
+}
+
+int cancel(void*, int) { return MPI_SUCCESS; }
+
+void conclude(PendingCall& call) {
+    auto& file = *call.file;
+    call.bytes = call.outcome.bytes;
+    call.code = call.difference.empty()
+                    ? code_of(file, call.call, call.prepared, call.outcome)
+                    : code_of(file, call.call, MPI_ERR_NOT_SAME, call.difference, Told::all_ranks);
+    call.end();
+}
+
+// The native file pointer is nobody else's: what the program sees was moved when the call began.
+void start_native(PendingCall& call) {
+    auto const& [handle, direction, offset, buffer, count, type, operation] = call.call;
+    call.code = pass_on(handle, view_for_data, call.call.name(), [&] {
+        if (!call.call.offset)
+            UNISONO_NATIVE(File_seek)(handle, call.prepared.first, MPI_SEEK_SET);
+        return call.native(call.call.type, &call.native_request);
+    });
+    call.stage = Stage::native;
+    if (call.code != MPI_SUCCESS) call.end();
+}
+
+void test_native(PendingCall& call) {
+    int ended = 0;
+    MPI_Status status{};
+    call.code = UNISONO_NATIVE(Test)(&call.native_request, &ended, &status);
+    if (call.code == MPI_SUCCESS && ended == 0) return;
+    MPI_Count bytes = 0;
+    PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+    call.bytes = static_cast<std::uint64_t>(std::max<MPI_Count>(bytes, 0));
+    call.end();
+}
+
+}  // namespace
+
+PendingCall::PendingCall(std::shared_ptr<File> of, DataCall with, Prepared translated,
+                         LaterCall later)
+    : file{std::move(of)},
+      call{with},
+      prepared{std::move(translated)},
+      native{std::move(later)} {
+    if (call.type != MPI_DATATYPE_NULL && !is_named(call.type))
+        PMPI_Type_dup(with.type, &call.type);
+}
+
+void PendingCall::finish(Stage with) {
+    stage = with;
+    auto& all = PendingCalls::all();
+    std::lock_guard const lock{all.done_mutex_};
+    all.done_.notify_all();
+}
+
+void PendingCall::end() {
+    if (call.type != MPI_DATATYPE_NULL && !is_named(call.type)) PMPI_Type_free(&call.type);
+    file.reset();
+    stage = Stage::over;
+}
+
+void move_on(PendingCall& call) {
+    if (call.stage == Stage::done) conclude(call);
+    if (call.stage == Stage::native_wanted) start_native(call);
+    if (call.stage == Stage::native) test_native(call);
+}
+
+PendingCalls& PendingCalls::all() {
+    static auto* const calls = new PendingCalls;  // a call may be on its way until the very end
+    return *calls;
+}
+
+int PendingCalls::add(std::shared_ptr<PendingCall> call, MPI_Request* request) {
+    auto const result =
+        PMPI_Grequest_start(query, release, cancel, call.get(), &call->request);
+    if (result != MPI_SUCCESS) return result;
+    *request = call->request;
+    std::lock_guard const lock{mutex_};
+    calls_.push_back(std::move(call));
+    count_ = calls_.size();
+    return MPI_SUCCESS;
+}
+
+void PendingCalls::move_on() {
+    std::unique_lock const lock{mutex_, std::try_to_lock};
+    if (!lock) return;  // another thread does
+    for (auto const& call : calls_) {
+        if (call->stage == Stage::helped || call->stage == Stage::over) continue;
+        interpose::move_on(*call);
+        if (call->stage == Stage::over) PMPI_Grequest_complete(call->request);
+    }
+    std::erase_if(calls_, [](auto const& call) {
+        return call->stage == Stage::over && call->released;
+    });
+    count_ = calls_.size();
+}
+
+std::vector<std::shared_ptr<PendingCall>> PendingCalls::of(
+    std::span<MPI_Request const> requests) const {
+    std::lock_guard const lock{mutex_};
+    std::vector<std::shared_ptr<PendingCall>> found;
+    for (auto const request : requests) {
+        auto const call = std::ranges::find_if(
+            calls_, [&](auto const& one) { return one->request == request && !one->released; });
+        found.push_back(call == calls_.end() ? nullptr : *call);
+    }
+    return found;
+}
+
+void PendingCalls::Waiting::for_a_moment() {
+    constexpr std::chrono::microseconds moment{50};
+    auto& calls = all();
+    std::unique_lock lock{calls.done_mutex_};
+    calls.done_.wait_for(lock, moment);
+}
+
+}  // namespace unisono::interpose

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "execute/collective.hpp"
+#include "interpose/data_call.hpp"
+
+namespace unisono::interpose {
+
+/// Calls the MPI library's own function with this type, later. The request is that of a nonblocking
+/// call; others leave it alone.
+using LaterCall = std::function<int(MPI_Datatype, MPI_Request*)>;
+
+/// A nonblocking or split call on its way: begun by the program's thread, done by a helper thread,
+/// and ended by the program's thread again, which alone may call MPI.
+struct PendingCall {
+    enum class Stage : std::uint8_t {
+        helped,         ///< the helper thread has it
+        done,           ///< and is through with it
+        native_wanted,  ///< all ranks have found that it is the MPI library's to do
+        native,         ///< which does it
+        over            ///< the program can know how it went
+    };
+
+    /// Keeps a type of its own: the program may free the one that it gave.
+    PendingCall(std::shared_ptr<File> of, DataCall with, Prepared translated, LaterCall later);
+    PendingCall(PendingCall const&) = delete;
+    PendingCall& operator=(PendingCall const&) = delete;
+
+    /// From the helper thread, and the last that it does with the call: the outcome is there.
+    void finish(Stage with);
+    /// From the program's thread: it is over, and needs nothing of MPI any more.
+    void end();
+
+    std::shared_ptr<File> file;  ///< until it is over
+    DataCall call;
+    Prepared prepared;
+    LaterCall native;
+    std::atomic<Stage> stage = Stage::helped;
+    Outcome outcome;                                  ///< once it is done
+    std::string difference;                           ///< ranks were in different calls
+    MPI_Request request = MPI_REQUEST_NULL;           ///< the program's; none: a split call
+    MPI_Request native_request = MPI_REQUEST_NULL;    ///< the MPI library's, for the stage native
+    std::uint64_t bytes = 0;                          ///< truly moved, once it is over
+    int code = MPI_SUCCESS;                           ///< likewise; nothing was raised
+    std::atomic<bool> released = false;               ///< the program has let go of its request
+};
+
+/// The nonblocking calls of this process that programs wait for by MPI_Wait and its like.
+/// Thread-safe. Any of the program's threads that asks for one moves all of them on.
+class PendingCalls {
+public:
+    static PendingCalls& all();
+
+    /// There is something to move on. Cost: a load.
+    [[nodiscard]] bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
+
+    /// Makes the request that the program gets, and keeps the call until both are through with it.
+    int add(std::shared_ptr<PendingCall> call, MPI_Request* request);
+
+    /// From the program's threads: what is done is told to MPI, what is the MPI library's is given
+    /// to it.
+    void move_on();
+
+    /// For each request its call, or null.
+    [[nodiscard]] std::vector<std::shared_ptr<PendingCall>> of(
+        std::span<MPI_Request const> requests) const;
+
+    /// While it lives, a thread of the program waits: helpers hurry.
+    class Waiting {
+    public:
+        Waiting() { ++all().waiting_; }
+        ~Waiting() { --all().waiting_; }
+        Waiting(Waiting const&) = delete;
+        Waiting& operator=(Waiting const&) = delete;
+        /// Until a call is done, or for a moment.
+        static void for_a_moment();
+    };
+    [[nodiscard]] std::atomic<int> const& waiting() const { return waiting_; }
+
+private:
+    friend struct PendingCall;
+
+    mutable std::mutex mutex_;
+    std::vector<std::shared_ptr<PendingCall>> calls_;
+    std::atomic<std::size_t> count_ = 0;  // of these
+    std::atomic<int> waiting_ = 0;
+    std::mutex done_mutex_;
+    std::condition_variable done_;
+};
+
+/// What has come of a call that is done, or that the MPI library wants to be given: its stage is
+/// `over` after that, or `native`. From a thread of the program.
+void move_on(PendingCall& call);
+
+}  // namespace unisono::interpose

@@ -1,0 +1,172 @@
+#include "interpose/requests.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "interpose/conclusion.hpp"
+#include "interpose/errors.hpp"
+#include "interpose/guard.hpp"
+#include "interpose/native.hpp"
+#include "interpose/pending.hpp"
+#include "support/helper_thread.hpp"
+
+namespace unisono::interpose {
+namespace {
+
+/// Unisono's calls among some requests, noted before MPI sets these to null.
+class Watched {
+public:
+    explicit Watched(std::span<MPI_Request const> requests)
+        : calls_{PendingCalls::all().of(requests)}, files_(calls_.size()) {
+        for (std::size_t i = 0; i < calls_.size(); ++i)
+            if (calls_[i] != nullptr) files_[i] = calls_[i]->call.handle;
+    }
+
+    [[nodiscard]] bool any() const {
+        return std::ranges::any_of(calls_, [](auto const& call) { return call != nullptr; });
+    }
+
+    /// What a request that is complete has come to; the file's error handler is called.
+    [[nodiscard]] int code(std::size_t i) const {
+        if (calls_[i] == nullptr || calls_[i]->code == MPI_SUCCESS) return MPI_SUCCESS;
+        auto const code = calls_[i]->code;
+        return find(files_[i]) == nullptr ? code : raise(files_[i], code);
+    }
+
+    /// The codes of all that are complete into their statuses, if there is any error.
+    template <class IndexOf>
+    [[nodiscard]] int codes(int complete, IndexOf index_of, MPI_Status statuses[]) const {
+        std::vector<int> codes;
+        for (int i = 0; i < complete; ++i) codes.push_back(code(index_of(i)));
+        if (std::ranges::all_of(codes, [](int one) { return one == MPI_SUCCESS; }))
+            return MPI_SUCCESS;
+        if (statuses != MPI_STATUSES_IGNORE)
+            for (std::size_t i = 0; i < codes.size(); ++i) statuses[i].MPI_ERROR = codes[i];
+        return MPI_ERR_IN_STATUS;
+    }
+
+private:
+    std::vector<std::shared_ptr<PendingCall>> calls_;
+    std::vector<MPI_File> files_;
+};
+
+std::span<MPI_Request const> all_of(int count, MPI_Request const requests[]) {
+    return {requests, static_cast<std::size_t>(std::max(count, 0))};
+}
+
+std::size_t itself(int i) { return static_cast<std::size_t>(i); }
+
+bool nothing_pending() {
+    return !PendingCalls::all().any() || !CallDepth::is_programs() || HelperThread::is_this_one();
+}
+
+// `test` asks the MPI library, until it fails or says that it is enough.
+template <class Test>
+int wait_for(Watched const& watched, Test const& test) {
+    PendingCalls::Waiting const waiting;
+    while (true) {
+        PendingCalls::all().move_on();
+        int done = 0;
+        auto const result = test(&done);
+        if (result != MPI_SUCCESS || done != 0) return result;
+        if (watched.any())
+            PendingCalls::Waiting::for_a_moment();
+        else
+            sched_yield();  // messages come at any time
+    }
+}
+
+}  // namespace
+
+int request_wait(MPI_Request* request, MPI_Status* status) {
+    if (nothing_pending()) return UNISONO_NATIVE(Wait)(request, status);
+    Watched const watched{{request, 1}};
+    auto const result =
+        wait_for(watched, [&](int* done) { return UNISONO_NATIVE(Test)(request, done, status); });
+    return result == MPI_SUCCESS ? watched.code(0) : result;
+}
+
+int request_test(MPI_Request* request, int* done, MPI_Status* status) {
+    if (nothing_pending()) return UNISONO_NATIVE(Test)(request, done, status);
+    Watched const watched{{request, 1}};
+    PendingCalls::all().move_on();
+    auto const result = UNISONO_NATIVE(Test)(request, done, status);
+    return result == MPI_SUCCESS && *done != 0 ? watched.code(0) : result;
+}
+
+int request_get_status(MPI_Request request, int* done, MPI_Status* status) {
+    if (nothing_pending()) return UNISONO_NATIVE(Request_get_status)(request, done, status);
+    Watched const watched{{&request, 1}};
+    PendingCalls::all().move_on();
+    auto const result = UNISONO_NATIVE(Request_get_status)(request, done, status);
+    return result == MPI_SUCCESS && *done != 0 ? watched.code(0) : result;
+}
+
+int request_waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+    if (nothing_pending()) return UNISONO_NATIVE(Waitall)(count, requests, statuses);
+    Watched const watched{all_of(count, requests)};
+    auto const result = wait_for(watched, 
+        [&](int* done) { return UNISONO_NATIVE(Testall)(count, requests, done, statuses); });
+    return result == MPI_SUCCESS ? watched.codes(count, itself, statuses) : result;
+}
+
+int request_testall(int count, MPI_Request requests[], int* done, MPI_Status statuses[]) {
+    if (nothing_pending()) return UNISONO_NATIVE(Testall)(count, requests, done, statuses);
+    Watched const watched{all_of(count, requests)};
+    PendingCalls::all().move_on();
+    auto const result = UNISONO_NATIVE(Testall)(count, requests, done, statuses);
+    if (result != MPI_SUCCESS || *done == 0) return result;
+    return watched.codes(count, itself, statuses);
+}
+
+int request_waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
+    if (nothing_pending()) return UNISONO_NATIVE(Waitany)(count, requests, index, status);
+    Watched const watched{all_of(count, requests)};
+    auto const result = wait_for(watched, 
+        [&](int* done) { return UNISONO_NATIVE(Testany)(count, requests, index, done, status); });
+    if (result != MPI_SUCCESS || *index == MPI_UNDEFINED) return result;
+    return watched.code(itself(*index));
+}
+
+int request_testany(int count, MPI_Request requests[], int* index, int* done, MPI_Status* status) {
+    if (nothing_pending()) return UNISONO_NATIVE(Testany)(count, requests, index, done, status);
+    Watched const watched{all_of(count, requests)};
+    PendingCalls::all().move_on();
+    auto const result = UNISONO_NATIVE(Testany)(count, requests, index, done, status);
+    if (result != MPI_SUCCESS || *done == 0 || *index == MPI_UNDEFINED) return result;
+    return watched.code(itself(*index));
+}
+
+int request_waitsome(int count, MPI_Request requests[], int* done, int indices[],
+                     MPI_Status statuses[]) {
+    if (nothing_pending())
+        return UNISONO_NATIVE(Waitsome)(count, requests, done, indices, statuses);
+    Watched const watched{all_of(count, requests)};
+    auto const result = wait_for(watched, [&](int* enough) {
+        auto const tested = UNISONO_NATIVE(Testsome)(count, requests, done, indices, statuses);
+        *enough = *done != 0 ? 1 : 0;
+        return tested;
+    });
+    if (result != MPI_SUCCESS || *done == MPI_UNDEFINED) return result;
+    return watched.codes(
+        *done, [&](int i) { return itself(indices[i]); }, statuses);
+}
+
+int request_testsome(int count, MPI_Request requests[], int* done, int indices[],
+                     MPI_Status statuses[]) {
+    if (nothing_pending())
+        return UNISONO_NATIVE(Testsome)(count, requests, done, indices, statuses);
+    Watched const watched{all_of(count, requests)};
+    PendingCalls::all().move_on();
+    auto const result = UNISONO_NATIVE(Testsome)(count, requests, done, indices, statuses);
+    if (result != MPI_SUCCESS || *done == MPI_UNDEFINED) return result;
+    return watched.codes(
+        *done, [&](int i) { return itself(indices[i]); }, statuses);
+}
+
+}  // namespace unisono::interpose

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <mpi.h>
+
+namespace unisono::interpose {
+
+// What programs wait for requests with. Where none of Unisono's is on its way these are the MPI
+// library's own functions, at the cost of a load. Otherwise they move Unisono's on while they wait,
+// and tell how those went: by the error handler of the file, as MPI wants it for file access.
+
+int request_wait(MPI_Request* request, MPI_Status* status);
+int request_waitall(int count, MPI_Request requests[], MPI_Status statuses[]);
+int request_waitany(int count, MPI_Request requests[], int* index, MPI_Status* status);
+int request_waitsome(int count, MPI_Request requests[], int* done, int indices[],
+                     MPI_Status statuses[]);
+int request_test(MPI_Request* request, int* done, MPI_Status* status);
+int request_testall(int count, MPI_Request requests[], int* done, MPI_Status statuses[]);
+int request_testany(int count, MPI_Request requests[], int* index, int* done, MPI_Status* status);
+int request_testsome(int count, MPI_Request requests[], int* done, int indices[],
+                     MPI_Status statuses[]);
+int request_get_status(MPI_Request request, int* done, MPI_Status* status);
+
+}  // namespace unisono::interpose

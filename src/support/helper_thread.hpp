@@ -1,0 +1,42 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace unisono {
+
+/// Does things one after another beside its owner, in a thread that begins with the first of them
+/// and ends with this object. Thread-safe.
+class HelperThread {
+public:
+    HelperThread() = default;
+    /// Waits until all is done.
+    ~HelperThread();
+    HelperThread(HelperThread const&) = delete;
+    HelperThread& operator=(HelperThread const&) = delete;
+
+    /// Does it here and now where there may be no more threads. `task` must not throw.
+    void post(std::function<void()> task);
+
+    /// All that was posted is done.
+    [[nodiscard]] bool idle() const;
+
+    /// Whether it is such a thread that asks.
+    [[nodiscard]] static bool is_this_one();
+
+private:
+    void run();
+    [[nodiscard]] bool start();
+
+    mutable std::mutex mutex_;  // guards what follows
+    std::condition_variable changed_;
+    std::deque<std::function<void()>> tasks_;
+    bool busy_ = false;
+    bool ending_ = false;
+    std::jthread thread_;
+};
+
+}  // namespace unisono
