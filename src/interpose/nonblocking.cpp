@@ -51,8 +51,7 @@ void NonblockingCalls::post_independent(std::shared_ptr<PendingCall> call) {
     independent_.post([this, call = std::move(call)] {
         CallRecord record;
         auto const& request = call->prepared.request;
-        auto const result =
-            perform_direct(request, request.positions, file_.storage(), record);
+        auto const result = perform_direct(request, request.positions, file_.storage(), record);
         call->outcome = {.local = true,
                          .bytes = result.bytes,
                          .verdict = {result, static_cast<std::uint32_t>(file_.context().rank())}};
@@ -81,8 +80,8 @@ NodeTeam& NonblockingCalls::node_team() {
     for (; !secret; secret = mpi_team_.secret()) std::this_thread::yield();
     std::array<std::uint64_t, 4> const parts{secret->high, secret->low, file_.number(), number_};
     auto const name = hash128(parts);
-    node_team_ = std::make_unique<NodeTeam>(NodeTeam::Name{name[0], name[1]}, topology_,
-                                            mpi_team_.rank());
+    node_team_ =
+        std::make_unique<NodeTeam>(NodeTeam::Name{name[0], name[1]}, topology_, mpi_team_.rank());
     node_team_->hurry_while(PendingCalls::all().waiting());
     return *node_team_;
 }
@@ -90,9 +89,8 @@ NodeTeam& NonblockingCalls::node_team() {
 Layout const& NonblockingCalls::layout() {
     if (!on_node_) return file_.layout();
     if (!layout_)
-        layout_ = file_.layout_by([this](auto bytes) {
-            return node_team().from_rank_0(std::move(bytes));
-        });
+        layout_ = file_.layout_by(
+            [this](auto bytes) { return node_team().from_rank_0(std::move(bytes)); });
     return *layout_;
 }
 

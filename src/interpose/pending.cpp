@@ -46,8 +46,7 @@ void conclude(PendingCall& call) {
 void start_native(PendingCall& call) {
     auto const& [handle, direction, offset, buffer, count, type, operation] = call.call;
     call.code = pass_on(handle, view_for_data, call.call.name(), [&] {
-        if (!call.call.offset)
-            UNISONO_NATIVE(File_seek)(handle, call.prepared.first, MPI_SEEK_SET);
+        if (!call.call.offset) UNISONO_NATIVE(File_seek)(handle, call.prepared.first, MPI_SEEK_SET);
         return call.native(call.call.type, &call.native_request);
     });
     call.stage = Stage::native;
@@ -69,10 +68,7 @@ void test_native(PendingCall& call) {
 
 PendingCall::PendingCall(std::shared_ptr<File> of, DataCall with, Prepared translated,
                          LaterCall later)
-    : file{std::move(of)},
-      call{with},
-      prepared{std::move(translated)},
-      native{std::move(later)} {
+    : file{std::move(of)}, call{with}, prepared{std::move(translated)}, native{std::move(later)} {
     if (call.type != MPI_DATATYPE_NULL && !is_named(call.type))
         PMPI_Type_dup(with.type, &call.type);
 }
@@ -102,8 +98,7 @@ PendingCalls& PendingCalls::all() {
 }
 
 int PendingCalls::add(std::shared_ptr<PendingCall> call, MPI_Request* request) {
-    auto const result =
-        PMPI_Grequest_start(query, release, cancel, call.get(), &call->request);
+    auto const result = PMPI_Grequest_start(query, release, cancel, call.get(), &call->request);
     if (result != MPI_SUCCESS) return result;
     *request = call->request;
     std::lock_guard const lock{mutex_};
@@ -120,9 +115,8 @@ void PendingCalls::move_on() {
         interpose::move_on(*call);
         if (call->stage == Stage::over) PMPI_Grequest_complete(call->request);
     }
-    std::erase_if(calls_, [](auto const& call) {
-        return call->stage == Stage::over && call->released;
-    });
+    std::erase_if(calls_,
+                  [](auto const& call) { return call->stage == Stage::over && call->released; });
     count_ = calls_.size();
 }
 

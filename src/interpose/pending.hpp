@@ -45,13 +45,13 @@ struct PendingCall {
     Prepared prepared;
     LaterCall native;
     std::atomic<Stage> stage = Stage::helped;
-    Outcome outcome;                                  ///< once it is done
-    std::string difference;                           ///< ranks were in different calls
-    MPI_Request request = MPI_REQUEST_NULL;           ///< the program's; none: a split call
-    MPI_Request native_request = MPI_REQUEST_NULL;    ///< the MPI library's, for the stage native
-    std::uint64_t bytes = 0;                          ///< truly moved, once it is over
-    int code = MPI_SUCCESS;                           ///< likewise; nothing was raised
-    std::atomic<bool> released = false;               ///< the program has let go of its request
+    Outcome outcome;                                ///< once it is done
+    std::string difference;                         ///< ranks were in different calls
+    MPI_Request request = MPI_REQUEST_NULL;         ///< the program's; none: a split call
+    MPI_Request native_request = MPI_REQUEST_NULL;  ///< the MPI library's, for the stage native
+    std::uint64_t bytes = 0;                        ///< truly moved, once it is over
+    int code = MPI_SUCCESS;                         ///< likewise; nothing was raised
+    std::atomic<bool> released = false;             ///< the program has let go of its request
 };
 
 /// The nonblocking calls of this process that programs wait for by MPI_Wait and its like.

@@ -110,8 +110,9 @@ int request_get_status(MPI_Request request, int* done, MPI_Status* status) {
 int request_waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     if (nothing_pending()) return UNISONO_NATIVE(Waitall)(count, requests, statuses);
     Watched const watched{all_of(count, requests)};
-    auto const result = wait_for(watched, 
-        [&](int* done) { return UNISONO_NATIVE(Testall)(count, requests, done, statuses); });
+    auto const result = wait_for(watched, [&](int* done) {
+        return UNISONO_NATIVE(Testall)(count, requests, done, statuses);
+    });
     return result == MPI_SUCCESS ? watched.codes(count, itself, statuses) : result;
 }
 
@@ -127,8 +128,9 @@ int request_testall(int count, MPI_Request requests[], int* done, MPI_Status sta
 int request_waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
     if (nothing_pending()) return UNISONO_NATIVE(Waitany)(count, requests, index, status);
     Watched const watched{all_of(count, requests)};
-    auto const result = wait_for(watched, 
-        [&](int* done) { return UNISONO_NATIVE(Testany)(count, requests, index, done, status); });
+    auto const result = wait_for(watched, [&](int* done) {
+        return UNISONO_NATIVE(Testany)(count, requests, index, done, status);
+    });
     if (result != MPI_SUCCESS || *index == MPI_UNDEFINED) return result;
     return watched.code(itself(*index));
 }

@@ -76,6 +76,13 @@ int call_blocking(MPI_File file, Access const& access, void* buffer, MPI_Datatyp
     return call_family<int>(plain, file, access, buffer, type, status);
 }
 
+/// Where there is no request, nothing was moved that anybody could know of.
+int wait_if_begun(int code, MPI_Request* request, MPI_Status* status) {
+    if (code == MPI_SUCCESS) return MPI_Wait(request, status);
+    if (status != MPI_STATUS_IGNORE) MPI_Status_set_elements(status, MPI_BYTE, 0);
+    return code;
+}
+
 int call_nonblocking(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,
                      MPI_Status* status) {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -84,12 +91,12 @@ int call_nonblocking(MPI_File file, Access const& access, void* buffer, MPI_Data
     if (access.large_count) {
         FamilyOf<MPI_Count, MPI_Request> const large = FUZZ_FAMILY(i, _c, MPI_Count, MPI_Request);
         code = call_family<MPI_Count>(large, file, access, buffer, type, &request);
-        return code == MPI_SUCCESS ? MPI_Wait(&request, status) : code;
+        return wait_if_begun(code, &request, status);
     }
 #endif
     FamilyOf<int, MPI_Request> const plain = FUZZ_FAMILY(i, , int, MPI_Request);
     code = call_family<int>(plain, file, access, buffer, type, &request);
-    return code == MPI_SUCCESS ? MPI_Wait(&request, status) : code;
+    return wait_if_begun(code, &request, status);
 }
 
 int call_split(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,

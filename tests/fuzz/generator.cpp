@@ -1,6 +1,7 @@
 #include "generator.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 namespace fuzz {
@@ -169,6 +170,7 @@ void Generator::choose_hints(FileState& file) {
         file.hints.emplace_back("unisono_exchange", random_.pick(exchanges));
     }
     if (random_.chance(60)) file.hints.emplace_back("unisono_backend", random_.pick(backends));
+    if (random_.chance(15)) file.hints.emplace_back("unisono_overlap", "disable");
     if (random_.chance(60)) {
         file.hints.emplace_back(
             "cb_buffer_size",
@@ -422,16 +424,29 @@ bool Generator::fill_access(Step& step, FileState& file) {
     return true;
 }
 
-/// Split and nonblocking calls are the MPI library's business, so they are kept simple enough for
-/// it. A collective call has the same flavour on all ranks.
-/// Nonblocking collective writes are ROMIO's, which fills holes with rubbish.
+/// Where Unisono does split and nonblocking calls beside the program (all ranks on one node): they
+/// may be of any kind, and there are many. Elsewhere they are the MPI library's business, and kept
+/// simple enough for it.
+bool Generator::beside(FileState const& file) {
+    auto const has = [&](char const* key, char const* value) {
+        return std::ranges::find(file.hints, std::pair<std::string, std::string>{key, value}) !=
+               file.hints.end();
+    };
+    return !file.native && std::getenv("UNISONO_TOPOLOGY") == nullptr &&
+           !has("unisono_exchange", "messages") && !has("unisono_overlap", "disable");
+}
+
+/// A collective call has the same flavour on all ranks.
+/// Nonblocking collective writes of ROMIO fill holes with rubbish.
 void Generator::choose_flavour(Step& step, FileState& file) {
     auto const dice = random_.below(100);
-    auto flavour = dice < 80   ? Flavour::blocking
-                   : dice < 87 ? Flavour::split
-                               : Flavour::nonblocking;
+    auto const ours = beside(file);
+    auto flavour = dice < (ours ? 60U : 80U)   ? Flavour::blocking
+                   : dice < (ours ? 75U : 87U) ? Flavour::split
+                                               : Flavour::nonblocking;
     bool const collective = any_collective(step);
-    if (options_.faults || (flavour == Flavour::split && !collective)) flavour = Flavour::blocking;
+    if ((options_.faults && !ours) || (flavour == Flavour::split && !collective))
+        flavour = Flavour::blocking;
     if (flavour == Flavour::split && options_.skips("split")) flavour = Flavour::blocking;
     if (flavour == Flavour::nonblocking && options_.skips("nonblocking")) {
         flavour = Flavour::blocking;
@@ -439,13 +454,13 @@ void Generator::choose_flavour(Step& step, FileState& file) {
     for (std::size_t m = 0; m < step.accesses.size(); ++m) {
         auto const& access = step.accesses[m];
         bool const plain = access.memory->plain && file.state[m].view.plain();
-        if (access.takes_part && !plain) flavour = Flavour::blocking;
+        if (access.takes_part && !plain && !ours) flavour = Flavour::blocking;
         // OMPIO's nonblocking reads never end when they begin beyond the end of the file.
         if (access.takes_part && !access.writes && !ends_inside(access, file.state[m].view, file)) {
             flavour = Flavour::blocking;
         }
     }
-    bool const to_library = flavour == Flavour::nonblocking && collective;
+    bool const to_library = flavour == Flavour::nonblocking && collective && !ours;
     if (to_library && file.may_write()) file.model.let_holes_be_anything();
     for (auto& access : step.accesses) {
         access.flavour = flavour;

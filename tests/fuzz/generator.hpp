@@ -61,6 +61,7 @@ private:
     Access make_access(FileState const& file, Member const& member, bool writes, bool at_offset);
     TypePtr choose_memory_type(Access& access, FileState const& file);
     std::uint64_t choose_count(Access const& access, View const& view, std::uint64_t bytes_max);
+    [[nodiscard]] static bool beside(FileState const& file);
     void choose_flavour(Step& step, FileState& file);
     std::uint64_t random_position(FileState const& file, View const& view);
     void find_races(Step& step, FileState& file);

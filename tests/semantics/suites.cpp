@@ -11,6 +11,7 @@ std::span<Suite const> all_suites() {
         {"coverage", coverage_tests()},
         {"query", query_tests()},
         {"pending_call", pending_call_tests()},
+        {"nonblocking", nonblocking_tests()},
         {"shared_pointer", shared_pointer_tests()},
         {"thread", thread_tests()},
         {"many", many_tests()},

@@ -1,0 +1,322 @@
+// Requests of nonblocking collective calls: several under way, on several files, completed in every
+// way that MPI has, with errors, freed before they are complete, and ranks that come late.
+#include "files.hpp"
+#include "suites.hpp"
+
+namespace semantics {
+namespace {
+
+constexpr int bytes = 60000;
+
+struct Pending {
+    explicit Pending(Context const& context, std::string const& name, int of_calls = 1)
+        : view(context, 40),
+          calls(of_calls),
+          file(open_file(context, context.path(name))),
+          data(view.data(0, std::size_t{bytes} * static_cast<std::size_t>(calls))),
+          requests(static_cast<std::size_t>(calls), MPI_REQUEST_NULL) {
+        CHECK_MPI(view.set(file));
+    }
+    void begin(int call) {
+        CHECK_MPI(MPI_File_iwrite_at_all(file, MPI_Offset{bytes} * call,
+                                         data.data() + std::size_t{bytes} * static_cast<std::size_t>(call),
+                                         bytes, MPI_BYTE, &requests[static_cast<std::size_t>(call)]));
+    }
+    void begin_all() {
+        for (int call = 0; call < calls; ++call) begin(call);
+    }
+    void check_and_close() {
+        Bytes back(data.size());
+        CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), static_cast<int>(back.size()),
+                                       MPI_BYTE, MPI_STATUS_IGNORE));
+        check_bytes(back, data, "what was written");
+        close_file(file);
+    }
+
+    DealtView view;
+    int calls;
+    MPI_File file;
+    Bytes data;
+    std::vector<MPI_Request> requests;
+};
+
+void waited_for_one_by_one_from_the_last(Context const& context) {
+    Pending pending(context, "data", 4);
+    pending.begin_all();
+    for (auto request = pending.requests.rbegin(); request != pending.requests.rend(); ++request) {
+        MPI_Status status;
+        CHECK_MPI(MPI_Wait(&*request, &status));
+        CHECK_EQUAL(count_of(status, MPI_BYTE), bytes);
+        CHECK(*request == MPI_REQUEST_NULL);
+    }
+    pending.check_and_close();
+}
+
+void waited_for_in_any_order(Context const& context) {
+    Pending pending(context, "data", 4);
+    pending.begin_all();
+    for (int left = 4; left > 0; --left) {
+        int index = -1;
+        MPI_Status status;
+        CHECK_MPI(MPI_Waitany(4, pending.requests.data(), &index, &status));
+        CHECK(index >= 0 && index < 4);
+        CHECK_EQUAL(count_of(status, MPI_BYTE), bytes);
+    }
+    int index = 0;
+    CHECK_MPI(MPI_Waitany(4, pending.requests.data(), &index, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(index, MPI_UNDEFINED);
+    pending.check_and_close();
+}
+
+void waited_for_some_at_a_time(Context const& context) {
+    Pending pending(context, "data", 4);
+    pending.begin_all();
+    for (int left = 4; left > 0;) {
+        int done = 0;
+        int indices[4];
+        MPI_Status statuses[4];
+        CHECK_MPI(MPI_Waitsome(4, pending.requests.data(), &done, indices, statuses));
+        if (!CHECK(done >= 1 && done <= left)) break;
+        for (int i = 0; i < done; ++i) CHECK_EQUAL(count_of(statuses[i], MPI_BYTE), bytes);
+        left -= done;
+    }
+    pending.check_and_close();
+}
+
+void tested_until_they_are_complete(Context const& context) {
+    Pending pending(context, "data", 4);
+    pending.begin_all();
+    int done = 0;
+    while (done == 0) CHECK_MPI(MPI_Test(&pending.requests[2], &done, MPI_STATUS_IGNORE));
+    done = 0;
+    while (done == 0)
+        CHECK_MPI(MPI_Request_get_status(pending.requests[0], &done, MPI_STATUS_IGNORE));
+    CHECK(pending.requests[0] != MPI_REQUEST_NULL);
+    int index = -1;
+    done = 0;
+    while (done == 0)
+        CHECK_MPI(
+            MPI_Testany(2, pending.requests.data(), &index, &done, MPI_STATUS_IGNORE));
+    int indices[4];
+    int some = 0;
+    while (some == 0)
+        CHECK_MPI(MPI_Testsome(2, pending.requests.data(), &some, indices, MPI_STATUSES_IGNORE));
+    done = 0;
+    while (done == 0)
+        CHECK_MPI(MPI_Testall(4, pending.requests.data(), &done, MPI_STATUSES_IGNORE));
+    pending.check_and_close();
+}
+
+// Between them go messages: calls on requests of both kinds at once.
+void waited_for_together_with_messages(Context const& context) {
+    Pending pending(context, "data", 2);
+    pending.begin_all();
+    int const next = (context.rank + 1) % context.size;
+    int const last = (context.rank + context.size - 1) % context.size;
+    int sent = context.rank, got = -1;
+    MPI_Request all[4] = {pending.requests[0], MPI_REQUEST_NULL, MPI_REQUEST_NULL,
+                          pending.requests[1]};
+    CHECK_MPI(MPI_Irecv(&got, 1, MPI_INT, last, 3, context.comm, &all[1]));
+    CHECK_MPI(MPI_Isend(&sent, 1, MPI_INT, next, 3, context.comm, &all[2]));
+    CHECK_MPI(MPI_Waitall(4, all, MPI_STATUSES_IGNORE));
+    CHECK_EQUAL(got, last);
+    pending.check_and_close();
+}
+
+// Nothing says in which order ranks begin calls on different files.
+void begun_in_different_orders_on_two_files(Context const& context) {
+    Pending first(context, "first"), second(context, "second");
+    auto const swapped = context.rank % 2 == 1;
+    (swapped ? second : first).begin_all();
+    (swapped ? first : second).begin_all();
+    MPI_Request both[2] = {first.requests[0], second.requests[0]};
+    CHECK_MPI(MPI_Waitall(2, both, MPI_STATUSES_IGNORE));
+    first.check_and_close();
+    second.check_and_close();
+}
+
+// To begin one waits for nobody: the last rank begins when the others have told it that they have.
+void begun_by_ranks_that_wait_for_each_other(Context const& context) {
+    Pending pending(context, "data");
+    for (int rank = 0; rank < context.size; ++rank) {
+        if (rank == context.rank) pending.begin_all();
+        context.barrier();
+    }
+    CHECK_MPI(MPI_Waitall(1, pending.requests.data(), MPI_STATUSES_IGNORE));
+    pending.check_and_close();
+}
+
+// A blocking collective call between them comes in its turn, an independent one whenever it likes.
+void mixed_with_blocking_calls(Context const& context) {
+    Pending pending(context, "data", 3);
+    pending.begin(0);
+    CHECK_MPI(MPI_File_write_at_all(pending.file, bytes, pending.data.data() + bytes, bytes,
+                                    MPI_BYTE, MPI_STATUS_IGNORE));
+    if (context.rank == 0)
+        CHECK_MPI(MPI_File_write_at(pending.file, 2 * bytes, pending.data.data() + 2 * bytes, bytes,
+                                    MPI_BYTE, MPI_STATUS_IGNORE));
+    pending.begin(2);
+    CHECK_MPI(MPI_Waitall(3, pending.requests.data(), MPI_STATUSES_IGNORE));
+    pending.check_and_close();
+}
+
+void freed_before_they_are_complete(Context const& context) {
+    Pending pending(context, "data", 2);
+    pending.begin_all();
+    CHECK_MPI(MPI_Request_free(&pending.requests[0]));
+    CHECK(pending.requests[0] == MPI_REQUEST_NULL);
+    CHECK_MPI(MPI_Wait(&pending.requests[1], MPI_STATUS_IGNORE));
+    pending.check_and_close();
+}
+
+// The program may free a type as soon as the call has begun.
+void types_freed_meanwhile(Context const& context) {
+    Pending pending(context, "data");
+    MPI_Datatype pairs = MPI_DATATYPE_NULL;
+    CHECK_MPI(MPI_Type_contiguous(2, MPI_BYTE, &pairs));
+    CHECK_MPI(MPI_Type_commit(&pairs));
+    CHECK_MPI(MPI_File_iwrite_at_all(pending.file, 0, pending.data.data(), bytes / 2, pairs,
+                                     pending.requests.data()));
+    CHECK_MPI(MPI_Type_free(&pairs));
+    MPI_Status status;
+    CHECK_MPI(MPI_Wait(pending.requests.data(), &status));
+    CHECK_EQUAL(count_of(status, MPI_BYTE), bytes);
+    pending.check_and_close();
+}
+
+void reads_past_the_end_are_short(Context const& context) {
+    Pending pending(context, "data");
+    pending.begin_all();
+    CHECK_MPI(MPI_Waitall(1, pending.requests.data(), MPI_STATUSES_IGNORE));
+    Bytes back(2 * bytes);
+    MPI_Status status;
+    CHECK_MPI(MPI_File_iread_at_all(pending.file, 0, back.data(), 2 * bytes, MPI_BYTE,
+                                    pending.requests.data()));
+    CHECK_MPI(MPI_Wait(pending.requests.data(), &status));
+    CHECK_EQUAL(count_of(status, MPI_BYTE), bytes);
+    back.resize(bytes);
+    check_bytes(back, pending.data, "what was there");
+    close_file(pending.file);
+}
+
+MPI_File open_faulty(Context const& context, std::string const& name) {
+    MPI_Info hints = make_info({{"unisono_faults", "write@100=ENOSPC"}});
+    MPI_File file =
+        open_file(context, context.path(name), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
+    MPI_Info_free(&hints);
+    return file;
+}
+
+int handled = 0;
+void count_error(MPI_File*, int*, ...) { ++handled; }
+
+// On all ranks, when it is waited for, and by the file's handler.
+void errors_come_out_at_the_end(Context const& context) {
+    MPI_File file = open_faulty(context, "faulty");
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    CHECK_MPI(MPI_File_create_errhandler(count_error, &handler));
+    CHECK_MPI(MPI_File_set_errhandler(file, handler));
+    Bytes const data(1000, 1);
+    MPI_Request request = MPI_REQUEST_NULL;
+    handled = 0;
+    CHECK_MPI(MPI_File_iwrite_at_all(file, context.rank * 1000, data.data(), 1000, MPI_BYTE,
+                                     &request));
+    CHECK_EQUAL(handled, 0);
+    CHECK_EQUAL(error_class(MPI_Wait(&request, MPI_STATUS_IGNORE)), MPI_ERR_NO_SPACE);
+    CHECK_EQUAL(handled, 1);
+    CHECK_MPI(MPI_Errhandler_free(&handler));
+    close_file(file);
+}
+
+void errors_are_in_the_status_of_their_request(Context const& context) {
+    Pending good(context, "good", 2);
+    MPI_File file = open_faulty(context, "faulty");
+    Bytes const data(1000, 1);
+    MPI_Request all[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Status statuses[3];
+    good.begin_all();
+    all[0] = good.requests[0];
+    all[2] = good.requests[1];
+    CHECK_MPI(MPI_File_iwrite_at_all(file, context.rank * 1000, data.data(), 1000, MPI_BYTE,
+                                     &all[1]));
+    CHECK_EQUAL(error_class(MPI_Waitall(3, all, statuses)), MPI_ERR_IN_STATUS);
+    CHECK_EQUAL(statuses[0].MPI_ERROR, MPI_SUCCESS);
+    CHECK_EQUAL(error_class(statuses[1].MPI_ERROR), MPI_ERR_NO_SPACE);
+    CHECK_EQUAL(statuses[2].MPI_ERROR, MPI_SUCCESS);
+    close_file(file);
+    good.check_and_close();
+}
+
+void wrong_arguments_of_one_rank_are_an_error_on_all(Context const& context) {
+    Pending pending(context, "data");
+    int const count = context.rank == context.size - 1 ? -1 : 100;
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(
+        MPI_File_iwrite_at_all(pending.file, 0, pending.data.data(), count, MPI_BYTE, &request));
+    CHECK_EQUAL(error_class(MPI_Wait(&request, MPI_STATUS_IGNORE)), MPI_ERR_COUNT);
+    pending.begin_all();
+    CHECK_MPI(MPI_Waitall(1, pending.requests.data(), MPI_STATUSES_IGNORE));
+    pending.check_and_close();
+}
+
+void ranks_in_different_calls_get_an_error(Context const& context) {
+    Pending pending(context, "data");
+    Bytes back(100);
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (context.rank == 0)
+        CHECK_MPI(
+            MPI_File_iread_at_all(pending.file, 0, back.data(), 100, MPI_BYTE, &request));
+    else
+        CHECK_MPI(MPI_File_iwrite_at_all(pending.file, 0, pending.data.data(), 100, MPI_BYTE,
+                                         &request));
+    CHECK_EQUAL(error_class(MPI_Wait(&request, MPI_STATUS_IGNORE)), MPI_ERR_NOT_SAME);
+    close_file(pending.file);
+}
+
+void large_independent_requests(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    DealtView const view(context, 1 << 16);
+    CHECK_MPI(view.set(file));
+    constexpr int large = 3 << 19;
+    Bytes const data = view.data(0, 2 * std::size_t{large});
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    for (int i = 0; i < 2; ++i)
+        CHECK_MPI(MPI_File_iwrite(file, data.data() + std::size_t{large} * static_cast<std::size_t>(i),
+                                  large, MPI_BYTE, &requests[i]));
+    CHECK_MPI(MPI_Waitall(2, requests, statuses));
+    for (auto const& status : statuses) CHECK_EQUAL(count_of(status, MPI_BYTE), large);
+    Bytes back(data.size());
+    CHECK_MPI(MPI_File_iread_at(file, 0, back.data(), 2 * large, MPI_BYTE, &requests[0]));
+    CHECK_MPI(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+    check_bytes(back, data, "what was read");
+    close_file(file);
+}
+
+}  // namespace
+
+std::span<Test const> nonblocking_tests() {
+    constexpr auto not_mpich = under_unisono | native_openmpi;
+    constexpr auto* holes = "ROMIO's writes that are under way together undo each other, or hang";
+    static Test const tests[] = {
+        {"waited_for_one_by_one_from_the_last", waited_for_one_by_one_from_the_last, not_mpich, holes},
+        {"waited_for_in_any_order", waited_for_in_any_order, not_mpich, holes},
+        {"waited_for_some_at_a_time", waited_for_some_at_a_time, not_mpich, holes},
+        {"tested_until_they_are_complete", tested_until_they_are_complete, not_mpich, holes},
+        {"waited_for_together_with_messages", waited_for_together_with_messages, not_mpich, holes},
+        {"begun_in_different_orders_on_two_files", begun_in_different_orders_on_two_files},
+        {"begun_by_ranks_that_wait_for_each_other", begun_by_ranks_that_wait_for_each_other},
+        {"mixed_with_blocking_calls", mixed_with_blocking_calls, not_mpich, holes},
+        {"freed_before_they_are_complete", freed_before_they_are_complete, not_mpich, "ROMIO never does the access"},
+        {"types_freed_meanwhile", types_freed_meanwhile, not_mpich, "ROMIO loses the count"},
+        {"reads_past_the_end_are_short", reads_past_the_end_are_short, under_unisono, "ROMIO counts what was asked for, OMPIO hangs"},
+        {"errors_come_out_at_the_end", errors_come_out_at_the_end, under_unisono, "faults are Unisono's"},
+        {"errors_are_in_the_status_of_their_request", errors_are_in_the_status_of_their_request, under_unisono, "faults are Unisono's"},
+        {"wrong_arguments_of_one_rank_are_an_error_on_all", wrong_arguments_of_one_rank_are_an_error_on_all, under_unisono, "the other ranks are told of a success"},
+        {"ranks_in_different_calls_get_an_error", ranks_in_different_calls_get_an_error, under_unisono, "nothing notices", 2},
+        {"large_independent_requests", large_independent_requests},
+    };
+    return tests;
+}
+
+}  // namespace semantics
