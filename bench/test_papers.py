@@ -22,7 +22,7 @@ from papers.media import Media, why_unsynced
 from papers.results import Results, Sample, Spread, definition_of, loaded_or_new
 
 BENCH = pathlib.Path(__file__).resolve().parent
-DOCS = BENCH.parent / "docs"
+DOCS = BENCH.parent / "docs" / "understand"
 BUILD = pathlib.Path(os.environ.get("UNISONO_BUILD_DIR", BENCH.parent / "build")).resolve()
 PROGRAM = BUILD / "libexec" / "unisono-bench.mpich"
 JOB = (Job("demo", 4, {"segment-bytes": "64K"}),)
@@ -428,7 +428,7 @@ def test_report_shows_disagreement_and_holds_its_pictures(tmp_path):
     assert '<strong class="bad">disagrees</strong>' in html and "emulated" in html
     assert 'src="data:image/png;base64,' in html and "a side was not run: not built" in html
     text = (tmp_path / "report.md").read_text()
-    assert "| test: a title; 1 seed | a claim | 2.00 | 0.90 | **disagrees** | because |" in text
+    assert "| test, 1 seed | a claim | 2.00 | 0.90 | **disagrees** | because |" in text
     for picture in ("![a title](test.png)", "![test: a title](test.svg)"):
         assert picture in text and (tmp_path / picture.partition("(")[2][:-1]).exists()
     assert html.count("data:image/svg+xml") == 1
@@ -465,7 +465,7 @@ def test_report_tells_the_papers_claims_from_numbers_for_words_and_from_our_own(
     which = figure(ratio(2.0), dataclasses.replace(ratio(1.5), says="a little", in_words=True),
                    dataclasses.replace(ratio(1.0), says="our hope", own=True), xs=("1",))
     text = report_of(which, results(which, ours={"1": [96.0, 100.0]}, theirs={"1": [100.0, 100.0]}))
-    assert "| a claim | 2.00 | 0.98 (0.96 to 1.00) | **effect not seen** |" in text
+    assert "| a claim | 2.00 | 0.98 (0.96-1.00) | **not seen** |" in text
     assert "| a little | 1.50 (ours) | 0.98" in text
     paper, own = text.split("## This project's own expectations")
     assert "our hope" in own and "our hope" not in paper and "a claim" not in own
@@ -570,7 +570,7 @@ def test_romio_sends_sixteen_bytes_for_each_piece(tmp_path):
 
 @pytest.mark.parametrize("sleep_us", ["0", "50"])
 def test_ranks_that_yield_for_long_sleep_if_told_to(sleep_us):
-    """Otherwise Linux 6.18 may let others wait for minutes (docs/performance.md)."""
+    """Otherwise Linux 6.18 may let others wait for minutes (docs/lab/performance.md)."""
     shim = BUILD / "lib" / "libunisono-yield.so"
     if not shim.exists():
         pytest.skip(f"{shim} is not built")

@@ -48,10 +48,13 @@ endfunction()
 function(unisono_install_documents)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/ DESTINATION share/doc/unisono/examples)
   install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/CHANGELOG.md
-                ${CMAKE_SOURCE_DIR}/LICENSE
+                ${CMAKE_SOURCE_DIR}/CONTRIBUTING.md ${CMAKE_SOURCE_DIR}/LICENSE
           DESTINATION share/doc/unisono)
-  install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION share/doc/unisono
-          FILES_MATCHING PATTERN "*.md" PATTERN man EXCLUDE)
+  install(FILES ${CMAKE_SOURCE_DIR}/bench/README.md DESTINATION share/doc/unisono/bench)
+  install(FILES ${CMAKE_SOURCE_DIR}/bench/papers/README.md DESTINATION share/doc/unisono/bench/papers)
+  # As in the sources, so that their links lead somewhere.
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs DESTINATION share/doc/unisono
+          FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.csv" PATTERN "*.txt" PATTERN man EXCLUDE)
   # Only an example: a site's own unisono.conf beside it must survive the next install.
   install(FILES ${unisono_package_sources}/unisono.conf
           DESTINATION ${CMAKE_INSTALL_SYSCONFDIR} RENAME unisono.conf.example)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Renews the pictures in docs/strategies.md from the planners' own output.
+"""Renews the pictures in docs/understand/strategies.md from the planners' own output.
 
 Each line `<!-- picture: NAME -->` is followed by what `unisono-strategies --draw NAME` prints.
 With --check nothing is written: the exit status says whether the pictures are current.
@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-DOCUMENT = pathlib.Path(__file__).resolve().parent.parent / "docs" / "strategies.md"
+DOCUMENT = pathlib.Path(__file__).resolve().parent.parent / "docs" / "understand" / "strategies.md"
 PICTURE = re.compile(r"^(<!-- picture: (\w+) -->\n)(?:```text\n.*?^```\n)?", re.MULTILINE | re.DOTALL)
 
 

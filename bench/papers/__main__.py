@@ -32,7 +32,7 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("--fresh", action="store_true", help="measure anew what was measured before")
     add("--only-report", action="store_true", help="measure nothing")
     add("--document", action="store_true",
-        help="measure nothing; put what was measured into docs/papers, and renew docs/papers.md")
+        help="measure nothing; put what was measured into docs/understand/papers, and renew docs/understand/papers.md")
     add("--results", type=pathlib.Path, help="folder (default: BUILD/papers)")
     add("--scratch", type=pathlib.Path, default=pathlib.Path("/dev/shm"),
         help="where the emulated servers have their bytes (default: /dev/shm)")
@@ -97,7 +97,7 @@ def write_report(folder: pathlib.Path, figures: tuple[Figure, ...]) -> None:
 
 def document(folder: pathlib.Path) -> None:
     """What `folder` has takes the place of what the documentation had of these figures."""
-    docs = ROOT / "docs"
+    docs = ROOT / "docs" / "understand"
     known = measured.load(docs / "papers")
     known |= {figure.name: measured.Measured.of(figure, results)
               for figure, results in measured_in(folder, ALL)}

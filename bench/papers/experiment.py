@@ -112,7 +112,7 @@ class Figure:
     x_label: str
     lines: tuple[Line, ...]
     claims: tuple[Claim, ...]
-    differs: str  # from the paper, besides what docs/papers-method.md says of all
+    differs: str  # from the paper, besides what docs/understand/papers-method.md says of all
     nodes: int = 0
     seeds: int = 5
     ceiling_seeds: int = 3

@@ -1,7 +1,7 @@
 """The papers' tables for the documentation and the report: what each says, and what came out.
 
-docs/papers.md is written by hand but for what stands between `<!-- made: NAME -->` and
-`<!-- end -->`, which is renewed from docs/papers/*.csv."""
+docs/understand/papers.md is written by hand but for what stands between `<!-- made: NAME -->` and
+`<!-- end -->`, which is renewed from docs/understand/papers/*.csv."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ OUTCOMES = {
 }
 
 SHORT = 20  # letters; a cause that is no longer is repeated
+
+# As the page says them, which explains each once.
+BRIEFLY = {judge.WEAKER: "weaker", judge.STRONGER: "stronger", judge.NOT_SEEN: "not seen",
+           judge.OTHER_VALUE: "another speed"}
 
 BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -84,14 +88,33 @@ def counts(known: Known) -> str:
 
 
 def claims_of(paper: str, known: Known, pictures: dict[str, str]) -> str:
-    rows = [["figure", "the paper says", "paper", "ours", "", "why ours differs"]]
+    head = ["figure", "the paper says", "paper", "ours", "", "why ours differs"]
+    ratios: list[list[str]] = []
+    speeds: list[list[str]] = []
     shown = []
     for figure, one in of_paper(paper, known):
         found = theirs(figure, one)
-        rows += _rows(figure, one, found)
+        ratios += _rows(figure, one, [verdict for verdict in found if verdict.claim.against])
+        speeds += _rows(figure, one, [verdict for verdict in found if not verdict.claim.against])
         if ticks.shown(found):
             shown.append(f"![{heading(figure)}]({pictures[figure.name]})")
-    return "\n\n".join([table(_causes_once(rows)), *shown])
+    rows = _causes_once([*ratios, *speeds])
+    parts = [table([head, *rows[:len(ratios)]])]
+    if speeds:
+        parts.append(_speeds(rows[len(ratios):]))
+    return "\n\n".join([*parts, *shown])
+
+
+def _speeds(rows: list[list[str]]) -> str:
+    """A line for each figure's: a table of them would be mostly frame."""
+    lines: list[str] = []
+    for figure, says, theirs_, ours, _word, why in rows:
+        one = f"{says}: {theirs_}, ours {ours}" + (f" {why}" if why else "")
+        if figure:
+            lines.append(f"* {figure}: {one}")
+        else:
+            lines[-1] += f"; {one}"
+    return "\n".join(["Not ratios:", "", *lines])
 
 
 def own_claims(known: Known) -> str:
@@ -133,9 +156,10 @@ def _causes_once(rows: list[list[str]]) -> list[list[str]]:
 
 def _rows(figure: Figure, one: Measured, found: list[Verdict]) -> list[list[str]]:
     seeds = f"{one.runs.seeds} seed{'s' if one.runs.seeds > 1 else ''}"
-    names = [f"{heading(figure)}; {seeds}", *[""] * len(found)]
+    title = _short(figure) if ticks.shown(theirs(figure, one)) else heading(figure)
+    names = [f"{title}, {seeds}", *[""] * len(found)]
     return [[name, verdict.claim.says, _said(figure, verdict.claim), _ours(verdict),
-             f"**{verdict.word}**", verdict.claim.why] for name, verdict in zip(names, found)]
+             f"**{BRIEFLY.get(verdict.word, verdict.word)}**", verdict.claim.why] for name, verdict in zip(names, found)]
 
 
 def _short(figure: Figure) -> str:
@@ -154,7 +178,7 @@ def _ours(verdict: Verdict) -> str:
         return "-"
     low, median, high = (number(verdict.claim, value) for value in
                          (verdict.ours.low, verdict.ours.median, verdict.ours.high))
-    return f"{median} ({low} to {high})" if low != high else median
+    return f"{median} ({low}-{high})" if low != high else median
 
 
 def number(claim: Claim, value: float) -> str:

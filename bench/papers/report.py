@@ -14,7 +14,7 @@ from .results import Results, Spread, ceilings_of
 HEAD = """# The papers' experiments, emulated
 
 **Every number here was measured on emulated servers, disks and links** (the pocket file system,
-`docs/testbed.md`), by real programs and real MPI libraries. The disk model was not adjusted to any
+`docs/understand/testbed.md`), by real programs and real MPI libraries. The disk model was not adjusted to any
 result. Sizes and process counts are smaller than the papers', messages between processes travel
 through one machine's memory, and the baseline is today's ROMIO on a POSIX file system where every
 process aggregates, as on the papers' clusters with a process per node.
@@ -130,7 +130,8 @@ def _page(text: str) -> str:
     # By default it lets images inside pass only up to a point that other packages may change.
     parser.validateLink = lambda url: True
     body = parser.render(text)
-    for word, look in judge.LOOKS.items():
+    for verdict, look in judge.LOOKS.items():
+        word = page.BRIEFLY.get(verdict, verdict)
         body = body.replace(f"<strong>{word}</strong>", f'<strong class="{look}">{word}</strong>')
     return (f"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
             f"<title>The papers' experiments, emulated</title><style>{STYLE}</style></head>\n"

@@ -42,7 +42,7 @@ class Settings:
     folder: pathlib.Path  # of the results
     scratch: pathlib.Path  # where the pocket file system has its bytes
     lock: pathlib.Path
-    realtime: bool = False  # priority of the emulator: see docs/papers-method.md
+    realtime: bool = False  # priority of the emulator: see docs/understand/papers-method.md
     timeout_s: float = 120.0
     seeds_max: int = sys.maxsize
     say: Callable[[str], None] = print

@@ -4,7 +4,8 @@
 //     selection_replay timings.json [--check]
 //
 // --check: exit code 1 when the measuring selector falls clearly below what it reaches today
-// (docs/selection.md), which is not in all cells what it should. --cells: a line for each cell.
+// (docs/understand/selection.md), which is not in all cells what it should. --cells: a line for
+// each cell.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -10,7 +10,8 @@ from unisono import report
 from unisono.command import main
 
 ROOT = Path(__file__).parents[2]
-HINTS = (ROOT / "docs" / "hints.md").read_text()
+HINTS = (ROOT / "docs" / "use" / "hints.md").read_text()
+REPORT = (ROOT / "docs" / "use" / "report.md").read_text()
 MANUAL = (ROOT / "docs" / "man" / "unisono.1").read_text().replace("\\-", "-")
 SOURCE = (ROOT / "src" / "options" / "options.cpp").read_text()
 
@@ -51,24 +52,23 @@ def test_every_command_and_option_is_in_the_manual(command):
 @pytest.mark.parametrize("part", ["file", "direction"])
 def test_every_field_of_a_report_is_documented_as_the_library_says_it(part):
     for field in report.fields()[part]:
-        assert f"| `{field['key'].replace('/', '.')}` | {field['meaning']} |\n" in HINTS
+        assert f"| `{field['key'].replace('/', '.')}` | {field['meaning']} |\n" in REPORT
     for phase in report.fields()["phases"][part]:
-        assert f"| `{phase['name']}` | {phase['meaning']} |\n" in HINTS
+        assert f"| `{phase['name']}` | {phase['meaning']} |\n" in REPORT
 
 
 def test_no_field_is_documented_that_a_report_does_not_have():
-    section = HINTS[HINTS.index("## The report") :]
     known = {field["key"].replace("/", ".") for part in ("file", "direction")
              for field in report.fields()[part]}  # fmt: skip
     known |= {phase["name"] for part in ("file", "direction")
               for phase in report.fields()["phases"][part]}  # fmt: skip
-    documented = set(re.findall(r"^\| `([\w.]+)` \|", section, re.MULTILINE))
+    documented = set(re.findall(r"^\| `([\w.]+)` \|", REPORT, re.MULTILINE))
     assert documented == known | {"unisono_version"}
 
 
 def way_of_a_call() -> list[tuple[int, Path, str]]:
-    """Depth, file and function of each line of the picture in docs/architecture.md."""
-    text = (ROOT / "docs" / "architecture.md").read_text()
+    """Depth, file and function of each line of the picture in docs/understand/architecture.md."""
+    text = (ROOT / "docs" / "understand" / "architecture.md").read_text()
     picture = text.split("## The way of a call")[1].split("```")[1]
     lines = re.findall(r"^( *)([\w/]+\.\w+)(?:: (\w+))?", picture, re.MULTILINE)
     return [(len(indent) // 2, ROOT / "src" / path, name) for indent, path, name in lines]
@@ -95,11 +95,24 @@ def headings(text: str) -> set[str]:
             for title in re.findall(r"^#+ (.*)$", plain, re.MULTILINE)}  # fmt: skip
 
 
-@pytest.mark.parametrize("page", sorted(p.relative_to(ROOT).as_posix() for folder in (".", "docs", "bench", "bench/papers")
-                                        for p in (ROOT / folder).glob("*.md")))  # fmt: skip
+PAGES = sorted(page for folder, pattern in ((".", "*.md"), ("bench", "**/*.md"), ("docs", "**/*.md"))
+               for page in (ROOT / folder).glob(pattern))  # fmt: skip
+LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page):
-    file = ROOT / page
-    for target, anchor in re.findall(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)", file.read_text()):
-        other = (file.parent / target).resolve() if target else file
+    for target, anchor in LINK.findall(page.read_text()):
+        other = (page.parent / target).resolve() if target else page
         assert other.exists(), target
         assert not anchor or anchor in headings(other.read_text()), f"{target}#{anchor}"
+
+
+def test_every_page_can_be_reached_from_the_first():
+    found, new = set(), [ROOT / "README.md"]
+    while new:
+        page = new.pop()
+        found.add(page)
+        linked = {(page.parent / target).resolve() for target, _ in LINK.findall(page.read_text())}
+        new += [other for other in linked - found if other.suffix == ".md"]
+    assert set(PAGES) <= found

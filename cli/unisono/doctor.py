@@ -301,7 +301,7 @@ def _fuse() -> Finding:
 
 def _settings(path: str) -> Iterator[Finding]:
     for complaint in places.complaints(path):
-        yield Finding("settings", WRONG, complaint, "correct it or take it back; docs/hints.md lists all")
+        yield Finding("settings", WRONG, complaint, "correct it or take it back; docs/use/hints.md lists all")
     in_force = places.settings_for(path)
     built_in = in_force.pop("site file", "")
     site = os.environ.get("UNISONO_SITE_FILE") or built_in

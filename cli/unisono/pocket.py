@@ -194,7 +194,7 @@ def state(mount: Mount) -> str:
 
 
 def attribute(mount: Mount, name: str) -> str:
-    """One of those of the mountpoint that the file system makes up (docs/testbed.md)."""
+    """One of those of the mountpoint that the file system makes up (docs/understand/testbed.md)."""
     try:
         return os.getxattr(mount.mountpoint, _ATTRIBUTE + name).decode()
     except OSError as error:

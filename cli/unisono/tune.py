@@ -1,5 +1,5 @@
 """Reads and writes tune files: what measuring has taught. src/select/tune_file.hpp has the format's
-other half; docs/selection.md explains it."""
+other half; docs/understand/selection.md explains it."""
 
 from __future__ import annotations
 

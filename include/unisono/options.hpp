@@ -13,7 +13,7 @@ enum class Switch : std::uint8_t { automatic, enable, disable };
 using KeyValue = std::pair<std::string, std::string>;
 
 /// Everything that a user can choose for one open file. Zero and `automatic` mean: Unisono decides.
-/// docs/hints.md lists the names; src/options/options.hpp fills it.
+/// docs/use/hints.md lists the names; src/options/options.hpp fills it.
 struct Options {
     std::string strategy = "auto";  ///< unisono_strategy: auto or a name in strategies/all.cpp
     std::string select = "rule";    ///< unisono_select: how auto chooses: rule, measured, orthrus

@@ -21,7 +21,7 @@ constexpr unsigned ring_entries = 128;
 
 // Operations of one list that are under way at once: enough to keep servers and devices busy, and
 // few enough not to fill the queues before them. 128 of 64 KiB from each of two ranks had a link of
-// 1 Gbit/s lose packets, and read two thirds as fast as four (docs/performance.md).
+// 1 Gbit/s lose packets, and read two thirds as fast as four (docs/lab/tried.md).
 // The kernel does linked ones one after the other.
 std::size_t operations_for(std::span<Transfer const> list, unsigned entry_flags) {
     if ((entry_flags & IOSQE_IO_LINK) != 0) return std::min<std::size_t>(list.size(), ring_entries);

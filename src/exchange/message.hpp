@@ -22,7 +22,7 @@ struct Uncleared : std::allocator<T> {
 };
 
 /// What one rank sends to another. To clear bytes that are written next costs about a tenth of an
-/// exchange (docs/performance.md). insert() goes byte by byte: resize and copy where there are
+/// exchange (docs/lab/tried.md). insert() goes byte by byte: resize and copy where there are
 /// many.
 using Message = std::vector<std::byte, Uncleared<std::byte>>;
 

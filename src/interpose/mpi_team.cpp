@@ -263,7 +263,7 @@ void MpiTeam::find_minimum(std::span<std::uint64_t> values) {
 
 // Longer messages than a fragment are announced by most transports, and wait for the receiver's
 // answer. That is right where the network's hardware moves them; over TCP the answer waits behind
-// all that queues on the links, which costs half of their speed (docs/performance.md). So it is
+// all that queues on the links, which costs half of their speed (docs/lab/tried.md). So it is
 // tried, once, when there is enough to send.
 void MpiTeam::expect_messages(std::uint64_t bytes) {
     constexpr std::uint64_t enough_bytes = 1 << 20;  // of each rank

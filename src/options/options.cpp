@@ -340,7 +340,7 @@ std::string advice_for(std::string_view variable) {
     for (auto const& known : known_variables)
         words.push_back(known.name.substr(variable_prefix.size()));
     auto const meant = likely_meant(word, words);
-    if (meant.empty()) return "docs/hints.md lists them all";
+    if (meant.empty()) return "docs/use/hints.md lists them all";
     return "did you mean " + std::string(variable_prefix) + std::string(meant) + "?";
 }
 

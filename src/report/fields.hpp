@@ -110,7 +110,7 @@
     X(Notes, errors, {}, "errors", notes, distinct, "error",                                       \
       "what the program was told of, the first few that differ")                                   \
     X(GateReport, gate, {}, "gate", gate, sum, "gate",                                             \
-      "at the gate of an [orchestrator](orchestra.md): `accesses` that passed it, `waits` for the" \
+      "at the gate of an orchestrator (see orchestra): `accesses` that passed it, `waits` for the" \
       " program's turn, `seconds` waited (in `file`, too), `locality`: how the node daemon was "   \
       "told"                                                                                       \
       " where accesses go")                                                                        \

@@ -174,7 +174,7 @@ std::optional<FileReport> report_from_bytes(std::span<std::byte const> bytes);
 /// One line for people, without a newline.
 std::string summary_line(FileReport const& report);
 
-/// One JSON object in one line, without a newline. docs/hints.md explains the keys.
+/// One JSON object in one line, without a newline. docs/use/hints.md explains the keys.
 std::string to_json(FileReport const& report);
 
 /// Appends `line` and a newline in a single write to a file opened for appending, so that lines of

@@ -34,7 +34,7 @@ double setup_seconds(Strategy const& strategy) {
 }
 
 // Only what the user has left open, and what makes a difference there. On a node's own file system
-// every rank aggregates already, and buffers of all sizes measure alike (docs/performance.md).
+// every rank aggregates already, and buffers of all sizes measure alike (docs/lab/tried.md).
 std::vector<Variation> variations(Facts const& facts, Options const& options) {
     std::vector<Variation> found;
     auto const& topology = *facts.topology;

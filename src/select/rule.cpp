@@ -5,9 +5,9 @@
 namespace unisono {
 namespace {
 
-// From this piece size on, each rank for itself is faster than an exchange (docs/performance.md).
-// On a node's own file system there is a system call per piece, and writers wait for the file's
-// lock.
+// From this piece size on, each rank for itself is faster than an exchange
+// (docs/lab/tried.md). On a node's own file system there is a system call per piece, and
+// writers wait for the file's lock.
 constexpr std::uint64_t large_piece_bytes(Facts const& facts) {
     if (!facts.local_storage) return 64 << 10;
     return facts.direction == Direction::read ? 16 << 10 : 512 << 10;

@@ -9,8 +9,9 @@
 
 namespace unisono {
 
-/// What a tune file holds: records of many programs, machines and file systems. docs/selection.md
-/// has the format; the command `unisono tune` reads and writes it as well (cli/unisono/tune.py).
+/// What a tune file holds: records of many programs, machines and file systems.
+/// docs/understand/selection.md has the format; the command `unisono tune` reads and writes it as
+/// well (cli/unisono/tune.py).
 struct TuneFile {
     static constexpr int version = 2;
 

@@ -58,7 +58,7 @@ bool pages_must_not_be_shared(Facts const& facts) {
 std::uint64_t window_bytes(Facts const& facts, Options const& options) {
     // Larger ones fall out of the cache. Where file I/O takes no longer than a copy, memory for the
     // first call's windows takes longer than the call: smaller ones there, if several rounds remain
-    // (docs/performance.md).
+    // (docs/lab/tried.md).
     constexpr std::uint64_t default_bytes = 512 << 10;
     constexpr std::uint64_t least_bytes = 128 << 10;
     constexpr std::uint64_t rounds = 8;

@@ -27,8 +27,8 @@ std::string show_turns(Plan const& plan);
 std::string draw(Scene const& scene, Facts const& facts, Plan const& plan,
                  std::uint64_t block_bytes);
 
-/// The pictures of docs/strategies.md: a strategy's plans for small fixed examples. Empty when
-/// there are none.
+/// The pictures of docs/understand/strategies.md: a strategy's plans for small fixed examples.
+/// Empty when there are none.
 std::string draw_examples(std::string_view strategy);
 
 }  // namespace unisono

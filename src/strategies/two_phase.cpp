@@ -8,7 +8,7 @@ namespace unisono {
 namespace {
 
 // Reads from servers: a round waits for its answers, and disks seek between aggregators' realms. So
-// a window has several stripes of each server (docs/performance.md has the measurements).
+// a window has several stripes of each server (docs/lab/tried.md has the measurements).
 std::uint64_t read_window_bytes(Facts const& facts, Options const& options) {
     constexpr std::uint64_t stripes_of_each = 4;
     constexpr std::uint64_t most = 4 << 20;

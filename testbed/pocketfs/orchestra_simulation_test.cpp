@@ -81,7 +81,7 @@ TEST(OrchestraSimulation, two_programs_far_apart_gain_more_than_two_fold) {
     }
 }
 
-// Figure 8: turns lose 5 % in the paper. The table is in docs/orchestra.md.
+// Figure 8: turns lose 5 % in the paper. The table is in docs/understand/orchestra.md.
 TEST(OrchestraSimulation, distance_hardly_matters_with_turns) {
     std::map<std::string, std::vector<double>> speeds;
     for (char const* name : {"", "paper", "even", "default"})
@@ -276,7 +276,8 @@ TEST(OrchestraSimulation, programs_that_write_are_left_alone) {
          {"writing, files of 6000 MiB", {.object_bytes = 1000 << 20, .writes = true}}});
 }
 
-// What the default does not see (docs/orchestra.md, limits): A waits, but no server ever does.
+// What the default does not see (docs/understand/orchestra.md, limits): A waits, but no server ever
+// does.
 TEST(OrchestraSimulation, a_reader_beside_a_writer_gets_something_in_slices_only) {
     auto const run = [](char const* name) {
         auto simulation = testbed_of("barracuda-7200.10");

@@ -12,7 +12,7 @@
 #include "simulated/sweep.hpp"
 
 // Runs the executor on simulated teams: scenarios that are made up from seeds, or one call of many
-// ranks. See docs/testbed.md.
+// ranks. See docs/understand/testbed.md.
 
 namespace unisono::simulated {
 namespace {

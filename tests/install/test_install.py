@@ -158,6 +158,14 @@ def test_modulefile_sets_paths_that_exist_and_preloads_nothing(prefix):
     assert [path for path in relative if not (prefix / path.lstrip("/")).is_dir()] == []
 
 
+def test_links_of_installed_pages_lead_somewhere(prefix):
+    pages = [*(prefix / "share/doc/unisono").rglob("*.md")]
+    assert len(pages) > 10
+    links = [(page, target) for page in pages
+             for target in re.findall(r"\]\((?!https?:|mailto:)([^)#\s]+)", page.read_text())]
+    assert [(page, target) for page, target in links if not (page.parent / target).exists()] == []
+
+
 def test_nothing_that_was_installed_names_the_build_folder(prefix):
     texts = [path for path in prefix.rglob("*") if path.suffix in (".pc", ".cmake", ".py", ".md")]
     texts += [*(prefix / "share/modulefiles/unisono").iterdir(), prefix / "bin/unisono"]

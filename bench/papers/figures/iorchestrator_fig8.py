@@ -24,7 +24,7 @@ TOGETHER = {distance: pair(distance) for distance in DISTANCES}
 ALONE = {distance: pair(distance)[1:] for distance in DISTANCES}
 
 
-# As docs/orchestra.md found: SL_i is nearly the newest gap, so servers differ by more than 20 %.
+# As docs/understand/orchestra.md found: SL_i is nearly the newest gap, so servers differ by more than 20 %.
 SELDOM = ("both are seldom eligible: the mean is nearly the newest gap, and servers differ by more than"
           " 20 %")
 CLIENTS_TIME = ("one program alone has 2.2 times as much: its processes wait for each other after each"

@@ -8,7 +8,7 @@ from .iorchestrator_fig8 import FIRST_BYTE, GIB, SELDOM, SHARE_BYTES, program
 from .testbeds import IORCHESTRATOR, OURS, PAPER
 
 CLIENTS = ("--gate", "clients")
-ON_A_VIRTUAL_CLOCK = "not in the paper; docs/orchestra.md, on a virtual clock"
+ON_A_VIRTUAL_CLOCK = "not in the paper; docs/understand/orchestra.md, on a virtual clock"
 CORES = "ten processes and six emulated servers share the cores of this machine"
 UNISONO = "unisono-mpich"  # the gate in the clients is in programs that run under Unisono
 
@@ -36,7 +36,7 @@ SCHEDULERS = Figure(
     differs="Not in the paper. 'cfq, by request' is what servers with a thread for each request"
             " show it; 'by program' knows what no server's kernel knows. 'bfq' is BFQ-like. The"
             " numbers to compare with are of the same model on a virtual clock"
-            " (docs/orchestra.md), where clients take no time.",
+            " (docs/understand/orchestra.md), where clients take no time.",
     lines=(
         Line("none", "mpich", TWO, testbed=scheduled("none")),
         Line("deadline", "mpich", TWO, testbed=scheduled("deadline")),

@@ -10,7 +10,7 @@ XS = ("32K", "64K", "128K", "256K", "512K", "1M")
 FEW = ("64K", "128K")
 FILE = {"file-bytes": "64M"}
 
-# Judged by the servers' own counts and the ceilings, of the runs in docs/papers.
+# Judged by the servers' own counts and the ceilings, of the runs in docs/understand/papers.
 READ_AHEAD = ("ROMIO collapses less: its requests come out of order here, too, but most meet the"
               " servers' read-ahead [Linux 2.6.21 read ahead otherwise]")
 EXCHANGE = "two processes' exchange is the limit: instant disks are hardly faster"

@@ -1,4 +1,4 @@
-"""The papers' platforms. What a paper does not say is in docs/papers-method.md with what was chosen."""
+"""The papers' platforms. What a paper does not say is in docs/understand/papers-method.md with what was chosen."""
 
 import dataclasses
 
@@ -12,7 +12,7 @@ RESONANT_CFQ = dataclasses.replace(RESONANT, scheduler="cfq", context="request")
 
 # Six servers, CFQ by name.
 IORCHESTRATOR = Servers("barracuda-7200.10", servers=6, scheduler="cfq", context="request")
-PAPER = ("--policy", "paper")  # of `unisono orchestra`; docs/orchestra.md says how they differ
+PAPER = ("--policy", "paper")  # of `unisono orchestra`; docs/understand/orchestra.md says how they differ
 OURS = ("--policy", "default")
 EVEN = ("--policy", "even")
 # ROMIO's driver for PVFS2 asks for the pieces; on a POSIX file system it would read whole ranges.

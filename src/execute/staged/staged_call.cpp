@@ -13,7 +13,7 @@ constexpr std::uint64_t message_bytes_max = 1 << 30;
 constexpr std::uint64_t sieve_ratio = 2;
 
 // Nodes send to nodes, not ranks to ranks, where an aggregator would hear from very many ranks. For
-// fewer, the copy and the meeting more cost more than they save (docs/performance.md).
+// fewer, the copy and the meeting more cost more than they save (docs/lab/tried.md).
 bool wants_node_aggregation(Topology const& topology, Plan const& plan) {
     auto const wish = plan.intra_node_aggregation;
     if (topology.nodes() == 1 || plan.within_nodes || wish == Switch::disable) return false;

@@ -58,7 +58,7 @@ std::vector<BufferRange> WindowIo::wanted(Round const& round) const {
 
 // A contiguous window that is read while it goes to other nodes is read two stripes at a time: all
 // at once fills the queue of this node's link, and what is lost there are the messages
-// (docs/performance.md). 0: nothing goes there, or there are no stripes.
+// (docs/lab/tried.md). 0: nothing goes there, or there are no stripes.
 std::uint64_t WindowIo::unit_beside_messages(Round const& round) const {
     auto const* const layout = call_.facts.layout;
     auto const beside = layout != nullptr && call_.serves_others(round, aggregator_);
