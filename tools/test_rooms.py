@@ -1,4 +1,4 @@
-"""Which part of the sources may see which: docs/understand/architecture.md, "Folders"."""
+"""Which part of the sources may see which: docs/architecture.md, "Folders"."""
 
 import re
 from pathlib import Path

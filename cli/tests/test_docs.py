@@ -67,8 +67,8 @@ def test_no_field_is_documented_that_a_report_does_not_have():
 
 
 def way_of_a_call() -> list[tuple[int, Path, str]]:
-    """Depth, file and function of each line of the picture in docs/understand/architecture.md."""
-    text = (ROOT / "docs" / "understand" / "architecture.md").read_text()
+    """Depth, file and function of each line of the picture in docs/architecture.md."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
     picture = text.split("## The way of a call")[1].split("```")[1]
     lines = re.findall(r"^( *)([\w/]+\.\w+)(?:: (\w+))?", picture, re.MULTILINE)
     return [(len(indent) // 2, ROOT / "src" / path, name) for indent, path, name in lines]
