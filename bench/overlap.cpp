@@ -3,9 +3,9 @@
 //   unisono-bench-overlap.MPI PATH BYTES_PER_RANK_AND_STEP STEPS [split]
 //
 // Interleaved pieces of 64 KiB. Measured on the slowest rank, in this order, each twice, the second
-// time counts: the computing alone, made as long as the writes (it calls no MPI); the same writes by
-// blocking calls; and both, each step computing between the beginning and the end of a write. The
-// ideal takes as long as the longer one of the two.
+// time counts: the computing alone, made as long as the writes (it calls no MPI); the same writes
+// by blocking calls; and both, each step computing between the beginning and the end of a write.
+// The ideal takes as long as the longer one of the two.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -22,9 +22,7 @@ using bench::check_mpi;
 
 double now_s() { return MPI_Wtime(); }
 
-double slowest(double seconds) {
-    return bench::over_ranks(seconds, MPI_DOUBLE, MPI_MAX);
-}
+double slowest(double seconds) { return bench::over_ranks(seconds, MPI_DOUBLE, MPI_MAX); }
 
 // Keeps this core busy; memory is left alone.
 void compute(double seconds) {
@@ -51,7 +49,8 @@ struct Run {
         MPI_Datatype view = MPI_DATATYPE_NULL;
         MPI_File file = MPI_FILE_NULL;
         auto const pieces = static_cast<int>(bytes) / piece;
-        check_mpi(MPI_Type_vector(pieces, piece, piece * ranks, MPI_BYTE, &view), "MPI_Type_vector");
+        check_mpi(MPI_Type_vector(pieces, piece, piece * ranks, MPI_BYTE, &view),
+                  "MPI_Type_vector");
         MPI_Datatype tile = MPI_DATATYPE_NULL;
         check_mpi(MPI_Type_create_resized(view, 0, MPI_Aint{piece} * ranks * pieces, &tile),
                   "MPI_Type_create_resized");
@@ -77,9 +76,9 @@ struct Run {
         auto const at = static_cast<MPI_Offset>(bytes) * step;
         if (what == What::computing) return compute(compute_s);
         if (what == What::writing) {
-            check_mpi(MPI_File_write_at_all(file, at, data.data(), count, MPI_BYTE,
-                                            MPI_STATUS_IGNORE),
-                      "MPI_File_write_at_all");
+            check_mpi(
+                MPI_File_write_at_all(file, at, data.data(), count, MPI_BYTE, MPI_STATUS_IGNORE),
+                "MPI_File_write_at_all");
         } else if (split) {
             check_mpi(MPI_File_write_at_all_begin(file, at, data.data(), count, MPI_BYTE), "begin");
             compute(compute_s);
@@ -120,8 +119,9 @@ int main(int count, char** words) {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0) {
-        std::printf("writing %.3f s, computing %.3f s, both %.3f s: %.2f of the ideal, %.0f %% hidden\n",
-                    writing_s, computing_s, both_s, ideal_s / both_s, 100 * hidden);
+        std::printf(
+            "writing %.3f s, computing %.3f s, both %.3f s: %.2f of the ideal, %.0f %% hidden\n",
+            writing_s, computing_s, both_s, ideal_s / both_s, 100 * hidden);
         std::remove(run.path.c_str());
     }
     MPI_Finalize();

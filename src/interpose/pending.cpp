@@ -44,7 +44,7 @@ void conclude(PendingCall& call) {
 
 // The native file pointer is nobody else's: what the program sees was moved when the call began.
 void start_native(PendingCall& call) {
-    auto const& [handle, direction, offset, buffer, count, type, operation] = call.call;
+    auto* const handle = call.call.handle;
     call.code = pass_on(handle, view_for_data, call.call.name(), [&] {
         if (!call.call.offset) UNISONO_NATIVE(File_seek)(handle, call.prepared.first, MPI_SEEK_SET);
         return call.native(call.call.type, &call.native_request);

@@ -41,8 +41,8 @@ public:
     /// The codes of all that are complete into their statuses, if there is any error.
     template <class IndexOf>
     [[nodiscard]] int codes(int complete, IndexOf index_of, MPI_Status statuses[]) const {
-        std::vector<int> codes;
-        for (int i = 0; i < complete; ++i) codes.push_back(code(index_of(i)));
+        std::vector<int> codes(static_cast<std::size_t>(std::max(complete, 0)));
+        for (int i = 0; i < complete; ++i) codes[static_cast<std::size_t>(i)] = code(index_of(i));
         if (std::ranges::all_of(codes, [](int one) { return one == MPI_SUCCESS; }))
             return MPI_SUCCESS;
         if (statuses != MPI_STATUSES_IGNORE)
