@@ -50,7 +50,7 @@ function(unisono_find_mpi_abi)
 
   get_filename_component(prefix ${UNISONO_MPI_ABI_HEADER} DIRECTORY)
   get_filename_component(prefix ${prefix} DIRECTORY)
-  find_library(UNISONO_MPI_LIBRARY_abi mpi_abi PATHS ${prefix}/lib NO_DEFAULT_PATH)
+  find_library(UNISONO_MPI_LIBRARY_abi libmpi_abi.so.1 PATHS ${prefix}/lib NO_DEFAULT_PATH)
   find_program(UNISONO_MPIEXEC_abi mpiexec PATHS ${prefix}/bin NO_DEFAULT_PATH)
   if(UNISONO_MPI_LIBRARY_abi AND UNISONO_MPIEXEC_abi)
     add_library(unisono_mpi_abi INTERFACE)
