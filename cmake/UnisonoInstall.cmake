@@ -6,7 +6,7 @@ set(unisono_package_files ${CMAKE_BINARY_DIR}/package)
 
 # The preload library that users name, and the engine that it loads from its own folder.
 function(unisono_install_libraries)
-  foreach(mpi ${UNISONO_MPIS})
+  foreach(mpi ${UNISONO_ENGINES})
     foreach(library unisono-${mpi} unisono-${mpi}-engine)
       if(TARGET ${library})
         unisono_install(${library} LIBRARY DESTINATION lib)
@@ -22,7 +22,7 @@ function(unisono_install_development_files)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/unisono DESTINATION include
           FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
   unisono_install(unisono-plugin ARCHIVE DESTINATION lib)
-  foreach(mpi ${UNISONO_MPIS})
+  foreach(mpi ${UNISONO_ENGINES})
     configure_file(${unisono_package_sources}/unisono.pc.in
                    ${unisono_package_files}/unisono-${mpi}.pc @ONLY)
     install(FILES ${unisono_package_files}/unisono-${mpi}.pc DESTINATION lib/pkgconfig)

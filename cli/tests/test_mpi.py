@@ -3,7 +3,7 @@ import subprocess
 
 import pytest
 
-from unisono import launchers, mpi
+from unisono import launchers, mpi, mpi_versions
 
 CALLS_MPI = "int MPI_Finalize(void); int {function}(void) {{ return MPI_Finalize(); }}"
 ON_DEBIAN = pytest.mark.skipif(
@@ -20,6 +20,9 @@ ON_DEBIAN = pytest.mark.skipif(
         (["libmpi_cray.so.12"], "mpich"),
         (["libmpi.so.40", "libopen-rte.so.40"], "openmpi"),
         (["libmpi.so.40"], "openmpi"),
+        (["libmpi_abi.so.1"], "abi"),
+        (["libmpifort_abi.so.1", "libmpi_abi.so.1"], "abi"),
+        (["libmpi_abi.so.0"], None),  # drafts of the standard
         (["libhdf5.so.103", "libc.so.6"], None),
         ([], None),
     ],
@@ -96,6 +99,38 @@ def test_python_is_asked_for_its_mpi4py(tmp_path, executable):
         "python3", f'#!/bin/sh\nPYTHONPATH={tmp_path} exec /usr/bin/python3 "$@"\n'
     )
     assert mpi.mpi_of_program([str(interpreter), "script.py"]) == "mpich"
+
+
+@ON_DEBIAN
+@pytest.mark.skipif(not shutil.which("cc"), reason="needs a compiler")
+def test_an_mpi4py_with_a_module_for_each_mpi_leaves_it_to_the_launcher(tmp_path, executable):
+    package = tmp_path / "mpi4py"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    for library in ("mpich", "openmpi"):
+        module = _compile(tmp_path, f"mpicc.{library}", CALLS_MPI.format(function="f"), "-shared", "-fPIC")
+        shutil.move(module, package / f"MPI.{library}.cpython-311-x86_64-linux-gnu.so")
+    interpreter = executable(
+        "python3", f'#!/bin/sh\nPYTHONPATH={tmp_path} exec /usr/bin/python3 "$@"\n'
+    )
+    assert mpi.mpi_of_program([str(interpreter), "script.py"]) is None
+
+
+@pytest.mark.parametrize(
+    ("says", "name", "state"),
+    [
+        ("MPICH Version:      5.0.2", "MPICH 5.0.2", mpi_versions.TESTED),
+        ("MPICH Version:\t4.3.2", "MPICH 4.3.2", mpi_versions.BELIEVED),
+        ("MPICH Version:\t3.4.3", "MPICH 3.4.3", mpi_versions.REFUSED),
+        ("Intel(R) MPI Library 2021.18.1 for Linux* OS", "Intel MPI 2021.18.1", mpi_versions.TESTED),
+        ("Open MPI v5.0.11, package: Open MPI user@host", "Open MPI 5.0.11", mpi_versions.TESTED),
+        ("Open MPI v6.0.0, package: Open MPI user@host", "Open MPI 6.0.0", mpi_versions.REFUSED),
+        ("MVAPICH2 Version      :\t2.3.7", "", None),
+    ],
+)
+def test_versions_are_known_by_what_the_library_says(says, name, state):
+    row = mpi_versions.known(says)
+    assert (mpi_versions.name_of(says), row and row.state) == (name, state)
 
 
 def _compile(tmp_path, compiler, text, *options):

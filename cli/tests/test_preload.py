@@ -128,6 +128,14 @@ def test_without_a_launcher_the_program_must_tell_its_mpi():
     assert job.command == [ENV, "LD_PRELOAD=/lib/openmpi.so", "true"]
 
 
+@pytest.mark.parametrize("name", ["mpich", "openmpi"])
+def test_a_program_of_the_standard_abi_is_at_home_with_any_launcher(launcher, monkeypatch, name):
+    monkeypatch.setattr(preload.mpi, "mpi_of_program", lambda _words: "abi")
+    job = rewrite([launcher[name], "-n", "2", "true"])
+    assert "LD_PRELOAD=/lib/abi.so" in job.command
+    assert job.warnings == []
+
+
 def test_a_launcher_of_another_mpi_is_worth_a_warning(launcher, monkeypatch):
     monkeypatch.setattr(preload.mpi, "mpi_of_program", lambda _words: "openmpi")
     job = rewrite([launcher["mpich"], "-n", "2", "true"])

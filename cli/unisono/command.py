@@ -142,7 +142,7 @@ def env_command(command: tuple[str, ...], mpi: str | None, **choices: str | None
     if mpi is None:
         mpi = preload.rewrite(list(command), {}, places.preload_library).mpi
     if not mpi:
-        raise Failure("name a program or --mpi mpich or --mpi openmpi")
+        raise Failure("name a program, or --mpi mpich, --mpi openmpi or --mpi abi")
     library = str(places.preload_library(mpi))
     click.echo(f"LD_PRELOAD={shlex.quote(library)}")
     for name, value in sorted(variables.items()):

@@ -19,7 +19,7 @@ from . import ending, places, preload, report, reports, run
 from .fresh import Difference, FreshFiles
 from .places import Failure
 
-_MPI_NAMES = {"mpich": "MPICH", "openmpi": "Open MPI"}
+_MPI_NAMES = {"mpich": "MPICH", "openmpi": "Open MPI", "abi": "the MPI"}
 _LAST_LINES = 12
 _RUNS_FOR_A_VERDICT = 3  # with two, one run in three is as far apart by chance
 _SHORT_S = 1.0

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import bench, ending, launchers, mpi, places, pocket, preload, report, reports, run
+from . import bench, ending, launchers, mpi, mpi_versions, places, pocket, preload, report, reports, run
 from .places import Failure
 from .run import Ending
 
@@ -21,7 +21,8 @@ OK, NOTE, WRONG = "ok", "note", "wrong"
 _TRIAL_LIMIT_S = 30
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 _SHM_LEAST_BYTES = 64 << 20  # less is a container's default, which MPI libraries fill with a few ranks
-_SONAMES = {"mpich": ["libmpich.so.12", "libmpi.so.12"], "openmpi": ["libmpi.so.40"]}
+_SONAMES = {"mpich": ["libmpich.so.12", "libmpi.so.12"], "openmpi": ["libmpi.so.40"],
+            "abi": ["libmpi_abi.so.1"]}
 _COUNT_OPTIONS = frozenset(["n", "np", "c", "ntasks"])
 _TOOLS = {"darshan": "Darshan", "scorep": "Score-P"}
 _ASK_VERSION = """
@@ -45,8 +46,8 @@ def examine(path: str | None, command: list[str]) -> list[Finding]:
     family, segment = _launcher_of(command)
     findings = list(_command(command))
     wanted = _mpi_of(command)
-    findings += [finding for name in bench.MPIS for finding in _mpi(name, wanted)]
-    if not any(finding.state == OK for finding in findings if finding.subject in bench.MPIS):
+    findings += [finding for name in mpi.ENGINES for finding in _mpi(name, wanted)]
+    if not any(finding.state == OK for finding in findings if finding.subject in mpi.ENGINES):
         findings.append(Finding("MPI", WRONG, "no MPI here has an engine of Unisono",
                                 "install MPICH 4.0 or Open MPI 4.1, and build Unisono for it"))  # fmt: skip
     folder = Path(path or ".").absolute()
@@ -109,6 +110,8 @@ def _mpi(name: str, wanted: str | None) -> Iterator[Finding]:
     versions = [text for soname in _SONAMES[name] if (text := library_version(soname))]
     bad = WRONG if wanted == name else NOTE
     if not versions:
+        if name == "abi" and wanted != name:
+            return  # few have it yet, and nobody misses it
         yield Finding(name, bad, "its library is not found",
                       f"if it is to be used: install it, or name its folder in LD_LIBRARY_PATH ({_SONAMES[name][0]})")  # fmt: skip
         return
@@ -116,13 +119,19 @@ def _mpi(name: str, wanted: str | None) -> Iterator[Finding]:
         engine = places.library(f"libunisono-{name}-engine.so")
         places.preload_library(name)
     except Failure as failure:
-        yield Finding(name, bad, f"{versions[0]}; no engine: {failure}", f"build Unisono where mpicc.{name} is found")
+        yield Finding(name, bad, f"{versions[0]}; no engine: {failure}", "build Unisono where CMake finds mpi_abi.h" if name == "abi" else
+                      f"build Unisono where mpicc.{name} is found")  # fmt: skip
         return
     if lost := re.findall(r"(\S+) => not found", mpi.output_of(["ldd", str(engine)])):
         yield Finding(name, WRONG, f"{versions[0]}; the engine lacks {', '.join(lost)}",
                       "install these libraries, or build Unisono anew on this machine")  # fmt: skip
         return
-    yield Finding(name, OK, f"{versions[0]}; engine {engine.name}")
+    row = mpi_versions.known(versions[0])
+    if row and row.state == mpi_versions.REFUSED:
+        yield Finding(name, bad, f"{versions[0]}: refused: {row.remark}", "use a version that docs/mpis.md lists")
+        return
+    state = row.state if row else "of an unknown version"
+    yield Finding(name, OK, f"{versions[0]}, {state}; engine {engine.name}")
 
 
 # ---- a trial with two ranks ------------------------------------------------------------------------

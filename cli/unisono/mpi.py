@@ -12,8 +12,10 @@ from pathlib import Path
 from . import launchers
 from .launchers import Family
 
-# The first pattern that a needed library's name matches decides.
+# The first pattern that a needed library's name matches decides. These names are the engines', too.
+ENGINES = ("mpich", "openmpi", "abi")
 _LIBRARIES = [
+    ("abi", re.compile(r"^libmpi(fort)?_abi\.so\.1$")),  # the MPI-5 standard ABI: MPICH 5, Intel
     ("openmpi", re.compile(r"^libopen-(rte|pal)\.so")),
     ("mpich", re.compile(r"^(libmpich|libmpichfort|libmpi_cray\w*|libmpifort)\.so")),
     ("mpich", re.compile(r"^libmpi\.so\.12$")),  # the MPICH ABI initiative: MPICH, Intel, Cray
@@ -112,7 +114,6 @@ def _mpi_of_python(interpreter: str) -> str | None:
     folder = output_of([interpreter, "-c", _FIND_MPI4PY]).strip()
     if not folder or not os.path.isdir(folder):
         return None
-    for module in sorted(Path(folder).glob("MPI*.so")):
-        if found := mpi_of_libraries(_needed_libraries(str(module)) or []):
-            return found
-    return None
+    found = {mpi_of_libraries(_needed_libraries(str(module)) or []) for module in Path(folder).glob("MPI*.so")}
+    found.discard(None)
+    return found.pop() if len(found) == 1 else None  # wheels have a module for each MPI: the launcher tells

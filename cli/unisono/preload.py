@@ -62,10 +62,11 @@ class _Rewriter:
         chosen = self.forced_mpi or linked or self.family.mpi
         if chosen is None:
             raise Failure(
-                f"cannot tell which MPI '{program[0]}' uses; say it with --mpi mpich or --mpi"
-                " openmpi (for a script, put 'unisono run' before the mpiexec inside it)"
+                f"cannot tell which MPI '{program[0]}' uses; say it with --mpi mpich, --mpi"
+                " openmpi or --mpi abi (for a script, put 'unisono run' before the mpiexec inside it)"
             )
-        if linked and self.family.mpi and linked != self.family.mpi:
+        # A program of the standard ABI is at home with any launcher.
+        if linked not in (None, "abi") and self.family.mpi not in (None, linked):
             self.job.warnings.append(
                 f"{program[0]} is linked with {linked}, but the launcher is {self.family.mpi}'s:"
                 " its processes may each run alone"

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from . import places
+from . import mpi, places
 
 # The first word that is no option of ours begins the command.
 PASS_ON = {"allow_interspersed_args": False}
@@ -39,7 +39,7 @@ _OPTIONS = [
     ),
     click.option(
         "--mpi",
-        type=click.Choice(["mpich", "openmpi"]),
+        type=click.Choice(mpi.ENGINES),
         help="Where it cannot be found out.",
     ),
     click.argument("command", nargs=-1, type=click.UNPROCESSED),

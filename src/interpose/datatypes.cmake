@@ -1,10 +1,10 @@
 # MPI datatypes as shapes, once per MPI: unisono_datatypes_<mpi>.
 # Its PMPI_ names are found in the process, so that the library does not pull in a libmpi.
-foreach(mpi ${UNISONO_MPIS})
+foreach(mpi ${UNISONO_ENGINES})
   add_library(unisono_datatypes_${mpi} STATIC ${CMAKE_CURRENT_LIST_DIR}/datatypes.cpp)
   target_link_libraries(unisono_datatypes_${mpi} PUBLIC unisono_access unisono_mpi_headers_${mpi})
 
-  if(UNISONO_TESTS)
+  if(UNISONO_TESTS AND TARGET unisono_mpi_${mpi})
     add_executable(datatypes_test.${mpi} ${CMAKE_CURRENT_LIST_DIR}/datatypes_test.cpp)
     target_link_libraries(datatypes_test.${mpi} PRIVATE unisono_datatypes_${mpi} unisono_mpi_${mpi} GTest::gtest)
     set_target_properties(datatypes_test.${mpi} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

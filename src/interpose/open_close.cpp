@@ -28,11 +28,13 @@ MPI_Info with_native_hints(MPI_Info info, Options const& options) {
 int open_natively(MPI_Comm comm, char const* path, int access_mode, MPI_Info info,
                   Options const& options, MPI_File* handle) {
     if (handle != nullptr) *handle = MPI_FILE_NULL;
-    if (options.native_hints.empty())
-        return UNISONO_NATIVE(File_open)(comm, path, access_mode, info, handle);
-    auto merged = with_native_hints(info, options);
-    auto const result = UNISONO_NATIVE(File_open)(comm, path, access_mode, merged, handle);
-    PMPI_Info_free(&merged);
+    auto const merged = !options.native_hints.empty();
+    if (merged) info = with_native_hints(info, options);
+    auto const result = UNISONO_NATIVE(File_open)(comm, path, access_mode, info, handle);
+    // The standard ABI's libraries of MPICH 5.0.2 and Intel MPI 2021.18.1 give 0 for a file that is not
+    // there, which is another number than that ABI's null handle.
+    if (handle != nullptr && *handle == MPI_File{}) *handle = MPI_FILE_NULL;
+    if (merged) PMPI_Info_free(&info);
     return result;
 }
 

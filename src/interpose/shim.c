@@ -1,6 +1,7 @@
 // The preloaded library: small, without libstdc++ or an MPI library behind it, so that it can be
 // loaded into any process (shells, launchers, Python) and does nothing there until the first
-// MPI_File call. Then it finds the process's MPI library and loads the engine beside itself.
+// MPI_File call. Then it finds the process's MPI library and loads, from its own folder, the engine that
+// fits that library.
 //
 // Both the MPI_ and the PMPI_ name of each entry point are exported, because Fortran bindings call
 // either; the real one is the next PMPI_ name, so that other tools in the chain see the calls.
@@ -24,19 +25,58 @@ static unisono_function functions[unisono_entry_count];
 #define UNISONO_ENTRY_NAME(name) "PMPI_" #name,
 static char const* const native_names[] = {UNISONO_ALL_ENTRIES(UNISONO_ENTRY_NAME)};
 
-// The libraries that carry this ABI, and those that carry others.
-static char const* const own_libraries[] = {UNISONO_MPI_LIBRARIES, NULL};
-static char const* const other_libraries[] = {UNISONO_OTHER_MPI_LIBRARIES, NULL};
+// Which engine speaks the ABI of which MPI library. The standard ABI's library comes first: it may be a
+// wrapper around one of the others.
+static struct {
+    char const* library;
+    char const* engine;
+} const known_libraries[] = {
+    {"libmpi_abi.so.1", "abi"},
+    {"libmpich.so.12", "mpich"},
+    {"libmpi.so.12", "mpich"},
+    {"libmpi.so.40", "openmpi"},
+};
+enum { known_library_count = sizeof known_libraries / sizeof *known_libraries };
 
-// Found without loading anything; visible to the engine from then on, also where the program
-// loaded its MPI library locally, as Python does.
-static void* loaded_library(char const* const* names, char const** found) {
-    for (; *names != NULL; ++names) {
-        void* library = dlopen(*names, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
-        *found = *names;
-        if (library != NULL) return library;
+// The MPI library that the program's calls reach.
+struct mpi_library {
+    void* handle;        // NULL: only the next library in the search order
+    char const* name;    // NULL: there is none in this process
+    char const* engine;  // NULL: none is known to fit
+};
+
+static void* next_open(void) { return dlsym(RTLD_NEXT, "PMPI_File_open"); }
+
+// Cray's libraries have names of their own, and the number that MPICH's ABI initiative agreed on.
+static char const* engine_by_version(char const* name) {
+    size_t const length = strlen(name);
+    return length > 6 && strcmp(name + length - 6, ".so.12") == 0 ? "mpich" : NULL;
+}
+
+static struct mpi_library unknown_library(void) {
+    struct mpi_library library = {NULL, NULL, NULL};
+    Dl_info info;
+    void* symbol = next_open();
+    if (symbol == NULL || dladdr(symbol, &info) == 0) return library;
+    char const* slash = strrchr(info.dli_fname, '/');
+    library.name = slash == NULL ? info.dli_fname : slash + 1;
+    library.engine = engine_by_version(library.name);
+    return library;
+}
+
+// Found without loading anything. Where several are loaded, the one that the program is linked with; it
+// is linked with none where it loaded its MPI library locally, as Python does.
+static struct mpi_library find_library(void) {
+    struct mpi_library found = {NULL, NULL, NULL};
+    void* const linked = next_open();
+    for (int i = 0; i < known_library_count; ++i) {
+        void* handle = dlopen(known_libraries[i].library, RTLD_LAZY | RTLD_NOLOAD);
+        if (handle == NULL) continue;
+        if (found.name == NULL || dlsym(handle, "PMPI_File_open") == linked)
+            found = (struct mpi_library){handle, known_libraries[i].library, known_libraries[i].engine};
+        if (linked == NULL || dlsym(handle, "PMPI_File_open") == linked) break;
     }
-    return NULL;
+    return found.name == NULL ? unknown_library() : found;
 }
 
 static void find_native(void* library) {
@@ -58,43 +98,72 @@ static void leave_mark(char const* name) {
     if (descriptor >= 0) close(descriptor);
 }
 
-static void* load_engine(void) {
+// Ranks of one job have the same to say.
+static int is_first_rank(void) {
+    static char const* const variables[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK",
+                                            "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; ++i) {
+        char const* rank = secure_getenv(variables[i]);
+        if (rank != NULL) return strcmp(rank, "0") == 0;
+    }
+    return 1;
+}
+
+// The first line of what the library says of itself; empty if it says nothing.
+static void read_version(void* library, char* text, size_t room) {
+    static char said[8192];  // MPI_MAX_LIBRARY_VERSION_STRING of MPICH, the longest
+    int (*get_version)(char*, int*);
+    int length = 0;
+    void* symbol = dlsym(library == NULL ? RTLD_NEXT : library, "PMPI_Get_library_version");
+    memcpy(&get_version, &symbol, sizeof symbol);
+    text[0] = '\0';
+    if (symbol == NULL || get_version(said, &length) != 0) return;
+    snprintf(text, room, ", %.*s", (int)strcspn(said, "\n,"), said);
+    for (char* at = text; *at != '\0'; ++at)
+        if (*at == '\t') *at = ' ';
+}
+
+static void step_aside(struct mpi_library library, char const* why) {
+    char version[128];
+    leave_mark("other-mpi");
+    if (!is_first_rank()) return;
+    read_version(library.handle, version, sizeof version);
+    fprintf(stderr, "unisono: %s (%s%s): the program runs without Unisono\n", why, library.name,
+            version);
+}
+
+// NULL where that engine was not built, or cannot be loaded.
+static void* load_engine(char const* name) {
     Dl_info self;
     char path[PATH_MAX];
     if (dladdr((void const*)&native_names, &self) == 0) return NULL;
     char const* slash = strrchr(self.dli_fname, '/');
     int const folder_length = slash == NULL ? 0 : (int)(slash - self.dli_fname + 1);
-    snprintf(path, sizeof path, "%.*slibunisono-" UNISONO_MPI_NAME "-engine.so", folder_length,
-             self.dli_fname);
-    void* engine = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (engine == NULL)
-        fprintf(stderr, "unisono: cannot load its engine (%s): the program runs without Unisono\n",
-                dlerror());
-    return engine;
+    snprintf(path, sizeof path, "%.*slibunisono-%s-engine.so", folder_length, self.dli_fname, name);
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-static void start(void) {
-    char const* own = NULL;
-    char const* other = NULL;
-    void* library = loaded_library(own_libraries, &own);
-    if (library == NULL) {
-        void* foreign = loaded_library(other_libraries, &other);
-        find_native(foreign);
-        if (foreign == NULL) return;
-        leave_mark("other-mpi");
-        fprintf(stderr,
-                "unisono: libunisono-" UNISONO_MPI_NAME
-                " was preloaded into a program "
-                "of another MPI (%s): the program runs without Unisono\n",
-                other);
-        return;
-    }
-    find_native(library);
-    void* engine = load_engine();
-    if (engine == NULL) {
-        leave_mark("no-engine");
-        return;
-    }
+#ifdef UNISONO_LARGE_COUNTS
+static int const has_large_counts = 1;
+#else
+static int const has_large_counts = 0;
+#endif
+
+// Why this library cannot serve the program; NULL: it can. A call with large counts that does not come
+// through Unisono would use a view and a file pointer that only Unisono knows.
+static char const* unfit(struct mpi_library library) {
+    static char const other[] =
+        "libunisono-" UNISONO_MPI_NAME " was preloaded into a program of another MPI";
+    if (library.engine == NULL) return "no engine of Unisono fits this program's MPI";
+    void* handle = library.handle == NULL ? RTLD_NEXT : library.handle;
+    int const offers_large_counts = dlsym(handle, "PMPI_File_write_all_c") != NULL;
+    if (offers_large_counts == has_large_counts) return NULL;
+    if (strcmp(library.engine, UNISONO_MPI_NAME) != 0) return other;
+    return has_large_counts ? "this program's MPI lacks MPI-4's large counts"
+                            : "this program's MPI has large counts, which Unisono was built without";
+}
+
+static void start_engine(void* engine) {
     unisono_engine_start_function engine_start;
     void* symbol = dlsym(engine, "unisono_engine_start");
     memcpy(&engine_start, &symbol, sizeof symbol);
@@ -102,6 +171,27 @@ static void start(void) {
     memcpy(taken, functions, sizeof taken);
     if (symbol != NULL && engine_start(native_functions, taken) == 0)
         memcpy(functions, taken, sizeof taken);
+}
+
+static void start(void) {
+    struct mpi_library library = find_library();
+    find_native(library.handle);
+    if (library.name == NULL) return;
+    char const* why = unfit(library);
+    if (why != NULL) {
+        step_aside(library, why);
+        return;
+    }
+    // Its functions must be visible to the engine, also where the program loaded it locally.
+    if (library.handle != NULL) dlopen(library.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+    void* engine = load_engine(library.engine);
+    if (engine != NULL) {
+        start_engine(engine);
+        return;
+    }
+    leave_mark("no-engine");
+    fprintf(stderr, "unisono: cannot load its engine (%s): the program runs without Unisono\n",
+            dlerror());
 }
 
 static long call(int entry, long a, long b, long c, long d, long e, long f) {

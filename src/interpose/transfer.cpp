@@ -297,7 +297,7 @@ int transfer_nonblocking(DataCall const& call, MPI_Request* request, LaterCall c
     if (auto const result = independent_on(*file, call, &completed->status); result != MPI_SUCCESS)
         return result;
     PMPI_Grequest_start(
-        query_completed, free_completed, [](void*, int) { return MPI_SUCCESS; },
+        query_completed, free_completed, [](void*, int) -> int { return MPI_SUCCESS; },
         completed.release(), request);
     return PMPI_Grequest_complete(*request);
 }

@@ -97,6 +97,12 @@ TEST(MpiLibrary, is_known_by_what_it_says_of_itself) {
     auto const two = parse_mpi_library("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4");
     EXPECT_EQ(two.family, MpiLibrary::Family::openmpi);
     EXPECT_EQ(two.name, "Open MPI 4.1.4");
+    auto const three = parse_mpi_library("Intel(R) MPI Library 2021.18.1 for Linux* OS\n");
+    EXPECT_EQ(three.family, MpiLibrary::Family::mpich);
+    EXPECT_EQ(three.name, "Intel MPI 2021.18.1");
+    auto const four = parse_mpi_library("MPI VERSION    : CRAY MPICH version 8.1.25.17 (ANL base 3.4a2)");
+    EXPECT_EQ(four.family, MpiLibrary::Family::mpich);
+    EXPECT_EQ(four.name, "Cray MPICH 8.1.25.17");
     EXPECT_EQ(parse_mpi_library("Some MPI 1.0").family, MpiLibrary::Family::unknown);
     EXPECT_EQ(parse_mpi_library("").name, "unknown MPI");
 }

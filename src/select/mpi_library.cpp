@@ -58,6 +58,11 @@ MpiLibrary parse_mpi_library(std::string_view version_text) {
         return {Family::openmpi, "Open MPI " + version};
     if (auto const version = word_after(version_text, "MPICH Version:"); !version.empty())
         return {Family::mpich, "MPICH " + version};
+    // Both have MPICH's ROMIO.
+    if (auto const version = word_after(version_text, "Intel(R) MPI Library "); !version.empty())
+        return {Family::mpich, "Intel MPI " + version};
+    if (auto const version = word_after(version_text, "CRAY MPICH version "); !version.empty())
+        return {Family::mpich, "Cray MPICH " + version};
     return {Family::unknown, "unknown MPI"};
 }
 

@@ -59,7 +59,8 @@ class Batch:
             environment.append(f"UNISONO_CHECK={self.check}")
             if self.nodes:
                 environment.append(f"UNISONO_TOPOLOGY=nodes={self.nodes}")
-        command = LAUNCHERS[self.mpi] + ["-n", str(ranks or self.ranks), "env"] + environment
+        launcher = shlex.split(self.arguments.launcher or "") or LAUNCHERS[self.mpi]
+        command = launcher + ["-n", str(ranks or self.ranks), "env"] + environment
         command += ["LD_PRELOAD=" + ":".join(map(str, preload))]
         command += [str(build / "programs" / f"fuzz.{self.mpi}"), "--folder", str(self.folder)]
         command += ["--seed", str(self.seed if seed is None else seed)]
@@ -237,7 +238,8 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--mpi", choices=["mpich", "openmpi", "both"], default="both")
+    parser.add_argument("--mpi", choices=["mpich", "openmpi", "both", "abi"], default="both")
+    parser.add_argument("--launcher", help="words to start ranks with, instead of the MPI's own launcher")
     parser.add_argument("--seed", type=int, help="first seed; by default from the time")
     parser.add_argument("--ranks", type=int, help="always so many; by default 1 to 9")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
@@ -255,6 +257,8 @@ def parse():
     arguments.build = arguments.build.resolve()
     if arguments.seed is None:
         arguments.seed = int(time.time()) * 1000
+    if arguments.mpi == "abi" and not arguments.launcher:
+        parser.error("--mpi abi needs a --launcher")
     wanted = ["mpich", "openmpi"] if arguments.mpi == "both" else [arguments.mpi]
     programs = arguments.build / "programs"
     arguments.mpis = [mpi for mpi in wanted if (programs / f"fuzz.{mpi}").exists()]

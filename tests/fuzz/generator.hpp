@@ -17,7 +17,7 @@ struct Options {
     /// at a file and after each close.
     bool power_cuts = false;
     /// Comma list of features to look past: large_count, interleaving, bottom, split, nonblocking,
-    /// short_transfers, sparse_offsets, tiny_buffers, unlink, atomicity.
+    /// short_transfers, sparse_offsets, tiny_buffers, unlink, atomicity, forbidden_open.
     std::string skip;
     std::uint64_t steps_max = 1000;  ///< stop each case after so many, to narrow a failure down
 

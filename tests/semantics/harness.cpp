@@ -31,10 +31,14 @@ void on_alarm(int) {
     _exit(3);
 }
 
-bool selected(std::string const& name, std::vector<std::string> const& filters) {
-    return filters.empty() || std::any_of(filters.begin(), filters.end(), [&](auto const& filter) {
-               return name.starts_with(filter);
-           });
+bool begins_with_any(std::string const& name, std::vector<std::string> const& beginnings) {
+    return std::any_of(beginnings.begin(), beginnings.end(),
+                       [&](auto const& beginning) { return name.starts_with(beginning); });
+}
+
+bool selected(std::string const& name, Filters const& filters) {
+    return (filters.with.empty() || begins_with_any(name, filters.with)) &&
+           !begins_with_any(name, filters.without);
 }
 
 unsigned this_place(Context const& context) {
@@ -152,8 +156,7 @@ int error_class(int code) {
     return result;
 }
 
-int run_suites(Context context, std::span<Suite const> suites,
-               std::vector<std::string> const& filters) {
+int run_suites(Context context, std::span<Suite const> suites, Filters const& filters) {
     my_rank = context.rank;
     signal(SIGALRM, on_alarm);
     int ran = 0, failed = 0, left_out = 0;
@@ -161,7 +164,7 @@ int run_suites(Context context, std::span<Suite const> suites,
         for (auto const& test : suite.tests) {
             context.test = std::string(suite.name) + "." + test.name;
             if (!selected(context.test, filters)) continue;
-            if (suite.on_request && filters.empty()) continue;
+            if (suite.on_request && filters.with.empty()) continue;
             if (context.size < test.ranks_min) continue;
             if (!(test.where & this_place(context))) {
                 if (context.root()) printf("left out %s: %s\n", context.test.c_str(), test.reason);

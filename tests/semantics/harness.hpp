@@ -62,10 +62,15 @@ void record_failure(char const* file, int line, std::string const& message);
 /// Marks the running test as skipped (for instance: needs root). Call on all ranks.
 void skip(std::string const& why);
 
-/// Runs those tests whose name begins with one of `filters` (all, if there are none).
+/// Beginnings of tests' names.
+struct Filters {
+    std::vector<std::string> with;  ///< none: all
+    std::vector<std::string> without;
+};
+
+/// Runs the tests that the filters leave.
 /// @return the process's exit code: 0, 1 when a check failed on any rank, 77 when all were skipped
-int run_suites(Context context, std::span<Suite const> suites,
-               std::vector<std::string> const& filters);
+int run_suites(Context context, std::span<Suite const> suites, Filters const& filters);
 
 /// Marks the test as skipped and returns false, on all ranks, if the scratch directory has less
 /// room than `bytes` on any of them. Collective.

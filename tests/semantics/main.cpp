@@ -1,5 +1,6 @@
 // MPI-IO semantics and error tests, one process launch for many of them.
-//   semantics --under native|unisono [--threads single|funneled|multiple] [NAME-PREFIX ...]
+//   semantics --under native|unisono [--threads single|funneled|multiple]
+//             [--without NAME-PREFIX ...] [NAME-PREFIX ...]
 #include <stdlib.h>
 
 #include <cstdio>
@@ -19,7 +20,7 @@ namespace {
 struct Arguments {
     bool expect_unisono = false;
     int thread_level = MPI_THREAD_MULTIPLE;
-    std::vector<std::string> filters;
+    Filters filters;
 };
 
 int parse_level(std::string const& word) {
@@ -36,8 +37,10 @@ Arguments parse(int count, char** words) {
             arguments.expect_unisono = std::string(words[++i]) == "unisono";
         else if (word == "--threads" && i + 1 < count)
             arguments.thread_level = parse_level(words[++i]);
+        else if (word == "--without" && i + 1 < count)
+            arguments.filters.without.emplace_back(words[++i]);
         else
-            arguments.filters.push_back(word);
+            arguments.filters.with.push_back(word);
     }
     return arguments;
 }

