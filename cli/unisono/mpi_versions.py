@@ -1,4 +1,4 @@
-"""Which MPI libraries Unisono was tried on, by what they say of themselves. Also the table of docs/mpis.md.
+"""Which MPI libraries Unisono was tried on, by what they say of themselves. Also the table of docs/use/mpis.md.
 
 The table refuses nothing by itself: the preload library does, by what it finds in the process (shim.c).
 """
@@ -27,8 +27,8 @@ TABLE = [
     Version("MPICH 4.", BELIEVED, "same ABI"),
     Version("MPICH 5.", BELIEVED, "same ABIs"),
     Version("MPICH 3.", REFUSED, "has no large counts (MPI-4)"),
-    Version("Intel MPI 2021.18.1", TESTED, "`make test-mpis`, both ABIs"),
-    Version("Intel MPI 2021.", BELIEVED, "same ABIs; refused where it has no large counts yet"),
+    Version("Intel MPI 2021.19", TESTED, "`make test-mpis`, MPICH's ABI; programs of the standard ABI are refused: its numbers differ"),
+    Version("Intel MPI 2021.", BELIEVED, "the same; refused where it has no large counts yet"),
     Version("Intel MPI ", REFUSED, "has no large counts (MPI-4)"),
     Version("Cray MPICH ", BELIEVED, "MPICH's ABI; refused where it has no large counts yet"),
     Version("Open MPI 4.1.4", TESTED, "all tests, in every run of them"),

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <mutex>
 #include <new>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -302,26 +301,6 @@ bool is_contiguous(Datatype const& type) {
            type.extent == static_cast<std::int64_t>(type.bytes);
 }
 
-// Intel MPI 2021.18.1 takes the standard ABI's orders and distributions for its own ones when it is told
-// of a view, and aborts.
-bool arrays_are_plain() {
-#ifdef MPI_ABI_VERSION
-    static bool const plain = [] {
-        std::vector<char> text(MPI_MAX_LIBRARY_VERSION_STRING);
-        int length = 0;
-        PMPI_Get_library_version(text.data(), &length);
-        return !std::string_view{text.data()}.starts_with("Intel");
-    }();
-    return plain;
-#else
-    return true;
-#endif
-}
-
-bool is_array(int combiner) {
-    return combiner == MPI_COMBINER_SUBARRAY || combiner == MPI_COMBINER_DARRAY;
-}
-
 // Sets `plain` to whether all parts are.
 ShapePtr derived_shape(MPI_Datatype type, Envelope const& envelope, bool& plain) {
     Contents const contents{type, envelope};
@@ -331,8 +310,7 @@ ShapePtr derived_shape(MPI_Datatype type, Envelope const& envelope, bool& plain)
     if (envelope.combiner == MPI_COMBINER_STRUCT_INTEGER) return struct_shape(contents);
 #endif
     auto const child = contents.child();
-    plain = child->plain && (!is_index_list(envelope.combiner) || is_contiguous(*child)) &&
-            (!is_array(envelope.combiner) || arrays_are_plain());
+    plain = child->plain && (!is_index_list(envelope.combiner) || is_contiguous(*child));
     switch (envelope.combiner) {
         case MPI_COMBINER_DUP:
         case MPI_COMBINER_RESIZED:

@@ -31,7 +31,7 @@ int open_natively(MPI_Comm comm, char const* path, int access_mode, MPI_Info inf
     auto const merged = !options.native_hints.empty();
     if (merged) info = with_native_hints(info, options);
     auto const result = UNISONO_NATIVE(File_open)(comm, path, access_mode, info, handle);
-    // The standard ABI's libraries of MPICH 5.0.2 and Intel MPI 2021.18.1 give 0 for a file that is not
+    // The standard ABI's library of MPICH 5.0.2 gives 0 for a file that is not
     // there, which is another number than that ABI's null handle.
     if (handle != nullptr && *handle == MPI_File{}) *handle = MPI_FILE_NULL;
     if (merged) PMPI_Info_free(&info);

@@ -1,7 +1,7 @@
 // The preloaded library: small, without libstdc++ or an MPI library behind it, so that it can be
 // loaded into any process (shells, launchers, Python) and does nothing there until the first
-// MPI_File call. Then it finds the process's MPI library and loads, from its own folder, the engine that
-// fits that library.
+// MPI_File call. Then it finds the process's MPI library and loads, from its own folder, the engine
+// that fits that library.
 //
 // Both the MPI_ and the PMPI_ name of each entry point are exported, because Fortran bindings call
 // either; the real one is the next PMPI_ name, so that other tools in the chain see the calls.
@@ -25,8 +25,8 @@ static unisono_function functions[unisono_entry_count];
 #define UNISONO_ENTRY_NAME(name) "PMPI_" #name,
 static char const* const native_names[] = {UNISONO_ALL_ENTRIES(UNISONO_ENTRY_NAME)};
 
-// Which engine speaks the ABI of which MPI library. The standard ABI's library comes first: it may be a
-// wrapper around one of the others.
+// Which engine speaks the ABI of which MPI library. The standard ABI's library comes first: it may
+// be a wrapper around one of the others.
 static struct {
     char const* library;
     char const* engine;
@@ -64,8 +64,8 @@ static struct mpi_library unknown_library(void) {
     return library;
 }
 
-// Found without loading anything. Where several are loaded, the one that the program is linked with; it
-// is linked with none where it loaded its MPI library locally, as Python does.
+// Found without loading anything. Where several are loaded, the one that the program is linked
+// with; it is linked with none where it loaded its MPI library locally, as Python does.
 static struct mpi_library find_library(void) {
     struct mpi_library found = {NULL, NULL, NULL};
     void* const linked = next_open();
@@ -73,7 +73,8 @@ static struct mpi_library find_library(void) {
         void* handle = dlopen(known_libraries[i].library, RTLD_LAZY | RTLD_NOLOAD);
         if (handle == NULL) continue;
         if (found.name == NULL || dlsym(handle, "PMPI_File_open") == linked)
-            found = (struct mpi_library){handle, known_libraries[i].library, known_libraries[i].engine};
+            found =
+                (struct mpi_library){handle, known_libraries[i].library, known_libraries[i].engine};
         if (linked == NULL || dlsym(handle, "PMPI_File_open") == linked) break;
     }
     return found.name == NULL ? unknown_library() : found;
@@ -149,18 +150,29 @@ static int const has_large_counts = 1;
 static int const has_large_counts = 0;
 #endif
 
-// Why this library cannot serve the program; NULL: it can. A call with large counts that does not come
-// through Unisono would use a view and a file pointer that only Unisono knows.
+// Intel MPI 2021.19 gives its standard ABI's constants other numbers than MPICH 5's header has.
+static int has_numbers_of_its_own(struct mpi_library library) {
+    char version[128];
+    if (strcmp(library.engine, "abi") != 0) return 0;
+    read_version(library.handle, version, sizeof version);
+    return strstr(version, "Intel") != NULL;
+}
+
+// Why this library cannot serve the program; NULL: it can. A call with large counts that does not
+// come through Unisono would use a view and a file pointer that only Unisono knows.
 static char const* unfit(struct mpi_library library) {
     static char const other[] =
         "libunisono-" UNISONO_MPI_NAME " was preloaded into a program of another MPI";
     if (library.engine == NULL) return "no engine of Unisono fits this program's MPI";
+    if (has_numbers_of_its_own(library))
+        return "no engine of Unisono fits Intel MPI's standard ABI";
     void* handle = library.handle == NULL ? RTLD_NEXT : library.handle;
     int const offers_large_counts = dlsym(handle, "PMPI_File_write_all_c") != NULL;
     if (offers_large_counts == has_large_counts) return NULL;
     if (strcmp(library.engine, UNISONO_MPI_NAME) != 0) return other;
-    return has_large_counts ? "this program's MPI lacks MPI-4's large counts"
-                            : "this program's MPI has large counts, which Unisono was built without";
+    return has_large_counts
+               ? "this program's MPI lacks MPI-4's large counts"
+               : "this program's MPI has large counts, which Unisono was built without";
 }
 
 static void start_engine(void* engine) {
@@ -211,10 +223,8 @@ static long call_early(int entry, long a, long b, long c, long d, long e, long f
     unisono_function function = __atomic_load_n(&functions[entry], __ATOMIC_ACQUIRE);
     if (function == NULL) function = __atomic_load_n(&early[entry], __ATOMIC_RELAXED);
     if (function != NULL) return function(a, b, c, d, e, f);
-    char const* name = NULL;
     void* symbol = dlsym(RTLD_NEXT, native_names[entry]);
-    void* library = symbol != NULL ? NULL : loaded_library(own_libraries, &name);
-    if (symbol == NULL && library == NULL) library = loaded_library(other_libraries, &name);
+    void* library = symbol != NULL ? NULL : find_library().handle;
     if (library != NULL) symbol = dlsym(library, native_names[entry]);
     if (symbol == NULL) return call(entry, a, b, c, d, e, f);
     memcpy(&function, &symbol, sizeof symbol);

@@ -100,7 +100,8 @@ TEST(MpiLibrary, is_known_by_what_it_says_of_itself) {
     auto const three = parse_mpi_library("Intel(R) MPI Library 2021.18.1 for Linux* OS\n");
     EXPECT_EQ(three.family, MpiLibrary::Family::mpich);
     EXPECT_EQ(three.name, "Intel MPI 2021.18.1");
-    auto const four = parse_mpi_library("MPI VERSION    : CRAY MPICH version 8.1.25.17 (ANL base 3.4a2)");
+    auto const four =
+        parse_mpi_library("MPI VERSION    : CRAY MPICH version 8.1.25.17 (ANL base 3.4a2)");
     EXPECT_EQ(four.family, MpiLibrary::Family::mpich);
     EXPECT_EQ(four.name, "Cray MPICH 8.1.25.17");
     EXPECT_EQ(parse_mpi_library("Some MPI 1.0").family, MpiLibrary::Family::unknown);

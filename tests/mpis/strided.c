@@ -1,6 +1,6 @@
 /* Every rank its pieces of each row, written and read collectively: strided FILE
-   Prints the MPI library's version, the file's unisono_strategy and, as its last line, "strided: ok" if
-   each byte is where it belongs. */
+   Prints the MPI library's version, the file's unisono_strategy and, as its last line, "strided:
+   ok" if each byte is where it belongs. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,8 @@ static int move(MPI_File file, int rank) {
     MPI_Status status;
     int failures = 0;
     for (int at = 0; at < bytes; ++at) written[at] = expected(rank, at);
-    if (MPI_File_write_all(file, written, bytes, MPI_BYTE, &status) != MPI_SUCCESS) return fail("write");
+    if (MPI_File_write_all(file, written, bytes, MPI_BYTE, &status) != MPI_SUCCESS)
+        return fail("write");
     failures += count_is_wrong(&status);
     if (MPI_File_read_at_all(file, 0, read, bytes, MPI_BYTE, &status) != MPI_SUCCESS)
         return fail("read");

