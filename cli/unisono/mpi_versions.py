@@ -27,7 +27,8 @@ TABLE = [
     Version("MPICH 4.", BELIEVED, "same ABI"),
     Version("MPICH 5.", BELIEVED, "same ABIs"),
     Version("MPICH 3.", REFUSED, "has no large counts (MPI-4)"),
-    Version("Intel MPI 2021.19", TESTED, "`make test-mpis`, MPICH's ABI; programs of the standard ABI are refused: its numbers differ"),
+    Version("Intel MPI 2021.19", TESTED,
+            "`make test-mpis`, MPICH's ABI; programs of the standard ABI are refused: its numbers differ"),  # fmt: skip
     Version("Intel MPI 2021.", BELIEVED, "the same; refused where it has no large counts yet"),
     Version("Intel MPI ", REFUSED, "has no large counts (MPI-4)"),
     Version("Cray MPICH ", BELIEVED, "MPICH's ABI; refused where it has no large counts yet"),
