@@ -134,8 +134,16 @@ def test_calls_of_single_ranks_and_their_errors_are_told_apart(job):
     assert "the file is open for writing only" in report["errors"][0]
 
 
-def test_nonblocking_collectives_are_calls_left_to_the_mpi_library(job):
+def test_nonblocking_collectives_are_done_beside_the_program(job):
     _, report = job("nonblocking")
+    wrote = report["write"]
+    assert wrote["calls"]["native"] == {} and wrote["calls"]["collective"] == 4
+    assert wrote["bytes"]["asked"] == PIECES * 8 / 3 * 4 and wrote["bytes"]["native"] == 0
+    assert wrote["beside_seconds"]["longest"] > 0
+
+
+def test_nonblocking_collectives_are_calls_left_to_the_mpi_library_on_request(job):
+    _, report = job("nonblocking", UNISONO_OVERLAP="disable")
     wrote = report["write"]
     assert wrote["calls"]["native"] == {"nonblocking collective call": 1}
     assert wrote["bytes"]["native"] == PIECES * 8 / 3
