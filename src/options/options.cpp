@@ -9,6 +9,7 @@
 
 #include "options/cb_config_list.hpp"
 #include "options/spelling.hpp"
+#include "support/installation.hpp"
 
 namespace unisono {
 namespace {
@@ -437,7 +438,10 @@ Surroundings Surroundings::real() {
                 }};
 }
 
-std::string_view OptionSources::default_site_file() { return UNISONO_SITE_FILE_DEFAULT; }
+std::string OptionSources::default_site_file() {
+    auto const folder = site_folder();
+    return folder.empty() ? folder : folder + "/unisono.conf";
+}
 
 OptionSources::OptionSources(Surroundings const& surroundings, std::span<Choice const> strategies)
     : strategies_(strategies) {
@@ -447,8 +451,7 @@ OptionSources::OptionSources(Surroundings const& surroundings, std::span<Choice 
     };
 
     auto const site = value_of("UNISONO_SITE_FILE");
-    site_ = read_hint_file(surroundings, site.empty() ? std::string(default_site_file()) : site,
-                           !site.empty());
+    site_ = read_hint_file(surroundings, site.empty() ? default_site_file() : site, !site.empty());
     read_romio_hints(surroundings);
     hints_ = read_unisono_hints(surroundings, value_of("UNISONO_HINTS"));
     if (auto const text = value_of("MPICH_MPIIO_HINTS"); !text.empty()) {

@@ -14,6 +14,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/installation.hpp"
+
 namespace unisono {
 namespace {
 
@@ -145,8 +147,9 @@ TunePaths tune_paths(Options const& options) {
         auto const* const value = secure_getenv(name);
         return std::string{value == nullptr ? "" : value};
     };
-    TunePaths paths{options.tune,
-                    options.tune_site.empty() ? UNISONO_TUNE_SITE_DEFAULT : options.tune_site};
+    auto const folder = site_folder();
+    auto const site = folder.empty() ? folder : folder + "/unisono-tune.json";
+    TunePaths paths{options.tune, options.tune_site.empty() ? site : options.tune_site};
     if (!paths.user.empty()) return paths;
     auto const cache = variable("XDG_CACHE_HOME");
     auto const home = variable("HOME");

@@ -1,7 +1,7 @@
 // Prints one line per strategy: name, summary, source, separated by tabs.
 // --draw NAME: what a strategy's plans look like, by examples.
 // --check [PATH]: what the library would say about this environment when it opens that file.
-// --settings PATH: the built-in name of the site file, and the options of that file that are not
+// --settings PATH: the name of the site file where nothing else is said, and the options of that file that are not
 // the defaults.
 #include <algorithm>
 #include <cstdio>
@@ -44,7 +44,7 @@ int check(char const* path) {
 
 int show_settings(char const* path) {
     load_plugins();
-    std::printf("site file\t%s\n", unisono::OptionSources::default_site_file().data());
+    std::printf("site file\t%s\n", unisono::OptionSources::default_site_file().c_str());
     auto const usual = unisono::effective_hints({});
     for (auto const& hint : unisono::effective_hints(options_for(path).options)) {
         if (std::ranges::find(usual, hint) != usual.end()) continue;
