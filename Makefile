@@ -12,7 +12,7 @@ PAPERS  ?= telling
 .DEFAULT_GOAL := help
 # The parts of one target use the whole machine already, and follow on each other.
 .NOTPARALLEL:
-.PHONY: help setup configure build demo unit test test-ceph test-mpis bench papers fuzz simulate install sanitize tidy \
+.PHONY: help setup configure build demo unit test test-ceph test-mpis bench papers fuzz simulate install uninstall wheel deb sanitize tidy \
         format format-check clean
 
 BENCH_OPTIONS_full    := --full
@@ -78,7 +78,10 @@ fuzz: setup configure ## Run the differential fuzzer for SECONDS=1800 on both MP
 install:         ## Install into PREFIX=/usr/local
 	@cmake --preset default -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX))
 	@$(BUILD_TARGETS) product
-	@cmake --install $(BUILD)
+	@cmake --install $(BUILD) --strip
+
+uninstall:       ## Remove what was installed into PREFIX=/usr/local, or was moved there
+	@cmake -DPREFIX=$(abspath $(PREFIX)) -P cmake/uninstall.cmake
 
 simulate: setup configure ## Run the executor on simulated teams (1 minute; SEEDS=5000)
 	@cmake --build $(BUILD) --target simulate

@@ -64,7 +64,22 @@ function(unisono_install_documents)
           DESTINATION share/modulefiles/unisono RENAME ${PROJECT_VERSION})
 endfunction()
 
+# What `make uninstall` removes. Packages have their own ways, and are made of components.
+function(unisono_install_list)
+  install(CODE [[
+    if(NOT CMAKE_INSTALL_COMPONENT)
+      set(unisono_list "${CMAKE_INSTALL_PREFIX}/share/unisono/installed-files.txt")
+      set(unisono_names "")
+      foreach(unisono_file IN LISTS CMAKE_INSTALL_MANIFEST_FILES ITEMS "${unisono_list}")
+        file(RELATIVE_PATH unisono_name "${CMAKE_INSTALL_PREFIX}" "${unisono_file}")
+        string(APPEND unisono_names "${unisono_name}\n")
+      endforeach()
+      file(WRITE "$ENV{DESTDIR}${unisono_list}" "${unisono_names}")
+    endif()]])
+endfunction()
+
 unisono_install_libraries()
 unisono_install_development_files()
 unisono_install_helpers()
 unisono_install_documents()
+unisono_install_list()

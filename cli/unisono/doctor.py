@@ -128,7 +128,7 @@ def _mpi(name: str, wanted: str | None) -> Iterator[Finding]:
         return
     row = mpi_versions.known(versions[0])
     if row and row.state == mpi_versions.REFUSED:
-        yield Finding(name, bad, f"{versions[0]}: refused: {row.remark}", "use a version that docs/mpis.md lists")
+        yield Finding(name, bad, f"{versions[0]}: refused: {row.remark}", "use a version that docs/use/mpis.md lists")
         return
     state = row.state if row else "of an unknown version"
     yield Finding(name, OK, f"{versions[0]}, {state}; engine {engine.name}")

@@ -1,5 +1,5 @@
 """Installs into a temporary prefix and uses the result as a user would: by pkg-config, by CMake,
-by preloading, by the command, and by the modulefile."""
+by preloading, by the command, and by the modulefile; then moves and removes it."""
 
 import os
 import pathlib
@@ -39,13 +39,19 @@ def require_library(mpi: str) -> None:
             pytest.skip(f"{name} has not been built")
 
 
+@pytest.fixture
+def own_prefix(prefix, tmp_path) -> pathlib.Path:
+    """A copy that a test may change."""
+    return pathlib.Path(shutil.copytree(prefix, tmp_path / "own", symlinks=True))
+
+
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory) -> pathlib.Path:
     """An installation, moved after it was made: nothing in it may depend on where it was."""
     if not (BUILD / "cmake_install.cmake").exists():
         pytest.skip(f"{BUILD} has not been built")
     first = tmp_path_factory.mktemp("install") / "first"
-    run(["cmake", "--install", BUILD, "--prefix", first])
+    run(["cmake", "--install", BUILD, "--strip", "--prefix", first])
     return pathlib.Path(shutil.move(first, first.with_name("moved")))
 
 
@@ -108,6 +114,45 @@ def test_program_runs_under_the_installed_command(mpi, prefix, tmp_path):
     printed = run([prefix / "bin/unisono", "run", "--", *LAUNCHER[mpi], "-n", RANKS, program,
                    tmp_path / "data"])
     assert_unisono_did_it(printed)
+
+
+# The path of the prefix that Unisono was configured with used to be built in.
+@each_mpi
+def test_site_file_beside_a_moved_tree_is_obeyed_by_engine_and_command(mpi, own_prefix, tmp_path):
+    require_library(mpi)
+    site = own_prefix / "etc/unisono.conf"
+    site.write_text("*:unisono_strategy=independent\n")
+    program = tmp_path / "program"
+    run([f"mpicc.{mpi}", PROGRAM, "-o", program])
+    preload = f"LD_PRELOAD={own_prefix}/lib/libunisono-{mpi}.so"
+    assert "unisono_strategy=independent" in run_program(program, mpi, tmp_path, [preload])
+    said = run(["/usr/bin/python3", "-c", "from unisono import places; print(places.settings_for('x'))"],
+               env=os.environ | {"PYTHONPATH": str(own_prefix / "lib/unisono/python")})
+    assert f"'site file': '{site}'" in said and "'unisono_strategy': 'independent'" in said
+
+
+def test_libraries_and_programs_are_stripped(prefix):
+    binaries = [*prefix.glob("lib/*.so"), *prefix.glob("bin/unisono-*"), *prefix.glob("libexec/*")]
+    assert len(binaries) > 5
+    assert [path for path in binaries if ".debug_info" in run(["readelf", "-SW", path])] == []
+
+
+def uninstall(prefix: pathlib.Path) -> str:
+    return run(["make", "-C", ROOT, "uninstall", f"PREFIX={prefix}"])
+
+
+def test_uninstall_removes_everything(own_prefix):
+    run([own_prefix / "bin/unisono", "--version"])  # leaves bytecode
+    uninstall(own_prefix)
+    assert not own_prefix.exists()
+
+
+def test_uninstall_leaves_what_is_not_of_unisono(own_prefix):
+    mine = [own_prefix / "etc/unisono.conf", own_prefix / "bin/another"]
+    for path in mine:
+        path.touch()
+    uninstall(own_prefix)
+    assert sorted(path for path in own_prefix.rglob("*") if not path.is_dir()) == sorted(mine)
 
 
 def test_cmake_package_names_the_library_that_is_missing(prefix, tmp_path):
