@@ -83,6 +83,10 @@ install:         ## Install into PREFIX=/usr/local
 uninstall:       ## Remove what was installed into PREFIX=/usr/local, or was moved there
 	@cmake -DPREFIX=$(abspath $(PREFIX)) -P cmake/uninstall.cmake
 
+wheel: setup configure ## Pack build/packages/unisono-*.whl, for `pip install` without a compiler
+	@$(BUILD_TARGETS) product
+	@$(PYTHON) packaging/wheel/pack.py --build $(BUILD)
+
 simulate: setup configure ## Run the executor on simulated teams (1 minute; SEEDS=5000)
 	@cmake --build $(BUILD) --target simulate
 	@$(BUILD)/tests/simulate --seeds $(or $(SEEDS),5000)

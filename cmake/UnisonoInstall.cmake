@@ -64,6 +64,9 @@ function(unisono_install_documents)
           DESTINATION share/modulefiles/unisono RENAME ${PROJECT_VERSION})
 endfunction()
 
+# For the wheel, which packaging/wheel/pack.py makes of an installation.
+configure_file(${CMAKE_SOURCE_DIR}/packaging/wheel/METADATA.in ${unisono_package_files}/METADATA @ONLY)
+
 # What `make uninstall` removes. Packages have their own ways, and are made of components.
 function(unisono_install_list)
   install(CODE [[

@@ -5,38 +5,11 @@ import os
 import pathlib
 import re
 import shutil
-import struct
 import subprocess
 
 import pytest
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("UNISONO_BUILD_DIR", ROOT / "build"))
-PROGRAM = ROOT / "tests/install/uses_unisono.c"
-RANKS = 2
-PIECES = 1000
-
-LAUNCHER = {
-    "mpich": ["mpiexec.mpich"],
-    "openmpi": ["mpiexec.openmpi", "--oversubscribe", "--allow-run-as-root"],
-}
-MPI_PACKAGE = {"mpich": "mpich", "openmpi": "ompi-c"}
-
-each_mpi = pytest.mark.parametrize("mpi", LAUNCHER)
-
-
-def run(command, **options) -> str:
-    """Standard output of a command that must succeed; shows all it said when it does not."""
-    done = subprocess.run([str(word) for word in command], text=True, capture_output=True,
-                          timeout=300, stdin=subprocess.DEVNULL, **options)
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
-def require_library(mpi: str) -> None:
-    for name in (f"libunisono-{mpi}.so", f"libunisono-{mpi}-engine.so"):
-        if not (BUILD / "lib" / name).exists():
-            pytest.skip(f"{name} has not been built")
+from installed import (BUILD, MPI_PACKAGE, PROGRAM, ROOT, assert_command_works, assert_unisono_did_it,
+                       dead_links, each_mpi, require_library, run, run_program)
 
 
 @pytest.fixture
@@ -53,19 +26,6 @@ def prefix(tmp_path_factory) -> pathlib.Path:
     first = tmp_path_factory.mktemp("install") / "first"
     run(["cmake", "--install", BUILD, "--strip", "--prefix", first])
     return pathlib.Path(shutil.move(first, first.with_name("moved")))
-
-
-def run_program(program: pathlib.Path, mpi: str, folder: pathlib.Path, environment=()) -> str:
-    """Runs it with two ranks and checks the file it wrote; returns what it printed."""
-    path = folder / "data"
-    printed = run([*LAUNCHER[mpi], "-n", RANKS, "env", *environment, program, path])
-    expected = struct.pack(f"{RANKS * PIECES}i", *range(RANKS * PIECES))
-    assert path.read_bytes() == expected
-    return printed
-
-
-def assert_unisono_did_it(printed: str) -> None:
-    assert re.search(r"^unisono_strategy=(?!none$)\w+", printed, re.MULTILINE), printed
 
 
 @each_mpi
@@ -109,11 +69,7 @@ def test_program_runs_under_the_preloaded_library(mpi, prefix, tmp_path):
 @each_mpi
 def test_program_runs_under_the_installed_command(mpi, prefix, tmp_path):
     require_library(mpi)
-    program = tmp_path / "program"
-    run([f"mpicc.{mpi}", PROGRAM, "-o", program])
-    printed = run([prefix / "bin/unisono", "run", "--", *LAUNCHER[mpi], "-n", RANKS, program,
-                   tmp_path / "data"])
-    assert_unisono_did_it(printed)
+    assert_command_works(prefix / "bin/unisono", mpi, tmp_path)
 
 
 # The path of the prefix that Unisono was configured with used to be built in.
@@ -204,11 +160,7 @@ def test_modulefile_sets_paths_that_exist_and_preloads_nothing(prefix):
 
 
 def test_links_of_installed_pages_lead_somewhere(prefix):
-    pages = [*(prefix / "share/doc/unisono").rglob("*.md")]
-    assert len(pages) > 10
-    links = [(page, target) for page in pages
-             for target in re.findall(r"\]\((?!https?:|mailto:)([^)#\s]+)", page.read_text())]
-    assert [(page, target) for page, target in links if not (page.parent / target).exists()] == []
+    assert dead_links(prefix / "share/doc/unisono") == []
 
 
 def test_nothing_that_was_installed_names_the_build_folder(prefix):

@@ -1,0 +1,97 @@
+"""Packs the wheel, installs it into a fresh virtual environment without a network, and uses it."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+from installed import (BUILD, ROOT, assert_command_works, dead_links, each_mpi, require_library, run)
+
+sys.path.insert(0, str(ROOT / "packaging/wheel"))
+import pack  # noqa: E402
+
+PYTHON = "/usr/bin/python3"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> pathlib.Path:
+    if not (BUILD / "cmake_install.cmake").exists():
+        pytest.skip(f"{BUILD} has not been built")
+    return pathlib.Path(run([PYTHON, pack.__file__, "--build", BUILD, "--to", tmp_path_factory.mktemp("wheel")])
+                        .strip())
+
+
+def make_environment(folder: pathlib.Path) -> pathlib.Path:
+    """A virtual environment that has Debian's click and rich; its pip is Debian's, too."""
+    run([PYTHON, "-m", "venv", "--without-pip", "--system-site-packages", folder])
+    return folder
+
+
+def pip(environment: pathlib.Path, *words) -> str:
+    return run([PYTHON, "-m", "pip", "--disable-pip-version-check", "--python", environment / "bin/python", *words])
+
+
+@pytest.fixture(scope="module")
+def environment(wheel, tmp_path_factory) -> pathlib.Path:
+    folder = make_environment(tmp_path_factory.mktemp("wheel") / "environment")
+    pip(folder, "install", "--no-index", "--no-deps", wheel)
+    return folder
+
+
+@each_mpi
+def test_program_runs_under_the_wheels_command(mpi, environment, tmp_path):
+    require_library(mpi)
+    assert_command_works(environment / "bin/unisono", mpi, tmp_path)
+
+
+def test_command_runs_in_the_environment_and_knows_the_version(environment):
+    command = environment / "bin/unisono"
+    assert command.read_text().startswith(f"#!{environment}/bin/python")
+    version = re.search(r"project\(unisono VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+    assert run([command, "--version"]).split()[-1] == version
+
+
+def test_doctor_finds_the_engines_in_the_environment(environment, tmp_path):
+    built = {path.name for path in (BUILD / "lib").glob("libunisono-*-engine.so")}
+    assert built and built == {path.name for path in (environment / "lib").glob("libunisono-*-engine.so")}
+    said = "".join(re.findall(r"[\w.-]+", run([environment / "bin/unisono", "doctor", tmp_path])))
+    with_launcher = built - {"libunisono-abi-engine.so"}
+    assert [name for name in with_launcher if name not in said] == []
+
+
+def test_man_page_and_documents_are_in_the_environment(environment):
+    assert (environment / "share/man/man1/unisono.1").exists()
+    assert dead_links(environment / "share/doc/unisono") == []
+
+
+def test_uninstalling_leaves_what_was_there_before(wheel, tmp_path):
+    def files():
+        return sorted(path for path in tmp_path.rglob("*") if path.is_file())
+
+    folder = make_environment(tmp_path / "environment")
+    before = files()
+    pip(folder, "install", "--no-index", "--no-deps", wheel)
+    assert files() != before
+    pip(folder, "uninstall", "--yes", "unisono")
+    assert files() == before
+
+
+def test_tag_is_the_one_that_auditwheel_arrives_at(wheel, tmp_path):
+    run([PYTHON, "-m", "venv", "--without-pip", tmp_path])
+    fetched = subprocess.run(
+        [PYTHON, "-m", "pip", "--python", tmp_path / "bin/python", "install", "--quiet", "--retries", "1",
+         "--timeout", "15", "auditwheel==6.*"], capture_output=True, text=True, timeout=120)
+    if fetched.returncode != 0:
+        pytest.skip("auditwheel cannot be fetched from PyPI")
+    said = " ".join(run([tmp_path / "bin/auditwheel", "show", wheel]).split())
+    tag = re.search(r'This constrains the platform tag to "(\w+)"', said)[1]
+    assert wheel.name.endswith(f"-py3-none-{tag}.whl")
+
+
+def test_what_is_linked_with_an_mpi_is_no_part_of_a_wheel():
+    program = next((BUILD / "libexec").glob("unisono-bench.*"), None)
+    if program is None:
+        pytest.skip("the papers' benchmarks have not been built")
+    with pytest.raises(SystemExit, match=r"unisono-bench.* needs libmp\S+, which a wheel cannot count on"):
+        pack.check_needs(program)
