@@ -87,6 +87,10 @@ wheel: setup configure ## Pack build/packages/unisono-*.whl, for `pip install` w
 	@$(BUILD_TARGETS) product
 	@$(PYTHON) packaging/wheel/pack.py --build $(BUILD)
 
+deb: setup configure ## Make Debian packages, build/packages/unisono*.deb
+	@$(BUILD_TARGETS) product
+	@cd $(BUILD) && cpack --config CPackConfig.cmake -B packages
+
 simulate: setup configure ## Run the executor on simulated teams (1 minute; SEEDS=5000)
 	@cmake --build $(BUILD) --target simulate
 	@$(BUILD)/tests/simulate --seeds $(or $(SEEDS),5000)
