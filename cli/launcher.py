@@ -1,4 +1,4 @@
-#!/usr/bin/python3 -I
+#!@UNISONO_PYTHON@
 """The command `unisono`. Its package lies in ../lib/unisono/python, installed or in a build."""
 
 import sys

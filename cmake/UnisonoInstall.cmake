@@ -58,10 +58,15 @@ function(unisono_install_documents)
   # Only an example: a site's own unisono.conf beside it must survive the next install.
   install(FILES ${unisono_package_sources}/unisono.conf
           DESTINATION ${CMAKE_INSTALL_SYSCONFDIR} RENAME unisono.conf.example)
-  configure_file(${unisono_package_sources}/modulefile.in
-                 ${unisono_package_files}/modulefile @ONLY)
-  install(FILES ${unisono_package_files}/modulefile
-          DESTINATION share/modulefiles/unisono RENAME ${PROJECT_VERSION})
+endfunction()
+
+function(unisono_install_modulefiles)
+  foreach(suffix "" .lua)
+    configure_file(${CMAKE_SOURCE_DIR}/packaging/modules/modulefile${suffix}.in
+                   ${unisono_package_files}/modulefile${suffix} @ONLY)
+    install(FILES ${unisono_package_files}/modulefile${suffix}
+            DESTINATION share/modulefiles/unisono RENAME ${PROJECT_VERSION}${suffix})
+  endforeach()
 endfunction()
 
 # For the wheel, which packaging/wheel/pack.py makes of an installation.
@@ -85,4 +90,5 @@ unisono_install_libraries()
 unisono_install_development_files()
 unisono_install_helpers()
 unisono_install_documents()
+unisono_install_modulefiles()
 unisono_install_list()

@@ -13,7 +13,9 @@ set(UNISONO_MPIS "")
 
 function(unisono_find_mpi name module)
   pkg_check_modules(PC_${name} IMPORTED_TARGET ${module})
+  # Debian has them side by side in one folder; where each MPI has a folder of its own, names are plain.
   find_program(UNISONO_MPIEXEC_PROGRAM_${name} mpiexec.${name})
+  find_program(UNISONO_MPIEXEC_PROGRAM_${name} mpiexec PATHS ${PC_${name}_PREFIX}/bin NO_DEFAULT_PATH)
   if(NOT PC_${name}_FOUND OR NOT UNISONO_MPIEXEC_PROGRAM_${name})
     message(STATUS "MPI ${name}: not found")
     return()
