@@ -43,7 +43,7 @@ class Unisono(CMakePackage):
 
     def cmake_args(self):
         # Spack's Python finds click and rich by PYTHONPATH, so it is not started isolated.
-        return [self.define("UNISONO_TESTS", False),
+        return [self.define("UNISONO_TESTS", False), self.define("CMAKE_UNITY_BUILD", True),
                 self.define("UNISONO_PYTHON", self.spec["python"].command.path)]
 
     def setup_run_environment(self, env):
