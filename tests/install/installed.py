@@ -13,6 +13,8 @@ from markdown_it import MarkdownIt
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("UNISONO_BUILD_DIR", ROOT / "build"))
 PROGRAM = ROOT / "tests/install/uses_unisono.c"
+VERSION = re.search(r"project\(unisono VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+PYTHON = "/usr/bin/python3"
 RANKS = 2
 PIECES = 1000
 
@@ -31,6 +33,19 @@ def run(command, **options) -> str:
                           timeout=300, stdin=subprocess.DEVNULL, **options)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
+
+
+def fetch_from_pypi(package: str, folder: pathlib.Path) -> pathlib.Path:
+    """The programs of a package in a virtual environment of its own; skips the test where PyPI cannot
+    be reached."""
+    run([PYTHON, "-m", "venv", "--without-pip", folder])
+    fetched = subprocess.run(
+        [PYTHON, "-m", "pip", "--disable-pip-version-check", "--python", folder / "bin/python", "install",
+         "--quiet", "--retries", "1", "--timeout", "15", package],
+        capture_output=True, text=True, timeout=300)  # fmt: skip
+    if fetched.returncode != 0:
+        pytest.skip(f"{package} cannot be fetched from PyPI")
+    return folder / "bin"
 
 
 def require_library(mpi: str) -> None:

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-from installed import (BUILD, MPI_PACKAGE, PROGRAM, ROOT, assert_command_works, assert_unisono_did_it,
+from installed import (BUILD, MPI_PACKAGE, PROGRAM, ROOT, VERSION, assert_command_works, assert_unisono_did_it,
                        dead_links, each_mpi, require_library, run, run_program)
 
 
@@ -149,14 +149,30 @@ def test_headers_compile_alone(prefix, tmp_path):
         run(["g++", "-std=c++20", "-fsyntax-only", f"-I{prefix}/include", source])
 
 
-def test_modulefile_sets_paths_that_exist_and_preloads_nothing(prefix):
-    modulefile, = (prefix / "share/modulefiles/unisono").iterdir()
-    text = modulefile.read_text()
-    assert text.startswith("#%Module")
+# To load them, Lmod and Environment Modules are needed: tests/packages.
+MODULEFILES = {  # how a modulefile names a variable and, relative to the prefix, its value
+    "": r"^(?:prepend-path|setenv)\s+(\w+)\s+\$root(\S*)",
+    ".lua": r"""^(?:prepend_path|setenv)\("(\w+)", (?:pathJoin\()?root(?:, "(\S+)"\))?""",
+}
+
+
+@pytest.mark.parametrize("suffix", MODULEFILES)
+def test_modulefile_sets_paths_that_exist_and_preloads_nothing(suffix, prefix):
+    text = (prefix / f"share/modulefiles/unisono/{VERSION}{suffix}").read_text()
+    assert suffix or text.startswith("#%Module")
     assert "LD_PRELOAD" not in text
-    relative = re.findall(r"^(?:prepend-path|setenv)\s+\w+\s+\$root(\S*)", text, re.MULTILINE)
-    assert len(relative) >= 5
-    assert [path for path in relative if not (prefix / path.lstrip("/")).is_dir()] == []
+    variables = dict(re.findall(MODULEFILES[suffix], text, re.MULTILINE))
+    assert variables.keys() == {"UNISONO_ROOT", "PATH", "LD_LIBRARY_PATH", "PKG_CONFIG_PATH", "CMAKE_PREFIX_PATH"}
+    assert [path for path in variables.values() if not (prefix / path.lstrip("/")).is_dir()] == []
+
+
+@pytest.mark.parametrize("recipe", ["easybuild/Unisono-*.eb", "spack/packages/unisono/package.py"])
+def test_recipe_is_of_this_version(recipe):
+    texts = {path: path.read_text() for path in (ROOT / "packaging").glob(recipe)}
+    assert texts
+    for path, text in texts.items():
+        assert re.search(rf"""^ *version( = '|\("){VERSION}['"]""", text, re.MULTILINE), path
+        assert path.suffix == ".py" or f"-{VERSION}" in path.name
 
 
 def test_links_of_installed_pages_lead_somewhere(prefix):
