@@ -12,8 +12,8 @@ PAPERS  ?= telling
 .DEFAULT_GOAL := help
 # The parts of one target use the whole machine already, and follow on each other.
 .NOTPARALLEL:
-.PHONY: help setup configure build demo unit test test-ceph test-mpis bench papers fuzz simulate install uninstall wheel deb sanitize tidy \
-        format format-check clean
+.PHONY: help setup configure build demo unit test test-ceph test-mpis test-packages bench papers fuzz simulate \
+        install uninstall wheel deb sanitize tidy format format-check clean
 
 BENCH_OPTIONS_full    := --full
 BENCH_OPTIONS_cluster := --cluster 4 --bytes 33554432 --alternations 3 --repeats 3 \
@@ -61,6 +61,11 @@ test-mpis: setup ## Try other MPI libraries, from PyPI: MPICH 5, the standard AB
 	@cmake --preset default
 	@$(BUILD_TARGETS) mpis
 	@$(PYTHON) tests/mpis/test_mpis.py --build $(BUILD)
+
+test-packages: setup configure ## Try Debian packages in a clean system, modulefiles, EasyBuild (15 minutes)
+	@tools/setup.sh tests/packages/debian-packages.txt
+	@$(BUILD_TARGETS) product
+	@UNISONO_BUILD_DIR=$(abspath $(BUILD)) $(PYTHON) -m pytest -v -p no:cacheprovider tests/packages
 
 bench: setup configure ## Measure against the MPI libraries (30 minutes; BENCH=cluster between nodes, BENCH=full everything)
 	@$(BUILD_TARGETS) product bench/all

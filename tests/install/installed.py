@@ -27,10 +27,10 @@ MPI_PACKAGE = {"mpich": "mpich", "openmpi": "ompi-c"}
 each_mpi = pytest.mark.parametrize("mpi", LAUNCHER)
 
 
-def run(command, **options) -> str:
+def run(command, seconds=300, **options) -> str:
     """Standard output of a command that must succeed; shows all it said when it does not."""
     done = subprocess.run([str(word) for word in command], text=True, capture_output=True,
-                          timeout=300, stdin=subprocess.DEVNULL, **options)
+                          timeout=seconds, stdin=subprocess.DEVNULL, **options)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

@@ -17,7 +17,7 @@ inside apt-get install -q -y --no-install-recommends "/material/$(basename "$MAT
 
 inside unisono --version
 inside unisono doctor /tmp
-inside ldconfig -p | grep -q libunisono-mpich.so || fail "the linker's cache does not know it"
+inside ldconfig -p | grep libunisono-mpich.so || fail "the linker's cache does not know it"
 for mpi in mpich openmpi; do
     words=(-n 2)
     [ "$mpi" = mpich ] || words+=(--oversubscribe --allow-run-as-root)
