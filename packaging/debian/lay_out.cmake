@@ -32,3 +32,6 @@ foreach(page IN LISTS pages)
   compress(${page} ${page}.gz)
   file(REMOVE ${page})
 endforeach()
+
+# Whatever the umask of whoever makes the packages.
+execute_process(COMMAND chmod -R u=rwX,go=rX ${CPACK_TEMPORARY_DIRECTORY} COMMAND_ERROR_IS_FATAL ANY)

@@ -18,7 +18,7 @@ def packages(tmp_path_factory) -> dict[str, pathlib.Path]:
     if not (BUILD / "CPackConfig.cmake").exists():
         pytest.skip(f"{BUILD} has not been built")
     folder = tmp_path_factory.mktemp("deb")
-    run(["cpack", "--config", BUILD / "CPackConfig.cmake", "-B", folder])
+    run(["cpack", "--config", BUILD / "CPackConfig.cmake", "-B", folder], umask=0o077)
     return {path.name.split("_")[0]: path for path in folder.glob("*.deb")}
 
 
