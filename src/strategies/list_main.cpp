@@ -1,8 +1,8 @@
 // Prints one line per strategy: name, summary, source, separated by tabs.
 // --draw NAME: what a strategy's plans look like, by examples.
 // --check [PATH]: what the library would say about this environment when it opens that file.
-// --settings PATH: the name of the site file where nothing else is said, and the options of that file that are not
-// the defaults.
+// --settings PATH: the name of the site file where nothing else is said, and the options of that
+// file that are not the defaults.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
