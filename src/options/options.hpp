@@ -49,8 +49,8 @@ public:
     /// Cost: a few small files; on many ranks let one read and send the Options (to_bytes).
     OptionSources(Surroundings const& surroundings, std::span<Choice const> strategies);
 
-    /// Read where UNISONO_SITE_FILE names no other: unisono.conf in site_folder(). Empty if that
-    /// is.
+    /// Read where UNISONO_SITE_FILE names no other: unisono.conf in site_folder(); empty
+    /// where that is empty.
     static std::string default_site_file();
 
     /// The options for the file that the program opens as `path` with these hints. Errors: none;
