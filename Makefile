@@ -12,7 +12,7 @@ PAPERS  ?= telling
 .DEFAULT_GOAL := help
 # The parts of one target use the whole machine already, and follow on each other.
 .NOTPARALLEL:
-.PHONY: help setup configure build demo unit test test-ceph test-mpis test-packages bench papers fuzz simulate \
+.PHONY: help setup abi-header configure build demo unit test test-ceph test-mpis test-packages bench papers fuzz simulate \
         install uninstall wheel deb sanitize tidy format format-check clean
 
 BENCH_OPTIONS_full    := --full
@@ -62,7 +62,7 @@ test-mpis: setup ## Try other MPI libraries, from PyPI: MPICH 5, the standard AB
 	@$(BUILD_TARGETS) mpis
 	@$(PYTHON) tests/mpis/test_mpis.py --build $(BUILD)
 
-test-packages: setup configure ## Try Debian packages in a clean system, modulefiles, EasyBuild (15 minutes)
+test-packages: abi-header configure ## Try Debian packages in a clean system, modulefiles, EasyBuild (15 minutes)
 	@tools/setup.sh tests/packages/debian-packages.txt
 	@$(BUILD_TARGETS) product
 	@UNISONO_BUILD_DIR=$(abspath $(BUILD)) $(PYTHON) -m pytest -v -p no:cacheprovider tests/packages
@@ -88,11 +88,15 @@ install:         ## Install into PREFIX=/usr/local
 uninstall:       ## Remove what was installed into PREFIX=/usr/local, or was moved there
 	@cmake -DPREFIX=$(abspath $(PREFIX)) -P cmake/uninstall.cmake
 
-wheel: setup configure ## Pack build/packages/unisono-*.whl, for `pip install` without a compiler
+# The header that the engine for the standard ABI is built with. What is packed serves other machines, too.
+abi-header: setup
+	@tools/mpi_wheels.sh --build $(BUILD) mpich || echo "Packages will have no engine for the standard ABI (MPICH 5)"
+
+wheel: abi-header configure ## Pack build/packages/unisono-*.whl, for `pip install` without a compiler
 	@$(BUILD_TARGETS) product
 	@$(PYTHON) packaging/wheel/pack.py --build $(BUILD)
 
-deb: setup configure ## Make Debian packages, build/packages/unisono*.deb
+deb: abi-header configure ## Make Debian packages, build/packages/unisono*.deb
 	@$(BUILD_TARGETS) product
 	@cd $(BUILD) && cpack --config CPackConfig.cmake -B packages
 

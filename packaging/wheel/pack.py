@@ -82,6 +82,8 @@ def main() -> None:
     staged = to / "wheel"
     shutil.rmtree(staged, ignore_errors=True)
     staged.mkdir()
+    for older in to.glob("unisono-*.whl"):
+        older.unlink()
     stage(options.build.resolve(), staged)
     subprocess.run(["/usr/bin/python3", "-m", "wheel", "pack", staged, "--dest-dir", to],
                    check=True, stdout=subprocess.DEVNULL)  # fmt: skip

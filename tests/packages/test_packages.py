@@ -16,7 +16,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "install"))
 from installed import (BUILD, LAUNCHER, PIECES, PROGRAM, PYTHON, RANKS, ROOT, VERSION,  # noqa: E402
-                       assert_command_works, fetch_from_pypi, run)
+                       assert_command_works, assert_unisono_did_it, check_data, fetch_from_pypi, run)
 
 LMOD = "/usr/share/lmod/lmod/libexec/lmod"
 
@@ -43,6 +43,33 @@ def test_deb_is_installed_used_and_removed_in_a_clean_system(debs, tmp_path):
                           env=os.environ | {"MATERIAL": str(tmp_path)}, capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, timeout=590)  # fmt: skip
     assert made.returncode == 0 and "use_deb.sh: passed" in made.stdout + made.stderr, made
+
+
+MPI4PY_PROGRAM = """
+import array
+import sys
+from mpi4py import MPI
+ranks, rank = MPI.COMM_WORLD.size, MPI.COMM_WORLD.rank
+every_nth = MPI.INT.Create_resized(0, 4 * ranks).Commit()
+file = MPI.File.Open(MPI.COMM_WORLD, sys.argv[1], MPI.MODE_CREATE | MPI.MODE_WRONLY)
+file.Set_view(4 * rank, MPI.INT, every_nth)
+file.Write_all(array.array("i", range(rank, ranks * int(sys.argv[2]), ranks)))
+if rank == 0:
+    print("unisono_strategy=" + (file.Get_info().Get("unisono_strategy") or "none"))
+file.Close()
+"""
+
+
+def test_wheel_needs_nothing_but_what_pip_installs(tmp_path):
+    """Neither a compiler nor an MPI of the system: MPICH 5 and mpi4py come from PyPI."""
+    programs = fetch_from_pypi("mpich==5.0.*", tmp_path / "environment")
+    wheel = run([PYTHON, ROOT / "packaging/wheel/pack.py", "--build", BUILD, "--to", tmp_path]).strip()
+    run([PYTHON, "-m", "pip", "--python", programs / "python", "install", "--quiet", wheel, "mpi4py==4.1.*"])
+    (tmp_path / "program.py").write_text(MPI4PY_PROGRAM)
+    said = run([programs / "unisono", "run", "--", programs / "mpiexec", "-n", RANKS, programs / "python",
+                tmp_path / "program.py", tmp_path / "data", PIECES])  # fmt: skip
+    assert_unisono_did_it(said)
+    check_data(tmp_path / "data")
 
 
 # ---- modulefiles -----------------------------------------------------------------------------------
