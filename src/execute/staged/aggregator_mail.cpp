@@ -94,8 +94,13 @@ void AggregatorMail::mark_wanted(Round const& round, Message const& request) con
     PieceList::read(list_in(request), [&](PieceRun const& run) { marker.mark(run); });
 }
 
+// In turn from this rank on, so that not all aggregators answer the same rank first.
 void AggregatorMail::reply(Round const& round) {
     auto& requests = requests_[static_cast<std::size_t>(round.side())];
+    auto const ranks = call_.team.topology().ranks();
+    std::ranges::stable_sort(requests, {}, [&](Received const& request) {
+        return (request.from + ranks - call_.team.rank()) % ranks;
+    });
     for (auto const& [rank, request] : requests) reply(round, rank, request);
     requests.clear();
 }
