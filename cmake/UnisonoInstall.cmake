@@ -57,7 +57,7 @@ function(unisono_install_documents)
           FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.csv" PATTERN "*.txt" PATTERN man EXCLUDE)
   # Only an example: a site's own unisono.conf beside it must survive the next install.
   install(FILES ${unisono_package_sources}/unisono.conf
-          DESTINATION ${CMAKE_INSTALL_SYSCONFDIR} RENAME unisono.conf.example)
+          DESTINATION etc RENAME unisono.conf.example)
 endfunction()
 
 function(unisono_install_modulefiles)

@@ -111,6 +111,34 @@ def test_uninstall_leaves_what_is_not_of_unisono(own_prefix):
     assert sorted(path for path in own_prefix.rglob("*") if not path.is_dir()) == sorted(mine)
 
 
+# Modules of clusters have no mpiexec.mpich.
+def test_cmake_takes_the_launcher_from_the_mpis_own_folder(tmp_path):
+    for name in ("bin/mpiexec", "lib/libmpich.so"):
+        path = tmp_path / "mpich" / name
+        path.parent.mkdir(parents=True)
+        path.touch()
+        path.chmod(0o755)
+    described = tmp_path / "mpich/lib/pkgconfig/mpich.pc"
+    described.parent.mkdir()
+    described.write_text(f"""prefix={tmp_path}/mpich
+        Name: mpich
+        Description: an MPI
+        Version: 4.2
+        Libs: -L${{prefix}}/lib -lmpich
+        """)
+    (tmp_path / "CMakeLists.txt").write_text(f"""
+        cmake_minimum_required(VERSION 3.25)
+        project(user C)
+        set(CMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH OFF)
+        set(CMAKE_FIND_USE_CMAKE_SYSTEM_PATH OFF)
+        include({ROOT}/cmake/UnisonoMpi.cmake)
+        """)
+    said = run(["cmake", "-S", tmp_path, "-B", tmp_path / "build", "-DPKG_CONFIG_EXECUTABLE=/usr/bin/pkg-config"],
+               env=os.environ | {"PKG_CONFIG_LIBDIR": str(described.parent)})
+    assert f"MPI mpich: {tmp_path}/mpich/bin/mpiexec" in said
+    assert "MPI openmpi: not found" in said
+
+
 def test_cmake_package_names_the_library_that_is_missing(prefix, tmp_path):
     copy = tmp_path / "without_libraries"
     shutil.copytree(prefix / "lib/cmake", copy / "lib/cmake")
