@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 
 #include "options/cb_config_list.hpp"
 
@@ -32,10 +33,19 @@ std::vector<std::uint32_t> ranks_per_node(Topology const& topology) {
     return counts;
 }
 
+// Stripe units with a byte that somebody touches: between these realms are cut. As many as there
+// may be where units are not known.
+std::uint64_t units_touched(Facts const& facts) {
+    auto const unit = facts.layout == nullptr ? 0 : facts.layout->unit_at(facts.touched.begin);
+    if (unit == 0 || facts.touched.empty()) return std::numeric_limits<std::uint64_t>::max();
+    return (facts.touched.end - 1) / unit - facts.touched.begin / unit + 1;
+}
+
 std::uint32_t default_count(Facts const& facts) {
     if (facts.local_storage) return facts.topology->ranks();
     auto const per_card = facts.topology->nodes() * facts.topology->machine.nics;
-    return std::max(per_card, facts.layout == nullptr ? 0 : facts.layout->servers());
+    auto const most = std::max(per_card, facts.layout == nullptr ? 0 : facts.layout->servers());
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(most, units_touched(facts)));
 }
 
 }  // namespace
