@@ -130,7 +130,14 @@ private:
     void read(std::uint64_t begin) {
         access_window(begin);
         tell_sizes([&](std::size_t of) { return own_part(window(of, begin)).bytes(); });
-        for (auto const& [rank, bytes] : asked_of_it())
+        // ROMIO starts all from rank 0 on, and they share the links. Here a link carries one after
+        // the other: in turn from this rank on, so that they do not all wait for rank 0's.
+        auto asked = asked_of_it();
+        auto const ranks = team_.topology().ranks();
+        std::ranges::sort(asked, {}, [&](auto const& rank_and_bytes) {
+            return (rank_and_bytes.first + ranks - team_.rank()) % ranks;
+        });
+        for (auto const& [rank, bytes] : asked)
             team_.send(rank, Team::Kind::data, Message(bytes));
         for (std::size_t aggregator = 0; aggregator < aggregators_; ++aggregator)
             if (bytes_[aggregator] != 0) team_.receive(rank_of(aggregator), Team::Kind::data);

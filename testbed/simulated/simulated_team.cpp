@@ -233,10 +233,10 @@ void SimulatedTeam::start_sending(std::uint32_t to, Kind kind, Message message) 
     parcel->from = rank_;
     parcel->synchronous = all_.conditions_.synchronous && random_.below(2) == 0;
     parcel->arrives_s = arrival(channel);
-    if (auto& links = all_.links_)
+    auto const& node_of = topology().node_of;
+    if (all_.links_ && node_of[rank_] != node_of[to])
         parcel->crossing =
-            links->send(now_s(), topology().node_of[rank_], topology().node_of[to],
-                                       message.size());
+            all_.links_->send(now_s(), node_of[rank_], node_of[to], message.size());
     parcel->message = std::move(message);
     (is_deposit(kind) ? deposits_[kind] : sent_).push_back(parcel);
     channel.parcels.push_back(parcel);
