@@ -104,6 +104,7 @@ private:
 
     double time(SimulatedTeam& team, CollectiveFile const& file, Direction direction,
                 std::vector<PatternCall> const& calls) {
+        team.all_ranks_take(0);
         auto const begun_s = now_s();
         std::uint64_t number = 0;
         for (auto const& call : calls) perform(team, file, direction, call, number++);
