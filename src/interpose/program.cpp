@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -93,12 +94,16 @@ MpiLibrary mpi_library() {
 }
 
 ProgramReport program_report() {
+    auto const seconds = seconds_since_start();
+    auto const now_s =
+        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     return {.id = own_program(),
             .name = name_of_what_runs(),
             .mpi = mpi_library().name,
             .ranks = ranks_of_program(),
             .cores = own_cpus(),
-            .seconds = seconds_since_start()};
+            .began = now_s - seconds,
+            .seconds = seconds};
 }
 
 }  // namespace unisono::interpose
