@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .job import Job
-from .report import Record, counted, human_seconds, short_bytes
+from .report import Record, counted, human_bytes, human_seconds, short_bytes
 from .summary import PHASE_LABELS
 from .timeline import FILE_CALL, Busy, Heat, Span, busy, bytes_by_aggregator, bytes_by_server, heat
 
 WIDTH = 720  # pixels, where the page is wide enough
-_LEFT, _RIGHT, _TOP, _BOTTOM = 72, 12, 8, 40
+_LEFT, _RIGHT, _TOP, _BOTTOM = 72, 24, 24, 40
 PLOT_WIDTH = WIDTH - _LEFT - _RIGHT
 _LABEL_HEIGHT = 14
 _TICKS_AT_MOST = 8
@@ -87,9 +87,22 @@ def _steps(most: float, bases: tuple[float, ...], factor: float) -> list[float]:
 
 
 def _time_ticks(time: Span) -> list[Tick]:
+    """At round numbers, which an axis need not begin with."""
     length = time.end - time.begin
     steps = _steps(length, (0.1, 0.2, 0.5, 1), 10)
-    return [(_LEFT + PLOT_WIDTH * step / length, human_seconds(step)) for step in steps if length > 0]
+    if len(steps) < 2:
+        return []
+    step = steps[1]
+    first = math.ceil(time.begin / step - 1e-9)
+    return [(_LEFT + PLOT_WIDTH * (number * step - time.begin) / length, _time_label(number * step, step))
+            for number in range(first, math.floor(time.end / step + 1e-9) + 1)]  # fmt: skip
+
+
+def _time_label(value: float, step: float) -> str:
+    """With as many digits as its neighbours need to differ."""
+    if value >= 120 and step >= 1:
+        return human_seconds(value)
+    return f"{value:.{max(0, -math.floor(math.log10(step) + 1e-9))}f} s"
 
 
 def _runs(row: dict[int, tuple[str, ...]]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
@@ -170,25 +183,21 @@ def heat_map(record: Record, name: str, job: Job) -> Figure | None:
     most = max(found.bytes.values())
     figure = _figure(_HEAT_ROWS * _HEAT_ROW_HEIGHT, title=f"Where it was {verb} when", x_name="time of the program",
                      y_name="offset", about=f"One cell is {human_seconds(found.time.cell)} and"
-                     f" {short_bytes(math.ceil(found.offset.cell))} of the file; up to"
-                     f" {short_bytes(math.ceil(most))} were {verb} in one. Calls that the MPI library did are not in"
+                     f" {_about(found.offset.cell)} of the file; up to"
+                     f" {_about(most)} were {verb} in one. Calls that the MPI library did are not in"
                      " it.")  # fmt: skip
     figure.paths = _heat_paths(found, most)
-    figure.x_ticks = [(x, human_seconds(found.time.begin + step)) for x, step in _offset_ticks(found.time)]
+    figure.x_ticks = _time_ticks(found.time)
     figure.y_ticks = _byte_ticks(found.offset.end, figure.plot_height)
-    figure.legend = [(f"heat{level}", f"up to {short_bytes(math.ceil(most * level / HEAT_LEVELS))}")
+    figure.legend = [(f"heat{level}", f"up to {_about(most * level / HEAT_LEVELS)}")
                      for level in range(1, HEAT_LEVELS + 1)]  # fmt: skip
     return figure
 
 
-def _offset_ticks(time: Span) -> list[tuple[float, float]]:
-    """Where times are that are round numbers."""
-    length = time.end - time.begin
-    steps = _steps(length, (0.1, 0.2, 0.5, 1), 10)
-    step = steps[1] if len(steps) > 1 else length
-    first = math.ceil(time.begin / step) * step - time.begin
-    return [(_LEFT + PLOT_WIDTH * (first + number * step) / length, first + number * step)
-            for number in range(int((length - first) / step) + 1)]  # fmt: skip
+def _about(count: float) -> str:
+    """Of a part of a cell: three digits."""
+    number, unit = human_bytes(count).split()
+    return f"{float(number):.3g} {unit}"
 
 
 def _heat_paths(found: Heat, most: float) -> list[tuple[str, str]]:

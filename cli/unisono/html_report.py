@@ -18,18 +18,19 @@ _FILES_WITH_FIGURES = 4  # those that took longest
 _FILES_AT_MOST = 100
 _ERRORS_AT_MOST = 20
 
-# For a light and a dark page; each has a contrast of 3 or more to its page, which a test works out.
+# For a light and a dark page. Each has a contrast of 3 or more to its page, which a test works out, and they were
+# searched for such that people with any kind of colour blindness can tell them apart (Machado 2009, CIELAB).
 PAGE = ("#ffffff", "#14171a")
 COLOURS = {
-    "file": ("#0067a8", "#4aa8e8"),
-    "exchange": ("#00795a", "#2fc69d"),
-    "copying": ("#6f8f00", "#b9d64a"),
-    "arrival": ("#c96a00", "#f2a33a"),
-    "waiting": ("#b3263a", "#f0717f"),
-    "native": ("#8a3fa0", "#d08be4"),
-    "other": ("#6b7280", "#9aa3ad"),
-    "filecall": ("#3b3f46", "#dfe3e8"),
-    "load": ("#0067a8", "#4aa8e8"),
+    "file": ("#1093ef", "#7dbaff"),
+    "exchange": ("#005b51", "#12ffe3"),
+    "copying": ("#5f8844", "#e1ff93"),
+    "arrival": ("#ca830f", "#ffa700"),
+    "waiting": ("#a30d01", "#c91b04"),
+    "native": ("#6000c0", "#c100fb"),
+    "other": ("#a08ca1", "#5b6770"),
+    "filecall": ("#391f13", "#b79870"),
+    "load": ("#1093ef", "#7dbaff"),
 }  # fmt: skip
 # From little to much; what is little may be pale.
 HEAT = {

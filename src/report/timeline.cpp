@@ -15,7 +15,7 @@ double now_s() {
 void Laps::sum_up() {
     if (summed_up_) return;
     summed_up_ = true;
-    auto const each = std::exchange(laps_, {});
+    auto const each = laps_;
     auto const count = std::exchange(count_, std::uint8_t{0});
     for (auto const& lap : std::span{each}.first(count)) add_to_sum(lap);
 }

@@ -23,8 +23,8 @@ public:
     static constexpr std::size_t most = 16;
 
     struct Lap {
-        float seconds = 0;
-        std::uint8_t phase = 0;
+        float seconds;
+        std::uint8_t phase;
         friend bool operator==(Lap const&, Lap const&) = default;
     };
 
@@ -42,13 +42,15 @@ public:
     }
     void merge(Laps const& other);
     [[nodiscard]] std::span<Lap const> get() const { return std::span{laps_}.first(count_); }
-    friend bool operator==(Laps const&, Laps const&) = default;
+    friend bool operator==(Laps const& a, Laps const& b) {
+        return std::ranges::equal(a.get(), b.get());
+    }
 
 private:
     void sum_up();
     void add_to_sum(Lap lap);
 
-    std::array<Lap, most> laps_{};
+    std::array<Lap, most> laps_;  // not filled with zeros: each call has one, and few parts
     std::uint8_t count_ = 0;
     bool summed_up_ = false;
 };
