@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from unisono import chrome_trace, screen
+from unisono import chrome_trace, figures, screen, timeline
 from unisono.job import Job, jobs_of
 from unisono.schema import schema
 
@@ -113,6 +113,78 @@ def test_the_schema_is_printed(unisono):
     printed = json.loads(unisono("report", "--schema").stdout)
     jsonschema.Draft202012Validator.check_schema(printed)
     assert printed == schema()
+
+
+# ---- options -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", ["--html", "--json", "--trace"])
+def test_a_file_that_cannot_be_written_is_said_before_the_program_runs(unisono, tmp_path, option):
+    done = unisono("run", option, tmp_path / "no" / "file", "--", "touch", tmp_path / "ran")
+    assert done.returncode == 2 and f"there is no folder {tmp_path}/no" in done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+def test_several_files_become_one_page_and_the_screen_stays_empty(unisono, record, tmp_path):
+    for name in ("one", "two"):
+        record["program"]["id"] = name
+        (tmp_path / name).write_text(json.dumps(record | {"file": f"/data/{name}.h5"}))
+    done = unisono("report", "--html", tmp_path / "page", tmp_path / "one", tmp_path / "two")
+    assert done.stdout == "" and done.returncode == 0, done.stderr
+    page = (tmp_path / "page").read_text()
+    assert page.count("<article>") == 2 and "/data/one.h5" in page and "/data/two.h5" in page
+
+
+def test_the_exit_code_is_the_programs_though_a_page_could_not_be_written(unisono, sample_report, tmp_path):
+    page = tmp_path / "page"
+    script = f'cat {sample_report} >> "$UNISONO_REPORT_FILE"; mkdir {page}; exit 7'
+    done = unisono("run", "--html", page, "--mpi", "mpich", "--", "sh", "-c", script)
+    assert done.returncode == 7 and f"unisono: {page}: Is a directory" in done.stderr
+
+
+@pytest.mark.parametrize(("format_number", "than"), [(0, "an earlier"), (99, "a later")])
+def test_a_report_of_another_format_is_refused(unisono, record, tmp_path, format_number, than):
+    (tmp_path / "file").write_text(json.dumps(record | {"format": format_number}))
+    assert f"a report of {than} version" in unisono("report", tmp_path / "file").stderr
+
+
+# ---- in cells ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("begin", "end", "cells"), [
+    (0.0, 10.0, {0: 0.2, 1: 0.2, 2: 0.2, 3: 0.2, 4: 0.2}), (1.0, 3.0, {0: 0.5, 1: 0.5}), (3.0, 3.0, {1: 1.0}),
+    (9.0, 11.0, {4: 1.0}), (-1.0, 1.0, {0: 1.0}),
+])  # fmt: skip
+def test_what_lies_in_several_cells_is_shared_out_and_nothing_is_lost(begin, end, cells):
+    assert dict(timeline.Span(0.0, 10.0, 5).shares(begin, end)) == pytest.approx(cells)
+
+
+def test_pictures_of_time_lose_no_second(record):
+    found = timeline.busy(Job([record]), 48, 100)
+    assert sum(sum(cell.values()) for cell in found.seconds.values()) == pytest.approx(RANKS * (0.5 + 10 * 0.5))
+
+
+def test_many_ranks_share_lines(record):
+    many_calls(record)
+    record["timeline"] = []
+    found = timeline.busy(Job([record]), 20, 10)
+    assert (found.ranks_per_row, found.rows) == (3, 16)
+    for cell in found.seconds.values():
+        assert sum(cell.values()) <= found.time.cell * 3 * 1.001
+    assert timeline.busy(Job([record]), 5, 10).ranks_of(4) == 48 - 4 * 10
+
+
+def test_times_on_an_axis_differ_in_what_is_written(record):
+    """They all were "4.56 s"."""
+    for step, track in enumerate(record["write"]["accesses"]):
+        track["entries"] = [access(4.56 + 0.001 * step, 0)]
+    labels = [label for _, label in figures.heat_map(record, "write", Job([record])).x_ticks]
+    assert len(labels) > 2 and len(set(labels)) == len(labels)
+
+
+def test_bytes_of_servers_of_both_directions_add_up(record):
+    record["read"]["server_bytes"] = [1, 2, 3]
+    assert timeline.bytes_by_server(record) == [80_001, 83_842, 3]
 
 
 # ---- traces ------------------------------------------------------------------------------------------

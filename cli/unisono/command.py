@@ -88,20 +88,19 @@ def _prepare(command: list[str], variables: dict[str, str], mpi: str | None) -> 
 
 @dataclass
 class _Shown:
-    """What is made of reports."""
+    """What is made of reports, on the screen and beside it."""
 
     screen: bool
     files: bool
     outputs: outputs.Outputs
 
-    def show(self, jobs: list[job.Job], console: Console) -> None:
+    def on_screen(self, jobs: list[job.Job], console: Console) -> None:
         for number, one in enumerate(jobs, 1) if self.screen else ():
             if len(jobs) > 1:
                 console.print(f"---- program {number:,} of {len(jobs):,} ".ljust(screen.WIDEST, "-"), highlight=False)
             screen.show(one, console)
             if self.files:
                 file_report.show(one.records, console)
-        self.outputs.write(jobs)
 
 
 def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | None, shown: _Shown) -> int:
@@ -115,7 +114,12 @@ def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | N
         remarks = ending.marks(collected.traces)
     if not records and not remarks:
         remarks = [f"no report: {ending.why_nothing(ended, prepared.static)}"]
-    shown.show(job.jobs_of(records, wall_s), terminal.console(sys.stderr))
+    jobs = job.jobs_of(records, wall_s)
+    shown.on_screen(jobs, terminal.console(sys.stderr))
+    try:
+        shown.outputs.write(jobs)
+    except Failure as failure:  # the exit code is the program's all the same
+        remarks.append(str(failure))
     for remark in remarks:
         click.echo(f"unisono: {remark}", err=True)
     return ended.code
@@ -139,8 +143,11 @@ def report_command(
     elif not names:
         raise click.UsageError("name a report file, or --help-fields, or --schema")
     wanted = outputs.Outputs(html, json_file, trace)
-    jobs = [one for name in names for one in job.jobs_of(_records_of(name))]
-    _Shown(not wanted.any or files, files, wanted).show(jobs, terminal.console(sys.stdout))
+    shown = _Shown(not wanted.any or files, files, wanted)
+    by_file = [job.jobs_of(_records_of(name)) for name in names]
+    for jobs in by_file:
+        shown.on_screen(jobs, terminal.console(sys.stdout))
+    wanted.write([one for jobs in by_file for one in jobs])
 
 
 def _records_of(file: str) -> list[report.Record]:

@@ -157,7 +157,7 @@ def _phase_paths(found: Busy, row_height: int) -> list[tuple[str, str]]:
 
 def _cell(found: Busy, row: int, column: int) -> tuple[str, ...]:
     spent = found.seconds[row, column]
-    share = sum(spent.values()) / (found.time.cell * found.ranks_per_row)
+    share = sum(spent.values()) / (found.time.cell * found.ranks_of(row))
     longest = max(spent, key=spent.__getitem__)
     return PHASE_CLASSES[longest], str(min(_QUARTERS, max(1, math.ceil(share * _QUARTERS - 1e-3))))
 
@@ -167,7 +167,7 @@ def _rank_ticks(found: Busy, row_height: int) -> list[Tick]:
     ticks = []
     for row in range(0, found.rows, each):
         first = row * found.ranks_per_row
-        label = str(first) if found.ranks_per_row == 1 else f"{first}-{first + found.ranks_per_row - 1}"
+        label = str(first) if found.ranks_per_row == 1 else f"{first}-{first + found.ranks_of(row) - 1}"
         ticks.append((_TOP + (row + 0.5) * row_height, label))
     return ticks
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 from collections.abc import Callable
@@ -28,13 +29,19 @@ def _check_writable(_context: Any, _parameter: Any, name: str | None) -> str | N
     return name
 
 
-def _option(name: str, text: str, *more: str) -> Callable[..., Any]:
+def _check_page(context: Any, parameter: Any, name: str | None) -> str | None:
+    if name is not None and importlib.util.find_spec("jinja2") is None:
+        raise click.BadParameter("it needs the Python package jinja2 (Debian: python3-jinja2)")
+    return _check_writable(context, parameter, name)
+
+
+def _option(name: str, text: str, *more: str, check: Callable[..., Any] = _check_writable) -> Callable[..., Any]:
     return click.option(name, *more, metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True),
-                        callback=_check_writable, help=text)  # fmt: skip
+                        callback=check, help=text)  # fmt: skip
 
 
 _OPTIONS = [
-    _option("--html", "Write the report as a page for a browser, with pictures."),
+    _option("--html", "Write the report as a page for a browser, with pictures.", check=_check_page),
     _option("--json", "Write it for programs, see 'unisono report --schema'.", "json_file"),
     _option("--trace", "Write what each rank did when, for ui.perfetto.dev."),
 ]
@@ -75,10 +82,8 @@ class Outputs:
 
 
 def _page(jobs: list[Job]) -> str:
-    try:
-        from . import html_report
-    except ImportError as error:
-        raise Failure(f"--html needs the Python package jinja2 (Debian: python3-jinja2): {error}") from error
+    from . import html_report  # and jinja2, which nothing else needs
+
     return html_report.render(jobs)
 
 

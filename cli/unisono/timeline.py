@@ -93,9 +93,16 @@ class Busy:
     """What ranks, or groups of neighbours, spent their time on: seconds by row, column and phase."""
 
     time: Span
+    ranks: int
     ranks_per_row: int
-    rows: int
     seconds: dict[tuple[int, int], dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
+
+    @property
+    def rows(self) -> int:
+        return -(-self.ranks // self.ranks_per_row)
+
+    def ranks_of(self, row: int) -> int:
+        return min(self.ranks_per_row, self.ranks - row * self.ranks_per_row)
 
     def add(self, row: int, begin_s: float, end_s: float, phase: str, seconds: float) -> None:
         for column, share in self.time.shares(begin_s, end_s):
@@ -110,9 +117,8 @@ def busy(job: Job, rows_at_most: int, columns: int) -> Busy:
     """The program's own time; what threads did beside it is left out."""
     own = [one for one in calls(job) if not one.beside]
     ranks = max((one.rank for one in own), default=0) + 1
-    per_row = -(-ranks // rows_at_most)
     end_s = max([job.wall_s, *(one.end_s for one in own)])
-    found = Busy(Span(0.0, end_s, columns), per_row, -(-ranks // per_row))
+    found = Busy(Span(0.0, end_s, columns), ranks, -(-ranks // rows_at_most))
     for one in own:
         _add_calls(found, one)
     return found

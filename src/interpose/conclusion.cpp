@@ -108,7 +108,8 @@ void record_collective(File& file, Prepared const& prepared, Outcome const& outc
         direction.strategies[std::string{outcome.strategy}].add(1, outcome.why);
         if (!outcome.refusal_of_strategy.empty())
             direction.refusals[file.options().strategy].add(1, outcome.refusal_of_strategy);
-        (beside == Beside::nothing ? add_call : add_call_beside)(direction, record, request.positions.bytes());
+        (beside == Beside::nothing ? add_call : add_call_beside)(direction, record,
+                                                                 request.positions.bytes());
         report.nodes = file.team().topology().nodes();
         report.aggregators =
             std::max(report.aggregators, static_cast<std::uint32_t>(outcome.aggregators));

@@ -167,9 +167,8 @@ void File::keep_timeline() {
         direction->accesses.keep(rank, entries);
     }
     io_counts_->on_access = [this](Direction direction, std::span<Transfer const> list) {
-        record([&](FileReport& report) {
-            add_access(report[direction], list, layout_of_accesses_);
-        });
+        record(
+            [&](FileReport& report) { add_access(report[direction], list, layout_of_accesses_); });
     };
 }
 

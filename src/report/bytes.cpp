@@ -41,9 +41,7 @@ void visit_members(Any& selection, Visitor& visit) {
 
 template <class Any, class Visitor>
 requires requires(Any timeline) { timeline.tracks; }
-void visit_members(Any& timeline, Visitor& visit) {
-    visit(timeline.tracks);
-}
+void visit_members(Any& timeline, Visitor& visit) { visit(timeline.tracks); }
 
 template <class Any, class Visitor>
 requires requires(Any track) { track.entries; }

@@ -79,7 +79,7 @@
       "with `UNISONO_SELECT=measured`, for each class of `calls`: `calls_done`, the candidates"    \
       " that were `tried` (`calls`, `remembered` from earlier runs, `bytes_per_second`) and those" \
       " that were not (`untried`), the `winner` and `why`, `seconds`, of which"                    \
-      " `examination_seconds` were lost by trying others, and when and why it was `reopened`")      \
+      " `examination_seconds` were lost by trying others, and when and why it was `reopened`")     \
     X(CallsTimeline, timeline, {}, "timeline", timeline, sum, "",                                  \
       "with `UNISONO_REPORT_TIMELINE`, by `rank`, its data calls in order: each entry is when it"  \
       " began (`at`, seconds since the epoch), its `seconds`, `calls` and `bytes`, and its"        \
@@ -107,8 +107,8 @@
     X(ProgramReport, program, {}, "program", program, sum, "program",                              \
       "its `id`, which is that of all files of one launch, the `name` of what is executed, the"    \
       " `mpi` library, all its `ranks` (0: not known), `cores`: CPUs of a node that the ranks of"  \
-      " this report may use, when it `began` (seconds since the epoch), and `seconds` from then"    \
-      " to this report")                         \
+      " this report may use, when it `began` (seconds since the epoch), and `seconds` from then"   \
+      " to this report")                                                                           \
     X(Notes, settings, {}, "settings", notes, distinct, "setting",                                 \
       "what users and sites have set, with where, from weak to strong; the last one counts")       \
     X(std::string, backend, {}, "backend", text, first, "backend", "how the file was accessed")    \

@@ -175,8 +175,8 @@ struct FileReport {
 inline constexpr int report_format = 1;
 
 /// The lists of fields.hpp and phases.hpp as a JSON object, for the command and for documents:
-/// `format`, `file` and `direction`, arrays of `key`, `unit`, `merge`, `label` and `meaning`, and `phases` of
-/// each, arrays of `name` and `meaning`.
+/// `format`, `file` and `direction`, arrays of `key`, `unit`, `merge`, `label` and `meaning`, and
+/// `phases` of each, arrays of `name` and `meaning`.
 std::string fields_json();
 
 /// For gathering by messages; same build on both sides. Cost: O(size), some kilobytes.
