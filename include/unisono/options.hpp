@@ -58,14 +58,15 @@ struct Options {
                                  ///< auto, none, warn, abort
     std::uint32_t stall_s = 30;  ///< unisono_stall_s
 
+    bool report_timeline = false;  ///< UNISONO_REPORT_TIMELINE: what happened when, in JSON
+
     std::string tune;       ///< UNISONO_TUNE: the file with what was learnt; "": the default; off
     std::string tune_site;  ///< UNISONO_TUNE_SITE: one for all users; "": the default
 
-    std::string report = "none";   ///< UNISONO_REPORT: none, summary, json
-    std::string report_file;       ///< UNISONO_REPORT_FILE: where to append; empty: stderr
-    std::string report_traces;     ///< UNISONO_REPORT_TRACES: folder for what is open; "": none
-    bool report_timeline = false;  ///< UNISONO_REPORT_TIMELINE: what happened when, in JSON
-    std::string faults;            ///< UNISONO_FAULTS, for tests: see src/backends/fault.hpp
+    std::string report = "none";  ///< UNISONO_REPORT: none, summary, json
+    std::string report_file;      ///< UNISONO_REPORT_FILE: where to append; empty: stderr
+    std::string report_traces;    ///< UNISONO_REPORT_TRACES: folder for what is open; "": none
+    std::string faults;           ///< UNISONO_FAULTS, for tests: see src/backends/fault.hpp
 
     /// What differs from the defaults, but for reports, with where it was said, from weak to
     /// strong: "cb_nodes=2 (MPI_Info)". For the report.
