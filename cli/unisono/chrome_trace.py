@@ -16,6 +16,7 @@ from .timeline import Calls, calls
 
 EVENTS_AT_MOST = 400_000  # some 60 MB
 _CALLS, _BESIDE = 0, 1
+_BESIDE_FROM = 1 << 20  # more than there are ranks
 _TRACKS = {_CALLS: "calls", _BESIDE: "beside the program"}
 
 _Tracks = dict[tuple[int, int], list[Calls]]
@@ -38,10 +39,17 @@ def _events(job: Job, first_process: int) -> list[Record]:
     _thin(tracks)
     events: list[Record] = []
     for (rank, track), entries in sorted(tracks.items()):
-        place = {"pid": first_process + rank, "tid": track}
+        place = _place(first_process + rank, track)
         events += _names(job, rank, track, place)
         events += _slices(entries, place)
     return events
+
+
+def _place(process: int, track: int) -> Record:
+    """Numbers of processes and threads as an operating system has them: from 1, and no thread's twice. Viewers
+    take the thread with the number of its process for the first one."""
+    number = 1 + process
+    return {"pid": number, "tid": number if track == _CALLS else _BESIDE_FROM + number}
 
 
 def _thin(tracks: _Tracks) -> None:

@@ -215,8 +215,8 @@ def test_run_writes_a_page_a_trace_and_numbers(tmp_path):
     (program,) = json.loads(files["json"].read_text())["programs"]
     assert program["verdict"] in files["html"].read_text()
     events = json.loads(files["trace"].read_text())["traceEvents"]
-    assert {event["pid"] for event in events if event.get("cat") == "call"} == set(range(RANKS))
-    assert {event["pid"] for event in events if event.get("cat") == "phase"} == set(range(RANKS))
+    assert {event["pid"] for event in events if event.get("cat") == "call"} == set(range(1, RANKS + 1))
+    assert {event["pid"] for event in events if event.get("cat") == "phase"} == set(range(1, RANKS + 1))
 
 
 def test_a_file_that_is_not_closed_is_reported_at_finalize(job):
