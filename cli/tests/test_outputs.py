@@ -317,8 +317,15 @@ def test_names_are_not_taken_for_markup(record):
 
 
 def test_pictures_of_many_calls_stay_small(record):
-    """32 ranks with 100,000 calls each, of which the library keeps so many entries."""
-    assert len(html_report.render([Job([many_calls(record, ranks=32, kept=2048)])]).encode()) < 2_000_000
+    """48 ranks with 14,700 calls each, which do now this and now that in each cell of each picture."""
+    many_calls(record, ranks=48, kept=300)
+    for number, track in enumerate(record["write"]["timeline"]):
+        track["entries"] = [one | {"phases": [[("file", "arrival", "other")[(number + step) % 3], 0.01 + step % 4 / 100]]}
+                            for step, one in enumerate(track["entries"])]  # fmt: skip
+    record["read"]["accesses"] = record["write"]["accesses"]
+    text = html_report.render([Job([record | {"file": name} for name in "abcde"])])
+    assert text.count("<figure>") > 8
+    assert 400_000 < len(text.encode()) < 2_000_000
 
 
 @pytest.mark.parametrize("title", ["What the ranks did when", "Bytes by aggregator", "Where it was written when",
