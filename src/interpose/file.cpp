@@ -158,8 +158,8 @@ void File::open_storage() {
 }
 
 void File::keep_timeline() {
-    auto const rank = static_cast<std::uint32_t>(context_->rank());
-    auto const entries = timeline_entries_at_most(report_.opened_by, order_ - 1);
+    auto const rank = rank_of_program(context_->rank());
+    auto const entries = timeline_entries_at_most(ranks_of_program(context_->ranks()), order_ - 1);
     report_.timeline.keep(rank, entries);
     for (auto* const direction : {&report_.read, &report_.write}) {
         direction->timeline.keep(rank, entries);

@@ -81,7 +81,8 @@
       " that were not (`untried`), the `winner` and `why`, `seconds`, of which"                    \
       " `examination_seconds` were lost by trying others, and when and why it was `reopened`")     \
     X(CallsTimeline, timeline, {}, "timeline", timeline, sum, "",                                  \
-      "with `UNISONO_REPORT_TIMELINE`, by `rank`, its data calls in order: each entry is when it"  \
+      "with `UNISONO_REPORT_TIMELINE`, by `rank` of the program, its data calls in order: each"    \
+      " entry is when it"                                                                          \
       " began (`at`, seconds since the epoch), its `seconds`, `calls` and `bytes`, and its"        \
       " `phases` with their seconds; where there were too many calls, neighbours are one entry")   \
     X(CallsTimeline, beside_timeline, {}, "beside_timeline", timeline, sum, "",                    \

@@ -181,6 +181,13 @@ def test_a_timeline_has_what_was_counted(job, strategy):
     assert {name for one in entries_of(report["timeline"]) for name, _ in one["phases"]} >= {"open", "close"}
 
 
+def test_ranks_of_a_timeline_are_the_programs_whatever_communicator_a_file_is_opened_on(job):
+    _, report = job("reversed", str(LATE_S), UNISONO_REPORT_TIMELINE="true")
+    waited = {track["rank"]: sum(seconds for one in track["entries"] for name, seconds in one["phases"]
+                                 if name == "arrival") for track in report["write"]["timeline"]}  # fmt: skip
+    assert min(waited, key=waited.get) == RANKS - 1, waited
+
+
 def test_calls_of_one_rank_follow_each_other(job):
     _, report = job("independent", UNISONO_REPORT_TIMELINE="true")
     for rank in range(RANKS):
