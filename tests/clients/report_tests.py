@@ -222,8 +222,14 @@ def test_run_writes_a_page_a_trace_and_numbers(tmp_path):
     (program,) = json.loads(files["json"].read_text())["programs"]
     assert program["verdict"] in files["html"].read_text()
     events = json.loads(files["trace"].read_text())["traceEvents"]
-    assert {event["pid"] for event in events if event.get("cat") == "call"} == set(range(1, RANKS + 1))
-    assert {event["pid"] for event in events if event.get("cat") == "phase"} == set(range(1, RANKS + 1))
+    for rank in range(RANKS):
+        calls, phases = ([(event["ts"], event["ts"] + event["dur"]) for event in events
+                          if event["pid"] == rank + 1 and event.get("cat") == level]
+                         for level in ("call", "phase"))  # fmt: skip
+        assert len(phases) > 3 < len(calls)
+        assert all(before[1] <= after[0] + 1e-3 for before, after in pairwise(calls))
+        for begin, end in phases:
+            assert any(call[0] - 1e-3 <= begin and end <= call[1] + 1e-3 for call in calls)
 
 
 def test_a_file_that_is_not_closed_is_reported_at_finalize(job):
