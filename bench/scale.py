@@ -103,6 +103,7 @@ def draw(lines: dict[Point, dict], picture: pathlib.Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
+    matplotlib.rcParams["svg.fonttype"] = "none"
     from matplotlib import pyplot
 
     drawing, panels = pyplot.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
