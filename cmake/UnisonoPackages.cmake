@@ -30,7 +30,7 @@ MPI library: no source change, no rebuild, the same behaviour on MPICH and
 Open MPI. This package has the libraries, the command unisono and the
 documentation.")
 set(CPACK_DEBIAN_UNISONO_PACKAGE_DEPENDS "python3 (>= 3.10), python3-click, python3-rich")
-set(CPACK_DEBIAN_UNISONO_PACKAGE_RECOMMENDS "mpich | openmpi-bin")
+set(CPACK_DEBIAN_UNISONO_PACKAGE_RECOMMENDS "mpich | openmpi-bin, python3-jinja2")
 set(CPACK_DEBIAN_UNISONO_PACKAGE_SUGGESTS "fuse3, iproute2, python3-matplotlib, unisono-bench")
 set(CPACK_DEBIAN_UNISONO_PACKAGE_CONTROL_EXTRA ${debian}/conffiles ${debian}/postinst ${debian}/prerm
     ${debian}/triggers)

@@ -99,7 +99,7 @@ ScaleCase case_of(std::uint32_t ranks, bool aggregate) {
     return {.ranks = ranks,
             .ranks_per_node = 16,
             .bytes_per_rank = 16 * 1024,
-            .intra_node_aggregation = aggregate,
+            .intra_node_aggregation = aggregate ? Switch::enable : Switch::disable,
             .cb_buffer_size = 64 * 1024};
 }
 

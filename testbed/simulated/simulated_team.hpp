@@ -50,6 +50,9 @@ public:
     /// Runs `body` on every rank, each with its team and rendezvous. Once.
     Ended run(Body const& body);
 
+    /// Memory that a node's ranks share, in bytes; of the node that has most.
+    [[nodiscard]] std::size_t node_memory_bytes() const;
+
     /// Called with each event of the run, in order.
     std::function<void(Event const&)> trace;
 
@@ -58,7 +61,8 @@ private:
 
     /// What ranks bring to one collective operation, and who waits for the others.
     struct Gathering {
-        std::vector<std::byte> bytes;
+        std::vector<std::byte> bytes;       // of all, one after the other
+        std::vector<std::uint64_t> values;  // or what they come to
         std::size_t bytes_each = 0;
         std::size_t present = 0;
         bool complete = false;
@@ -130,6 +134,15 @@ public:
     /// An access to the file of so many bytes begins: takes its time. Returns an errno if it is to
     /// fail, else 0.
     int begin_access(std::uint64_t bytes);
+    /// Where the network has data servers: bytes that cross to or from one of them from now on.
+    std::shared_ptr<Crossing> begin_crossing(Direction direction, std::uint32_t server,
+                                             std::uint64_t bytes, std::uint64_t requests);
+    /// Waits for them.
+    void finish_crossing(Direction direction, std::uint32_t server, Crossing const& crossing);
+    /// Operations of MPI that cost so much on each rank: all ranks come, and leave after it.
+    void all_ranks_take(double seconds);
+    /// Messages that have been sent to this rank.
+    [[nodiscard]] std::uint64_t messages_to_it() const { return messages_to_it_; }
     /// It did fail.
     void note_failed(Direction direction) {
         ++all_.ended_.failed[direction == Direction::write ? 1 : 0];
@@ -156,6 +169,7 @@ private:
 
     void begin(Await await, std::uint64_t detail);
     void pause();
+    void be_busy_with_message();
     void delay();
     void wake_neighbours();
     template <class Condition>
@@ -170,12 +184,13 @@ private:
     void note_first_parcel(Channel& channel);
     Message open(Parcel& parcel);
     void finish(std::deque<std::shared_ptr<Parcel>>& sent, std::size_t still_under_way);
-    std::shared_ptr<Gathering> take_part(std::shared_ptr<Gathering>& under_way, std::size_t index,
-                                         std::size_t count, std::span<std::byte const> mine);
+    template <class Bring>
+    std::shared_ptr<Gathering> take_part(std::shared_ptr<Gathering>& under_way, std::size_t count,
+                                         std::size_t bytes, Bring&& bring);
+    std::shared_ptr<Gathering> bring_bytes(std::shared_ptr<Gathering>& under_way,
+                                           std::size_t index, std::size_t count,
+                                           std::span<std::byte const> mine);
     void take_time_for(Gathering const& gathering, std::size_t bytes);
-    /// The same among the ranks of this node.
-    std::shared_ptr<Gathering> take_part_on_node(std::shared_ptr<Gathering>& under_way,
-                                                 std::span<std::byte const> mine);
     std::shared_ptr<Gathering> ask_for_memory(std::size_t bytes);
     [[nodiscard]] std::string place() const;
 
@@ -184,6 +199,8 @@ private:
     testbed::Random random_;
     std::uint64_t awaits_ = 0;
     std::uint64_t accesses_ = 0;
+    std::uint64_t messages_to_it_ = 0;
+    double busy_s_ = 0;  // with messages, not yet passed
     Await await_ = Await::send;
     std::uint64_t detail_ = 0;
     Kind kind_ = Kind::data;

@@ -205,7 +205,7 @@ TEST(SimulatedTeam, a_rank_may_wait_for_time_to_pass) {
 // 1 MiB at 12.5e9 bytes/s takes 84 us and the latency, and two senders on one link twice as long.
 TEST(SimulatedTeam, messages_share_the_links_of_a_network) {
     auto const seconds_for = [](std::vector<std::uint32_t> const& nodes) {
-        SimulatedTeams teams{make_topology(nodes), {.network = Network{}}};
+        SimulatedTeams teams{make_topology(nodes), {.network = Network{.message_s = 0}}};
         auto const senders = static_cast<std::uint32_t>(nodes.size()) - 1;
         return teams
             .run([&](SimulatedTeam& team, Rendezvous&) {

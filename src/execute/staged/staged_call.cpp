@@ -22,15 +22,15 @@ bool wants_node_aggregation(Topology const& topology, Plan const& plan) {
 }
 
 // With node aggregation a node holds windows for every aggregator: smaller ones where these are
-// many, so that a rank's share of them stays the same.
+// many, so that a rank's share of them stays at two times a MiB.
 std::uint64_t window_bytes_of(Topology const& topology, Plan const& plan, bool node_aggregated) {
     constexpr std::uint64_t least = 64 * 1024;
     auto const most = std::min(plan.window_bytes, message_bytes_max);
     if (!node_aggregated) return most;
     auto const smallest =
         std::ranges::min(topology.ranks_of, {}, &std::vector<std::uint32_t>::size);
-    auto const fair = most * 2 * smallest.size() / plan.aggregators.size();
-    return std::min(most, std::max(fair, least));
+    auto const fair = smallest.size() * (1 << 20) / plan.aggregators.size();
+    return std::min(most, std::max<std::uint64_t>(fair, least));
 }
 
 std::uint64_t lowest_bit(std::uint64_t bits) { return bits & -bits; }
@@ -69,7 +69,9 @@ void StagedCall::make_schedule() {
     if (worth_looking_for_holes(facts))
         wanted = find_wanted(team, plan.within_nodes ? Team::Among::node : Team::Among::all, facts,
                              request);
-    schedule_.emplace(realms, window_bytes_of(team.topology(), plan, node_aggregated_), wanted);
+    auto const alone = team.topology().nodes() == 1 || plan.within_nodes;
+    schedule_.emplace(realms, window_bytes_of(team.topology(), plan, node_aggregated_), wanted,
+                      alone ? RoundSchedule::Begin::together : RoundSchedule::Begin::staggered);
     auto const asked_bytes =
         plan.within_nodes ? facts.bytes / team.topology().nodes() : facts.bytes;
     exact_reads_ = schedule_->bytes() / sieve_ratio > asked_bytes;

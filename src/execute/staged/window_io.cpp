@@ -38,7 +38,8 @@ std::array<std::vector<Transfer>, 2> deal(Transfer rest, std::uint64_t unit) {
 void WindowIo::start_writing(Round const& round) {
     if (round.empty(aggregator_)) return;
     auto const written = call_.coverage(round, aggregator_).take(round.bytes(aggregator_));
-    if (!failed_) start(Direction::write, round, written);
+    if (round.parts[aggregator_].front().file.begin < failed_at_)
+        start(Direction::write, round, written);
 }
 
 void WindowIo::start_reading(Round const& round) { start(Direction::read, round, wanted(round)); }
@@ -106,7 +107,7 @@ IoResult WindowIo::finish(int side) {
         total.add(list->wait());
     }
     pending.clear();
-    if (total.error) failed_ = true;
+    if (total.error) failed_at_ = std::min(failed_at_, total.stopped_at);
     return total;
 }
 

@@ -31,6 +31,7 @@ class Unisono(CMakePackage):
     depends_on("python@3.10:", type=("build", "run"))
     depends_on("py-click@8.1:", type="run")
     depends_on("py-rich@13:", type="run")
+    depends_on("py-jinja2@3.1:", type="run")
 
     requires("^[virtuals=mpi] mpich", "^[virtuals=mpi] openmpi", policy="one_of",
              msg="engines are for the MPICH and the Open MPI family")
