@@ -151,8 +151,8 @@ private:
         void reduce(std::span<std::uint64_t> values, Reduction reduction, Among among) override {
             ++all_.carried.reductions;
             auto const& node_of = all_.topology_.node_of;
-            for (auto const& [rank, bytes] : all_.exchange(rank_, all_.topology_.ranks(),
-                                                           values.data(), values.size_bytes())) {
+            for (auto const& [rank, bytes] :
+                 all_.exchange(rank_, all_.topology_.ranks(), values.data(), values.size_bytes())) {
                 auto const counts = among == Among::all || node_of[rank] == node_of[rank_];
                 if (rank == rank_ || !counts) continue;
                 for (std::size_t i = 0; i < values.size(); ++i) {

@@ -37,7 +37,8 @@ std::vector<std::uint32_t> ranks_per_node(Topology const& topology) {
 // may be where units are not known.
 std::uint64_t units_touched(Facts const& facts) {
     auto const unit = facts.layout == nullptr ? 0 : facts.layout->unit_at(facts.touched.begin);
-    if (facts.local_storage || unit == 0 || facts.touched.empty()) return std::numeric_limits<std::uint64_t>::max();
+    if (facts.local_storage || unit == 0 || facts.touched.empty())
+        return std::numeric_limits<std::uint64_t>::max();
     return (facts.touched.end - 1) / unit - facts.touched.begin / unit + 1;
 }
 
@@ -50,8 +51,7 @@ std::uint32_t default_count(Facts const& facts) {
 std::vector<std::uint32_t> choose(Facts const& facts, Options const& options,
                                   std::uint64_t by_default) {
     std::uint64_t wanted = options.cb_nodes;
-    if (wanted == 0)
-        wanted = options.cb_config_list.empty() ? by_default : facts.topology->ranks();
+    if (wanted == 0) wanted = options.cb_config_list.empty() ? by_default : facts.topology->ranks();
     auto aggregators = spread(*facts.topology, aggregators_allowed(facts, options), wanted);
     assert(!aggregators.empty());
     return aggregators;

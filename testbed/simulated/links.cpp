@@ -6,8 +6,8 @@ namespace unisono::simulated {
 
 std::shared_ptr<Crossing> Links::send(double now_s, std::size_t from, std::size_t to,
                                       std::uint64_t bytes, double pause_s) {
-    auto crossing = std::make_shared<Crossing>(Crossing{
-        .bytes = static_cast<double>(bytes), .pause_s = is_server(to) ? pause_s : 0});
+    auto crossing = std::make_shared<Crossing>(
+        Crossing{.bytes = static_cast<double>(bytes), .pause_s = is_server(to) ? pause_s : 0});
     auto const begins_s = std::max(now_s, out_free_s_[from]) + (is_server(from) ? pause_s : 0);
     out_free_s_[from] = begins_s + crossing->bytes / bytes_per_s(from);
     crossing->reaches_s = begins_s + network_.latency_s;

@@ -129,10 +129,10 @@ void add_scale_options(CLI::App& many, ScaleCase& scale) {
     many.add_option("--bytes-per-rank", scale.bytes_per_rank);
     many.add_option("--strategy", scale.strategy, "A strategy, auto, or romio: a model of ROMIO");
     many.add_option("--intra-node-aggregation", scale.intra_node_aggregation)
-        ->transform(CLI::CheckedTransformer(std::map<std::string, Switch>{
-            {"automatic", Switch::automatic},
-            {"enable", Switch::enable},
-            {"disable", Switch::disable}}));
+        ->transform(
+            CLI::CheckedTransformer(std::map<std::string, Switch>{{"automatic", Switch::automatic},
+                                                                  {"enable", Switch::enable},
+                                                                  {"disable", Switch::disable}}));
     many.add_option("--cb-buffer-size", scale.cb_buffer_size);
     many.add_option("--cb-nodes", scale.cb_nodes);
     many.add_option("--latency-s", scale.network.latency_s, "Of a message between nodes");
@@ -162,7 +162,8 @@ int main_with(int argc, char** argv) {
     app.add_option("--canary", arguments.canary, "Make a mistake on purpose")
         ->transform(CLI::Transformer(canaries));
     ScaleCase scale;
-    auto* const many = app.add_subcommand("scale", "Collective writes and reads of many ranks, as one line of JSON");
+    auto* const many = app.add_subcommand(
+        "scale", "Collective writes and reads of many ranks, as one line of JSON");
     many->option_defaults()->always_capture_default();
     add_scale_options(*many, scale);
     CLI11_PARSE(app, argc, argv);

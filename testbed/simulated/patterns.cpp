@@ -25,8 +25,7 @@ std::vector<PatternCall> strided(std::uint32_t rank, std::uint32_t ranks,
 std::vector<std::uint64_t> factors_of(std::uint64_t count, std::size_t dimensions) {
     std::vector<std::uint64_t> factors(dimensions, 1);
     for (auto prime = std::uint64_t{2}; count > 1; ++prime)
-        for (; count % prime == 0; count /= prime)
-            *std::ranges::min_element(factors) *= prime;
+        for (; count % prime == 0; count /= prime) *std::ranges::min_element(factors) *= prime;
     std::ranges::sort(factors, std::greater{});
     return factors;
 }

@@ -73,7 +73,8 @@ private:
         auto const steps = static_cast<double>(std::bit_width(ranks - 1));
         auto const bytes =
             4.0 * ranks / 2 * static_cast<double>(team_.topology().ranks_of[own_].size());
-        team_.all_ranks_take(steps * (network.latency_s + network.message_s + bytes / network.bytes_per_s));
+        team_.all_ranks_take(steps *
+                             (network.latency_s + network.message_s + bytes / network.bytes_per_s));
     }
 
     // Tells aggregators how many bytes this rank has for each, and what the others have.
@@ -137,8 +138,7 @@ private:
         std::ranges::sort(asked, {}, [&](auto const& rank_and_bytes) {
             return (rank_and_bytes.first + ranks - team_.rank()) % ranks;
         });
-        for (auto const& [rank, bytes] : asked)
-            team_.send(rank, Team::Kind::data, Message(bytes));
+        for (auto const& [rank, bytes] : asked) team_.send(rank, Team::Kind::data, Message(bytes));
         for (std::size_t aggregator = 0; aggregator < aggregators_; ++aggregator)
             if (bytes_[aggregator] != 0) team_.receive(rank_of(aggregator), Team::Kind::data);
         team_.finish_sends(0);

@@ -78,9 +78,8 @@ private:
     std::unique_ptr<Backend> backend_of(SimulatedTeam& team) const {
         auto inner =
             moves_bytes() ? make_posix_backend(file_.descriptor()) : std::make_unique<NoFile>();
-        return scale_.network.servers == 0
-                   ? make_simulated_backend(std::move(inner), team)
-                   : make_served_backend(std::move(inner), team, layout_);
+        return scale_.network.servers == 0 ? make_simulated_backend(std::move(inner), team)
+                                           : make_served_backend(std::move(inner), team, layout_);
     }
 
     void perform(SimulatedTeam& team, Rendezvous& rendezvous) {
@@ -143,7 +142,8 @@ private:
 
     void perform(CollectiveFile const& file, Request const& request) {
         CallRecord record{now_s};
-        auto const outcome = perform_collective(file, request, propose(request, file.storage), record);
+        auto const outcome =
+            perform_collective(file, request, propose(request, file.storage), record);
         result_.aggregators = outcome.aggregators;
         result_.chosen = outcome.strategy;
         if (file.team.rank() == 0) result_.rounds += record.rounds;

@@ -235,8 +235,7 @@ void SimulatedTeam::start_sending(std::uint32_t to, Kind kind, Message message) 
     parcel->arrives_s = arrival(channel);
     auto const& node_of = topology().node_of;
     if (all_.links_ && node_of[rank_] != node_of[to])
-        parcel->crossing =
-            all_.links_->send(now_s(), node_of[rank_], node_of[to], message.size());
+        parcel->crossing = all_.links_->send(now_s(), node_of[rank_], node_of[to], message.size());
     parcel->message = std::move(message);
     (is_deposit(kind) ? deposits_[kind] : sent_).push_back(parcel);
     channel.parcels.push_back(parcel);
@@ -352,8 +351,8 @@ std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::bring_bytes(
     std::span<std::byte const> mine) {
     return take_part(under_way, count, mine.size(), [&](Gathering& gathering) {
         gathering.bytes.resize(mine.size() * count);
-        std::ranges::copy(mine, gathering.bytes.begin() +
-                                    static_cast<std::ptrdiff_t>(index * mine.size()));
+        std::ranges::copy(
+            mine, gathering.bytes.begin() + static_cast<std::ptrdiff_t>(index * mine.size()));
     });
 }
 
@@ -399,13 +398,14 @@ void SimulatedTeam::reduce(std::span<std::uint64_t> values, Reduction reduction,
     auto& node = all_.node_of(rank_);
     auto const count = on_node ? topology().ranks_of[topology().node_of[rank_]].size()
                                : std::size_t{topology().ranks()};
-    auto const gathering = take_part(
-        on_node ? node.reductions : all_.gatherings_[await], count, values.size_bytes(),
-        [&](Gathering& all) {
-            if (all.present == 0) return all.values.assign(values.begin(), values.end());
-            for (std::size_t i = 0; i < values.size(); ++i)
-                all.values[i] = reduced(reduction, all.values[i], values[i]);
-        });
+    auto const gathering = take_part(on_node ? node.reductions : all_.gatherings_[await], count,
+                                     values.size_bytes(), [&](Gathering& all) {
+                                         if (all.present == 0)
+                                             return all.values.assign(values.begin(), values.end());
+                                         for (std::size_t i = 0; i < values.size(); ++i)
+                                             all.values[i] =
+                                                 reduced(reduction, all.values[i], values[i]);
+                                     });
     take_time_for(*gathering, values.size_bytes());
     std::ranges::copy(gathering->values, values.begin());
     if (reduction != Reduction::minimum) return;
@@ -416,9 +416,9 @@ void SimulatedTeam::reduce(std::span<std::uint64_t> values, Reduction reduction,
 std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::ask_for_memory(std::size_t bytes) {
     begin(Await::node_memory, bytes);
     auto& node = all_.node_of(rank_);
-    auto gathering = take_part(node.memory_wishes,
-                               topology().ranks_of[topology().node_of[rank_]].size(), bytes,
-                               [](Gathering&) {});
+    auto gathering =
+        take_part(node.memory_wishes, topology().ranks_of[topology().node_of[rank_]].size(), bytes,
+                  [](Gathering&) {});
     take_time_for(*gathering, sizeof bytes);
     return gathering;
 }
@@ -456,8 +456,7 @@ std::shared_ptr<Crossing> SimulatedTeam::begin_crossing(Direction direction, std
     begin(Await::file, bytes);
     auto const node = topology().node_of[rank_];
     auto const end = topology().nodes() + server;
-    auto const pause_s =
-        static_cast<double>(requests) * all_.conditions_.network->request_s;
+    auto const pause_s = static_cast<double>(requests) * all_.conditions_.network->request_s;
     return direction == Direction::write ? all_.links_->send(now_s(), node, end, bytes, pause_s)
                                          : all_.links_->send(now_s(), end, node, bytes, pause_s);
 }
@@ -466,8 +465,8 @@ std::shared_ptr<Crossing> SimulatedTeam::begin_crossing(Direction direction, std
 void SimulatedTeam::finish_crossing(Direction direction, std::uint32_t server,
                                     Crossing const& crossing) {
     sleep_until(crossing.reaches_s);
-    auto const end = direction == Direction::write ? topology().nodes() + server
-                                                   : topology().node_of[rank_];
+    auto const end =
+        direction == Direction::write ? topology().nodes() + server : topology().node_of[rank_];
     sleep_until(all_.links_->arrival(crossing, end) + all_.conditions_.network->latency_s);
 }
 

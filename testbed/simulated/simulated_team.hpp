@@ -187,9 +187,8 @@ private:
     template <class Bring>
     std::shared_ptr<Gathering> take_part(std::shared_ptr<Gathering>& under_way, std::size_t count,
                                          std::size_t bytes, Bring&& bring);
-    std::shared_ptr<Gathering> bring_bytes(std::shared_ptr<Gathering>& under_way,
-                                           std::size_t index, std::size_t count,
-                                           std::span<std::byte const> mine);
+    std::shared_ptr<Gathering> bring_bytes(std::shared_ptr<Gathering>& under_way, std::size_t index,
+                                           std::size_t count, std::span<std::byte const> mine);
     void take_time_for(Gathering const& gathering, std::size_t bytes);
     std::shared_ptr<Gathering> ask_for_memory(std::size_t bytes);
     [[nodiscard]] std::string place() const;

@@ -79,9 +79,9 @@ TEST(Counting, coll_perf_with_9_ranks) {
 strategy    messages  data  other  lists extents requests clients
 independent     0       0      0      9    144     36      9
 two_phase       9  110592    313      8      8     32      4
-disk_first     33  294912   1517      8    108      8      1
-resonant       33  294912   1518      8    108      8      1
-lacio          33  294912   1517      8    108      8      1
+disk_first     32  294912   1493      8    108      8      1
+resonant       32  294912   1494      8    108      8      1
+lacio          32  294912   1493      8    108      8      1
 core_first      0       0      0      9      9     36      3
 transpose       0       0      0      9      9     36      9
 view_based     18  262144      0      7      7     28      4
@@ -107,9 +107,9 @@ TEST(Counting, btio_with_4_ranks) {
 strategy    messages  data  other  lists extents requests clients
 independent     0       0      0      4   1152     16      4
 two_phase      24  278528   1256     12     12     39      4
-disk_first     24  273920   2436     12    135     12      1
-resonant       24  273920   2436     12    135     12      1
-lacio          24  273920   2436     12    135     12      1
+disk_first     22  273920   2388     12    135     12      1
+resonant       22  273920   2388     12    135     12      1
+lacio          22  273920   2388     12    135     12      1
 core_first      0       0      0     18     53     70      2
 transpose: not every rank asks for the same loops of pieces
 view_based      8  273920      0      9      9     36      4
@@ -120,10 +120,10 @@ TEST(Counting, btio_with_9_ranks) {
     EXPECT_EQ(table("btio", 9), R"(
 strategy    messages  data  other  lists extents requests clients
 independent     0       0      0      9   1728     36      9
-two_phase      69  373760   3282     12     12     39      4
-disk_first     72  349696   5345     12    135     12      1
-resonant       72  349696   5345     12    135     12      1
-lacio          72  349696   5345     12    135     12      1
+two_phase      60  373760   3066     12     12     39      4
+disk_first     63  349696   5129     12    135     12      1
+resonant       63  349696   5129     12    135     12      1
+lacio          63  349696   5129     12    135     12      1
 core_first      0       0      0     26     72    101      3
 transpose: not every rank asks for the same loops of pieces
 view_based     24  366592      0      9      9     36      4
@@ -136,10 +136,10 @@ TEST(Counting, btio_with_16_ranks) {
     EXPECT_EQ(table("btio", 16), R"(
 strategy    messages  data  other  lists extents requests clients
 independent     0       0      0     16   2304     64     16
-two_phase     136  420864   6694     12     12     39      4
-disk_first    144  421632   9501     12    135     12      1
-resonant      140  398848   9109     12    135     12      1
-lacio         144  421632   9501     12    135     12      1
+two_phase     130  420864   6550     12     12     39      4
+disk_first    124  421632   9021     12    135     12      1
+resonant      120  398848   8629     12    135     12      1
+lacio         124  421632   9021     12    135     12      1
 core_first      0       0      0     35     96    135      4
 transpose: not every rank asks for the same loops of pieces
 view_based     48  411904      0      9      9     36      4

@@ -46,7 +46,7 @@ void AggregatorMail::for_each_message(Round const& round, Team::Kind kind, Use&&
     for (auto const aggregator : call_.own_aggregators())
         left += call_.messages_to(round, aggregator);
     auto const is_now = [&](Received const& received) {
-        return head_of(received.message).round == round.number;
+        return head_of(received.message).round == number_in_head(round);
     };
     for (auto& received : early_)
         if (is_now(received)) use(std::exchange(received, {})), --left;
@@ -61,9 +61,8 @@ void AggregatorMail::for_each_message(Round const& round, Team::Kind kind, Use&&
 }
 
 void AggregatorMail::receive_data(Round const& round) {
-    for_each_message(round, Team::Kind::data, [&](Received const& received) {
-        put_in_window(round, received.message);
-    });
+    for_each_message(round, Team::Kind::data,
+                     [&](Received const& received) { put_in_window(round, received.message); });
 }
 
 void AggregatorMail::put_in_window(Round const& round, Message const& message) const {
@@ -113,7 +112,8 @@ void AggregatorMail::reply(Round const& round, std::uint32_t to, Message const& 
     PieceList::read(list_in(request),
                     [&](PieceRun const& run) { wanted += run.bytes * run.count; });
     Message message(sizeof(MessageHead) + wanted);
-    put_head(message, {.round = round.number, .aggregator = aggregator, .valid_bytes = valid});
+    put_head(message,
+             {.round = number_in_head(round), .aggregator = aggregator, .valid_bytes = valid});
     auto* at = message.data() + sizeof(MessageHead);
     PieceList::read(list_in(request),
                     [&](PieceRun const& run) { at = pack(run, valid, window, at); });

@@ -11,11 +11,16 @@ namespace unisono {
 
 /// What a message is about; a list of pieces and packed data follow.
 struct MessageHead {
-    std::uint64_t round = 0;
-    std::uint64_t aggregator = 0;
+    std::uint32_t round = 0;
+    std::uint32_t aggregator = 0;
     std::uint64_t list_bytes = 0;
     std::uint64_t valid_bytes = 0;
 };
+
+/// Senders are a round ahead at most: these bits tell it from others.
+inline std::uint32_t number_in_head(Round const& round) {
+    return static_cast<std::uint32_t>(round.number);
+}
 
 void put_head(Message& message, MessageHead const& head);
 MessageHead head_of(std::span<std::byte const> message);

@@ -10,8 +10,9 @@ std::uint64_t ExpectedMessages::learn(Ranks const& ranks, RoundSchedule ahead, s
     constexpr std::size_t windows_most = 64 * 1024;
     aggregators_ = ahead.aggregators();
     first_round_ = ahead.rounds_taken();
-    rounds_ = std::min(ahead.rounds() - first_round_,
-                       std::max<std::uint64_t>(windows_most / std::max<std::size_t>(aggregators_, 1), 1));
+    rounds_ =
+        std::min(ahead.rounds() - first_round_,
+                 std::max<std::uint64_t>(windows_most / std::max<std::size_t>(aggregators_, 1), 1));
     auto const windows = rounds_ * aggregators_;
     sends_.assign(div_ceil(windows, 64), 0);
     come_.assign(windows, 0);

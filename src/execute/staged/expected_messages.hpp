@@ -13,9 +13,10 @@ namespace unisono {
 /// windows it has bytes in, each aggregator learns how many messages come. So nobody sends one that
 /// says nothing, and nobody needs to know who the senders are.
 ///
-/// Learnt for some rounds at a time, by a sum over all ranks of 8 bytes a window, however many ranks
-/// there are. (ROMIO's aggregators get a number from each rank in each round.) The idea is that of
-/// the sparse exchanges of Hoefler, Siebert and Lumsdaine (PPoPP '10), with counts from a reduction.
+/// Learnt for some rounds at a time, by a sum over all ranks of 8 bytes a window, however many
+/// ranks there are. (ROMIO's aggregators get a number from each rank in each round.) The idea is
+/// that of the sparse exchanges of Hoefler, Siebert and Lumsdaine (PPoPP '10), with counts from a
+/// reduction.
 class ExpectedMessages {
 public:
     /// Whose they are.

@@ -18,9 +18,7 @@ struct Made {
         for (std::uint64_t i = 0; i < 3; ++i)
             realms.push_back(contiguous_realm({i * rounds, (i + 1) * rounds}));
     }
-    [[nodiscard]] RoundSchedule schedule() const {
-        return RoundSchedule{realms, 1, whole};
-    }
+    [[nodiscard]] RoundSchedule schedule() const { return RoundSchedule{realms, 1, whole}; }
     std::vector<Extent> whole{{0, 3 * rounds}};
 
     static bool has(std::uint32_t rank, std::uint64_t round, std::size_t aggregator) {

@@ -14,8 +14,10 @@ public:
         auto message = list_own_pieces(round, aggregator);
         auto const window_bytes = round.bytes(aggregator);
         auto const list_end = message.size();
-        put_head(message,
-                 {round.number, aggregator, list_end - sizeof(MessageHead), window_bytes});
+        put_head(message, {.round = number_in_head(round),
+                           .aggregator = static_cast<std::uint32_t>(aggregator),
+                           .list_bytes = list_end - sizeof(MessageHead),
+                           .valid_bytes = window_bytes});
         message.resize(list_end + call_.own_bytes(round, aggregator, window_bytes));
         auto* at = message.data() + list_end;
         call_.for_own_parts(round, aggregator, window_bytes, [&](Positions part, std::uint64_t) {
@@ -30,7 +32,9 @@ public:
     void ask(Round const& round, std::size_t aggregator) override {
         if (!call_.sends(round, aggregator)) return;
         auto message = list_own_pieces(round, aggregator);
-        put_head(message, {round.number, aggregator, message.size() - sizeof(MessageHead), 0});
+        put_head(message, {.round = number_in_head(round),
+                           .aggregator = static_cast<std::uint32_t>(aggregator),
+                           .list_bytes = message.size() - sizeof(MessageHead)});
         call_.send(call_.plan.aggregators[aggregator], Team::Kind::request, std::move(message));
     }
 

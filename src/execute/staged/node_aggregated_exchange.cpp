@@ -17,8 +17,10 @@ Message list_of(Round const& round, std::size_t aggregator, std::span<BufferRang
         PieceList::Writer list{message};
         for (auto const& part : parts) list.add(part);
     }
-    put_head(message,
-             {round.number, aggregator, message.size() - sizeof(MessageHead), window_bytes});
+    put_head(message, {.round = number_in_head(round),
+                       .aggregator = static_cast<std::uint32_t>(aggregator),
+                       .list_bytes = message.size() - sizeof(MessageHead),
+                       .valid_bytes = window_bytes});
     message.resize(message.size() + data_bytes);
     return message;
 }

@@ -69,9 +69,9 @@ void StagedCall::make_schedule() {
     if (worth_looking_for_holes(facts))
         wanted = find_wanted(team, plan.within_nodes ? Team::Among::node : Team::Among::all, facts,
                              request);
-    auto const alone = team.topology().nodes() == 1 || plan.within_nodes;
+    auto const staggered = plan.staggered && team.topology().nodes() > 1 && !plan.within_nodes;
     schedule_.emplace(realms, window_bytes_of(team.topology(), plan, node_aggregated_), wanted,
-                      alone ? RoundSchedule::Begin::together : RoundSchedule::Begin::staggered);
+                      staggered ? RoundSchedule::Begin::staggered : RoundSchedule::Begin::together);
     auto const asked_bytes =
         plan.within_nodes ? facts.bytes / team.topology().nodes() : facts.bytes;
     exact_reads_ = schedule_->bytes() / sieve_ratio > asked_bytes;
@@ -85,20 +85,20 @@ void StagedCall::agree_on_windows() {
         team.minimum({&all_share, 1});
         node_aggregated_ = all_share != 0;
     }
-    if (plan.within_nodes && team.topology().nodes() > 1)
-        team.sum({&lacking, 1}, Team::Among::all);
+    if (plan.within_nodes && team.topology().nodes() > 1) team.sum({&lacking, 1}, Team::Among::all);
     if (sends_messages()) lacking = learn_messages(lacking);
     windows_missing_ = lacking != 0;
 }
 
 std::uint64_t StagedCall::learn_messages(std::uint64_t also) {
-    return expected_.learn({.team = team,
-                     .among = plan.within_nodes ? Team::Among::node : Team::Among::all,
-                     .node_aggregated = node_aggregated_,
-                     .sends_to = [this](std::size_t to) { return sends_to(to); },
-                     .has_bytes_in = [this](Round const& round,
-                                            std::size_t in) { return has_bytes_in(round, in); }},
-                    *schedule_, also);
+    return expected_.learn(
+        {.team = team,
+         .among = plan.within_nodes ? Team::Among::node : Team::Among::all,
+         .node_aggregated = node_aggregated_,
+         .sends_to = [this](std::size_t to) { return sends_to(to); },
+         .has_bytes_in = [this](Round const& round,
+                                std::size_t in) { return has_bytes_in(round, in); }},
+        *schedule_, also);
 }
 
 Round StagedCall::next_round() {

@@ -12,8 +12,9 @@ namespace unisono {
 ///   writes   put        deliver   collect                          (windows are full)
 ///   reads    ask        request   collect_requests   (file I/O)    reply   fetch   take
 ///
-/// put, ask and take are for each window that this rank has data in; the others once a round. All are local, but wait for the ranks whose data
-/// they need; who waits for whom goes in the order above, so nobody waits for ever.
+/// put, ask and take are for each window that this rank has data in; the others once a round. All
+/// are local, but wait for the ranks whose data they need; who waits for whom goes in the order
+/// above, so nobody waits for ever.
 class WindowExchange {
 public:
     WindowExchange() = default;
