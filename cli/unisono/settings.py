@@ -64,6 +64,6 @@ def variables(
         "UNISONO_HINTS": hints,
         "UNISONO_TOPOLOGY": topology,
     }
-    given = {k: v for k, v in choices.items() if v is not None}
-    places.check_options(given)
-    return now | given
+    all_of_them = now | {k: v for k, v in choices.items() if v is not None}
+    places.check_options(all_of_them)
+    return all_of_them
