@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from . import pocket as file_systems
+from . import trace_picture
 from .places import Failure
 from .report import counted, human_bytes
 
@@ -159,7 +160,9 @@ def trace_command(mountpoint: str, output: str | None, picture: str | None) -> N
     if output is not None:
         shutil.copyfile(file, output)
     if picture is not None:
-        file_systems.draw(list(file_systems.trace_entries(file)), Path(picture), mount.profile)
+        accesses = trace_picture.accesses_of(list(file_systems.trace_entries(file)))
+        trace_picture.draw(accesses, Path(picture), f"{mount.profile} (emulated)",
+                           program_of=lambda entry: f"{entry.program} {entry.process}")  # fmt: skip
     if output is None and picture is None:
         _print_end(list(file_systems.trace_entries(file)))
 
