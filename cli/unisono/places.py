@@ -93,6 +93,14 @@ _NOT_VALID = re.compile(r'UNISONO_(\w+): "(.*)" ignored; (valid: .*)')
 _UNKNOWN_VARIABLE = "unknown variable "
 
 
+def valid_values(variable: str, prefix: Path = PREFIX) -> list[str]:
+    """Those of a variable UNISONO_* that has names for values; empty where the helper is missing."""
+    for line in complaints(variables={variable: "?"}, prefix=prefix):
+        if match := _NOT_VALID.fullmatch(line):
+            return match[3].removeprefix("valid: ").split(", ")
+    return []
+
+
 def check_options(variables: dict[str, str], prefix: Path = PREFIX) -> None:
     """Refuses values that the library would ignore, whether they come from the command line or from the
     environment. A variable that nobody reads is left for the library to name: it may be another

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from . import pocket as file_systems
-from . import trace_picture
+from . import completion, trace_picture
 from .places import Failure
 from .report import counted, human_bytes
 
@@ -57,6 +57,7 @@ def _handed_on_options(function: Any) -> Any:
 @click.argument("mountpoint")
 @click.option("--backing", metavar="DIR", required=True, help="Where the bytes are.")
 @click.option("--profile", metavar="NAME", required=True,
+              shell_complete=completion.one_of(file_systems.profile_names),
               help="What to emulate: see 'unisono pocket profiles'; off: nothing.")  # fmt: skip
 @click.option("--power-cuts", is_flag=True,
               help="Keep what files held when they were last synced, for 'power-cut'.")  # fmt: skip
@@ -234,7 +235,7 @@ def drop_caches_command(mountpoint: str) -> None:
 
 
 @pocket.command("profiles")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completion.one_of(file_systems.profile_names))
 def profiles_command(name: str | None) -> None:
     """List the profiles, or the figures of one with their sources."""
     if name is None:

@@ -58,6 +58,19 @@ def run_program(program: pathlib.Path, mpi: str, folder: pathlib.Path, environme
     return printed
 
 
+def test_manual_and_completion_are_installed(prefix):
+    """Of every command where help2man was there, else the overview alone."""
+    pages = {file.name for file in (prefix / "share/man/man1").iterdir()}
+    assert "unisono.1" in pages
+    if not (BUILD / "share/bash-completion").exists():
+        pytest.skip("made without help2man")
+    assert {"unisono-run.1", "unisono-pocket-up.1"} <= pages
+    for script in ("bash-completion/completions/unisono", "zsh/site-functions/_unisono",
+                   "fish/vendor_completions.d/unisono.fish"):
+        assert "_UNISONO_COMPLETE" in (prefix / "share" / script).read_text()
+
+
+
 def assert_unisono_did_it(printed: str) -> None:
     assert re.search(r"^unisono_strategy=(?!none$)\w+", printed, re.MULTILINE), printed
 
