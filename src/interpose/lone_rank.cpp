@@ -36,7 +36,8 @@ constexpr std::array launchers{
 std::optional<int> number_in(char const* variable) {
     auto const* const text = secure_getenv(variable);
     int number = 0;
-    if (text == nullptr || std::from_chars(text, text + std::strlen(text), number).ec != std::errc{})
+    if (text == nullptr ||
+        std::from_chars(text, text + std::strlen(text), number).ec != std::errc{})
         return std::nullopt;
     return number;
 }
