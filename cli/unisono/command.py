@@ -19,6 +19,7 @@ from . import (
 )  # fmt: skip
 from .cluster_command import cluster
 from .compare_command import compare
+from .explain_command import explain_command
 from .orchestra_command import orchestra
 from .places import Failure
 from .pocket_command import pocket
@@ -45,6 +46,7 @@ def main() -> None:
 
 main.add_command(cluster)
 main.add_command(compare)
+main.add_command(explain_command)
 main.add_command(pocket)
 main.add_command(orchestra)
 main.add_command(tune)

@@ -67,7 +67,7 @@ def draw(
     panels[0, 0].set_title(title)
     panels[-1, 0].legend(handles=_legend(colours, {entry.operation for entry in accesses}), loc="upper center",
                          bbox_to_anchor=(0.5, -0.3), ncols=6, fontsize="small")  # fmt: skip
-    _save(figure, picture)
+    save(figure, picture)
     pyplot.close(figure)
 
 
@@ -100,7 +100,7 @@ def _legend(colours: Colours, operations: set[str]) -> list[Any]:
     return kinds + [Patch(color=colour, label=name) for name, colour in colours.items()]
 
 
-def _save(figure: Any, picture: Path) -> None:
+def save(figure: Any, picture: Path) -> None:
     try:
         figure.savefig(picture, dpi=120)
     except OSError as error:
