@@ -24,7 +24,7 @@ constexpr std::uint64_t bytes_most = 1 << 30;
 
 struct Wishes {
     std::string pattern = "strided";
-    PatternSizes sizes{.ranks = 8};
+    PatternSizes sizes{.ranks = 8, .piece_bytes = 0};  ///< 0: the pattern's own
     std::uint32_t nodes = 1;
     bool read = false;
     std::string layout;
@@ -40,7 +40,8 @@ void add_options(CLI::App& app, Wishes& wishes) {
     for (auto const& pattern : all_patterns()) names.emplace_back(pattern.name);
     auto const size = CLI::AsSizeValue(false);
     app.add_option("--pattern", wishes.pattern)->check(CLI::IsMember(names));
-    app.add_option("--piece", wishes.sizes.piece_bytes)->transform(size);
+    auto* piece = app.add_option("--piece", wishes.sizes.piece_bytes)->transform(size);
+    piece->check(CLI::Range(std::uint64_t{1}, bytes_most));
     app.add_option("--bytes", wishes.sizes.bytes)
         ->transform(size)
         ->check(CLI::Range(std::uint64_t{0}, bytes_most));

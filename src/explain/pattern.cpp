@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <random>
-#include <stdexcept>
 
 namespace unisono {
 namespace {
 
-constexpr std::uint64_t KiB = 1024;
 constexpr std::uint64_t pieces_unless_said = 8;  // of each rank
 
 std::uint64_t pieces_of_a_rank(PatternSizes const& sizes) {
+    assert(sizes.ranks > 0 && sizes.piece_bytes > 0);
     if (sizes.bytes == 0) return pieces_unless_said;
     return std::max<std::uint64_t>(sizes.bytes / sizes.ranks / sizes.piece_bytes, 1);
 }
@@ -51,8 +51,8 @@ std::vector<std::uint64_t> grid_of(std::uint64_t ranks, std::size_t axes) {
     std::vector<std::uint64_t> factors;
     for (std::uint64_t factor = 2; ranks > 1; ++factor)
         for (; ranks % factor == 0; ranks /= factor) factors.push_back(factor);
-    for (auto factor = factors.rbegin(); factor != factors.rend(); ++factor)
-        *std::ranges::min_element(grid) *= *factor;
+    std::ranges::reverse(factors);
+    for (auto const factor : factors) *std::ranges::min_element(grid) *= factor;
     std::ranges::sort(grid, std::greater{});
     return grid;
 }
@@ -132,9 +132,9 @@ std::vector<Realm> irregular(PatternSizes const& sizes) {
 }
 
 constexpr std::array patterns{
-    Pattern{"contiguous", "one block of each rank, in rank order", 4 * KiB, contiguous},
-    Pattern{"strided", "blocks of all ranks in turn", 4 * KiB, strided},
-    Pattern{"hpio", "the same, each with a hole as long behind it", KiB, with_holes},
+    Pattern{"contiguous", "one block of each rank, in rank order", 4096, contiguous},
+    Pattern{"strided", "blocks of all ranks in turn", 4096, strided},
+    Pattern{"hpio", "the same, each with a hole as long behind it", 1024, with_holes},
     Pattern{"tile", "2-D tiles that overlap by an eighth of their side", 32, tile},
     Pattern{"block-3d", "3-D blocks of a cube", 4, block_3d},
     Pattern{"lattice", "4-D lattice, the fastest axis cut most", 64, lattice},

@@ -13,7 +13,7 @@ namespace unisono {
 /// What a pattern is made of. Sizes in bytes.
 struct PatternSizes {
     std::uint32_t ranks = 1;
-    std::uint64_t piece_bytes = 0;  ///< 0: the pattern's own
+    std::uint64_t piece_bytes = 1;
     std::uint64_t bytes = 0;  ///< of all ranks together, rounded to pieces; 0: a few pieces each
 };
 
@@ -23,7 +23,7 @@ struct Pattern {
     std::string_view name;
     std::string_view summary;
     std::uint64_t piece_bytes;  ///< unless said; of tile, block-3d and lattice: an element
-    /// By rank, what it asks for. Pure. Throws std::invalid_argument for sizes that cannot be.
+    /// By rank, what it asks for. Ranks and a piece's bytes are at least one. Pure.
     std::vector<Realm> (*requests)(PatternSizes const&);
 };
 
