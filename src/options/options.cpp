@@ -301,6 +301,7 @@ constexpr std::array known_variables{
     elsewhere("UNISONO_SITE_FILE"),
     elsewhere("UNISONO_PLUGINS"),
     elsewhere("UNISONO_PROGRAM"),
+    elsewhere("UNISONO_PRELOAD_CHILDREN"),
     elsewhere("UNISONO_RUNTIME"),
     elsewhere("UNISONO_ROOT"),  // set by modulefiles and read by CMake, as UNISONO_DIR
     elsewhere("UNISONO_DIR"),
