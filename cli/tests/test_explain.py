@@ -79,6 +79,7 @@ def test_what_does_not_fit_says_why(unisono):
         (["--ranks", "1000"], "128"),
         (["--layout", "servers=4"], "layout 'servers=4'"),
         (["--hint", "cb_nodes"], "valid: key=value"),
+        (["--hint", "cb_nodes=many"], "hint cb_nodes (MPI_Info): \"many\" ignored; valid: "),
         (["--strategies", "fastest"], "unknown strategy 'fastest'; valid: native, "),
         (["--bytes", "1T"], "1099511627776"),
         (["--picture", "x.gif"], "valid: "),
@@ -107,6 +108,13 @@ def test_a_call_like_those_of_a_report_says_what_is_guessed(unisono, sample_repo
     said = " ".join(done.stdout.split())
     assert "Estimated from a report: a write of /scratch/chk_0001.h5, as the mean of its 24 collective calls" in said
     assert "the report does not say where they lie" in said
+
+
+def test_a_part_shows_pieces_that_the_whole_does_not(unisono):
+    wide = ["--piece", "1K", "--bytes", "4M"]
+    assert "--part BEGIN END" in unisono("explain", *wide).stdout
+    text = unisono("explain", *wide, "--part", "0", "64K").stdout
+    assert "--part BEGIN END" not in text and "A column is 1 KiB; file bytes 0 to 65,536." in text
 
 
 def test_a_report_without_collective_calls_is_refused(sample_report):

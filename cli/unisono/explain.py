@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,7 +40,9 @@ def _run(words: Iterable[str]) -> str:
         raise Failure(f"{program} is missing: it was not built")
     done = subprocess.run([program, *words], capture_output=True, text=True, check=False, timeout=300)
     if done.returncode:
-        raise Failure(done.stderr.strip().splitlines()[0] if done.stderr.strip() else f"{program.name} failed")
+        said = done.stderr.strip().splitlines() or [f"{program.name} failed"]
+        raise Failure(said[0].removeprefix("unisono: "))
+    sys.stderr.write(done.stderr)
     return done.stdout
 
 

@@ -108,6 +108,9 @@ class _Picture:
             f" {short_bytes(size)}; file bytes {begin:,} to {begin + size * columns['count']:,}.",
             highlight=False, markup=False,
         )  # fmt: skip
+        if call["bytes"] // max(call["pieces"], 1) < size:
+            self._console.print("A column is longer than a piece: --part BEGIN END draws less of the file.",
+                                highlight=False)  # fmt: skip
         if self._answer["servers"]:
             self._line("on server", "".join("." if server is None else _DIGITS[server % len(_DIGITS)]
                                             for server in self._answer["servers"]))  # fmt: skip

@@ -70,7 +70,10 @@ Options options_for(std::vector<std::string> const& texts) {
         choices.push_back({strategy->name, strategy->summary});
     OptionSources const sources{Surroundings::real(), choices};
     auto chosen = sources.options_for("", hints);
-    for (auto const& message : chosen.messages) std::fprintf(stderr, "%s\n", message.c_str());
+    for (auto const& message : chosen.messages) {
+        if (message.find("(MPI_Info)") != std::string::npos) throw std::invalid_argument(message);
+        std::fprintf(stderr, "%s\n", message.c_str());
+    }
     return chosen.options;
 }
 
@@ -84,15 +87,18 @@ Layout layout_for(std::string const& text) {
 Scene scene_for(Wishes const& wishes) {
     auto const ranks = wishes.sizes.ranks;
     if (wishes.nodes > ranks) throw std::invalid_argument("more nodes than ranks");
+    auto options = options_for(wishes.hints);
+    // Who may not share memory is a node of its own.
+    auto const nodes = options.exchange == "messages" ? ranks : wishes.nodes;
     std::vector<std::uint32_t> labels(ranks);
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) labels[rank] = rank * wishes.nodes / ranks;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) labels[rank] = rank * nodes / ranks;
     auto sizes = wishes.sizes;
     auto const& pattern = *find_pattern(wishes.pattern);
     if (sizes.piece_bytes == 0) sizes.piece_bytes = pattern.piece_bytes;
     Scene scene{.topology = make_topology(labels),
                 .layout = {},
                 .requests = pattern.requests(sizes),
-                .options = options_for(wishes.hints),
+                .options = std::move(options),
                 .direction = wishes.read ? Direction::read : Direction::write};
     scene.layout = layout_for(wishes.layout.empty() ? scene.options.layout : wishes.layout);
     auto const local = wishes.storage.empty() ? wishes.nodes == 1 && !scene.layout.known()
