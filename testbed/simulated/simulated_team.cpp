@@ -31,11 +31,12 @@ char const* name_of(Team::Kind kind) {
     return "a deposit";
 }
 
-// Every rank's values, one after the other, elementwise with the first ones. Done by the first rank
-// that asks; the others find the result.
+// Every rank's values, one after the other, elementwise in one. Done by the first rank that asks;
+// the others find the result.
 template <class Operation>
 void combine(std::vector<std::byte>& all, std::span<std::uint64_t> values, Operation&& operation) {
-    for (std::size_t at = 0; at < all.size(); at += sizeof(std::uint64_t)) {
+    std::memcpy(values.data(), all.data(), values.size_bytes());
+    for (auto at = values.size_bytes(); at < all.size(); at += sizeof(std::uint64_t)) {
         std::uint64_t value = 0;
         std::memcpy(&value, all.data() + at, sizeof value);
         auto& result = values[at / sizeof value % values.size()];
@@ -67,6 +68,8 @@ char const* name_of(Await await) {
             return "asks for a minimum";
         case Await::unite:
             return "unites bits";
+        case Await::sum:
+            return "asks for a sum";
         case Await::file:
             return "accesses the file";
         case Await::end:
@@ -209,7 +212,10 @@ void SimulatedTeam::idle() {
 }
 
 SimulatedTeam::Channel& SimulatedTeam::channel_from(std::uint32_t rank, Kind kind) {
-    return channels_[{rank, kind}];
+    auto& channel = channels_[{rank, kind}];
+    channel.from = rank;
+    channel.kind = kind;
+    return channel;
 }
 
 double SimulatedTeam::arrival(Channel& channel) {
@@ -235,8 +241,9 @@ void SimulatedTeam::start_sending(std::uint32_t to, Kind kind, Message message) 
     parcel->message = std::move(message);
     (is_deposit(kind) ? deposits_[kind] : sent_).push_back(parcel);
     channel.parcels.push_back(parcel);
+    receiver.note_first_parcel(channel);
     if (std::exchange(channel.receiver_waits, false)) all_.actors_.wake(to);
-    if (is_deposit(kind) && std::erase(all_.node_of(to).idle, to) > 0) {
+    if (std::erase(all_.node_of(to).idle, to) > 0) {
         receiver.patience_s_ = tick_s;
         all_.actors_.wake(to);
     }
@@ -250,7 +257,18 @@ std::shared_ptr<SimulatedTeam::Parcel> SimulatedTeam::take_next(Channel& channel
                                         [](auto const& parcel) { return parcel->arrives_s; });
     auto parcel = *next;
     channel.parcels.erase(next);
+    note_first_parcel(channel);
     return parcel;
+}
+
+void SimulatedTeam::note_first_parcel(Channel& channel) {
+    auto& all = first_parcels_[channel.kind];
+    if (channel.first_comes_s) all.erase({*channel.first_comes_s, channel.from});
+    channel.first_comes_s.reset();
+    if (channel.parcels.empty()) return;
+    auto const& parcel = *channel.parcels.front();
+    channel.first_comes_s = parcel.crossing ? parcel.crossing->reaches_s : parcel.arrives_s;
+    all.insert({*channel.first_comes_s, channel.from});
 }
 
 Message SimulatedTeam::receive(std::uint32_t from, Kind kind) {
@@ -262,14 +280,13 @@ Message SimulatedTeam::receive(std::uint32_t from, Kind kind) {
     return open(*take_next(channel));
 }
 
-// A message that is on its way counts as being there: its time passes.
+// Of those that are on their way the one that comes first: it counts as being there, and its time
+// passes.
 std::optional<Team::Received> SimulatedTeam::receive_any(Kind kind) {
-    for (auto& [from, channel] : channels_) {
-        if (from.second != kind || channel.parcels.empty()) continue;
-        auto const parcel = take_next(channel);
-        return Received{parcel->from, open(*parcel)};
-    }
-    return std::nullopt;
+    auto const& first = first_parcels_[kind];
+    if (first.empty()) return std::nullopt;
+    auto const parcel = take_next(channel_from(first.begin()->second, kind));
+    return Received{parcel->from, open(*parcel)};
 }
 
 Message SimulatedTeam::open(Parcel& parcel) {
@@ -364,24 +381,21 @@ void SimulatedTeam::gather_bytes(std::span<std::byte const> mine, std::span<std:
     std::memcpy(all.data(), gathering->bytes.data(), gathering->bytes.size());
 }
 
-void SimulatedTeam::find_minimum(std::span<std::uint64_t> values) {
-    begin(Await::minimum, values.size_bytes());
-    auto const gathering = take_part(all_.gatherings_[Await::minimum], rank_, topology().ranks(),
-                                     std::as_bytes(values));
-    take_time_for(*gathering, values.size_bytes());
-    combine(gathering->bytes, values, [](auto a, auto b) { return std::min(a, b); });
+void SimulatedTeam::reduce(std::span<std::uint64_t> values, Reduction reduction, Among among) {
+    constexpr std::array awaits{Await::minimum, Await::unite, Await::sum};
+    auto const await = awaits[static_cast<std::size_t>(reduction)];
+    begin(await, values.size_bytes());
+    auto const mine = std::as_bytes(values);
+    auto const gathering =
+        among == Among::node
+            ? take_part_on_node(all_.node_of(rank_).reductions, mine)
+            : take_part(all_.gatherings_[await], rank_, topology().ranks(), mine);
+    take_time_for(*gathering, mine.size());
+    combine(gathering->bytes, values,
+            [&](auto one, auto other) { return reduced(reduction, one, other); });
+    if (reduction != Reduction::minimum) return;
     for (auto& value : values)
         if (std::bit_width(value) == 64) value = IoResult::nowhere;
-}
-
-void SimulatedTeam::find_union(std::span<std::uint64_t> bits, Among among) {
-    begin(Await::unite, bits.size_bytes());
-    auto const mine = std::as_bytes(bits);
-    auto const gathering = among == Among::node ? take_part_on_node(all_.node_of(rank_).bits, mine)
-                                                : take_part(all_.gatherings_[Await::unite], rank_,
-                                                            topology().ranks(), mine);
-    take_time_for(*gathering, mine.size());
-    combine(gathering->bytes, bits, std::bit_or<>{});
 }
 
 std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::take_part_on_node(

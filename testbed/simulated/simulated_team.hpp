@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,7 +71,7 @@ private:
         std::vector<ZeroedMemory> outgrown;  // other ranks may still look at them
         std::vector<std::uint32_t> idle;
         std::shared_ptr<Gathering> memory_wishes;
-        std::shared_ptr<Gathering> bits;
+        std::shared_ptr<Gathering> reductions;
         bool lacks_memory = false;
     };
     struct Parcel {
@@ -83,7 +84,10 @@ private:
         bool sender_waits = false;
     };
     struct Channel {
+        std::uint32_t from = 0;
+        Team::Kind kind = Team::Kind::data;
         std::deque<std::shared_ptr<Parcel>> parcels;
+        std::optional<double> first_comes_s;  // as it stands in first_parcels_
         double last_arrival_s = 0;
         bool receiver_waits = false;
     };
@@ -147,8 +151,7 @@ private:
 
     void merge(Meeting& meeting) override;
     void gather_bytes(std::span<std::byte const> mine, std::span<std::byte> all) override;
-    void find_minimum(std::span<std::uint64_t> values) override;
-    void find_union(std::span<std::uint64_t> bits, Among among) override;
+    void reduce(std::span<std::uint64_t> values, Reduction reduction, Among among) override;
     void start_sending(std::uint32_t to, Kind kind, Message message) override;
 
     void begin(Await await, std::uint64_t detail);
@@ -164,6 +167,7 @@ private:
     void wait_for_arrival(Parcel const& parcel);
     void sleep_until(double at_s);
     [[nodiscard]] std::shared_ptr<Parcel> take_next(Channel& channel);
+    void note_first_parcel(Channel& channel);
     Message open(Parcel& parcel);
     void finish(std::deque<std::shared_ptr<Parcel>>& sent, std::size_t still_under_way);
     std::shared_ptr<Gathering> take_part(std::shared_ptr<Gathering>& under_way, std::size_t index,
@@ -189,6 +193,7 @@ private:
     char const* waits_at_ = "";                                   // idle: the meeting point
     double patience_s_ = tick_s;                                  // idle: until it looks again
     std::map<std::pair<std::uint32_t, Kind>, Channel> channels_;  // by who sends to this rank
+    std::map<Kind, std::set<std::pair<double, std::uint32_t>>> first_parcels_;  // when, from whom
     std::deque<std::shared_ptr<Parcel>> sent_;
     std::map<Kind, std::deque<std::shared_ptr<Parcel>>> deposits_;
 };

@@ -92,6 +92,11 @@ TEST(SimulatedTeam, ranks_agree_share_memory_and_gather) {
             EXPECT_EQ(bits, team.topology().node_of[team.rank()] == 0 ? 0b01011u : 0b10100u);
             team.unite({&bits, 1}, Team::Among::all);
             EXPECT_EQ(bits, 31u);
+            std::array<std::uint64_t, 2> sums{1, team.rank()};
+            team.sum(sums, Team::Among::all);
+            EXPECT_EQ(sums, (std::array<std::uint64_t, 2>{5, 10}));
+            team.sum(sums, Team::Among::node);
+            EXPECT_EQ(sums[0], team.topology().node_of[team.rank()] == 0 ? 15u : 10u);
         });
         EXPECT_TRUE(ended.deadlock.empty());
         EXPECT_TRUE(ended.failures.empty());

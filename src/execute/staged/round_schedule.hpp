@@ -50,6 +50,7 @@ public:
     /// Bytes of the largest window that any round has; at least 1.
     [[nodiscard]] std::uint64_t window_bytes() const { return window_bytes_; }
     [[nodiscard]] std::uint64_t rounds() const { return rounds_; }
+    [[nodiscard]] std::size_t aggregators() const { return realms_.size(); }
     /// OR of all offsets and window positions at which something may be cut.
     [[nodiscard]] std::uint64_t alignment() const { return alignment_; }
     /// Of all windows of all rounds.
@@ -58,6 +59,7 @@ public:
     /// The next round; the first has number 0. Only while there are any. Cost: O(parts).
     Round next();
     [[nodiscard]] bool any_left() const { return next_round_ < rounds_; }
+    [[nodiscard]] std::uint64_t rounds_taken() const { return next_round_; }
 
 private:
     /// What is left of a realm: intervals of its positions from the first one's `begin` on.

@@ -61,7 +61,7 @@ std::vector<BufferRange> WindowIo::wanted(Round const& round) const {
 // (docs/lab/tried.md). 0: nothing goes there, or there are no stripes.
 std::uint64_t WindowIo::unit_beside_messages(Round const& round) const {
     auto const* const layout = call_.facts.layout;
-    auto const beside = layout != nullptr && call_.serves_others(round, aggregator_);
+    auto const beside = layout != nullptr && call_.messages_to(round, aggregator_) > 0;
     return beside ? layout->unit_at(call_.facts.touched.begin) : 0;
 }
 
