@@ -236,6 +236,34 @@ def test_an_empty_report_file_is_said_to_be_empty(unisono, tmp_path):
     assert f"UNISONO_REPORT=json UNISONO_REPORT_FILE={file}" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("variable", "message"),
+    [
+        ("UNISONO_STRATEGY=foo", "unknown strategy 'foo'; valid: auto, "),
+        ("UNISONO_BACKEND=foo", "unknown backend 'foo'; valid: auto, posix,"),
+        ("UNISONO_HINTS=*:unisono_strategy=foo", 'hint unisono_strategy (UNISONO_HINTS): "foo" ignored; valid: '),
+        ("UNISONO_HINTS=*:unisono_backend=foo", 'hint unisono_backend (UNISONO_HINTS): "foo" ignored; valid: '),
+    ],
+)
+def test_a_mistake_in_the_environment_ends_the_command_as_one_in_an_option_does(unisono, variable, message):
+    """A backend that there is not was only warned of; a strategy, too, but on the command line."""
+    name, _, value = variable.partition("=")
+    done = unisono("run", "--mpi", "mpich", "--", "true", env=ENVIRONMENT | {name: value})
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"unisono: {message}") and done.stderr.count("\n") == 1
+
+
+def test_a_variable_that_nobody_reads_does_not_end_the_command(unisono):
+    done = unisono("env", "--mpi", "mpich", env=ENVIRONMENT | {"UNISONO_FOO": "1"})
+    assert done.returncode == 0
+
+
+def test_strategy_help_lists_them_all(unisono):
+    done = unisono("run", "--strategy", "help", "--mpi", "mpich", "--", "true", env=ENVIRONMENT)
+    assert done.returncode == 0
+    assert all(f"  {name}" in done.stderr for name in ("auto", "two_phase", "view_based"))
+
+
 @pytest.mark.parametrize("mpi", MPIS)
 def test_env_prints_what_the_ranks_need(unisono, mpi):
     done = unisono("env", "--strategy", "native", "--", f"mpiexec.{mpi}", env=ENVIRONMENT)

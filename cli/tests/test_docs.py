@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from click import Option
+from conftest import BUILD
 
 from unisono import report
 from unisono.command import main
@@ -12,7 +13,8 @@ from unisono.command import main
 ROOT = Path(__file__).parents[2]
 HINTS = (ROOT / "docs" / "use" / "hints.md").read_text()
 REPORT = (ROOT / "docs" / "use" / "report.md").read_text()
-MANUAL = (ROOT / "docs" / "man" / "unisono.1").read_text().replace("\\-", "-")
+OVERVIEW = (ROOT / "docs" / "man" / "unisono.1").read_text().replace("\\-", "-")
+MAN_PAGES = BUILD / "share" / "man" / "man1"
 SOURCE = (ROOT / "src" / "options" / "options.cpp").read_text()
 
 
@@ -41,12 +43,33 @@ def test_every_variable_that_is_read_anywhere_is_known_to_the_library():
     assert {name for name in read if not name.startswith("UNISONO_TEST_")} <= known
 
 
+def commands_below(command, words=()):
+    for name, one in getattr(command, "commands", {}).items():
+        if not one.hidden:
+            yield (*words, name), one
+            yield from commands_below(one, (*words, name))
+
+
 @pytest.mark.parametrize("command", main.commands)
-def test_every_command_and_option_is_in_the_manual(command):
-    assert f".B unisono {command}" in MANUAL
-    for parameter in main.commands[command].params:
+def test_every_command_is_in_the_overview(command):
+    assert f".B unisono {command}" in OVERVIEW or f" | {command} " in OVERVIEW.replace('"', "")
+    assert f".BR unisono-{command} (1)" in OVERVIEW
+
+
+@pytest.mark.skipif(not (MAN_PAGES / "unisono-run.1").exists(), reason="not made: see cli/HelpAndCompletion.cmake")
+@pytest.mark.parametrize(("words", "command"), commands_below(main), ids=lambda value: str(value))
+def test_every_command_has_a_page_with_its_options_files_and_neighbours(words, command):
+    page = (MAN_PAGES / f"unisono-{'-'.join(words)}.1").read_text().replace("\\-", "-").replace("\\fR", "")
+    for parameter in command.params:
         if isinstance(parameter, Option):
-            assert parameter.opts[0] in MANUAL
+            assert parameter.opts[0] in page
+    for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "FILES", '"SEE ALSO"'):
+        assert re.search(f"^.SH {section}$", page, re.MULTILINE), section
+    neighbours = re.findall(r"^\.BR (unisono\S*) \(1\)", page.split('.SH "SEE ALSO"')[1], re.MULTILINE)
+    assert "unisono" in neighbours
+    assert [name for name in neighbours if not (MAN_PAGES / f"{name}.1").exists()] == []
+    for document in re.findall(r"PREFIX/share/doc/unisono/(docs/\S+\.md)", page):
+        assert (ROOT / document).exists()
 
 
 @pytest.mark.parametrize("part", ["file", "direction"])

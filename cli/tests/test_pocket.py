@@ -1,34 +1,65 @@
 """What `unisono pocket` says when it cannot. tests/pocket has the rest."""
 
+import dataclasses
 import os
 from pathlib import Path
 
 import pytest
 
-from unisono import pocket
+from unisono import pocket, trace_picture
 from unisono.places import Failure
 
 ENTRY = pocket.TraceEntry(0.0, 0, 0, 4096, "write", 1, "app")
+
+
+def draw(picture, *entries):
+    trace_picture.draw(list(entries) or [ENTRY], picture, "hdd", program_of=lambda entry: entry.program)
 
 
 @pytest.mark.parametrize("name", ["x.gif", "x"])
 def test_a_picture_with_an_ending_that_cannot_be_drawn_names_the_valid_ones(tmp_path, name):
     pytest.importorskip("matplotlib")
     with pytest.raises(Failure, match=r"valid: .*\.pdf.*\.png.*\.svg"):
-        pocket.draw([ENTRY], tmp_path / name, "hdd")
+        draw(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_picture_that_cannot_be_written_is_named(tmp_path):
     pytest.importorskip("matplotlib")
     with pytest.raises(Failure, match="x.png: No such file"):
-        pocket.draw([ENTRY], tmp_path / "no" / "x.png", "hdd")
+        draw(tmp_path / "no" / "x.png")
 
 
 def test_a_picture_is_drawn(tmp_path):
     pytest.importorskip("matplotlib")
-    pocket.draw([ENTRY], tmp_path / "x.PNG", "hdd")
+    draw(tmp_path / "x.PNG")
     assert (tmp_path / "x.PNG").read_bytes().startswith(b"\x89PNG")
+
+
+def marks_in_colour(picture):
+    """How many pixels are not grey."""
+    from matplotlib import image
+
+    pixels = image.imread(picture)[:, :, :3]
+    return int(((pixels.max(axis=2) - pixels.min(axis=2)) > 0.3).sum())
+
+
+def test_an_access_can_be_seen_and_reads_do_not_look_like_writes(tmp_path):
+    """Both were dots of about a pixel."""
+    pytest.importorskip("matplotlib")
+    entries = [dataclasses.replace(ENTRY, time_us=1e3 * n, lba=8 * n) for n in range(1000)]
+    reads = [dataclasses.replace(entry, operation="read") for entry in entries]
+    draw(tmp_path / "write.png", *entries)
+    draw(tmp_path / "read.png", *reads)
+    draw(tmp_path / "few.png", *entries[::250])
+    few, read, write = (marks_in_colour(tmp_path / f"{name}.png") for name in ("few", "read", "write"))
+    assert few > 4 * 30
+    assert write != read
+
+
+def test_flushes_alone_are_no_picture():
+    with pytest.raises(Failure, match="the trace is empty"):
+        trace_picture.accesses_of([dataclasses.replace(ENTRY, operation="flush")])
 
 
 def test_why_nothing_can_be_mounted_is_said(tmp_path, monkeypatch):

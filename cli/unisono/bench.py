@@ -50,6 +50,10 @@ def benchmarks() -> list[Benchmark]:
     return found
 
 
+def names() -> list[str]:
+    return [entry.name for entry in benchmarks()]
+
+
 def words_for(mpi: str, name: str, options: list[str]) -> list[str]:
     """The program and its arguments, without a launcher."""
     program = str(_program(choose_mpi(mpi, name), name))

@@ -17,11 +17,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from . import (
-    bench, doctor, ending, file_report, job, outputs, places, preload, report, reports, run, schema, screen,
-    settings, terminal,
+    bench, completion, doctor, ending, file_report, job, outputs, places, preload, report, reports, run, schema,
+    screen, settings, terminal,
 )  # fmt: skip
 from .cluster_command import cluster
 from .compare_command import compare
+from .explain_command import explain_command
 from .orchestra_command import orchestra
 from .places import Failure
 from .pocket_command import pocket
@@ -48,6 +49,7 @@ def main() -> None:
 
 main.add_command(cluster)
 main.add_command(compare)
+main.add_command(explain_command)
 main.add_command(pocket)
 main.add_command(orchestra)
 main.add_command(tune)
@@ -222,9 +224,9 @@ def doctor_command(ctx: click.Context, path: str | None) -> None:
 @click.option("-n", "--ranks", default=4, show_default=True, help="Processes.")
 @click.option("--launcher", metavar="WORDS", help="Instead of 'mpiexec -n N', e.g. 'srun -n 64'.")
 @click.option("--mpi", type=click.Choice(bench.MPIS), help="Default: the first that there is.")
-@click.option("--strategy", metavar="NAME", help="See 'unisono strategies'.")
+@settings.STRATEGY
 @click.option("--native", is_flag=True, help="Without Unisono, to compare.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completion.one_of(bench.names))
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 def bench_command(
     name: str | None,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import places, pocket
+from . import places, pocket, trace_picture
 from .places import Failure
 
 _PROGRAM = "unisono-orchestrator"
@@ -242,35 +242,20 @@ def programs_by_process(mount: pocket.Mount) -> dict[int, str]:
 
 def draw(mount: pocket.Mount, picture: Path, seconds: float) -> None:
     """The last seconds: LBAs over time by program, the turns as a background of the same colours."""
-    pyplot = pocket.plotter(picture)
-    entries = [e for e in pocket.trace_entries(pocket.trace(mount)) if e.operation != "flush"]
-    if not entries:
-        raise Failure("the trace is empty: nothing was read or written yet")
-    begin_us = max(e.time_us for e in entries) - seconds * 1e6
-    entries = [e for e in entries if e.time_us >= begin_us]
+    accesses = trace_picture.accesses_of(list(pocket.trace_entries(pocket.trace(mount))))
+    since_us = max(e.time_us for e in accesses) - seconds * 1e6
+    accesses = [e for e in accesses if e.time_us >= since_us]
+    begin_us = min(e.time_us for e in accesses)
     names = programs_by_process(mount)
-    programs = sorted({names.get(e.process, "unknown") for e in entries})
-    colours = {name: f"C{number % 10}" for number, name in enumerate(programs)}
-    servers = sorted({e.server for e in entries})
-    figure, panels = pyplot.subplots(len(servers), 1, sharex=True, squeeze=False,
-                                     figsize=(10, 1 + 1.8 * len(servers)))  # fmt: skip
     shown = turns_within(turns(mount), begin_us)
-    for panel, server in zip(panels[:, 0], servers):
+
+    def draw_turns(panel: Any, colours: trace_picture.Colours) -> None:
         for turn in shown:
             panel.axvspan((turn.begin_us - begin_us) / 1e6, (turn.end_us - begin_us) / 1e6,
                           color=colours.get(turn.object, "grey"), alpha=0.15, linewidth=0)  # fmt: skip
-        for name in programs:
-            chosen = [e for e in entries
-                      if e.server == server and names.get(e.process, "unknown") == name]  # fmt: skip
-            panel.plot([(e.time_us - begin_us) / 1e6 for e in chosen], [e.lba for e in chosen],
-                       ".", markersize=2, color=colours[name], label=name)  # fmt: skip
-        panel.set_ylabel(f"server {server}\nLBA")
-    panels[-1, 0].set_xlabel("seconds")
-    panels[0, 0].set_title(f"{mount.profile} (emulated); background: whose turn it was")
-    panels[0, 0].legend(loc="upper left", fontsize="small", markerscale=4)
-    figure.tight_layout()
-    pocket.save(figure, picture)
-    pyplot.close(figure)
+
+    trace_picture.draw(accesses, picture, f"{mount.profile} (emulated); background: whose turn it was",
+                       program_of=lambda entry: names.get(entry.process, "unknown"), behind=draw_turns)  # fmt: skip
 
 
 def turns_within(all_turns: list[Turn], begin_us: float) -> list[Turn]:

@@ -90,13 +90,27 @@ def settings_for(path: str, prefix: Path = PREFIX) -> dict[str, str]:
 
 
 _NOT_VALID = re.compile(r'UNISONO_(\w+): "(.*)" ignored; (valid: .*)')
+_UNKNOWN_VARIABLE = "unknown variable "
+
+
+def valid_values(variable: str, prefix: Path = PREFIX) -> list[str]:
+    """Those of a variable UNISONO_* that has names for values; empty where the helper is missing."""
+    for line in complaints(variables={variable: "?"}, prefix=prefix):
+        if match := _NOT_VALID.fullmatch(line):
+            return match[3].removeprefix("valid: ").split(", ")
+    return []
 
 
 def check_options(variables: dict[str, str], prefix: Path = PREFIX) -> None:
-    """Refuses what was said on the command line and the library would ignore. Where the helper is
-    missing the library will say so itself."""
-    plugins = {k: v for k, v in os.environ.items() if k == "UNISONO_PLUGINS"}
-    for line in complaints(variables=variables | plugins, prefix=prefix) if variables else []:
+    """Refuses values that the library would ignore, whether they come from the command line or from the
+    environment. A variable that nobody reads is left for the library to name: it may be another
+    program's. Where the helper is missing the library will say so itself."""
+    lines = complaints(variables=variables, prefix=prefix) if variables else []
+    for line in lines:
+        if line.startswith("values of "):  # UNISONO_STRATEGY=help
+            raise Failure("\n".join(lines), 0)
+        if line.startswith(_UNKNOWN_VARIABLE):
+            continue
         if match := _NOT_VALID.fullmatch(line):
             line = f"unknown {match[1].lower()} '{match[2]}'; {match[3]}"
         raise Failure(line.removesuffix("; ignored"))

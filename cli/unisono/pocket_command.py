@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from . import pocket as file_systems
+from . import completion, trace_picture
 from .places import Failure
 from .report import counted, human_bytes
 
@@ -56,6 +57,7 @@ def _handed_on_options(function: Any) -> Any:
 @click.argument("mountpoint")
 @click.option("--backing", metavar="DIR", required=True, help="Where the bytes are.")
 @click.option("--profile", metavar="NAME", required=True,
+              shell_complete=completion.one_of(file_systems.profile_names),
               help="What to emulate: see 'unisono pocket profiles'; off: nothing.")  # fmt: skip
 @click.option("--power-cuts", is_flag=True,
               help="Keep what files held when they were last synced, for 'power-cut'.")  # fmt: skip
@@ -159,7 +161,9 @@ def trace_command(mountpoint: str, output: str | None, picture: str | None) -> N
     if output is not None:
         shutil.copyfile(file, output)
     if picture is not None:
-        file_systems.draw(list(file_systems.trace_entries(file)), Path(picture), mount.profile)
+        accesses = trace_picture.accesses_of(list(file_systems.trace_entries(file)))
+        trace_picture.draw(accesses, Path(picture), f"{mount.profile} (emulated)",
+                           program_of=lambda entry: f"{entry.program} {entry.process}")  # fmt: skip
     if output is None and picture is None:
         _print_end(list(file_systems.trace_entries(file)))
 
@@ -231,7 +235,7 @@ def drop_caches_command(mountpoint: str) -> None:
 
 
 @pocket.command("profiles")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completion.one_of(file_systems.profile_names))
 def profiles_command(name: str | None) -> None:
     """List the profiles, or the figures of one with their sources."""
     if name is None:

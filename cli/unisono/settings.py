@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from . import mpi, places
+from . import completion, mpi, places
 
 # The first word that is no option of ours begins the command.
 PASS_ON = {"allow_interspersed_args": False}
@@ -21,10 +21,16 @@ def _check_topology(_context: Any, _parameter: Any, value: str | None) -> str | 
     return value
 
 
-STRATEGY = click.option("--strategy", metavar="NAME", help="See 'unisono strategies'.")
+STRATEGY = click.option("--strategy", metavar="NAME", shell_complete=completion.one_of(completion.strategies),
+                        help="Use this one for every file: see 'unisono strategies'.")  # fmt: skip
 
 _OPTIONS = [
-    click.option("--backend", metavar="NAME", help="How files are accessed: posix, uring, ..."),
+    click.option(
+        "--backend",
+        metavar="NAME",
+        shell_complete=completion.one_of(lambda: places.valid_values("UNISONO_BACKEND")),
+        help="How files are accessed: auto, posix, threads, uring, mapped or mpiio.",
+    ),
     click.option(
         "--hints",
         metavar="FILE",
@@ -42,7 +48,7 @@ _OPTIONS = [
         type=click.Choice(mpi.ENGINES),
         help="Where it cannot be found out.",
     ),
-    click.argument("command", nargs=-1, type=click.UNPROCESSED),
+    click.argument("command", nargs=-1, type=click.UNPROCESSED, shell_complete=completion.files),
 ]
 
 
@@ -64,6 +70,6 @@ def variables(
         "UNISONO_HINTS": hints,
         "UNISONO_TOPOLOGY": topology,
     }
-    given = {k: v for k, v in choices.items() if v is not None}
-    places.check_options(given)
-    return now | given
+    all_of_them = now | {k: v for k, v in choices.items() if v is not None}
+    places.check_options(all_of_them)
+    return all_of_them

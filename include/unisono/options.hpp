@@ -51,6 +51,10 @@ struct Options {
     std::uint64_t striping_unit = 0;    ///< bytes
     std::uint32_t striping_factor = 0;  ///< data servers
 
+    /// UNISONO_ALLOW_LONE_RANKS: go on where a launcher started several processes and each is the
+    /// only rank.
+    bool allow_lone_ranks = false;
+
     std::string check =
         "none";  ///< UNISONO_CHECK: none, plans, communicate; see execute/checks.hpp
 

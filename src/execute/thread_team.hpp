@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -14,8 +15,8 @@
 
 namespace unisono {
 
-/// Test equipment: teams whose ranks are threads of one process, so that the executor runs without
-/// MPI, under sanitizers, on any pretended topology.
+/// Teams whose ranks are threads of one process, so that the executor runs without MPI on any
+/// pretended topology: for tests, under sanitizers, and for `unisono explain`.
 class ThreadTeams {
 public:
     explicit ThreadTeams(Topology topology) : topology_{std::move(topology)} {

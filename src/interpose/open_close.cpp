@@ -2,6 +2,7 @@
 #include "interpose/file_calls.hpp"
 #include "interpose/finalize.hpp"
 #include "interpose/hints.hpp"
+#include "interpose/lone_rank.hpp"
 #include "interpose/messages.hpp"
 #include "interpose/native.hpp"
 #include "interpose/program.hpp"
@@ -99,6 +100,7 @@ int file_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, M
     Timed timed{nullptr, FilePhase::open};
     auto hints = pairs_of(info);
     auto own = own_options(path, hints, /*print=*/false);
+    refuse_lone_rank(path, own);
     auto const result = open_natively(comm, path, access_mode, info, own, handle);
     if (!concerns_unisono(result, handle, access_mode)) {
         if ((access_mode & MPI_MODE_SEQUENTIAL) != 0 && result == MPI_SUCCESS)

@@ -89,6 +89,34 @@ static void find_native(void* library) {
     }
 }
 
+static int is_own(char const* entry, size_t length) {
+    static char const own[] = "libunisono-";
+    size_t begin = length;
+    while (begin > 0 && entry[begin - 1] != '/') --begin;
+    return length - begin >= sizeof own - 1 && strncmp(entry + begin, own, sizeof own - 1) == 0;
+}
+
+// Where the user says so, children of an MPI program do not get what this one was given. Before
+// main, while nobody else can look at the environment, and in place. Shells and the like, which may
+// yet become the program, keep it.
+__attribute__((constructor)) static void keep_from_children(void) {
+    char const* setting = secure_getenv("UNISONO_PRELOAD_CHILDREN");
+    char* list = secure_getenv("LD_PRELOAD");
+    if (setting == NULL || strcmp(setting, "false") != 0 || list == NULL || next_open() == NULL)
+        return;
+    char* kept = list;
+    for (char const* entry = list; *entry != '\0';) {
+        size_t const length = strcspn(entry, ": ");
+        size_t const whole = length + (entry[length] != '\0');
+        if (!is_own(entry, length)) {
+            memmove(kept, entry, whole);
+            kept += whole;
+        }
+        entry += whole;
+    }
+    *kept = '\0';
+}
+
 // For `unisono run --report`, which would otherwise not know why there is no report.
 static void leave_mark(char const* name) {
     char const* folder = secure_getenv("UNISONO_REPORT_TRACES");

@@ -297,11 +297,13 @@ constexpr std::array known_variables{
     Known{"UNISONO_WRITE_BEHIND", set_switch<&Options::write_behind>},
     Known{"UNISONO_OVERLAP", set_switch<&Options::overlap>},
     Known{"UNISONO_SYNC_AT_CLOSE", set_boolean<&Options::sync_at_close>},
+    Known{"UNISONO_ALLOW_LONE_RANKS", set_boolean<&Options::allow_lone_ranks>},
     Known{"UNISONO_DISABLE", set_native_only<true>},
     elsewhere("UNISONO_HINTS"),
     elsewhere("UNISONO_SITE_FILE"),
     elsewhere("UNISONO_PLUGINS"),
     elsewhere("UNISONO_PROGRAM"),
+    elsewhere("UNISONO_PRELOAD_CHILDREN"),
     elsewhere("UNISONO_RUNTIME"),
     elsewhere("UNISONO_ROOT"),  // set by modulefiles and read by CMake, as UNISONO_DIR
     elsewhere("UNISONO_DIR"),

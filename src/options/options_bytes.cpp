@@ -19,6 +19,7 @@ void visit_members(Any& options, Visitor& visit) {
     visit(options.write_behind);
     visit(options.overlap);
     visit(options.sync_at_close);
+    visit(options.allow_lone_ranks);
     visit(options.cb_buffer_size);
     visit(options.cb_nodes);
     visit(options.prefetch_then_read);

@@ -321,6 +321,7 @@ TEST(OptionsBytes, survive_the_journey) {
     world.variables["UNISONO_CHECK"] = "communicate";
     world.variables["UNISONO_STALL"] = "none";
     world.variables["UNISONO_STALL_S"] = "60";
+    world.variables["UNISONO_ALLOW_LONE_RANKS"] = "true";
     auto const options = world.open("x", {{"cb_buffer_size", "5G"}}).options;
     EXPECT_EQ(options_from_bytes(to_bytes(options)), options);
 }

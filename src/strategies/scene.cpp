@@ -47,6 +47,8 @@ SceneFacts::SceneFacts(Scene const& scene) : ranks(scene.requests.size()) {
     facts.topology = &scene.topology;
     facts.layout = &scene.layout;
     facts.cacheable = true;
+    facts.local_storage = scene.local_storage;
+    facts.page_cached = scene.page_cached;
     facts.touched = {~std::uint64_t{0}, 0};
     server_bytes.resize(ranks.size() * scene.layout.servers());
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {

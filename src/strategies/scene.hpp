@@ -15,6 +15,8 @@ struct Scene {
     std::vector<Realm> requests;  ///< by rank: what it asks for
     Options options{};
     Direction direction = Direction::write;
+    bool local_storage = false;  ///< as Facts have it
+    bool page_cached = false;
 };
 
 /// What the ranks of a scene would agree on, everything gathered. The scene must outlive it.

@@ -152,10 +152,8 @@ std::string show_turns(Plan const& plan) {
     return text;
 }
 
-namespace {
-
-// What each aggregator owns where blocks are dealt to them in turn.
-std::vector<Realm> dealt_blocks(Plan const& plan, Facts const& facts) {
+std::vector<Realm> owned_realms(Plan const& plan, Facts const& facts) {
+    if (plan.way != Plan::Way::cached) return plan.realms;
     std::vector<Realm> realms;
     auto const count = plan.aggregators.size();
     for (std::size_t i = 0; i < count; ++i)
@@ -164,14 +162,12 @@ std::vector<Realm> dealt_blocks(Plan const& plan, Facts const& facts) {
     return realms;
 }
 
-}  // namespace
-
 std::string draw(Scene const& scene, Facts const& facts, Plan const& plan,
                  std::uint64_t block_bytes) {
     Columns const columns{scene, block_bytes, facts.touched.begin / block_bytes,
                           div_ceil(facts.touched.end, block_bytes)};
     auto text = draw_asked(columns);
-    auto const realms = plan.way == Plan::Way::cached ? dealt_blocks(plan, facts) : plan.realms;
+    auto const realms = owned_realms(plan, facts);
     for (std::size_t i = 0; i < realms.size(); ++i)
         text += columns.access(aggregator_name(plan, i), realms[i], [&](auto rank) {
             return !plan.within_nodes || same_node(scene.topology, rank, plan.aggregators[i]);

@@ -22,6 +22,9 @@ std::string show_servers(Plan const& plan, Layout const& layout, std::uint64_t b
 /// Who begins after whom in a direct plan: "3 after 0, 4 after 1".
 std::string show_turns(Plan const& plan);
 
+/// What each aggregator owns: its realm, or the blocks that are dealt to them in turn.
+std::vector<Realm> owned_realms(Plan const& plan, Facts const& facts);
+
 /// A plan as a picture: one column per block of the touched range, one line per aggregator or, in
 /// direct plans, per rank; === where it accesses all of what anybody asked for there, =   a part.
 std::string draw(Scene const& scene, Facts const& facts, Plan const& plan,

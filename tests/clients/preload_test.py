@@ -14,7 +14,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from harness import Job
+from harness import LAUNCHERS, Job
 
 BUILD = Path()
 MPIS = []
@@ -195,6 +195,44 @@ class RanksThatDiffer(MpiJobs):
                                  if "run without libunisono" in line)
                 self.assertEqual(waiting, [f"unisono: rank {rank} of 4" for rank in (0, 2, 3)],
                                  job.transcript())
+
+
+@unittest.skipUnless(len(sys.argv) > 3, "needs two MPIs")
+class LoneRanks(MpiJobs):
+    """Under the other MPI's launcher each process takes itself for rank 0 of 1, and wrote the whole file."""
+
+    def run_under(self, launcher, program_mpi, allow="false"):
+        job = Job(BUILD, launcher, 3, [BUILD / "programs" / f"client_cpp.{program_mpi}",
+                                       self.directory / "client-file"], self.directory)
+        job.environment["UNISONO_ALLOW_LONE_RANKS"] = allow
+        job.run([library(program_mpi)])
+        return job, [line for line in job.errors.splitlines() if "as the only rank" in line]
+
+    def test_they_are_stopped_before_they_open_the_file(self):
+        for launcher, mpi in (MPIS, MPIS[::-1]):
+            with self.subTest(launcher=launcher, program=mpi):
+                job, lines = self.run_under(launcher, mpi)
+                self.assertNotEqual(job.returncode, 0, job.transcript())
+                self.assertEqual(len(lines), 1, job.transcript())
+                self.assertIn(" started 3 processes", lines[0])
+                self.assertFalse((self.directory / "client-file").exists())
+
+    def test_they_go_on_where_the_user_says_so(self):
+        for launcher, mpi in (MPIS, MPIS[::-1]):
+            with self.subTest(launcher=launcher, program=mpi):
+                _, lines = self.run_under(launcher, mpi, allow="true")
+                self.assertEqual(lines, [])
+                self.assertTrue((self.directory / "client-file").exists())
+                (self.directory / "client-file").unlink()
+
+    def test_a_program_that_was_started_alone_by_the_nearest_launcher_goes_on(self):
+        for outer, mpi, rank in ((*MPIS, "$PMI_RANK"), (*MPIS[::-1], "$OMPI_COMM_WORLD_RANK")):
+            with self.subTest(launcher=outer, program=mpi):
+                inner = " ".join(LAUNCHERS[mpi])
+                program = BUILD / "programs" / f"client_cpp.{mpi}"
+                job = Job(BUILD, outer, 2, ["sh", "-c", f'exec {inner} -n 1 "$0" "$1{rank}"', program,
+                                            self.directory / "client-file"], self.directory)
+                job.run([library(mpi)]).require_success()
 
 
 if __name__ == "__main__":

@@ -28,6 +28,18 @@ def prefix(tmp_path_factory) -> pathlib.Path:
     return pathlib.Path(shutil.move(first, first.with_name("moved")))
 
 
+def test_manual_and_completion_are_installed(prefix):
+    """Of every command where help2man was there, else the overview alone."""
+    pages = {file.name for file in (prefix / "share/man/man1").iterdir()}
+    assert "unisono.1" in pages
+    if not (BUILD / "share/bash-completion").exists():
+        pytest.skip("made without help2man")
+    assert {"unisono-run.1", "unisono-pocket-up.1"} <= pages
+    for script in ("bash-completion/completions/unisono", "zsh/site-functions/_unisono",
+                   "fish/vendor_completions.d/unisono.fish"):
+        assert "_UNISONO_COMPLETE" in (prefix / "share" / script).read_text()
+
+
 @each_mpi
 def test_program_built_by_pkg_config_runs_under_unisono(mpi, prefix, tmp_path):
     require_library(mpi)

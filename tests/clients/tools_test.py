@@ -1,0 +1,164 @@
+#!/usr/bin/python3
+"""Other tools in LD_PRELOAD, before Unisono and after it, and children that do not want either.
+
+usage: tools_test.py BUILD_DIRECTORY MPI [MPI]
+UNISONO_TEST_DARSHAN names a libdarshan.so, built for the first of the MPIs: the same with Darshan itself.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import Job
+
+BUILD = Path()
+MPIS = []
+RANKS = 3
+DARSHAN = os.environ.get("UNISONO_TEST_DARSHAN")
+
+
+def library(mpi):
+    return BUILD / "lib" / f"libunisono-{mpi}.so"
+
+
+def orders(mpi, tool):
+    return {"the tool first": [tool, library(mpi)], "Unisono first": [library(mpi), tool]}
+
+
+class Jobs(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="unisono-tools-")
+        self.addCleanup(scratch.cleanup)
+        self.directory = Path(scratch.name)
+
+    def job(self, mpi, command=None, **environment):
+        program = [BUILD / "programs" / f"client_cpp.{mpi}", self.directory / "client-file"]
+        job = Job(BUILD, mpi, RANKS, command or program, self.directory)
+        job.environment = {"UNISONO_BACKEND": "posix", **environment}
+        return job
+
+
+class CountingTool(Jobs):
+    """The program reads back what it wrote; Unisono's report says what it did."""
+
+    def counts(self, mpi, libraries):
+        log = self.directory / "log"
+        log.unlink(missing_ok=True)
+        job = self.job(mpi, COUNTING_TOOL_LOG=str(log))
+        job.report_path.unlink(missing_ok=True)
+        job.run(libraries).require_success()
+        lines = log.read_text().splitlines()
+        self.assertEqual(len(lines), RANKS, job.transcript())
+        ranks = [{key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", line)} for line in lines]
+        return {key: sum(rank[key] for rank in ranks) for key in ranks[0]}, job
+
+    def tool(self, mpi):
+        return BUILD / "lib" / f"libcounting-tool-{mpi}.so"
+
+    def test_in_both_orders_unisono_does_the_files_and_the_tool_counts_its_accesses(self):
+        for mpi in MPIS:
+            for order, libraries in orders(mpi, self.tool(mpi)).items():
+                with self.subTest(mpi=mpi, order=order):
+                    counted, job = self.counts(mpi, libraries)
+                    reports = [one for one in job.reports() if Path(one["file"]).name != "log"]
+                    self.assertNotEqual(job.strategy(), "", job.transcript())
+                    for kind, direction in (("written", "write"), ("read", "read")):
+                        moved = sum(one[direction]["bytes"]["moved"] for one in reports)
+                        self.assertGreater(moved, 0)
+                        self.assertGreaterEqual(counted[kind], moved, job.transcript())
+                        self.assertLess(counted[kind], moved + 4096, job.transcript())
+
+    def test_opens_and_closes_are_counted_in_both_orders(self):
+        for mpi in MPIS:
+            native, _ = self.counts(mpi, [self.tool(mpi)])
+            for order, libraries in orders(mpi, self.tool(mpi)).items():
+                with self.subTest(mpi=mpi, order=order):
+                    counted, job = self.counts(mpi, libraries)
+                    self.assertEqual([counted["opens"], counted["closes"]],
+                                     [native["opens"], native["closes"]], job.transcript())
+
+    def test_a_tool_before_unisono_counts_the_programs_calls_one_behind_it_none_of_those_that_unisono_does(self):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                native, _ = self.counts(mpi, [self.tool(mpi)])
+                both = orders(mpi, self.tool(mpi))
+                first, job = self.counts(mpi, both["the tool first"])
+                self.assertEqual(first["collective"], native["collective"], job.transcript())
+                self.assertGreater(first["collective"], 0)
+                behind, job = self.counts(mpi, both["Unisono first"])
+                self.assertEqual(behind["collective"], 0, job.transcript())
+
+
+@unittest.skipUnless(DARSHAN and shutil.which("darshan-parser"), "UNISONO_TEST_DARSHAN or darshan-parser is missing")
+class Darshan(Jobs):
+    def totals(self, libraries):
+        log = self.directory / "job.darshan"
+        log.unlink(missing_ok=True)
+        job = self.job(MPIS[0], DARSHAN_LOGFILE=str(log)).run(libraries)
+        job.require_success()
+        self.assertNotEqual(job.strategy(), "", job.transcript())
+        text = subprocess.run(["darshan-parser", "--total", log], capture_output=True, text=True, timeout=60,
+                              check=True).stdout
+        return {key: float(value) for key, value in re.findall(r"^total_(\w+): ([\d.-]+)", text, re.MULTILINE)}
+
+    def test_both_orders_work_and_its_counters_say_what_was_done(self):
+        both = orders(MPIS[0], Path(DARSHAN))
+        native = self.totals([Path(DARSHAN)])
+        first, behind = (self.totals(both[order]) for order in ("the tool first", "Unisono first"))
+        self.assertEqual(first["MPIIO_COLL_WRITES"], native["MPIIO_COLL_WRITES"])
+        self.assertEqual(first["MPIIO_BYTES_WRITTEN"], native["MPIIO_BYTES_WRITTEN"])
+        self.assertEqual(behind["MPIIO_COLL_WRITES"], 0)
+        for totals in (first, behind):
+            self.assertGreaterEqual(totals["POSIX_BYTES_WRITTEN"], native["MPIIO_BYTES_WRITTEN"])
+
+
+class Children(Jobs):
+    """What a program that an MPI program starts has in LD_PRELOAD."""
+
+    def child_preload(self, mpi, **environment):
+        """The program is Python, linked with the MPI library by way of LD_PRELOAD."""
+        linked = {"mpich": "libmpich.so.12", "openmpi": "libmpi.so.40"}[mpi]
+        done = subprocess.run(
+            ["env", f"LD_PRELOAD=/no-such/libother.so:{library(mpi)}:{linked}", "sh", "-c", "echo $LD_PRELOAD"],
+            env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=True)
+        return done.stdout.strip()
+
+    def test_they_have_it_unless_the_user_says_otherwise(self):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                self.assertIn(str(library(mpi)), self.child_preload(mpi))
+                self.assertIn(str(library(mpi)), self.child_preload(mpi, UNISONO_PRELOAD_CHILDREN="true"))
+
+    def test_on_request_they_have_all_but_unisono(self):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                left = self.child_preload(mpi, UNISONO_PRELOAD_CHILDREN="false")
+                self.assertNotIn("libunisono", left)
+                self.assertRegex(left, r"^/no-such/libother.so:libmpi")
+
+    def test_the_program_itself_is_still_under_unisono(self):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                job = self.job(mpi, UNISONO_PRELOAD_CHILDREN="false").run([library(mpi)])
+                job.require_success()
+                self.assertNotEqual(job.strategy(), "", job.transcript())
+
+    def test_a_shell_before_the_program_hands_it_on(self):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                program = BUILD / "programs" / f"client_cpp.{mpi}"
+                job = self.job(mpi, ["sh", "-c", '"$0" "$1"; exit $?', program, self.directory / "client-file"],
+                               UNISONO_PRELOAD_CHILDREN="false")
+                job.run([library(mpi)]).require_success()
+                self.assertNotEqual(job.strategy(), "", job.transcript())
+
+
+if __name__ == "__main__":
+    BUILD = Path(sys.argv[1])
+    MPIS = sys.argv[2:]
+    unittest.main(argv=sys.argv[:1], verbosity=2)
