@@ -118,9 +118,9 @@ Outcome select_and_perform(CollectiveFile const& file, Request const& request,
     return outcome;
 }
 
-Outcome agree_and_perform(CollectiveFile const& file, Request const& request, Proposal const& mine,
-                          CallRecord& record) {
-    auto const agreed = agree_before(file, request, mine, record);
+Outcome agree_and_perform(CollectiveFile const& file, Request const& request,
+                          CallerFacts const& caller, CallRecord& record) {
+    auto const agreed = agree_before(file, request, caller, record);
     CallSelection selecting{file.tuner, file.options, agreed.selection.last_seconds,
                             file.storage_key};
     auto const& [refusal, refusing_rank, must_be_native] = agreed.objection;
@@ -135,21 +135,20 @@ Outcome agree_and_perform(CollectiveFile const& file, Request const& request, Pr
     return select_and_perform(file, request, agreed, selecting, record);
 }
 
-Outcome checked_call(CollectiveFile const& file, Request const& request, Proposal const& mine,
+Outcome checked_call(CollectiveFile const& file, Request const& request, CallerFacts const& caller,
                      CallRecord& record) {
     try {
-        return agree_and_perform(file, request, mine, record);
+        return agree_and_perform(file, request, caller, record);
     } catch (CheckFailed const& failed) {
         return {.fault = failed.what()};
     }
 }
 
 // A write that goes to the open buffers: nobody is met, so errors are this rank's own.
-Outcome deposit(CollectiveFile const& file, Request const& request, Proposal const& mine,
+Outcome deposit(CollectiveFile const& file, Request const& request, Objection const& objection,
                 CallRecord& record) {
     auto& cache = *file.cache;
     cache.begin_deposit();
-    auto const& objection = mine.objection;
     if (objection.refusal != 0)
         return {
             .refusal = objection.refusal, .refusing_rank = objection.refusing_rank, .local = true};
@@ -168,15 +167,15 @@ Outcome deposit(CollectiveFile const& file, Request const& request, Proposal con
 }  // namespace
 
 Outcome perform_collective(CollectiveFile const& file, Request const& request,
-                           Proposal const& proposal, CallRecord& record) {
+                           CallerFacts const& caller, CallRecord& record) {
     auto const before = file.team.traffic();
     auto const deposits = file.cache != nullptr && file.cache->takes_deposits(request.direction);
     // Before the ranks meet: who is waited for may wait for its data to be taken.
     if (!deposits && file.cache != nullptr) file.cache->end_deposits();
     if (request.direction == Direction::read && file.cache != nullptr) file.cache->begin_reading();
     record.lap(Phase::exchange);
-    auto outcome = deposits ? deposit(file, request, proposal, record)
-                            : checked_call(file, request, proposal, record);
+    auto outcome = deposits ? deposit(file, request, caller.objection, record)
+                            : checked_call(file, request, caller, record);
     record.traffic = file.team.traffic() - before;
     return outcome;
 }

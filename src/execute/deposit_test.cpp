@@ -37,12 +37,11 @@ public:
 
     Outcome collective(Direction direction, std::uint64_t at, std::vector<std::byte>& data) {
         auto const request = request_of(direction, at, data);
-        auto proposal = propose(request, storage_);
-        proposal.objection.refusal = std::exchange(refusal, 0);
+        CallerFacts const caller{.objection = {.refusal = std::exchange(refusal, 0)}};
         record = CallRecord{};
         return perform_collective(
             {team_, rendezvous_, storage_, layout_, options, tuner_, gathered_, &cache}, request,
-            proposal, record);
+            caller, record);
     }
 
     Rendezvous& rendezvous() { return rendezvous_; }

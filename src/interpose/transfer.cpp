@@ -218,7 +218,7 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
                             native_result = pass_data_on(*file, call, native,
                                                          prepared.request.positions.bytes());
                         }),
-        prepared.request, propose(*file, prepared), record);
+        prepared.request, caller_facts(*file, prepared), record);
     record_collective(*file, prepared, outcome, record);
     if (outcome.native) return native_result;
     set_count(status, outcome.bytes);

@@ -100,8 +100,7 @@ private:
             reinterpret_cast<std::uintptr_t>(memory.data())};
         auto const begun_s = now_s();
         CallRecord record{now_s};
-        auto const outcome =
-            perform_collective(file, request, propose(request, file.storage), record);
+        auto const outcome = perform_collective(file, request, {}, record);
         slowest_s = std::max(slowest_s, now_s() - begun_s);
         result_.aggregators = outcome.aggregators;
         result_.messages += record.traffic.messages;
