@@ -1,5 +1,5 @@
-/* Writes records by calls that repeat: record n is of program n mod PROGRAMS, its ranks take turns, and
-   each byte of it is 1 + n mod 251.
+/* Writes records by calls that repeat: record n is of program n mod PROGRAMS, its ranks take turns,
+   and each byte of it is 1 + n mod 251.
 
    usage: deposits FILE RECORD_BYTES CALLS PROGRAMS INDEX [CALL STEP]...
    Before call number CALL a step: `sync`; `kill` rank 1; `fill` /dev/shm. */
@@ -14,7 +14,8 @@
 static void fill(char const* path) {
     static char const page[4096];
     int const file = open(path, O_CREAT | O_WRONLY, 0600);
-    while (write(file, page, sizeof page) > 0) {}
+    while (write(file, page, sizeof page) > 0) {
+    }
     close(file);
 }
 

@@ -96,6 +96,82 @@ void a_new_size_takes_effect_after_earlier_writes(Context const& context) {
     check_file(context, context.path(), 3000);
 }
 
+/// Writes that repeat: nobody waits, and full blocks are written behind the program.
+class Records {
+public:
+    static constexpr int bytes = 1000;
+    static constexpr int block_bytes = 16384;
+
+    Records(Context const& context, std::string const& faults) : context_{context} {
+        MPI_Info hints = make_info({{"unisono_strategy", "view_based"},
+                                    {"cb_buffer_size", std::to_string(block_bytes)},
+                                    {"unisono_faults", faults}});
+        file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
+        MPI_Info_free(&hints);
+    }
+
+    void write(int calls) {
+        for (; calls > 0; --calls, ++written_) {
+            MPI_Offset const at = (1LL * written_ * context_.size + context_.rank) * bytes;
+            Bytes const data = pattern_bytes(static_cast<std::size_t>(at), bytes);
+            MPI_Status status;
+            CHECK_MPI(MPI_File_write_at_all(file, at, data.data(), bytes, MPI_BYTE, &status));
+            CHECK_EQUAL(count_of(status), bytes);
+        }
+    }
+    [[nodiscard]] long long end() const { return 1LL * written_ * context_.size * bytes; }
+
+    MPI_File file = MPI_FILE_NULL;
+
+private:
+    Context const& context_;
+    int written_ = 0;
+};
+
+// As the message says, a block from the fault on at most.
+void check_lost(Context const& context, int code, char const* call, MPI_Offset at) {
+    CHECK_EQUAL(error_class(code), MPI_ERR_NO_SPACE);
+    auto const text = error_text(code);
+    auto const range = "[" + std::to_string(at) + ", ";
+    auto const found = text.find(range);
+    if (text.find(call) == std::string::npos || found == std::string::npos)
+        return record_failure(__FILE__, __LINE__, "the message is \"" + text + "\"");
+    auto const lost_end = std::stoll(text.substr(found + range.size()));
+    CHECK(lost_end > at);
+    CHECK(lost_end <= (at / Records::block_bytes + 1) * Records::block_bytes);
+    context.barrier();
+    if (!context.root()) return;
+    auto const whole = read_whole(context.path());
+    for (auto offset = 0LL; offset < static_cast<long long>(whole.size()); ++offset)
+        if (offset < at || offset >= lost_end)
+            if (!CHECK(whole[static_cast<std::size_t>(offset)] == pattern(offset))) return;
+}
+
+// Nobody knows when its own call returns; then all do, and the program goes on.
+void a_disk_found_full_behind_repeated_writes_is_told_at_the_next_sync(Context const& context) {
+    if (!strategy_is_free(context)) return;
+    auto const at = 50LL * context.size * Records::bytes + 5;  // no call's last byte
+    Records records(context, "write@" + std::to_string(at) + "=ENOSPC");
+    records.write(300);
+    check_lost(context, MPI_File_sync(records.file), "MPI_File_sync", at);
+    CHECK_EQUAL(size_of(records.file), records.end());
+    context.barrier();
+    records.write(100);
+    CHECK_MPI(MPI_File_sync(records.file));
+    CHECK_EQUAL(size_of(records.file), records.end());
+    close_file(records.file);
+}
+
+void a_disk_found_full_behind_repeated_writes_is_told_at_close(Context const& context) {
+    if (!strategy_is_free(context)) return;
+    auto const at = 50LL * context.size * Records::bytes + 5;
+    Records records(context, "write@" + std::to_string(at) + "=ENOSPC");
+    records.write(300);
+    check_lost(context, MPI_File_close(&records.file), "MPI_File_close", at);
+    CHECK(records.file == MPI_FILE_NULL);
+    context.barrier();
+}
+
 // All the end that a file without a close has, where there are only sessions.
 void what_is_in_memory_is_written_before_its_communicator_goes(Context const& context) {
     if (!strategy_is_free(context)) return;
@@ -129,6 +205,10 @@ std::span<Test const> deferred_tests() {
     static Test const tests[] = {
         {"a_lost_write_comes_out_at_sync", a_lost_write_comes_out_at_sync, under_unisono, ours},
         {"a_lost_write_comes_out_at_close", a_lost_write_comes_out_at_close, under_unisono, ours},
+        {"a_disk_found_full_behind_repeated_writes_is_told_at_the_next_sync",
+         a_disk_found_full_behind_repeated_writes_is_told_at_the_next_sync, under_unisono, ours},
+        {"a_disk_found_full_behind_repeated_writes_is_told_at_close",
+         a_disk_found_full_behind_repeated_writes_is_told_at_close, under_unisono, ours},
         {"a_new_size_takes_effect_after_earlier_writes",
          a_new_size_takes_effect_after_earlier_writes, under_unisono, ours},
         {"what_is_in_memory_is_written_before_its_communicator_goes",
