@@ -30,6 +30,7 @@ std::uint64_t bytes_of(std::span<Transfer const> list) {
 struct CachedFile::Call {
     Request const& request;
     CallRecord& record;
+    Extent touched;  // by any rank
     ViewInterval mine;
     std::vector<ViewInterval> intervals;  // by rank, on several nodes
     BlockTable::Blocks blocks;            // of the round
@@ -172,7 +173,7 @@ bool CachedFile::reserve(BlockTable::Blocks blocks) {
 IoResult CachedFile::perform(Facts const& facts, bool write_through, Request const& request,
                              CallRecord& record) {
     std::lock_guard const lock{mutex_};
-    Call call{.request = request, .record = record};
+    Call call{.request = request, .record = record, .touched = facts.touched};
     begin(call);
     auto const writes = request.direction == Direction::write;
     auto const count = plan_.aggregators.size();
@@ -366,21 +367,27 @@ void CachedFile::read_missing(Call& call, std::size_t aggregator) {
     for (auto block = call.blocks.first; block < call.blocks.last; ++block) {
         if (table_.owner(block) != aggregator) continue;
         auto const from = buffer(block);
-        for (auto const& [begin, end] : from.take_missing())
+        auto const asked = intersect(call.touched, {begin_of(block), begin_of(block + 1)});
+        for (auto const& [begin, end] : from.take_missing(within_block(asked, block)))
             list.push_back({begin_of(block) + begin, from.data() + begin, end - begin});
     }
     IoResult result;
     if (!list.empty()) result = storage_.backend->perform(Direction::read, list);
     call.result.add(result);
-    for (auto const& transfer : list) {
-        auto const block = transfer.offset / plan_.block_bytes;
-        auto const end = std::min(transfer.offset + transfer.bytes, result.stopped_at);
-        buffer(block).mark_valid(
-            {transfer.offset - begin_of(block), std::max(end, begin_of(block)) - begin_of(block)});
-    }
+    mark_read(list, result);
     auto const readable_end = std::min(result.stopped_at, offset_most);
     for (auto block = call.blocks.first; block < call.blocks.last; ++block)
         if (table_.owner(block) == aggregator) buffer(block).set_readable_end(readable_end);
+}
+
+// What of a list has been read.
+void CachedFile::mark_read(std::span<Transfer const> list, IoResult const& result) const {
+    for (auto const& transfer : list) {
+        auto const block = transfer.offset / plan_.block_bytes;
+        auto const end = std::min(transfer.offset + transfer.bytes, result.stopped_at);
+        if (end > transfer.offset)
+            buffer(block).mark_valid(within_block({transfer.offset, end}, block));
+    }
 }
 
 void CachedFile::reply(Call& call, std::size_t aggregator) {
@@ -553,9 +560,15 @@ IoResult CachedFile::independent(Request const& request, CallRecord& record) {
     auto const result = perform_direct(request, request.positions, storage_, record);
     Positions const done{request.positions.begin, request.positions.begin + result.bytes};
     if (request.direction == Direction::write) {
-        remember(request, done, /*in_file=*/true);
+        // Between nodes what was read is forgotten; nothing older can be on its way to the file.
+        if (several_nodes() && !written_)
+            may_be_stale_ = true;
+        else
+            remember(request, done, /*in_file=*/true);
         return result;
     }
+    // Where no call has written, all is in the file, and what is in memory may be older.
+    if (!written_) return result;
     auto const memory = request.in_memory(done);
     walk_both(request.view, done, memory.tiling, memory.positions,
               [&](std::int64_t file, std::int64_t offset, std::uint64_t bytes) {
@@ -570,7 +583,7 @@ void CachedFile::look_up(std::uint64_t offset, std::byte* memory, std::uint64_t 
     for_blocks(offset, bytes, [&](std::uint64_t block, Extent range) {
         auto const from = buffer(block);
         auto const begin = begin_of(block);
-        for (auto const& known : from.known({range.begin - begin, range.end - begin}))
+        for (auto const& known : from.known(within_block(range, block)))
             std::memcpy(memory + (begin + known.begin - offset), from.data() + known.begin,
                         known.bytes());
     });
@@ -589,13 +602,19 @@ void CachedFile::remember(Request const& request, Positions part, bool in_file) 
               });
 }
 
-// An independent write, which is in the file already, also to the buffers. It is dirty there,
-// because an older value of its bytes may be on its way to the file.
+// An independent write, which is in the file already, also to the buffers. It is dirty there when
+// an older value of its bytes may be on its way to the file; else it must not go there once more,
+// after what others may do to the file.
 void CachedFile::put(std::uint64_t offset, std::byte const* memory, std::uint64_t bytes) const {
     for_blocks(offset, bytes, [&](std::uint64_t block, Extent range) {
         auto const to = buffer(block);
         auto const begin = range.begin - begin_of(block);
-        to.store(memory + (range.begin - offset), {begin, begin + range.bytes()});
+        auto const* const from = memory + (range.begin - offset);
+        BufferRange const place{begin, begin + range.bytes()};
+        if (written_)
+            to.store(from, place);
+        else
+            to.store_valid(from, place);
     });
 }
 

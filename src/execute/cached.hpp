@@ -119,6 +119,9 @@ private:
     [[nodiscard]] std::uint64_t begin_of(std::uint64_t block) const {
         return block * plan_.block_bytes;
     }
+    [[nodiscard]] BufferRange within_block(Extent range, std::uint64_t block) const {
+        return {range.begin - begin_of(block), range.end - begin_of(block)};
+    }
     [[nodiscard]] BlockTable::Blocks blocks_of(Extent range) const {
         return {range.begin / plan_.block_bytes, div_ceil(range.end, plan_.block_bytes)};
     }
@@ -167,6 +170,7 @@ private:
     void want(Call const& call, ViewInterval const& interval, Tiling const& view,
               std::size_t aggregator) const;
     void read_missing(Call& call, std::size_t aggregator);
+    void mark_read(std::span<Transfer const> list, IoResult const& result) const;
     void reply(Call& call, std::size_t aggregator);
     void receive_reply(Call& call, std::size_t aggregator);
 
