@@ -13,8 +13,6 @@ namespace unisono {
 namespace {
 
 constexpr std::uint64_t offset_most = INT64_MAX;
-// Dirty bytes reach the file after so many agreed calls, even if their block never fills.
-constexpr std::uint64_t calls_dirty_usually = 16;
 // The first window that is open for deposits (deposit.cpp).
 constexpr std::uint64_t first_window_calls = 8;
 
@@ -202,14 +200,14 @@ IoResult CachedFile::perform(Facts const& facts, bool write_through, Request con
 }
 
 void CachedFile::begin(Call& call) {
-    assert(!deposits_open_);
+    assert(!window_open_);
     in_use_ = true;
     ++call_;
     if (call.request.direction == Direction::write) {
         reap_flushes(/*all=*/false);
-        note_write(call.request);
         call.record.lap(Phase::file);
     }
+    note_call(call.request);
     call.mine = {.positions = call.request.positions};
     if (!several_nodes()) return;
     call.mine = views_.interval_of(call.request.view, call.request.positions);
@@ -512,7 +510,7 @@ void CachedFile::note(IoResult const& result, std::span<Transfer const> list) {
 
 void CachedFile::drain(CallRecord& record) {
     if (!in_use_) return;
-    end_deposits();
+    end_window();
     rendezvous_.barrier();  // what ranks of this node write independently is in the buffers
     std::lock_guard const lock{mutex_};
     rendezvous_.barrier();
@@ -549,16 +547,16 @@ Verdict CachedFile::take_error() { return std::exchange(agreed_error_, {}); }
 
 IoResult CachedFile::perform_independent(Request const& request, CallRecord& record) {
     std::unique_lock lock{mutex_};
-    if (in_use_) return independent(request, record);
+    if (in_use_) return independent(request, request.positions, record);
     lock.unlock();
     return perform_direct(request, request.positions, storage_, record);
 }
 
-IoResult CachedFile::independent(Request const& request, CallRecord& record) {
+IoResult CachedFile::independent(Request const& request, Positions part, CallRecord& record) {
     if (request.direction == Direction::read)
         if (auto const result = grow_to_own_end(); result.error) return result;
-    auto const result = perform_direct(request, request.positions, storage_, record);
-    Positions const done{request.positions.begin, request.positions.begin + result.bytes};
+    auto const result = perform_direct(request, part, storage_, record);
+    Positions const done{part.begin, part.begin + result.bytes};
     if (request.direction == Direction::write) {
         // Between nodes what was read is forgotten; nothing older can be on its way to the file.
         if (several_nodes() && !written_)
@@ -608,6 +606,7 @@ void CachedFile::remember(Request const& request, Positions part, bool in_file) 
 void CachedFile::put(std::uint64_t offset, std::byte const* memory, std::uint64_t bytes) const {
     for_blocks(offset, bytes, [&](std::uint64_t block, Extent range) {
         auto const to = buffer(block);
+        auto const lock = locked(to);
         auto const begin = range.begin - begin_of(block);
         auto const* const from = memory + (range.begin - offset);
         BufferRange const place{begin, begin + range.bytes()};

@@ -195,7 +195,7 @@ TEST_P(Deposit, a_collective_read_sees_what_everybody_deposited) {
                       .bytes,
                   record_bytes);
         EXPECT_EQ(back, std::vector<std::byte>(record_bytes, value_of(other, 7)));
-        EXPECT_FALSE(writer.cache.takes_deposits(Direction::write));
+        EXPECT_FALSE(writer.cache.in_window(Direction::write));
     });
     expect_records(file, 8);
 }

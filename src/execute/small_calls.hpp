@@ -24,7 +24,7 @@ inline std::byte value_of(std::uint32_t rank, int call) {
 class SmallCalls {
 public:
     SmallCalls(Team& team, Rendezvous& rendezvous, TemporaryFile const& file,
-           std::string const& faults = "")
+               std::string const& faults = "")
         : team_{team}, rendezvous_{rendezvous} {
         arrange(storage_, file, faults, counts);
         options.strategy = "view_based";
@@ -105,8 +105,9 @@ protected:
 
 inline auto const one_node = std::vector<std::uint32_t>{0, 0};
 inline auto const two_nodes = std::vector<std::uint32_t>{0, 1};
-inline auto const name_of_nodes = [](testing::TestParamInfo<std::vector<std::uint32_t>> const& nodes) {
-    return nodes.param[1] == 0 ? "one" : "two";
-};
+inline auto const name_of_nodes =
+    [](testing::TestParamInfo<std::vector<std::uint32_t>> const& nodes) {
+        return nodes.param[1] == 0 ? "one" : "two";
+    };
 
 }  // namespace unisono

@@ -1,0 +1,104 @@
+// Reads that repeat, without meetings.
+//
+//   call     1        2          3            4   5  ...            n        n + 1
+//   ranks    agree    agree      the first    copy what they ask    agree
+//                     and open   reads the    for from the block    and open anew
+//                                block
+//
+// As for writes (deposit.cpp) a window of blocks is open for calls that go on like those before. The
+// rank that comes first to a block reads all of it, in one go, also what nobody has asked for yet;
+// others that come meanwhile wait for that file access alone, so no rank waits for another one's
+// program. Then a call is a copy from shared memory. Bytes of the block that are known stay as they
+// are: what ranks of this file have written is newer than the file, or as new.
+//
+// Between nodes reads are agreed on: there each node would read what others read, too.
+// Consistency is MPI's: a sync, a close, a new size drain, and that forgets the blocks; a collective
+// write ends the window; independent writes go to the file and to the block. What other programs
+// write is seen after that, as it is by reads that are agreed on. An end of the file that was found
+// is looked for anew by the next call that wants to go beyond it. A file error is the error of the
+// rank that cannot get what it asks for, by itself: a bad byte in the block that nobody wants is
+// none.
+// Source: View-based collective I/O (CCGrid 2008), section IV, has buffers that reads find full; to
+// read ahead, and not to meet, is ours.
+
+#include <algorithm>
+#include <cstring>
+
+#include "execute/cached.hpp"
+#include "execute/direct.hpp"
+
+namespace unisono {
+
+IoResult CachedFile::withdraw(Request const& request, CallRecord& record) {
+    std::lock_guard const lock{mutex_};
+    if (may_be_stale_ || !fits(request)) {
+        misfit_ = true;
+        return independent(request, request.positions, record);
+    }
+    note_call(request);
+    auto rest = request.positions;
+    if (rest.empty()) return {};
+    auto const range = last_read_->touched;
+    auto const blocks = blocks_of(range);
+    fill_unclaimed(blocks, range);
+    for (auto block = blocks.first; block < blocks.last && !rest.empty(); ++block) {
+        auto const part = within(request.view, rest, {begin_of(block), begin_of(block + 1)});
+        if (part.empty()) continue;
+        auto const there =
+            within(request.view, part, {0, filled(block, touched(request.view, part).end, record)});
+        copy_data({request.view, there, base_of(buffer(block), block)}, request.in_memory(there));
+        record.lap(Phase::copying);
+        rest.begin = there.end;
+        if (there.end < part.end) break;
+    }
+    // The end of the file, or an error: whichever it is, this rank sees it by itself.
+    IoResult result;
+    if (!rest.empty()) result = independent(request, rest, record);
+    result.bytes += rest.begin - request.positions.begin;
+    write_behind(record, calls_dirty_usually);
+    return result;
+}
+
+// Blocks that no other rank is reading: each begins with another one.
+void CachedFile::fill_unclaimed(BlockTable::Blocks blocks, Extent wanted) {
+    for (auto block = blocks.first; block < blocks.last; ++block) {
+        auto const to = buffer(block);
+        if (begin_of(block) + to.filled_end() >= std::min(wanted.end, begin_of(block + 1)))
+            continue;
+        std::unique_lock const lock{to, std::try_to_lock};
+        if (lock) fill(block, to);
+    }
+}
+
+// Where in the file this block's bytes that may be read end, once it has been tried to have them
+// as far as wanted.
+std::uint64_t CachedFile::filled(std::uint64_t block, std::uint64_t wanted_end,
+                                 CallRecord& record) {
+    auto const from = buffer(block);
+    if (begin_of(block) + from.filled_end() < wanted_end) {
+        auto const lock = locked(from);
+        record.lap(Phase::waiting);
+        if (begin_of(block) + from.filled_end() < wanted_end) fill(block, from);
+        record.lap(Phase::file);
+    }
+    return begin_of(block) + from.filled_end();
+}
+
+// Reads what is not known of a block. The block is locked.
+void CachedFile::fill(std::uint64_t block, BlockBuffer const& to) {
+    std::vector<Transfer> list;
+    for (auto const& [begin, end] : to.unknown())
+        list.push_back({begin_of(block) + begin, to.data() + begin, end - begin});
+    IoResult result;
+    if (!list.empty()) result = storage_.backend->perform(Direction::read, list);
+    mark_read(list, result);
+    to.set_filled_end(std::min(result.stopped_at, begin_of(block + 1)) - begin_of(block));
+}
+
+std::unique_lock<BlockBuffer const> CachedFile::locked(BlockBuffer const& buffer) const {
+    std::unique_lock lock{buffer, std::try_to_lock};
+    while (!lock && !lock.try_lock()) team_.pause();
+    return lock;
+}
+
+}  // namespace unisono
