@@ -141,7 +141,7 @@ void BlockBuffer::mark_valid(BufferRange range) const {
     if (range.empty()) return;
     assert(range.end <= block_bytes_);
     std::atomic_thread_fence(std::memory_order_release);
-    Coverage covered{words(1), 1};
+    auto covered = to_mark(1);
     Coverage::Marker{covered}.mark(range.begin, range.bytes());
 }
 
@@ -198,18 +198,31 @@ std::vector<BufferRange> BlockBuffer::known(BufferRange range) const {
     return runs;
 }
 
-std::vector<BufferRange> BlockBuffer::unknown() const {
-    auto const begin = filled_end();
-    auto runs =
-        runs_of(begin / 64, word_count(), [&](std::uint64_t word) { return ~known_bits(word); });
-    for (auto& run : runs) run = intersect(run, BufferRange{begin, block_bytes_});
+std::uint64_t BlockBuffer::known_bits(std::uint64_t word) const {
+    auto const filled = filled_end();
+    if (filled >= (word + 1) * 64) return ~0ULL;
+    auto const below = filled > word * 64 ? ones(0, filled - word * 64 - 1) : 0;
+    // In the order in which take_dirty() changes them backwards: no byte is seen as neither.
+    auto const dirty = words(0)[word].load();
+    return below | dirty | words(1)[word].load();
+}
+
+std::vector<BufferRange> BlockBuffer::unknown(std::uint64_t end) const {
+    assert(end <= block_bytes_);
+    BufferRange const rest{filled_end(), end};
+    if (rest.begin >= rest.end) return {};
+    if (!head().marked.load(std::memory_order_relaxed)) return {rest};
+    auto runs = runs_of(rest.begin / 64, div_ceil(rest.end, 64),
+                        [&](std::uint64_t word) { return ~known_bits(word); });
+    for (auto& run : runs) run = intersect(run, rest);
     std::erase_if(runs, [](BufferRange run) { return run.empty(); });
     return runs;
 }
 
 void BlockBuffer::forget() const {
     head().stored_bytes.store(0, std::memory_order_relaxed);
-    head().filled_end.store(0, std::memory_order_relaxed);
+    set_filled_end(0, /*stopped=*/false);
+    if (!head().marked.exchange(false, std::memory_order_relaxed)) return;
     for (std::size_t which = 0; which < 3; ++which)
         for (std::uint64_t word = 0; word < word_count(); ++word)
             words(which)[word].store(0, std::memory_order_relaxed);

@@ -86,8 +86,9 @@ public:
     }
 
     [[nodiscard]] std::byte* data() const { return memory_ + sizeof(Head); }
-    [[nodiscard]] Coverage dirty() const { return {words(0), 1}; }
-    [[nodiscard]] Coverage wanted() const { return {words(2), 1}; }
+    /// To be marked.
+    [[nodiscard]] Coverage dirty() const { return to_mark(0); }
+    [[nodiscard]] Coverage wanted() const { return to_mark(2); }
 
     /// Reads may take bytes below this file offset.
     [[nodiscard]] std::uint64_t readable_end() const { return head().readable_end; }
@@ -127,11 +128,16 @@ public:
     [[nodiscard]] std::uint64_t filled_end() const {
         return head().filled_end.load(std::memory_order_acquire);
     }
-    /// Locked. What is not known from filled_end() on, ascending.
-    [[nodiscard]] std::vector<BufferRange> unknown() const;
-    /// Locked. It never becomes less.
-    void set_filled_end(std::uint64_t end) const {
+    /// Locked. What is not known from filled_end() to `end`, ascending. O(1) where nothing was
+    /// marked.
+    [[nodiscard]] std::vector<BufferRange> unknown(std::uint64_t end) const;
+    /// Locked. It never becomes less. `stopped`: the file ended there, or could not be read on.
+    void set_filled_end(std::uint64_t end, bool stopped) const {
+        head().filling_stopped.store(stopped, std::memory_order_relaxed);
         head().filled_end.store(end, std::memory_order_release);
+    }
+    [[nodiscard]] bool filling_stopped() const {
+        return head().filling_stopped.load(std::memory_order_relaxed);
     }
 
 private:
@@ -139,6 +145,8 @@ private:
         std::uint64_t readable_end;
         std::atomic<std::uint64_t> stored_bytes;
         std::atomic<std::uint64_t> filled_end;
+        std::atomic<bool> filling_stopped;
+        std::atomic<bool> marked;  // any byte, as anything
         std::atomic<bool> locked;
     };
 
@@ -148,11 +156,12 @@ private:
                                                  which * Coverage::bytes_needed(block_bytes_));
     }
     [[nodiscard]] std::uint64_t word_count() const { return div_ceil(block_bytes_, 64); }
-    // In the order in which take_dirty() changes them backwards: no byte is seen as neither.
-    [[nodiscard]] std::uint64_t known_bits(std::uint64_t word) const {
-        auto const dirty = words(0)[word].load();
-        return dirty | words(1)[word].load();
+    [[nodiscard]] Coverage to_mark(std::size_t which) const {
+        if (auto& marked = head().marked; !marked.load(std::memory_order_relaxed))
+            marked.store(true, std::memory_order_relaxed);
+        return {words(which), 1};
     }
+    [[nodiscard]] std::uint64_t known_bits(std::uint64_t word) const;
 
     std::byte* memory_;
     std::uint64_t block_bytes_;

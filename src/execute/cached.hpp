@@ -198,10 +198,11 @@ private:
     void open_for_deposits();
     [[nodiscard]] std::uint64_t filled(std::uint64_t block, std::uint64_t wanted_end,
                                        CallRecord& record);
-    void fill(std::uint64_t block, BlockBuffer const& to);
-    void fill_unclaimed(BlockTable::Blocks blocks, Extent wanted);
+    void fill(std::uint64_t block, BlockBuffer const& to, std::uint64_t wanted_end);
+    bool fill_if_free(std::uint64_t block, std::uint64_t wanted_end);
+    void read_ahead(std::uint64_t offset);
     std::uint64_t earned_calls(bool misfit);
-    void leave_behind(std::uint64_t first_block, CallRecord& record);
+    void leave_behind(std::uint64_t first_block, Direction direction, CallRecord& record);
     bool fits(Request const& request);
     void note_own_end(Request const& request, std::uint64_t end);
     void send_deposit(std::size_t aggregator, BlockTable::Blocks blocks,

@@ -86,7 +86,7 @@ void CachedFile::open_window(Facts const& facts, CacheNeeds const& agreed, CallR
         {(end - facts.touched.end) / moved, agreed.calls_in_memory, earned_calls(agreed.misfit)});
     if (calls == 0) return;
     Extent const range{facts.touched.begin, facts.touched.end + calls * advance};
-    leave_behind(first, record);
+    leave_behind(first, facts.direction, record);
     if (!open_blocks(range, record)) return;
     std::lock_guard const lock{mutex_};
     window_ = {.direction = facts.direction, .range = range, .calls_left = calls};
@@ -124,10 +124,11 @@ std::uint64_t CachedFile::earned_calls(bool misfit) {
 }
 
 // What was written two windows ago is in the file by now, or goes there: its memory is used again.
-void CachedFile::leave_behind(std::uint64_t first_block, CallRecord& record) {
+// What was read is done with at once.
+void CachedFile::leave_behind(std::uint64_t first_block, Direction direction, CallRecord& record) {
     std::lock_guard const lock{mutex_};
     auto const went_on = windows_ && first_block >= windows_->last;
-    auto const last = went_on ? windows_->last : first_block;
+    auto const last = went_on && direction == Direction::write ? windows_->last : first_block;
     if (went_on) clear(table_.release({windows_->last_but_one, last}), record);
     windows_ = {.last_but_one = last, .last = first_block};
 }
