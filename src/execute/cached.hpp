@@ -194,6 +194,7 @@ private:
     IoResult grow_to_own_end();
     [[nodiscard]] std::uint64_t advance_of(Request const& request) const;
     void note_call(Request const& request);
+    [[nodiscard]] std::uint64_t blocks_open(Direction direction) const;
     bool open_blocks(Extent range, CallRecord& record);
     void open_for_deposits();
     [[nodiscard]] std::uint64_t filled(std::uint64_t block, std::uint64_t wanted_end,
@@ -201,6 +202,7 @@ private:
     void fill(std::uint64_t block, BlockBuffer const& to, std::uint64_t wanted_end);
     bool fill_if_free(std::uint64_t block, std::uint64_t wanted_end);
     void read_ahead(std::uint64_t offset);
+    bool read_after(std::uint64_t block);
     std::uint64_t earned_calls(bool misfit);
     void leave_behind(std::uint64_t first_block, Direction direction, CallRecord& record);
     bool fits(Request const& request);

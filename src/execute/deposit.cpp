@@ -31,6 +31,8 @@ constexpr std::uint64_t calls_most = 1024;
 constexpr std::uint64_t blocks_on_one_node = 1;
 constexpr std::uint64_t blocks_between_nodes = 4;
 constexpr std::uint64_t blocks_least = 4;
+// In all: who has to wait for one reads another meanwhile. With one more, memory is made for eight.
+constexpr std::uint64_t blocks_to_read = 3;
 // Blocks that are not full wait for the next agreed call.
 constexpr std::uint64_t until_agreed = UINT64_MAX;
 
@@ -68,15 +70,19 @@ void CachedFile::note_call(Request const& request) {
     last_read_.reset();
 }
 
+std::uint64_t CachedFile::blocks_open(Direction direction) const {
+    if (direction == Direction::read) return blocks_to_read;
+    auto const each = several_nodes() ? blocks_between_nodes : blocks_on_one_node;
+    return std::max<std::uint64_t>(blocks_least, each * plan_.aggregators.size());
+}
+
 void CachedFile::open_window(Facts const& facts, CacheNeeds const& agreed, CallRecord& record) {
     auto const advance = agreed.advance;
     if (advance == CacheNeeds::no_repeat || !facts.ascending || team_.deposits_stopped()) return;
     auto const reads = facts.direction == Direction::read;
     if (reads && (several_nodes() || !worth_whole_blocks(facts, advance))) return;
     auto const first = facts.touched.begin / plan_.block_bytes;
-    auto const each = several_nodes() ? blocks_between_nodes : blocks_on_one_node;
-    auto const wanted = std::max<std::uint64_t>(blocks_least, each * plan_.aggregators.size());
-    auto const last = first + std::min(table_.room() / 2, wanted);
+    auto const last = first + std::min(table_.room() / 2, blocks_open(facts.direction));
     auto const end = std::min(begin_of(last), std::uint64_t{INT64_MAX});
     if (end <= facts.touched.end) return;
     // What is on its way to other nodes is as much as the window at most, also where it is written

@@ -76,6 +76,16 @@ void CachedFile::read_ahead(std::uint64_t offset) {
     }
 }
 
+// Who has to wait for a block reads on in a later one meanwhile, if that is free.
+bool CachedFile::read_after(std::uint64_t block) {
+    while (!buffer(block).filling_stopped() && begin_of(++block) < window_.range.end) {
+        auto const next = begin_of(block) + buffer(block).filled_end() + 1;
+        auto const end = std::min(begin_of(block + 1), window_.range.end);
+        if (next <= end && fill_if_free(block, next)) return true;
+    }
+    return false;
+}
+
 // Whether this rank has read something.
 bool CachedFile::fill_if_free(std::uint64_t block, std::uint64_t wanted_end) {
     auto const to = buffer(block);
@@ -92,12 +102,17 @@ bool CachedFile::fill_if_free(std::uint64_t block, std::uint64_t wanted_end) {
 std::uint64_t CachedFile::filled(std::uint64_t block, std::uint64_t wanted_end,
                                  CallRecord& record) {
     auto const from = buffer(block);
-    if (begin_of(block) + from.filled_end() < wanted_end) {
-        auto const lock = locked(from);
+    while (begin_of(block) + from.filled_end() < wanted_end) {
+        std::unique_lock lock{from, std::try_to_lock};
+        if (!lock) {
+            if (!read_after(block)) team_.pause();
+            continue;
+        }
         record.lap(Phase::waiting);
         if (begin_of(block) + from.filled_end() < wanted_end) fill(block, from, wanted_end);
-        record.lap(Phase::file);
+        break;
     }
+    record.lap(Phase::file);
     return begin_of(block) + from.filled_end();
 }
 
