@@ -65,8 +65,8 @@ public:
 private:
     static Request request_of(Direction direction, std::uint64_t at, std::vector<std::byte>& data) {
         return {.direction = direction,
-                .view = {make_dense(1), static_cast<std::int64_t>(at), 1},
-                .positions = {0, data.size()},
+                .view = {make_dense(1), 0, 1},
+                .positions = {at, at + data.size()},
                 .memory = {make_dense(1), 0, 1},
                 .base = reinterpret_cast<std::uintptr_t>(data.data())};
     }

@@ -55,8 +55,8 @@ IoResult CachedFile::withdraw(Request const& request, CallRecord& record) {
             within(request.view, part, {0, filled(block, touched(request.view, part).end, record)});
         copy_data({request.view, there, base_of(buffer(block), block)}, request.in_memory(there));
         record.lap(Phase::copying);
-        rest.begin = there.end;
-        if (there.end < part.end) break;
+        rest.begin += there.bytes();
+        if (there.bytes() < part.bytes()) break;
     }
     // The end of the file, or an error: whichever it is, this rank sees it by itself.
     IoResult result;
