@@ -69,7 +69,7 @@ public:
     virtual void idle() = 0;
 
     /// Local, thread-safe: gives up the core, in waits for a rank that needs nobody to go on.
-    virtual void pause() { std::this_thread::yield(); }
+    virtual void give_way() { std::this_thread::yield(); }
 
     /// Merges over node leaders in node order; called by leaders only, all of them.
     void merge_over_leaders(Meeting& meeting) {

@@ -105,7 +105,7 @@ std::uint64_t CachedFile::filled(std::uint64_t block, std::uint64_t wanted_end,
     while (begin_of(block) + from.filled_end() < wanted_end) {
         std::unique_lock lock{from, std::try_to_lock};
         if (!lock) {
-            if (!read_after(block)) team_.pause();
+            if (!read_after(block)) team_.give_way();
             continue;
         }
         record.lap(Phase::waiting);
@@ -131,7 +131,7 @@ void CachedFile::fill(std::uint64_t block, BlockBuffer const& to, std::uint64_t 
 
 std::unique_lock<BlockBuffer const> CachedFile::locked(BlockBuffer const& buffer) const {
     std::unique_lock lock{buffer, std::try_to_lock};
-    while (!lock && !lock.try_lock()) team_.pause();
+    while (!lock && !lock.try_lock()) team_.give_way();
     return lock;
 }
 
