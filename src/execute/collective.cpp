@@ -164,7 +164,7 @@ Outcome perform_in_window(CollectiveFile const& file, Request const& request,
     return {
         .local = true,
         .bytes = result.bytes,
-        .verdict = {result, file.team.rank()},
+        .verdict = result.error ? Verdict{result, file.team.rank()} : Verdict{},
         .strategy = view_based.name,
         .why = writes ? "deposited: as the write before it" : "read ahead: as the read before it"};
 }
