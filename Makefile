@@ -12,7 +12,7 @@ PAPERS  ?= telling
 .DEFAULT_GOAL := help
 # The parts of one target use the whole machine already, and follow on each other.
 .NOTPARALLEL:
-.PHONY: help setup configure build demo unit test test-ceph test-mpis bench papers fuzz simulate install sanitize tidy \
+.PHONY: help setup configure build demo unit test test-ceph test-mpis bench papers scale fuzz simulate install sanitize tidy \
         format format-check clean
 
 BENCH_OPTIONS_full    := --full
@@ -70,6 +70,10 @@ papers: setup configure ## Redo the papers' figures on emulated disks (90 minute
 	@$(BUILD_TARGETS) product bench/papers/programs/all
 	@cd bench && $(PYTHON) -m papers --build $(abspath $(BUILD)) $(if $(filter all,$(PAPERS)),--all, \
 	    $(addprefix --figure ,$(filter-out telling,$(PAPERS))))
+
+scale: setup configure ## Simulate up to 4,096 ranks, with a model of ROMIO beside them (5 minutes; SCALE=full)
+	@$(BUILD_TARGETS) simulate
+	@$(PYTHON) bench/scale.py --build $(BUILD) --picture $(BUILD)/scale.svg $(if $(filter full,$(SCALE)),--full)
 
 fuzz: setup configure ## Run the differential fuzzer for SECONDS=1800 on both MPIs
 	@$(BUILD_TARGETS) product tests/fuzz/all

@@ -19,6 +19,8 @@ UNITS = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 
 # Ranks get whole pieces of at least a storage server's stripe: nobody has to exchange anything.
 WITHOUT_EXCHANGE = ("contiguous", "strided-64k", "strided-1m", "calls-contiguous")
+# Calls of 64 KiB of all ranks, one after the other: each goes to one server, over its link.
+ONE_SERVER_A_CALL = ("calls-contiguous", "calls-strided")
 
 
 @contextlib.contextmanager
@@ -49,6 +51,8 @@ def allowed(arguments, pattern: str) -> float | None:
     """
     if not arguments.cluster:
         return None
+    if pattern in ONE_SERVER_A_CALL:
+        return bytes_per_s(arguments.rate) / 1e6
     share = 1 / arguments.cluster
     exchanged = 0.0 if pattern in WITHOUT_EXCHANGE else share * (1 - share)
     return bytes_per_s(arguments.rate) / (share + exchanged) / 1e6

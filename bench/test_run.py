@@ -214,6 +214,7 @@ def test_what_the_links_allow_stands_beside_the_speeds():
     assert nodes.allowed(cluster, "contiguous") == pytest.approx(500)
     # A node sends a quarter of the file, and three quarters of a quarter to other nodes.
     assert nodes.allowed(cluster, "strided-1k") == pytest.approx(500 / 1.75)
+    assert nodes.allowed(cluster, "calls-contiguous") == pytest.approx(125)
     assert nodes.allowed(run.parse_arguments([]), "strided-1k") is None
     cell = cell_with(mpich=[0.1])
     assert "links allow" not in table.render([cell], ["mpich"])

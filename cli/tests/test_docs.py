@@ -63,7 +63,7 @@ def test_no_field_is_documented_that_a_report_does_not_have():
     known |= {phase["name"] for part in ("file", "direction")
               for phase in report.fields()["phases"][part]}  # fmt: skip
     documented = set(re.findall(r"^\| `([\w.]+)` \|", REPORT, re.MULTILINE))
-    assert documented == known | {"unisono_version"}
+    assert documented == known | {"format", "unisono_version"}
 
 
 def way_of_a_call() -> list[tuple[int, Path, str]]:

@@ -8,7 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from unisono import report, screen
+from unisono import report, screen, summary
 from unisono.causes import causes
 from unisono.job import Job, jobs_of
 
@@ -306,7 +306,7 @@ def test_a_rank_that_has_more_to_write_than_others_is_told_of(quiet):
 
 def test_every_phase_has_a_name_in_the_table_of_times():
     for part in ("direction", "file"):
-        assert set(screen.PHASE_LABELS[part]) == set(report.phases(part))
+        assert set(summary.PHASE_LABELS[part]) == set(report.phases(part))
 
 
 def test_times_add_up_to_the_time_of_io(record_with_everything):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from . import (
-    bench, doctor, ending, file_report, job, places, preload, report, reports, run, screen, settings, terminal,
+    bench, doctor, ending, file_report, job, outputs, places, preload, report, reports, run, schema, screen,
+    settings, terminal,
 )  # fmt: skip
 from .cluster_command import cluster
 from .compare_command import compare
@@ -53,19 +56,23 @@ main.add_command(tune)
 @main.command("run", context_settings=settings.PASS_ON)
 @click.option("--report", "show_report", is_flag=True, help="Say at the end what was done and why.")
 @click.option("--files", is_flag=True, help="With --report, also all numbers of each file.")
+@outputs.options
 @settings.STRATEGY
 @settings.options
 def run_command(
-    command: tuple[str, ...], show_report: bool, files: bool, mpi: str | None, **choices: str | None
-) -> None:
+    command: tuple[str, ...], show_report: bool, files: bool, html: str | None, json_file: str | None,
+    trace: str | None, mpi: str | None, **choices: str | None,
+) -> None:  # fmt: skip
     """Run an MPI program under Unisono.
 
     \b
     unisono run -- mpiexec -n 4 ./app
     """
     variables = settings.variables(**choices)
-    if show_report or files:
-        sys.exit(_run_with_report(list(command), variables, mpi, files))
+    wanted = outputs.Outputs(html, json_file, trace)
+    if show_report or files or wanted.any:
+        shown = _Shown(show_report or files, files, wanted)
+        sys.exit(_run_with_report(list(command), variables, mpi, shown))
     prepared = _prepare(list(command), variables, mpi)
     if prepared.temporary:
         sys.exit(run.run_and_wait(prepared))
@@ -79,19 +86,26 @@ def _prepare(command: list[str], variables: dict[str, str], mpi: str | None) -> 
     return prepared
 
 
-def _show(records: list[report.Record], console: Console, files: bool, wall_s: float | None = None) -> None:
-    jobs = job.jobs_of(records, wall_s)
-    for number, one in enumerate(jobs, 1):
-        if len(jobs) > 1:
-            console.print(f"---- program {number:,} of {len(jobs):,} ".ljust(screen.WIDEST, "-"), highlight=False)
-        screen.show(one, console)
-        if files:
-            file_report.show(one.records, console)
+@dataclass
+class _Shown:
+    """What is made of reports, on the screen and beside it."""
+
+    screen: bool
+    files: bool
+    outputs: outputs.Outputs
+
+    def on_screen(self, jobs: list[job.Job], console: Console) -> None:
+        for number, one in enumerate(jobs, 1) if self.screen else ():
+            if len(jobs) > 1:
+                console.print(f"---- program {number:,} of {len(jobs):,} ".ljust(screen.WIDEST, "-"), highlight=False)
+            screen.show(one, console)
+            if self.files:
+                file_report.show(one.records, console)
 
 
-def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | None, files: bool) -> int:
+def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | None, shown: _Shown) -> int:
     with tempfile.TemporaryDirectory(prefix="unisono-") as folder:
-        collected = reports.collect_in(Path(folder), variables)
+        collected = reports.collect_in(Path(folder), variables, shown.outputs.need_timeline)
         prepared = _prepare(command, variables | collected.variables(), mpi)
         begin_s = time.monotonic()
         ended = run.run_to_the_end(prepared)
@@ -100,7 +114,12 @@ def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | N
         remarks = ending.marks(collected.traces)
     if not records and not remarks:
         remarks = [f"no report: {ending.why_nothing(ended, prepared.static)}"]
-    _show(records, terminal.console(sys.stderr), files, wall_s)
+    jobs = job.jobs_of(records, wall_s)
+    shown.on_screen(jobs, terminal.console(sys.stderr))
+    try:
+        shown.outputs.write(jobs)
+    except Failure as failure:  # the exit code is the program's all the same
+        remarks.append(str(failure))
     for remark in remarks:
         click.echo(f"unisono: {remark}", err=True)
     return ended.code
@@ -108,25 +127,36 @@ def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | N
 
 @main.command("report")
 @click.option("--help-fields", is_flag=True, help="Say what the fields of a report mean.")
+@click.option("--schema", "show_schema", is_flag=True, help="Print the JSON schema of what --json writes.")
 @click.option("--files", is_flag=True, help="Also all numbers of each file.")
+@outputs.options
 @click.argument("names", metavar="FILE...", nargs=-1, type=click.Path(exists=True, dir_okay=False))
-def report_command(names: tuple[str, ...], help_fields: bool, files: bool) -> None:
+def report_command(
+    names: tuple[str, ...], help_fields: bool, show_schema: bool, files: bool, html: str | None,
+    json_file: str | None, trace: str | None,
+) -> None:  # fmt: skip
     """Show report files (UNISONO_REPORT=json): what each program's I/O took, why, and what to change."""
     if help_fields:
         report.show_fields(terminal.console(sys.stdout))
+    elif show_schema:
+        click.echo(json.dumps(schema.schema(), indent=1))
     elif not names:
-        raise click.UsageError("name a report file, or --help-fields")
-    for name in names:
-        _show_report_file(name, files)
+        raise click.UsageError("name a report file, or --help-fields, or --schema")
+    wanted = outputs.Outputs(html, json_file, trace)
+    shown = _Shown(not wanted.any or files, files, wanted)
+    by_file = [job.jobs_of(_records_of(name)) for name in names]
+    for jobs in by_file:
+        shown.on_screen(jobs, terminal.console(sys.stdout))
+    wanted.write([one for jobs in by_file for one in jobs])
 
 
-def _show_report_file(file: str, files: bool) -> None:
+def _records_of(file: str) -> list[report.Record]:
     if not (records := report.read_records(file)):
         raise Failure(
             f"{file} is empty: a program under Unisono writes into it when it closes a file that it has"
             f" opened through MPI-IO, with UNISONO_REPORT=json UNISONO_REPORT_FILE={file}", 1,
         )  # fmt: skip
-    _show(records, terminal.console(sys.stdout), files)
+    return records
 
 
 @main.command("env", context_settings=settings.PASS_ON)

@@ -55,6 +55,11 @@ class Job:
         """Of the program; from reports alone, until its last file was closed."""
         return self._wall_s or max(record["program"]["seconds"] for record in self.records)
 
+    @property
+    def began(self) -> float:
+        """Seconds since the epoch; 0: not known."""
+        return min(record["program"]["began"] for record in self.records)
+
     def mean_of(self, record: Record, spent: Record) -> float:
         """Seconds of a rank of the job on average: files are not always opened by all. A report of
         some ranks only stands for all that opened the file."""

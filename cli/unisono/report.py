@@ -62,8 +62,9 @@ def read_records(path: str, offset: int = 0) -> list[Record]:
             raise Failure(f"{path} line {number}: no JSON: {error}") from error
         if not isinstance(record, dict) or "file" not in record or "write" not in record:
             raise Failure(f"{path} line {number}: not a report of Unisono")
-        if "program" not in record:
-            raise Failure(f"{path} line {number}: a report of an earlier version of Unisono")
+        if (version := record.get("format", 0)) != fields()["format"]:
+            than = "an earlier" if version < fields()["format"] else "a later"
+            raise Failure(f"{path} line {number}: a report of {than} version of Unisono")
         records.append(record)
     return records
 

@@ -17,10 +17,12 @@ class Collected:
     file: Path
     traces: Path
     offset: int  # what the file had before
+    timeline: bool = False  # also what happened when
 
     def variables(self) -> dict[str, str]:
-        return {"UNISONO_REPORT": "json", "UNISONO_REPORT_FILE": str(self.file),
-                "UNISONO_REPORT_TRACES": str(self.traces)}  # fmt: skip
+        variables = {"UNISONO_REPORT": "json", "UNISONO_REPORT_FILE": str(self.file),
+                     "UNISONO_REPORT_TRACES": str(self.traces)}  # fmt: skip
+        return variables | ({"UNISONO_REPORT_TIMELINE": "true"} if self.timeline else {})
 
     def records(self) -> list[report.Record]:
         """What has come since this was asked last."""
@@ -30,13 +32,13 @@ class Collected:
         return report.read_records(str(self.file), before)
 
 
-def collect_in(folder: Path, variables: dict[str, str]) -> Collected:
+def collect_in(folder: Path, variables: dict[str, str], timeline: bool = False) -> Collected:
     """In a folder of the caller's; a report file that the user has named is kept, and may hold reports
     of earlier runs."""
     traces = folder / "traces"
     traces.mkdir()
     file = _writable(variables.get("UNISONO_REPORT_FILE")) or folder / "report.json"
-    return Collected(file, traces, file.stat().st_size if file.exists() else 0)
+    return Collected(file, traces, file.stat().st_size if file.exists() else 0, timeline)
 
 
 def _writable(named: str | None) -> Path | None:

@@ -75,6 +75,7 @@ private:
         auto& counts = (*counts_)[direction];
         ++counts.lists;
         counts.extents += extents_of(list);
+        if (counts_->on_access) counts_->on_access(direction, list);
     }
 
     std::unique_ptr<Backend> inner_;

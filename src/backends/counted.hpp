@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "unisono/backend.hpp"
@@ -21,6 +22,8 @@ struct BackendCounts {
     /// Somebody else's, who wants to see now: calls under way that wait for the storage, in the low
     /// half, and how many have ended in the high half. May be null.
     std::atomic<std::uint64_t>* under_way = nullptr;
+    /// Is told of each list before it is accessed, by whatever thread does that. May be empty.
+    std::function<void(Direction, std::span<Transfer const>)> on_access;
 
     IoCounts& operator[](Direction direction) {
         return by_direction[static_cast<std::size_t>(direction)];

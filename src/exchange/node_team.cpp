@@ -127,7 +127,7 @@ void NodeTeam::meet() {
 
 bool NodeTeam::all(bool mine) {
     std::uint64_t least = mine ? 1 : 0;
-    find_minimum({&least, 1});
+    reduce({&least, 1}, Reduction::minimum, Among::all);
     return least != 0;
 }
 
@@ -143,20 +143,17 @@ void NodeTeam::gather_bytes(std::span<std::byte const> mine, std::span<std::byte
     }
 }
 
-void NodeTeam::find_minimum(std::span<std::uint64_t> values) {
-    std::vector<std::uint64_t> all(values.size() * ranks());
-    gather_bytes(std::as_bytes(values), std::as_writable_bytes(std::span{all}));
-    for (std::size_t i = 0; i < all.size(); ++i)
-        values[i % values.size()] = std::min(values[i % values.size()], all[i]);
-}
-
-void NodeTeam::find_union(std::span<std::uint64_t> bits, Among) {
+void NodeTeam::reduce(std::span<std::uint64_t> values, Reduction reduction, Among) {
     constexpr auto words = Place::board_bytes / sizeof(std::uint64_t);
-    for (std::size_t begin = 0; begin < bits.size(); begin += words) {
-        auto const part = bits.subspan(begin, std::min(words, bits.size() - begin));
+    for (std::size_t begin = 0; begin < values.size(); begin += words) {
+        auto const part = values.subspan(begin, std::min(words, values.size() - begin));
         std::vector<std::uint64_t> all(part.size() * ranks());
         gather_bytes(std::as_bytes(part), std::as_writable_bytes(std::span{all}));
-        for (std::size_t i = 0; i < all.size(); ++i) part[i % part.size()] |= all[i];
+        std::ranges::copy(std::span{all}.first(part.size()), part.begin());
+        for (std::size_t i = part.size(); i < all.size(); ++i) {
+            auto& value = part[i % part.size()];
+            value = reduced(reduction, value, all[i]);
+        }
     }
 }
 

@@ -66,8 +66,7 @@ private:
 
     void merge(Meeting&) override {}  // over the only leader
     void gather_bytes(std::span<std::byte const> mine, std::span<std::byte> all) override;
-    void find_minimum(std::span<std::uint64_t> values) override;
-    void find_union(std::span<std::uint64_t> bits, Among among) override;
+    void reduce(std::span<std::uint64_t> values, Reduction reduction, Among among) override;
     void start_sending(std::uint32_t to, Kind kind, Message message) override;
 
     [[nodiscard]] std::size_t ranks() const { return topology_.ranks(); }

@@ -64,7 +64,7 @@ TEST(NodeTeam, reduces_values_of_any_length) {
     for (std::uint32_t const ranks : {1U, 4U})
         on_node(ranks, [&](NodeTeam& team) {
             for (std::size_t const count : {1UL, 3UL, 1000UL}) {
-                std::vector<std::uint64_t> mine(count), bits(count);
+                std::vector<std::uint64_t> mine(count), bits(count), ones(count, 1);
                 for (std::size_t i = 0; i < count; ++i) {
                     mine[i] = i * 10 + (team.rank() + i) % ranks;
                     bits[i] = std::uint64_t{1} << team.rank();
@@ -75,9 +75,11 @@ TEST(NodeTeam, reduces_values_of_any_length) {
                         EXPECT_EQ(all[rank * count + i], i * 10 + (rank + i) % ranks);
                 team.minimum(mine);
                 team.unite(bits, Team::Among::all);
+                team.sum(ones, Team::Among::all);
                 for (std::size_t i = 0; i < count; ++i) {
                     EXPECT_EQ(mine[i], i * 10);
                     EXPECT_EQ(bits[i], (std::uint64_t{1} << ranks) - 1);
+                    EXPECT_EQ(ones[i], ranks);
                 }
             }
         });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -46,6 +47,7 @@ public:
     enum class Kind : std::uint16_t { data, request, turn, view, deposit };
     enum class Area : std::uint8_t { windows, coverage };  ///< of node memory
     enum class Among : std::uint8_t { all, node };         ///< whose values count
+    enum class Reduction : std::uint8_t { minimum, unite, sum };
 
     virtual ~Team() = default;
 
@@ -95,13 +97,19 @@ public:
     /// IoResult::nowhere.
     void minimum(std::span<std::uint64_t> values) {
         note_reduction(values.size_bytes());
-        find_minimum(values);
+        reduce(values, Reduction::minimum, Among::all);
     }
 
     /// The bits that any rank has, of all or of this rank's node.
     void unite(std::span<std::uint64_t> bits, Among among) {
         note_reduction(bits.size_bytes());
-        find_union(bits, among);
+        reduce(bits, Reduction::unite, among);
+    }
+
+    /// Elementwise sum, over all or over this rank's node.
+    void sum(std::span<std::uint64_t> values, Among among) {
+        note_reduction(values.size_bytes());
+        reduce(values, Reduction::sum, among);
     }
 
     /// So many bytes are about to be asked for, some of which may go between nodes: may try how the
@@ -123,6 +131,12 @@ public:
     };
     /// Local: a message of that kind from any rank, if one is there.
     virtual std::optional<Received> receive_any(Kind kind) = 0;
+    /// Local: the same, and waits for one.
+    Received receive_next(Kind kind) {
+        auto received = receive_any(kind);
+        for (; !received; received = receive_any(kind)) idle();
+        return std::move(*received);
+    }
     /// Local: waits until all but the `still_under_way` newest messages have left, deposits apart:
     /// these may not be taken before another call of their own file.
     virtual void finish_sends(std::size_t still_under_way) = 0;
@@ -146,11 +160,24 @@ public:
     void note_meeting() { ++traffic_.meetings; }
     void note_barrier() { ++traffic_.barriers; }
 
+protected:
+    /// What two ranks' values come to.
+    static std::uint64_t reduced(Reduction reduction, std::uint64_t one, std::uint64_t other) {
+        switch (reduction) {
+            case Reduction::minimum:
+                return std::min(one, other);
+            case Reduction::unite:
+                return one | other;
+            case Reduction::sum:
+                break;
+        }
+        return one + other;
+    }
+
 private:
     virtual void merge(Meeting& meeting) = 0;
     virtual void gather_bytes(std::span<std::byte const> mine, std::span<std::byte> all) = 0;
-    virtual void find_minimum(std::span<std::uint64_t> values) = 0;
-    virtual void find_union(std::span<std::uint64_t> bits, Among among) = 0;
+    virtual void reduce(std::span<std::uint64_t> values, Reduction reduction, Among among) = 0;
     virtual void start_sending(std::uint32_t to, Kind kind, Message message) = 0;
 
     void note_reduction(std::size_t bytes) {

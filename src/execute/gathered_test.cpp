@@ -44,12 +44,11 @@ TEST(Gathered, is_kept_while_all_ranks_ask_for_the_same_and_gathered_anew_when_o
             rendezvous.meet(nothing);
             return after - before;
         };
-        // On several nodes the exchange gathers once in every call.
-        EXPECT_EQ(gathered_by_call(48), 2);
         EXPECT_EQ(gathered_by_call(48), 1);
-        EXPECT_EQ(gathered_by_call(4800), 2);
+        EXPECT_EQ(gathered_by_call(48), 0);
         EXPECT_EQ(gathered_by_call(4800), 1);
-        EXPECT_EQ(gathered_by_call(48), 2);
+        EXPECT_EQ(gathered_by_call(4800), 0);
+        EXPECT_EQ(gathered_by_call(48), 1);
     });
     auto const found = file.contents();
     ASSERT_EQ(found.size(), 4816u);

@@ -12,6 +12,7 @@
 #include "devices/device_memory.hpp"
 #include "exchange/team.hpp"
 #include "report/phases.hpp"
+#include "report/timeline.hpp"
 #include "unisono/admission_gate.hpp"
 #include "unisono/backend.hpp"
 #include "unisono/view.hpp"
@@ -70,6 +71,7 @@ public:
     void lap(Phase phase) {
         auto const now_s = clock_();
         spent_s_[static_cast<std::size_t>(phase)] += now_s - last_s_;
+        laps_.add(static_cast<std::uint8_t>(phase), now_s - last_s_);
         last_s_ = now_s;
     }
     [[nodiscard]] double operator[](Phase phase) const {
@@ -80,9 +82,16 @@ public:
         return std::accumulate(spent_s_.begin(), spent_s_.end(), 0.0);
     }
 
+    /// The same, one after another.
+    [[nodiscard]] CallsInTime in_time() const {
+        return {.begin_s = since_epoch(begin_s_), .end_s = since_epoch(last_s_), .laps = laps_};
+    }
+
 private:
     Clock clock_;
-    double last_s_ = clock_();
+    double begin_s_ = clock_();
+    double last_s_ = begin_s_;
+    Laps laps_;
     std::array<double, static_cast<std::size_t>(Phase::whole)> spent_s_{};
 };
 

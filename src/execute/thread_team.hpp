@@ -148,27 +148,17 @@ private:
                  all_.exchange(rank_, all_.topology_.ranks(), mine.data(), mine.size()))
                 std::memcpy(all.data() + rank * mine.size(), bytes.data(), mine.size());
         }
-        void find_minimum(std::span<std::uint64_t> values) override {
-            ++all_.carried.reductions;
-            auto const all =
-                all_.exchange(rank_, all_.topology_.ranks(), values.data(), values.size_bytes());
-            for (auto const& [rank, bytes] : all)
-                for (std::size_t i = 0; i < values.size(); ++i) {
-                    std::uint64_t value = 0;
-                    std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
-                    values[i] = std::min(values[i], value);
-                }
-        }
-        void find_union(std::span<std::uint64_t> bits, Among among) override {
+        void reduce(std::span<std::uint64_t> values, Reduction reduction, Among among) override {
             ++all_.carried.reductions;
             auto const& node_of = all_.topology_.node_of;
             for (auto const& [rank, bytes] :
-                 all_.exchange(rank_, all_.topology_.ranks(), bits.data(), bits.size_bytes())) {
-                if (among == Among::node && node_of[rank] != node_of[rank_]) continue;
-                for (std::size_t i = 0; i < bits.size(); ++i) {
-                    std::uint64_t word = 0;
-                    std::memcpy(&word, bytes.data() + i * sizeof word, sizeof word);
-                    bits[i] |= word;
+                 all_.exchange(rank_, all_.topology_.ranks(), values.data(), values.size_bytes())) {
+                auto const counts = among == Among::all || node_of[rank] == node_of[rank_];
+                if (rank == rank_ || !counts) continue;
+                for (std::size_t i = 0; i < values.size(); ++i) {
+                    std::uint64_t value = 0;
+                    std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
+                    values[i] = reduced(reduction, values[i], value);
                 }
             }
         }

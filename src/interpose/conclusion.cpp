@@ -49,18 +49,35 @@ void add_traffic(DirectionReport& report, CallRecord const& record) {
     report.barriers += record.traffic.barriers;
 }
 
+void add_to(CallsTimeline& timeline, CallRecord const& record, std::uint64_t bytes) {
+    if (!timeline.kept()) return;
+    auto calls = record.in_time();
+    calls.bytes = bytes;
+    timeline.add(calls);
+}
+
 }  // namespace
 
-void add_call(DirectionReport& report, CallRecord const& record) {
+void add_call(DirectionReport& report, CallRecord const& record, std::uint64_t bytes) {
     for (std::uint8_t phase = 0; phase < static_cast<std::uint8_t>(Phase::whole); ++phase)
         report.seconds.add(Phase{phase}, record[Phase{phase}]);
     add_traffic(report, record);
+    add_to(report.timeline, record, bytes);
 }
 
 // Helpers may wait for ranks that are still computing: that is no work.
-void add_call_beside(DirectionReport& report, CallRecord const& record) {
+void add_call_beside(DirectionReport& report, CallRecord const& record, std::uint64_t bytes) {
     report.beside_time.add(record.whole_s() - record[Phase::arrival]);
     add_traffic(report, record);
+    add_to(report.beside_timeline, record, bytes);
+}
+
+void add_file_call(FileReport& report, FilePhase phase, double begin_s, double end_s) {
+    report.seconds.add(phase, end_s - begin_s);
+    if (!report.timeline.kept()) return;
+    CallsInTime call{.begin_s = since_epoch(begin_s), .end_s = since_epoch(end_s)};
+    call.laps.add(static_cast<std::uint8_t>(phase), end_s - begin_s);
+    report.timeline.add(call);
 }
 
 void add_request(DirectionReport& report, Request const& request) {
@@ -91,7 +108,8 @@ void record_collective(File& file, Prepared const& prepared, Outcome const& outc
         direction.strategies[std::string{outcome.strategy}].add(1, outcome.why);
         if (!outcome.refusal_of_strategy.empty())
             direction.refusals[file.options().strategy].add(1, outcome.refusal_of_strategy);
-        (beside == Beside::nothing ? add_call : add_call_beside)(direction, record);
+        (beside == Beside::nothing ? add_call : add_call_beside)(direction, record,
+                                                                 request.positions.bytes());
         report.nodes = file.team().topology().nodes();
         report.aggregators =
             std::max(report.aggregators, static_cast<std::uint32_t>(outcome.aggregators));

@@ -19,9 +19,12 @@ int code_of(File& file, DataCall const& call, Prepared const& prepared, Outcome 
 /// Whose time a call took.
 enum class Beside : bool { nothing, the_program };
 
-void add_call(DirectionReport& report, CallRecord const& record);
+/// `bytes`: what the program asked for with it.
+void add_call(DirectionReport& report, CallRecord const& record, std::uint64_t bytes = 0);
 /// Of a call that was done by a helper thread: none of its time was the program's.
-void add_call_beside(DirectionReport& report, CallRecord const& record);
+void add_call_beside(DirectionReport& report, CallRecord const& record, std::uint64_t bytes);
+/// A call that moved no data, by the steady clock.
+void add_file_call(FileReport& report, FilePhase phase, double begin_s, double end_s);
 void add_request(DirectionReport& report, Request const& request);
 void add_native(DirectionReport& report, std::uint64_t bytes);
 void record_collective(File& file, Prepared const& prepared, Outcome const& outcome,

@@ -18,6 +18,7 @@
 #include "layouts/apply_striping.hpp"
 #include "layouts/file_system.hpp"
 #include "layouts/find_layout.hpp"
+#include "layouts/server_bytes.hpp"
 #include "layouts/striping_note.hpp"
 #include "orchestra/gate/file_gate.hpp"
 #include "support/helper_thread.hpp"
@@ -64,6 +65,19 @@ GateReport gate_report(orchestra::FileGate::Counts const& counts) {
             .locality = std::string(orchestra::name_of(counts.locality))};
 }
 
+void add_access(DirectionReport& report, std::span<Transfer const> list, Layout const& layout) {
+    if (list.empty()) return;
+    auto const now_s = since_epoch(CallRecord::steady_clock_s());
+    Extent const touched{list.front().offset, list.back().offset + list.back().bytes};
+    AccessesInTime access{.begin_s = now_s, .end_s = now_s, .touched = touched};
+    for (auto const& transfer : list) {
+        access.bytes += transfer.bytes;
+        add_server_bytes(report.server_bytes, layout,
+                         {transfer.offset, transfer.offset + transfer.bytes});
+    }
+    report.accesses.add(access);
+}
+
 std::atomic<std::uint64_t> files_so_far = 0;
 
 std::uintptr_t key(MPI_File handle) { return reinterpret_cast<std::uintptr_t>(handle); }
@@ -90,6 +104,7 @@ File::File(MPI_File handle, MPI_Comm comm, std::shared_ptr<Context> context, std
     report_.opened_by = static_cast<std::uint32_t>(context_->ranks());
     if (context_->rank() == 0 && !options_.report_traces.empty())
         trace_ = std::make_unique<Trace>(options_.report_traces);
+    if (options_.report == "json" && options_.report_timeline) keep_timeline();
     open_storage();
     be_seen();
     make_backend();
@@ -140,6 +155,21 @@ void File::open_storage() {
                                        },
                                    .program = own_program});
     storage_.gate = gate_;
+}
+
+void File::keep_timeline() {
+    auto const rank = rank_of_program(context_->rank());
+    auto const entries = timeline_entries_at_most(ranks_of_program(context_->ranks()), order_ - 1);
+    report_.timeline.keep(rank, entries);
+    for (auto* const direction : {&report_.read, &report_.write}) {
+        direction->timeline.keep(rank, entries);
+        direction->beside_timeline.keep(rank, entries);
+        direction->accesses.keep(rank, entries);
+    }
+    io_counts_->on_access = [this](Direction direction, std::span<Transfer const> list) {
+        record(
+            [&](FileReport& report) { add_access(report[direction], list, layout_of_accesses_); });
+    };
 }
 
 void File::be_seen() {
@@ -285,7 +315,10 @@ Layout File::layout_by(FromRank0 const& from_rank_0) {
         gate_->join_late();
     }
     if (found.source != "local")
-        record([&](FileReport& report) { report.layout = found.describe(); });
+        record([&](FileReport& report) {
+            report.layout = found.describe();
+            layout_of_accesses_ = found;
+        });
     return found;
 }
 
@@ -414,6 +447,7 @@ FileReport File::own_report() const {
 
 void File::keep_trace() {
     auto report = own_report();
+    report.forget_timeline();
     report.unfinished = "it is open still";
     trace_->keep(report);
 }

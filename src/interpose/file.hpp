@@ -188,6 +188,8 @@ public:
 
 private:
     void open_storage();
+    /// Notes from now on what happens when.
+    void keep_timeline();
     /// Lets the node's ranks see where this one is. Collective when the placement is new.
     void be_seen();
     void make_backend();
@@ -223,6 +225,7 @@ private:
     FileReport report_;
     std::optional<std::uint64_t> last_bytes_;  // size of the file when it was closed
     std::unique_ptr<Trace> trace_;             // rank 0's, where there is a place for it
+    Layout layout_of_accesses_;                // for the timeline
     std::shared_ptr<BackendCounts> io_counts_ = std::make_shared<BackendCounts>();
     std::optional<MPI_Count> split_bytes_;
     std::shared_ptr<PendingCall> split_call_;

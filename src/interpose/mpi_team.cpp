@@ -240,13 +240,15 @@ void MpiTeam::gather_bytes(std::span<std::byte const> mine, std::span<std::byte>
     PMPI_Allgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm_);
 }
 
-void MpiTeam::find_union(std::span<std::uint64_t> bits, Among among) {
-    PMPI_Allreduce(MPI_IN_PLACE, bits.data(), static_cast<int>(bits.size()), MPI_UINT64_T, MPI_BOR,
+void MpiTeam::reduce(std::span<std::uint64_t> values, Reduction reduction, Among among) {
+    if (topology_.ranks() == 1) return;
+    if (reduction == Reduction::minimum) return find_minimum(values);
+    PMPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_UINT64_T,
+                   reduction == Reduction::unite ? MPI_BOR : MPI_SUM,
                    among == Among::all ? comm_ : node_);
 }
 
-void MpiTeam::find_minimum(std::span<std::uint64_t> values) {
-    if (topology_.ranks() == 1) return;
+void MpiTeam::find_minimum(std::span<std::uint64_t> values) const {
     // MPICH 4.0.2 compares unsigned numbers as signed ones: "nowhere" would be the smallest.
     constexpr auto largest = std::numeric_limits<std::int64_t>::max();
     std::vector<std::int64_t> signed_values;

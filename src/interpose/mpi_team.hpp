@@ -98,8 +98,8 @@ private:
 
     void merge(Meeting& meeting) override;
     void gather_bytes(std::span<std::byte const> mine, std::span<std::byte> all) override;
-    void find_minimum(std::span<std::uint64_t> values) override;
-    void find_union(std::span<std::uint64_t> bits, Among among) override;
+    void reduce(std::span<std::uint64_t> values, Reduction reduction, Among among) override;
+    void find_minimum(std::span<std::uint64_t> values) const;
     void start_sending(std::uint32_t to, Kind kind, Message message) override;
     static void drop_sent(std::deque<Sending>& sending);
     static void finish_oldest(std::deque<Sending>& sending);

@@ -59,7 +59,7 @@ void NonblockingCalls::post_independent(std::shared_ptr<PendingCall> call) {
         file_.record([&](FileReport& report) {
             ++report[request.direction].independent_calls;
             add_request(report[request.direction], request);
-            add_call_beside(report[request.direction], record);
+            add_call_beside(report[request.direction], record, request.positions.bytes());
         });
         call->finish(Stage::done);
     });

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -60,14 +61,17 @@ Cpus own_cpus() {
 }
 
 // None where the program has sessions only: there is no communicator of all its ranks.
-std::uint32_t ranks_of_program() {
-    int initialised = 0, ranks = 0;
+std::uint32_t of_all_ranks(int (*ask)(MPI_Comm, int*), int otherwise) {
+    int initialised = 0;
     PMPI_Initialized(&initialised);
-    if (initialised != 0) PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    return static_cast<std::uint32_t>(ranks);
+    if (initialised != 0) ask(MPI_COMM_WORLD, &otherwise);
+    return static_cast<std::uint32_t>(otherwise);
 }
 
 }  // namespace
+
+std::uint32_t rank_of_program(int otherwise) { return of_all_ranks(PMPI_Comm_rank, otherwise); }
+std::uint32_t ranks_of_program(int otherwise) { return of_all_ranks(PMPI_Comm_size, otherwise); }
 
 std::string own_program() {
     std::lock_guard const lock(mutex);
@@ -93,12 +97,16 @@ MpiLibrary mpi_library() {
 }
 
 ProgramReport program_report() {
+    auto const seconds = seconds_since_start();
+    auto const now_s =
+        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     return {.id = own_program(),
             .name = name_of_what_runs(),
             .mpi = mpi_library().name,
-            .ranks = ranks_of_program(),
+            .ranks = ranks_of_program(0),
             .cores = own_cpus(),
-            .seconds = seconds_since_start()};
+            .began = now_s - seconds,
+            .seconds = seconds};
 }
 
 }  // namespace unisono::interpose

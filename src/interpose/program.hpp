@@ -18,6 +18,11 @@ void remember_program(std::string id);
 /// The one that the program uses.
 MpiLibrary mpi_library();
 
+/// This rank's number in MPI_COMM_WORLD, and how many there are; `otherwise` where the program has
+/// sessions only.
+std::uint32_t rank_of_program(int otherwise);
+std::uint32_t ranks_of_program(int otherwise);
+
 /// This rank's program, now. Cost: a few system calls.
 ProgramReport program_report();
 

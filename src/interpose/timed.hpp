@@ -1,9 +1,9 @@
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <optional>
 
+#include "interpose/conclusion.hpp"
 #include "interpose/file.hpp"
 #include "interpose/in_call.hpp"
 
@@ -13,12 +13,12 @@ namespace unisono::interpose {
 struct Timed {
     std::shared_ptr<File> file;
     FilePhase phase;
-    std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+    double begin_s = CallRecord::steady_clock_s();
 
     ~Timed() {
         if (file == nullptr) return;
-        std::chrono::duration<double> const spent = std::chrono::steady_clock::now() - begin;
-        file->record([&](FileReport& report) { report.seconds.add(phase, spent.count()); });
+        auto const end_s = CallRecord::steady_clock_s();
+        file->record([&](FileReport& report) { add_file_call(report, phase, begin_s, end_s); });
     }
 };
 

@@ -39,7 +39,7 @@ int leave_to_mpi(File& file, DataCall const& call, Needs needs, char const* reas
         auto& direction = report[call.direction];
         ++(needs.collective ? direction.native_calls : direction.native_independent_calls)[reason];
         add_native(direction, bytes);
-        add_call(direction, record);
+        add_call(direction, record, bytes);
     });
     return result;
 }
@@ -74,7 +74,7 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
         ++direction.independent_calls;
         direction.independent_time.add(record.whole_s());
         add_request(direction, request);
-        add_call(direction, record);
+        add_call(direction, record, asked);
     });
     if (!result.error) return MPI_SUCCESS;
     Verdict const verdict{result, static_cast<std::uint32_t>(file.context().rank())};

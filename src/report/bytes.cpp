@@ -39,6 +39,17 @@ void visit_members(Any& selection, Visitor& visit) {
     visit(selection.reopened);
 }
 
+template <class Any, class Visitor>
+requires requires(Any timeline) { timeline.tracks; }
+void visit_members(Any& timeline, Visitor& visit) { visit(timeline.tracks); }
+
+template <class Any, class Visitor>
+requires requires(Any track) { track.entries; }
+void visit_members(Any& track, Visitor& visit) {
+    visit(track.rank);
+    visit(track.entries);
+}
+
 #define UNISONO_VISIT(type, member, ...) visit(report.member);
 
 template <MaybeConst<DirectionReport> Any, class Visitor>
@@ -61,6 +72,7 @@ void visit_members(Any& program, Visitor& visit) {
     visit(program.mpi);
     visit(program.ranks);
     visit(program.cores);
+    visit(program.began);
     visit(program.seconds);
 }
 

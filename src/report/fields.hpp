@@ -79,7 +79,21 @@
       "with `UNISONO_SELECT=measured`, for each class of `calls`: `calls_done`, the candidates"    \
       " that were `tried` (`calls`, `remembered` from earlier runs, `bytes_per_second`) and those" \
       " that were not (`untried`), the `winner` and `why`, `seconds`, of which"                    \
-      " `examination_seconds` were lost by trying others, and when and why it was `reopened`")
+      " `examination_seconds` were lost by trying others, and when and why it was `reopened`")     \
+    X(CallsTimeline, timeline, {}, "timeline", timeline, sum, "",                                  \
+      "with `UNISONO_REPORT_TIMELINE`, by `rank` of the program, its data calls in order: each"    \
+      " entry is when it"                                                                          \
+      " began (`at`, seconds since the epoch), its `seconds`, `calls` and `bytes`, and its"        \
+      " `phases` with their seconds; where there were too many calls, neighbours are one entry")   \
+    X(CallsTimeline, beside_timeline, {}, "beside_timeline", timeline, sum, "",                    \
+      "the same of calls that threads of Unisono did")                                             \
+    X(AccessTimeline, accesses, {}, "accesses", accesses, sum, "",                                 \
+      "with `UNISONO_REPORT_TIMELINE`, by `rank`, the `lists` that it gave to the backend: when"   \
+      " they began (`at` the first, and the last `seconds` later), how many `bytes`, and the file" \
+      " bytes from `begin` to `end` that they lie between")                                        \
+    X(Loads, server_bytes, {}, "server_bytes", loads, sum, "",                                     \
+      "with `UNISONO_REPORT_TIMELINE`, how many bytes of these lists each data server has, where"  \
+      " the layout is known")
 
 // One file, from open to close.
 #define UNISONO_FILE_FIELDS(X)                                                                     \
@@ -94,7 +108,8 @@
     X(ProgramReport, program, {}, "program", program, sum, "program",                              \
       "its `id`, which is that of all files of one launch, the `name` of what is executed, the"    \
       " `mpi` library, all its `ranks` (0: not known), `cores`: CPUs of a node that the ranks of"  \
-      " this report may use, and `seconds` from its start to this report")                         \
+      " this report may use, when it `began` (seconds since the epoch), and `seconds` from then"   \
+      " to this report")                                                                           \
     X(Notes, settings, {}, "settings", notes, distinct, "setting",                                 \
       "what users and sites have set, with where, from weak to strong; the last one counts")       \
     X(std::string, backend, {}, "backend", text, first, "backend", "how the file was accessed")    \
@@ -116,6 +131,8 @@
       " where accesses go")                                                                        \
     X(FileTimes, seconds, {}, "seconds", times, sum, "time in other calls",                        \
       "of calls that move no data: by phase, as in the directions")                                \
+    X(FileTimeline, timeline, {}, "timeline", timeline, sum, "",                                   \
+      "with `UNISONO_REPORT_TIMELINE`, calls that move no data, as in the directions")             \
     X(std::uint64_t, syncs, 0, "syncs", count, sum, "syncs",                                       \
       "how often Unisono made what was written durable, over all ranks")                           \
     X(DirectionReport, read, {}, "read", direction, sum, "read",                                   \

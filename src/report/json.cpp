@@ -1,4 +1,5 @@
 #include <bit>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -73,6 +74,50 @@ Json json_of(GateReport const& gate, std::uint32_t ranks) {
             {"locality", gate.locality}};
 }
 
+// Enough of a clock's digits.
+double rounded(double seconds, double digits) { return std::round(seconds * digits) / digits; }
+
+template <class AnyPhase>
+Json calls_json(CallsInTime const& calls) {
+    Json phases = Json::array();
+    for (auto const& lap : calls.laps.get())
+        phases.push_back({phase_names<AnyPhase>[lap.phase], rounded(lap.seconds, 1e9)});
+    return {{"at", rounded(calls.begin_s, 1e6)},
+            {"seconds", rounded(calls.end_s - calls.begin_s, 1e9)},
+            {"calls", calls.count},
+            {"bytes", calls.bytes},
+            {"phases", std::move(phases)}};
+}
+
+Json access_json(AccessesInTime const& accesses) {
+    return {{"at", rounded(accesses.begin_s, 1e6)},
+            {"seconds", rounded(accesses.end_s - accesses.begin_s, 1e9)},
+            {"lists", accesses.count},
+            {"bytes", accesses.bytes},
+            {"begin", accesses.touched.begin},
+            {"end", accesses.touched.end}};
+}
+
+template <class Entry>
+Json tracks_json(Timeline<Entry> const& timeline, Json (*entry_json)(Entry const&)) {
+    Json tracks = Json::array();
+    for (auto const& track : timeline.tracks) {
+        Json entries = Json::array();
+        for (auto const& entry : track.entries) entries.push_back(entry_json(entry));
+        tracks.push_back({{"rank", track.rank}, {"entries", std::move(entries)}});
+    }
+    return tracks;
+}
+
+template <class AnyPhase>
+Json json_of(CallTimeline<AnyPhase> const& timeline, std::uint32_t) {
+    return tracks_json<CallsInTime>(timeline, calls_json<AnyPhase>);
+}
+
+Json json_of(AccessTimeline const& timeline, std::uint32_t) {
+    return tracks_json(timeline, access_json);
+}
+
 Json json_of(ProgramReport const& program, std::uint32_t) {
     auto const count = [](int sum, std::uint64_t word) { return sum + std::popcount(word); };
     return {{"id", program.id},
@@ -80,6 +125,7 @@ Json json_of(ProgramReport const& program, std::uint32_t) {
             {"mpi", program.mpi},
             {"ranks", program.ranks},
             {"cores", std::accumulate(program.cores.begin(), program.cores.end(), 0, count)},
+            {"began", rounded(program.began, 1e6)},
             {"seconds", program.seconds}};
 }
 
@@ -100,7 +146,7 @@ std::string in_one_line(Json const& json) {
 }  // namespace
 
 std::string to_json(FileReport const& report) {
-    Json json{{"unisono_version", UNISONO_VERSION}};
+    Json json{{"format", report_format}, {"unisono_version", UNISONO_VERSION}};
     auto const ranks = report.ranks;
     UNISONO_FILE_FIELDS(UNISONO_TO_JSON)
     return in_one_line(json);
@@ -113,7 +159,8 @@ std::string to_json(FileReport const& report) {
 #define UNISONO_DESCRIBE_PHASE(name, meaning) {{"name", #name}, {"meaning", meaning}},
 
 std::string fields_json() {
-    return in_one_line({{"file", {UNISONO_FILE_FIELDS(UNISONO_DESCRIBE)}},
+    return in_one_line({{"format", report_format},
+                        {"file", {UNISONO_FILE_FIELDS(UNISONO_DESCRIBE)}},
                         {"direction", {UNISONO_DIRECTION_FIELDS(UNISONO_DESCRIBE)}},
                         {"phases",
                          {{"file", {UNISONO_FILE_PHASES(UNISONO_DESCRIBE_PHASE)}},

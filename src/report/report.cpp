@@ -51,6 +51,10 @@ template <class Key>
 void sum(std::map<Key, std::uint64_t>& mine, std::map<Key, std::uint64_t> const& theirs) {
     for (auto const& [what, count] : theirs) mine[what] += count;
 }
+void sum(Loads& mine, Loads const& theirs) {
+    mine.resize(std::max(mine.size(), theirs.size()));
+    for (std::size_t i = 0; i < theirs.size(); ++i) mine[i] += theirs[i];
+}
 template <class Part>
 requires requires(Part part) { part.merge(part); }
 void sum(Part& mine, Part const& theirs) { mine.merge(theirs); }
@@ -105,6 +109,7 @@ void ProgramReport::merge(ProgramReport const& other) {
     merging::first(mpi, other.mpi);
     take_larger(ranks, other.ranks);
     take_larger(seconds, other.seconds);
+    if (began == 0 || (other.began > 0 && other.began < began)) began = other.began;
     cores.resize(std::max(cores.size(), other.cores.size()));
     for (std::size_t word = 0; word < other.cores.size(); ++word) cores[word] |= other.cores[word];
 }
@@ -116,6 +121,14 @@ void FileReport::merge(FileReport const& other) { UNISONO_FILE_FIELDS(UNISONO_ME
 void DirectionReport::add_pieces(std::uint64_t count, std::uint64_t bytes) {
     pieces += count;
     if (count > 0) piece_sizes[std::bit_floor(bytes / count)] += count;
+}
+
+void FileReport::forget_timeline() {
+    timeline = {};
+    for (auto* const direction : {&read, &write}) {
+        direction->timeline = direction->beside_timeline = {};
+        direction->accesses = {};
+    }
 }
 
 void FileReport::add_error(std::string_view text) { add_distinct(errors, text); }

@@ -12,6 +12,7 @@
 
 #include "report/fields.hpp"
 #include "report/phases.hpp"
+#include "report/timeline.hpp"
 #include "unisono/extent.hpp"
 
 namespace unisono {
@@ -102,8 +103,13 @@ using Reasons = std::map<std::string, std::uint64_t>;
 using Uses = std::map<std::string, Use>;
 using Selections = std::vector<SelectionReport>;
 using Notes = std::vector<std::string>;
+/// Bytes, by what they are counted for.
+using Loads = std::vector<std::uint64_t>;
 using CallTimes = Times<Phase>;
 using FileTimes = Times<FilePhase>;
+using CallsTimeline = CallTimeline<Phase>;
+using FileTimeline = CallTimeline<FilePhase>;
+using AccessTimeline = Timeline<AccessesInTime>;
 
 #define UNISONO_MEMBER(type, member, initial, ...) type member = initial;
 
@@ -138,6 +144,7 @@ struct ProgramReport {
     std::string mpi;          ///< the MPI library and its version
     std::uint32_t ranks = 0;  ///< in MPI_COMM_WORLD; 0: there is none
     Cpus cores;          ///< that this rank may use; after merge(), any of the ranks on its node
+    double began = 0;    ///< seconds since the epoch; 0: not known
     double seconds = 0;  ///< since its start
 
     /// Nodes are taken to be alike.
@@ -154,6 +161,8 @@ struct FileReport {
     }
     /// Keeps the first few distinct ones.
     void add_error(std::string_view text);
+    /// What it has of single moments, which may be a megabyte.
+    void forget_timeline();
     /// Adds another rank's counters for the same file. Cost: O(reasons).
     void merge(FileReport const& other);
     friend bool operator==(FileReport const&, FileReport const&) = default;
@@ -161,9 +170,13 @@ struct FileReport {
 
 #undef UNISONO_MEMBER
 
+/// Of the JSON objects. It grows when a key goes, or means something else; keys that come are no
+/// reason.
+inline constexpr int report_format = 1;
+
 /// The lists of fields.hpp and phases.hpp as a JSON object, for the command and for documents:
-/// `file` and `direction`, arrays of `key`, `unit`, `merge`, `label` and `meaning`, and `phases` of
-/// each, arrays of `name` and `meaning`.
+/// `format`, `file` and `direction`, arrays of `key`, `unit`, `merge`, `label` and `meaning`, and
+/// `phases` of each, arrays of `name` and `meaning`.
 std::string fields_json();
 
 /// For gathering by messages; same build on both sides. Cost: O(size), some kilobytes.

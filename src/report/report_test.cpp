@@ -22,6 +22,7 @@ FileReport rank_report(std::uint64_t asked_bytes, double waiting_s) {
                       .mpi = "MPICH 4.0.2",
                       .ranks = 2,
                       .cores = {waiting_s < 0.2 ? 1u : 2u},
+                      .began = 1764000000 + waiting_s,
                       .seconds = 4 + waiting_s};
     report.settings = {"cb_nodes=4 (MPI_Info)"};
     report.backend = "posix";
@@ -42,6 +43,15 @@ FileReport rank_report(std::uint64_t asked_bytes, double waiting_s) {
     write.seconds.add(Phase::copying, 0.25);
     write.seconds.add(Phase::file, 1.5);
     write.seconds.add(Phase::other, 0.25 - waiting_s);
+    auto const rank = waiting_s < 0.2 ? 0u : 1u;
+    write.timeline.keep(rank, 8);
+    CallsInTime call{.begin_s = 1764000001, .end_s = 1764000001.5, .count = 2, .bytes = 64};
+    call.laps.add(static_cast<std::uint8_t>(Phase::arrival), waiting_s);
+    call.laps.add(static_cast<std::uint8_t>(Phase::file), 0.5 - waiting_s);
+    write.timeline.add(call);
+    write.accesses.keep(rank, 8);
+    write.accesses.add({1764000001.25, 1764000001.375, 3, 64, {4096, 8192}});
+    write.server_bytes = {32, 32 * rank};
     write.latest = {waiting_s < 0.2 ? 0 : 1, waiting_s};
     report.opened_by = 2;
     report.seconds.add(FilePhase::open, 0.125);
@@ -103,6 +113,9 @@ TEST(FileReport, merging_adds_bytes_and_takes_the_largest_of_calls) {
     EXPECT_EQ(report.program.cores, (Cpus{3})) << "each rank has one of its own";
     EXPECT_DOUBLE_EQ(report.program.seconds, 4.25);
     EXPECT_EQ(report.program.ranks, 2u);
+    EXPECT_DOUBLE_EQ(report.program.began, 1764000000.0625) << "by the rank that was first";
+    EXPECT_EQ(report.write.timeline.tracks.size(), 2u);
+    EXPECT_EQ(report.write.server_bytes, (Loads{64, 32}));
 }
 
 TEST(FileReport, merging_in_any_order_gives_the_same_numbers) {
@@ -218,6 +231,7 @@ TEST(Json, has_the_fields_of_the_table_and_no_others) {
     auto const fields = nlohmann::json::parse(fields_json());
     auto report = nlohmann::json::parse(to_json(sample()));
     report.erase("unisono_version");
+    report.erase("format");
     auto& write = report.at("write");
     for (auto const& field : fields.at("direction")) {
         auto const key = nlohmann::json::json_pointer("/" + field.at("key").get<std::string>());

@@ -38,7 +38,7 @@ double setup_seconds(Strategy const& strategy) {
 std::vector<Variation> variations(Facts const& facts, Options const& options) {
     std::vector<Variation> found;
     auto const& topology = *facts.topology;
-    auto const aggregators = choose_aggregators(facts, options).size();
+    auto const aggregators = choose_aggregators_of_call(facts, options).size();
     if (!facts.local_storage) {
         auto const free = options.cb_nodes == 0 && options.cb_config_list.empty();
         if (free && aggregators < topology.ranks()) found.push_back(Variation::every_rank);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 
 #include "options/cb_config_list.hpp"
 
@@ -32,10 +33,28 @@ std::vector<std::uint32_t> ranks_per_node(Topology const& topology) {
     return counts;
 }
 
+// Stripe units with a byte that somebody touches: between these realms are cut. As many as there
+// may be where units are not known.
+std::uint64_t units_touched(Facts const& facts) {
+    auto const unit = facts.layout == nullptr ? 0 : facts.layout->unit_at(facts.touched.begin);
+    if (facts.local_storage || unit == 0 || facts.touched.empty())
+        return std::numeric_limits<std::uint64_t>::max();
+    return (facts.touched.end - 1) / unit - facts.touched.begin / unit + 1;
+}
+
 std::uint32_t default_count(Facts const& facts) {
     if (facts.local_storage) return facts.topology->ranks();
     auto const per_card = facts.topology->nodes() * facts.topology->machine.nics;
     return std::max(per_card, facts.layout == nullptr ? 0 : facts.layout->servers());
+}
+
+std::vector<std::uint32_t> choose(Facts const& facts, Options const& options,
+                                  std::uint64_t by_default) {
+    std::uint64_t wanted = options.cb_nodes;
+    if (wanted == 0) wanted = options.cb_config_list.empty() ? by_default : facts.topology->ranks();
+    auto aggregators = spread(*facts.topology, aggregators_allowed(facts, options), wanted);
+    assert(!aggregators.empty());
+    return aggregators;
 }
 
 }  // namespace
@@ -56,12 +75,12 @@ std::vector<std::uint32_t> aggregators_allowed(Facts const& facts, Options const
 }
 
 std::vector<std::uint32_t> choose_aggregators(Facts const& facts, Options const& options) {
-    std::size_t wanted = options.cb_nodes;
-    if (wanted == 0)
-        wanted = options.cb_config_list.empty() ? default_count(facts) : facts.topology->ranks();
-    auto aggregators = spread(*facts.topology, aggregators_allowed(facts, options), wanted);
-    assert(!aggregators.empty());
-    return aggregators;
+    return choose(facts, options, default_count(facts));
+}
+
+std::vector<std::uint32_t> choose_aggregators_of_call(Facts const& facts, Options const& options) {
+    return choose(facts, options,
+                  std::min<std::uint64_t>(default_count(facts), units_touched(facts)));
 }
 
 std::vector<std::uint32_t> with_most_bytes(Facts const& facts,

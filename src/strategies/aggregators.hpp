@@ -13,12 +13,17 @@ std::vector<std::uint32_t> spread_over_nodes(Topology const& topology, std::uint
 /// How many aggregators each node may have: cb_config_list says, else one for each of its ranks.
 std::vector<std::uint32_t> aggregators_allowed(Facts const& facts, Options const& options);
 
-/// The aggregators of a strategy that has no wish of its own, ascending; at least one.
+/// The aggregators of a strategy that has no wish of its own, ascending; at least one. The same in
+/// all calls on a file.
 ///
 /// cb_config_list and cb_nodes, where they are given, as in ROMIO. Otherwise every rank where the
 /// file system is the node's own; elsewhere one for each data server, but at least one for each
 /// network card of each node. Cost: O(ranks).
 std::vector<std::uint32_t> choose_aggregators(Facts const& facts, Options const& options);
+
+/// The same, but where nobody has said how many, no more than the call touches stripe units: realms
+/// are cut between these, and with node aggregation every aggregator costs windows.
+std::vector<std::uint32_t> choose_aggregators_of_call(Facts const& facts, Options const& options);
 
 /// Of `candidates`, the `count` with the most bytes in the call, ties to the lowest; ascending.
 /// Needs Facts::ranks.

@@ -41,6 +41,18 @@ TEST_F(ChooseAggregators, one_for_each_server_where_those_are_more) {
     EXPECT_EQ(choose_aggregators(facts, options), (Ranks{0, 1, 2, 4, 5, 6}));
 }
 
+TEST_F(ChooseAggregators, no_more_of_a_call_than_stripe_units_that_it_touches) {
+    Layout const layout = Layout::of("test", {Striping::round_robin(100, {0, 1, 2, 3, 4, 5})});
+    facts.layout = &layout;
+    facts.touched = {150, 350};
+    EXPECT_EQ(choose_aggregators_of_call(facts, options), (Ranks{0, 1, 4}));
+    EXPECT_EQ(choose_aggregators(facts, options).size(), 6u) << "of all calls on the file";
+    facts.touched = {150, 151};
+    EXPECT_EQ(choose_aggregators_of_call(facts, options), (Ranks{0}));
+    options.cb_nodes = 5;
+    EXPECT_EQ(choose_aggregators_of_call(facts, options).size(), 5u);
+}
+
 TEST_F(ChooseAggregators, cb_nodes_says_how_many) {
     options.cb_nodes = 3;
     EXPECT_EQ(choose_aggregators(facts, options), (Ranks{0, 1, 4}));

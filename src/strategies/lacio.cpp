@@ -77,7 +77,7 @@ void gather_servers(Plan& plan, std::vector<Realm> const& servers,
 // are packed with what is asked for.
 Plan plan_lacio(Facts const& facts, Options const& options) {
     Plan plan{.way = Plan::Way::staged, .window_bytes = window_bytes(facts, options)};
-    auto const ranks = choose_aggregators(facts, options);
+    auto const ranks = choose_aggregators_of_call(facts, options);
     std::vector<Realm> servers;
     std::vector<Bytes> server_bytes;
     for (std::uint32_t server = 0; server < facts.layout->servers(); ++server) {

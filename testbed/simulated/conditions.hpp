@@ -60,6 +60,7 @@ enum class Await : std::uint8_t {
     gather,
     minimum,
     unite,
+    sum,
     file,
     end
 };

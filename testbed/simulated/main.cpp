@@ -1,11 +1,12 @@
-#include <sys/resource.h>
-
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
+#include "simulated/heap.hpp"
+#include "simulated/patterns.hpp"
 #include "simulated/run_scenario.hpp"
 #include "simulated/scale.hpp"
 #include "simulated/shrink.hpp"
@@ -83,21 +84,67 @@ int run_many(Arguments const& arguments) {
     return 0;
 }
 
-int run_scale(ScaleCase const& scale) {
+// One line of JSON: bench/scale.py reads it.
+int run_scale(ScaleCase scale) {
+    std::size_t bytes_before = 0;
+    scale.on_begin = [&] {
+        bytes_before = heap_bytes();
+        count_heap_peak_anew();
+    };
     auto const begun_s = wall_s();
     auto const result = run(scale);
-    rusage used{};
-    getrusage(RUSAGE_SELF, &used);
-    std::printf(
-        "%u ranks, %u a node, %s with %zu aggregators: write %.3f ms, read %.3f ms of "
-        "network and memory on the virtual clock; %llu messages of %llu bytes; "
-        "%llu await points in %.1f s, %ld MiB\n",
-        scale.ranks, scale.ranks_per_node, scale.strategy.c_str(), result.aggregators,
-        result.write_s * 1e3, result.read_s * 1e3, static_cast<unsigned long long>(result.messages),
-        static_cast<unsigned long long>(result.message_bytes),
-        static_cast<unsigned long long>(result.awaits), wall_s() - begun_s, used.ru_maxrss / 1024);
-    if (!result.wrong.empty()) std::printf("wrong: %s\n", result.wrong.c_str());
+    auto const memory = (heap_peak_bytes() - bytes_before) / scale.ranks +
+                        result.node_memory_bytes / scale.ranks_per_node;
+    nlohmann::ordered_json const line{{"ranks", scale.ranks},
+                                      {"ranks_per_node", scale.ranks_per_node},
+                                      {"pattern", scale.pattern},
+                                      {"strategy", scale.strategy},
+                                      {"chosen", result.chosen},
+                                      {"aggregators", result.aggregators},
+                                      {"servers", scale.network.servers},
+                                      {"calls", result.calls},
+                                      {"bytes", result.bytes},
+                                      {"write_s", result.write_s},
+                                      {"read_s", result.read_s},
+                                      {"rounds", result.rounds},
+                                      {"messages", result.messages},
+                                      {"message_bytes", result.message_bytes},
+                                      {"reduced_bytes_per_rank", result.reduced_bytes},
+                                      {"fan_in", result.fan_in},
+                                      {"memory_bytes_per_rank", memory},
+                                      {"bytes_compared", !scale.sizes_only},
+                                      {"await_points", result.awaits},
+                                      {"took_s", wall_s() - begun_s},
+                                      {"wrong", result.wrong}};
+    std::printf("%s\n", line.dump().c_str());
     return result.wrong.empty() ? 0 : 1;
+}
+
+void add_scale_options(CLI::App& many, ScaleCase& scale) {
+    std::vector<std::string> patterns;
+    for (auto const& pattern : all_patterns()) patterns.emplace_back(pattern.name);
+    many.add_option("--ranks", scale.ranks);
+    many.add_option("--ranks-per-node", scale.ranks_per_node);
+    many.add_option("--pattern", scale.pattern)->check(CLI::IsMember(patterns));
+    many.add_option("--bytes-per-rank", scale.bytes_per_rank);
+    many.add_option("--strategy", scale.strategy, "A strategy, auto, or romio: a model of ROMIO");
+    many.add_option("--intra-node-aggregation", scale.intra_node_aggregation)
+        ->transform(
+            CLI::CheckedTransformer(std::map<std::string, Switch>{{"automatic", Switch::automatic},
+                                                                  {"enable", Switch::enable},
+                                                                  {"disable", Switch::disable}}));
+    many.add_option("--cb-buffer-size", scale.cb_buffer_size);
+    many.add_option("--cb-nodes", scale.cb_nodes);
+    many.add_option("--latency-s", scale.network.latency_s, "Of a message between nodes");
+    many.add_option("--link-bytes-per-s", scale.network.bytes_per_s, "Of each node, both ways");
+    many.add_option("--message-s", scale.network.message_s,
+                    "That a message keeps its sender busy, and its receiver");
+    many.add_option("--servers", scale.network.servers, "0: file accesses cost nothing");
+    many.add_option("--server-bytes-per-s", scale.network.server_bytes_per_s);
+    many.add_option("--request-s", scale.network.request_s, "That a server needs for each request");
+    many.add_option("--stripe-bytes", scale.network.stripe_bytes);
+    many.add_flag("--sizes-only", scale.sizes_only,
+                  "No memory for data that is not under way; bytes are not compared");
 }
 
 int main_with(int argc, char** argv) {
@@ -115,17 +162,10 @@ int main_with(int argc, char** argv) {
     app.add_option("--canary", arguments.canary, "Make a mistake on purpose")
         ->transform(CLI::Transformer(canaries));
     ScaleCase scale;
-    auto* const many = app.add_subcommand("scale", "One write and read of many ranks");
-    many->add_option("--ranks", scale.ranks)->capture_default_str();
-    many->add_option("--ranks-per-node", scale.ranks_per_node)->capture_default_str();
-    many->add_option("--block-bytes", scale.block_bytes)->capture_default_str();
-    many->add_option("--bytes-per-rank", scale.bytes_per_rank)->capture_default_str();
-    many->add_option("--strategy", scale.strategy)->capture_default_str();
-    many->add_option("--aggregate-on-nodes", scale.intra_node_aggregation)->capture_default_str();
-    many->add_option("--cb-buffer-size", scale.cb_buffer_size)->capture_default_str();
-    many->add_option("--cb-nodes", scale.cb_nodes)->capture_default_str();
-    many->add_flag("--sizes-only", scale.sizes_only,
-                   "No memory for data that is not under way; bytes are not compared");
+    auto* const many = app.add_subcommand(
+        "scale", "Collective writes and reads of many ranks, as one line of JSON");
+    many->option_defaults()->always_capture_default();
+    add_scale_options(*many, scale);
     CLI11_PARSE(app, argc, argv);
     if (*many) return run_scale(scale);
     if (arguments.sweep) return sweep_one(arguments);

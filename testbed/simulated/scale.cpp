@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "backends/posix.hpp"
 #include "execute/collective.hpp"
 #include "simulated/memory_file.hpp"
+#include "simulated/patterns.hpp"
+#include "simulated/romio.hpp"
+#include "simulated/served_backend.hpp"
 #include "simulated/simulated_backend.hpp"
 
 namespace unisono::simulated {
@@ -27,15 +31,25 @@ public:
     Error sync() override { return {}; }
 };
 
+Layout layout_of(Network const& network) {
+    if (network.servers == 0) return {};
+    std::vector<std::uint32_t> servers(network.servers);
+    std::iota(servers.begin(), servers.end(), 0);
+    return Layout::of("simulated", {Striping::round_robin(network.stripe_bytes, servers)});
+}
+
 class ScaleRun {
 public:
     explicit ScaleRun(ScaleCase const& scale)
-        : scale_{scale}, shared_memory_(scale.sizes_only ? scale.bytes_per_rank : 0) {
-        options_.strategy = scale.strategy;
+        : scale_{scale},
+          pattern_{pattern_named(scale.pattern)},
+          shared_memory_(pattern_.calls(0, scale.ranks, scale.bytes_per_rank).front().bytes),
+          layout_{layout_of(scale.network)} {
+        if (scale.strategy == "romio") romio_.emplace();
+        options_.strategy = romio_ ? "auto" : scale.strategy;
         options_.cb_buffer_size = scale.cb_buffer_size;
         options_.cb_nodes = scale.cb_nodes;
-        options_.intra_node_aggregation =
-            scale.intra_node_aggregation ? Switch::enable : Switch::disable;
+        options_.intra_node_aggregation = scale.intra_node_aggregation;
     }
 
     ScaleResult run() {
@@ -43,12 +57,14 @@ public:
         for (std::uint32_t rank = 0; rank < scale_.ranks; ++rank)
             labels[rank] = rank / scale_.ranks_per_node;
         SimulatedTeams teams{make_topology(labels), {.network = scale_.network}};
+        if (scale_.on_begin) scale_.on_begin();
         auto const ended = teams.run(
             [&](SimulatedTeam& team, Rendezvous& rendezvous) { perform(team, rendezvous); });
         if (!ended.failures.empty()) complain(ended.failures.front());
         if (!ended.deadlock.empty()) complain("deadlock: " + ended.deadlock.front());
         result_.awaits =
             std::accumulate(ended.awaits.begin(), ended.awaits.end(), std::uint64_t{0});
+        result_.node_memory_bytes = teams.node_memory_bytes();
         return result_;
     }
 
@@ -57,59 +73,86 @@ private:
         if (result_.wrong.empty()) result_.wrong = what;
     }
 
+    [[nodiscard]] bool moves_bytes() const { return !scale_.sizes_only && !romio_; }
+
+    std::unique_ptr<Backend> backend_of(SimulatedTeam& team) const {
+        auto inner =
+            moves_bytes() ? make_posix_backend(file_.descriptor()) : std::make_unique<NoFile>();
+        return scale_.network.servers == 0 ? make_simulated_backend(std::move(inner), team)
+                                           : make_served_backend(std::move(inner), team, layout_);
+    }
+
     void perform(SimulatedTeam& team, Rendezvous& rendezvous) {
         Storage storage;
         storage.descriptor = file_.descriptor();
-        storage.backend = make_simulated_backend(
-            scale_.sizes_only ? std::make_unique<NoFile>() : make_posix_backend(storage.descriptor),
-            team);
+        storage.backend = backend_of(team);
         CachedFile cache{team, rendezvous, storage};
         OnlineTuner tuner;
         GatheredFacts gathered;
         CollectiveFile const file{team,     rendezvous, storage,  layout_,
                                   options_, tuner,      gathered, &cache};
-        if (scale_.sizes_only) {
-            call(file, Direction::write, shared_memory_, result_.write_s);
-            call(file, Direction::read, shared_memory_, result_.read_s);
-        } else {
-            write_and_read(file);
-        }
+        auto const calls = pattern_.calls(team.rank(), scale_.ranks, scale_.bytes_per_rank);
+        for (auto const& call : calls) result_.bytes += call.bytes;
+        result_.calls = calls.size();
+        auto const messages_before = team.messages_to_it();
+        result_.write_s = std::max(result_.write_s, time(team, file, Direction::write, calls));
+        result_.fan_in =
+            std::max(result_.fan_in, (team.messages_to_it() - messages_before) / calls.size());
+        result_.read_s = std::max(result_.read_s, time(team, file, Direction::read, calls));
     }
 
-    void write_and_read(CollectiveFile const& file) {
-        auto const rank = file.team.rank();
-        std::vector<std::byte> memory(scale_.bytes_per_rank);
-        for (std::uint64_t at = 0; at < memory.size(); ++at) memory[at] = value_at(rank, at);
-        call(file, Direction::write, memory, result_.write_s);
-        std::ranges::fill(memory, std::byte{0});
-        call(file, Direction::read, memory, result_.read_s);
-        for (std::uint64_t at = 0; at < memory.size(); ++at)
-            if (memory[at] != value_at(rank, at))
-                return complain("rank " + std::to_string(rank) + ", byte " + std::to_string(at));
-    }
-
-    void call(CollectiveFile const& file, Direction direction, std::vector<std::byte>& memory,
-              double& slowest_s) {
-        auto const block = static_cast<std::int64_t>(scale_.block_bytes);
-        auto const bytes = static_cast<std::int64_t>(memory.size());
-        Request const request{
-            direction,
-            {make_dense(scale_.block_bytes), block * file.team.rank(), block * scale_.ranks},
-            {0, memory.size()},
-            {make_dense(memory.size()), 0, bytes},
-            reinterpret_cast<std::uintptr_t>(memory.data())};
+    double time(SimulatedTeam& team, CollectiveFile const& file, Direction direction,
+                std::vector<PatternCall> const& calls) {
+        team.all_ranks_take(0);
         auto const begun_s = now_s();
+        std::uint64_t number = 0;
+        for (auto const& call : calls) perform(team, file, direction, call, number++);
+        CallRecord closing{now_s};
+        if (!romio_ && direction == Direction::write) file.cache->drain(closing);
+        return now_s() - begun_s;
+    }
+
+    void perform(SimulatedTeam& team, CollectiveFile const& file, Direction direction,
+                 PatternCall const& call, std::uint64_t number) {
+        std::vector<std::byte> own(scale_.sizes_only || romio_ ? 0 : call.bytes);
+        if (direction == Direction::write)
+            for (std::uint64_t at = 0; at < own.size(); ++at)
+                own[at] = value_at(team.rank() + 7 * static_cast<std::uint32_t>(number), at);
+        auto& memory = own.empty() ? shared_memory_ : own;
+        Request const request{direction,
+                              call.view,
+                              {0, call.bytes},
+                              {make_dense(call.bytes), 0, static_cast<std::int64_t>(call.bytes)},
+                              reinterpret_cast<std::uintptr_t>(memory.data())};
+        auto const before = team.traffic();
+        if (romio_)
+            romio_->perform(team, *file.storage.backend, request);
+        else
+            perform(file, request);
+        auto const traffic = team.traffic() - before;
+        result_.messages += traffic.messages;
+        result_.message_bytes += traffic.message_bytes;
+        if (team.rank() == 0) result_.reduced_bytes += traffic.reduced_bytes;
+        if (direction == Direction::write) return;
+        for (std::uint64_t at = 0; at < own.size(); ++at)
+            if (own[at] != value_at(team.rank() + 7 * static_cast<std::uint32_t>(number), at))
+                return complain("rank " + std::to_string(team.rank()) + ", call " +
+                                std::to_string(number) + ", byte " + std::to_string(at));
+    }
+
+    void perform(CollectiveFile const& file, Request const& request) {
         CallRecord record{now_s};
         auto const outcome = perform_collective(file, request, {}, record);
-        slowest_s = std::max(slowest_s, now_s() - begun_s);
         result_.aggregators = outcome.aggregators;
-        result_.messages += record.traffic.messages;
-        result_.message_bytes += record.traffic.message_bytes;
-        if (outcome.bytes != memory.size()) complain("some bytes were not moved");
+        result_.chosen = outcome.strategy;
+        if (file.team.rank() == 0) result_.rounds += record.rounds;
+        if (outcome.bytes != request.positions.bytes()) complain("some bytes were not moved");
     }
 
     ScaleCase const& scale_;
-    std::vector<std::byte> shared_memory_;  // with sizes only
+    Pattern const& pattern_;
+    std::optional<RomioModel> romio_;
+    std::vector<std::byte> shared_memory_;  // where bytes do not matter
     MemoryFile file_;
     Layout layout_;
     Options options_;

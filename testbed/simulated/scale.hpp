@@ -1,39 +1,49 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "simulated/links.hpp"
+#include "unisono/options.hpp"
 
 namespace unisono::simulated {
 
-/// One collective write, and a read of the same, of many ranks: each has blocks that are dealt in
-/// turn, as in a checkpoint of a block-cyclic array.
+/// Collective writes and reads of the same, of many ranks.
 struct ScaleCase {
     std::uint32_t ranks = 1024;
     std::uint32_t ranks_per_node = 32;
-    std::uint64_t block_bytes = 4096;
-    std::uint64_t bytes_per_rank = 256 * 1024;  ///< a multiple of block_bytes
-    std::string strategy = "two_phase";
-    bool intra_node_aggregation = true;
-    std::uint64_t cb_buffer_size = 1 << 20;
-    std::uint32_t cb_nodes = 0;  ///< 0: the strategy decides
+    std::string pattern = "strided-4k";  ///< one of all_patterns()
+    std::uint64_t bytes_per_rank = 256 * 1024;
+    std::string strategy = "two_phase";  ///< as users say it; or "romio": its model
+    Switch intra_node_aggregation = Switch::automatic;
+    std::uint64_t cb_buffer_size = 0;  ///< 0: the strategy decides
+    std::uint32_t cb_nodes = 0;        ///< 0: the strategy decides
     /// Ranks share one buffer, and the file keeps nothing: memory for what is under way alone.
     /// Plans, messages and times are the same; what arrives is not compared.
     bool sizes_only = false;
     Network network;
+    std::function<void()> on_begin;  ///< called once all ranks are there
 };
 
 struct ScaleResult {
     std::string wrong;   ///< empty: every byte is where it belongs, as far as there are any
-    double write_s = 0;  ///< on the virtual clock; file accesses take no time
+    std::string chosen;  ///< strategy of the last call
+    double write_s = 0;  ///< of all calls, on the virtual clock
     double read_s = 0;
-    std::uint64_t messages = 0;  ///< of all ranks, in both
+    std::uint64_t calls = 0;     ///< of a rank, in each direction
+    std::uint64_t bytes = 0;     ///< of all ranks, in each direction
+    std::uint64_t messages = 0;  ///< of all ranks, in both directions
     std::uint64_t message_bytes = 0;
+    std::uint64_t reduced_bytes = 0;  ///< that one rank brought to reductions, in both directions
+    std::uint64_t rounds = 0;         ///< of a rank, in both directions
+    std::uint64_t fan_in = 0;         ///< messages of a write to one rank, at most
     std::uint64_t awaits = 0;
     std::size_t aggregators = 0;
+    std::size_t node_memory_bytes = 0;  ///< windows and the like, that a node's ranks share
 };
 
+/// Throws std::invalid_argument for a pattern that there is not.
 ScaleResult run(ScaleCase const& scale);
 
 }  // namespace unisono::simulated

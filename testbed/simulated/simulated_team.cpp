@@ -31,20 +31,6 @@ char const* name_of(Team::Kind kind) {
     return "a deposit";
 }
 
-// Every rank's values, one after the other, elementwise with the first ones. Done by the first rank
-// that asks; the others find the result.
-template <class Operation>
-void combine(std::vector<std::byte>& all, std::span<std::uint64_t> values, Operation&& operation) {
-    for (std::size_t at = 0; at < all.size(); at += sizeof(std::uint64_t)) {
-        std::uint64_t value = 0;
-        std::memcpy(&value, all.data() + at, sizeof value);
-        auto& result = values[at / sizeof value % values.size()];
-        result = operation(result, value);
-    }
-    all.resize(values.size_bytes());
-    std::memcpy(all.data(), values.data(), all.size());
-}
-
 }  // namespace
 
 char const* name_of(Await await) {
@@ -67,6 +53,8 @@ char const* name_of(Await await) {
             return "asks for a minimum";
         case Await::unite:
             return "unites bits";
+        case Await::sum:
+            return "asks for a sum";
         case Await::file:
             return "accesses the file";
         case Await::end:
@@ -103,6 +91,14 @@ Ended SimulatedTeams::run(Body const& body) {
         ended_.accesses.push_back(team->accesses_);
     }
     return std::move(ended_);
+}
+
+std::size_t SimulatedTeams::node_memory_bytes() const {
+    std::size_t most = 0;
+    for (auto const& node : nodes_)
+        most = std::max(most, node.control.bytes.size() + node.areas[0].bytes.size() +
+                                  node.areas[1].bytes.size());
+    return most;
 }
 
 void SimulatedTeams::run_rank(std::uint32_t rank, Body const& body) {
@@ -149,6 +145,7 @@ void SimulatedTeam::begin(Await await, std::uint64_t detail) {
     patience_s_ = tick_s;
     all_.note({now_s() - all_.begun_s_, rank_, await, detail});
     if (changes_meeting_point) wake_neighbours();
+    if (await != Await::send && busy_s_ > 0) all_.actors_.sleep(std::exchange(busy_s_, 0));
     if (await != Await::end) pause();
     ++awaits_;
 }
@@ -164,6 +161,10 @@ void SimulatedTeam::pause() {
     auto const slow = conditions.slow_rank == rank_ ? 100U : 1U;
     auto const ticks = slow * random_.below(conditions.pause_ticks_max + 1);
     if (ticks != 0) all_.actors_.sleep(static_cast<double>(ticks) * tick_s);
+}
+
+void SimulatedTeam::be_busy_with_message() {
+    if (auto const& network = all_.conditions_.network) busy_s_ += network->message_s;
 }
 
 void SimulatedTeam::delay() {
@@ -209,7 +210,10 @@ void SimulatedTeam::idle() {
 }
 
 SimulatedTeam::Channel& SimulatedTeam::channel_from(std::uint32_t rank, Kind kind) {
-    return channels_[{rank, kind}];
+    auto& channel = channels_[{rank, kind}];
+    channel.from = rank;
+    channel.kind = kind;
+    return channel;
 }
 
 double SimulatedTeam::arrival(Channel& channel) {
@@ -229,14 +233,17 @@ void SimulatedTeam::start_sending(std::uint32_t to, Kind kind, Message message) 
     parcel->from = rank_;
     parcel->synchronous = all_.conditions_.synchronous && random_.below(2) == 0;
     parcel->arrives_s = arrival(channel);
-    if (auto& links = all_.links_)
-        parcel->crossing =
-            links->send(now_s(), topology().node_of[rank_], topology().node_of[to], message.size());
+    auto const& node_of = topology().node_of;
+    if (all_.links_ && node_of[rank_] != node_of[to])
+        parcel->crossing = all_.links_->send(now_s(), node_of[rank_], node_of[to], message.size());
     parcel->message = std::move(message);
     (is_deposit(kind) ? deposits_[kind] : sent_).push_back(parcel);
     channel.parcels.push_back(parcel);
+    receiver.note_first_parcel(channel);
+    ++receiver.messages_to_it_;
+    be_busy_with_message();
     if (std::exchange(channel.receiver_waits, false)) all_.actors_.wake(to);
-    if (is_deposit(kind) && std::erase(all_.node_of(to).idle, to) > 0) {
+    if (std::erase(all_.node_of(to).idle, to) > 0) {
         receiver.patience_s_ = tick_s;
         all_.actors_.wake(to);
     }
@@ -250,7 +257,18 @@ std::shared_ptr<SimulatedTeam::Parcel> SimulatedTeam::take_next(Channel& channel
                                         [](auto const& parcel) { return parcel->arrives_s; });
     auto parcel = *next;
     channel.parcels.erase(next);
+    note_first_parcel(channel);
     return parcel;
+}
+
+void SimulatedTeam::note_first_parcel(Channel& channel) {
+    auto& all = first_parcels_[channel.kind];
+    if (channel.first_comes_s) all.erase({*channel.first_comes_s, channel.from});
+    channel.first_comes_s.reset();
+    if (channel.parcels.empty()) return;
+    auto const& parcel = *channel.parcels.front();
+    channel.first_comes_s = parcel.crossing ? parcel.crossing->reaches_s : parcel.arrives_s;
+    all.insert({*channel.first_comes_s, channel.from});
 }
 
 Message SimulatedTeam::receive(std::uint32_t from, Kind kind) {
@@ -262,18 +280,18 @@ Message SimulatedTeam::receive(std::uint32_t from, Kind kind) {
     return open(*take_next(channel));
 }
 
-// A message that is on its way counts as being there: its time passes.
+// Of those that are on their way the one that comes first: it counts as being there, and its time
+// passes.
 std::optional<Team::Received> SimulatedTeam::receive_any(Kind kind) {
-    for (auto& [from, channel] : channels_) {
-        if (from.second != kind || channel.parcels.empty()) continue;
-        auto const parcel = take_next(channel);
-        return Received{parcel->from, open(*parcel)};
-    }
-    return std::nullopt;
+    auto const& first = first_parcels_[kind];
+    if (first.empty()) return std::nullopt;
+    auto const parcel = take_next(channel_from(first.begin()->second, kind));
+    return Received{parcel->from, open(*parcel)};
 }
 
 Message SimulatedTeam::open(Parcel& parcel) {
     wait_for_arrival(parcel);
+    be_busy_with_message();
     parcel.received = true;
     if (parcel.sender_waits) all_.actors_.wake(parcel.from);
     return std::move(parcel.message);
@@ -304,21 +322,18 @@ void SimulatedTeam::finish(std::deque<std::shared_ptr<Parcel>>& sent, std::size_
     }
 }
 
-// Brings this rank's bytes to an operation of `count` ranks and waits for the others'.
+// Comes to an operation of `count` ranks, to which `bring` adds what this rank has, and waits for
+// the others.
+template <class Bring>
 std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::take_part(
-    std::shared_ptr<Gathering>& under_way, std::size_t index, std::size_t count,
-    std::span<std::byte const> mine) {
+    std::shared_ptr<Gathering>& under_way, std::size_t count, std::size_t bytes, Bring&& bring) {
     if (!under_way) under_way = std::make_shared<Gathering>();
     auto gathering = under_way;
-    if (gathering->present == 0) {
-        gathering->bytes_each = mine.size();
-        gathering->bytes.resize(mine.size() * count);
-    }
-    if (gathering->bytes_each != mine.size())
-        throw std::logic_error{std::string{name_of(await_)} + ": brings " +
-                               std::to_string(mine.size()) + " bytes, another rank " +
-                               std::to_string(gathering->bytes_each)};
-    std::memcpy(gathering->bytes.data() + index * mine.size(), mine.data(), mine.size());
+    if (gathering->present == 0) gathering->bytes_each = bytes;
+    if (gathering->bytes_each != bytes)
+        throw std::logic_error{std::string{name_of(await_)} + ": brings " + std::to_string(bytes) +
+                               " bytes, another rank " + std::to_string(gathering->bytes_each)};
+    bring(*gathering);
     if (++gathering->present < count) {
         gathering->waiting.push_back(rank_);
         wait_until([&] { return gathering->complete; });
@@ -330,20 +345,31 @@ std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::take_part(
     return gathering;
 }
 
+// By rank, or whatever the index is.
+std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::bring_bytes(
+    std::shared_ptr<Gathering>& under_way, std::size_t index, std::size_t count,
+    std::span<std::byte const> mine) {
+    return take_part(under_way, count, mine.size(), [&](Gathering& gathering) {
+        gathering.bytes.resize(mine.size() * count);
+        std::ranges::copy(
+            mine, gathering.bytes.begin() + static_cast<std::ptrdiff_t>(index * mine.size()));
+    });
+}
+
 // A tree of messages and the result's bytes, where they cost something; else ranks come back when
 // they like.
 void SimulatedTeam::take_time_for(Gathering const& gathering, std::size_t bytes) {
     auto const& network = all_.conditions_.network;
     if (!network) return delay();
     auto const ways = 2 * std::bit_width(gathering.present);
-    all_.actors_.sleep(static_cast<double>(ways) * network->latency_s +
+    all_.actors_.sleep(static_cast<double>(ways) * (network->latency_s + network->message_s) +
                        static_cast<double>(bytes) / network->bytes_per_s);
 }
 
 void SimulatedTeam::merge(Meeting& meeting) {
     begin(Await::merge, sizeof meeting);
-    auto const gathering = take_part(all_.gatherings_[Await::merge], topology().node_of[rank_],
-                                     topology().nodes(), std::as_bytes(std::span{&meeting, 1}));
+    auto const gathering = bring_bytes(all_.gatherings_[Await::merge], topology().node_of[rank_],
+                                       topology().nodes(), std::as_bytes(std::span{&meeting, 1}));
     take_time_for(*gathering, sizeof meeting);
     for (std::size_t node = 0; node < topology().nodes(); ++node) {
         Meeting next;
@@ -359,42 +385,40 @@ void SimulatedTeam::merge(Meeting& meeting) {
 void SimulatedTeam::gather_bytes(std::span<std::byte const> mine, std::span<std::byte> all) {
     begin(Await::gather, mine.size());
     auto const gathering =
-        take_part(all_.gatherings_[Await::gather], rank_, topology().ranks(), mine);
+        bring_bytes(all_.gatherings_[Await::gather], rank_, topology().ranks(), mine);
     take_time_for(*gathering, all.size());
     std::memcpy(all.data(), gathering->bytes.data(), gathering->bytes.size());
 }
 
-void SimulatedTeam::find_minimum(std::span<std::uint64_t> values) {
-    begin(Await::minimum, values.size_bytes());
-    auto const gathering = take_part(all_.gatherings_[Await::minimum], rank_, topology().ranks(),
-                                     std::as_bytes(values));
+void SimulatedTeam::reduce(std::span<std::uint64_t> values, Reduction reduction, Among among) {
+    constexpr std::array awaits{Await::minimum, Await::unite, Await::sum};
+    auto const await = awaits[static_cast<std::size_t>(reduction)];
+    begin(await, values.size_bytes());
+    auto const on_node = among == Among::node;
+    auto& node = all_.node_of(rank_);
+    auto const count = on_node ? topology().ranks_of[topology().node_of[rank_]].size()
+                               : std::size_t{topology().ranks()};
+    auto const gathering = take_part(on_node ? node.reductions : all_.gatherings_[await], count,
+                                     values.size_bytes(), [&](Gathering& all) {
+                                         if (all.present == 0)
+                                             return all.values.assign(values.begin(), values.end());
+                                         for (std::size_t i = 0; i < values.size(); ++i)
+                                             all.values[i] =
+                                                 reduced(reduction, all.values[i], values[i]);
+                                     });
     take_time_for(*gathering, values.size_bytes());
-    combine(gathering->bytes, values, [](auto a, auto b) { return std::min(a, b); });
+    std::ranges::copy(gathering->values, values.begin());
+    if (reduction != Reduction::minimum) return;
     for (auto& value : values)
         if (std::bit_width(value) == 64) value = IoResult::nowhere;
 }
 
-void SimulatedTeam::find_union(std::span<std::uint64_t> bits, Among among) {
-    begin(Await::unite, bits.size_bytes());
-    auto const mine = std::as_bytes(bits);
-    auto const gathering = among == Among::node ? take_part_on_node(all_.node_of(rank_).bits, mine)
-                                                : take_part(all_.gatherings_[Await::unite], rank_,
-                                                            topology().ranks(), mine);
-    take_time_for(*gathering, mine.size());
-    combine(gathering->bytes, bits, std::bit_or<>{});
-}
-
-std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::take_part_on_node(
-    std::shared_ptr<Gathering>& under_way, std::span<std::byte const> mine) {
-    auto const& ranks = topology().ranks_of[topology().node_of[rank_]];
-    auto const index = std::lower_bound(ranks.begin(), ranks.end(), rank_) - ranks.begin();
-    return take_part(under_way, static_cast<std::size_t>(index), ranks.size(), mine);
-}
-
 std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::ask_for_memory(std::size_t bytes) {
     begin(Await::node_memory, bytes);
+    auto& node = all_.node_of(rank_);
     auto gathering =
-        take_part_on_node(all_.node_of(rank_).memory_wishes, std::as_bytes(std::span{&bytes, 1}));
+        take_part(node.memory_wishes, topology().ranks_of[topology().node_of[rank_]].size(), bytes,
+                  [](Gathering&) {});
     take_time_for(*gathering, sizeof bytes);
     return gathering;
 }
@@ -424,6 +448,32 @@ int SimulatedTeam::begin_access(std::uint64_t bytes) {
     for (auto const& fault : all_.conditions_.faults)
         if (fault.rank == rank_ && fault.access == access) return fault.code;
     return 0;
+}
+
+std::shared_ptr<Crossing> SimulatedTeam::begin_crossing(Direction direction, std::uint32_t server,
+                                                        std::uint64_t bytes,
+                                                        std::uint64_t requests) {
+    begin(Await::file, bytes);
+    auto const node = topology().node_of[rank_];
+    auto const end = topology().nodes() + server;
+    auto const pause_s = static_cast<double>(requests) * all_.conditions_.network->request_s;
+    return direction == Direction::write ? all_.links_->send(now_s(), node, end, bytes, pause_s)
+                                         : all_.links_->send(now_s(), end, node, bytes, pause_s);
+}
+
+// The answer to what was written, or the question for what was read, takes a latency more.
+void SimulatedTeam::finish_crossing(Direction direction, std::uint32_t server,
+                                    Crossing const& crossing) {
+    sleep_until(crossing.reaches_s);
+    auto const end =
+        direction == Direction::write ? topology().nodes() + server : topology().node_of[rank_];
+    sleep_until(all_.links_->arrival(crossing, end) + all_.conditions_.network->latency_s);
+}
+
+void SimulatedTeam::all_ranks_take(double seconds) {
+    begin(Await::gather, 0);
+    take_part(all_.gatherings_[Await::gather], topology().ranks(), 0, [](Gathering&) {});
+    all_.actors_.sleep(seconds);
 }
 
 std::string SimulatedTeam::place() const {

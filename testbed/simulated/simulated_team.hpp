@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,9 @@ public:
     /// Runs `body` on every rank, each with its team and rendezvous. Once.
     Ended run(Body const& body);
 
+    /// Memory that a node's ranks share, in bytes; of the node that has most.
+    [[nodiscard]] std::size_t node_memory_bytes() const;
+
     /// Called with each event of the run, in order.
     std::function<void(Event const&)> trace;
 
@@ -57,7 +61,8 @@ private:
 
     /// What ranks bring to one collective operation, and who waits for the others.
     struct Gathering {
-        std::vector<std::byte> bytes;
+        std::vector<std::byte> bytes;       // of all, one after the other
+        std::vector<std::uint64_t> values;  // or what they come to
         std::size_t bytes_each = 0;
         std::size_t present = 0;
         bool complete = false;
@@ -70,7 +75,7 @@ private:
         std::vector<ZeroedMemory> outgrown;  // other ranks may still look at them
         std::vector<std::uint32_t> idle;
         std::shared_ptr<Gathering> memory_wishes;
-        std::shared_ptr<Gathering> bits;
+        std::shared_ptr<Gathering> reductions;
         bool lacks_memory = false;
     };
     struct Parcel {
@@ -83,7 +88,10 @@ private:
         bool sender_waits = false;
     };
     struct Channel {
+        std::uint32_t from = 0;
+        Team::Kind kind = Team::Kind::data;
         std::deque<std::shared_ptr<Parcel>> parcels;
+        std::optional<double> first_comes_s;  // as it stands in first_parcels_
         double last_arrival_s = 0;
         bool receiver_waits = false;
     };
@@ -127,6 +135,15 @@ public:
     /// An access to the file of so many bytes begins: takes its time. Returns an errno if it is to
     /// fail, else 0.
     int begin_access(std::uint64_t bytes);
+    /// Where the network has data servers: bytes that cross to or from one of them from now on.
+    std::shared_ptr<Crossing> begin_crossing(Direction direction, std::uint32_t server,
+                                             std::uint64_t bytes, std::uint64_t requests);
+    /// Waits for them.
+    void finish_crossing(Direction direction, std::uint32_t server, Crossing const& crossing);
+    /// Operations of MPI that cost so much on each rank: all ranks come, and leave after it.
+    void all_ranks_take(double seconds);
+    /// Messages that have been sent to this rank.
+    [[nodiscard]] std::uint64_t messages_to_it() const { return messages_to_it_; }
     /// It did fail.
     void note_failed(Direction direction) {
         ++all_.ended_.failed[direction == Direction::write ? 1 : 0];
@@ -148,12 +165,12 @@ private:
 
     void merge(Meeting& meeting) override;
     void gather_bytes(std::span<std::byte const> mine, std::span<std::byte> all) override;
-    void find_minimum(std::span<std::uint64_t> values) override;
-    void find_union(std::span<std::uint64_t> bits, Among among) override;
+    void reduce(std::span<std::uint64_t> values, Reduction reduction, Among among) override;
     void start_sending(std::uint32_t to, Kind kind, Message message) override;
 
     void begin(Await await, std::uint64_t detail);
     void pause();
+    void be_busy_with_message();
     void delay();
     void wake_neighbours();
     template <class Condition>
@@ -165,14 +182,15 @@ private:
     void wait_for_arrival(Parcel const& parcel);
     void sleep_until(double at_s);
     [[nodiscard]] std::shared_ptr<Parcel> take_next(Channel& channel);
+    void note_first_parcel(Channel& channel);
     Message open(Parcel& parcel);
     void finish(std::deque<std::shared_ptr<Parcel>>& sent, std::size_t still_under_way);
-    std::shared_ptr<Gathering> take_part(std::shared_ptr<Gathering>& under_way, std::size_t index,
-                                         std::size_t count, std::span<std::byte const> mine);
+    template <class Bring>
+    std::shared_ptr<Gathering> take_part(std::shared_ptr<Gathering>& under_way, std::size_t count,
+                                         std::size_t bytes, Bring&& bring);
+    std::shared_ptr<Gathering> bring_bytes(std::shared_ptr<Gathering>& under_way, std::size_t index,
+                                           std::size_t count, std::span<std::byte const> mine);
     void take_time_for(Gathering const& gathering, std::size_t bytes);
-    /// The same among the ranks of this node.
-    std::shared_ptr<Gathering> take_part_on_node(std::shared_ptr<Gathering>& under_way,
-                                                 std::span<std::byte const> mine);
     std::shared_ptr<Gathering> ask_for_memory(std::size_t bytes);
     [[nodiscard]] std::string place() const;
 
@@ -181,6 +199,8 @@ private:
     testbed::Random random_;
     std::uint64_t awaits_ = 0;
     std::uint64_t accesses_ = 0;
+    std::uint64_t messages_to_it_ = 0;
+    double busy_s_ = 0;  // with messages, not yet passed
     Await await_ = Await::send;
     std::uint64_t detail_ = 0;
     Kind kind_ = Kind::data;
@@ -190,6 +210,7 @@ private:
     char const* waits_at_ = "";                                   // idle: the meeting point
     double patience_s_ = tick_s;                                  // idle: until it looks again
     std::map<std::pair<std::uint32_t, Kind>, Channel> channels_;  // by who sends to this rank
+    std::map<Kind, std::set<std::pair<double, std::uint32_t>>> first_parcels_;  // when, from whom
     std::deque<std::shared_ptr<Parcel>> sent_;
     std::map<Kind, std::deque<std::shared_ptr<Parcel>>> deposits_;
 };

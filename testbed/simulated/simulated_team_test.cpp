@@ -92,6 +92,11 @@ TEST(SimulatedTeam, ranks_agree_share_memory_and_gather) {
             EXPECT_EQ(bits, team.topology().node_of[team.rank()] == 0 ? 0b01011u : 0b10100u);
             team.unite({&bits, 1}, Team::Among::all);
             EXPECT_EQ(bits, 31u);
+            std::array<std::uint64_t, 2> sums{1, team.rank()};
+            team.sum(sums, Team::Among::all);
+            EXPECT_EQ(sums, (std::array<std::uint64_t, 2>{5, 10}));
+            team.sum(sums, Team::Among::node);
+            EXPECT_EQ(sums[0], team.topology().node_of[team.rank()] == 0 ? 15u : 10u);
         });
         EXPECT_TRUE(ended.deadlock.empty());
         EXPECT_TRUE(ended.failures.empty());
@@ -200,7 +205,7 @@ TEST(SimulatedTeam, a_rank_may_wait_for_time_to_pass) {
 // 1 MiB at 12.5e9 bytes/s takes 84 us and the latency, and two senders on one link twice as long.
 TEST(SimulatedTeam, messages_share_the_links_of_a_network) {
     auto const seconds_for = [](std::vector<std::uint32_t> const& nodes) {
-        SimulatedTeams teams{make_topology(nodes), {.network = Network{}}};
+        SimulatedTeams teams{make_topology(nodes), {.network = Network{.message_s = 0}}};
         auto const senders = static_cast<std::uint32_t>(nodes.size()) - 1;
         return teams
             .run([&](SimulatedTeam& team, Rendezvous&) {

@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,86 @@ def test_nonblocking_collectives_are_calls_left_to_the_mpi_library_on_request(jo
     assert wrote["bytes"]["native"] == PIECES * 8 / 3
     assert wrote["bytes"]["asked"] == 4 * wrote["bytes"]["native"]
     assert wrote["seconds"]["native"]["longest"] > 0
+
+
+def entries_of(tracks):
+    assert [track["rank"] for track in tracks] == list(range(RANKS))
+    return [entry for track in tracks for entry in track["entries"]]
+
+
+def total(entries, key):
+    return sum(entry[key] for entry in entries)
+
+
+@pytest.mark.parametrize("strategy", ["two_phase", "independent", "view_based", "native"])
+def test_a_timeline_has_what_was_counted(job, strategy):
+    _, report = job("close", UNISONO_REPORT_TIMELINE="true", UNISONO_STRATEGY=strategy,
+                    UNISONO_LAYOUT="stripe_bytes=4K,servers=3")  # fmt: skip
+    wrote, program = report["write"], report["program"]
+    calls = entries_of(wrote["timeline"])
+    assert total(calls, "calls") == wrote["calls"]["collective"] * RANKS
+    assert total(calls, "bytes") == wrote["bytes"]["asked"]
+    for phase, spent in wrote["seconds"].items():
+        here = sum(seconds for one in calls for name, seconds in one["phases"] if phase in (name, "whole"))
+        assert here == pytest.approx(spent["mean"] * RANKS, rel=1e-4, abs=1e-6)
+    for one in [*calls, *entries_of(report["timeline"])]:
+        assert sum(seconds for _, seconds in one["phases"]) == pytest.approx(one["seconds"], rel=1e-3, abs=1e-5)
+        assert program["began"] - 0.1 <= one["at"] <= program["began"] + program["seconds"] + 0.1
+    accesses = [entry for track in wrote["accesses"] for entry in track["entries"]]
+    assert total(accesses, "lists") == wrote["lists"]
+    assert total(accesses, "bytes") == wrote["bytes"]["moved"] == sum(wrote["server_bytes"])
+    assert {name for one in entries_of(report["timeline"]) for name, _ in one["phases"]} >= {"open", "close"}
+
+
+def test_ranks_of_a_timeline_are_the_programs_whatever_communicator_a_file_is_opened_on(job):
+    _, report = job("reversed", str(LATE_S), UNISONO_REPORT_TIMELINE="true")
+    waited = {track["rank"]: sum(seconds for one in track["entries"] for name, seconds in one["phases"]
+                                 if name == "arrival") for track in report["write"]["timeline"]}  # fmt: skip
+    assert min(waited, key=waited.get) == RANKS - 1, waited
+
+
+def test_calls_of_one_rank_follow_each_other(job):
+    _, report = job("independent", UNISONO_REPORT_TIMELINE="true")
+    for rank in range(RANKS):
+        tracks = [report["timeline"], report["write"]["timeline"], report["read"]["timeline"]]
+        own = [entry for part in tracks for track in part if track["rank"] == rank for entry in track["entries"]]
+        own.sort(key=lambda entry: entry["at"])
+        for before, after in pairwise(own):
+            assert before["at"] + before["seconds"] <= after["at"] + 1e-5
+
+
+def test_what_threads_did_has_a_timeline_of_its_own(job):
+    _, report = job("nonblocking", UNISONO_REPORT_TIMELINE="true")
+    beside = entries_of(report["write"]["beside_timeline"])
+    assert total(beside, "calls") == RANKS and total(beside, "bytes") == PIECES * 8 / 3
+    calls = entries_of(report["write"]["timeline"])
+    assert total(calls, "bytes") + total(beside, "bytes") == report["write"]["bytes"]["asked"]
+
+
+def test_there_is_no_timeline_unless_it_is_asked_for(job):
+    _, report = job("close")
+    assert report["timeline"] == report["write"]["timeline"] == report["write"]["accesses"] == []
+    assert report["write"]["server_bytes"] == []
+
+
+def test_run_writes_a_page_a_trace_and_numbers(tmp_path):
+    files = {name: tmp_path / name for name in ("html", "trace", "json")}
+    options = [word for name, file in files.items() for word in (f"--{name}", file)]
+    done = subprocess.run([BUILD / "bin" / "unisono", "run", *options, "--", *LAUNCHERS[MPI], "-n", str(RANKS),
+                           PROGRAM, "close", tmp_path / "file"], capture_output=True, text=True, timeout=60,
+                          check=True)  # fmt: skip
+    assert "I/O took" not in done.stderr  # nobody asked for --report
+    (program,) = json.loads(files["json"].read_text())["programs"]
+    assert program["verdict"] in files["html"].read_text()
+    events = json.loads(files["trace"].read_text())["traceEvents"]
+    for rank in range(RANKS):
+        calls, phases = ([(event["ts"], event["ts"] + event["dur"]) for event in events
+                          if event["pid"] == rank + 1 and event.get("cat") == level]
+                         for level in ("call", "phase"))  # fmt: skip
+        assert len(phases) > 3 < len(calls)
+        assert all(before[1] <= after[0] + 1e-3 for before, after in pairwise(calls))
+        for begin, end in phases:
+            assert any(call[0] - 1e-3 <= begin and end <= call[1] + 1e-3 for call in calls)
 
 
 def test_a_file_that_is_not_closed_is_reported_at_finalize(job):

@@ -5,6 +5,7 @@
 //
 //   close        syncs and closes; prints the mean seconds in data calls and in others, as measured
 //                here
+//   reversed     the same, with ranks in reverse order on the file's communicator
 //   nonblocking  writes once more with MPI_File_iwrite_at_all, and closes
 //   independent  rank 0 writes once more by itself and reads, which fails; all close
 //   finalize     ends without closing
@@ -64,11 +65,12 @@ int main(int argc, char** argv) {
     std::string const mode = argv[1];
     auto const late_s = argc > 3 ? std::atof(argv[3]) : 0.0;
     std::vector<std::uint64_t> data(pieces, static_cast<std::uint64_t>(rank));
+    MPI_Comm comm = MPI_COMM_WORLD;
+    if (mode == "reversed") MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm);
     MPI_File file = MPI_FILE_NULL;
     Seconds spent;
     auto const access = mode == "missing" ? MPI_MODE_RDONLY : MPI_MODE_CREATE | MPI_MODE_WRONLY;
-    timed(spent.other,
-          [&] { MPI_File_open(MPI_COMM_WORLD, argv[2], access, MPI_INFO_NULL, &file); });
+    timed(spent.other, [&] { MPI_File_open(comm, argv[2], access, MPI_INFO_NULL, &file); });
     if (mode == "missing") return MPI_Finalize();
     timed(spent.other, [&] { set_view(file, rank, ranks); });
     for (int call = 0; call < calls; ++call) {
@@ -105,7 +107,7 @@ int main(int argc, char** argv) {
             MPI_File_read_at(file, 0, data.data(), pieces, MPI_UINT64_T, MPI_STATUS_IGNORE);
         sleep(20);
     }
-    if (mode == "close" || mode == "nonblocking" || mode == "independent") {
+    if (mode == "close" || mode == "reversed" || mode == "nonblocking" || mode == "independent") {
         timed(spent.other, [&] { MPI_File_sync(file); });
         timed(spent.other, [&] { MPI_File_close(&file); });
         print_mean(spent, rank, ranks);

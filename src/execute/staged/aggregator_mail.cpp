@@ -39,8 +39,33 @@ MessageHead head_of(std::span<std::byte const> message) {
     return head;
 }
 
-void AggregatorMail::receive_data(Round const& round, std::uint32_t from) const {
-    auto const message = call_.team.receive(from, Team::Kind::data);
+// Those that came early first: messages of one rank stay in order.
+template <class Use>
+void AggregatorMail::for_each_message(Round const& round, Team::Kind kind, Use&& use) {
+    std::uint64_t left = 0;
+    for (auto const aggregator : call_.own_aggregators())
+        left += call_.messages_to(round, aggregator);
+    auto const is_now = [&](Received const& received) {
+        return head_of(received.message).round == round.number;
+    };
+    for (auto& received : early_)
+        if (is_now(received)) use(std::exchange(received, {})), --left;
+    std::erase_if(early_, [](Received const& received) { return received.message.empty(); });
+    while (left > 0) {
+        auto received = call_.team.receive_next(kind);
+        if (is_now(received))
+            use(std::move(received)), --left;
+        else
+            early_.push_back(std::move(received));
+    }
+}
+
+void AggregatorMail::receive_data(Round const& round) {
+    for_each_message(round, Team::Kind::data,
+                     [&](Received const& received) { put_in_window(round, received.message); });
+}
+
+void AggregatorMail::put_in_window(Round const& round, Message const& message) const {
     auto const head = head_of(message);
     auto covered = call_.coverage(round, head.aggregator);
     Coverage::Marker marker{covered};
@@ -54,18 +79,27 @@ void AggregatorMail::receive_data(Round const& round, std::uint32_t from) const 
     });
 }
 
-void AggregatorMail::receive_request(Round const& round, std::uint32_t from) {
+void AggregatorMail::receive_requests(Round const& round) {
     auto& requests = requests_[static_cast<std::size_t>(round.side())];
-    requests.emplace_back(from, call_.team.receive(from, Team::Kind::request));
-    if (!call_.exact_reads()) return;
-    std::span<std::byte const> const message = requests.back().second;
-    auto covered = call_.coverage(round, head_of(message).aggregator);
-    Coverage::Marker marker{covered};
-    PieceList::read(list_in(message), [&](PieceRun const& run) { marker.mark(run); });
+    for_each_message(round, Team::Kind::request, [&](Received received) {
+        if (call_.exact_reads()) mark_wanted(round, received.message);
+        requests.push_back(std::move(received));
+    });
 }
 
+void AggregatorMail::mark_wanted(Round const& round, Message const& request) const {
+    auto covered = call_.coverage(round, head_of(request).aggregator);
+    Coverage::Marker marker{covered};
+    PieceList::read(list_in(request), [&](PieceRun const& run) { marker.mark(run); });
+}
+
+// In turn from this rank on, so that not all aggregators answer the same rank first.
 void AggregatorMail::reply(Round const& round) {
     auto& requests = requests_[static_cast<std::size_t>(round.side())];
+    auto const ranks = call_.team.topology().ranks();
+    std::ranges::stable_sort(requests, {}, [&](Received const& request) {
+        return (request.from + ranks - call_.team.rank()) % ranks;
+    });
     for (auto const& [rank, request] : requests) reply(round, rank, request);
     requests.clear();
 }
@@ -78,7 +112,7 @@ void AggregatorMail::reply(Round const& round, std::uint32_t to, Message const& 
     PieceList::read(list_in(request),
                     [&](PieceRun const& run) { wanted += run.bytes * run.count; });
     Message message(sizeof(MessageHead) + wanted);
-    put_head(message, {.aggregator = aggregator, .valid_bytes = valid});
+    put_head(message, {.round = round.number, .aggregator = aggregator, .valid_bytes = valid});
     auto* at = message.data() + sizeof(MessageHead);
     PieceList::read(list_in(request),
                     [&](PieceRun const& run) { at = pack(run, valid, window, at); });

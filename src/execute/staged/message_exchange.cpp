@@ -4,16 +4,17 @@
 namespace unisono {
 namespace {
 
-// Rank to rank. Every rank of another memory whose extent meets a window sends to its aggregator.
+// Rank to rank. Every rank of another memory that has bytes in a window sends to its aggregator.
 class MessageExchange final : public WindowExchange {
 public:
     explicit MessageExchange(StagedCall& call) : call_{call}, mail_{call} {}
 
     void put(Round const& round, std::size_t aggregator) override {
+        if (!call_.sends(round, aggregator)) return;
         auto message = list_own_pieces(round, aggregator);
         auto const window_bytes = round.bytes(aggregator);
         auto const list_end = message.size();
-        put_head(message, {aggregator, list_end - sizeof(MessageHead), window_bytes});
+        put_head(message, {round.number, aggregator, list_end - sizeof(MessageHead), window_bytes});
         message.resize(list_end + call_.own_bytes(round, aggregator, window_bytes));
         auto* at = message.data() + list_end;
         call_.for_own_parts(round, aggregator, window_bytes, [&](Positions part, std::uint64_t) {
@@ -23,25 +24,21 @@ public:
         call_.send(call_.plan.aggregators[aggregator], Team::Kind::data, std::move(message));
     }
 
-    void collect(Round const& round, std::size_t own_aggregator) override {
-        for_sources(round, own_aggregator,
-                    [&](std::uint32_t rank) { mail_.receive_data(round, rank); });
-    }
+    void collect(Round const& round) override { mail_.receive_data(round); }
 
     void ask(Round const& round, std::size_t aggregator) override {
+        if (!call_.sends(round, aggregator)) return;
         auto message = list_own_pieces(round, aggregator);
-        put_head(message, {aggregator, message.size() - sizeof(MessageHead), 0});
+        put_head(message, {round.number, aggregator, message.size() - sizeof(MessageHead), 0});
         call_.send(call_.plan.aggregators[aggregator], Team::Kind::request, std::move(message));
     }
 
-    void collect_requests(Round const& round, std::size_t own_aggregator) override {
-        for_sources(round, own_aggregator,
-                    [&](std::uint32_t rank) { mail_.receive_request(round, rank); });
-    }
+    void collect_requests(Round const& round) override { mail_.receive_requests(round); }
 
     void reply(Round const& round) override { mail_.reply(round); }
 
     void take(Round const& round, std::size_t aggregator) override {
+        if (!call_.sends(round, aggregator)) return;
         auto const message =
             call_.team.receive(call_.plan.aggregators[aggregator], Team::Kind::data);
         auto const* at = message.data() + sizeof(MessageHead);
@@ -62,16 +59,6 @@ private:
                                 list.add(call_.request.view, part, shift);
                             });
         return message;
-    }
-
-    // In turn from this rank on, so that not all aggregators answer the same rank first.
-    template <class Use>
-    void for_sources(Round const& round, std::size_t aggregator, Use&& use) const {
-        auto const ranks = static_cast<std::uint32_t>(call_.extents().size());
-        for (std::uint32_t i = 1; i < ranks; ++i)
-            if (auto const rank = (call_.team.rank() + i) % ranks;
-                call_.serves_rank(round, aggregator, rank))
-                use(rank);
     }
 
     StagedCall& call_;

@@ -10,14 +10,15 @@ namespace {
 
 // A message about parts of a window that ranks of this node have marked: data to be sent, or
 // wanted. Room for that many data bytes follows.
-Message list_of(std::size_t aggregator, std::span<BufferRange const> parts,
+Message list_of(Round const& round, std::size_t aggregator, std::span<BufferRange const> parts,
                 std::uint64_t window_bytes, std::uint64_t data_bytes) {
     Message message(sizeof(MessageHead));
     {
         PieceList::Writer list{message};
         for (auto const& part : parts) list.add(part);
     }
-    put_head(message, {aggregator, message.size() - sizeof(MessageHead), window_bytes});
+    put_head(message,
+             {round.number, aggregator, message.size() - sizeof(MessageHead), window_bytes});
     message.resize(message.size() + data_bytes);
     return message;
 }
@@ -32,10 +33,7 @@ public:
         for_forwarded(round, [&](std::size_t aggregator) { forward_data(round, aggregator); });
     }
 
-    void collect(Round const& round, std::size_t own_aggregator) override {
-        for_sources(round, own_aggregator,
-                    [&](std::uint32_t rank) { mail_.receive_data(round, rank); });
-    }
+    void collect(Round const& round) override { mail_.receive_data(round); }
 
     void ask(Round const& round, std::size_t aggregator) override { mark(round, aggregator); }
 
@@ -44,15 +42,12 @@ public:
         for_forwarded(round, [&](std::size_t aggregator) {
             auto parts = call_.coverage(round, aggregator).take(round.bytes(aggregator));
             call_.send(call_.plan.aggregators[aggregator], Team::Kind::request,
-                       list_of(aggregator, parts, 0, 0));
+                       list_of(round, aggregator, parts, 0, 0));
             asked_[side_of(round)].emplace_back(aggregator, std::move(parts));
         });
     }
 
-    void collect_requests(Round const& round, std::size_t own_aggregator) override {
-        for_sources(round, own_aggregator,
-                    [&](std::uint32_t rank) { mail_.receive_request(round, rank); });
-    }
+    void collect_requests(Round const& round) override { mail_.receive_requests(round); }
 
     void reply(Round const& round) override { mail_.reply(round); }
 
@@ -69,27 +64,11 @@ private:
         return static_cast<std::size_t>(round.side());
     }
 
-    // Which rank of a node sends what the node has for an aggregator.
-    [[nodiscard]] std::uint32_t forwarder(std::size_t node, std::size_t aggregator) const {
-        auto const& ranks = call_.team.topology().ranks_of[node];
-        return ranks[aggregator % ranks.size()];
-    }
-
-    template <class Use>
-    void for_sources(Round const& round, std::size_t aggregator, Use&& use) const {
-        for (std::size_t node = 0; node < call_.team.topology().nodes(); ++node)
-            if (call_.serves_node(round, aggregator, node)) use(forwarder(node, aggregator));
-    }
-
     // Aggregators of other nodes to which this rank sends what its node has for them.
     template <class Use>
     void for_forwarded(Round const& round, Use&& use) const {
-        auto const node = call_.team.topology().node_of[call_.team.rank()];
         for (std::size_t aggregator = 0; aggregator < round.parts.size(); ++aggregator)
-            if (!call_.shares_memory(call_.plan.aggregators[aggregator]) &&
-                forwarder(node, aggregator) == call_.team.rank() &&
-                round.meets(aggregator, call_.node_extents()[node]))
-                use(aggregator);
+            if (call_.sends(round, aggregator)) use(aggregator);
     }
 
     void forward_data(Round const& round, std::size_t aggregator) {
@@ -97,7 +76,7 @@ private:
         auto const parts = call_.coverage(round, aggregator).take(window_bytes);
         std::uint64_t data_bytes = 0;
         for (auto const& part : parts) data_bytes += part.bytes();
-        auto message = list_of(aggregator, parts, window_bytes, data_bytes);
+        auto message = list_of(round, aggregator, parts, window_bytes, data_bytes);
         auto* at = message.data() + (message.size() - data_bytes);
         for (auto const& part : parts) {
             std::memcpy(at, call_.window(round, aggregator) + part.begin, part.bytes());

@@ -15,18 +15,38 @@ bool Round::meets(std::size_t aggregator, Extent range) const {
 }
 
 RoundSchedule::RoundSchedule(std::span<Realm const> realms, std::uint64_t window_bytes,
-                             std::span<Extent const> wanted)
+                             std::span<Extent const> wanted, Begin begin)
     : realms_{realms} {
     assert(window_bytes > 0);
-    std::uint64_t largest_bytes = 1;
+    std::vector<std::uint64_t> bytes;
     for (auto const& realm : realms) {
         auto const before = bytes_;
         rests_.push_back(rest_of(realm, wanted));
-        largest_bytes = std::max(largest_bytes, bytes_ - before);
+        bytes.push_back(bytes_ - before);
     }
-    window_bytes_ = std::min(window_bytes, largest_bytes);
+    auto const largest_bytes = bytes.empty() ? 0 : std::ranges::max(bytes);
+    window_bytes_ = std::max<std::uint64_t>(std::min(window_bytes, largest_bytes), 1);
     alignment_ |= window_bytes_;
-    rounds_ = bytes_ == 0 ? 0 : div_ceil(largest_bytes, window_bytes_);
+    rounds_ = div_ceil(largest_bytes, window_bytes_);
+    if (begin == Begin::together) return;
+    for (std::size_t i = 0; i < rests_.size(); ++i)
+        if (auto const windows = div_ceil(bytes[i], window_bytes_); windows > 1)
+            begin_later(rests_[i], i % windows);
+}
+
+// The first `windows` windows come after the others.
+void RoundSchedule::begin_later(Rest& rest, std::uint64_t windows) const {
+    auto bytes = windows * window_bytes_;
+    auto& intervals = rest.intervals;
+    auto cut = intervals.begin();
+    for (; bytes >= cut->bytes(); ++cut) bytes -= cut->bytes();
+    if (bytes > 0) {
+        auto const middle = cut->begin + bytes;
+        cut = intervals.insert(cut, {cut->begin, middle}) + 1;
+        cut->begin = middle;
+    }
+    rest.seam = static_cast<std::size_t>(intervals.end() - cut);
+    std::rotate(intervals.begin(), cut, intervals.end());
 }
 
 RoundSchedule::Rest RoundSchedule::rest_of(Realm const& realm, std::span<Extent const> wanted) {
@@ -58,9 +78,9 @@ Round RoundSchedule::next() {
 // Takes so much off what is left.
 std::vector<Round::Part> RoundSchedule::next_window(std::size_t aggregator) {
     std::vector<Round::Part> parts;
-    auto& [intervals, first] = rests_[aggregator];
+    auto& [intervals, first, seam] = rests_[aggregator];
     std::uint64_t at = 0;
-    while (first < intervals.size() && at < window_bytes_) {
+    while (first < intervals.size() && at < window_bytes_ && (at == 0 || first != seam)) {
         auto& interval = intervals[first];
         Positions const taken{interval.begin,
                               std::min(interval.end, interval.begin + window_bytes_ - at)};

@@ -38,6 +38,12 @@ struct Round {
 /// Cuts realms into windows, round by round. Pure: equal arguments give equal rounds on every rank.
 class RoundSchedule {
 public:
+    /// With which of its windows an aggregator begins: with the first one, or each with another
+    /// one, after the last of which come the first ones. Where blocks are dealt in turn to ranks,
+    /// and a window is shorter than a turn, the first windows of all aggregators are the same few
+    /// ranks', the next ones those of some others: the other links would be idle meanwhile.
+    enum class Begin : std::uint8_t { together, staggered };
+
     /// @param realms        must outlive this; ones that this rank has nothing to do with may be
     ///                      empty
     /// @param window_bytes  at most so many bytes a window; at least 1
@@ -45,11 +51,12 @@ public:
     ///                      window is packed with these, and with nothing else
     /// Cost: O(realms x (wanted + 1)), each O(depth).
     RoundSchedule(std::span<Realm const> realms, std::uint64_t window_bytes,
-                  std::span<Extent const> wanted);
+                  std::span<Extent const> wanted, Begin begin = Begin::together);
 
     /// Bytes of the largest window that any round has; at least 1.
     [[nodiscard]] std::uint64_t window_bytes() const { return window_bytes_; }
     [[nodiscard]] std::uint64_t rounds() const { return rounds_; }
+    [[nodiscard]] std::size_t aggregators() const { return realms_.size(); }
     /// OR of all offsets and window positions at which something may be cut.
     [[nodiscard]] std::uint64_t alignment() const { return alignment_; }
     /// Of all windows of all rounds.
@@ -58,14 +65,18 @@ public:
     /// The next round; the first has number 0. Only while there are any. Cost: O(parts).
     Round next();
     [[nodiscard]] bool any_left() const { return next_round_ < rounds_; }
+    [[nodiscard]] std::uint64_t rounds_taken() const { return next_round_; }
 
 private:
-    /// What is left of a realm: intervals of its positions from the first one's `begin` on.
+    /// What is left of a realm: intervals of its positions from the first one's `begin` on. No
+    /// window has bytes on both sides of the seam.
     struct Rest {
         std::vector<Positions> intervals;
         std::size_t first = 0;
+        std::size_t seam = 0;
     };
     [[nodiscard]] Rest rest_of(Realm const& realm, std::span<Extent const> wanted);
+    void begin_later(Rest& rest, std::uint64_t windows) const;
     std::vector<Round::Part> next_window(std::size_t aggregator);
 
     std::span<Realm const> realms_;

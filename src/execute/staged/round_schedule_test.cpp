@@ -96,6 +96,39 @@ TEST(RoundSchedule, windows_have_the_wanted_bytes_of_each_realm_once_in_order) {
     }
 }
 
+using Window = std::vector<std::pair<Extent, std::uint64_t>>;
+
+// By realm, in the order of rounds; empty ones left out.
+std::vector<std::vector<Window>> windows_of(RoundSchedule schedule, std::size_t realms) {
+    std::vector<std::vector<Window>> windows(realms);
+    while (schedule.any_left()) {
+        auto const round = schedule.next();
+        for (std::size_t i = 0; i < realms; ++i) {
+            if (round.empty(i)) continue;
+            auto& window = windows[i].emplace_back();
+            for (auto const& part : round.parts[i]) window.emplace_back(part.file, part.at);
+        }
+    }
+    return windows;
+}
+
+TEST(RoundSchedule, staggered_has_the_same_windows_each_realm_from_another_one_on) {
+    for (std::uint64_t seed = 0; seed < 500; ++seed) {
+        SCOPED_TRACE(seed);
+        std::mt19937_64 engine{seed};
+        auto const [realms, wanted, window_bytes] = draw(engine);
+        RoundSchedule const together{realms, window_bytes, wanted};
+        RoundSchedule const staggered{realms, window_bytes, wanted,
+                                      RoundSchedule::Begin::staggered};
+        EXPECT_EQ(staggered.rounds(), together.rounds());
+        auto expected = windows_of(together, realms.size());
+        for (std::size_t i = 0; i < realms.size(); ++i)
+            if (auto& windows = expected[i]; !windows.empty())
+                std::ranges::rotate(windows, windows.begin() + std::ptrdiff_t(i % windows.size()));
+        EXPECT_EQ(windows_of(staggered, realms.size()), expected);
+    }
+}
+
 // LACIO's figure 7 as it was: a request of one stripe in 64 took a round for each of them.
 TEST(RoundSchedule, sparse_requests_are_packed_into_one_window) {
     std::vector<Realm> const realms{contiguous_realm({0, 64 << 20})};

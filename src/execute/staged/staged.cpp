@@ -24,7 +24,7 @@ public:
     }
 
     IoResult run() {
-        if (!call_.schedule().any_left()) return {};
+        if (!call_.any_round_left()) return {};
         if (call_.request.direction == Direction::write)
             write();
         else if (call_.plan.prefetch_then_read)
@@ -90,8 +90,8 @@ bool grows_first(Facts const& facts) {
 
 // A round's window is written while the next one is filled.
 void Rounds::write() {
-    while (call_.schedule().any_left()) {
-        auto const round = call_.schedule().next();
+    while (call_.any_round_left()) {
+        auto const round = call_.next_round();
         auto const grows = round.number == 0 && grows_first(call_.facts);
         fill_windows(round);
         if (grows) grow_file(call_);
@@ -112,7 +112,7 @@ void Rounds::fill_windows(Round const& round) {
                           [&](std::size_t aggregator) { to(aggregator).put(round, aggregator); });
     call_.record.lap(Phase::copying);
     far_->deliver(round);
-    for (auto const& io : own_) far_->collect(round, io.aggregator());
+    far_->collect(round);
     call_.record.lap(Phase::exchange);
 }
 
@@ -123,7 +123,7 @@ void Rounds::fill_windows(Round const& round) {
 // round before they hand out this one, also those whose backend cannot read meanwhile: else some
 // would wait for answers from ranks that wait for their questions.
 void Rounds::read() {
-    auto round = call_.schedule().next();
+    auto round = call_.next_round();
     ask(round);
     start_reading(round);
     auto const ahead = call_.storage.backend->overlaps();
@@ -131,7 +131,7 @@ void Rounds::read() {
         for (auto& io : own_) result_.add(io.finish_reading(round));
         call_.record.lap(Phase::file);
         call_.barrier();  // after it, nobody uses the other side's windows any more
-        auto next = round.last ? Round{} : call_.schedule().next();
+        auto next = round.last ? Round{} : call_.next_round();
         if (!round.last) ask(next);
         if (!round.last && ahead) start_reading(next);
         hand_out(round);
@@ -147,7 +147,7 @@ void Rounds::ask(Round const& round) {
                           [&](std::size_t aggregator) { to(aggregator).ask(round, aggregator); });
     call_.record.lap(Phase::copying);
     far_->request(round);
-    for (auto const& io : own_) far_->collect_requests(round, io.aggregator());
+    far_->collect_requests(round);
     call_.record.lap(Phase::exchange);
     if (call_.exact_reads()) call_.barrier();
 }
@@ -174,8 +174,8 @@ void Rounds::hand_out(Round const& round) {
 // The direct second phase: what the aggregators read warms the servers' caches and is thrown away,
 // its errors with it.
 void Rounds::prefetch_then_read() {
-    while (call_.schedule().any_left()) {
-        auto const round = call_.schedule().next();
+    while (call_.any_round_left()) {
+        auto const round = call_.next_round();
         if (call_.exact_reads()) ask(round);
         start_reading(round);
         Verdict nothing;

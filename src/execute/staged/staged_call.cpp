@@ -1,7 +1,6 @@
 #include "execute/staged/staged_call.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "execute/staged/wanted.hpp"
 
@@ -23,15 +22,15 @@ bool wants_node_aggregation(Topology const& topology, Plan const& plan) {
 }
 
 // With node aggregation a node holds windows for every aggregator: smaller ones where these are
-// many, so that a rank's share of them stays the same.
+// many, so that a rank's share of them stays at two times a MiB.
 std::uint64_t window_bytes_of(Topology const& topology, Plan const& plan, bool node_aggregated) {
     constexpr std::uint64_t least = 64 * 1024;
     auto const most = std::min(plan.window_bytes, message_bytes_max);
     if (!node_aggregated) return most;
     auto const smallest =
         std::ranges::min(topology.ranks_of, {}, &std::vector<std::uint32_t>::size);
-    auto const fair = most * 2 * smallest.size() / plan.aggregators.size();
-    return std::min(most, std::max(fair, least));
+    auto const fair = smallest.size() * (1 << 20) / plan.aggregators.size();
+    return std::min(most, std::max<std::uint64_t>(fair, least));
 }
 
 std::uint64_t lowest_bit(std::uint64_t bits) { return bits & -bits; }
@@ -47,8 +46,7 @@ StagedCall::StagedCall(StagedParts const& parts, std::uint64_t alignment)
     windows_.emplace(team, plan.aggregators, schedule_->window_bytes(),
                      schedule_->rounds() > 1 ? 2U : 1U,
                      lowest_bit(alignment | schedule_->alignment()), node_aggregated_);
-    if (node_aggregated_) learn_node_extents();
-    if (!node_aggregated_ && sends_messages()) learn_extents();
+    agree_on_windows();
     if (!plan.within_nodes) team.expect_messages(facts.bytes);
     record.lap(Phase::waiting);
 }
@@ -71,44 +69,41 @@ void StagedCall::make_schedule() {
     if (worth_looking_for_holes(facts))
         wanted = find_wanted(team, plan.within_nodes ? Team::Among::node : Team::Among::all, facts,
                              request);
-    schedule_.emplace(realms, window_bytes_of(team.topology(), plan, node_aggregated_), wanted);
+    auto const alone = team.topology().nodes() == 1 || plan.within_nodes;
+    schedule_.emplace(realms, window_bytes_of(team.topology(), plan, node_aggregated_), wanted,
+                      alone ? RoundSchedule::Begin::together : RoundSchedule::Begin::staggered);
     auto const asked_bytes =
         plan.within_nodes ? facts.bytes / team.topology().nodes() : facts.bytes;
     exact_reads_ = schedule_->bytes() / sieve_ratio > asked_bytes;
 }
 
-// What each rank touches, and whether all have windows: those that are shared are there, or on no
-// rank of the node.
-void StagedCall::learn_extents() {
-    struct Presence {
-        Extent touched;
-        std::uint64_t lacks_windows;
-    };
-    Presence const mine{touched_, windows_->missing() ? 1U : 0U};
-    for (auto const& rank : team.gather_values(std::span{&mine, 1})) {
-        windows_missing_ = windows_missing_ || rank.lacks_windows != 0;
-        if (!own_.empty()) extents_.push_back(rank.touched);
+// Whether all have the windows that the call needs.
+void StagedCall::agree_on_windows() {
+    std::uint64_t lacking = windows_->missing() ? 1 : 0;
+    if (node_aggregated_) {
+        std::uint64_t all_share = windows_->shared() ? 1 : 0;
+        team.minimum({&all_share, 1});
+        node_aggregated_ = all_share != 0;
     }
+    if (plan.within_nodes && team.topology().nodes() > 1) team.sum({&lacking, 1}, Team::Among::all);
+    if (sends_messages()) lacking = learn_messages(lacking);
+    windows_missing_ = lacking != 0;
 }
 
-// What each node touches, and whether all nodes have the windows that node aggregation needs. A
-// minimum is 16 bytes a node, where a gather is 24 bytes a rank, on each rank.
-void StagedCall::learn_node_extents() {
-    constexpr auto offset_max =
-        static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) - 1;
-    auto const& topology = team.topology();
-    std::vector<std::uint64_t> least(2 * topology.nodes() + 1, IoResult::nowhere);
-    if (auto const mine = 2 * topology.node_of[team.rank()]; !touched_.empty()) {
-        least[mine] = touched_.begin;
-        least[mine + 1] = offset_max - touched_.end;
-    }
-    least.back() = windows_->shared() ? 1 : 0;
-    team.minimum(least);
-    node_aggregated_ = least.back() != 0;
-    for (std::size_t at = 0; at + 1 < least.size(); at += 2)
-        node_extents_.push_back(least[at] == IoResult::nowhere
-                                    ? Extent{}
-                                    : Extent{least[at], offset_max - least[at + 1]});
+std::uint64_t StagedCall::learn_messages(std::uint64_t also) {
+    return expected_.learn(
+        {.team = team,
+         .among = plan.within_nodes ? Team::Among::node : Team::Among::all,
+         .node_aggregated = node_aggregated_,
+         .sends_to = [this](std::size_t to) { return sends_to(to); },
+         .has_bytes_in = [this](Round const& round,
+                                std::size_t in) { return has_bytes_in(round, in); }},
+        *schedule_, also);
+}
+
+Round StagedCall::next_round() {
+    if (sends_messages() && !expected_.know(schedule_->rounds_taken())) learn_messages(0);
+    return schedule_->next();
 }
 
 bool StagedCall::shares_memory(std::uint32_t rank) const {
@@ -121,23 +116,17 @@ bool StagedCall::takes_part(std::size_t aggregator, std::uint32_t rank) const {
     return !plan.within_nodes || node_of[plan.aggregators[aggregator]] == node_of[rank];
 }
 
-bool StagedCall::serves_rank(Round const& round, std::size_t own_aggregator,
-                             std::uint32_t rank) const {
-    return !shares_memory(rank) && takes_part(own_aggregator, rank) &&
-           round.meets(own_aggregator, extents_[rank]);
+// With node aggregation the node's ranks share the work.
+bool StagedCall::sends_to(std::size_t aggregator) const {
+    auto const me = team.rank();
+    auto const& ranks = team.topology().ranks_of[team.topology().node_of[me]];
+    return !shares_memory(plan.aggregators[aggregator]) && takes_part(aggregator, me) &&
+           (!node_aggregated_ || ranks[aggregator % ranks.size()] == me);
 }
 
-bool StagedCall::serves_node(Round const& round, std::size_t own_aggregator,
-                             std::size_t node) const {
-    return node != team.topology().node_of[team.rank()] &&
-           round.meets(own_aggregator, node_extents_[node]);
-}
-
-bool StagedCall::serves_others(Round const& round, std::size_t own_aggregator) const {
-    for (std::uint32_t rank = 0; rank < extents_.size(); ++rank)
-        if (serves_rank(round, own_aggregator, rank)) return true;
-    for (std::size_t node = 0; node < node_extents_.size(); ++node)
-        if (serves_node(round, own_aggregator, node)) return true;
+bool StagedCall::has_bytes_in(Round const& round, std::size_t aggregator) const {
+    for (auto const& [file, at] : round.parts[aggregator])
+        if (!part_in(file).empty()) return true;
     return false;
 }
 

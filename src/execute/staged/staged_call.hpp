@@ -5,6 +5,7 @@
 
 #include "exchange/rendezvous.hpp"
 #include "execute/request.hpp"
+#include "execute/staged/expected_messages.hpp"
 #include "execute/staged/node_windows.hpp"
 #include "execute/staged/round_schedule.hpp"
 #include "unisono/plan.hpp"
@@ -38,27 +39,26 @@ public:
     /// There is no memory for windows on some rank. Equal on all ranks.
     [[nodiscard]] bool windows_missing() const { return windows_missing_; }
     [[nodiscard]] bool lacks_windows() const { return windows_->missing(); }
-    [[nodiscard]] RoundSchedule& schedule() { return *schedule_; }
+    [[nodiscard]] bool any_round_left() const { return schedule_->any_left(); }
+    /// Only while there are any. Collective now and then.
+    [[nodiscard]] Round next_round();
 
     /// Some data go to ranks with which theirs shares no memory.
     [[nodiscard]] bool sends_messages() const {
-        return team.topology().nodes() > 1 || !windows_->shared();
+        return !windows_->shared() || (team.topology().nodes() > 1 && !plan.within_nodes);
     }
     [[nodiscard]] bool shares_memory(std::uint32_t rank) const;
-    /// A rank, or with node aggregation a node, of another memory may have something to do with the
-    /// window of an aggregator here.
-    [[nodiscard]] bool serves_rank(Round const& round, std::size_t own_aggregator,
-                                   std::uint32_t rank) const;
-    [[nodiscard]] bool serves_node(Round const& round, std::size_t own_aggregator,
-                                   std::size_t node) const;
-    /// Any of them.
-    [[nodiscard]] bool serves_others(Round const& round, std::size_t own_aggregator) const;
+    /// How many messages about the window of an aggregator here come from other memories.
+    [[nodiscard]] std::uint64_t messages_to(Round const& round, std::size_t own_aggregator) const {
+        return sends_messages() ? expected_.come(round, own_aggregator) : 0;
+    }
+    /// This rank sends one about the window of an aggregator elsewhere: on its own behalf, or with
+    /// node aggregation on its node's.
+    [[nodiscard]] bool sends(Round const& round, std::size_t aggregator) const {
+        return sends_messages() && expected_.sends(round, aggregator);
+    }
     /// The aggregator takes data of that rank.
     [[nodiscard]] bool takes_part(std::size_t aggregator, std::uint32_t rank) const;
-    /// By rank; only on aggregators, and where ranks send to ranks.
-    [[nodiscard]] std::span<Extent const> extents() const { return extents_; }
-    /// By node, of all its ranks together; only with node aggregation.
-    [[nodiscard]] std::span<Extent const> node_extents() const { return node_extents_; }
     [[nodiscard]] std::span<std::size_t const> own_aggregators() const { return own_; }
 
     /// Windows that this rank has data in: this rank's own ones first, then the others in turn, so
@@ -132,9 +132,11 @@ private:
         return range.empty() ? Positions{} : within(request.view, request.positions, range);
     }
     void find_own_aggregators();
-    void learn_extents();
-    void learn_node_extents();
     void make_schedule();
+    void agree_on_windows();
+    std::uint64_t learn_messages(std::uint64_t also);
+    [[nodiscard]] bool sends_to(std::size_t aggregator) const;
+    [[nodiscard]] bool has_bytes_in(Round const& round, std::size_t aggregator) const;
 
     Extent touched_;
     bool node_aggregated_;
@@ -143,8 +145,7 @@ private:
     std::vector<Realm> own_nodes_realms_;  // where others' overlap them
     std::optional<RoundSchedule> schedule_;
     std::optional<NodeWindows> windows_;
-    std::vector<Extent> extents_;
-    std::vector<Extent> node_extents_;
+    ExpectedMessages expected_;
     std::vector<std::size_t> own_;
     std::size_t first_ = 0;  // window that this rank begins with
     std::size_t sent_ = 0;   // this round

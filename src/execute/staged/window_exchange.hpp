@@ -12,9 +12,9 @@ namespace unisono {
 ///   writes   put        deliver   collect                          (windows are full)
 ///   reads    ask        request   collect_requests   (file I/O)    reply   fetch   take
 ///
-/// put, ask and take are for each window that this rank has data in; collect and collect_requests
-/// for each of its own; the others once a round. All are local, but wait for the ranks whose data
-/// they need; who waits for whom goes in the order above, so nobody waits for ever.
+/// put, ask and take are for each window that this rank has data in; the others once a round. All
+/// are local, but wait for the ranks whose data they need; who waits for whom goes in the order
+/// above, so nobody waits for ever.
 class WindowExchange {
 public:
     WindowExchange() = default;
@@ -24,11 +24,11 @@ public:
 
     virtual void put(Round const& round, std::size_t aggregator) = 0;
     virtual void deliver(Round const& /*round*/) {}
-    virtual void collect(Round const& /*round*/, std::size_t /*own_aggregator*/) {}
+    virtual void collect(Round const& /*round*/) {}
 
     virtual void ask(Round const& round, std::size_t aggregator) = 0;
     virtual void request(Round const& /*round*/) {}
-    virtual void collect_requests(Round const& /*round*/, std::size_t /*own_aggregator*/) {}
+    virtual void collect_requests(Round const& /*round*/) {}
     virtual void reply(Round const& /*round*/) {}
     virtual void fetch(Round const& /*round*/) {}
     virtual void take(Round const& round, std::size_t aggregator) = 0;

@@ -38,7 +38,8 @@ std::array<std::vector<Transfer>, 2> deal(Transfer rest, std::uint64_t unit) {
 void WindowIo::start_writing(Round const& round) {
     if (round.empty(aggregator_)) return;
     auto const written = call_.coverage(round, aggregator_).take(round.bytes(aggregator_));
-    if (!failed_) start(Direction::write, round, written);
+    if (round.parts[aggregator_].front().file.begin < failed_at_)
+        start(Direction::write, round, written);
 }
 
 void WindowIo::start_reading(Round const& round) { start(Direction::read, round, wanted(round)); }
@@ -61,7 +62,7 @@ std::vector<BufferRange> WindowIo::wanted(Round const& round) const {
 // (docs/lab/tried.md). 0: nothing goes there, or there are no stripes.
 std::uint64_t WindowIo::unit_beside_messages(Round const& round) const {
     auto const* const layout = call_.facts.layout;
-    auto const beside = layout != nullptr && call_.serves_others(round, aggregator_);
+    auto const beside = layout != nullptr && call_.messages_to(round, aggregator_) > 0;
     return beside ? layout->unit_at(call_.facts.touched.begin) : 0;
 }
 
@@ -106,7 +107,7 @@ IoResult WindowIo::finish(int side) {
         total.add(list->wait());
     }
     pending.clear();
-    if (total.error) failed_ = true;
+    if (total.error) failed_at_ = std::min(failed_at_, total.stopped_at);
     return total;
 }
 

@@ -17,8 +17,8 @@ public:
 
     [[nodiscard]] std::size_t aggregator() const { return aggregator_; }
 
-    /// Starts to write what has been put into the round's window, and nothing else. What follows an
-    /// error lies behind it in the file, and is left.
+    /// Starts to write what has been put into the round's window, and nothing else. After an error
+    /// what lies behind it in the file is left.
     void start_writing(Round const& round);
     /// Waits for the writes from the buffer that the round does not use. What was missed.
     IoResult finish_writing_before(Round const& round) { return finish(1 - round.side()); }
@@ -46,7 +46,7 @@ private:
 
     StagedCall& call_;
     std::size_t aggregator_;
-    bool failed_ = false;
+    std::uint64_t failed_at_ = IoResult::nowhere;
     std::array<Side, 2> sides_;
 };
 

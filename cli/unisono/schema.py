@@ -1,0 +1,115 @@
+"""The JSON schema of what `unisono report --json` writes and of report files, made from the library's own
+table of what reports can say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .report import Record, fields, phases
+
+_COUNT: Record = {"type": "integer", "minimum": 0}
+_SECONDS: Record = {"type": "number", "minimum": 0}
+_TEXT: Record = {"type": "string"}
+_SPENT: Record = {"$ref": "#/$defs/spent"}
+
+
+def _object(members: Record, **more: Any) -> Record:
+    """All of these members; others may come in later versions."""
+    return {"type": "object", "properties": members, "required": list(members), **more}
+
+
+def _list(items: Record) -> Record:
+    return {"type": "array", "items": items}
+
+
+def _map(values: Record) -> Record:
+    return {"type": "object", "additionalProperties": values}
+
+
+def _pair(first: Record, second: Record) -> Record:
+    return {"type": "array", "prefixItems": [first, second], "minItems": 2, "maxItems": 2}
+
+
+def _tracks(entry: Record) -> Record:
+    return _list(_object({"rank": _COUNT, "entries": _list(entry)}))
+
+
+_SELECTION = _object({
+    "calls": _TEXT, "calls_done": _COUNT, "winner": _TEXT, "why": _TEXT, "seconds": _SECONDS,
+    "tried": _list(_object({"candidate": _TEXT, "calls": _COUNT, "remembered": _COUNT, "bytes_per_second": _SECONDS})),
+    "untried": _list(_TEXT), "examination_seconds": _SECONDS,
+    "reopened": _list(_object({"after_call": _COUNT, "why": _TEXT})),
+})  # fmt: skip
+
+_CALLS = _object({"at": _SECONDS, "seconds": _SECONDS, "calls": _COUNT, "bytes": _COUNT,
+                  "phases": _list(_pair(_TEXT, _SECONDS))})  # fmt: skip
+_ACCESSES = _object({"at": _SECONDS, "seconds": _SECONDS, "lists": _COUNT, "bytes": _COUNT,
+                     "begin": _COUNT, "end": _COUNT})  # fmt: skip
+
+# By the unit of a field.
+_VALUES: dict[str, Record] = {
+    "count": _COUNT,
+    "bytes": _COUNT,
+    "text": _TEXT,
+    "notes": _list(_TEXT),
+    "reasons": _map(_COUNT),
+    "uses": _map(_object({"calls": _COUNT, "why": _list(_TEXT)})),
+    "histogram": _list(_pair(_COUNT, _COUNT)),
+    "spent": _SPENT,
+    "latest": {"anyOf": [{"type": "null"}, _object({"rank": _COUNT, "seconds": _SECONDS})]},
+    "selections": _list(_SELECTION),
+    "gate": _object({"accesses": _COUNT, "waits": _COUNT, "seconds": _SPENT, "locality": _TEXT}),
+    "program": _object({"id": _TEXT, "name": _TEXT, "mpi": _TEXT, "ranks": _COUNT, "cores": _COUNT,
+                        "began": _SECONDS, "seconds": _SECONDS}),
+    "timeline": _tracks(_CALLS),
+    "accesses": _tracks(_ACCESSES),
+    "loads": _list(_COUNT),
+    "direction": {"$ref": "#/$defs/direction"},
+}  # fmt: skip
+
+
+def _value(part: str, unit: str) -> Record:
+    if unit == "times":
+        return _object({phase: _SPENT for phase in [*phases(part), "whole"]})
+    return _VALUES[unit]
+
+
+def _members(part: str) -> Record:
+    """A "/" in a key leads into an object."""
+    members: Record = {}
+    for field in fields()[part]:
+        described = _value(part, field["unit"]) | {"description": field["meaning"]}
+        above, _, name = field["key"].rpartition("/")
+        if above:
+            members.setdefault(above, _object({}))
+            members[above]["properties"][name] = described
+            members[above]["required"].append(name)
+        else:
+            members[name] = described
+    return members
+
+
+def _program() -> Record:
+    cause = {"seconds": _SECONDS, "brief": _TEXT, "evidence": _TEXT, "change": _TEXT}
+    time = {"label": _TEXT, "write": _SECONDS, "read": _SECONDS, "other": _SECONDS, "whole": _SECONDS}
+    return _object({
+        "name": _TEXT, "ranks": _COUNT, "nodes": _COUNT, "cores": _COUNT, "began": _SECONDS, "seconds": _SECONDS,
+        "io_seconds": _SECONDS, "verdict": _TEXT, "trouble": _list(_TEXT),
+        "said": _list(_pair(_TEXT, _TEXT)), "time": _list(_object(time)), "causes": _list(_object(cause)),
+        "files": _list({"$ref": "#/$defs/file"}),
+    })  # fmt: skip
+
+
+def schema() -> Record:
+    """Of the whole; `$defs/file` is that of a line of a report file."""
+    version = {"format": {"const": fields()["format"]}, "unisono_version": _TEXT}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A report of Unisono",
+        **_object(version | {"programs": _list(_program())}),
+        "$defs": {
+            "spent": _object({"mean": _SECONDS, "longest": _SECONDS}),
+            "direction": _object(_members("direction")),
+            "file": _object(version | _members("file")),
+        },
+    }

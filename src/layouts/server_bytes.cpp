@@ -1,0 +1,18 @@
+#include "layouts/server_bytes.hpp"
+
+#include <algorithm>
+
+namespace unisono {
+
+void add_server_bytes(std::vector<std::uint64_t>& bytes, Layout const& layout, Extent extent) {
+    if (!layout.known()) return;
+    bytes.resize(std::max<std::size_t>(bytes.size(), layout.servers()));
+    while (!extent.empty()) {
+        auto const unit = layout.unit_at(extent.begin);
+        auto const end = std::min(extent.end, round_down(extent.begin, unit) + unit);
+        bytes[layout.server_of(extent.begin)] += end - extent.begin;
+        extent.begin = end;
+    }
+}
+
+}  // namespace unisono

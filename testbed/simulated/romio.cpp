@@ -1,0 +1,163 @@
+#include "simulated/romio.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "access/copy.hpp"
+
+namespace unisono::simulated {
+
+/// One call as one rank sees it.
+class RomioCall {
+public:
+    RomioCall(RomioModel& model, SimulatedTeam& team, Backend& file, Request const& request)
+        : model_{model},
+          team_{team},
+          file_{file},
+          request_{request},
+          aggregators_{team.topology().nodes()},
+          own_{team.topology().node_of[team.rank()]} {}
+
+    void perform() {
+        if (!learn_domains()) {
+            access(touched(request_.view, request_.positions));
+            return;
+        }
+        send_lists();
+        for (std::uint64_t begin = 0; begin < domain_bytes_; begin += model_.cb_buffer_size_)
+            if (request_.direction == Direction::write)
+                write(begin);
+            else
+                read(begin);
+        team_.finish_sends(0);
+    }
+
+private:
+    // Even parts of what all ranks touch. False where no rank begins before the one before it
+    // ends: then each accesses the file by itself (romio_cb_write, romio_cb_read: automatic).
+    bool learn_domains() {
+        auto const mine = touched(request_.view, request_.positions);
+        auto const extents = team_.gather_values(std::span{&mine, 1});
+        touched_ = extents.front();
+        auto interleaved = false;
+        for (std::size_t rank = 1; rank < extents.size(); ++rank) {
+            auto const& extent = extents[rank];
+            interleaved = interleaved || extent.begin < extents[rank - 1].end;
+            touched_ = {std::min(touched_.begin, extent.begin), std::max(touched_.end, extent.end)};
+        }
+        domain_bytes_ = div_ceil(touched_.bytes(), aggregators_);
+        return interleaved;
+    }
+    [[nodiscard]] Extent in_domain(std::size_t aggregator, std::uint64_t begin,
+                                   std::uint64_t end) const {
+        auto const domain = touched_.begin + aggregator * domain_bytes_;
+        return intersect({domain + begin, domain + std::min(end, domain_bytes_)}, touched_);
+    }
+    [[nodiscard]] Extent window(std::size_t aggregator, std::uint64_t begin) const {
+        return in_domain(aggregator, begin, begin + model_.cb_buffer_size_);
+    }
+    [[nodiscard]] Positions own_part(Extent range) const {
+        return range.empty() ? Positions{} : within(request_.view, request_.positions, range);
+    }
+
+    [[nodiscard]] std::uint32_t rank_of(std::size_t aggregator) const {
+        return team_.topology().ranks_of[aggregator].front();
+    }
+    [[nodiscard]] bool is_aggregator() const { return rank_of(own_) == team_.rank(); }
+
+    // MPI_Alltoall of 4 bytes, by Bruck's algorithm: log P messages of half of what there is, those
+    // of a node's ranks on one link.
+    void tell_all() {
+        auto const& network = *team_.conditions().network;
+        auto const ranks = team_.topology().ranks();
+        auto const steps = static_cast<double>(std::bit_width(ranks - 1));
+        auto const bytes =
+            4.0 * ranks / 2 * static_cast<double>(team_.topology().ranks_of[own_].size());
+        team_.all_ranks_take(steps *
+                             (network.latency_s + network.message_s + bytes / network.bytes_per_s));
+    }
+
+    // Tells aggregators how many bytes this rank has for each, and what the others have.
+    template <class Bytes>
+    void tell_sizes(Bytes&& bytes_for) {
+        auto& asked = model_.asked_[side_ = 1 - side_];
+        asked.resize(aggregators_);
+        bytes_.assign(aggregators_, 0);
+        for (std::size_t aggregator = 0; aggregator < aggregators_; ++aggregator) {
+            bytes_[aggregator] = bytes_for(aggregator);
+            if (bytes_[aggregator] != 0)
+                asked[aggregator].emplace_back(team_.rank(), bytes_[aggregator]);
+        }
+        tell_all();
+    }
+    [[nodiscard]] RomioModel::Asked asked_of_it() {
+        return is_aggregator() ? std::exchange(model_.asked_[side_][own_], {})
+                               : RomioModel::Asked{};
+    }
+
+    void send_to_aggregators(Team::Kind kind) {
+        for (std::size_t i = 0; i < aggregators_; ++i) {
+            auto const aggregator = (own_ + i) % aggregators_;
+            if (bytes_[aggregator] != 0)
+                team_.send(rank_of(aggregator), kind, Message(bytes_[aggregator]));
+        }
+        for (auto left = asked_of_it().size(); left > 0; --left) team_.receive_next(kind);
+        team_.finish_sends(0);
+    }
+
+    void send_lists() {
+        tell_sizes([&](std::size_t aggregator) -> std::uint64_t {
+            auto const part = own_part(in_domain(aggregator, 0, domain_bytes_));
+            return part.empty() ? 0 : 16 * piece_estimate(request_.view, part);
+        });
+        send_to_aggregators(Team::Kind::request);
+    }
+
+    void access_window(std::uint64_t begin) {
+        if (auto const range = window(own_, begin); is_aggregator() && !range.empty())
+            access(range);
+    }
+    void access(Extent range) {
+        Transfer const whole{range.begin, nullptr, range.bytes()};
+        file_.perform(request_.direction, {&whole, 1});
+    }
+
+    void write(std::uint64_t begin) {
+        tell_sizes([&](std::size_t to) { return own_part(window(to, begin)).bytes(); });
+        send_to_aggregators(Team::Kind::data);
+        access_window(begin);
+    }
+
+    void read(std::uint64_t begin) {
+        access_window(begin);
+        tell_sizes([&](std::size_t of) { return own_part(window(of, begin)).bytes(); });
+        // ROMIO starts all from rank 0 on, and they share the links. Here a link carries one after
+        // the other: in turn from this rank on, so that they do not all wait for rank 0's.
+        auto asked = asked_of_it();
+        auto const ranks = team_.topology().ranks();
+        std::ranges::sort(asked, {}, [&](auto const& rank_and_bytes) {
+            return (rank_and_bytes.first + ranks - team_.rank()) % ranks;
+        });
+        for (auto const& [rank, bytes] : asked) team_.send(rank, Team::Kind::data, Message(bytes));
+        for (std::size_t aggregator = 0; aggregator < aggregators_; ++aggregator)
+            if (bytes_[aggregator] != 0) team_.receive(rank_of(aggregator), Team::Kind::data);
+        team_.finish_sends(0);
+    }
+
+    RomioModel& model_;
+    SimulatedTeam& team_;
+    Backend& file_;
+    Request const& request_;
+    std::size_t aggregators_;
+    std::size_t own_;  // node, and so aggregator
+    Extent touched_{};
+    std::uint64_t domain_bytes_ = 0;
+    std::size_t side_ = 0;
+    std::vector<std::uint64_t> bytes_;
+};
+
+void RomioModel::perform(SimulatedTeam& team, Backend& file, Request const& request) {
+    RomioCall{*this, team, file, request}.perform();
+}
+
+}  // namespace unisono::simulated

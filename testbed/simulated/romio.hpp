@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "execute/request.hpp"
+#include "simulated/simulated_team.hpp"
+
+namespace unisono::simulated {
+
+/// ROMIO's collective calls as they cost on a network (adio/common: ad_aggregate.c,
+/// ad_write_coll.c, ad_read_coll.c of MPICH 4.0), for comparison at sizes where it cannot be run:
+/// an aggregator on each node, even file domains, a collective buffer of 16 MiB.
+///
+///     once     all ranks gather everybody's first and last offset (16 bytes a rank);
+///              numbers of pieces to all (4 bytes for each pair of ranks);
+///              each rank sends each aggregator its pieces there, as 16 bytes each
+///     a round  sizes to all (4 bytes for each pair of ranks), data, file access, one after another
+///
+/// Its CPU time (flattening, heaps, copies) costs nothing here, as Unisono's does not, nor does it
+/// read what it then writes. No byte is moved: messages and accesses have their sizes.
+class RomioModel {
+public:
+    explicit RomioModel(std::uint64_t cb_buffer_size = 16 << 20)
+        : cb_buffer_size_{cb_buffer_size} {}
+
+    /// One collective call. Collective over the team; one model for all its ranks.
+    void perform(SimulatedTeam& team, Backend& file, Request const& request);
+
+private:
+    friend class RomioCall;
+
+    /// What ranks have for an aggregator, or want of it.
+    using Asked = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
+
+    std::uint64_t cb_buffer_size_;
+    // By exchange in turn, by aggregator: what MPI_Alltoall tells, where what it costs is counted.
+    std::array<std::vector<Asked>, 2> asked_;
+};
+
+}  // namespace unisono::simulated
