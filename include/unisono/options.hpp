@@ -33,6 +33,9 @@ struct Options {
     /// unisono_write_behind: repeated collective writes go to buffers that live across calls,
     /// without meetings. Automatic: where the strategy has such buffers.
     Switch write_behind = Switch::automatic;
+    /// unisono_read_ahead: collective reads that repeat find whole blocks in such buffers, without
+    /// meetings, on one node. Automatic: where the strategy has such buffers.
+    Switch read_ahead = Switch::automatic;
     /// unisono_overlap: nonblocking and split calls are done by threads, beside the program's own
     /// work. Automatic is enable.
     Switch overlap = Switch::automatic;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,9 @@ public:
     /// Local: lets MPI make progress and gives up the core. To be called in every wait, because a
     /// peer may need this rank's progress to get here.
     virtual void idle() = 0;
+
+    /// Local, thread-safe: gives up the core, in waits for a rank that needs nobody to go on.
+    virtual void give_way() { std::this_thread::yield(); }
 
     /// Merges over node leaders in node order; called by leaders only, all of them.
     void merge_over_leaders(Meeting& meeting) {

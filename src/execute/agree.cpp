@@ -35,8 +35,6 @@ bool do_ahead(CollectiveFile const& file, Request const& request, Proposal const
            request.positions.bytes();
 }
 
-}  // namespace
-
 Proposal propose(Request const& request, Storage const& storage) {
     Proposal mine;
     mine.storage = {.mappable = storage.mappable_write,
@@ -54,8 +52,14 @@ Proposal propose(Request const& request, Storage const& storage) {
     return mine;
 }
 
-Proposal agree_before(CollectiveFile const& file, Request const& request, Proposal mine,
+}  // namespace
+
+Proposal agree_before(CollectiveFile const& file, Request const& request, CallerFacts const& caller,
                       CallRecord& record) {
+    auto mine = propose(request, file.storage);
+    mine.objection = caller.objection;
+    mine.asked.request_hash += caller.file_hash;
+    mine.selection.native_ready = caller.native_ready;
     if (wants_file_bytes(request, file.storage, file.options))
         mine.storage.file_bytes = file_bytes_of(file.storage);
     mine.selection.last_seconds = static_cast<float>(file.tuner.last_seconds());

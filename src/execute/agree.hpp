@@ -4,8 +4,9 @@
 
 namespace unisono {
 
-/// All ranks' proposals, merged. Adds to this rank's what the file knows of it. Collective.
-Proposal agree_before(CollectiveFile const& file, Request const& request, Proposal mine,
+/// All ranks' proposals, merged. This rank's says what it asks for, and what its storage, the file
+/// and the caller know. Collective.
+Proposal agree_before(CollectiveFile const& file, Request const& request, CallerFacts const& caller,
                       CallRecord& record);
 
 /// What the agreed proposal says of the call. Equal on all ranks; local.

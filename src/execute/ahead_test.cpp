@@ -59,7 +59,7 @@ std::vector<std::vector<Call>> write_all(TemporaryFile const& file,
             auto request = request_for(team.rank(), call, pieces[call], data);
             if (cut_short && team.rank() == 1) request.positions.end = 0;
             CallRecord record;
-            auto outcome = perform_collective(here, request, propose(request, storage), record);
+            auto outcome = perform_collective(here, request, {}, record);
             ended[team.rank()].push_back({outcome, record.traffic.meetings});
         }
     });

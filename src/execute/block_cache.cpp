@@ -125,22 +125,23 @@ std::vector<BufferRange> BlockBuffer::take_dirty() const {
     });
 }
 
-std::vector<BufferRange> BlockBuffer::take_missing() const {
-    auto* const dirty = words(0);
-    auto* const valid = words(1);
+std::vector<BufferRange> BlockBuffer::take_missing(BufferRange range) const {
+    assert(range.end <= block_bytes_);
     auto* const wanted = words(2);
-    return runs_of(0, word_count(), [&](std::uint64_t word) {
+    return runs_of(range.begin / 64, div_ceil(range.end, 64), [&](std::uint64_t word) {
         auto const bits = wanted[word].load(std::memory_order_relaxed);
         if (bits == 0) return bits;
         wanted[word].store(0, std::memory_order_relaxed);
-        return bits & ~(valid[word].load() | dirty[word].load());
+        return bits & ~known_bits(word);
     });
 }
 
+// Data come before their marks here, too.
 void BlockBuffer::mark_valid(BufferRange range) const {
     if (range.empty()) return;
     assert(range.end <= block_bytes_);
-    Coverage covered{words(1), 1};
+    std::atomic_thread_fence(std::memory_order_release);
+    auto covered = to_mark(1);
     Coverage::Marker{covered}.mark(range.begin, range.bytes());
 }
 
@@ -170,6 +171,11 @@ void BlockBuffer::store(std::byte const* from, BufferRange range) const {
     head().stored_bytes.fetch_add(range.bytes(), std::memory_order_release);
 }
 
+void BlockBuffer::store_valid(std::byte const* from, BufferRange range) const {
+    std::memcpy(data() + range.begin, from, range.bytes());
+    mark_valid(range);
+}
+
 bool BlockBuffer::full() const {
     if (head().stored_bytes.load(std::memory_order_acquire) < block_bytes_) return false;
     auto const* const dirty = words(0);
@@ -185,16 +191,38 @@ bool BlockBuffer::full() const {
 std::vector<BufferRange> BlockBuffer::known(BufferRange range) const {
     if (range.empty()) return {};
     assert(range.end <= block_bytes_);
-    auto runs = runs_of(range.begin / 64, div_ceil(range.end, 64), [&](std::uint64_t word) {
-        return words(0)[word].load() | words(1)[word].load();
-    });
+    auto runs = runs_of(range.begin / 64, div_ceil(range.end, 64),
+                        [&](std::uint64_t word) { return known_bits(word); });
     for (auto& run : runs) run = intersect(run, range);
+    std::erase_if(runs, [](BufferRange run) { return run.empty(); });
+    return runs;
+}
+
+std::uint64_t BlockBuffer::known_bits(std::uint64_t word) const {
+    auto const filled = filled_end();
+    if (filled >= (word + 1) * 64) return ~0ULL;
+    auto const below = filled > word * 64 ? ones(0, filled - word * 64 - 1) : 0;
+    // In the order in which take_dirty() changes them backwards: no byte is seen as neither.
+    auto const dirty = words(0)[word].load();
+    return below | dirty | words(1)[word].load();
+}
+
+std::vector<BufferRange> BlockBuffer::unknown(std::uint64_t end) const {
+    assert(end <= block_bytes_);
+    BufferRange const rest{filled_end(), end};
+    if (rest.begin >= rest.end) return {};
+    if (!head().marked.load(std::memory_order_relaxed)) return {rest};
+    auto runs = runs_of(rest.begin / 64, div_ceil(rest.end, 64),
+                        [&](std::uint64_t word) { return ~known_bits(word); });
+    for (auto& run : runs) run = intersect(run, rest);
     std::erase_if(runs, [](BufferRange run) { return run.empty(); });
     return runs;
 }
 
 void BlockBuffer::forget() const {
     head().stored_bytes.store(0, std::memory_order_relaxed);
+    set_filled_end(0, /*stopped=*/false);
+    if (!head().marked.exchange(false, std::memory_order_relaxed)) return;
     for (std::size_t which = 0; which < 3; ++which)
         for (std::uint64_t word = 0; word < word_count(); ++word)
             words(which)[word].store(0, std::memory_order_relaxed);

@@ -86,8 +86,9 @@ public:
     }
 
     [[nodiscard]] std::byte* data() const { return memory_ + sizeof(Head); }
-    [[nodiscard]] Coverage dirty() const { return {words(0), 1}; }
-    [[nodiscard]] Coverage wanted() const { return {words(2), 1}; }
+    /// To be marked.
+    [[nodiscard]] Coverage dirty() const { return to_mark(0); }
+    [[nodiscard]] Coverage wanted() const { return to_mark(2); }
 
     /// Reads may take bytes below this file offset.
     [[nodiscard]] std::uint64_t readable_end() const { return head().readable_end; }
@@ -96,14 +97,17 @@ public:
     /// What is dirty, ascending, relative to the block; it is valid from now on. A byte that is
     /// marked meanwhile stays dirty.
     [[nodiscard]] std::vector<BufferRange> take_dirty() const;
-    /// What is wanted but neither valid nor dirty, ascending; nothing is wanted any more.
-    [[nodiscard]] std::vector<BufferRange> take_missing() const;
+    /// What is wanted within `range` but neither valid nor dirty, ascending; nothing of it is
+    /// wanted any more. Nothing may be wanted around it.
+    [[nodiscard]] std::vector<BufferRange> take_missing(BufferRange range) const;
     void mark_valid(BufferRange range) const;
     /// Copies data to their places, which are dirty from then on: those of `part` of a view, or a
     /// range of the block.
     void store(Placed const& from, Tiling const& view, Positions part,
                std::uint64_t block_begin) const;
     void store(std::byte const* from, BufferRange range) const;
+    /// The same for bytes that the file has, too.
+    void store_valid(std::byte const* from, BufferRange range) const;
     /// Every byte has been stored since the last time that something was taken: it may be written
     /// as a whole. Cheap until enough has been stored; bytes that came twice may delay it.
     [[nodiscard]] bool full() const;
@@ -111,10 +115,39 @@ public:
     [[nodiscard]] std::vector<BufferRange> known(BufferRange range) const;
     void forget() const;
 
+    // What ranks that have not met do to one block, with std::unique_lock: only who has it makes
+    // bytes valid, and nobody writes independently there meanwhile. It is had for as long as a
+    // file access takes, never while a rank waits for others.
+
+    [[nodiscard]] bool try_lock() const {
+        return !head().locked.exchange(true, std::memory_order_acquire);
+    }
+    void unlock() const { head().locked.store(false, std::memory_order_release); }
+
+    /// All bytes before it are known. Whoever sees it may read them, locked or not.
+    [[nodiscard]] std::uint64_t filled_end() const {
+        return head().filled_end.load(std::memory_order_acquire);
+    }
+    /// Locked. What is not known from filled_end() to `end`, ascending. O(1) where nothing was
+    /// marked.
+    [[nodiscard]] std::vector<BufferRange> unknown(std::uint64_t end) const;
+    /// Locked. It never becomes less. `stopped`: the file ended there, or could not be read on.
+    void set_filled_end(std::uint64_t end, bool stopped) const {
+        head().filling_stopped.store(stopped, std::memory_order_relaxed);
+        head().filled_end.store(end, std::memory_order_release);
+    }
+    [[nodiscard]] bool filling_stopped() const {
+        return head().filling_stopped.load(std::memory_order_relaxed);
+    }
+
 private:
     struct alignas(64) Head {
         std::uint64_t readable_end;
         std::atomic<std::uint64_t> stored_bytes;
+        std::atomic<std::uint64_t> filled_end;
+        std::atomic<bool> filling_stopped;
+        std::atomic<bool> marked;  // any byte, as anything
+        std::atomic<bool> locked;
     };
 
     [[nodiscard]] Head& head() const { return *reinterpret_cast<Head*>(memory_); }
@@ -123,6 +156,12 @@ private:
                                                  which * Coverage::bytes_needed(block_bytes_));
     }
     [[nodiscard]] std::uint64_t word_count() const { return div_ceil(block_bytes_, 64); }
+    [[nodiscard]] Coverage to_mark(std::size_t which) const {
+        if (auto& marked = head().marked; !marked.load(std::memory_order_relaxed))
+            marked.store(true, std::memory_order_relaxed);
+        return {words(which), 1};
+    }
+    [[nodiscard]] std::uint64_t known_bits(std::uint64_t word) const;
 
     std::byte* memory_;
     std::uint64_t block_bytes_;

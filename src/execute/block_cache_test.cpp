@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <mutex>
 #include <random>
 
 #include "access/copy.hpp"
@@ -106,8 +107,33 @@ TEST_F(BlockBufferTest, nothing_is_read_that_is_there_or_that_nobody_wants) {
     buffer.mark_valid({64, 128});
     want(0, 15);
     want(100, 150);
-    EXPECT_EQ(buffer.take_missing(), (Ranges{{0, 10}, {128, 150}}));
-    EXPECT_TRUE(buffer.take_missing().empty());
+    EXPECT_EQ(buffer.take_missing({0, 200}), (Ranges{{0, 10}, {128, 150}}));
+    EXPECT_TRUE(buffer.take_missing({0, 200}).empty());
+}
+
+TEST_F(BlockBufferTest, what_is_filled_from_the_begin_on_is_known_without_marks) {
+    EXPECT_EQ(buffer.unknown(150), (Ranges{{0, 150}}));
+    buffer.mark_valid({100, 120});
+    EXPECT_EQ(buffer.unknown(150), (Ranges{{0, 100}, {120, 150}}));
+    buffer.set_filled_end(70, /*stopped=*/false);
+    dirty(80, 90);
+    EXPECT_EQ(buffer.unknown(150), (Ranges{{70, 80}, {90, 100}, {120, 150}}));
+    EXPECT_EQ(buffer.known({10, 200}), (Ranges{{10, 70}, {80, 90}, {100, 120}}));
+    want(60, 82);
+    EXPECT_EQ(buffer.take_missing({60, 82}), (Ranges{{70, 80}}));
+    EXPECT_TRUE(buffer.unknown(70).empty());
+    buffer.forget();
+    EXPECT_EQ(buffer.unknown(200), (Ranges{{0, 200}}));
+    EXPECT_TRUE(buffer.known({0, 200}).empty());
+}
+
+TEST_F(BlockBufferTest, one_has_it_at_a_time) {
+    std::unique_lock lock{buffer, std::try_to_lock};
+    EXPECT_TRUE(lock);
+    EXPECT_FALSE(buffer.try_lock());
+    lock.unlock();
+    EXPECT_TRUE(buffer.try_lock());
+    buffer.unlock();
 }
 
 TEST_F(BlockBufferTest, is_full_when_every_byte_has_been_stored) {

@@ -13,8 +13,6 @@ namespace unisono {
 namespace {
 
 constexpr std::uint64_t offset_most = INT64_MAX;
-// Dirty bytes reach the file after so many agreed calls, even if their block never fills.
-constexpr std::uint64_t calls_dirty_usually = 16;
 // The first window that is open for deposits (deposit.cpp).
 constexpr std::uint64_t first_window_calls = 8;
 
@@ -30,6 +28,7 @@ std::uint64_t bytes_of(std::span<Transfer const> list) {
 struct CachedFile::Call {
     Request const& request;
     CallRecord& record;
+    Extent touched;  // by any rank
     ViewInterval mine;
     std::vector<ViewInterval> intervals;  // by rank, on several nodes
     BlockTable::Blocks blocks;            // of the round
@@ -172,7 +171,7 @@ bool CachedFile::reserve(BlockTable::Blocks blocks) {
 IoResult CachedFile::perform(Facts const& facts, bool write_through, Request const& request,
                              CallRecord& record) {
     std::lock_guard const lock{mutex_};
-    Call call{.request = request, .record = record};
+    Call call{.request = request, .record = record, .touched = facts.touched};
     begin(call);
     auto const writes = request.direction == Direction::write;
     auto const count = plan_.aggregators.size();
@@ -201,14 +200,14 @@ IoResult CachedFile::perform(Facts const& facts, bool write_through, Request con
 }
 
 void CachedFile::begin(Call& call) {
-    assert(!deposits_open_);
+    assert(!window_open_);
     in_use_ = true;
     ++call_;
     if (call.request.direction == Direction::write) {
         reap_flushes(/*all=*/false);
-        note_write(call.request);
         call.record.lap(Phase::file);
     }
+    note_call(call.request);
     call.mine = {.positions = call.request.positions};
     if (!several_nodes()) return;
     call.mine = views_.interval_of(call.request.view, call.request.positions);
@@ -366,21 +365,27 @@ void CachedFile::read_missing(Call& call, std::size_t aggregator) {
     for (auto block = call.blocks.first; block < call.blocks.last; ++block) {
         if (table_.owner(block) != aggregator) continue;
         auto const from = buffer(block);
-        for (auto const& [begin, end] : from.take_missing())
+        auto const asked = intersect(call.touched, {begin_of(block), begin_of(block + 1)});
+        for (auto const& [begin, end] : from.take_missing(within_block(asked, block)))
             list.push_back({begin_of(block) + begin, from.data() + begin, end - begin});
     }
     IoResult result;
     if (!list.empty()) result = storage_.backend->perform(Direction::read, list);
     call.result.add(result);
-    for (auto const& transfer : list) {
-        auto const block = transfer.offset / plan_.block_bytes;
-        auto const end = std::min(transfer.offset + transfer.bytes, result.stopped_at);
-        buffer(block).mark_valid(
-            {transfer.offset - begin_of(block), std::max(end, begin_of(block)) - begin_of(block)});
-    }
+    mark_read(list, result);
     auto const readable_end = std::min(result.stopped_at, offset_most);
     for (auto block = call.blocks.first; block < call.blocks.last; ++block)
         if (table_.owner(block) == aggregator) buffer(block).set_readable_end(readable_end);
+}
+
+// What of a list has been read.
+void CachedFile::mark_read(std::span<Transfer const> list, IoResult const& result) const {
+    for (auto const& transfer : list) {
+        auto const block = transfer.offset / plan_.block_bytes;
+        auto const end = std::min(transfer.offset + transfer.bytes, result.stopped_at);
+        if (end > transfer.offset)
+            buffer(block).mark_valid(within_block({transfer.offset, end}, block));
+    }
 }
 
 void CachedFile::reply(Call& call, std::size_t aggregator) {
@@ -505,7 +510,7 @@ void CachedFile::note(IoResult const& result, std::span<Transfer const> list) {
 
 void CachedFile::drain(CallRecord& record) {
     if (!in_use_) return;
-    end_deposits();
+    end_window();
     rendezvous_.barrier();  // what ranks of this node write independently is in the buffers
     std::lock_guard const lock{mutex_};
     rendezvous_.barrier();
@@ -542,20 +547,26 @@ Verdict CachedFile::take_error() { return std::exchange(agreed_error_, {}); }
 
 IoResult CachedFile::perform_independent(Request const& request, CallRecord& record) {
     std::unique_lock lock{mutex_};
-    if (in_use_) return independent(request, record);
+    if (in_use_) return independent(request, request.positions, record);
     lock.unlock();
     return perform_direct(request, request.positions, storage_, record);
 }
 
-IoResult CachedFile::independent(Request const& request, CallRecord& record) {
+IoResult CachedFile::independent(Request const& request, Positions part, CallRecord& record) {
     if (request.direction == Direction::read)
         if (auto const result = grow_to_own_end(); result.error) return result;
-    auto const result = perform_direct(request, request.positions, storage_, record);
-    Positions const done{request.positions.begin, request.positions.begin + result.bytes};
+    auto const result = perform_direct(request, part, storage_, record);
+    Positions const done{part.begin, part.begin + result.bytes};
     if (request.direction == Direction::write) {
-        remember(request, done, /*in_file=*/true);
+        // Between nodes what was read is forgotten; nothing older can be on its way to the file.
+        if (several_nodes() && !written_)
+            may_be_stale_ = true;
+        else
+            remember(request, done, /*in_file=*/true);
         return result;
     }
+    // Where no call has written, all is in the file, and what is in memory may be older.
+    if (!written_) return result;
     auto const memory = request.in_memory(done);
     walk_both(request.view, done, memory.tiling, memory.positions,
               [&](std::int64_t file, std::int64_t offset, std::uint64_t bytes) {
@@ -570,7 +581,7 @@ void CachedFile::look_up(std::uint64_t offset, std::byte* memory, std::uint64_t 
     for_blocks(offset, bytes, [&](std::uint64_t block, Extent range) {
         auto const from = buffer(block);
         auto const begin = begin_of(block);
-        for (auto const& known : from.known({range.begin - begin, range.end - begin}))
+        for (auto const& known : from.known(within_block(range, block)))
             std::memcpy(memory + (begin + known.begin - offset), from.data() + known.begin,
                         known.bytes());
     });
@@ -589,13 +600,20 @@ void CachedFile::remember(Request const& request, Positions part, bool in_file) 
               });
 }
 
-// An independent write, which is in the file already, also to the buffers. It is dirty there,
-// because an older value of its bytes may be on its way to the file.
+// An independent write, which is in the file already, also to the buffers. It is dirty there when
+// an older value of its bytes may be on its way to the file; else it must not go there once more,
+// after what others may do to the file.
 void CachedFile::put(std::uint64_t offset, std::byte const* memory, std::uint64_t bytes) const {
     for_blocks(offset, bytes, [&](std::uint64_t block, Extent range) {
         auto const to = buffer(block);
+        auto const lock = locked(to);
         auto const begin = range.begin - begin_of(block);
-        to.store(memory + (range.begin - offset), {begin, begin + range.bytes()});
+        auto const* const from = memory + (range.begin - offset);
+        BufferRange const place{begin, begin + range.bytes()};
+        if (written_)
+            to.store(from, place);
+        else
+            to.store_valid(from, place);
     });
 }
 

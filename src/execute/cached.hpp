@@ -23,9 +23,9 @@ namespace unisono {
 /// other nodes send packed data, no lists: the aggregators know their views. Independent calls look
 /// into the buffers on one node; on several, each rank keeps its own undrained writes.
 ///
-/// Writes that repeat are deposited: after an agreed one the buffers are open for the next ones,
-/// and a rank copies its data there without meeting anybody, until so many calls have been made
-/// that the ranks must agree anew (deposit.cpp).
+/// Calls that repeat need no meetings: after an agreed one a window of blocks is open for the next
+/// ones, in which a rank copies its data to the buffers (deposit.cpp) or, on one node, from them
+/// (withdrawal.cpp), until so many calls have been made that the ranks must agree anew.
 ///
 /// Errors of deferred writes are kept until take_error(); what could not be written is lost then.
 /// Data calls may come from several threads, collective ones one at a time.
@@ -66,23 +66,28 @@ public:
     /// is full or has been waiting for long. Local.
     void finish_call(CallRecord& record);
 
-    /// After a write that repeats another one, as agreed, and went well: opens the buffers for
-    /// deposits. Collective.
-    void open_for_deposits(Facts const& facts, CacheNeeds const& agreed, CallRecord& record);
-    /// The next collective call, if it goes this way, is a deposit. Equal on all ranks.
-    [[nodiscard]] bool takes_deposits(Direction direction) const {
-        return direction == Direction::write && deposits_.calls_left > 0 &&
+    /// After a call that repeats another one, as agreed, and went well: opens a window for the next
+    /// ones. Collective.
+    void open_window(Facts const& facts, CacheNeeds const& agreed, CallRecord& record);
+    /// The next collective call, if it goes this way, is done in the window. Equal on all ranks.
+    [[nodiscard]] bool in_window(Direction direction) const {
+        return direction == window_.direction && window_.calls_left > 0 &&
                !team_.deposits_stopped();
     }
     /// Whoever calls it on one rank does so on all, at the same place among their calls.
-    void end_deposits();
+    void end_window();
     /// The ranks have agreed on new views. Collective.
     void note_new_views();
-    /// One call's deposits begin, one for each part of the rank's request. Local.
-    void begin_deposit();
+    /// A call in the window begins: a deposit or withdrawal for each part of the rank's request.
+    /// Local.
+    void begin_in_window();
     /// This rank's data go to the buffers, or to the file where they do not fit. Local: neither
     /// waits for other ranks nor tells them of errors.
     IoResult deposit(Request const& request, CallRecord& record);
+    /// This rank's data come from the buffers, for which the first rank that comes to a block reads
+    /// all of it; or from the file where that does not help. Local: waits for others' reading of a
+    /// block at most.
+    IoResult withdraw(Request const& request, CallRecord& record);
     /// Makes the file as long as this rank's own deposits want it. Local.
     IoResult settle_size();
     /// The same before a collective read; a failure is one of the deposits.
@@ -119,6 +124,9 @@ private:
     [[nodiscard]] std::uint64_t begin_of(std::uint64_t block) const {
         return block * plan_.block_bytes;
     }
+    [[nodiscard]] BufferRange within_block(Extent range, std::uint64_t block) const {
+        return {range.begin - begin_of(block), range.end - begin_of(block)};
+    }
     [[nodiscard]] BlockTable::Blocks blocks_of(Extent range) const {
         return {range.begin / plan_.block_bytes, div_ceil(range.end, plan_.block_bytes)};
     }
@@ -127,6 +135,8 @@ private:
     }
     [[nodiscard]] BlockBuffer buffer(std::size_t aggregator, std::size_t slot) const;
     [[nodiscard]] BlockBuffer buffer(std::uint64_t block) const;
+    /// Waits until it is this rank's alone.
+    [[nodiscard]] std::unique_lock<BlockBuffer const> locked(BlockBuffer const& buffer) const;
     /// What makes file offsets addresses in the block's buffer.
     [[nodiscard]] std::uintptr_t base_of(BlockBuffer const& buffer, std::uint64_t block) const {
         return reinterpret_cast<std::uintptr_t>(buffer.data()) - begin_of(block);
@@ -167,6 +177,7 @@ private:
     void want(Call const& call, ViewInterval const& interval, Tiling const& view,
               std::size_t aggregator) const;
     void read_missing(Call& call, std::size_t aggregator);
+    void mark_read(std::span<Transfer const> list, IoResult const& result) const;
     void reply(Call& call, std::size_t aggregator);
     void receive_reply(Call& call, std::size_t aggregator);
 
@@ -174,14 +185,26 @@ private:
                                                    BlockBuffer const& from) const;
     void flush(std::uint64_t block, BlockBuffer const& from);
     void flush_own_blocks();
+    // Dirty bytes reach the file after so many agreed calls, even if their block never fills.
+    static constexpr std::uint64_t calls_dirty_usually = 16;
     void start_flushes(std::uint64_t calls_dirty_at_most);
+    void write_behind(CallRecord& record, std::uint64_t calls_dirty_at_most);
     void reap_flushes(bool all);
-    IoResult independent(Request const& request, CallRecord& record);
+    IoResult independent(Request const& request, Positions part, CallRecord& record);
     IoResult grow_to_own_end();
     [[nodiscard]] std::uint64_t advance_of(Request const& request) const;
-    void note_write(Request const& request);
+    void note_call(Request const& request);
+    [[nodiscard]] std::uint64_t blocks_open(Direction direction) const;
+    bool open_blocks(Extent range, CallRecord& record);
+    void open_for_deposits();
+    [[nodiscard]] std::uint64_t filled(std::uint64_t block, std::uint64_t wanted_end,
+                                       CallRecord& record);
+    void fill(std::uint64_t block, BlockBuffer const& to, std::uint64_t wanted_end);
+    bool fill_if_free(std::uint64_t block, std::uint64_t wanted_end);
+    void read_ahead(std::uint64_t offset);
+    bool read_after(std::uint64_t block);
     std::uint64_t earned_calls(bool misfit);
-    void leave_behind(std::uint64_t first_block, CallRecord& record);
+    void leave_behind(std::uint64_t first_block, Direction direction, CallRecord& record);
     bool fits(Request const& request);
     void note_own_end(Request const& request, std::uint64_t end);
     void send_deposit(std::size_t aggregator, BlockTable::Blocks blocks,
@@ -217,28 +240,30 @@ private:
     std::vector<Segment> segments_;  // of this node, ascending
     std::uint64_t call_ = 0;
     bool written_through_ = false;
-    struct Deposits {
+    struct Window {
+        Direction direction = Direction::write;
         Extent range;  // whose blocks are all in buffers
         std::uint64_t calls_left = 0;
     };
-    Deposits deposits_;
-    bool deposits_open_ = false;  // until all have said that theirs are over
+    Window window_;
+    bool window_open_ = false;    // until all have said that their part is over
     bool misfit_ = false;         // of this rank's calls in the last window
     std::uint64_t window_calls_;  // that the next window may have at most
     struct Windows {              // first blocks
         std::uint64_t last_but_one = 0;
         std::uint64_t last = 0;
     };
-    std::optional<Windows> windows_;             // that were open for deposits
+    std::optional<Windows> windows_;             // that there were
     std::vector<std::size_t> closings_missing_;  // by rank of another node
     std::uint64_t own_end_ = 0;                  // of this rank's deposits since the last drain
     std::byte own_last_{};                       // the byte before it
     Team::Kind kind_;                            // of messages with deposits
-    struct LastWrite {
+    struct LastCall {
         std::uint64_t bytes = 0;
         Extent touched;
     };
-    std::optional<LastWrite> last_write_;                 // this rank's
+    std::optional<LastCall> last_write_;                  // this rank's
+    std::optional<LastCall> last_read_;                   // the same, if no write came after it
     std::map<std::uint64_t, std::uint64_t> dirty_since_;  // this rank's blocks -> call
     std::map<std::uint64_t, Flush> flushes_;              // under way, by block
     ViewDirectory views_;

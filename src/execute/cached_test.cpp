@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "execute/collective_cases.hpp"
+#include "execute/small_calls.hpp"
 
 namespace unisono {
 namespace {
@@ -189,7 +190,7 @@ void perform(Sequence& made, TemporaryFile const& file, Team& team, Rendezvous& 
         CallRecord record;
         auto const outcome = perform_collective(
             {team, rendezvous, storage, made.layout, call.options, tuner, gathered, &cache},
-            request, propose(request, storage), record);
+            request, {}, record);
         EXPECT_EQ(outcome.verdict.code, 0);
         if (call.direction == Direction::write) {
             EXPECT_EQ(outcome.bytes, request.positions.bytes());
@@ -252,7 +253,7 @@ public:
         record = CallRecord{};
         return perform_collective(
             {team_, rendezvous_, storage_, layout_, options_, measured_, gathered_, &cache},
-            request, propose(request, storage_), record);
+            request, {}, record);
     }
 
 private:
@@ -414,6 +415,56 @@ TEST(Cached, own_independent_writes_survive_a_drain) {
         EXPECT_EQ(found[336], std::byte{101});
         EXPECT_EQ(found[352], std::byte{1});
     }
+}
+
+using PastTheBuffers = OnNodes;
+
+INSTANTIATE_TEST_SUITE_P(Nodes, PastTheBuffers, testing::Values(one_node, two_nodes),
+                         name_of_nodes);
+
+// As a native call does, when the buffers hold what was read only.
+void write_natively(SmallCalls& calls, TemporaryFile const& file, std::uint64_t at) {
+    ASSERT_TRUE(calls.cache.prepare_bypass());
+    auto const newest = std::byte{77};
+    ASSERT_EQ(pwrite(file.descriptor(), &newest, 1, off_t(at)), 1);
+}
+
+TEST_P(PastTheBuffers, an_independent_read_sees_what_its_rank_wrote_natively) {
+    file.fill(initial_contents(400));
+    run([&](SmallCalls& calls, std::uint32_t rank) {
+        std::vector<std::byte> back(100);
+        calls.collective(Direction::read, rank * 200, back);
+        write_natively(calls, file, rank * 200 + 5);
+        calls.read_alone(rank * 200, back);
+        EXPECT_EQ(back[5], std::byte{77});
+    });
+}
+
+TEST_P(PastTheBuffers, an_older_independent_write_does_not_reach_the_file_again) {
+    file.fill(initial_contents(400));
+    run([&](SmallCalls& calls, std::uint32_t rank) {
+        std::vector<std::byte> bytes(100);
+        calls.collective(Direction::read, rank * 200, bytes);
+        bytes.assign(100, std::byte{66});
+        calls.write_alone(rank * 200, bytes);
+        write_natively(calls, file, rank * 200 + 5);
+    });
+    auto const found = file.contents();
+    for (auto const at : {5, 205}) EXPECT_EQ(found[std::size_t(at)], std::byte{77});
+    EXPECT_EQ(found[299], std::byte{66});
+}
+
+TEST_P(PastTheBuffers, a_collective_read_sees_what_its_rank_wrote_independently) {
+    file.fill(initial_contents(400));
+    run([&](SmallCalls& calls, std::uint32_t rank) {
+        std::vector<std::byte> bytes(100);
+        calls.collective(Direction::read, rank * 200, bytes);
+        bytes.assign(50, std::byte{66});
+        calls.write_alone(rank * 200 + 10, bytes);
+        calls.collective(Direction::read, rank * 200, bytes);
+        EXPECT_EQ(bytes[9], content(rank * 200 + 9));
+        EXPECT_EQ(bytes[10], std::byte{66});
+    });
 }
 
 }  // namespace

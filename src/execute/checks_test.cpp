@@ -48,7 +48,7 @@ struct CheckedCall {
             GatheredFacts gathered;
             outcomes[me] = perform_collective(
                 {team, rendezvous, storage, ranks[me].layout, ranks[me].options, tuner, gathered},
-                request, propose(request, storage), record);
+                request, {}, record);
         });
         return outcomes;
     }

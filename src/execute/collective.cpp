@@ -68,13 +68,14 @@ std::uint64_t bytes_before(Request const& request, std::uint64_t stopped_at) {
     return within(request.view, request.positions, {0, stopped_at}).bytes();
 }
 
-// The next writes need no agreement if they go on like this one.
-void open_for_deposits(PlannedCall const& call, CollectiveFile const& file, Proposal const& agreed,
-                       CallRecord& record) {
-    auto const wanted = file.options.write_behind != Switch::disable &&
-                        file.options.check == "none" && !OnlineTuner::wanted(file.options);
-    if (wanted && call.facts.direction == Direction::write)
-        file.cache->open_for_deposits(call.facts, agreed.cache, record);
+// The next calls need no agreement if they go on like this one.
+void open_window(PlannedCall const& call, CollectiveFile const& file, Proposal const& agreed,
+                 CallRecord& record) {
+    auto const& options = file.options;
+    auto const reads = call.facts.direction == Direction::read;
+    auto const wanted = (reads ? options.read_ahead : options.write_behind) != Switch::disable &&
+                        options.check == "none" && !OnlineTuner::wanted(options);
+    if (wanted) file.cache->open_window(call.facts, agreed.cache, record);
 }
 
 Outcome carry_out(PlannedCall const& call, CollectiveFile const& file, Request const& request,
@@ -90,7 +91,7 @@ Outcome carry_out(PlannedCall const& call, CollectiveFile const& file, Request c
                         ? result.bytes
                         : bytes_before(request, outcome.verdict.stopped_at);
     if (call.plan.way != Plan::Way::cached) return outcome;
-    if (outcome.verdict.code == 0) open_for_deposits(call, file, agreed, record);
+    if (outcome.verdict.code == 0) open_window(call, file, agreed, record);
     file.cache->finish_call(record);
     return outcome;
 }
@@ -118,9 +119,9 @@ Outcome select_and_perform(CollectiveFile const& file, Request const& request,
     return outcome;
 }
 
-Outcome agree_and_perform(CollectiveFile const& file, Request const& request, Proposal const& mine,
-                          CallRecord& record) {
-    auto const agreed = agree_before(file, request, mine, record);
+Outcome agree_and_perform(CollectiveFile const& file, Request const& request,
+                          CallerFacts const& caller, CallRecord& record) {
+    auto const agreed = agree_before(file, request, caller, record);
     CallSelection selecting{file.tuner, file.options, agreed.selection.last_seconds,
                             file.storage_key};
     auto const& [refusal, refusing_rank, must_be_native] = agreed.objection;
@@ -135,48 +136,53 @@ Outcome agree_and_perform(CollectiveFile const& file, Request const& request, Pr
     return select_and_perform(file, request, agreed, selecting, record);
 }
 
-Outcome checked_call(CollectiveFile const& file, Request const& request, Proposal const& mine,
+Outcome checked_call(CollectiveFile const& file, Request const& request, CallerFacts const& caller,
                      CallRecord& record) {
     try {
-        return agree_and_perform(file, request, mine, record);
+        return agree_and_perform(file, request, caller, record);
     } catch (CheckFailed const& failed) {
         return {.fault = failed.what()};
     }
 }
 
-// A write that goes to the open buffers: nobody is met, so errors are this rank's own.
-Outcome deposit(CollectiveFile const& file, Request const& request, Proposal const& mine,
-                CallRecord& record) {
+// A call between this rank and the open buffers: nobody is met, so errors are this rank's own.
+Outcome perform_in_window(CollectiveFile const& file, Request const& request,
+                          Objection const& objection, CallRecord& record) {
     auto& cache = *file.cache;
-    cache.begin_deposit();
-    auto const& objection = mine.objection;
+    cache.begin_in_window();
     if (objection.refusal != 0)
         return {
             .refusal = objection.refusal, .refusing_rank = objection.refusing_rank, .local = true};
     assert(!objection.must_be_native);
-    auto const put = [&](Request const& part) { return cache.deposit(part, record); };
+    auto const writes = request.direction == Direction::write;
+    auto const move = [&](Request const& part) {
+        return writes ? cache.deposit(part, record) : cache.withdraw(part, record);
+    };
     auto const result = request.device == nullptr
-                            ? put(request)
-                            : perform_through_host(request, file.options, record, put);
-    return {.local = true,
-            .bytes = result.bytes,
-            .verdict = {result, file.team.rank()},
-            .strategy = view_based.name,
-            .why = "deposited: as the write before it"};
+                            ? move(request)
+                            : perform_through_host(request, file.options, record, move);
+    return {
+        .local = true,
+        .bytes = result.bytes,
+        .verdict = result.error ? Verdict{result, file.team.rank()} : Verdict{},
+        .strategy = view_based.name,
+        .why = writes ? "deposited: as the write before it" : "read ahead: as the read before it"};
 }
 
 }  // namespace
 
 Outcome perform_collective(CollectiveFile const& file, Request const& request,
-                           Proposal const& proposal, CallRecord& record) {
+                           CallerFacts const& caller, CallRecord& record) {
     auto const before = file.team.traffic();
-    auto const deposits = file.cache != nullptr && file.cache->takes_deposits(request.direction);
-    // Before the ranks meet: who is waited for may wait for its data to be taken.
-    if (!deposits && file.cache != nullptr) file.cache->end_deposits();
-    if (request.direction == Direction::read && file.cache != nullptr) file.cache->begin_reading();
+    auto const alone = file.cache != nullptr && file.cache->in_window(request.direction);
+    if (!alone && file.cache != nullptr) {
+        // Before the ranks meet: who is waited for may wait for its data to be taken.
+        file.cache->end_window();
+        if (request.direction == Direction::read) file.cache->begin_reading();
+    }
     record.lap(Phase::exchange);
-    auto outcome = deposits ? deposit(file, request, proposal, record)
-                            : checked_call(file, request, proposal, record);
+    auto outcome = alone ? perform_in_window(file, request, caller.objection, record)
+                         : checked_call(file, request, caller, record);
     record.traffic = file.team.traffic() - before;
     return outcome;
 }

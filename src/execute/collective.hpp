@@ -50,9 +50,12 @@ struct Outcome {
     [[nodiscard]] bool tried() const { return !native && refusal == 0 && fault.empty(); }
 };
 
-/// What this rank brings to the call: what it asks for, what its storage can do. The caller adds
-/// what only it knows (bad arguments, things that must go to the MPI library).
-Proposal propose(Request const& request, Storage const& storage);
+/// What only the caller knows of this rank's part in a call.
+struct CallerFacts {
+    Objection objection;          ///< bad arguments, things that must go to the MPI library
+    std::uint64_t file_hash = 0;  ///< tells files apart for what is kept between calls
+    bool native_ready = false;    ///< Facts::native_ready, as far as this rank goes
+};
 
 /// Does one collective call: agree, select, plan, perform, agree. Two meetings of all ranks, or one
 /// where each has done its part ahead of it (AheadOfAgreement); one
@@ -60,6 +63,6 @@ Proposal propose(Request const& request, Storage const& storage);
 /// round of a staged plan on each node; more where some rank's memory is a device's; what it was is
 /// in the record. Collective over the team; every rank gets the same verdict.
 Outcome perform_collective(CollectiveFile const& file, Request const& request,
-                           Proposal const& proposal, CallRecord& record);
+                           CallerFacts const& caller, CallRecord& record);
 
 }  // namespace unisono

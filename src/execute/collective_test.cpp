@@ -56,8 +56,8 @@ Ended run(Case& made, TemporaryFile const& file, Direction direction, std::strin
         GatheredFacts gathered;
         auto const& request = made.requests[team.rank()];
         ended.outcomes[team.rank()] = perform_collective(
-            {team, rendezvous, storage, made.layout, made.options, tuner, gathered}, request,
-            propose(request, storage), record);
+            {team, rendezvous, storage, made.layout, made.options, tuner, gathered}, request, {},
+            record);
         // Before and after; where aggregators only prefetch, in every round, too.
         if (!any_on_device(made) && !made.options.prefetch_then_read) {
             EXPECT_EQ(record.traffic.meetings, 2u);
@@ -249,9 +249,8 @@ TEST(Collective, bytes_far_apart_take_few_rounds) {
         OnlineTuner tuner;
         GatheredFacts gathered;
         Layout const layout;
-        auto const outcome =
-            perform_collective({team, rendezvous, storage, layout, options, tuner, gathered},
-                               request, propose(request, storage), record);
+        auto const outcome = perform_collective(
+            {team, rendezvous, storage, layout, options, tuner, gathered}, request, {}, record);
         EXPECT_EQ(outcome.bytes, 8u);
         EXPECT_EQ(record.rounds, 1u);
     });
@@ -291,7 +290,7 @@ TEST(Collective, ranks_choose_alike_when_they_measure) {
                 CallRecord record{jumping_clock_s};
                 auto const outcome = perform_collective(
                     {team, rendezvous, storage, made.layout, made.options, tuner, gathered},
-                    request, propose(request, storage), record);
+                    request, {}, record);
                 chosen[team.rank()].emplace_back(outcome.strategy);
             }
         });

@@ -31,8 +31,15 @@ constexpr std::uint64_t calls_most = 1024;
 constexpr std::uint64_t blocks_on_one_node = 1;
 constexpr std::uint64_t blocks_between_nodes = 4;
 constexpr std::uint64_t blocks_least = 4;
+// In all: who has to wait for one reads another meanwhile. With one more, memory is made for eight.
+constexpr std::uint64_t blocks_to_read = 3;
 // Blocks that are not full wait for the next agreed call.
 constexpr std::uint64_t until_agreed = UINT64_MAX;
+
+// Calls to come want at least half of what would be read with whole blocks.
+bool worth_whole_blocks(Facts const& facts, std::uint64_t advance) {
+    return facts.bytes >= (advance == 0 ? facts.touched.bytes() : advance) / 2;
+}
 
 }  // namespace
 
@@ -44,50 +51,70 @@ struct CachedFile::DepositHead {
 };
 
 std::uint64_t CachedFile::advance_of(Request const& request) const {
-    if (request.direction == Direction::read || !last_write_ ||
-        request.positions.bytes() != last_write_->bytes)
-        return CacheNeeds::no_repeat;
+    auto const& last = request.direction == Direction::read ? last_read_ : last_write_;
+    if (!last || request.positions.bytes() != last->bytes) return CacheNeeds::no_repeat;
     if (request.positions.empty()) return 0;
     auto const begin = touched(request.view, request.positions).begin;
-    auto const before = last_write_->touched.begin;
-    return begin < before ? CacheNeeds::no_repeat : begin - before;
+    return begin < last->touched.begin ? CacheNeeds::no_repeat : begin - last->touched.begin;
 }
 
-void CachedFile::note_write(Request const& request) {
+void CachedFile::note_call(Request const& request) {
+    LastCall call{.bytes = request.positions.bytes()};
+    if (!request.positions.empty()) call.touched = touched(request.view, request.positions);
+    if (request.direction == Direction::read) {
+        last_read_ = call;
+        return;
+    }
     written_ = true;
-    last_write_ = {.bytes = request.positions.bytes()};
-    if (!request.positions.empty()) last_write_->touched = touched(request.view, request.positions);
+    last_write_ = call;
+    last_read_.reset();
 }
 
-void CachedFile::open_for_deposits(Facts const& facts, CacheNeeds const& agreed,
-                                   CallRecord& record) {
+std::uint64_t CachedFile::blocks_open(Direction direction) const {
+    if (direction == Direction::read) return blocks_to_read;
+    auto const each = several_nodes() ? blocks_between_nodes : blocks_on_one_node;
+    return std::max<std::uint64_t>(blocks_least, each * plan_.aggregators.size());
+}
+
+void CachedFile::open_window(Facts const& facts, CacheNeeds const& agreed, CallRecord& record) {
     auto const advance = agreed.advance;
     if (advance == CacheNeeds::no_repeat || !facts.ascending || team_.deposits_stopped()) return;
+    auto const reads = facts.direction == Direction::read;
+    if (reads && (several_nodes() || !worth_whole_blocks(facts, advance))) return;
     auto const first = facts.touched.begin / plan_.block_bytes;
-    auto const each = several_nodes() ? blocks_between_nodes : blocks_on_one_node;
-    auto const wanted = std::max<std::uint64_t>(blocks_least, each * plan_.aggregators.size());
-    auto const last = first + std::min(table_.room() / 2, wanted);
+    auto const last = first + std::min(table_.room() / 2, blocks_open(facts.direction));
     auto const end = std::min(begin_of(last), std::uint64_t{INT64_MAX});
     if (end <= facts.touched.end) return;
     // What is on its way to other nodes is as much as the window at most, also where it is written
     // again and again.
-    auto const moved = std::max({advance, facts.bytes, std::uint64_t{1}});
+    auto const moved = std::max({advance, reads ? 0 : facts.bytes, std::uint64_t{1}});
     auto const calls = std::min(
         {(end - facts.touched.end) / moved, agreed.calls_in_memory, earned_calls(agreed.misfit)});
     if (calls == 0) return;
     Extent const range{facts.touched.begin, facts.touched.end + calls * advance};
+    leave_behind(first, facts.direction, record);
+    if (!open_blocks(range, record)) return;
+    std::lock_guard const lock{mutex_};
+    window_ = {.direction = facts.direction, .range = range, .calls_left = calls};
+    window_open_ = true;
+    misfit_ = false;
+    if (!reads) open_for_deposits();
+}
+
+bool CachedFile::open_blocks(Extent range, CallRecord& record) {
     auto const blocks = blocks_of(range);
-    leave_behind(first, record);
-    if (!reserve(blocks)) return;
+    if (!reserve(blocks)) return false;
     std::lock_guard const lock{mutex_};
     make_room(blocks, record);
+    return true;
+}
+
+void CachedFile::open_for_deposits() {
+    auto const blocks = blocks_of(window_.range);
     for (auto block = blocks.first; block < blocks.last; ++block)
         if (is_mine(block)) dirty_since_[block] = call_;  // what goes on being filled is not old
-    deposits_ = {.range = range, .calls_left = calls};
-    deposits_open_ = true;
-    misfit_ = false;
     if (!several_nodes()) return;
-    team_.expect_messages(range.bytes());
+    team_.expect_messages(window_.range.bytes());
     closings_missing_.assign(team_.topology().ranks(), 0);
     for_own_aggregators([&](std::size_t) {
         for (std::uint32_t rank = 0; rank < closings_missing_.size(); ++rank)
@@ -103,18 +130,19 @@ std::uint64_t CachedFile::earned_calls(bool misfit) {
 }
 
 // What was written two windows ago is in the file by now, or goes there: its memory is used again.
-void CachedFile::leave_behind(std::uint64_t first_block, CallRecord& record) {
+// What was read is done with at once.
+void CachedFile::leave_behind(std::uint64_t first_block, Direction direction, CallRecord& record) {
     std::lock_guard const lock{mutex_};
     auto const went_on = windows_ && first_block >= windows_->last;
-    auto const last = went_on ? windows_->last : first_block;
+    auto const last = went_on && direction == Direction::write ? windows_->last : first_block;
     if (went_on) clear(table_.release({windows_->last_but_one, last}), record);
     windows_ = {.last_but_one = last, .last = first_block};
 }
 
-void CachedFile::begin_deposit() {
+void CachedFile::begin_in_window() {
     std::lock_guard const lock{mutex_};
-    assert(deposits_.calls_left > 0);
-    --deposits_.calls_left;
+    assert(window_.calls_left > 0);
+    --window_.calls_left;
     ++call_;
 }
 
@@ -124,16 +152,16 @@ bool CachedFile::fits(Request const& request) {
     if (several_nodes() && !views_.knows(views_.interval_of(request.view, request.positions)))
         return false;
     auto const range = touched(request.view, request.positions);
-    return range.begin >= deposits_.range.begin && range.end <= deposits_.range.end;
+    return range.begin >= window_.range.begin && range.end <= window_.range.end;
 }
 
 IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
     std::lock_guard const lock{mutex_};
     if (!fits(request)) {
         misfit_ = true;
-        return independent(request, record);
+        return independent(request, request.positions, record);
     }
-    note_write(request);
+    note_call(request);
     auto const& positions = request.positions;
     auto const& view = request.view;
     if (!positions.empty()) {
@@ -151,10 +179,15 @@ IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
     record.lap(Phase::copying);
     take_deposits();
     record.lap(Phase::exchange);
-    reap_flushes(/*all=*/false);
-    if (plan_.flush_online) start_flushes(until_agreed);
-    record.lap(Phase::file);
+    write_behind(record, until_agreed);
     return {.bytes = positions.bytes()};
+}
+
+// What has to go to the file goes there in the background.
+void CachedFile::write_behind(CallRecord& record, std::uint64_t calls_dirty_at_most) {
+    reap_flushes(/*all=*/false);
+    if (plan_.flush_online) start_flushes(calls_dirty_at_most);
+    record.lap(Phase::file);
 }
 
 void CachedFile::send_deposit(std::size_t aggregator, BlockTable::Blocks blocks,
@@ -196,14 +229,14 @@ void CachedFile::take_deposit(std::uint32_t from, Message const& message) {
 
 // On one node whatever lies in the window can be put there; other nodes must learn views first.
 void CachedFile::note_new_views() {
-    if (several_nodes()) end_deposits();
+    if (several_nodes()) end_window();
 }
 
 // Without the lock while it waits: other threads may have to go on before the others come.
-void CachedFile::end_deposits() {
+void CachedFile::end_window() {
     std::unique_lock lock{mutex_};
-    if (!std::exchange(deposits_open_, false)) return;
-    deposits_ = {};
+    if (!std::exchange(window_open_, false)) return;
+    window_ = {};
     if (several_nodes()) send_closings();
     for (take_deposits(); std::ranges::any_of(closings_missing_, std::identity{});
          take_deposits()) {

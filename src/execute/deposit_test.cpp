@@ -1,117 +1,18 @@
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <thread>
-
-#include "execute/collective.hpp"
-#include "execute/collective_cases.hpp"
-#include "execute/thread_team.hpp"
+#include "execute/small_calls.hpp"
 
 namespace unisono {
 namespace {
 
-constexpr std::uint64_t record_bytes = 100;
-constexpr std::uint32_t depositors = 2;
+using Deposit = OnNodes;
 
-std::byte value_of(std::uint32_t rank, int call) { return std::byte(1 + 16 * rank + call % 16); }
-
-/// A rank that writes records of 100 bytes, in turn with the others, to blocks of 1000.
-class Writer {
-public:
-    Writer(Team& team, Rendezvous& rendezvous, TemporaryFile const& file,
-           std::string const& faults = "")
-        : team_{team}, rendezvous_{rendezvous} {
-        arrange(storage_, file, faults, counts);
-        options.strategy = "view_based";
-        options.cb_buffer_size = 1000;
-        options.pool_bytes = 1 << 20;
-        options.cb_nodes = 2;
-    }
-
-    /// The record of a call; `bytes` of it.
-    Outcome write(int call, std::uint64_t bytes = record_bytes) {
-        std::vector<std::byte> data(bytes, value_of(team_.rank(), call));
-        auto const at = (std::uint64_t(call) * depositors + team_.rank()) * record_bytes;
-        return collective(Direction::write, at, data);
-    }
-
-    Outcome collective(Direction direction, std::uint64_t at, std::vector<std::byte>& data) {
-        auto const request = request_of(direction, at, data);
-        auto proposal = propose(request, storage_);
-        proposal.objection.refusal = std::exchange(refusal, 0);
-        record = CallRecord{};
-        return perform_collective(
-            {team_, rendezvous_, storage_, layout_, options, tuner_, gathered_, &cache}, request,
-            proposal, record);
-    }
-
-    Rendezvous& rendezvous() { return rendezvous_; }
-    void promise_not_to_read() { storage_.write_only = true; }
-
-    IoResult write_alone(std::uint64_t at, std::vector<std::byte>& data) {
-        CallRecord alone;
-        return cache.perform_independent(request_of(Direction::write, at, data), alone);
-    }
-
-    IoResult read_alone(std::uint64_t at, std::vector<std::byte>& data) {
-        CallRecord alone;
-        return cache.perform_independent(request_of(Direction::read, at, data), alone);
-    }
-
-private:
-    static Request request_of(Direction direction, std::uint64_t at, std::vector<std::byte>& data) {
-        return {.direction = direction,
-                .view = {make_dense(1), static_cast<std::int64_t>(at), 1},
-                .positions = {0, data.size()},
-                .memory = {make_dense(1), 0, 1},
-                .base = reinterpret_cast<std::uintptr_t>(data.data())};
-    }
-
-    Team& team_;
-    Rendezvous& rendezvous_;
-    Storage storage_;
-    Layout layout_;
-    OnlineTuner tuner_;
-    GatheredFacts gathered_;
-
-public:
-    std::shared_ptr<BackendCounts> counts = std::make_shared<BackendCounts>();
-    Options options;
-    std::int32_t refusal = 0;  // of the next call's arguments
-    CachedFile cache{team_, rendezvous_, storage_};
-    CallRecord record;
-};
-
-/// On one node, and on two.
-class Deposit : public testing::TestWithParam<std::vector<std::uint32_t>> {
-protected:
-    void run(std::function<void(Writer&, std::uint32_t)> const& program,
-             std::string const& faults = "") const;
-    TemporaryFile const file;
-};
-
-INSTANTIATE_TEST_SUITE_P(Nodes, Deposit,
-                         testing::Values(std::vector<std::uint32_t>{0, 0},
-                                         std::vector<std::uint32_t>{0, 1}),
-                         [](auto const& nodes) { return nodes.param[1] == 0 ? "one" : "two"; });
-
-void Deposit::run(std::function<void(Writer&, std::uint32_t)> const& program,
-                  std::string const& faults) const {
-    ThreadTeams teams{make_topology(GetParam())};
-    teams.run([&](Team& team, Rendezvous& rendezvous) {
-        Writer writer{team, rendezvous, file, faults};
-        program(writer, team.rank());
-        CallRecord record;
-        writer.cache.drain(record);
-    });
-}
+INSTANTIATE_TEST_SUITE_P(Nodes, Deposit, testing::Values(one_node, two_nodes), name_of_nodes);
 
 void expect_records(TemporaryFile const& file, int calls) {
     auto const found = file.contents();
-    ASSERT_EQ(found.size(), std::uint64_t(calls) * depositors * record_bytes);
+    ASSERT_EQ(found.size(), std::uint64_t(calls) * small_ranks * record_bytes);
     for (std::size_t at = 0; at < found.size(); ++at) {
         auto const number = at / record_bytes;
-        ASSERT_EQ(found[at], value_of(number % depositors, int(number / depositors)))
+        ASSERT_EQ(found[at], value_of(number % small_ranks, int(number / small_ranks)))
             << "offset " << at;
     }
 }
@@ -122,7 +23,7 @@ TEST_P(Deposit, a_rank_that_repeats_its_writes_waits_for_nobody) {
     constexpr int agreed = 2;
     constexpr int calls = 10;
     std::atomic<bool> first_is_done = false;
-    run([&](Writer& writer, std::uint32_t rank) {
+    run([&](SmallCalls& writer, std::uint32_t rank) {
         for (int call = 0; call < agreed; ++call) writer.write(call);
         while (rank == 1 && !first_is_done) std::this_thread::yield();
         for (int call = agreed; call < calls; ++call) {
@@ -139,7 +40,7 @@ TEST_P(Deposit, a_rank_that_repeats_its_writes_waits_for_nobody) {
 
 TEST_P(Deposit, many_calls_agree_now_and_then_and_lose_nothing) {
     constexpr int calls = 2000;
-    run([&](Writer& writer, std::uint32_t) {
+    run([&](SmallCalls& writer, std::uint32_t) {
         std::uint64_t meetings = 0;
         for (int call = 0; call < calls; ++call) {
             EXPECT_EQ(writer.write(call).bytes, record_bytes);
@@ -154,11 +55,11 @@ TEST_P(Deposit, many_calls_agree_now_and_then_and_lose_nothing) {
 // Also those that one window begins and the next one fills.
 TEST_P(Deposit, blocks_are_written_once_and_whole) {
     constexpr std::uint64_t calls = 1000;
-    run([&](Writer& writer, std::uint32_t rank) {
+    run([&](SmallCalls& writer, std::uint32_t rank) {
         for (std::uint64_t call = 0; call < calls; ++call) writer.write(int(call));
         CallRecord record;
         writer.cache.drain(record);
-        auto const own_blocks = calls * depositors * record_bytes / 1000 / 2;
+        auto const own_blocks = calls * small_ranks * record_bytes / 1000 / 2;
         // Whoever has an agreed call's last byte makes the file so long with it.
         auto const agreed_calls = calls / 18 + 2;
         EXPECT_LE((*writer.counts)[Direction::write].extents,
@@ -169,7 +70,7 @@ TEST_P(Deposit, blocks_are_written_once_and_whole) {
 }
 
 TEST_P(Deposit, a_full_block_is_written_before_anybody_agrees) {
-    run([&](Writer& writer, std::uint32_t) {
+    run([&](SmallCalls& writer, std::uint32_t) {
         for (int call = 0; call < 11; ++call) writer.write(call);
         Verdict nothing;
         writer.rendezvous().meet(nothing);  // the block is full, and its owner has another call
@@ -186,7 +87,7 @@ TEST_P(Deposit, a_full_block_is_written_before_anybody_agrees) {
 
 TEST_P(Deposit, what_does_not_fit_is_written_by_its_rank_alone) {
     constexpr std::uint64_t far = 100000;
-    run([&](Writer& writer, std::uint32_t rank) {
+    run([&](SmallCalls& writer, std::uint32_t rank) {
         for (int call = 0; call < 3; ++call) writer.write(call);
         std::vector<std::byte> elsewhere(7, std::byte{200});
         auto const outcome =
@@ -205,7 +106,7 @@ TEST_P(Deposit, what_does_not_fit_is_written_by_its_rank_alone) {
 
 // Between nodes nobody else knows its view then.
 TEST_P(Deposit, a_rank_that_had_nothing_to_write_may_have_something) {
-    run([&](Writer& writer, std::uint32_t rank) {
+    run([&](SmallCalls& writer, std::uint32_t rank) {
         for (int call = 0; call < 10; ++call)
             EXPECT_EQ(writer.write(call, rank == 1 && call < 5 ? 0 : record_bytes).verdict.code, 0);
     });
@@ -219,7 +120,7 @@ TEST_P(Deposit, a_rank_that_had_nothing_to_write_may_have_something) {
 // A header that is written twice says nothing about the calls to come.
 TEST_P(Deposit, few_calls_go_alone_when_the_program_does_something_else) {
     constexpr int calls = 60;
-    run([&](Writer& writer, std::uint32_t) {
+    run([&](SmallCalls& writer, std::uint32_t) {
         writer.write(0);
         writer.write(0);
         int alone = 0;
@@ -234,7 +135,7 @@ TEST_P(Deposit, few_calls_go_alone_when_the_program_does_something_else) {
 }
 
 TEST_P(Deposit, a_rank_may_have_nothing_to_write) {
-    run([&](Writer& writer, std::uint32_t rank) {
+    run([&](SmallCalls& writer, std::uint32_t rank) {
         for (int call = 0; call < 10; ++call)
             EXPECT_EQ(writer.write(call, rank == 1 ? 0 : record_bytes).bytes,
                       rank == 1 ? 0 : record_bytes);
@@ -247,11 +148,11 @@ TEST_P(Deposit, a_rank_may_have_nothing_to_write) {
 
 // The older one goes straight to the file, and once more at the drain.
 TEST_P(Deposit, a_later_deposit_wins_over_an_independent_write) {
-    run([&](Writer& writer, std::uint32_t rank) {
+    run([&](SmallCalls& writer, std::uint32_t rank) {
         writer.promise_not_to_read();
         for (int call = 0; call < 3; ++call) writer.write(call);
         std::vector<std::byte> older(record_bytes, std::byte{250});
-        auto const at = (3 * depositors + rank) * record_bytes;
+        auto const at = (3 * small_ranks + rank) * record_bytes;
         EXPECT_EQ(writer.write_alone(at, older).bytes, record_bytes);
         writer.write(3);
     });
@@ -259,9 +160,9 @@ TEST_P(Deposit, a_later_deposit_wins_over_an_independent_write) {
 }
 
 TEST_P(Deposit, a_rank_sees_its_own_bytes_and_a_file_that_has_them) {
-    run([&](Writer& writer, std::uint32_t rank) {
+    run([&](SmallCalls& writer, std::uint32_t rank) {
         for (int call = 0; call < 4; ++call) writer.write(call);
-        auto const end = (3 * depositors + rank + 1) * record_bytes;
+        auto const end = (3 * small_ranks + rank + 1) * record_bytes;
         EXPECT_FALSE(writer.cache.settle_size().error);
         EXPECT_GE(file.contents().size(), end);
         std::vector<std::byte> back(record_bytes);
@@ -273,7 +174,7 @@ TEST_P(Deposit, a_rank_sees_its_own_bytes_and_a_file_that_has_them) {
 
 // What an aggregator reads ends where the file does.
 TEST_P(Deposit, a_collective_read_goes_as_far_as_deposits_do) {
-    run([&](Writer& writer, std::uint32_t rank) {
+    run([&](SmallCalls& writer, std::uint32_t rank) {
         for (int call = 0; call < 3; ++call) writer.write(call);
         writer.write(3, rank == 0 ? 0 : record_bytes);  // a hole, and the end
         std::vector<std::byte> back(8 * record_bytes);
@@ -286,22 +187,22 @@ TEST_P(Deposit, a_collective_read_goes_as_far_as_deposits_do) {
 }
 
 TEST_P(Deposit, a_collective_read_sees_what_everybody_deposited) {
-    run([&](Writer& writer, std::uint32_t rank) {
+    run([&](SmallCalls& writer, std::uint32_t rank) {
         for (int call = 0; call < 8; ++call) writer.write(call);
         std::vector<std::byte> back(record_bytes);
         auto const other = 1 - rank;
-        EXPECT_EQ(
-            writer.collective(Direction::read, (7 * depositors + other) * record_bytes, back).bytes,
-            record_bytes);
+        EXPECT_EQ(writer.collective(Direction::read, (7 * small_ranks + other) * record_bytes, back)
+                      .bytes,
+                  record_bytes);
         EXPECT_EQ(back, std::vector<std::byte>(record_bytes, value_of(other, 7)));
-        EXPECT_FALSE(writer.cache.takes_deposits(Direction::write));
+        EXPECT_FALSE(writer.cache.in_window(Direction::write));
     });
     expect_records(file, 8);
 }
 
 TEST_P(Deposit, an_error_of_the_file_is_told_to_all_at_the_drain_with_what_is_lost) {
     run(
-        [&](Writer& writer, std::uint32_t) {
+        [&](SmallCalls& writer, std::uint32_t) {
             for (int call = 0; call < 8; ++call) EXPECT_EQ(writer.write(call).verdict.code, 0);
             CallRecord record;
             writer.cache.drain(record);
@@ -314,7 +215,7 @@ TEST_P(Deposit, an_error_of_the_file_is_told_to_all_at_the_drain_with_what_is_lo
 }
 
 TEST_P(Deposit, wrong_arguments_are_told_to_their_rank_alone) {
-    run([&](Writer& writer, std::uint32_t rank) {
+    run([&](SmallCalls& writer, std::uint32_t rank) {
         for (int call = 0; call < 3; ++call) writer.write(call);
         writer.refusal = rank == 1 ? 7 : 0;
         EXPECT_EQ(writer.write(3).refusal, rank == 1 ? 7 : 0);
@@ -328,7 +229,7 @@ TEST_P(Deposit, wrong_arguments_are_told_to_their_rank_alone) {
 }
 
 TEST_P(Deposit, can_be_switched_off) {
-    run([&](Writer& writer, std::uint32_t) {
+    run([&](SmallCalls& writer, std::uint32_t) {
         writer.options.write_behind = Switch::disable;
         for (int call = 0; call < 5; ++call) {
             writer.write(call);

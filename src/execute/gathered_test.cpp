@@ -35,9 +35,8 @@ TEST(Gathered, is_kept_while_all_ranks_ask_for_the_same_and_gathered_anew_when_o
             CallRecord record;
             auto const before = teams.gathered.load();
             auto const request = request_of(team.rank(), last, data);
-            auto const outcome =
-                perform_collective({team, rendezvous, storage, layout, options, tuner, gathered},
-                                   request, propose(request, storage), record);
+            auto const outcome = perform_collective(
+                {team, rendezvous, storage, layout, options, tuner, gathered}, request, {}, record);
             EXPECT_EQ(outcome.strategy, "core_first");
             EXPECT_EQ(outcome.bytes, 16u);
             auto const after = teams.gathered.load();

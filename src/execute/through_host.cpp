@@ -86,8 +86,9 @@ std::uint64_t host_windows(Request const& request, Options const& options) {
 Outcome perform_through_host(CollectiveFile const& file, Request const& request,
                              std::uint64_t windows, CallRecord& record) {
     auto options = file.options;
-    options.select = "rule";                 // what a part takes says little about whole calls
-    options.write_behind = Switch::disable;  // an error ends the call on all ranks
+    options.select = "rule";  // what a part takes says little about whole calls
+    // An error ends the call on all ranks.
+    options.write_behind = options.read_ahead = Switch::disable;
     CollectiveFile const same{file.team,         file.rendezvous, file.storage,  file.layout,
                               options,           file.tuner,      file.gathered, file.cache,
                               /*storage_key=*/0, file.native};
@@ -95,7 +96,7 @@ Outcome perform_through_host(CollectiveFile const& file, Request const& request,
     Outcome outcome;
     for (std::uint64_t window = 0; window < windows && outcome.verdict.code == 0; ++window) {
         auto const part = parts.next();
-        auto done = perform_collective(same, part, propose(part, file.storage), record);
+        auto done = perform_collective(same, part, {}, record);
         if (done.native || !done.fault.empty()) return done;
         if (window == 0) outcome = done;
         parts.moved(part, done.bytes);

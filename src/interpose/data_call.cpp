@@ -3,7 +3,6 @@
 #include <new>
 
 #include "devices/device_memory.hpp"
-#include "execute/collective.hpp"
 #include "interpose/errors.hpp"
 
 namespace unisono::interpose {
@@ -120,14 +119,12 @@ bool out_of_reach(DataCall const& call, Datatype const& type) {
     return out_of_reach(request);
 }
 
-Proposal propose(File& file, Prepared const& prepared) {
-    auto proposal = propose(prepared.request, file.storage());
-    proposal.objection = {.refusal = prepared.refusal,
+CallerFacts caller_facts(File const& file, Prepared const& prepared) {
+    return {.objection = {.refusal = prepared.refusal,
                           .refusing_rank = static_cast<std::uint32_t>(file.context().rank()),
-                          .must_be_native = !prepared.usable};
-    proposal.asked.request_hash += file.path_hash();
-    proposal.selection.native_ready = native_ready(file, prepared);
-    return proposal;
+                          .must_be_native = !prepared.usable},
+            .file_hash = file.path_hash(),
+            .native_ready = native_ready(file, prepared)};
 }
 
 }  // namespace unisono::interpose

@@ -5,8 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "exchange/agreement.hpp"
-#include "execute/request.hpp"
+#include "execute/collective.hpp"
 #include "interpose/file.hpp"
 #include "interpose/operations.hpp"
 
@@ -57,6 +56,6 @@ std::uint64_t bytes_asked(DataCall const& call);
 bool out_of_reach(DataCall const& call, Datatype const& type);
 
 /// What a rank brings to the collective call beyond what its request and its storage say.
-Proposal propose(File& file, Prepared const& prepared);
+CallerFacts caller_facts(File const& file, Prepared const& prepared);
 
 }  // namespace unisono::interpose

@@ -79,7 +79,7 @@ public:
     /// for what does not go through the C library's functions.
     [[nodiscard]] int kernel_descriptor() const { return kernel_descriptor_; }
     [[nodiscard]] std::string const& path() const { return path_; }
-    [[nodiscard]] std::uint64_t path_hash() const { return hash64(path_); }
+    [[nodiscard]] std::uint64_t path_hash() const { return path_hash_; }
     [[nodiscard]] MpiTeam& team() const;
     /// Where the file's bytes are, as rank 0 sees it. Collective the first time and after use().
     Layout const& layout();
@@ -207,6 +207,7 @@ private:
     MPI_Comm opened_on_;
     std::shared_ptr<Context> context_;
     std::string path_;
+    std::uint64_t path_hash_ = hash64(path_);
     int access_mode_;
     Options options_;
     mutable MpiTeam* team_ = nullptr;  // for these options

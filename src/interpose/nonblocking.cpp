@@ -96,8 +96,8 @@ Layout const& NonblockingCalls::layout() {
 
 Outcome NonblockingCalls::perform_on(Team& team, Rendezvous& rendezvous, PendingCall& call,
                                      CallRecord& record) {
-    auto proposal = propose(file_, call.prepared);
-    proposal.selection.native_ready = false;
+    auto caller = caller_facts(file_, call.prepared);
+    caller.native_ready = false;
     return perform_collective({.team = team,
                                .rendezvous = rendezvous,
                                .storage = file_.storage(),
@@ -106,7 +106,7 @@ Outcome NonblockingCalls::perform_on(Team& team, Rendezvous& rendezvous, Pending
                                .tuner = tuner_,
                                .gathered = gathered_,
                                .ahead = &ahead_},
-                              call.prepared.request, proposal, record);
+                              call.prepared.request, caller, record);
 }
 
 // An exception ends the program, as in a blocking call: other ranks wait for what was left undone.

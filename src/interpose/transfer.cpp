@@ -81,16 +81,21 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
     return fail(file, call, error_class_of(verdict.code), describe(verdict));
 }
 
-// Data that Unisono cannot walk, for a call in which no rank can ask the others to leave it to the
-// MPI library.
+bool pack_by_mpi(DataCall const& call, std::span<std::byte> packed) {
+    int end = 0;
+    return PMPI_Pack(call.buffer, static_cast<int>(call.count), call.type, packed.data(),
+                     static_cast<int>(packed.size()), &end, MPI_COMM_SELF) == MPI_SUCCESS;
+}
+
+// Data that Unisono cannot walk, or place for them, for a call in which no rank can ask the others
+// to leave it to the MPI library.
 std::vector<std::byte> pack(Prepared& prepared, DataCall const& call) {
     std::vector<std::byte> packed(bytes_asked(call));
-    int end = 0;
     auto const fits = packed.size() <= INT_MAX && call.count <= INT_MAX;
-    if (!fits || PMPI_Pack(call.buffer, static_cast<int>(call.count), call.type, packed.data(),
-                           static_cast<int>(packed.size()), &end, MPI_COMM_SELF) != MPI_SUCCESS) {
+    if (!fits || (call.direction == Direction::write && !pack_by_mpi(call, packed))) {
         refuse(prepared, MPI_ERR_UNSUPPORTED_OPERATION,
-               "Unisono cannot do it behind the program's back; unisono_write_behind=disable");
+               "Unisono cannot do it without the other ranks; unisono_write_behind=disable, "
+               "unisono_read_ahead=disable");
         return {};
     }
     prepared.request.memory = {make_dense(1), 0, 1};
@@ -102,9 +107,21 @@ std::vector<std::byte> pack(Prepared& prepared, DataCall const& call) {
     return packed;
 }
 
-bool takes_deposits(File const& file, Direction direction) {
+// What was read goes where the program wants it, whole elements only. How many bytes did.
+std::uint64_t unpack(DataCall const& call, std::span<std::byte const> read) {
+    MPI_Count element_bytes = 0;
+    PMPI_Type_size_x(call.type, &element_bytes);
+    if (element_bytes == 0) return 0;
+    auto const elements = static_cast<MPI_Count>(read.size()) / element_bytes;
+    int end = 0;
+    PMPI_Unpack(read.data(), static_cast<int>(read.size()), &end, const_cast<void*>(call.buffer),
+                static_cast<int>(elements), call.type, MPI_COMM_SELF);
+    return static_cast<std::uint64_t>(elements * element_bytes);
+}
+
+bool in_window(File const& file, Direction direction) {
     auto const cache = file.cache();
-    return cache != nullptr && cache->takes_deposits(direction);
+    return cache != nullptr && cache->in_window(direction);
 }
 
 CollectiveFile collective_file(File& file, std::function<void()> native) {
@@ -207,18 +224,20 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     CallRecord record;
     auto prepared = prepare(*file, call);
     std::vector<std::byte> packed;
-    if (!prepared.usable && prepared.refusal == 0 && takes_deposits(*file, call.direction))
+    if (!prepared.usable && prepared.refusal == 0 && in_window(*file, call.direction))
         packed = pack(prepared, call);
     if (prepared.refusal == 0) place(prepared, call.offset ? *call.offset : file->pointer());
     if (call.direction == Direction::write) file->note_written();
     int native_result = MPI_SUCCESS;
-    auto const outcome = perform_collective(
-        collective_file(*file,
-                        [&] {
-                            native_result = pass_data_on(*file, call, native,
-                                                         prepared.request.positions.bytes());
-                        }),
-        prepared.request, propose(*file, prepared), record);
+    auto outcome = perform_collective(collective_file(*file,
+                                                      [&] {
+                                                          native_result = pass_data_on(
+                                                              *file, call, native,
+                                                              prepared.request.positions.bytes());
+                                                      }),
+                                      prepared.request, caller_facts(*file, prepared), record);
+    if (!packed.empty() && call.direction == Direction::read)
+        outcome.bytes = unpack(call, {packed.data(), outcome.bytes});
     record_collective(*file, prepared, outcome, record);
     if (outcome.native) return native_result;
     set_count(status, outcome.bytes);

@@ -259,6 +259,7 @@ constexpr std::array known_hints{
     Known{"unisono_resonant_read", set_resonant_read},
     Known{"unisono_flush", set_flush},
     Known{"unisono_write_behind", set_switch<&Options::write_behind>},
+    Known{"unisono_read_ahead", set_switch<&Options::read_ahead>},
     Known{"unisono_overlap", set_switch<&Options::overlap>},
     Known{"unisono_pool_bytes", set_bytes<&Options::pool_bytes>},
     Known{"unisono_sync_at_close", set_boolean<&Options::sync_at_close>},
@@ -295,6 +296,7 @@ constexpr std::array known_variables{
     Known{"UNISONO_REPORT_TIMELINE", set_boolean<&Options::report_timeline>},
     Known{"UNISONO_FAULTS", set_text<&Options::faults>},
     Known{"UNISONO_WRITE_BEHIND", set_switch<&Options::write_behind>},
+    Known{"UNISONO_READ_AHEAD", set_switch<&Options::read_ahead>},
     Known{"UNISONO_OVERLAP", set_switch<&Options::overlap>},
     Known{"UNISONO_SYNC_AT_CLOSE", set_boolean<&Options::sync_at_close>},
     Known{"UNISONO_ALLOW_LONE_RANKS", set_boolean<&Options::allow_lone_ranks>},
@@ -572,6 +574,7 @@ std::vector<KeyValue> effective_hints(Options const& options) {
     hints.emplace_back("unisono_resonant_read", options.prefetch_then_read ? "direct" : "exchange");
     hints.emplace_back("unisono_flush", options.flush_at_close ? "close" : "online");
     hints.emplace_back("unisono_write_behind", text_of(options.write_behind));
+    hints.emplace_back("unisono_read_ahead", text_of(options.read_ahead));
     hints.emplace_back("unisono_overlap", text_of(options.overlap));
     add_number("unisono_pool_bytes", options.pool_bytes);
     hints.emplace_back("unisono_sync_at_close", options.sync_at_close ? "true" : "false");

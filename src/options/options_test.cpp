@@ -291,7 +291,7 @@ TEST(EffectiveHints, read_back_as_the_same_options) {
     options.intra_node_aggregation = Switch::enable;
     options.prefetch_then_read = true;
     options.flush_at_close = true;
-    options.write_behind = Switch::enable;
+    options.write_behind = options.read_ahead = Switch::enable;
     options.sync_at_close = true;
     options.pool_bytes = 1 << 20;
     options.stall = "abort";

@@ -34,9 +34,10 @@ Selection choose(Facts const& facts, Options const& options) {
     // Strategies need not cope with that: they may divide by what is there.
     if (facts.bytes == 0) return {&independent, &options, "nothing to do"};
     auto const* named = find_strategy(options.strategy);
-    if (named == nullptr && options.write_behind == Switch::enable &&
-        facts.direction == Direction::write && view_based.unfit(facts).empty())
-        return {&view_based, &options, "hint: write-behind"};
+    auto const reads = facts.direction == Direction::read;
+    auto const buffered = reads ? options.read_ahead : options.write_behind;
+    if (named == nullptr && buffered == Switch::enable && view_based.unfit(facts).empty())
+        return {&view_based, &options, reads ? "hint: read-ahead" : "hint: write-behind"};
     if (named == nullptr) return by_rule(facts, options);
     if (auto const refusal = named->unfit(facts); !refusal.empty())
         return choose_instead(facts, options, refusal);

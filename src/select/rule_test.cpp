@@ -31,6 +31,17 @@ TEST(Choose, one_piece_per_rank_in_rank_order_needs_no_exchange) {
     EXPECT_EQ(choose(call.facts, call.options).strategy, &independent);
 }
 
+TEST(Choose, calls_go_through_blocks_where_that_was_asked_for_in_their_direction) {
+    Call call;
+    call.facts.cacheable = true;
+    call.options.read_ahead = Switch::enable;
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &two_phase);
+    call.facts.direction = Direction::read;
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &view_based);
+    call.options.read_ahead = Switch::automatic;
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &two_phase);
+}
+
 TEST(Choose, each_rank_accesses_large_pieces_by_itself) {
     auto const strategy_for = [](Direction direction, bool local, std::uint64_t piece_bytes) {
         Call call;

@@ -30,8 +30,15 @@ void add_call(Case& made, Scenario& scenario, Options const& usual) {
     auto const strategies = all_strategies();
     if (one_in(made, 6))
         call.options.strategy = strategies[1 + made.below(strategies.size() - 1)]->name;
-    auto const others = !scenario.calls.empty() && one_in(made, 3);
+    auto const goes_on = !scenario.calls.empty() &&
+                         scenario.calls.back().direction == Direction::read && one_in(made, 2);
+    if (goes_on) call = scenario.calls.back();
+    auto const others = !goes_on && !scenario.calls.empty() && one_in(made, 3);
     for (auto& mine : made.requests) {
+        if (goes_on) {
+            mine.positions = {mine.positions.end, mine.positions.end + mine.positions.bytes()};
+            continue;
+        }
         if (others && one_in(made, 2)) mine = made.request(40);
         if (scenario.calls.empty()) continue;
         auto const begin = mine.positions.end / 2;
@@ -158,11 +165,14 @@ Scenario make_scenario(std::uint64_t seed, Canary canary) {
     auto const messages_only = one_in(made, 8);
     if (messages_only) std::iota(scenario.node_labels.begin(), scenario.node_labels.end(), 0);
     auto const usual = some_options(made);
-    for (auto count = 1 + made.below(4); count > 0; --count) add_call(made, scenario, usual);
+    for (auto count = 1 + made.below(6); count > 0; --count) add_call(made, scenario, usual);
     scenario.calls.back().drain_after = true;
     bound_windows(scenario);
     scenario.conditions =
         some_conditions(made, scenario.ranks(), make_topology(scenario.node_labels).nodes());
+    // Where nobody meets, a fault is told to its rank alone.
+    if (!scenario.conditions.faults.empty())
+        for (auto& call : scenario.calls) call.options.read_ahead = Switch::disable;
     scenario.conditions.messages_overtake = canary == Canary::lets_messages_overtake;
     return scenario;
 }

@@ -124,6 +124,7 @@ public:
     std::span<std::byte> node_memory(Area area, std::size_t bytes) override;
     std::shared_ptr<std::span<std::byte> const> own_node_memory(std::size_t bytes) override;
     void idle() override;
+    void give_way() override { idle(); }
     Message receive(std::uint32_t from, Kind kind) override;
     std::optional<Received> receive_any(Kind kind) override;
     void finish_sends(std::size_t still_under_way) override;

@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from harness import LAUNCHERS, Job
@@ -141,6 +142,91 @@ class NoMemory(Misfortune):
                                 self.expect_abort(job)
                             elif "success" not in job.output:
                                 self.expect(job, "no_mem", "no_mem")
+
+
+class Deposits(Misfortune):
+    """Writes that repeat, while ranks are in their window; see deposits.c."""
+
+    RANKS = 2
+    RECORD = 1000
+    BLOCK = 1 << 16
+    IN_MEMORY = 8 * BLOCK  # two windows of four blocks
+    CALLS = 2000
+
+    def job(self, mpi, *steps, programs=1, index=0, tracer=()):
+        command = [program("deposits", mpi), self.file, self.RECORD, self.CALLS, programs, index]
+        job = Job(BUILD, mpi, self.RANKS, [*tracer, *command, *steps], self.directory)
+        job.environment = {"UNISONO_WRITE_BEHIND": "enable",
+                           "UNISONO_HINTS": f"*:cb_buffer_size={self.BLOCK}"}
+        return job
+
+    def record_bytes(self, programs=1):
+        """What all records come to."""
+        return b"".join(bytes([1 + number % 251]) * self.RECORD
+                        for number in range(self.CALLS * self.RANKS * programs))
+
+    def expect_whole_file(self, job, programs=1):
+        job.require_success()
+        self.assertEqual(job.output.splitlines(), ["went on"], job.transcript())
+        job.require(self.file.read_bytes() == self.record_bytes(programs), "wrong bytes")
+        calls = job.reports()[0]["write"]["strategies"]
+        job.require("view_based" in calls, f"done by {list(calls)}")
+
+    def run_until_killed(self, mpi, synced, killed):
+        """What the file then has of the records."""
+        self.file.unlink(missing_ok=True)
+        job = self.job(mpi, synced, "sync", killed, "kill")
+        job.run([library(mpi)], seconds=30)
+        job.require(job.returncode != 0, "it went on")
+        found, whole = self.file.read_bytes(), self.record_bytes()
+        wrong = [at for at, (byte, right) in enumerate(zip(found, whole)) if byte not in (0, right)]
+        job.require(not wrong, f"wrong bytes at {wrong[:3]}")
+        lost_from = next((at for at, byte in enumerate(found) if byte == 0), len(found))
+        return job, lost_from
+
+    def test_a_kill_loses_nothing_that_was_synced_and_two_windows_at_most(self):
+        per_call = self.RANKS * self.RECORD
+        for mpi in MPIS:
+            for synced, killed in ((9, 12), (500, 501), (500, 1500), (1, 1999)):
+                with self.subTest(mpi=mpi, synced=synced, killed=killed):
+                    job, lost_from = self.run_until_killed(mpi, synced, killed)
+                    job.require(lost_from >= synced * per_call, f"synced, lost from {lost_from}")
+                    job.require(lost_from >= killed * per_call - self.IN_MEMORY,
+                                f"lost from {lost_from}")
+
+    def test_a_full_dev_shm_is_no_concern_of_a_window(self):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                self.addCleanup(Path("/dev/shm/full").unlink, missing_ok=True)
+                os.system("mount -o remount,size=64m /dev/shm")
+                self.expect_whole_file(self.job(mpi, 20, "fill").run([library(mpi)]))
+                Path("/dev/shm/full").unlink()
+
+    @unittest.skipUnless(shutil.which("strace"), "needs strace")
+    def test_no_memory_for_more_blocks_loses_nothing(self):
+        for mpi in MPIS:
+            refused = number = 1
+            while refused:
+                with self.subTest(mpi=mpi, number=number):
+                    log = self.directory / f"{mpi}-{number}"
+                    tracer = ["strace", "-f", "-ff", "-o", log, "-e", "trace=madvise,fallocate",
+                              "-e", "inject=madvise:error=ENOMEM",  # then it is fallocate's turn
+                              "-e", f"inject=fallocate:error=ENOSPC:when={number}"]
+                    self.expect_whole_file(self.job(mpi, tracer=tracer).run([library(mpi)]))
+                refused = sum(bool(re.search(r"fallocate.*INJECTED", trace.read_text()))
+                              for trace in self.directory.glob(f"{log.name}.*"))
+                number += 1
+            self.assertGreater(number, 3)  # windows made more of it
+
+    def test_two_programs_on_one_file_keep_to_their_own_records(self):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                self.file.unlink(missing_ok=True)
+                jobs = [self.job(mpi, programs=2, index=index) for index in range(2)]
+                with ThreadPoolExecutor() as pool:
+                    list(pool.map(lambda job: job.run([library(mpi)]), jobs))
+                for job in jobs:
+                    self.expect_whole_file(job, programs=2)
 
 
 class PrivilegedPrograms(Misfortune):

@@ -179,7 +179,7 @@ CountedCall count_call(Scene const& scene, std::string const& strategy, CallReco
                 CallRecord record{clock};
                 auto const outcome = perform_collective(
                     {team, rendezvous, storage, scene.layout, options, tuner, gathered, &cache},
-                    request, propose(request, storage), record);
+                    request, {}, record);
                 all_done.arrive_and_wait();
                 cache.drain(record);
                 if (rank == 0) call.refusal = outcome.refusal_of_strategy;

@@ -163,6 +163,8 @@ void Generator::choose_hints(FileState& file) {
     if (random_.chance(20)) file.hints.emplace_back("unisono_flush", "close");
     if (random_.chance(50) && !options_.faults)
         file.hints.emplace_back("unisono_write_behind", "enable");
+    if (random_.chance(50) && !options_.faults)
+        file.hints.emplace_back("unisono_read_ahead", "enable");
     if (random_.chance(50)) {
         file.hints.emplace_back("unisono_pool_bytes", std::to_string(random_.pick(buffers) * 4));
     }
@@ -254,6 +256,12 @@ Step Generator::next() {
         if (repeats_ > 0) {
             auto& file = files_[repeated_.file];
             step.failures.assign(file.members.size(), Failure::never);
+            if (random_.chance(12)) {
+                step.file = repeated_.file;
+                step.kind = StepKind::access;
+                fill_access(step, file, /*collective=*/false);
+                return step;
+            }
             if (fill_repeat(step, file)) return step;
             repeats_ = 0;
             continue;
@@ -269,10 +277,12 @@ Step Generator::next() {
     }
 }
 
-// Programs that append do little else: that is what write-behind is for.
+// Programs that append, or read record by record, do little else: that is what write-behind and
+// read-ahead are for.
 bool Generator::may_repeat(Step const& step, FileState const& file) const {
     auto const suits = [&](Access const& access) {
-        return access.collective && access.writes && access.flavour == Flavour::blocking;
+        return access.collective && access.writes == step.accesses[0].writes &&
+               access.flavour == Flavour::blocking;
     };
     return step.kind == StepKind::access && !file.fault && !options_.skips("repeats") &&
            std::all_of(step.accesses.begin(), step.accesses.end(), suits);
@@ -288,7 +298,7 @@ bool Generator::fill_repeat(Step& step, FileState& file) {
         access.offset = access.at_offset
                             ? access.offset + access.bytes() / member.view.etype_bytes()
                             : member.position;
-        if (random_.chance(3)) access = make_access(file, member, true, access.at_offset);
+        if (random_.chance(3)) access = make_access(file, member, access.writes, access.at_offset);
         access.collective = true;
         access.pattern = random_.next();
         auto const& view = member.view;
@@ -306,7 +316,7 @@ bool Generator::fill_repeat(Step& step, FileState& file) {
 bool Generator::fill(Step& step, FileState& file) {
     switch (step.kind) {
         case StepKind::access:
-            return fill_access(step, file);
+            return fill_access(step, file, random_.chance(70));
         case StepKind::seek:
             return fill_seek(step, file);
         case StepKind::byte_offset:
@@ -393,8 +403,7 @@ Access Generator::make_access(FileState const& file, Member const& member, bool 
     return access;
 }
 
-bool Generator::fill_access(Step& step, FileState& file) {
-    bool const collective = random_.chance(70);
+bool Generator::fill_access(Step& step, FileState& file, bool collective) {
     bool writes = file.may_write() && (!file.may_read() || random_.chance(55));
     bool at_offset = random_.chance(60);
     for (auto const& member : file.state) {

@@ -48,7 +48,7 @@ private:
 
     StepKind choose_kind(FileState const& file);
     bool fill(Step& step, FileState& file);
-    bool fill_access(Step& step, FileState& file);
+    bool fill_access(Step& step, FileState& file, bool collective);
     bool fill_repeat(Step& step, FileState& file);
     [[nodiscard]] bool may_repeat(Step const& step, FileState const& file) const;
     bool fill_seek(Step& step, FileState& file);

@@ -96,6 +96,138 @@ void a_new_size_takes_effect_after_earlier_writes(Context const& context) {
     check_file(context, context.path(), 3000);
 }
 
+/// Writes that repeat: nobody waits, and full blocks are written behind the program.
+class Records {
+public:
+    static constexpr int bytes = 1000;
+    static constexpr int block_bytes = 16384;
+
+    Records(Context const& context, std::string const& faults) : context_{context} {
+        MPI_Info hints = make_info({{"unisono_strategy", "view_based"},
+                                    {"cb_buffer_size", std::to_string(block_bytes)},
+                                    {"unisono_faults", faults}});
+        file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
+        MPI_Info_free(&hints);
+    }
+
+    void write(int calls) {
+        for (; calls > 0; --calls, ++written_) {
+            MPI_Offset const at = (1LL * written_ * context_.size + context_.rank) * bytes;
+            Bytes const data = pattern_bytes(static_cast<std::size_t>(at), bytes);
+            MPI_Status status;
+            CHECK_MPI(MPI_File_write_at_all(file, at, data.data(), bytes, MPI_BYTE, &status));
+            CHECK_EQUAL(count_of(status), bytes);
+        }
+    }
+    [[nodiscard]] long long end() const { return 1LL * written_ * context_.size * bytes; }
+
+    MPI_File file = MPI_FILE_NULL;
+
+private:
+    Context const& context_;
+    int written_ = 0;
+};
+
+// As the message says, a block from the fault on at most.
+void check_lost(Context const& context, int code, char const* call, MPI_Offset at) {
+    CHECK_EQUAL(error_class(code), MPI_ERR_NO_SPACE);
+    auto const text = error_text(code);
+    auto const range = "[" + std::to_string(at) + ", ";
+    auto const found = text.find(range);
+    if (text.find(call) == std::string::npos || found == std::string::npos)
+        return record_failure(__FILE__, __LINE__, "the message is \"" + text + "\"");
+    auto const lost_end = std::stoll(text.substr(found + range.size()));
+    CHECK(lost_end > at);
+    CHECK(lost_end <= (at / Records::block_bytes + 1) * Records::block_bytes);
+    context.barrier();
+    if (!context.root()) return;
+    auto const whole = read_whole(context.path());
+    for (auto offset = 0LL; offset < static_cast<long long>(whole.size()); ++offset)
+        if (offset < at || offset >= lost_end)
+            if (!CHECK(whole[static_cast<std::size_t>(offset)] == pattern(offset))) return;
+}
+
+// Nobody knows when its own call returns; then all do, and the program goes on.
+void a_disk_found_full_behind_repeated_writes_is_told_at_the_next_sync(Context const& context) {
+    if (!strategy_is_free(context)) return;
+    auto const at = 50LL * context.size * Records::bytes + 5;  // no call's last byte
+    Records records(context, "write@" + std::to_string(at) + "=ENOSPC");
+    records.write(300);
+    check_lost(context, MPI_File_sync(records.file), "MPI_File_sync", at);
+    CHECK_EQUAL(size_of(records.file), records.end());
+    context.barrier();
+    records.write(100);
+    CHECK_MPI(MPI_File_sync(records.file));
+    CHECK_EQUAL(size_of(records.file), records.end());
+    close_file(records.file);
+}
+
+void a_disk_found_full_behind_repeated_writes_is_told_at_close(Context const& context) {
+    if (!strategy_is_free(context)) return;
+    auto const at = 50LL * context.size * Records::bytes + 5;
+    Records records(context, "write@" + std::to_string(at) + "=ENOSPC");
+    records.write(300);
+    check_lost(context, MPI_File_close(&records.file), "MPI_File_close", at);
+    CHECK(records.file == MPI_FILE_NULL);
+    context.barrier();
+}
+
+int read_record(MPI_File file, MPI_Offset number, Bytes& record) {
+    MPI_Status status;
+    CHECK_MPI(MPI_File_read_at_all(file, number * Records::bytes, record.data(), Records::bytes,
+                                   MPI_BYTE, &status));
+    return static_cast<int>(count_of(status));
+}
+
+// Calls 0, 1, ... of a rank, each with a record of its own.
+void check_records(Context const& context, MPI_File file, int first, int last) {
+    for (int call = first; call < last; ++call) {
+        Bytes record(Records::bytes);
+        auto const number = 1LL * call * context.size + context.rank;
+        CHECK_EQUAL(read_record(file, number, record), Records::bytes);
+        check_bytes(record, pattern_bytes(number * Records::bytes, Records::bytes), "a record");
+    }
+}
+
+// Reads that repeat are copies from blocks that were read ahead: of that nobody may notice
+// anything.
+void repeated_reads_see_what_others_do(Context const& context) {
+    constexpr int calls = 60;
+    MPI_Info hints = make_info({{"unisono_read_ahead", "enable"}, {"cb_buffer_size", "16384"}});
+    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
+    MPI_Info_free(&hints);
+    Bytes const all = pattern_bytes(0, static_cast<std::size_t>(calls) * context.size * 1000);
+    if (context.root())
+        CHECK_MPI(MPI_File_write_at(file, 0, all.data(), static_cast<int>(all.size()), MPI_BYTE,
+                                    MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_sync(file));
+    context.barrier();
+    CHECK_MPI(MPI_File_sync(file));
+    check_records(context, file, 0, 10);
+    // What this rank has just written.
+    auto const own = 10LL * context.size + context.rank;
+    Bytes const mine(Records::bytes, static_cast<std::uint8_t>(200 + context.rank));
+    CHECK_MPI(MPI_File_write_at(file, own * Records::bytes, mine.data(), Records::bytes, MPI_BYTE,
+                                MPI_STATUS_IGNORE));
+    Bytes record(Records::bytes);
+    read_record(file, own, record);
+    check_bytes(record, mine, "this rank's own");
+    // What the next rank has synced.
+    CHECK_MPI(MPI_File_sync(file));
+    context.barrier();
+    CHECK_MPI(MPI_File_sync(file));
+    auto const next = (context.rank + 1) % context.size;
+    read_record(file, 10LL * context.size + next, record);
+    check_bytes(record, Bytes(Records::bytes, static_cast<std::uint8_t>(200 + next)), "the next's");
+    // A file that has become shorter.
+    check_records(context, file, 11, 20);
+    CHECK_MPI(MPI_File_set_size(file, 20LL * context.size * Records::bytes + 300));
+    for (int call = 20; call < 30; ++call)
+        CHECK_EQUAL(read_record(file, 1LL * call * context.size + context.rank, record),
+                    call == 20 && context.root() ? 300 : 0);
+    close_file(file);
+}
+
 // All the end that a file without a close has, where there are only sessions.
 void what_is_in_memory_is_written_before_its_communicator_goes(Context const& context) {
     if (!strategy_is_free(context)) return;
@@ -129,6 +261,12 @@ std::span<Test const> deferred_tests() {
     static Test const tests[] = {
         {"a_lost_write_comes_out_at_sync", a_lost_write_comes_out_at_sync, under_unisono, ours},
         {"a_lost_write_comes_out_at_close", a_lost_write_comes_out_at_close, under_unisono, ours},
+        {"a_disk_found_full_behind_repeated_writes_is_told_at_the_next_sync",
+         a_disk_found_full_behind_repeated_writes_is_told_at_the_next_sync, under_unisono, ours},
+        {"a_disk_found_full_behind_repeated_writes_is_told_at_close",
+         a_disk_found_full_behind_repeated_writes_is_told_at_close, under_unisono, ours},
+        {"repeated_reads_see_what_others_do", repeated_reads_see_what_others_do, under_unisono,
+         ours},
         {"a_new_size_takes_effect_after_earlier_writes",
          a_new_size_takes_effect_after_earlier_writes, under_unisono, ours},
         {"what_is_in_memory_is_written_before_its_communicator_goes",

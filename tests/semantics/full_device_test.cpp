@@ -95,6 +95,46 @@ void large_pieces_in_a_sparse_file(Context const& context) {
     fill(context, 16384, 32768, 200, false);
 }
 
+constexpr int record_bytes = 8000;
+
+int write_records(Context const& context, MPI_File file, int calls) {
+    int failed = 0;
+    for (int call = 0; call < calls; ++call) {
+        auto const at = (1LL * call * context.size + context.rank) * record_bytes;
+        Bytes const data = pattern_bytes(at, record_bytes);
+        MPI_Status status;
+        auto const code =
+            MPI_File_write_at_all(file, at, data.data(), record_bytes, MPI_BYTE, &status);
+        if (code == MPI_SUCCESS) CHECK_EQUAL(count_of(status), record_bytes);
+        if (code != MPI_SUCCESS) CHECK_EQUAL(error_class(code), MPI_ERR_NO_SPACE);
+        failed += code == MPI_SUCCESS ? 0 : 1;
+    }
+    return failed;
+}
+
+// A rank whose copy is all there is of a call learns of it when the file is synced.
+void records_that_are_written_behind(Context const& context) {
+    TinyDevice const device(context);
+    if (!device.usable()) return skip("needs root, to mount a small file system");
+    MPI_Info hints = make_info({{"unisono_write_behind", "enable"}, {"cb_buffer_size", "65536"}});
+    MPI_File file = open_file(context, device.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
+    MPI_Info_free(&hints);
+    auto const failed = write_records(context, file, 2 * device_bytes / record_bytes);
+    auto const synced = MPI_File_sync(file);
+    CHECK(failed > 0 || synced != MPI_SUCCESS);
+    if (synced != MPI_SUCCESS) CHECK_EQUAL(error_class(synced), MPI_ERR_NO_SPACE);
+    CHECK_MPI(MPI_File_set_size(file, 0));  // room again
+    auto const few = device_bytes / 2 / record_bytes / context.size;
+    CHECK_EQUAL(write_records(context, file, few), 0);
+    CHECK_MPI(MPI_File_sync(file));
+    CHECK_EQUAL(size_of(file), 1LL * record_bytes * few * context.size);
+    Bytes back(static_cast<std::size_t>(record_bytes) * few * context.size);
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), static_cast<int>(back.size()), MPI_BYTE,
+                                   MPI_STATUS_IGNORE));
+    check_bytes(back, pattern_bytes(0, back.size()), "with room");
+    close_file(file);
+}
+
 }  // namespace
 
 std::span<Test const> full_device_tests() {
@@ -105,6 +145,8 @@ std::span<Test const> full_device_tests() {
         {"small_pieces_with_holes", small_pieces_with_holes, under_unisono, lies},
         {"small_pieces_in_a_sparse_file", small_pieces_in_a_sparse_file, under_unisono, lies},
         {"large_pieces_in_a_sparse_file", large_pieces_in_a_sparse_file, under_unisono, lies},
+        {"records_that_are_written_behind", records_that_are_written_behind, under_unisono,
+         "only Unisono does that"},
     };
     return tests;
 }

@@ -1,0 +1,225 @@
+#include "execute/small_calls.hpp"
+
+namespace unisono {
+namespace {
+
+// Reads by the record, as SmallCalls writes them.
+class Withdrawal : public OnNodes {
+protected:
+    static constexpr int calls = 60;
+
+    Withdrawal() { file.fill(initial_contents(calls * small_ranks * record_bytes)); }
+
+    static std::uint64_t offset_of(int call, std::uint32_t rank) {
+        return (std::uint64_t(call) * small_ranks + rank) * record_bytes;
+    }
+
+    /// Reads a call's record, and looks whether it is the file's.
+    static void expect_read(SmallCalls& reader, int call, std::uint32_t rank) {
+        std::vector<std::byte> back(record_bytes);
+        auto const at = offset_of(call, rank);
+        auto const outcome = reader.collective(Direction::read, at, back);
+        EXPECT_EQ(outcome.verdict.code, 0);
+        EXPECT_EQ(outcome.bytes, record_bytes);
+        for (std::size_t i = 0; i < back.size(); ++i)
+            ASSERT_EQ(back[i], content(at + i)) << "call " << call << ", byte " << i;
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(Nodes, Withdrawal, testing::Values(one_node), name_of_nodes);
+
+using BetweenNodes = Withdrawal;
+INSTANTIATE_TEST_SUITE_P(Nodes, BetweenNodes, testing::Values(two_nodes), name_of_nodes);
+
+// Were it to wait, the test would hang: the other rank makes its calls when all of this one's are
+// over.
+TEST_P(Withdrawal, a_rank_that_repeats_its_reads_waits_for_nobody) {
+    std::atomic<bool> first_is_done = false;
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        for (int call = 0; call < 2; ++call) expect_read(reader, call, rank);
+        while (rank == 1 && !first_is_done) std::this_thread::yield();
+        for (int call = 2; call < 10; ++call) {
+            expect_read(reader, call, rank);
+            EXPECT_EQ(reader.record.traffic.meetings, 0u) << call;
+            EXPECT_EQ(reader.record.traffic.barriers, 0u) << call;
+        }
+        if (rank == 0) first_is_done = true;
+    });
+}
+
+TEST_P(Withdrawal, a_block_is_read_once_and_whole) {
+    std::atomic<std::uint64_t> lists = 0;
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        for (int call = 0; call < calls; ++call) expect_read(reader, call, rank);
+        lists += (*reader.counts)[Direction::read].lists;
+    });
+    // 12 blocks, and what the agreed calls need: the first, the second, and one after each window.
+    EXPECT_LE(lists, 12u + 2 + 6);
+}
+
+TEST_P(BetweenNodes, every_read_is_agreed_on) {
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        for (int call = 0; call < 10; ++call) {
+            expect_read(reader, call, rank);
+            EXPECT_EQ(reader.record.traffic.meetings, 2u);
+        }
+    });
+}
+
+TEST_P(Withdrawal, counts_are_true_at_the_end_of_the_file) {
+    file.fill(initial_contents(offset_of(5, 1) + 30));
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        for (int call = 0; call < 5; ++call) expect_read(reader, call, rank);
+        std::vector<std::byte> back(record_bytes, std::byte{255});
+        EXPECT_EQ(reader.collective(Direction::read, offset_of(5, rank), back).bytes,
+                  rank == 1 ? 30 : record_bytes);
+        EXPECT_EQ(back[29], content(offset_of(5, rank) + 29));
+        EXPECT_EQ(back[30], rank == 1 ? std::byte{255} : content(offset_of(5, rank) + 30));
+        EXPECT_EQ(reader.collective(Direction::read, offset_of(6, rank), back).bytes, 0u);
+        EXPECT_EQ(reader.record.traffic.meetings, 0u);
+    });
+}
+
+TEST_P(Withdrawal, the_end_of_the_file_is_looked_for_anew) {
+    file.fill(initial_contents(offset_of(5, 0)));
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        for (int call = 0; call < 5; ++call) expect_read(reader, call, rank);
+        std::vector<std::byte> back(record_bytes);
+        EXPECT_EQ(reader.collective(Direction::read, offset_of(5, rank), back).bytes, 0u);
+        Verdict nothing;
+        reader.rendezvous().meet(nothing);
+        if (rank == 0) file.fill(initial_contents(offset_of(calls, 0)));
+        reader.rendezvous().meet(nothing);
+        expect_read(reader, 5, rank);
+        EXPECT_EQ(reader.record.traffic.meetings, 0u);
+    });
+}
+
+// A block that is there already, and one that is not.
+TEST_P(Withdrawal, a_rank_sees_what_it_wrote_independently) {
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        for (int call = 0; call < 3; ++call) expect_read(reader, call, rank);
+        std::vector<std::byte> mine(10, std::byte(200 + rank));
+        std::vector<std::byte> back(record_bytes);
+        for (int call = 3; call < 7; ++call) {
+            EXPECT_EQ(reader.write_alone(offset_of(call, rank) + 20, mine).bytes, 10u);
+            EXPECT_EQ(reader.collective(Direction::read, offset_of(call, rank), back).bytes,
+                      record_bytes);
+            EXPECT_EQ(reader.record.traffic.meetings, 0u);
+            EXPECT_EQ(back[19], content(offset_of(call, rank) + 19));
+            EXPECT_EQ(back[20], mine[0]);
+            EXPECT_EQ(back[29], mine[0]);
+            EXPECT_EQ(back[30], content(offset_of(call, rank) + 30));
+        }
+    });
+    EXPECT_EQ(file.contents()[offset_of(4, 1) + 20], std::byte{201});
+}
+
+TEST_P(Withdrawal, a_rank_sees_what_it_wrote_natively) {
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        for (int call = 0; call < 4; ++call) expect_read(reader, call, rank);
+        ASSERT_TRUE(reader.cache.prepare_bypass());
+        auto const newest = std::byte{250};
+        ASSERT_EQ(pwrite(file.descriptor(), &newest, 1, off_t(offset_of(4, rank))), 1);
+        std::vector<std::byte> back(record_bytes);
+        reader.collective(Direction::read, offset_of(4, rank), back);
+        EXPECT_EQ(back[0], newest);
+    });
+}
+
+// What is in memory is newer than the file.
+TEST_P(Withdrawal, bytes_that_were_written_and_not_yet_flushed_are_read) {
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        for (int call = 0; call < 8; ++call) reader.write(call);
+        std::vector<std::byte> back(record_bytes);
+        for (int call = 0; call < 8; ++call) {
+            reader.collective(Direction::read, offset_of(call, 1 - rank), back);
+            EXPECT_EQ(back, std::vector<std::byte>(record_bytes, value_of(1 - rank, call)));
+        }
+        EXPECT_EQ(reader.record.traffic.meetings, 0u);
+    });
+}
+
+TEST_P(Withdrawal, a_write_ends_the_window_and_is_seen) {
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        for (int call = 0; call < 5; ++call) expect_read(reader, call, rank);
+        reader.write(5);
+        std::vector<std::byte> back(record_bytes);
+        reader.collective(Direction::read, offset_of(5, 1 - rank), back);
+        EXPECT_EQ(reader.record.traffic.meetings, 2u);
+        EXPECT_EQ(back[0], value_of(1 - rank, 5));
+    });
+}
+
+TEST_P(Withdrawal, a_drain_forgets_what_was_read_ahead) {
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        for (int call = 0; call < 4; ++call) expect_read(reader, call, rank);
+        reader.cache.drain(reader.record);
+        if (rank == 0) file.fill(std::vector<std::byte>(offset_of(calls, 0), std::byte{240}));
+        Verdict nothing;
+        reader.rendezvous().meet(nothing);
+        std::vector<std::byte> back(record_bytes);
+        reader.collective(Direction::read, offset_of(4, rank), back);
+        EXPECT_EQ(back[0], std::byte{240});
+    });
+}
+
+TEST_P(Withdrawal, what_does_not_fit_is_read_by_its_rank_alone) {
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        for (int call = 0; call < 3; ++call) expect_read(reader, call, rank);
+        expect_read(reader, rank == 1 ? calls - 1 : 3, rank);
+        EXPECT_EQ(reader.record.traffic.meetings, 0u);
+        for (int call = 4; call < 20; ++call) expect_read(reader, call, rank);
+    });
+}
+
+// Nobody wants that byte, so it is no error; who does has it for himself.
+TEST_P(Withdrawal, a_bad_byte_is_the_error_of_the_rank_that_asks_for_it) {
+    run(
+        [&](SmallCalls& reader, std::uint32_t rank) {
+            for (int call = 0; call < 8; ++call) {
+                if (call == 4) continue;
+                expect_read(reader, call, rank);
+            }
+            std::vector<std::byte> back(record_bytes);
+            auto const outcome = reader.collective(Direction::read, offset_of(4, rank), back);
+            EXPECT_EQ(outcome.verdict.code, rank == 1 ? EIO : 0);
+            EXPECT_EQ(outcome.bytes, rank == 1 ? 40 : record_bytes);
+            EXPECT_EQ(reader.record.traffic.meetings, 0u);
+        },
+        "read@940=EIO");
+}
+
+// Every second byte of the file is asked for, or fewer.
+TEST_P(Withdrawal, sparse_reads_are_agreed_on) {
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        for (int call = 0; call < 10; ++call) {
+            expect_read(reader, call * 3, rank);
+            EXPECT_EQ(reader.record.traffic.meetings, 2u);
+        }
+    });
+}
+
+TEST_P(Withdrawal, wrong_arguments_are_told_to_their_rank_alone) {
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        for (int call = 0; call < 3; ++call) expect_read(reader, call, rank);
+        reader.refusal = rank == 1 ? 7 : 0;
+        std::vector<std::byte> back(record_bytes);
+        EXPECT_EQ(reader.collective(Direction::read, offset_of(3, rank), back).refusal,
+                  rank == 1 ? 7 : 0);
+        for (int call = 4; call < 20; ++call) expect_read(reader, call, rank);
+    });
+}
+
+TEST_P(Withdrawal, can_be_switched_off) {
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        reader.options.read_ahead = Switch::disable;
+        for (int call = 0; call < 5; ++call) {
+            expect_read(reader, call, rank);
+            EXPECT_EQ(reader.record.traffic.meetings, 2u);
+        }
+    });
+}
+
+}  // namespace
+}  // namespace unisono
