@@ -58,10 +58,10 @@ struct CallerFacts {
 };
 
 /// Does one collective call: agree, select, plan, perform, agree. Two meetings of all ranks, or one
-/// where each has done its part ahead of it (AheadOfAgreement); one
-/// more exchange for strategies that gather (none when the call repeats), and a barrier or two per
-/// round of a staged plan on each node; more where some rank's memory is a device's; what it was is
-/// in the record. Collective over the team; every rank gets the same verdict.
+/// where each has done its part ahead of it (AheadOfAgreement); one more exchange for strategies
+/// that gather (none when the call repeats), and a barrier or two per round of a staged plan on
+/// each node; more where some rank's memory is a device's; what it was is in the record. Collective
+/// over the team; every rank gets the same verdict.
 Outcome perform_collective(CollectiveFile const& file, Request const& request,
                            CallerFacts const& caller, CallRecord& record);
 

@@ -109,8 +109,8 @@ OfRank call(Scene const& scene, Options const& options, Team& team, Rendezvous& 
                                        .tuner = tuner,
                                        .gathered = gathered,
                                        .cache = &cache},
-                                      request, propose(request, storage), record);
-    cache.end_deposits();
+                                      request, {}, record);
+    cache.end_window();
     if (cache.in_use()) cache.drain(record);
     done.rounds = record.rounds;
     done.traffic = team.traffic() - before;
