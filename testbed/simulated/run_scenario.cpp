@@ -138,9 +138,11 @@ Outcome Run::Rank::perform_with_canary(Scenario::Call const& call, Request reque
 
 void Run::Rank::judge(Scenario::Call const& call, Request const& request,
                       std::vector<std::byte> const& memory, Outcome const& outcome) {
+    auto const reads = call.direction == Direction::read;
+    auto const tells = outcome.verdict.code != 0;
+    if (team_.failed(Direction::write) > 0 || (team_.failed(Direction::read) > 0 && tells)) return;
+    if (reads) return complain(compare_read(request, memory, before(), outcome.bytes));
     if (!nothing_failed()) return;
-    if (call.direction == Direction::read)
-        return complain(compare_read(request, memory, before(), outcome.bytes));
     if (outcome.bytes != request.positions.bytes())
         complain("wrote " + std::to_string(request.positions.bytes()) + " bytes, counted " +
                  std::to_string(outcome.bytes));
@@ -214,12 +216,11 @@ void Run::judge_agreement() {
     }
 }
 
-// An access that failed is told of, unless its data were to be thrown away; and nothing else is.
+// An access that failed is told of, or was done again (one ahead of an agreement is): then nothing
+// is missing. Nothing else is told.
 void Run::judge_faults() {
     auto const& faults = scenario_.conditions.faults;
     auto const& failed = judgement_.ended.failed;
-    auto const discards = std::ranges::any_of(
-        scenario_.calls, [](auto const& call) { return call.options.prefetch_then_read; });
     for (auto const& verdict : verdicts_[0]) {
         if (verdict.code == 0) continue;
         judgement_.file_error = true;
@@ -229,9 +230,9 @@ void Run::judge_faults() {
             judgement_.complaints.push_back("errno " + std::to_string(verdict.code) +
                                             " from nowhere");
     }
-    auto const must_be_told = failed[1] > 0 || (failed[0] > 0 && !discards);
-    if (must_be_told && !judgement_.file_error)
-        judgement_.complaints.emplace_back("an access failed, and nobody was told");
+    if (failed[1] == 0 || judgement_.file_error) return;
+    if (auto const missing = compare(file_.contents(), states_.back()); !missing.empty())
+        judgement_.complaints.push_back("an access failed, and nobody was told: " + missing);
 }
 
 // FNV-1a, by words.
