@@ -76,11 +76,11 @@ struct Plan {
     /// Facts::touched and together have every byte that a rank asks for; with within_nodes, those
     /// of each node have what its ranks ask for. See strategies/check_plan.hpp.
     std::vector<Realm> realms;
-    bool within_nodes = false;       ///< staged: aggregators take their own node's data only
-    std::uint64_t window_bytes = 0;  ///< staged: collective buffer, one window a round
+    bool within_nodes = false;  ///< staged: aggregators take their own node's data only
     /// staged, between nodes: each aggregator begins with another one of its realm's windows, and
     /// comes to those before it at the end. See RoundSchedule::Begin.
     bool staggered = false;
+    std::uint64_t window_bytes = 0;  ///< staged: collective buffer, one window a round
     std::uint64_t list_extents_max =
         0;  ///< staged: extents in one request; 0: as many as there are
     /// staged reads: what aggregators read only warms the servers' caches; when all have issued

@@ -28,8 +28,8 @@ Plan plan_two_phase(Facts const& facts, Options const& options) {
     auto const reads = facts.direction == Direction::read;
     Plan plan{
         .way = Plan::Way::staged,
-        .window_bytes = reads ? read_window_bytes(facts, options) : window_bytes(facts, options),
-        .staggered = true};
+        .staggered = true,
+        .window_bytes = reads ? read_window_bytes(facts, options) : window_bytes(facts, options)};
     plan.aggregators = choose_aggregators_of_call(facts, options);
     auto const count = static_cast<std::uint32_t>(plan.aggregators.size());
     for (auto const& share : split_evenly(facts.touched, count, cut_unit(facts, options)))

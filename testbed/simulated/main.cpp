@@ -122,7 +122,7 @@ int run_scale(ScaleCase scale) {
 
 void add_scale_options(CLI::App& many, ScaleCase& scale) {
     std::vector<std::string> patterns;
-    for (auto const& pattern : all_patterns()) patterns.emplace_back(pattern.name);
+    for (auto const& pattern : scale_patterns()) patterns.emplace_back(pattern.name);
     many.add_option("--ranks", scale.ranks);
     many.add_option("--ranks-per-node", scale.ranks_per_node);
     many.add_option("--pattern", scale.pattern)->check(CLI::IsMember(patterns));

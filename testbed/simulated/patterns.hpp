@@ -5,28 +5,32 @@
 #include <string_view>
 #include <vector>
 
-#include "unisono/view.hpp"
+#include "unisono/realm.hpp"
 
 namespace unisono::simulated {
 
-/// One rank's part of one collective call: all bytes of a view.
-struct PatternCall {
-    Tiling view;
-    std::uint64_t bytes = 0;
-};
-
-/// Who asks for which bytes; all ranks for equally many, and all together for a file without holes.
-struct Pattern {
+/// Who asks for which bytes in collective calls one after the other; all ranks together for a file
+/// without holes. Made of those of `unisono explain`.
+struct ScalePattern {
     std::string_view name;
-    std::string_view summary;
-    /// The calls of one rank, which has `bytes_per_rank` bytes in all, or a few less.
-    /// Cost: O(calls), or O(pieces) where they are irregular.
-    std::vector<PatternCall> (*calls)(std::uint32_t rank, std::uint32_t ranks,
-                                      std::uint64_t bytes_per_rank);
+    std::string_view shape;       ///< of all_patterns() in explain/pattern.hpp
+    std::uint64_t piece_bytes;    ///< or of an element of an array
+    bool a_call_a_piece = false;  ///< each piece is a call's; else one call has them all
 };
 
-std::vector<Pattern> const& all_patterns();
-/// Throws std::invalid_argument that names the valid ones.
-Pattern const& pattern_named(std::string const& name);
+/// One rank's part of the calls, `step` bytes further in the file each time.
+struct ScaleCalls {
+    Realm first;
+    std::uint64_t calls = 1;
+    std::uint64_t step = 0;
+};
+
+std::vector<ScalePattern> const& scale_patterns();
+
+/// By rank; each has about `bytes_per_rank` bytes in all calls. Throws std::invalid_argument, which
+/// names the valid ones, where there is none of that name. Cost: O(ranks), or O(pieces of all)
+/// where they are irregular.
+std::vector<ScaleCalls> calls_of(std::string const& name, std::uint32_t ranks,
+                                 std::uint64_t bytes_per_rank);
 
 }  // namespace unisono::simulated

@@ -42,14 +42,20 @@ class ScaleRun {
 public:
     explicit ScaleRun(ScaleCase const& scale)
         : scale_{scale},
-          pattern_{pattern_named(scale.pattern)},
-          shared_memory_(pattern_.calls(0, scale.ranks, scale.bytes_per_rank).front().bytes),
+          calls_{calls_of(scale.pattern, scale.ranks, scale.bytes_per_rank)},
           layout_{layout_of(scale.network)} {
         if (scale.strategy == "romio") romio_.emplace();
         options_.strategy = romio_ ? "auto" : scale.strategy;
         options_.cb_buffer_size = scale.cb_buffer_size;
         options_.cb_nodes = scale.cb_nodes;
         options_.intra_node_aggregation = scale.intra_node_aggregation;
+        std::uint64_t most_bytes = 0;
+        for (auto const& calls : calls_) {
+            result_.bytes += calls.calls * calls.first.bytes();
+            most_bytes = std::max(most_bytes, calls.first.bytes());
+        }
+        result_.calls = calls_.front().calls;
+        shared_memory_.resize(most_bytes);
     }
 
     ScaleResult run() {
@@ -91,38 +97,40 @@ private:
         GatheredFacts gathered;
         CollectiveFile const file{team,     rendezvous, storage,  layout_,
                                   options_, tuner,      gathered, &cache};
-        auto const calls = pattern_.calls(team.rank(), scale_.ranks, scale_.bytes_per_rank);
-        for (auto const& call : calls) result_.bytes += call.bytes;
-        result_.calls = calls.size();
         auto const messages_before = team.messages_to_it();
-        result_.write_s = std::max(result_.write_s, time(team, file, Direction::write, calls));
+        result_.write_s = std::max(result_.write_s, time(team, file, Direction::write));
         result_.fan_in =
-            std::max(result_.fan_in, (team.messages_to_it() - messages_before) / calls.size());
-        result_.read_s = std::max(result_.read_s, time(team, file, Direction::read, calls));
+            std::max(result_.fan_in, (team.messages_to_it() - messages_before) / result_.calls);
+        result_.read_s = std::max(result_.read_s, time(team, file, Direction::read));
     }
 
-    double time(SimulatedTeam& team, CollectiveFile const& file, Direction direction,
-                std::vector<PatternCall> const& calls) {
+    double time(SimulatedTeam& team, CollectiveFile const& file, Direction direction) {
         team.all_ranks_take(0);
         auto const begun_s = now_s();
-        std::uint64_t number = 0;
-        for (auto const& call : calls) perform(team, file, direction, call, number++);
+        for (std::uint64_t call = 0; call < result_.calls; ++call)
+            perform(team, file, direction, call);
         CallRecord closing{now_s};
         if (!romio_ && direction == Direction::write) file.cache->drain(closing);
         return now_s() - begun_s;
     }
 
     void perform(SimulatedTeam& team, CollectiveFile const& file, Direction direction,
-                 PatternCall const& call, std::uint64_t number) {
-        std::vector<std::byte> own(scale_.sizes_only || romio_ ? 0 : call.bytes);
+                 std::uint64_t number) {
+        auto const& [first, calls, step] = calls_[team.rank()];
+        auto const bytes = first.bytes();
+        auto view = first.tiling;
+        view.origin += static_cast<std::int64_t>(number * step);
+        std::vector<std::byte> own(moves_bytes() ? bytes : 0);
+        auto const value = [&](std::uint64_t at) {
+            return value_at(team.rank() + 7 * static_cast<std::uint32_t>(number), at);
+        };
         if (direction == Direction::write)
-            for (std::uint64_t at = 0; at < own.size(); ++at)
-                own[at] = value_at(team.rank() + 7 * static_cast<std::uint32_t>(number), at);
+            for (std::uint64_t at = 0; at < own.size(); ++at) own[at] = value(at);
         auto& memory = own.empty() ? shared_memory_ : own;
         Request const request{direction,
-                              call.view,
-                              {0, call.bytes},
-                              {make_dense(call.bytes), 0, static_cast<std::int64_t>(call.bytes)},
+                              view,
+                              first.positions,
+                              {make_dense(bytes), 0, static_cast<std::int64_t>(bytes)},
                               reinterpret_cast<std::uintptr_t>(memory.data())};
         auto const before = team.traffic();
         if (romio_)
@@ -135,7 +143,7 @@ private:
         if (team.rank() == 0) result_.reduced_bytes += traffic.reduced_bytes;
         if (direction == Direction::write) return;
         for (std::uint64_t at = 0; at < own.size(); ++at)
-            if (own[at] != value_at(team.rank() + 7 * static_cast<std::uint32_t>(number), at))
+            if (own[at] != value(at))
                 return complain("rank " + std::to_string(team.rank()) + ", call " +
                                 std::to_string(number) + ", byte " + std::to_string(at));
     }
@@ -150,7 +158,7 @@ private:
     }
 
     ScaleCase const& scale_;
-    Pattern const& pattern_;
+    std::vector<ScaleCalls> calls_;  // by rank
     std::optional<RomioModel> romio_;
     std::vector<std::byte> shared_memory_;  // where bytes do not matter
     MemoryFile file_;

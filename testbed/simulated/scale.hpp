@@ -13,7 +13,7 @@ namespace unisono::simulated {
 struct ScaleCase {
     std::uint32_t ranks = 1024;
     std::uint32_t ranks_per_node = 32;
-    std::string pattern = "strided-4k";  ///< one of all_patterns()
+    std::string pattern = "strided-4k";  ///< one of scale_patterns()
     std::uint64_t bytes_per_rank = 256 * 1024;
     std::string strategy = "two_phase";  ///< as users say it; or "romio": its model
     Switch intra_node_aggregation = Switch::automatic;
