@@ -5,8 +5,10 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import BUILD
 
+from unisono import places
+
+BUILD = places.PREFIX
 SCRIPTS = {
     "bash": BUILD / "share/bash-completion/completions/unisono",
     "zsh": BUILD / "share/zsh/site-functions/_unisono",

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 from click import Option
-from conftest import BUILD
 
-from unisono import report
+from unisono import places, report
 from unisono.command import main
 
+BUILD = places.PREFIX
 ROOT = Path(__file__).parents[2]
 HINTS = (ROOT / "docs" / "use" / "hints.md").read_text()
 REPORT = (ROOT / "docs" / "use" / "report.md").read_text()

@@ -5,9 +5,11 @@ import os
 import re
 
 import pytest
-from conftest import BUILD
-from unisono import explain, report
+
+from unisono import explain, places, report
 from unisono.places import Failure
+
+BUILD = places.PREFIX
 
 
 def explained(unisono, *words):

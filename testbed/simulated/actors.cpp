@@ -4,7 +4,6 @@
 
 #include <simgrid/Exception.hpp>
 #include <simgrid/s4u.hpp>
-#include <string>
 #include <utility>
 
 namespace unisono::simulated {
@@ -28,10 +27,6 @@ public:
 private:
     Engine() {
         s4u::Engine::set_config("contexts/stack-size", 256);  // KiB
-#ifdef __SANITIZE_ADDRESS__
-        // It does not know of stacks that SimGrid switches itself.
-        s4u::Engine::set_config("contexts/factory", std::string{"thread"});
-#endif
         // Waits are a few microseconds long; the default takes all within 10 for the same moment.
         s4u::Engine::set_config("surf/precision", 1e-9);
         // Who stands where is told by this program's own report.
@@ -42,9 +37,16 @@ private:
         zone->seal();
     }
 
-    int argument_count_ = 1;
     char name_[9] = "simulate";
+#ifdef __SANITIZE_ADDRESS__
+    // It does not know of stacks that SimGrid switches itself. Only the engine's arguments say this in time.
+    char factory_[30] = "--cfg=contexts/factory:thread";
+    int argument_count_ = 2;
+    char* arguments_[3] = {name_, factory_, nullptr};
+#else
+    int argument_count_ = 1;
     char* arguments_[2] = {name_, nullptr};
+#endif
     s4u::Engine engine_{&argument_count_, arguments_};
     s4u::Host* host_;
 };
