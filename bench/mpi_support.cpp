@@ -13,15 +13,15 @@ void check_mpi(int code, char const* call) {
     throw std::runtime_error(std::string(call) + ": " + std::string(text, length));
 }
 
-std::uint64_t sum_over_ranks(std::uint64_t value) {
-    return over_ranks(value, MPI_UINT64_T, MPI_SUM);
+std::uint64_t sum_over_ranks(std::uint64_t value, MPI_Comm comm) {
+    return over_ranks(value, MPI_UINT64_T, MPI_SUM, comm);
 }
 
 /// Signed on purpose: MPICH 4.0.2 compares unsigned 64-bit numbers as signed in MPI_MIN, so that
 /// UINT64_MAX for "none" would be the lowest and hide everybody's findings.
-std::int64_t lowest_over_ranks(std::optional<std::uint64_t> offset) {
+std::int64_t lowest_over_ranks(std::optional<std::uint64_t> offset, MPI_Comm comm) {
     auto const value = offset ? static_cast<std::int64_t>(*offset) : no_offset;
-    return over_ranks(value, MPI_INT64_T, MPI_MIN);
+    return over_ranks(value, MPI_INT64_T, MPI_MIN, comm);
 }
 
 }  // namespace bench

@@ -12,7 +12,9 @@ from . import places
 from .places import Failure
 
 MPIS = ("mpich", "openmpi")
-_FLASH_IO = "flash-io"  # with HDF5, so it is a program of its own
+_FLASH_IO = "flash-io"
+REPLAY = "replay"  # of recorded calls: not listed
+_PROGRAMS_OF_THEIR_OWN = {_FLASH_IO: "unisono-bench-flash-io", REPLAY: "unisono-replay"}
 
 
 @dataclass(frozen=True)
@@ -22,29 +24,28 @@ class Benchmark:
     source: str
 
 
-def _program(mpi: str, name: str = "") -> Path:
+def program(mpi: str, name: str = "") -> Path:
     """The program that has the benchmark `name`."""
-    kind = "-flash-io" if name == _FLASH_IO else ""
-    return places.PREFIX / "libexec" / f"unisono-bench{kind}.{mpi}"
+    return places.PREFIX / "libexec" / f"{_PROGRAMS_OF_THEIR_OWN.get(name, 'unisono-bench')}.{mpi}"
 
 
 def choose_mpi(wanted: str | None, name: str = "") -> str:
     """The MPI that was asked for, or the first one that the benchmark was built for."""
-    built = [mpi for mpi in MPIS if _program(mpi, name).exists()]
+    built = [mpi for mpi in MPIS if program(mpi, name).exists()]
     if wanted is None and built:
         return built[0]
     if wanted not in built:
-        program = _program(wanted or MPIS[0], name)
-        raise Failure(f"{program} is missing: it was not built for that MPI, or not yet")
+        missing = program(wanted or MPIS[0], name)
+        raise Failure(f"{missing} is missing: it was not built for that MPI, or not yet")
     return wanted
 
 
 def benchmarks() -> list[Benchmark]:
     """All of them, as the program itself lists them. Raises Failure if it was not built."""
-    listed = subprocess.run([_program(choose_mpi(None)), "--list"], text=True, capture_output=True,
+    listed = subprocess.run([program(choose_mpi(None)), "--list"], text=True, capture_output=True,
                             check=False, timeout=60)  # fmt: skip
     found = [Benchmark(*line.split("\t")) for line in listed.stdout.splitlines()]
-    if any(_program(mpi, _FLASH_IO).exists() for mpi in MPIS):
+    if any(program(mpi, _FLASH_IO).exists() for mpi in MPIS):
         found.append(Benchmark(_FLASH_IO, "checkpoint of a block-structured code, with HDF5",
                                "Orthrus (ISC 2014), table 2"))  # fmt: skip
     return found
@@ -56,13 +57,13 @@ def names() -> list[str]:
 
 def words_for(mpi: str, name: str, options: list[str]) -> list[str]:
     """The program and its arguments, without a launcher."""
-    program = str(_program(choose_mpi(mpi, name), name))
-    return [program, *options] if name == _FLASH_IO else [program, name, *options]
+    words = [str(program(choose_mpi(mpi, name), name))]
+    return [*words, *([] if name in _PROGRAMS_OF_THEIR_OWN else [name]), *options]
 
 
 def launcher_words(mpi: str, ranks: int, launcher: str | None) -> list[str]:
     """What starts the ranks: the user's own launcher with its options, or this MPI's."""
     if launcher is not None:
         return shlex.split(launcher)
-    program = f"mpiexec.{mpi}" if shutil.which(f"mpiexec.{mpi}") else "mpiexec"
-    return [program, *(["--oversubscribe"] if mpi == "openmpi" else []), "-n", str(ranks)]
+    launch = f"mpiexec.{mpi}" if shutil.which(f"mpiexec.{mpi}") else "mpiexec"
+    return [launch, *(["--oversubscribe"] if mpi == "openmpi" else []), "-n", str(ranks)]

@@ -26,6 +26,7 @@ from .explain_command import explain_command
 from .orchestra_command import orchestra
 from .places import Failure
 from .pocket_command import pocket
+from .replay_command import replay_command
 from .tune_command import tune
 from .version import VERSION
 
@@ -52,6 +53,7 @@ main.add_command(compare)
 main.add_command(explain_command)
 main.add_command(pocket)
 main.add_command(orchestra)
+main.add_command(replay_command)
 main.add_command(tune)
 
 
@@ -59,11 +61,12 @@ main.add_command(tune)
 @click.option("--report", "show_report", is_flag=True, help="Say at the end what was done and why.")
 @click.option("--files", is_flag=True, help="With --report, also all numbers of each file.")
 @outputs.options
+@outputs.record_option
 @settings.STRATEGY
 @settings.options
 def run_command(
     command: tuple[str, ...], show_report: bool, files: bool, html: str | None, json_file: str | None,
-    trace: str | None, mpi: str | None, **choices: str | None,
+    trace: str | None, recording: str | None, mpi: str | None, **choices: str | None,
 ) -> None:  # fmt: skip
     """Run an MPI program under Unisono.
 
@@ -71,7 +74,7 @@ def run_command(
     unisono run -- mpiexec -n 4 ./app
     """
     variables = settings.variables(**choices)
-    wanted = outputs.Outputs(html, json_file, trace)
+    wanted = outputs.Outputs(html, json_file, trace, recording)
     if show_report or files or wanted.any:
         shown = _Shown(show_report or files, files, wanted)
         sys.exit(_run_with_report(list(command), variables, mpi, shown))
@@ -107,7 +110,8 @@ class _Shown:
 
 def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | None, shown: _Shown) -> int:
     with tempfile.TemporaryDirectory(prefix="unisono-") as folder:
-        collected = reports.collect_in(Path(folder), variables, shown.outputs.need_timeline)
+        collected = reports.collect_in(Path(folder), variables, shown.outputs.need_timeline,
+                                       bool(shown.outputs.recording))  # fmt: skip
         prepared = _prepare(command, variables | collected.variables(), mpi)
         begin_s = time.monotonic()
         ended = run.run_to_the_end(prepared)

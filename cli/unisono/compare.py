@@ -115,10 +115,13 @@ def sides_of(command: list[str], variables: dict[str, str], mpi: str | None, str
 
 
 class Comparison:
-    def __init__(self, files: FreshFiles, limit_s: float | None, tell: Callable[[str], None]) -> None:
+    def __init__(self, files: FreshFiles, limit_s: float | None, tell: Callable[[str], None],
+                 seconds_of: Callable[[str, float], float] | None = None) -> None:  # fmt: skip
+        """`seconds_of`: what counts of a run, by its output and how long it took; else all of it."""
         self._files = files
         self._limit_s = limit_s
         self._tell = tell
+        self._seconds_of = seconds_of
         self._varying: dict[Path, str] = {}
         self._keep: list[Path] = []
         self._told: set[str] = set()
@@ -139,7 +142,11 @@ class Comparison:
                     self._files.end(self._keep)
                     for path in [path for side in [first, *sides] for path in side.job.temporary]:
                         path.unlink(missing_ok=True)
-        return Outcome(sides, files, contents, [*self._notes, *_remarks(sides)])
+        return Outcome(sides, files, contents, [*self._notes, *self._of_short_runs(sides), *_remarks(sides)])
+
+    def _of_short_runs(self, sides: list[Side]) -> Iterator[str]:
+        if self._seconds_of is None and statistics.median(sides[0].seconds) < _SHORT_S:
+            yield "The runs are short: starting the program may be most of their time."
 
     def _find_files(self, first: Side) -> None:
         self._run_once(first, "first run")
@@ -205,8 +212,9 @@ class Comparison:
                 why = "; ".join(ending.marks(side.collected.traces)) or ending.why_nothing(ended, side.job.static)
                 raise Failure(f"{what}: nothing to compare: {why}", 1)
         self._pass_on(output)
-        self._tell(f"{what}: {report.human_seconds(took_s)}")
-        return took_s
+        seconds = self._seconds_of(output, took_s) if self._seconds_of else took_s
+        self._tell(f"{what}: {report.human_seconds(seconds)}")
+        return seconds
 
     def _pass_on(self, output: str) -> None:
         """What the library has to say, each line once."""
@@ -236,8 +244,6 @@ def _spread(side: Side) -> float:
 
 
 def _remarks(sides: list[Side]) -> Iterator[str]:
-    if statistics.median(sides[0].seconds) < _SHORT_S:
-        yield "The runs are short: starting the program may be most of their time."
     widest = max(sides, key=_spread)
     if _spread(widest) > _LARGE_SPREAD:
         yield (f"Runs of the same kind differ by up to {_spread(widest):.0%} ({widest.name}): more --repeats or a"

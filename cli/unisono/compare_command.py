@@ -51,29 +51,43 @@ def compare(command: tuple[str, ...], patterns: tuple[str, ...], repeats: int, s
     Times are of the whole program, from start to end; "in MPI-IO" is what a rank spent in the calls, on average, as
     Unisono reports it (of native runs nobody knows it). Caches of the system are not dropped.
     """
-    names = [name for name in strategies.split(",") if name]
-    for name in names:
-        settings.variables(name, None, None, None)
+    names = strategy_names(strategies)
     variables = settings.variables(None, **choices)
     words = list(command)
+    comparison = comparing.Comparison(FreshFiles(patterns, words, tell), timeout, tell)
+    say(words, run(comparison, words, variables, mpi, names, repeats), as_json)
+
+
+def strategy_names(text: str) -> list[str]:
+    """Of a list as users give it; Failure if one is unknown."""
+    names = [name for name in text.split(",") if name]
+    for name in names:
+        settings.variables(name, None, None, None)
+    return names
+
+
+def run(comparison: comparing.Comparison, words: list[str], variables: dict[str, str], mpi: str | None,
+        strategies: list[str], repeats: int) -> Outcome:  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="unisono-") as folder:
-        first, sides = comparing.sides_of(words, variables, mpi, names, Path(folder))
+        first, sides = comparing.sides_of(words, variables, mpi, strategies, Path(folder))
         for warning in first.job.warnings:
-            click.echo(f"unisono: warning: {warning}", err=True)
-        files = FreshFiles(patterns, words, _tell)
+            tell(f"warning: {warning}")
         try:
-            outcome = comparing.Comparison(files, timeout, _tell).run(first, sides, repeats)
+            return comparison.run(first, sides, repeats)
         except comparing.Interrupted as interrupted:
             raise Failure("interrupted; files were put back", 128 + interrupted.number) from None
         except OSError as error:
             raise Failure(f"{error.filename}: {error.strerror}", 1) from error
+
+
+def say(words: list[str], outcome: Outcome, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(_as_data(words, outcome), indent=1))
     else:
         _show(outcome)
 
 
-def _tell(text: str) -> None:
+def tell(text: str) -> None:
     click.echo(f"unisono: {text}", err=True)
 
 

@@ -47,6 +47,9 @@ _OPTIONS = [
 ]
 
 
+record_option = _option("--record", "Write which bytes collective calls ask for, for 'unisono replay'.", "recording")
+
+
 def options(function: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(_OPTIONS):
         function = option(function)
@@ -60,10 +63,11 @@ class Outputs:
     html: str | None = None
     json: str | None = None
     trace: str | None = None
+    recording: str | None = None
 
     @property
     def any(self) -> bool:
-        return any((self.html, self.json, self.trace))
+        return any((self.html, self.json, self.trace, self.recording))
 
     @property
     def need_timeline(self) -> bool:
@@ -77,6 +81,8 @@ class Outputs:
             _write(self.html, _page(jobs))
         if self.json:
             _write(self.json, json.dumps(summary.as_json(jobs)) + "\n")
+        if self.recording:
+            _write(self.recording, "".join(json.dumps(record) + "\n" for job in jobs for record in job.records))
         if self.trace:
             _write(self.trace, json.dumps(chrome_trace.trace(jobs), separators=(",", ":")) + "\n")
 

@@ -18,11 +18,13 @@ class Collected:
     traces: Path
     offset: int  # what the file had before
     timeline: bool = False  # also what happened when
+    calls: bool = False  # also what collective calls asked for
 
     def variables(self) -> dict[str, str]:
         variables = {"UNISONO_REPORT": "json", "UNISONO_REPORT_FILE": str(self.file),
                      "UNISONO_REPORT_TRACES": str(self.traces)}  # fmt: skip
-        return variables | ({"UNISONO_REPORT_TIMELINE": "true"} if self.timeline else {})
+        wanted = {"UNISONO_REPORT_TIMELINE": self.timeline, "UNISONO_REPORT_CALLS": self.calls}
+        return variables | {name: "true" for name, is_wanted in wanted.items() if is_wanted}
 
     def records(self) -> list[report.Record]:
         """What has come since this was asked last."""
@@ -32,13 +34,14 @@ class Collected:
         return report.read_records(str(self.file), before)
 
 
-def collect_in(folder: Path, variables: dict[str, str], timeline: bool = False) -> Collected:
+def collect_in(folder: Path, variables: dict[str, str], timeline: bool = False,
+               calls: bool = False) -> Collected:  # fmt: skip
     """In a folder of the caller's; a report file that the user has named is kept, and may hold reports
     of earlier runs."""
     traces = folder / "traces"
     traces.mkdir()
     file = _writable(variables.get("UNISONO_REPORT_FILE")) or folder / "report.json"
-    return Collected(file, traces, file.stat().st_size if file.exists() else 0, timeline)
+    return Collected(file, traces, file.stat().st_size if file.exists() else 0, timeline, calls)
 
 
 def _writable(named: str | None) -> Path | None:

@@ -46,6 +46,11 @@ _CALLS = _object({"at": _SECONDS, "seconds": _SECONDS, "calls": _COUNT, "bytes":
 _ACCESSES = _object({"at": _SECONDS, "seconds": _SECONDS, "lists": _COUNT, "bytes": _COUNT,
                      "begin": _COUNT, "end": _COUNT})  # fmt: skip
 
+_CALL = {"type": "array", "prefixItems": [{"enum": ["write", "read", "sync"]}, *[{"type": "integer"}] * 7],
+         "minItems": 8, "maxItems": 8}  # fmt: skip
+_RECORDED_RANK = _object({"rank": _COUNT, "views": _list(_object({"extent": {"type": "integer"}, "tile": _object({})})),
+                          "calls": _list(_CALL), "left_out": _COUNT})  # fmt: skip
+
 # By the unit of a field.
 _VALUES: dict[str, Record] = {
     "count": _COUNT,
@@ -64,6 +69,8 @@ _VALUES: dict[str, Record] = {
     "timeline": _tracks(_CALLS),
     "accesses": _tracks(_ACCESSES),
     "loads": _list(_COUNT),
+    "recording": {"anyOf": [{"type": "null"}, _object({
+        "access": {"enum": ["r", "w", "rw"]}, "hints": _map(_TEXT), "ranks": _list(_RECORDED_RANK)})]},
     "direction": {"$ref": "#/$defs/direction"},
 }  # fmt: skip
 

@@ -66,6 +66,7 @@ struct Options {
     std::uint32_t stall_s = 30;  ///< unisono_stall_s
 
     bool report_timeline = false;  ///< UNISONO_REPORT_TIMELINE: what happened when, in JSON
+    bool report_calls = false;     ///< UNISONO_REPORT_CALLS: what calls asked for, in JSON
 
     std::string tune;       ///< UNISONO_TUNE: the file with what was learnt; "": the default; off
     std::string tune_site;  ///< UNISONO_TUNE_SITE: one for all users; "": the default

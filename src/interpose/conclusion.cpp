@@ -97,6 +97,10 @@ void record_collective(File& file, Prepared const& prepared, Outcome const& outc
     if (outcome.examined) file.note_examined(*outcome.examined);
     file.record([&](FileReport& report) {
         auto const& request = prepared.request;
+        if (prepared.usable)
+            report.recording.add(request.direction, prepared.view->as_given, request.positions);
+        else
+            report.recording.add_unknown();
         auto& direction = report[request.direction];
         ++direction.collective_calls;
         direction.failed_calls +=

@@ -10,6 +10,7 @@ int file_sync(MPI_File handle) {
     if (file == nullptr) return UNISONO_NATIVE(File_sync)(handle);
     TimedCollective const timed{file, FilePhase::sync, unisono_entry_File_sync};
     auto const synced = file->sync();
+    file->record([](FileReport& report) { report.recording.add_sync(); });
     auto const result = raise(*file, synced.verdict, "MPI_File_sync");
     // Where the file may not be written the MPI library has a word to say, or none.
     auto const read_only = (file->access_mode() & MPI_MODE_RDONLY) != 0;

@@ -105,6 +105,7 @@ File::File(MPI_File handle, MPI_Comm comm, std::shared_ptr<Context> context, std
     if (context_->rank() == 0 && !options_.report_traces.empty())
         trace_ = std::make_unique<Trace>(options_.report_traces);
     if (options_.report == "json" && options_.report_timeline) keep_timeline();
+    if (options_.report == "json" && options_.report_calls) keep_calls();
     open_storage();
     be_seen();
     make_backend();
@@ -170,6 +171,15 @@ void File::keep_timeline() {
         record(
             [&](FileReport& report) { add_access(report[direction], list, layout_of_accesses_); });
     };
+}
+
+void File::keep_calls() {
+    auto const* const opened_for = (access_mode_ & MPI_MODE_RDONLY) != 0   ? "r"
+                                   : (access_mode_ & MPI_MODE_WRONLY) != 0 ? "w"
+                                                                           : "rw";
+    auto const ranks = static_cast<std::uint64_t>(context_->ranks());
+    report_.recording.keep(static_cast<std::uint32_t>(context_->rank()),
+                           recording_bytes_at_most(ranks, order_ - 1), opened_for);
 }
 
 void File::be_seen() {
@@ -431,6 +441,7 @@ FileReport File::own_report() const {
     auto report = report_;
     report.program = program_report();
     report.settings = options_.settings;
+    if (report.recording.kept()) report.recording.hints = hints;
     if (gate_ != nullptr) report.gate = gate_report(gate_->counts());
     if (storage_.backend != nullptr) report.backend = storage_.backend->name();
     report.syncs = io_counts_->syncs;
@@ -447,7 +458,7 @@ FileReport File::own_report() const {
 
 void File::keep_trace() {
     auto report = own_report();
-    report.forget_timeline();
+    report.forget_details();
     report.unfinished = "it is open still";
     trace_->keep(report);
 }

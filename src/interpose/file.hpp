@@ -33,6 +33,7 @@ namespace unisono::interpose {
 /// long or be dangerous (`costly` on some rank): then at the next collective call passed on.
 struct FileView {
     Tiling tiling{make_dense(1), 0, 1};
+    Tiling as_given{tiling};  ///< the same, of the program's own tiles
     std::uint64_t etype_bytes = 1;
     bool usable = true;                 ///< Unisono can walk it; may differ between ranks
     bool native_representation = true;  ///< datarep "native" or "internal"; equal on all ranks
@@ -190,6 +191,8 @@ private:
     void open_storage();
     /// Notes from now on what happens when.
     void keep_timeline();
+    /// Notes from now on what collective calls ask for.
+    void keep_calls();
     /// Lets the node's ranks see where this one is. Collective when the placement is new.
     void be_seen();
     void make_backend();

@@ -37,6 +37,7 @@ int leave_to_mpi(File& file, DataCall const& call, Needs needs, char const* reas
     auto const bytes = result == MPI_SUCCESS ? bytes_asked(call) : 0;
     file.record([&](FileReport& report) {
         auto& direction = report[call.direction];
+        if (needs.collective) report.recording.add_unknown();
         ++(needs.collective ? direction.native_calls : direction.native_independent_calls)[reason];
         add_native(direction, bytes);
         add_call(direction, record, bytes);

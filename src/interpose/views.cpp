@@ -47,7 +47,8 @@ std::shared_ptr<FileView> view_of(MPI_Offset displacement, MPI_Datatype etype,
     view->usable =
         tile != nullptr && element->bytes > 0 && (tile->bytes == 0 || tile->shape->low >= 0);
     if (!view->usable) return view;
-    view->tiling = with_long_tiles({tile->shape, displacement, tile->extent});
+    view->as_given = {tile->shape, displacement, tile->extent};
+    view->tiling = with_long_tiles(view->as_given);
     view->costly = !element->plain || !tile->plain || tile->shape->pieces > large_view_pieces;
     view->etype_bytes = element->bytes;
     return view;

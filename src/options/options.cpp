@@ -294,6 +294,7 @@ constexpr std::array known_variables{
     Known{"UNISONO_REPORT_FILE", set_text<&Options::report_file>},
     Known{"UNISONO_REPORT_TRACES", set_text<&Options::report_traces>},
     Known{"UNISONO_REPORT_TIMELINE", set_boolean<&Options::report_timeline>},
+    Known{"UNISONO_REPORT_CALLS", set_boolean<&Options::report_calls>},
     Known{"UNISONO_FAULTS", set_text<&Options::faults>},
     Known{"UNISONO_WRITE_BEHIND", set_switch<&Options::write_behind>},
     Known{"UNISONO_READ_AHEAD", set_switch<&Options::read_ahead>},

@@ -42,6 +42,7 @@ void visit_members(Any& options, Visitor& visit) {
     visit(options.report_file);
     visit(options.report_traces);
     visit(options.report_timeline);
+    visit(options.report_calls);
     visit(options.faults);
     visit(options.settings);
     visit(options.native_hints);

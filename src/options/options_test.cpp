@@ -75,12 +75,12 @@ TEST(Options, stronger_sources_override_weaker_ones) {
 TEST(Options, variables_are_the_last_word) {
     World world;
     world.variables = {
-        {"UNISONO_STRATEGY", "native"},     {"UNISONO_BACKEND", "posix"},
-        {"UNISONO_EXCHANGE", "messages"},   {"UNISONO_TOPOLOGY", "nodes=3"},
-        {"UNISONO_REPORT", "json"},         {"UNISONO_CHECK", "communicate"},
-        {"UNISONO_REPORT_FILE", "r.json"},  {"UNISONO_REPORT_TRACES", "/t"},
-        {"UNISONO_FAULTS", "eio at 4096"},  {"UNISONO_LAYOUT", "stripe_bytes=64K,servers=4"},
-        {"UNISONO_REPORT_TIMELINE", "true"}};
+        {"UNISONO_STRATEGY", "native"},      {"UNISONO_BACKEND", "posix"},
+        {"UNISONO_EXCHANGE", "messages"},    {"UNISONO_TOPOLOGY", "nodes=3"},
+        {"UNISONO_REPORT", "json"},          {"UNISONO_CHECK", "communicate"},
+        {"UNISONO_REPORT_FILE", "r.json"},   {"UNISONO_REPORT_TRACES", "/t"},
+        {"UNISONO_FAULTS", "eio at 4096"},   {"UNISONO_LAYOUT", "stripe_bytes=64K,servers=4"},
+        {"UNISONO_REPORT_TIMELINE", "true"}, {"UNISONO_REPORT_CALLS", "true"}};
     auto const chosen = world.open("x", {{"unisono_strategy", "two_phase"},
                                          {"unisono_backend", "mapped"},
                                          {"unisono_exchange", "shared_memory"},
@@ -95,6 +95,7 @@ TEST(Options, variables_are_the_last_word) {
     EXPECT_EQ(chosen.options.report_file, "r.json");
     EXPECT_EQ(chosen.options.report_traces, "/t");
     EXPECT_TRUE(chosen.options.report_timeline);
+    EXPECT_TRUE(chosen.options.report_calls);
     EXPECT_EQ(chosen.options.faults, "eio at 4096");
     EXPECT_EQ(chosen.options.layout, "stripe_bytes=64K,servers=4");
 }

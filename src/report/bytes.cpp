@@ -50,6 +50,27 @@ void visit_members(Any& track, Visitor& visit) {
     visit(track.entries);
 }
 
+template <MaybeConst<Recording> Any, class Visitor>
+void visit_members(Any& recording, Visitor& visit) {
+    visit(recording.by_rank);
+    visit(recording.access);
+    visit(recording.hints);
+}
+
+template <MaybeConst<Recording::View> Any, class Visitor>
+void visit_members(Any& view, Visitor& visit) {
+    visit(view.shape);
+    visit(view.extent);
+}
+
+template <MaybeConst<Recording::Track> Any, class Visitor>
+void visit_members(Any& track, Visitor& visit) {
+    visit(track.rank);
+    visit(track.views);
+    visit(track.calls);
+    visit(track.left_out);
+}
+
 #define UNISONO_VISIT(type, member, ...) visit(report.member);
 
 template <MaybeConst<DirectionReport> Any, class Visitor>

@@ -133,6 +133,13 @@
       "of calls that move no data: by phase, as in the directions")                                \
     X(FileTimeline, timeline, {}, "timeline", timeline, sum, "",                                   \
       "with `UNISONO_REPORT_TIMELINE`, calls that move no data, as in the directions")             \
+    X(Recording, recording, {}, "recording", recording, sum, "",                                   \
+      "with `UNISONO_REPORT_CALLS`, the collective calls for `unisono replay`: for what `access`"  \
+      " the program opened the file, its `hints`, and by `rank` of the file its `views` (tiles,"   \
+      " `extent` bytes apart), its `calls`, and how many were `left_out` after these; each call"   \
+      " is an array of its kind, the number of its view, where that begins in the file, its first" \
+      " data byte in it, its bytes, how many such calls there are, and what is added to both"      \
+      " places from one to the next")                                                              \
     X(std::uint64_t, syncs, 0, "syncs", count, sum, "syncs",                                       \
       "how often Unisono made what was written durable, over all ranks")                           \
     X(DirectionReport, read, {}, "read", direction, sum, "read",                                   \

@@ -118,6 +118,39 @@ Json json_of(AccessTimeline const& timeline, std::uint32_t) {
     return tracks_json(timeline, access_json);
 }
 
+Json calls_json(Recording::Calls const& calls) {
+    static constexpr std::array kinds{"write", "read", "sync"};
+    return {kinds.at(static_cast<std::size_t>(calls.kind)),
+            calls.view,
+            calls.origin,
+            calls.first,
+            calls.bytes,
+            calls.count,
+            calls.origin_step,
+            calls.first_step};
+}
+
+Json track_json(Recording::Track const& track) {
+    Json views = Json::array();
+    for (auto const& view : track.views)
+        views.push_back({{"extent", view.extent}, {"tile", Json::parse(view.shape)}});
+    Json calls = Json::array();
+    for (auto const& some : track.calls) calls.push_back(calls_json(some));
+    return {{"rank", track.rank},
+            {"views", std::move(views)},
+            {"calls", std::move(calls)},
+            {"left_out", track.left_out}};
+}
+
+Json json_of(Recording const& recording, std::uint32_t) {
+    if (recording.by_rank.empty()) return nullptr;
+    Json ranks = Json::array();
+    for (auto const& track : recording.by_rank) ranks.push_back(track_json(track));
+    Json hints = Json::object();
+    for (auto const& [key, value] : recording.hints) hints[key] = value;
+    return {{"access", recording.access}, {"hints", std::move(hints)}, {"ranks", std::move(ranks)}};
+}
+
 Json json_of(ProgramReport const& program, std::uint32_t) {
     auto const count = [](int sum, std::uint64_t word) { return sum + std::popcount(word); };
     return {{"id", program.id},

@@ -123,8 +123,9 @@ void DirectionReport::add_pieces(std::uint64_t count, std::uint64_t bytes) {
     if (count > 0) piece_sizes[std::bit_floor(bytes / count)] += count;
 }
 
-void FileReport::forget_timeline() {
+void FileReport::forget_details() {
     timeline = {};
+    recording = {};
     for (auto* const direction : {&read, &write}) {
         direction->timeline = direction->beside_timeline = {};
         direction->accesses = {};

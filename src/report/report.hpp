@@ -12,6 +12,7 @@
 
 #include "report/fields.hpp"
 #include "report/phases.hpp"
+#include "report/recording.hpp"
 #include "report/timeline.hpp"
 #include "unisono/extent.hpp"
 
@@ -161,8 +162,8 @@ struct FileReport {
     }
     /// Keeps the first few distinct ones.
     void add_error(std::string_view text);
-    /// What it has of single moments, which may be a megabyte.
-    void forget_timeline();
+    /// What it has of single moments and calls, which may be a megabyte.
+    void forget_details();
     /// Adds another rank's counters for the same file. Cost: O(reasons).
     void merge(FileReport const& other);
     friend bool operator==(FileReport const&, FileReport const&) = default;
