@@ -23,7 +23,7 @@ _NAME = click.option("--name", metavar="NAME", default=clusters.DEFAULT_NAME, sh
 _PASS_ON = {"allow_interspersed_args": False, "ignore_unknown_options": True}
 
 
-@click.group("cluster")
+@click.group("cluster", short_help="Nodes on one machine, emulated, for MPI programs.")
 def cluster() -> None:
     """Nodes on one machine, with host names and shaped links, for MPI programs. Needs root."""
 

@@ -31,8 +31,16 @@ from .tune_command import tune
 from .version import VERSION
 
 
+# As a newcomer needs them; others follow by name.
+_ORDER = ("run", "report", "doctor", "compare", "replay", "explain", "strategies", "env", "tune", "bench")
+
+
 class _Group(click.Group):
     """Turns what the user can act on into one line and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        others = [name for name in super().list_commands(ctx) if name not in _ORDER]
+        return [*_ORDER, *others]
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -45,7 +53,13 @@ class _Group(click.Group):
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(VERSION, message="unisono %(version)s")
 def main() -> None:
-    """Collective I/O for MPI programs, without changing them."""
+    """Collective I/O for MPI programs, without changing them.
+
+    \b
+    unisono doctor -- mpiexec -n 2 ./app         what is in the way here?
+    unisono run --report -- mpiexec -n 4 ./app   what does its I/O take, and why?
+    unisono compare -- mpiexec -n 4 ./app        is it faster, and the same?
+    """
 
 
 main.add_command(cluster)
@@ -131,7 +145,7 @@ def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | N
     return ended.code
 
 
-@main.command("report")
+@main.command("report", short_help="Show report files: what I/O took, why, and what to change.")
 @click.option("--help-fields", is_flag=True, help="Say what the fields of a report mean.")
 @click.option("--schema", "show_schema", is_flag=True, help="Print the JSON schema of what --json writes.")
 @click.option("--files", is_flag=True, help="Also all numbers of each file.")
@@ -165,7 +179,7 @@ def _records_of(file: str) -> list[report.Record]:
     return records
 
 
-@main.command("env", context_settings=settings.PASS_ON)
+@main.command("env", context_settings=settings.PASS_ON, short_help="Print the variables that run gives to ranks.")
 @settings.STRATEGY
 @settings.options
 def env_command(command: tuple[str, ...], mpi: str | None, **choices: str | None) -> None:
@@ -187,7 +201,7 @@ def env_command(command: tuple[str, ...], mpi: str | None, **choices: str | None
 
 @main.command("strategies")
 def strategies_command() -> None:
-    """List the strategies."""
+    """List the strategies: ways to do a collective call."""
     known = places.known_strategies()
     if known is None:
         raise Failure("the list is not there: bin/unisono-strategies is missing")
@@ -206,7 +220,8 @@ class _WithCommand(click.Command):
         return super().parse_args(ctx, args[:at])
 
 
-@main.command("doctor", cls=_WithCommand, options_metavar="")
+@main.command("doctor", cls=_WithCommand, options_metavar="",
+              short_help="Look for what keeps Unisono from working here.")  # fmt: skip
 @click.argument("path", required=False, metavar="[PATH] [-- COMMAND...]")
 @click.pass_context
 def doctor_command(ctx: click.Context, path: str | None) -> None:
@@ -224,14 +239,15 @@ def doctor_command(ctx: click.Context, path: str | None) -> None:
     sys.exit(any(finding.state == doctor.WRONG for finding in findings))
 
 
-@main.command("bench", context_settings=settings.PASS_ON)
-@click.option("-n", "--ranks", default=4, show_default=True, help="Processes.")
+@main.command("bench", context_settings=settings.PASS_ON, short_help="Run the papers' benchmarks.",
+              options_metavar="[OPTION]...")  # fmt: skip
+@click.option("-n", "--ranks", default=4, show_default=True, help="Ranks.")
 @click.option("--launcher", metavar="WORDS", help="Instead of 'mpiexec -n N', e.g. 'srun -n 64'.")
 @click.option("--mpi", type=click.Choice(bench.MPIS), help="Default: the first that there is.")
 @settings.STRATEGY
 @click.option("--native", is_flag=True, help="Without Unisono, to compare.")
 @click.argument("name", required=False, shell_complete=completion.one_of(bench.names))
-@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+@click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTION...]")
 def bench_command(
     name: str | None,
     options: tuple[str, ...],

@@ -26,18 +26,18 @@ def _only(_context: click.Context, _parameter: click.Parameter, value: str) -> l
     return names
 
 
-@click.command("explain")
+@click.command("explain", short_help="Show what each strategy would do about a call.")
 @click.option("--pattern", metavar="NAME", default="strided", show_default=True,
               shell_complete=completion.one_of(lambda: [entry.name for entry in explain.patterns()]),
               help="How ranks share out the file: --pattern help lists them.")  # fmt: skip
 @click.option("--piece", metavar="SIZE", help="Of each contiguous piece; of tile, block-3d, lattice: of an element.")
 @click.option("--bytes", "all_bytes", metavar="SIZE", help="Of all ranks together; a few pieces of each unless said.")
-@click.option("--ranks", metavar="N", default=8, show_default=True)
-@click.option("--nodes", metavar="N", default=1, show_default=True)
+@click.option("--ranks", metavar="N", default=8, show_default=True, help="Of the program.")
+@click.option("--nodes", metavar="N", default=1, show_default=True, help="They run on so many.")
 @click.option("--read", is_flag=True, help="A read instead of a write.")
 @click.option("--layout", metavar="TEXT", help="Which server has what: stripe_bytes=64K,servers=4.")
 @click.option("--storage", type=click.Choice(["local", "parallel", "nfs"]),
-              help="Local on one node without a layout, else parallel.")  # fmt: skip
+              help="Default: local on one node without a layout, else parallel.")  # fmt: skip
 @click.option("--hint", "hints", metavar="KEY=VALUE", multiple=True, help="As the program would set; again for more.")
 @click.option("--report", "report_file", metavar="FILE", type=click.Path(exists=True, dir_okay=False),
               help="Instead: a call like those of a report (UNISONO_REPORT=json).")  # fmt: skip

@@ -197,19 +197,19 @@ def _show_one(record: Record, console: Console) -> None:
     console.print(escape(record["file"]), style="bold", highlight=False)
     console.print(escape(_heading(record)), highlight=False)
     for line in _fate(record):
-        console.print(escape(line), style="yellow", highlight=False, soft_wrap=True)
+        console.print(escape(line), style="yellow", highlight=False, soft_wrap=not console.is_terminal)
     if directions := used(record):
         console.print(_table(record, directions))
     elif not record["left_alone"]:
         console.print("No data was read or written.")
     if others := _other_calls(record):
-        console.print(others, highlight=False, soft_wrap=True)
+        console.print(others, highlight=False, soft_wrap=not console.is_terminal)
     for line in _remarks(record):
-        console.print(escape(line), highlight=False, soft_wrap=True)
+        console.print(escape(line), highlight=False, soft_wrap=not console.is_terminal)
     if chosen := selection_lines(record):
         console.print("How was the strategy chosen?", style="bold", highlight=False)
         for line in chosen:
-            console.print(f"  {escape(line)}", highlight=False, soft_wrap=True)
+            console.print(f"  {escape(line)}", highlight=False, soft_wrap=not console.is_terminal)
     console.print()
 
 

@@ -25,7 +25,7 @@ def _print(table: Table) -> None:
     Console(width=width).print(table)
 
 
-@click.group("orchestra")
+@click.group("orchestra", short_help="Let programs take turns at shared data servers.")
 def orchestra() -> None:
     """Let programs that share data servers take turns when that pays.
 

@@ -26,7 +26,7 @@ def _print(table: Table) -> None:
     Console(width=width).print(table)
 
 
-@click.group("pocket")
+@click.group("pocket", short_help="Parallel file systems on one machine, emulated.")
 def pocket() -> None:
     """Parallel file systems in a folder, with emulated servers, disks and links."""
 

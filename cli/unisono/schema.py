@@ -69,6 +69,9 @@ _VALUES: dict[str, Record] = {
     "timeline": _tracks(_CALLS),
     "accesses": _tracks(_ACCESSES),
     "loads": _list(_COUNT),
+    "slower": {"anyOf": [{"type": "null"}, _object({
+        "said": _TEXT, "runs": _COUNT, "seconds": _SECONDS, "median_seconds": _SECONDS, "upper_seconds": _SECONDS,
+        "storage_share": {"type": "number", "minimum": 0, "maximum": 1}})]},
     "recording": {"anyOf": [{"type": "null"}, _object({
         "access": {"enum": ["r", "w", "rw"]}, "hints": _map(_TEXT), "ranks": _list(_RECORDED_RANK)})]},
     "direction": {"$ref": "#/$defs/direction"},

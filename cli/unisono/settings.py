@@ -35,7 +35,7 @@ _OPTIONS = [
         "--hints",
         metavar="FILE",
         type=click.Path(exists=True, dir_okay=False, resolve_path=True),
-        help="Lines 'glob:key=value:key=value'.",
+        help="Hints by file name: lines 'glob:key=value:key=value'.",
     ),
     click.option(
         "--topology",
@@ -46,9 +46,9 @@ _OPTIONS = [
     click.option(
         "--mpi",
         type=click.Choice(mpi.ENGINES),
-        help="Where it cannot be found out.",
+        help="The program's MPI, where it cannot be found out.",
     ),
-    click.argument("command", nargs=-1, type=click.UNPROCESSED, shell_complete=completion.files),
+    click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[--] COMMAND...", shell_complete=completion.files),
 ]
 
 

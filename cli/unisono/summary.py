@@ -74,7 +74,7 @@ def judgement(job: Job, found: list[Cause]) -> str:
 
 
 def trouble(job: Job) -> Iterator[str]:
-    """Sentences on calls that failed and files that were not closed."""
+    """Sentences on calls that failed, files that were not closed, and those that were faster in earlier runs."""
     failed = sum(job.total(name, f"calls/{key}") for name in DIRECTIONS for key in ("failed", "failed_independent"))
     if failed:
         yield f"{calls_of(failed)} failed; the program was told."
@@ -86,6 +86,15 @@ def trouble(job: Job) -> Iterator[str]:
     if partial:
         ranks, opened_by = partial[0]["ranks"], counted(partial[0]["opened_by"], "rank")
         yield f"Of such files, what follows is of {ranks:,} of {opened_by}."
+    yield from _slower(job)
+
+
+def _slower(job: Job) -> Iterator[str]:
+    slower = [record for record in job.records if record.get("slower")]
+    if slower:
+        worst = max(slower, key=lambda record: record["slower"]["seconds"] - record["slower"]["median_seconds"])
+        others = f" (and {counted(len(slower) - 1, 'more file', 'more files')})" if len(slower) > 1 else ""
+        yield f"{worst['file']}{others}: {worst['slower']['said']}."
 
 
 def worthwhile_causes(job: Job) -> list[Cause]:

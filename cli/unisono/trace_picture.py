@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ _WHITE_IN = {"write": 0.0, "read": 0.5}
 
 def plotter(picture: Path) -> Any:
     """matplotlib's pyplot, able to write this kind of picture."""
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # homes may be read-only
     try:
         import matplotlib
     except ImportError as missing:

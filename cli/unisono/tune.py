@@ -18,6 +18,7 @@ from .report import counted, human_bytes
 
 VERSION = 2
 TuningRecord = dict[str, Any]
+History = dict[str, Any]  # of files of one kind: how long they took in earlier runs
 
 # What makes two records about the same thing.
 _KEY = ("machine", "software", "storage", "direction", "ranks", "nodes", "bytes_class",
@@ -29,6 +30,7 @@ class TuneFile:
     path: Path
     frozen: bool = False
     records: list[TuningRecord] = field(default_factory=list)
+    histories: list[History] = field(default_factory=list)
 
     def chosen(self, ids: tuple[str, ...]) -> list[TuningRecord]:
         """The records with these ids, which may be shortened while they stay unambiguous."""
@@ -102,9 +104,28 @@ def parse(path: Path, text: str) -> TuneFile:
         if version == 1:
             content["records"] = [_renamed(record) for record in content["lessons"]]
         records = [_checked(record) for record in content["records"]]
-        return TuneFile(path, bool(content["frozen"]), records)
+        return TuneFile(path, bool(content["frozen"]), records, _histories(content))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Failure(f"{path}: damaged: {error!r}") from error
+
+
+def _histories(content: dict[str, Any]) -> list[History]:
+    """Those that can be understood: nobody has to have one."""
+    found = content.get("histories", [])
+    return [one for one in found if isinstance(one, dict) and _is_history(one)] if isinstance(found, list) else []
+
+
+def _is_history(history: History) -> bool:
+    try:
+        texts = [history[name] for name in ("program", "files", "storage", "machine")]
+        numbers = [history[name] for name in ("ranks", "nodes", "updated")]
+        for run in history["runs"]:
+            texts.append(run["run"])
+            numbers += [run["bytes"], run["seconds"], run["storage_seconds"]]
+    except (KeyError, TypeError):
+        return False
+    return bool(history["runs"]) and all(isinstance(text, str) for text in texts) and all(
+        isinstance(number, (int, float)) for number in numbers)  # fmt: skip
 
 
 def _renamed(record: TuningRecord) -> TuningRecord:
@@ -129,7 +150,7 @@ def _checked(record: TuningRecord) -> TuningRecord:
 
 
 def text_of(file: TuneFile) -> str:
-    content = {"unisono_tune": VERSION, "frozen": file.frozen, "records": file.records}
+    content = {"unisono_tune": VERSION, "frozen": file.frozen, "records": file.records, "histories": file.histories}
     return json.dumps(content, indent=1) + "\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import sys
 from collections.abc import Callable
 from datetime import datetime
@@ -24,9 +25,9 @@ def _console() -> Console:
     return terminal.console(sys.stdout, _WIDTH_WITHOUT_TERMINAL)
 
 
-@click.group("tune")
+@click.group("tune", short_help="Look at what was learnt in earlier runs, or forget it.")
 def tune() -> None:
-    """What selection by measurement has learnt (UNISONO_SELECT=measured)."""
+    """What earlier runs have taught: which strategy is fastest (UNISONO_SELECT=measured), and what files took."""
 
 
 _IDS = click.argument("ids", nargs=-1, metavar="[ID]...")
@@ -71,6 +72,26 @@ def list_command(path: Path | None) -> None:
             f"{record['ranks']} on {record['nodes']}", escape(record["storage"]), escape(winner),
             f"{human_bytes(speed)}/s", _day(record["updated"]),
             "frozen" if record["frozen"] else "",
+        )  # fmt: skip
+    _console().print(table)
+
+
+@_command("history")
+def history_command(path: Path | None) -> None:
+    """List how fast files were in earlier runs, the most recent first.
+
+    Reports say so where a file is clearly slower than those. Runs are known whose reports were asked for."""
+    file = _read(path)
+    if not file.histories:
+        click.echo(f"No run was noted yet: {file.path}")
+        return
+    table = Table("files", "program", "ranks", "storage", "runs", "speed", "of the last", "updated")
+    for history in sorted(file.histories, key=lambda one: -one["updated"]):
+        speeds = [run["bytes"] / run["seconds"] for run in history["runs"] if run["seconds"] > 0]
+        table.add_row(
+            escape(history["files"]), escape(history["program"]), f"{history['ranks']} on {history['nodes']}",
+            escape(history["storage"]), str(len(speeds)), f"{human_bytes(statistics.median(speeds))}/s",
+            f"{human_bytes(speeds[-1])}/s", _day(history["updated"]),
         )  # fmt: skip
     _console().print(table)
 

@@ -15,6 +15,7 @@
 #include "interpose/mpiio_backend.hpp"
 #include "interpose/nonblocking.hpp"
 #include "interpose/program.hpp"
+#include "interpose/run_history.hpp"
 #include "layouts/apply_striping.hpp"
 #include "layouts/file_system.hpp"
 #include "layouts/find_layout.hpp"
@@ -283,6 +284,7 @@ void File::note_end() {
         last_bytes_ = static_cast<std::uint64_t>(status.st_size);
     if (options_.report != "none" && storage_.backend != nullptr)
         report_.backend = storage_.backend->name();
+    if (options_.report != "none" && context_->rank() == 0) storage_text_ = describe_place();
 }
 
 Error File::close_storage() {
@@ -332,10 +334,15 @@ Layout File::layout_by(FromRank0 const& from_rank_0) {
     return found;
 }
 
+std::string File::describe_place() const {
+    auto text = describe_file_system(kernel_descriptor_);
+    if (layout_ && layout_->known()) text += "; " + layout_->describe();
+    return text;
+}
+
 // Hints that the user has given change speeds; those that choose the strategy do not.
 std::string File::describe_storage() const {
-    auto text = describe_file_system(kernel_descriptor_);
-    if (layout_->known()) text += "; " + layout_->describe();
+    auto text = describe_place();
     auto const plain = effective_hints({});
     for (auto const& hint : effective_hints(options_))
         if (hint.first != "unisono_select" && !hint.first.starts_with("unisono_stall") &&
@@ -502,6 +509,7 @@ void File::finish_report(std::string const& unfinished) {
     if (layout_ && last_bytes_)
         if (auto note = striping_note(*layout_, *last_bytes_, merged.ranks); !note.empty())
             merged.notes.push_back(std::move(note));
+    if (unfinished.empty()) RunHistory::of_this_program().note(merged, options_, storage_text_);
     print_report(options_, merged);
     trace_.reset();
 }

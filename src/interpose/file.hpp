@@ -203,6 +203,8 @@ private:
     void keep_trace();
     /// What this rank has to report so far.
     [[nodiscard]] FileReport own_report() const;
+    /// File system and layout.
+    [[nodiscard]] std::string describe_place() const;
     [[nodiscard]] std::string describe_storage() const;
     void add_selections();
 
@@ -229,6 +231,7 @@ private:
     std::optional<std::uint64_t> last_bytes_;  // size of the file when it was closed
     std::unique_ptr<Trace> trace_;             // rank 0's, where there is a place for it
     Layout layout_of_accesses_;                // for the timeline
+    std::string storage_text_;                 // for the history of runs
     std::shared_ptr<BackendCounts> io_counts_ = std::make_shared<BackendCounts>();
     std::optional<MPI_Count> split_bytes_;
     std::shared_ptr<PendingCall> split_call_;

@@ -124,6 +124,11 @@
       "what you should know, for instance a striping that hurts")                                  \
     X(Notes, errors, {}, "errors", notes, distinct, "error",                                       \
       "what the program was told of, the first few that differ")                                   \
+    X(Slowdown, slower, {}, "slower", slower, rank_0, "",                                          \
+      "where the file was clearly slower than files like it in earlier `runs`, as is `said`: its"  \
+      " `seconds` without waiting for ranks, the `median_seconds` of these runs and the"           \
+      " `upper_seconds` that four of five of them stayed below, for as many bytes, and"            \
+      " `storage_share`: how much of what it took longer was file I/O")                            \
     X(GateReport, gate, {}, "gate", gate, sum, "gate",                                             \
       "at the gate of an orchestrator (see orchestra): `accesses` that passed it, `waits` for the" \
       " program's turn, `seconds` waited (in `file`, too), `locality`: how the node daemon was "   \

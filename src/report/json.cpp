@@ -67,6 +67,13 @@ Json json_of(Selections const& selections, std::uint32_t) {
     return all;
 }
 
+Json json_of(Slowdown const& slower, std::uint32_t) {
+    if (slower.runs == 0) return nullptr;
+    return {{"said", describe(slower)},        {"runs", slower.runs},
+            {"seconds", slower.seconds},       {"median_seconds", slower.median_s},
+            {"upper_seconds", slower.upper_s}, {"storage_share", slower.share_of_storage}};
+}
+
 Json json_of(GateReport const& gate, std::uint32_t ranks) {
     return {{"accesses", gate.accesses},
             {"waits", gate.waits},

@@ -84,7 +84,8 @@ void least(Latest& mine, Latest const& theirs) {
     if (theirs.rank >= 0 && later) mine = theirs;
 }
 
-void rank_0(Selections const&, Selections const&) {}
+template <class Any>
+void rank_0(Any const&, Any const&) {}
 
 }  // namespace
 }  // namespace merging

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "report/fields.hpp"
+#include "report/history.hpp"
 #include "report/phases.hpp"
 #include "report/recording.hpp"
 #include "report/timeline.hpp"

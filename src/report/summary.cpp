@@ -97,6 +97,7 @@ std::string summary_line(FileReport const& report) {
     if (report.gate.waits > 0)
         text += "; waited " + human_seconds(report.gate.waited.longest_s) +
                 " for the program's turn, " + counted(report.gate.waits, "time") + " in all";
+    if (report.slower.runs > 0) text += "; SLOWER: " + describe(report.slower);
     for (auto const& note : report.notes) text += "; note: " + note;
     return text;
 }

@@ -10,6 +10,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t records_most = 1000;
+constexpr std::size_t histories_most = 100;
 constexpr std::size_t candidates_most = 32;
 // Of a class: more would be no 64-bit number.
 constexpr std::uint64_t width_most = 64;
@@ -71,6 +72,57 @@ std::optional<TuningRecord> record_from(Json const& json, char const* storage_na
     return record;
 }
 
+Json history_json(FileHistory const& history) {
+    auto const& kind = history.kind;
+    Json runs = Json::array();
+    for (auto const& run : history.runs)
+        runs.push_back({{"run", run.id},
+                        {"bytes", run.bytes},
+                        {"seconds", run.seconds},
+                        {"storage_seconds", run.storage_seconds}});
+    return {{"program", kind.program},
+            {"files", kind.files},
+            {"storage", kind.storage},
+            {"machine", kind.machine},
+            {"ranks", kind.ranks},
+            {"nodes", kind.nodes},
+            {"written_class", kind.written_class},
+            {"read_class", kind.read_class},
+            {"updated", history.updated_s},
+            {"runs", std::move(runs)}};
+}
+
+FileHistory history_from(Json const& json) {
+    FileHistory history{.kind = {.program = json.at("program"),
+                                 .files = json.at("files"),
+                                 .storage = json.at("storage"),
+                                 .machine = json.at("machine"),
+                                 .ranks = json.at("ranks"),
+                                 .nodes = json.at("nodes"),
+                                 .written_class = json.at("written_class"),
+                                 .read_class = json.at("read_class")},
+                        .updated_s = json.at("updated")};
+    for (auto const& run : json.at("runs")) {
+        PastRun const past{.id = run.at("run"),
+                           .bytes = run.at("bytes"),
+                           .seconds = run.at("seconds"),
+                           .storage_seconds = run.at("storage_seconds")};
+        if (past.bytes > 0 && past.seconds > 0 && past.storage_seconds >= 0) history.take_in(past);
+    }
+    return history;
+}
+
+// Nobody has to have one; one that is damaged costs nothing but itself.
+std::vector<FileHistory> histories_from(Json const& json) {
+    std::vector<FileHistory> histories;
+    if (!json.contains("histories")) return histories;
+    for (auto const& entry : json.at("histories")) try {
+            histories.push_back(history_from(entry));
+        } catch (Json::exception const&) {
+        }
+    return histories;
+}
+
 bool about_the_same(TuningRecord const& a, TuningRecord const& b) {
     auto calls = a.calls;
     calls.storage_key = b.calls.storage_key;
@@ -95,6 +147,7 @@ ParsedTuneFile parse_tune_file(std::string_view text) {
         for (auto const& entry : json.at(list_name))
             if (auto record = record_from(entry, storage_name))
                 file.records.push_back(std::move(*record));
+        file.histories = histories_from(json);
         return {std::move(file), {}};
     } catch (Json::exception const&) {  // something is missing, or of another type
         return {{}, "damaged"};
@@ -104,9 +157,12 @@ ParsedTuneFile parse_tune_file(std::string_view text) {
 std::string to_json(TuneFile const& file) {
     Json records = Json::array();
     for (auto const& record : file.records) records.push_back(record_json(record));
+    Json histories = Json::array();
+    for (auto const& history : file.histories) histories.push_back(history_json(history));
     Json const json{{"unisono_tune", TuneFile::version},
                     {"frozen", file.frozen},
-                    {"records", std::move(records)}};
+                    {"records", std::move(records)},
+                    {"histories", std::move(histories)}};
     // Places have names of mounts in them: bytes, not always UTF-8.
     return json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
@@ -127,6 +183,18 @@ void take_in(TuneFile& file, std::vector<TuningRecord> const& unsaved, std::int6
         return std::pair{record.frozen, record.updated_s};
     });
     file.records.resize(records_most);
+}
+
+void take_in(TuneFile& file, std::vector<FileHistory> const& unsaved, std::int64_t now_s) {
+    for (auto const& history : unsaved) {
+        auto known = std::ranges::find(file.histories, history.kind, &FileHistory::kind);
+        if (known == file.histories.end())
+            known = file.histories.insert(known, {.kind = history.kind});
+        known->updated_s = now_s;
+        for (auto const& run : history.runs) known->take_in(run);
+    }
+    std::ranges::stable_sort(file.histories, std::ranges::greater{}, &FileHistory::updated_s);
+    if (file.histories.size() > histories_most) file.histories.resize(histories_most);
 }
 
 }  // namespace unisono

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "report/history.hpp"
 #include "select/tuning_record.hpp"
 
 namespace unisono {
@@ -17,10 +18,12 @@ struct TuneFile {
 
     bool frozen = false;  ///< nothing is examined or written
     std::vector<TuningRecord> records;
+    std::vector<FileHistory> histories;  ///< of files, whoever did the calls
 };
 
 /// A text that is a tune file, or why not: "of a newer version (2)", "no tune file of Unisono".
-/// Lessons that make no sense (a speed of zero, a count below one) are left out.
+/// Lessons that make no sense (a speed of zero, a count below one) are left out, and so are
+/// histories.
 struct ParsedTuneFile {
     std::optional<TuneFile> file;
     std::string complaint;
@@ -32,5 +35,8 @@ std::string to_json(TuneFile const& file);
 /// Takes `unsaved` into `file`; `now_s`: seconds since 1970. Keeps the most recent 1000 records;
 /// frozen ones are neither changed nor dropped. Cost: O(records * unsaved).
 void take_in(TuneFile& file, std::vector<TuningRecord> const& unsaved, std::int64_t now_s);
+
+/// The same for histories, of which it keeps the most recent 100.
+void take_in(TuneFile& file, std::vector<FileHistory> const& unsaved, std::int64_t now_s);
 
 }  // namespace unisono

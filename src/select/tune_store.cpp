@@ -195,10 +195,17 @@ Recalled recall(TunePaths const& paths, TuningContext const& context, std::uint3
     return recalled;
 }
 
-std::string keep(std::string const& path, std::vector<TuningRecord> const& unsaved) {
-    std::error_code ignored;  // the write below says what is wrong
+std::vector<FileHistory> recall_histories(std::string const& path) {
+    auto opened = open_tune_file(path);
+    return opened.file ? std::move(opened.file->histories) : std::vector<FileHistory>{};
+}
+
+std::string keep(std::string const& path, std::vector<TuningRecord> const& unsaved,
+                 std::vector<FileHistory> const& histories) {
+    std::error_code ignored, failed;
     auto const folder = fs::path{path}.parent_path();
-    if (!folder.empty() && !fs::exists(folder, ignored)) fs::create_directories(folder, ignored);
+    if (!folder.empty() && !fs::exists(folder, ignored)) fs::create_directories(folder, failed);
+    if (failed) return cannot_write(path, failed.value());
     auto const target = fs::exists(path, ignored) ? fs::canonical(path, ignored).string() : path;
     auto const temporary = temporary_name(target);
     constexpr int tries = 3;
@@ -208,6 +215,7 @@ std::string keep(std::string const& path, std::vector<TuningRecord> const& unsav
         auto file = opened.file.value_or(TuneFile{});
         if (file.frozen) return {};
         take_in(file, unsaved, std::time(nullptr));
+        take_in(file, histories, std::time(nullptr));
         if (auto const error = write_synced(temporary, to_json(file)); error != 0) {
             unlink(temporary.c_str());
             return cannot_write(target, error);

@@ -32,6 +32,9 @@ struct Recalled {
 };
 Recalled recall(TunePaths const& paths, TuningContext const& context, std::uint32_t ranks);
 
+/// The histories in a user's file; none where it is missing, damaged or not trusted. Local.
+std::vector<FileHistory> recall_histories(std::string const& path);
+
 /// Adds to the user's file. Returns a complaint, or nothing. Local to one rank.
 ///
 /// Reads, merges, writes a file beside it and renames: readers see the old file or the new one,
@@ -39,6 +42,7 @@ Recalled recall(TunePaths const& paths, TuningContext const& context, std::uint3
 /// times at most. What is lost in a race is some records, never the file. A file that is not
 /// trusted, or cannot be understood, is left as it is. Cost: about a millisecond on a local file
 /// system; a synced write.
-std::string keep(std::string const& path, std::vector<TuningRecord> const& unsaved);
+std::string keep(std::string const& path, std::vector<TuningRecord> const& unsaved,
+                 std::vector<FileHistory> const& histories = {});
 
 }  // namespace unisono

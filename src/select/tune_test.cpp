@@ -135,6 +135,56 @@ TEST(TuneFile, keeps_what_is_frozen_and_what_is_recent) {
     }));
 }
 
+FileHistory history(std::string files, std::string run = "a run") {
+    return {.kind = {.program = "app",
+                     .files = std::move(files),
+                     .storage = "ext4 /dev/sda1",
+                     .machine = "a processor",
+                     .ranks = 4,
+                     .nodes = 2,
+                     .written_class = 30,
+                     .read_class = 7},
+            .runs = {{std::move(run), 1 << 30, 2.5, 2.25}},
+            .updated_s = 1700000000};
+}
+
+TEST(TuneFile, has_the_history_of_files) {
+    auto const parsed = parse_tune_file(to_json(TuneFile{.histories = {history("chk_#")}}));
+    ASSERT_TRUE(parsed.file) << parsed.complaint;
+    ASSERT_EQ(parsed.file->histories.size(), 1u);
+    auto const& back = parsed.file->histories[0];
+    EXPECT_EQ(back.kind, history("chk_#").kind);
+    EXPECT_EQ(back.updated_s, 1700000000);
+    ASSERT_EQ(back.runs.size(), 1u);
+    EXPECT_EQ(back.runs[0].id, "a run");
+    EXPECT_EQ(back.runs[0].bytes, 1u << 30);
+    EXPECT_EQ(back.runs[0].seconds, 2.5);
+    EXPECT_EQ(back.runs[0].storage_seconds, 2.25);
+}
+
+TEST(TuneFile, with_a_damaged_history_keeps_its_records) {
+    auto text = to_json(TuneFile{.records = {record()}, .histories = {history("x"), history("y")}});
+    text.replace(text.find(R"("nodes": 2)"), std::strlen(R"("nodes": 2)"), R"("nodes": [])");
+    auto const parsed = parse_tune_file(text);
+    ASSERT_TRUE(parsed.file) << parsed.complaint;
+    EXPECT_EQ(parsed.file->records.size(), 1u);
+    ASSERT_EQ(parsed.file->histories.size(), 1u);
+    EXPECT_EQ(parsed.file->histories[0].kind.files, "y");
+}
+
+TEST(TuneFile, keeps_a_hundred_histories_of_twelve_runs) {
+    TuneFile file;
+    for (int i = 0; i < 150; ++i)
+        take_in(file, std::vector{history("f" + std::to_string(i))}, 1000 + i);
+    for (int i = 0; i < 50; ++i)
+        take_in(file, std::vector{history("f149", std::to_string(i))}, 2000 + i);
+    ASSERT_EQ(file.histories.size(), 100u);
+    EXPECT_EQ(file.histories[0].kind.files, "f149");
+    EXPECT_EQ(file.histories[0].runs.size(), 12u);
+    EXPECT_EQ(file.histories[0].runs.back().id, "49");
+    EXPECT_EQ(file.histories.back().kind.files, "f50");
+}
+
 TEST(MemoryBytes, survive_the_journey) {
     Memory const memory{
         .library = {MpiLibrary::Family::mpich, "MPICH 4"}, .frozen = true, .records = {record()}};
@@ -265,6 +315,8 @@ TEST_F(TuneStore, says_when_it_cannot_write) {
     if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere else";
     fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
     EXPECT_NE(keep(paths_.user, {record()}), "");
+    auto const below = keep(paths_.user + ".folder/tune.json", {record()});
+    EXPECT_NE(below.find(std::strerror(EACCES)), std::string::npos) << below;
 }
 
 TEST_F(TuneStore, a_frozen_file_is_used_and_not_written) {

@@ -27,7 +27,7 @@ char const* name_of(Way way) {
     return "";
 }
 
-void print(Command const& command, Place place, bool write, OnlineTuner const& measured) {
+void print(Command const& command, Place place, bool write, Measured const& measured) {
     nlohmann::ordered_json parameters;
     for (auto const& parameter : command.program->parameters)
         parameters[std::string(parameter.name)] = command.values[parameter.name];
@@ -52,7 +52,7 @@ void print(Command const& command, Place place, bool write, OnlineTuner const& m
 /// True if the contents were right, or not looked at.
 bool measure(Command const& command, Transfer& transfer, Place place, bool write) {
     if (!write) transfer.prepare();
-    OnlineTuner const measured = transfer.run(write);
+    Measured const measured = transfer.run(write);
     bool const right = measured.wrong_offset == no_offset;
     if (place.rank == 0 && right) print(command, place, write, measured);
     if (place.rank == 0 && !right)

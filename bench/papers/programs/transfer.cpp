@@ -89,8 +89,8 @@ void Transfer::prepare() {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-OnlineTuner Transfer::run(bool write) {
-    OnlineTuner measured;
+Measured Transfer::run(bool write) {
+    Measured measured;
     wrong_offset_.reset();
     fill_contents(buffer_, 0, Salt::asked);
     wait_until(options_.begin_at);
@@ -120,7 +120,7 @@ OnlineTuner Transfer::run(bool write) {
 /// Each process will read what it wrote itself, which it sees without a sync: what the library
 /// keeps in memory may stay there.
 void Transfer::write_first(MPI_File file) {
-    OnlineTuner ignored;
+    Measured ignored;
     move(file, /*write=*/true, MPI_Wtime(), ignored);
     MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -141,7 +141,7 @@ MPI_File Transfer::open(bool write) const {
     return file;
 }
 
-void Transfer::move(MPI_File file, bool write, double begin_s, OnlineTuner& measured) {
+void Transfer::move(MPI_File file, bool write, double begin_s, Measured& measured) {
     bool const for_some_time = options_.run_seconds > 0;
     bool const for_some_calls = options_.calls > 0;
     do {

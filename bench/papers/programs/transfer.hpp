@@ -8,7 +8,7 @@
 namespace bench::papers {
 
 /// What one run through the file took. Times are those of the slowest process.
-struct OnlineTuner {
+struct Measured {
     double open_seconds = 0;           ///< MPI_File_open and MPI_File_set_view
     double seconds = 0;                ///< the calls, with --sync also that
     double close_seconds = 0;          ///< MPI_File_close: data that was kept in memory moves here
@@ -35,12 +35,12 @@ public:
 
     /// Writes the file that a read expects, by POSIX calls, unless it is long enough already.
     void prepare();
-    OnlineTuner run(bool write);
+    Measured run(bool write);
 
 private:
     [[nodiscard]] MPI_File open(bool write) const;
     void write_first(MPI_File file);
-    void move(MPI_File file, bool write, double begin_s, OnlineTuner& measured);
+    void move(MPI_File file, bool write, double begin_s, Measured& measured);
     void move_one_call(MPI_File file, bool write, std::uint64_t call);
     std::uint64_t move_by_view(MPI_File file, bool write, std::uint64_t call);
     std::uint64_t move_by_pieces(MPI_File file, bool write, std::uint64_t call);
