@@ -104,7 +104,7 @@ def _show(record: records.TuningRecord, console: Console) -> None:
         f" {counted(record['nodes'], 'node')}",
         record["storage"], record["machine"], record["software"],
     ):  # fmt: skip
-        console.print(f"  {escape(text)}", highlight=False, soft_wrap=True)
+        console.print(f"  {escape(text)}", highlight=False, soft_wrap=not console.is_terminal)
     table = Table("candidate", "calls", "speed", "deviation", "of the fastest")
     scores = sorted(record["candidates"].items(), key=lambda item: -item[1]["bytes_per_second"])
     for name, score in scores:
