@@ -192,6 +192,7 @@ def test_unknown_strategy_names_the_valid_ones(unisono):
     ("arguments", "code", "message"),
     [
         (["run"], 2, "nothing to run"),
+        (["bench", "foo"], 2, "unknown benchmark 'foo'; valid: demo, "),
         (["run", "--", "no-such-program"], 127, "program not found: no-such-program"),
         (["run", "--topology", "4", "--", "true"], 2, "valid: nodes=N"),
         (["run", "--hints", "/no/such/file", "--", "true"], 2, "does not exist"),

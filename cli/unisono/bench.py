@@ -36,7 +36,8 @@ def choose_mpi(wanted: str | None, name: str = "") -> str:
         return built[0]
     if wanted not in built:
         missing = program(wanted or MPIS[0], name)
-        raise Failure(f"{missing} is missing: it was not built for that MPI, or not yet")
+        raise Failure(f"{missing} is missing: it was not built for that MPI, or is in a package of its own (Debian: unisono-bench;"
+                      " not in the wheel)")
     return wanted
 
 

@@ -266,6 +266,8 @@ def bench_command(
     if name is None:
         _list_benchmarks()
         return
+    if name not in (known := bench.names()):
+        raise Failure(f"unknown benchmark '{name}'; valid: {', '.join(known)}")
     mpi = bench.choose_mpi(mpi, name)
     words = bench.words_for(mpi, name, [word for word in options if word != "--"])
     if "--help" in options:

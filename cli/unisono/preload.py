@@ -110,7 +110,7 @@ def rewrite(
 ) -> Job:
     """`settings` are the variables for the ranks; `library` finds the library for an MPI."""
     if not command:
-        raise Failure("nothing to run")
+        raise Failure("nothing to run: give the command behind --, for instance -- mpiexec -n 4 ./app")
     start = launchers.skip_wrappers(command, launchers.TRANSPARENT)
     if shutil.which(command[start]) is None:
         raise Failure(f"program not found: {command[start]}", 127)

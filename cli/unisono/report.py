@@ -59,7 +59,7 @@ def read_records(path: str, offset: int = 0) -> list[Record]:
         try:
             record = json.loads(line)
         except json.JSONDecodeError as error:
-            raise Failure(f"{path} line {number}: no JSON: {error}") from error
+            raise Failure(f"{path} line {number}: not a report of Unisono: no JSON: {error}") from error
         if not isinstance(record, dict) or "file" not in record or "write" not in record:
             raise Failure(f"{path} line {number}: not a report of Unisono")
         if (version := record.get("format", 0)) != fields()["format"]:
