@@ -212,6 +212,35 @@ def test_there_is_no_timeline_unless_it_is_asked_for(job):
     assert report["write"]["server_bytes"] == []
 
 
+def recorded_bytes(report):
+    """By rank of the file, of collective calls."""
+    assert all(rank["left_out"] == 0 for rank in report["recording"]["ranks"])
+    return {rank["rank"]: sum(call[4] * call[5] for call in rank["calls"]) for rank in report["recording"]["ranks"]}
+
+
+@pytest.mark.parametrize("mode", ["close", "reversed", "nonblocking"])
+@pytest.mark.parametrize("strategy", ["auto", "view_based", "native"])
+def test_a_recording_has_what_collective_calls_asked_for(job, mode, strategy):
+    _, report = job(mode, UNISONO_REPORT_CALLS="true", UNISONO_STRATEGY=strategy)
+    recorded = recorded_bytes(report)
+    assert sorted(recorded) == list(range(RANKS))
+    assert sum(recorded.values()) == report["write"]["bytes"]["asked"]
+    assert report["recording"]["access"] == "w"
+    for rank in report["recording"]["ranks"]:
+        assert len(rank["calls"]) <= 3  # equal steps
+
+
+def test_a_recording_has_no_independent_calls(job):
+    _, report = job("independent", UNISONO_REPORT_CALLS="true")
+    assert report["write"]["calls"]["independent"] > 0
+    assert 0 < sum(recorded_bytes(report).values()) < report["write"]["bytes"]["asked"]
+
+
+def test_there_is_no_recording_unless_it_is_asked_for(job):
+    _, report = job("close")
+    assert report["recording"] is None
+
+
 def test_run_writes_a_page_a_trace_and_numbers(tmp_path):
     files = {name: tmp_path / name for name in ("html", "trace", "json")}
     options = [word for name, file in files.items() for word in (f"--{name}", file)]
