@@ -247,8 +247,7 @@ void Player::fail_if_wrong(char const* where) const {
 
 Played Player::play() {
     prepare();
-    MPI_File file = MPI_FILE_NULL;
-    timed([&] { file = open(); });
+    auto file = open();
     for (std::size_t i = 0; i < file_.calls.size(); ++i) do_call(file, i);
     timed([&] { check_mpi(MPI_File_close(&file), "MPI_File_close"); });
     fail_if_wrong("read");

@@ -14,7 +14,8 @@ namespace bench::replay {
 struct Played {
     std::uint64_t calls = 0;
     std::uint64_t bytes = 0;  ///< of all ranks
-    /// Opening, views, calls and closing, each as long as the rank took that took longest.
+    /// Views, calls, syncs and closing, each as long as the rank took that took longest. Not
+    /// opening: the first time, libraries set themselves up, which a program does once.
     double seconds = 0;
 
     void add(Played const& other) {

@@ -55,7 +55,8 @@ def replay_command(
     that were open at the same time (they follow each other), and how data lay in memory. Nonblocking and split calls
     are done as blocking ones. A recording that was full, or met a call that Unisono does not do, ends there.
 
-    Times are of opening, the calls and closing. Files that are read are written first; caches are not dropped.
+    Times are of the calls, syncs and closing, without opening. Files that are read are written first; caches are not
+    dropped.
     """
     chosen = compare_command.strategy_names(strategies)
     records = replay.recorded(recording, names)
