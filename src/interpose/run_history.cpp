@@ -11,6 +11,9 @@
 namespace unisono::interpose {
 namespace {
 
+// No more are kept, either.
+constexpr std::size_t kinds_most = 100;
+
 // Less says nothing of the file system.
 bool tells_something(PastRun const& file) {
     constexpr std::uint64_t bytes_least = 1 << 20;
@@ -56,15 +59,14 @@ void RunHistory::note_where_kept(FileReport& report, std::string const& storage)
 }
 
 void RunHistory::remember(FileKind const& kind, PastRun const& file) {
-    auto& run = now_[kind];
-    run.id = run_;
+    auto known = std::ranges::find(now_, kind, &FileHistory::kind);
+    if (known == now_.end() && now_.size() == kinds_most) return;
+    if (known == now_.end()) known = now_.insert(known, {.kind = kind, .runs = {{.id = run_}}});
+    auto& run = known->runs.front();
     run.bytes += file.bytes;
     run.seconds += file.seconds;
     run.storage_seconds += file.storage_seconds;
-    if (!std::has_single_bit(++files_)) return;
-    std::vector<FileHistory> histories;
-    for (auto const& [each, so_far] : now_) histories.push_back({.kind = each, .runs = {so_far}});
-    keep(path_, {}, histories);
+    if (std::has_single_bit(++files_)) keep(path_, {}, now_);
 }
 
 }  // namespace unisono::interpose

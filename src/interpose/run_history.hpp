@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -35,7 +34,7 @@ private:
     std::string machine_;
     std::string run_;
     std::vector<FileHistory> earlier_;
-    std::map<FileKind, PastRun> now_;
+    std::vector<FileHistory> now_;  // of this run only
     std::uint32_t files_ = 0;
 };
 
