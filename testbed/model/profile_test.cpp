@@ -50,6 +50,11 @@ TEST(Profile, mistakes_are_named) {
     EXPECT_EQ(mistake_in(good, "\"value\": 1.8", "\"value\": 0.5"),
               "profile: drive.cylinder_switch_ms is below drive.seek_track_ms");
     EXPECT_EQ(mistake_in(good, "{", "["), "profile: this is no JSON");
+    EXPECT_EQ(mistake_in(good, "\"on_demand\"", "\"2.6.24\""),
+              "profile: host.read_ahead is not windows, on_demand, context or careful_context");
+    EXPECT_EQ(
+        mistake_in(good, "\"read_ahead\": {\"value\": \"on_demand\"", "\"workers\": {\"value\": 3"),
+        "profile: host.read_ahead is missing");
 }
 
 }  // namespace
