@@ -23,9 +23,9 @@ TEST(Locality, gaps_are_the_papers_means_of_distances_between_requests) {
     server.admitted("B", at_sector(10000), 65536, 2, open_gate);
     server.admitted("A", at_sector(256), 65536, 3, open_gate);
     std::printf("expectation: SL = 9607.75, SL_A = 128\nresult:      SL = %g, SL_A = %g\n",
-                server.gap_sectors().value(), server.find("A")->gap_sectors.value());
-    EXPECT_DOUBLE_EQ(server.gap_sectors().value(), 9607.75);
-    EXPECT_DOUBLE_EQ(server.find("A")->gap_sectors.value(), 128);
+                server.gap_sectors().as_written(), server.find("A")->gap_sectors.as_written());
+    EXPECT_DOUBLE_EQ(server.gap_sectors().as_written(), 9607.75);
+    EXPECT_DOUBLE_EQ(server.find("A")->gap_sectors.as_written(), 128);
     EXPECT_EQ(server.find("B")->gap_sectors.count(), 0U) << "one request has no distance";
     EXPECT_EQ(server.find("A")->requests, 3U);
     EXPECT_EQ(server.find("C"), nullptr);
@@ -43,8 +43,8 @@ TEST(Locality, reuse_distances_are_those_within_a_turn) {
     server.admitted("A", 0, 1, 100 * millisecond, second);
     server.admitted("A", 0, 1, 104 * millisecond, second);
     std::printf("expectation: RD = 4.40625\nresult:      RD = %g\n",
-                server.find("A")->reuse_ms.value());
-    EXPECT_DOUBLE_EQ(server.find("A")->reuse_ms.value(), 4.40625);
+                server.find("A")->reuse_ms.as_written());
+    EXPECT_DOUBLE_EQ(server.find("A")->reuse_ms.as_written(), 4.40625);
 }
 
 TEST(Locality, the_pool_is_one_object) {
@@ -52,7 +52,7 @@ TEST(Locality, the_pool_is_one_object) {
     Grant const pool{Turn::pool, 0};
     server.admitted("A", 0, 1, 1 * millisecond, pool);
     server.admitted("B", 0, 1, 4 * millisecond, pool);
-    EXPECT_DOUBLE_EQ(server.pool_reuse_ms().value(), 3);
+    EXPECT_DOUBLE_EQ(server.pool_reuse_ms().as_written(), 3);
     EXPECT_EQ(server.find("A")->reuse_ms.count(), 0U);
 }
 
@@ -100,6 +100,18 @@ TEST(Locality, what_was_let_in_before_a_turn_does_not_count_in_it) {
     EXPECT_EQ(server.find("A"), nullptr) << "began before the turn";
     server.finished("A", 1, 0, 22 * millisecond, turn);
     EXPECT_DOUBLE_EQ(server.find("A")->dedicated_ms.value(), 2);
+}
+
+// 8, then 16: 8/8 + 16 * 7/8 = 15, and 8 * 7/8 + 16/8 = 9.
+TEST(PapersMean, has_both_readings_of_its_weights) {
+    PapersMean mean;
+    mean.add(8);
+    EXPECT_EQ(mean.as_written(), 8);
+    EXPECT_EQ(mean.as_linux(), 8);
+    mean.add(16);
+    EXPECT_EQ(mean.as_written(), 15);
+    EXPECT_EQ(mean.as_linux(), 9);
+    EXPECT_EQ(mean.count(), 2U);
 }
 
 TEST(SteadyMean, one_stray_sample_in_many_moves_it_little) {

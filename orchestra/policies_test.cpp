@@ -24,7 +24,8 @@ ProgramReport program(std::string id, double file) {
                                       .open_ms = 9,
                                       .open_samples = 64,
                                       .slow_ms = 10,
-                                      .slow_share = 0.5}}};
+                                      .slow_share = 0.5,
+                                      .gap_sectors_linux = 128}}};
 }
 
 ProgramReport with_dedicated(ProgramReport report, double dedicated_ms) {
@@ -39,7 +40,9 @@ Report report_of(std::vector<ProgramReport> programs) {
     return {.now_ms = 1e5,
             .capacity_bytes = 160e9,
             .gap_sectors = {1e7, 1e7},
+            .gap_sectors_linux = {1e7, 1e7},
             .pool_reuse_ms = {8, 8},
+            .pool_reuse_ms_linux = {8, 8},
             .pool_reuse_samples = {10, 10},
             .programs = std::move(programs)};
 }
@@ -69,7 +72,7 @@ TEST(Slices, are_in_proportion_within_their_bounds) {
 
 TEST(Policies, have_a_table_with_the_default_first) {
     EXPECT_EQ(policies().front().name, "default");
-    EXPECT_EQ(policies().size(), 5U);
+    EXPECT_EQ(policies().size(), 6U);
     EXPECT_NE(find_policy("one-at-a-time"), nullptr);
     EXPECT_EQ(find_policy("best"), nullptr);
 }
@@ -129,6 +132,15 @@ TEST(PaperPolicy, slices_are_inverse_to_reuse_distances) {
     EXPECT_FALSE(decision.work_conserving);
     EXPECT_TRUE(decision.eligibilities[0].eligible);
     EXPECT_EQ(decision.eligibilities[1].why.substr(0, 2), "1:");
+}
+
+// The servers differ by 52 % in the means as written, and not at all in those with Linux's weights.
+TEST(PaperPolicy, with_linux_weights_looks_at_the_other_means) {
+    auto flapping = program("A", 1);
+    flapping.servers[1].gap_sectors = 400;
+    auto const report = report_of({flapping, program("B", 2)});
+    EXPECT_FALSE(make_paper_policy(settings())->decide(report).eligibilities[0].eligible);
+    EXPECT_TRUE(make_paper_linux_policy(settings())->decide(report).eligibilities[0].eligible);
 }
 
 // A waits 20 ms for its next request; to seek over 10^7 sectors takes less.
