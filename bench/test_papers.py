@@ -18,6 +18,7 @@ from sides import LaunchError
 from papers import judge, measured as kept, page, report, runner, testbed, timeline
 from papers.experiment import Claim, Cluster, Figure, Job, Line, Servers
 from papers.figures import ALL, QUICK, TELLING
+from papers.figures.engine import with_two_phase
 from papers.media import Media, why_unsynced
 from papers.results import Results, Sample, Spread, definition_of, loaded_or_new
 
@@ -72,6 +73,24 @@ def test_sides_and_profiles_exist(which):
         assert runner.side_of(line).name == line.side.partition(":")[0]
         assert line.testbed is None or line.testbed.profile == which.testbed.profile
         assert not line.gated_in_clients or line.side.startswith("unisono")
+
+
+@pytest.mark.parametrize("which", ALL, ids=lambda which: which.name)
+def test_our_own_two_phase_stands_beside_every_strategy(which):
+    """So that the engine's part can be told from the idea's."""
+    strategies = [line for line in which.lines if ":" in line.side and not line.lists_of]
+    assert not strategies or any(line.side.endswith(":two_phase") for line in strategies)
+
+
+def test_a_line_of_two_phase_differs_in_its_strategy_only():
+    ours = Line("lacio, read", "unisono-mpich:lacio", {"1": JOB}, hints="a=b")
+    romio = Line("ROMIO, read", "mpich", {"1": JOB})
+    lines = with_two_phase((romio, ours))
+    assert [line.name for line in lines] == ["ROMIO, read", "lacio, read", "two_phase, read"]
+    assert lines[2] == dataclasses.replace(ours, name="two_phase, read",
+                                           side="unisono-mpich:two_phase")
+    with pytest.raises(ValueError, match="does not name its strategy"):
+        with_two_phase((dataclasses.replace(ours, name="ours"),))
 
 
 def test_eight_figures_tell_most_and_names_are_unique():
@@ -149,6 +168,17 @@ def test_throughput_of_two_programs_is_from_the_first_beginning_to_the_last_end(
     assert runner.throughput(line, printed, alone) == pytest.approx(10.0)
     with_close = dataclasses.replace(line, with_close=True)
     assert runner.throughput(with_close, printed, alone) == pytest.approx(20 / 11)
+
+
+def test_computing_between_calls_counts_only_where_a_line_says_so():
+    """20 MB in 5 s, of which 4 s were computed: 4 MB/s, or 20 MB/s; with a close of 1 s 10."""
+    printed = [{"bytes": 20e6, "began_at": 0.0, "open_seconds": 0.0, "seconds": 5.0,
+                "compute_seconds": 4.0, "close_seconds": 1.0}]
+    line = Line("one", "mpich", {"1": JOB})
+    for more, mb_per_s in (({}, 4), ({"calls_only": True}, 20),
+                           ({"calls_only": True, "with_close": True}, 10)):
+        counted = dataclasses.replace(line, **more)
+        assert runner.throughput(counted, printed, JOB) == pytest.approx(mb_per_s)
 
 
 @pytest.mark.parametrize("median, p99, late", [(50, 900, False), (250, 900, True), (50, 5000, True)])
@@ -469,7 +499,16 @@ def test_report_tells_the_papers_claims_from_numbers_for_words_and_from_our_own(
     assert "| a little | 1.50 (ours) | 0.98" in text
     paper, own = text.split("## This project's own expectations")
     assert "our hope" in own and "our hope" not in paper and "a claim" not in own
-    assert "| a source | 0 | 0 | 1 | 0 | 0 | 0 of 1 |" in paper
+    assert "| a source | 0 | 0 | 1 | 0 | 0 | 0 | 0 of 1 |" in paper
+
+
+def test_numbers_of_earlier_servers_are_shown_without_a_verdict():
+    which = figure(ratio(2.0), xs=("1",))
+    known = kept.Measured.of(which, results(which, ours={"1": [200.0]}, theirs={"1": [100.0]}))
+    assert [verdict.word for verdict in kept.verdicts(which, known)] == [judge.AGREES]
+    later = dataclasses.replace(which, testbed=Servers("resonant-2009"))
+    verdict, = kept.verdicts(later, known)
+    assert (verdict.word, verdict.ours.median) == (judge.EARLIER, 2.0)
 
 
 def test_what_the_documentation_keeps_is_what_was_measured(tmp_path):

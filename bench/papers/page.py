@@ -22,6 +22,7 @@ OUTCOMES = {
                                      judge.LOSES_MORE),
     "not seen, or opposite": (judge.NOT_SEEN, judge.NO_LOSS, judge.DISAGREES),
     "another speed": (judge.OTHER_VALUE,),
+    "on earlier servers": (judge.EARLIER,),
     "void or not measured": (judge.VOID, judge.NOT_MEASURED),
 }
 
