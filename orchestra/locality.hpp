@@ -35,11 +35,18 @@ class Locality {
 public:
     /// A request goes to the disk's scheduler. `address` is a disk byte; none: it has no address (a
     /// flush).
-    void admitted(std::string_view program, std::optional<std::uint64_t> address,
+    ///
+    /// @return it begins where the request before it, anybody's, ended: no head has to move for it
+    bool admitted(std::string_view program, std::optional<std::uint64_t> address,
                   std::uint64_t bytes, Time now, Grant const& grant);
-    /// It was admitted at `admitted` and is done.
-    void finished(std::string_view program, std::uint64_t bytes, Time admitted, Time now,
-                  Grant const& grant);
+
+    struct Done {
+        std::uint64_t bytes = 0;
+        Time admitted = 0;
+        bool continues = false;  ///< what admitted() said
+    };
+    /// It is done.
+    void finished(std::string_view program, Done const& done, Time now, Grant const& grant);
 
     /// The paper's SL_i.
     [[nodiscard]] PapersMean const& gap_sectors() const { return gap_sectors_; }
@@ -58,12 +65,14 @@ private:
 
     Entry& entry(std::string_view program);
     void measure_reuse(Entry& entry, Time now, Grant const& grant);
-    void measure_open(ProgramAtServer& its, std::uint64_t bytes, Time admitted, Time now) const;
+    void measure_open(ProgramAtServer& its, Done const& done, Time now);
 
     std::map<std::string, Entry, std::less<>> programs_;
     PapersMean gap_sectors_;
     PapersMean pool_reuse_ms_;
     std::optional<std::uint64_t> last_sector_;
+    std::optional<std::uint64_t> last_end_;  // disk byte
+    SteadyMean transfer_ms_per_byte_;        // of requests that continue the one before
     std::optional<Time> last_of_pool_;
     std::optional<Time> last_finished_;
 };

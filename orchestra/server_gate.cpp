@@ -47,17 +47,16 @@ bool ServerGate::arrived(ServerRequest const& server_request, Time now) {
 
 AdmissionToken ServerGate::admit(ServerRequest const& server_request, bool waited, Time now) {
     if (waited) slice_scheduler_.released(server_request.program);
-    locality_[server_request.server].admitted(server_request.program, server_request.address,
-                                              server_request.bytes, now,
-                                              slice_scheduler_.grant(server_request.program));
+    bool const continues = locality_[server_request.server].admitted(
+        server_request.program, server_request.address, server_request.bytes, now,
+        slice_scheduler_.grant(server_request.program));
     return {.program = std::string(server_request.program),
             .server = server_request.server,
-            .bytes = server_request.bytes,
-            .admitted = now};
+            .done = {.bytes = server_request.bytes, .admitted = now, .continues = continues}};
 }
 
 void ServerGate::finished(AdmissionToken const& token, Time now) {
-    locality_[token.server].finished(token.program, token.bytes, token.admitted, now,
+    locality_[token.server].finished(token.program, token.done, now,
                                      slice_scheduler_.grant(token.program));
     slice_scheduler_.finished(token.program, now);
 }
