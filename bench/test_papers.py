@@ -15,9 +15,9 @@ import pytest
 
 from sides import LaunchError
 
-from papers import judge, measured as kept, page, report, runner, testbed, timeline
+from papers import judge, measured as kept, page, report, runner, simulated, testbed, timeline
 from papers.experiment import Claim, Cluster, Figure, Job, Line, Servers
-from papers.figures import ALL, QUICK, TELLING
+from papers.figures import ALL, QUICK, TELLING, lacio_fig6, lacio_ior
 from papers.figures.engine import with_two_phase
 from papers.media import Media, why_unsynced
 from papers.results import Results, Sample, Spread, definition_of, loaded_or_new
@@ -534,11 +534,26 @@ def test_the_page_of_the_papers_is_what_its_data_say():
     known = kept.load(DOCS / "papers")
     figures = [(which, known[which.name]) for which in ALL if which.name in known]
     text = (DOCS / "papers.md").read_text()
-    assert page.renewed(text, figures, "papers") == text
+    made = {"simulated": simulated.block(simulated.load(DOCS / "papers" / "simulated.csv"))}
+    assert page.renewed(text, figures, "papers", made) == text
     named = set(re.findall(r"\(papers/([\w-]+\.svg)\)", text))
     assert named == {picture.name for picture in (DOCS / "papers").glob("*.svg")}
     blocks = {name for _start, name, _end in page.BLOCK.findall(text)}
-    assert blocks == set(page.blocks(figures, collections.defaultdict(str)))
+    assert blocks == {*page.blocks(figures, collections.defaultdict(str)), *made}
+
+
+def test_simulated_runs_ask_for_what_the_programs_do():
+    """strided: 16 MiB of a call are 64 blocks of 16 KiB for each of 16 ranks; two ranks on a node."""
+    cells = {(line.name, x): words
+             for line, x, words in simulated.cells_of(lacio_fig6.FIGURE, PROFILES)}
+    words = cells["lacio", "64M"]
+    told = dict(zip(words[1::2], words[2::2]))
+    assert told["--piece-bytes"] == "16384" and told["--pieces"] == "64"
+    assert told["--ranks-per-node"] == "2" and told["--cb-nodes"] == "8"
+    assert told["--strategy"] == "lacio" and told["--file-bytes"] == str(64 * MIB)
+    assert ("OMPIO", "64M") not in cells
+    dealt = simulated.cells_of(lacio_ior.RANDOM, PROFILES)
+    assert dealt and all("--dealt" in words and "write" not in line.name for line, _x, words in dealt)
 
 
 # ---- everything together

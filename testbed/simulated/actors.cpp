@@ -39,7 +39,8 @@ private:
 
     char name_[9] = "simulate";
 #ifdef __SANITIZE_ADDRESS__
-    // It does not know of stacks that SimGrid switches itself. Only the engine's arguments say this in time.
+    // It does not know of stacks that SimGrid switches itself. Only the engine's arguments say this
+    // in time.
     char factory_[30] = "--cfg=contexts/factory:thread";
     int argument_count_ = 2;
     char* arguments_[3] = {name_, factory_, nullptr};
@@ -60,14 +61,16 @@ struct Actors::Parking {
     bool in_use = false;
 };
 
-Actors::Actors(std::uint32_t ranks) : parkings_(ranks) {}
+Actors::Actors(std::uint32_t ranks) : ranks_{ranks}, parkings_(ranks + 1) {}
 
 Actors::~Actors() = default;
 
-void Actors::run(std::function<void(std::uint32_t)> const& body) {
+void Actors::run(std::function<void(std::uint32_t)> const& body,
+                 std::function<void()> const& beside) {
     auto& engine = Engine::instance();
-    for (std::uint32_t rank = 0; rank < parkings_.size(); ++rank)
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank)
         s4u::Actor::create("rank", engine.host(), [&body, rank] { body(rank); });
+    if (beside) s4u::Actor::create("beside", engine.host(), [&beside] { beside(); })->daemonize();
     engine.run();
 }
 
