@@ -17,7 +17,7 @@ from sides import LaunchError
 
 from papers import judge, measured as kept, page, report, runner, simulated, testbed, timeline
 from papers.experiment import Claim, Cluster, Figure, Job, Line, Servers
-from papers.figures import ALL, QUICK, TELLING, lacio_fig6, lacio_ior
+from papers.figures import ALL, QUICK, TELLING, lacio_fig6, lacio_ior, resonant_fig2
 from papers.figures.engine import with_two_phase
 from papers.media import Media, why_unsynced
 from papers.results import Results, Sample, Spread, definition_of, loaded_or_new
@@ -554,6 +554,16 @@ def test_simulated_runs_ask_for_what_the_programs_do():
     assert ("OMPIO", "64M") not in cells
     dealt = simulated.cells_of(lacio_ior.RANDOM, PROFILES)
     assert dealt and all("--dealt" in words and "write" not in line.name for line, _x, words in dealt)
+
+
+def test_a_simulated_run_replays_exactly():
+    simulate = BUILD / "tests" / "simulate"
+    if not simulate.exists():
+        pytest.skip("simulate is not built: SimGrid is missing")
+    _line, _x, words = simulated.cells_of(resonant_fig2.FIGURE, PROFILES)[0]
+    first, again = (subprocess.run([simulate, *words, "--seed", "3"], check=True, capture_output=True,
+                                   text=True).stdout for _run in range(2))
+    assert first == again and json.loads(first)["mb_per_s"] > 0
 
 
 # ---- everything together

@@ -14,11 +14,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 from . import judge, page
 from .experiment import Figure, Job, Line
-from .figures import lacio_fig6, lacio_ior, resonant_fig2
+from .figures import lacio_fig6, lacio_ior, resonant_fig2, resonant_fig7
 from .results import Results, Sample, definition_of
 
-FIGURES = (resonant_fig2.FIGURE, resonant_fig2.WITH_CFQ, resonant_fig2.TODAY, lacio_fig6.FIGURE,
-           lacio_fig6.TODAY, lacio_ior.RANDOM, lacio_ior.INTERLEAVED)
+FIGURES = (resonant_fig2.FIGURE, resonant_fig2.WITH_CFQ, resonant_fig2.TODAY, resonant_fig7.FIGURE,
+           lacio_fig6.FIGURE, lacio_fig6.TODAY, lacio_ior.RANDOM, lacio_ior.INTERLEAVED)
+PAPERS_BUFFER = 4 << 20  # ROMIO's collective buffer in MPICH2 1.0; the one that is measured has 16 MiB
 SEEDS = range(1, 6)
 COLUMNS = ("figure", "servers", "line", "x", "seed", "mb_per_s")
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -69,7 +70,9 @@ def words_of(figure: Figure, line: Line, job: Job, profiles: pathlib.Path) -> li
             "--ranks-per-node", str(job.ranks // (figure.nodes or job.ranks)),
             "--file-bytes", str(bytes_of(job.options["file-bytes"])), "--strategy", strategy,
             "--page-cache-bytes", str(bytes_of(servers.page_cache or 0)), *pattern,
-            *(["--cb-nodes", aggregators[0]] if aggregators else [])]
+            *(["--cb-nodes", aggregators[0]] if aggregators else []),
+            *(["--groups-by-count"] if resonant_fig7.N_GROUPS in line.hints else []),
+            *(["--cb-buffer-size", str(PAPERS_BUFFER)] if strategy == "romio" else [])]
 
 
 def cells_of(figure: Figure, profiles: pathlib.Path) -> list[tuple[Line, str, list[str]]]:

@@ -29,24 +29,29 @@ std::uint32_t agents_per_server(Facts const& facts, Options const& options) {
 }
 
 // The agents of a server are the processes that ask for most of its bytes and are no agents yet,
-// ties to the lowest rank. When all are, everybody may serve once more.
+// ties to the lowest rank. Where there are fewer processes than agents, of which the paper does not
+// speak, each may be as many as it takes: so a process is the agent of all servers that it asks
+// alone (figure 2, two processes at 128 KiB), and nothing has to cross.
 class Agents {
 public:
-    explicit Agents(Facts const& facts) : facts_{facts}, taken_(facts.topology->ranks()) {}
+    Agents(Facts const& facts, std::uint32_t agents)
+        : facts_{facts},
+          most_{div_ceil(agents, facts.topology->ranks())},
+          serves_(facts.topology->ranks()) {}
 
     /// `count` agents, ascending.
     std::vector<std::uint32_t> of(std::uint32_t server, std::uint32_t count) {
-        if (std::ranges::find(taken_, false) == taken_.end()) taken_.assign(taken_.size(), false);
         using Candidate = std::pair<std::uint64_t, std::uint32_t>;  // ~bytes, rank: best first
         std::vector<Candidate> candidates;
-        candidates.reserve(taken_.size());
-        for (std::uint32_t rank = 0; rank < taken_.size(); ++rank)
-            if (!taken_[rank]) candidates.emplace_back(~bytes_at(facts_, rank, server), rank);
+        candidates.reserve(serves_.size());
+        for (std::uint32_t rank = 0; rank < serves_.size(); ++rank)
+            if (serves_[rank] < most_)
+                candidates.emplace_back(~bytes_at(facts_, rank, server), rank);
         std::ranges::partial_sort(candidates, candidates.begin() + count);
         std::vector<std::uint32_t> agents;
         for (auto const& [bytes, rank] : std::span{candidates}.first(count)) {
             agents.push_back(rank);
-            taken_[rank] = true;
+            ++serves_[rank];
         }
         std::ranges::sort(agents);
         return agents;
@@ -54,7 +59,8 @@ public:
 
 private:
     Facts const& facts_;
-    std::vector<bool> taken_;
+    std::uint64_t most_;
+    std::vector<std::uint32_t> serves_;  // how many servers, by rank
 };
 
 // Differs (section 3.3): pieces of different ranks that touch become one request; reads come from
@@ -69,7 +75,7 @@ Plan plan_agents(Facts const& facts, Options const& options) {
         .list_extents_max = list_extents_max,
         .prefetch_then_read = facts.direction == Direction::read && options.prefetch_then_read};
     auto const per_server = agents_per_server(facts, options);
-    Agents agents{facts};
+    Agents agents{facts, per_server * facts.layout->servers()};
     for (std::uint32_t server = 0; server < facts.layout->servers(); ++server) {
         std::ranges::copy(agents.of(server, per_server), std::back_inserter(plan.aggregators));
         std::ranges::copy(split_evenly(facts.layout->bytes_of(server, facts.touched), per_server,

@@ -196,6 +196,9 @@ void add_servers_options(CLI::App& app, ServersArguments& arguments) {
     app.add_option("--strategy", servers.strategy,
                    "A strategy, romio: its model, or pieces: an access for each, alone");
     app.add_option("--cb-nodes", servers.cb_nodes);
+    app.add_option("--cb-buffer-size", servers.cb_buffer_size);
+    app.add_flag("--groups-by-count", servers.as_many_groups_as_servers,
+                 "unisono_resonant_groups=by_count");
 }
 
 void add_scale_options(CLI::App& many, ScaleCase& scale) {

@@ -48,10 +48,16 @@ public:
           calls_{scale.calls.empty() ? calls_of(scale.pattern, scale.ranks, scale.bytes_per_rank)
                                      : scale.calls},
           layout_{layout_of(scale.network)} {
-        if (scale.strategy == "romio") romio_.emplace();
+        if (scale.strategy == "romio") {
+            if (scale.cb_buffer_size > 0)
+                romio_.emplace(scale.cb_buffer_size);
+            else
+                romio_.emplace();
+        }
         options_.strategy = romio_ || by_pieces() ? "auto" : scale.strategy;
         options_.cb_buffer_size = scale.cb_buffer_size;
         options_.cb_nodes = scale.cb_nodes;
+        options_.as_many_groups_as_servers = scale.as_many_groups_as_servers;
         options_.intra_node_aggregation = scale.intra_node_aggregation;
         std::uint64_t most_bytes = 0;
         for (auto const& calls : calls_) {

@@ -21,8 +21,9 @@ struct ScaleCase {
     /// As users say it; "romio": its model; "pieces": each rank an access for each piece, alone
     std::string strategy = "two_phase";
     Switch intra_node_aggregation = Switch::automatic;
-    std::uint64_t cb_buffer_size = 0;  ///< 0: the strategy decides
-    std::uint32_t cb_nodes = 0;        ///< 0: the strategy decides
+    bool as_many_groups_as_servers = false;  ///< of `resonant`, where ranks take turns
+    std::uint64_t cb_buffer_size = 0;        ///< 0: the strategy decides
+    std::uint32_t cb_nodes = 0;              ///< 0: the strategy decides
     /// Ranks share one buffer, and the file keeps nothing: memory for what is under way alone.
     /// Plans, messages and times are the same; what arrives is not compared.
     bool sizes_only = false;

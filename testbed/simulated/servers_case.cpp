@@ -50,6 +50,8 @@ ScaleCase scale_case_of(ServersCase const& servers) {
     scale.ranks_per_node = servers.ranks_per_node;
     scale.strategy = servers.strategy;
     scale.cb_nodes = servers.cb_nodes;
+    scale.cb_buffer_size = servers.cb_buffer_size;
+    scale.as_many_groups_as_servers = servers.as_many_groups_as_servers;
     scale.network = {.latency_s = link.latency_us * 1e-6,
                      .bytes_per_s = link.client_mb_s * 1e6,
                      .servers = servers.servers,

@@ -10,6 +10,8 @@ namespace unisono::simulated {
 
 /// Collective reads of one file through modelled data servers: an experiment of a paper on a
 /// virtual clock, the same on every machine.
+/// The first run of a process replays exactly; a later one begins at another time of the clock, and
+/// rounds otherwise.
 struct ServersCase {
     testbed::Profile profile;
     testbed::ServerOptions options;
@@ -23,6 +25,8 @@ struct ServersCase {
     bool dealt = false;  ///< calls are for one piece of each rank, all over the file (IOR, random)
     std::string strategy = "two_phase";  ///< as of ScaleCase
     std::uint32_t cb_nodes = 0;          ///< 0: the strategy decides
+    std::uint64_t cb_buffer_size = 0;    ///< 0: the strategy decides
+    bool as_many_groups_as_servers = false;
 };
 
 /// Throws std::invalid_argument where the file is no whole number of calls.
