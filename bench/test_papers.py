@@ -587,7 +587,7 @@ def test_quick_figure_from_mount_to_report(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     measured = Results.load(tmp_path / "quick.json")
     assert measured.failed == {} and measured.environment["cores"] >= 1
-    cells = {(profile, line.name, x) for profile in ("sata-80gb", "instant", "off")
+    cells = {(profile, line.name, x) for profile in (QUICK.testbed.profile, "instant", "off")
              for line in QUICK.lines for x in line.jobs}
     found = {(sample.profile, sample.line, sample.x) for sample in measured.samples}
     gave_up = [late for late in cells - found
