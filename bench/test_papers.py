@@ -15,9 +15,10 @@ import pytest
 
 from sides import LaunchError
 
-from papers import judge, measured as kept, page, report, runner, testbed, timeline
+from papers import judge, measured as kept, page, report, runner, simulated, testbed, timeline
 from papers.experiment import Claim, Cluster, Figure, Job, Line, Servers
-from papers.figures import ALL, QUICK, TELLING
+from papers.figures import ALL, QUICK, TELLING, lacio_fig6, lacio_ior, resonant_fig2
+from papers.figures.engine import with_two_phase
 from papers.media import Media, why_unsynced
 from papers.results import Results, Sample, Spread, definition_of, loaded_or_new
 
@@ -72,6 +73,24 @@ def test_sides_and_profiles_exist(which):
         assert runner.side_of(line).name == line.side.partition(":")[0]
         assert line.testbed is None or line.testbed.profile == which.testbed.profile
         assert not line.gated_in_clients or line.side.startswith("unisono")
+
+
+@pytest.mark.parametrize("which", ALL, ids=lambda which: which.name)
+def test_our_own_two_phase_stands_beside_every_strategy(which):
+    """So that the engine's part can be told from the idea's."""
+    strategies = [line for line in which.lines if ":" in line.side and not line.lists_of]
+    assert not strategies or any(line.side.endswith(":two_phase") for line in strategies)
+
+
+def test_a_line_of_two_phase_differs_in_its_strategy_only():
+    ours = Line("lacio, read", "unisono-mpich:lacio", {"1": JOB}, hints="a=b")
+    romio = Line("ROMIO, read", "mpich", {"1": JOB})
+    lines = with_two_phase((romio, ours))
+    assert [line.name for line in lines] == ["ROMIO, read", "lacio, read", "two_phase, read"]
+    assert lines[2] == dataclasses.replace(ours, name="two_phase, read",
+                                           side="unisono-mpich:two_phase")
+    with pytest.raises(ValueError, match="does not name its strategy"):
+        with_two_phase((dataclasses.replace(ours, name="ours"),))
 
 
 def test_eight_figures_tell_most_and_names_are_unique():
@@ -149,6 +168,17 @@ def test_throughput_of_two_programs_is_from_the_first_beginning_to_the_last_end(
     assert runner.throughput(line, printed, alone) == pytest.approx(10.0)
     with_close = dataclasses.replace(line, with_close=True)
     assert runner.throughput(with_close, printed, alone) == pytest.approx(20 / 11)
+
+
+def test_computing_between_calls_counts_only_where_a_line_says_so():
+    """20 MB in 5 s, of which 4 s were computed: 4 MB/s, or 20 MB/s; with a close of 1 s 10."""
+    printed = [{"bytes": 20e6, "began_at": 0.0, "open_seconds": 0.0, "seconds": 5.0,
+                "compute_seconds": 4.0, "close_seconds": 1.0}]
+    line = Line("one", "mpich", {"1": JOB})
+    for more, mb_per_s in (({}, 4), ({"calls_only": True}, 20),
+                           ({"calls_only": True, "with_close": True}, 10)):
+        counted = dataclasses.replace(line, **more)
+        assert runner.throughput(counted, printed, JOB) == pytest.approx(mb_per_s)
 
 
 @pytest.mark.parametrize("median, p99, late", [(50, 900, False), (250, 900, True), (50, 5000, True)])
@@ -469,7 +499,16 @@ def test_report_tells_the_papers_claims_from_numbers_for_words_and_from_our_own(
     assert "| a little | 1.50 (ours) | 0.98" in text
     paper, own = text.split("## This project's own expectations")
     assert "our hope" in own and "our hope" not in paper and "a claim" not in own
-    assert "| a source | 0 | 0 | 1 | 0 | 0 | 0 of 1 |" in paper
+    assert "| a source | 0 | 0 | 1 | 0 | 0 | 0 | 0 of 1 |" in paper
+
+
+def test_numbers_of_earlier_servers_are_shown_without_a_verdict():
+    which = figure(ratio(2.0), xs=("1",))
+    known = kept.Measured.of(which, results(which, ours={"1": [200.0]}, theirs={"1": [100.0]}))
+    assert [verdict.word for verdict in kept.verdicts(which, known)] == [judge.AGREES]
+    later = dataclasses.replace(which, testbed=Servers("resonant-2009"))
+    verdict, = kept.verdicts(later, known)
+    assert (verdict.word, verdict.ours.median) == (judge.EARLIER, 2.0)
 
 
 def test_what_the_documentation_keeps_is_what_was_measured(tmp_path):
@@ -495,11 +534,36 @@ def test_the_page_of_the_papers_is_what_its_data_say():
     known = kept.load(DOCS / "papers")
     figures = [(which, known[which.name]) for which in ALL if which.name in known]
     text = (DOCS / "papers.md").read_text()
-    assert page.renewed(text, figures, "papers") == text
+    made = {"simulated": simulated.block(simulated.load(DOCS / "papers" / "simulated.csv"))}
+    assert page.renewed(text, figures, "papers", made) == text
     named = set(re.findall(r"\(papers/([\w-]+\.svg)\)", text))
     assert named == {picture.name for picture in (DOCS / "papers").glob("*.svg")}
     blocks = {name for _start, name, _end in page.BLOCK.findall(text)}
-    assert blocks == set(page.blocks(figures, collections.defaultdict(str)))
+    assert blocks == {*page.blocks(figures, collections.defaultdict(str)), *made}
+
+
+def test_simulated_runs_ask_for_what_the_programs_do():
+    """strided: 16 MiB of a call are 64 blocks of 16 KiB for each of 16 ranks; two ranks on a node."""
+    cells = {(line.name, x): words
+             for line, x, words in simulated.cells_of(lacio_fig6.FIGURE, PROFILES)}
+    words = cells["lacio", "64M"]
+    told = dict(zip(words[1::2], words[2::2]))
+    assert told["--piece-bytes"] == "16384" and told["--pieces"] == "64"
+    assert told["--ranks-per-node"] == "2" and told["--cb-nodes"] == "8"
+    assert told["--strategy"] == "lacio" and told["--file-bytes"] == str(64 * MIB)
+    assert ("OMPIO", "64M") not in cells
+    dealt = simulated.cells_of(lacio_ior.RANDOM, PROFILES)
+    assert dealt and all("--dealt" in words and "write" not in line.name for line, _x, words in dealt)
+
+
+def test_a_simulated_run_replays_exactly():
+    simulate = BUILD / "tests" / "simulate"
+    if not simulate.exists():
+        pytest.skip("simulate is not built: SimGrid is missing")
+    _line, _x, words = simulated.cells_of(resonant_fig2.FIGURE, PROFILES)[0]
+    first, again = (subprocess.run([simulate, *words, "--seed", "3"], check=True, capture_output=True,
+                                   text=True).stdout for _run in range(2))
+    assert first == again and json.loads(first)["mb_per_s"] > 0
 
 
 # ---- everything together
@@ -523,7 +587,7 @@ def test_quick_figure_from_mount_to_report(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     measured = Results.load(tmp_path / "quick.json")
     assert measured.failed == {} and measured.environment["cores"] >= 1
-    cells = {(profile, line.name, x) for profile in ("sata-80gb", "instant", "off")
+    cells = {(profile, line.name, x) for profile in (QUICK.testbed.profile, "instant", "off")
              for line in QUICK.lines for x in line.jobs}
     found = {(sample.profile, sample.line, sample.x) for sample in measured.samples}
     gave_up = [late for late in cells - found

@@ -5,12 +5,13 @@
 
 namespace unisono::orchestra {
 
-/// The paper's mean (iorchestrator-sc10, section III.B): the newest sample weighs 7/8, all before
-/// it 1/8. The first sample is taken as it is: the paper does not say what SL(0) was.
-class NewestHeavyMean {
+/// A mean in which the newest sample weighs `newest` / 8, and all before it the rest. The first
+/// sample is taken as it is: the paper does not say what SL(0) was.
+template <int newest>
+class EighthsMean {
 public:
     void add(double sample) {
-        value_ = count_ == 0 ? sample : value_ / 8 + sample * 7 / 8;
+        value_ = count_ == 0 ? sample : value_ * (8 - newest) / 8 + sample * newest / 8;
         ++count_;
     }
     [[nodiscard]] double value() const { return value_; }
@@ -19,6 +20,28 @@ public:
 private:
     double value_ = 0;
     std::uint64_t count_ = 0;
+};
+
+/// The paper's mean as it is written (iorchestrator-sc10, section III.B).
+using NewestHeavyMean = EighthsMean<7>;
+/// That of Linux's anticipatory scheduler (2.6.21, block/as-iosched.c), which the paper says its
+/// own is similar to.
+using NewestLightMean = EighthsMean<1>;
+
+/// Both readings of the paper's mean, of the same samples.
+class PapersMean {
+public:
+    void add(double sample) {
+        as_written_.add(sample);
+        as_linux_.add(sample);
+    }
+    [[nodiscard]] double as_written() const { return as_written_.value(); }
+    [[nodiscard]] double as_linux() const { return as_linux_.value(); }
+    [[nodiscard]] std::uint64_t count() const { return as_written_.count(); }
+
+private:
+    NewestHeavyMean as_written_;
+    NewestLightMean as_linux_;
 };
 
 /// The plain mean of up to `memory` samples; from then on each new one weighs 1/memory. It does not

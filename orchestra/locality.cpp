@@ -15,6 +15,8 @@ constexpr Time pause_min = 250 * millisecond;
 // half a turn of the disk are not.
 constexpr double slow_min_ms = 2;
 constexpr double flash_bytes_per_ms = 200e3;
+// Zones, and what is in a cache already, make transfers differ by so much.
+constexpr double transfer_slack = 1.5;
 
 double distance(std::uint64_t a, std::uint64_t b) {
     return static_cast<double>(a > b ? a - b : b - a);
@@ -37,7 +39,7 @@ void Locality::forget(std::string_view program) {
     if (found != programs_.end()) programs_.erase(found);
 }
 
-void Locality::admitted(std::string_view program, std::optional<std::uint64_t> address,
+bool Locality::admitted(std::string_view program, std::optional<std::uint64_t> address,
                         std::uint64_t bytes, Time now, Grant const& grant) {
     auto& its = entry(program);
     ++its.numbers.requests;
@@ -50,6 +52,9 @@ void Locality::admitted(std::string_view program, std::optional<std::uint64_t> a
     }
     measure_reuse(its, now, grant);
     its.last_admitted = now;
+    bool const continues = address && last_end_ == address;
+    if (address) last_end_ = *address + bytes;
+    return continues;
 }
 
 // Only between two requests of one turn: else it would be the time that others had.
@@ -62,24 +67,27 @@ void Locality::measure_reuse(Entry& its, Time now, Grant const& grant) {
     last_of_pool_ = now;
 }
 
-void Locality::finished(std::string_view program, std::uint64_t bytes, Time admitted, Time now,
-                        Grant const& grant) {
+void Locality::finished(std::string_view program, Done const& done, Time now, Grant const& grant) {
     // The first one of a turn has the end of the turn before in it, and a flush, which has no bytes
     // of its own, all that was written before.
-    if (bytes > 0 && last_finished_ && *last_finished_ >= grant.since &&
+    if (done.bytes > 0 && last_finished_ && *last_finished_ >= grant.since &&
         now - *last_finished_ < pause_min) {
         auto& its = entry(program).numbers;
-        if (grant.turn == Turn::everyone) measure_open(its, bytes, admitted, now);
+        if (grant.turn == Turn::everyone) measure_open(its, done, now);
         if (grant.turn == Turn::own) its.dedicated_ms.add(to_ms(now - *last_finished_));
     }
     last_finished_ = now;
 }
 
-void Locality::measure_open(ProgramAtServer& its, std::uint64_t bytes, Time admitted,
-                            Time now) const {
+void Locality::measure_open(ProgramAtServer& its, Done const& done, Time now) {
     its.open_ms.add(to_ms(now - *last_finished_));
-    auto const service_ms = to_ms(now - std::max(admitted, *last_finished_));
-    bool const slow = service_ms > slow_min_ms + static_cast<double>(bytes) / flash_bytes_per_ms;
+    auto const service_ms = to_ms(now - std::max(done.admitted, *last_finished_));
+    auto const bytes = static_cast<double>(done.bytes);
+    if (done.continues) transfer_ms_per_byte_.add(service_ms / bytes);
+    // What is read in order shows what a transfer takes, where that is more than flash needs.
+    auto const transfer_ms =
+        bytes * std::max(1 / flash_bytes_per_ms, transfer_slack * transfer_ms_per_byte_.value());
+    bool const slow = service_ms > slow_min_ms + transfer_ms;
     its.slow_share.add(slow ? 1 : 0);
     if (slow) its.slow_ms.add(service_ms);
 }

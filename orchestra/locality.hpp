@@ -14,10 +14,10 @@ namespace unisono::orchestra {
 struct ProgramAtServer {
     std::uint64_t requests = 0;
     std::uint64_t bytes = 0;
-    NewestHeavyMean gap_sectors;  ///< the paper's SL_ij
-    NewestHeavyMean reuse_ms;     ///< the paper's RD_ij: within dedicated service only
-    SteadyMean open_ms;           ///< server's time per request while everyone is served
-    SteadyMean dedicated_ms;      ///< the same in dedicated service; both with the time it was idle
+    PapersMean gap_sectors;   ///< the paper's SL_ij
+    PapersMean reuse_ms;      ///< the paper's RD_ij: within dedicated service only
+    SteadyMean open_ms;       ///< server's time per request while everyone is served
+    SteadyMean dedicated_ms;  ///< the same in dedicated service; both with the time it was idle
     // While everyone is served, without idle time:
     SteadyMean slow_share;  ///< of requests that took the server as long as only a disk's head does
     SteadyMean slow_ms;     ///< how long those took
@@ -35,16 +35,23 @@ class Locality {
 public:
     /// A request goes to the disk's scheduler. `address` is a disk byte; none: it has no address (a
     /// flush).
-    void admitted(std::string_view program, std::optional<std::uint64_t> address,
+    ///
+    /// @return it begins where the request before it, anybody's, ended: no head has to move for it
+    bool admitted(std::string_view program, std::optional<std::uint64_t> address,
                   std::uint64_t bytes, Time now, Grant const& grant);
-    /// It was admitted at `admitted` and is done.
-    void finished(std::string_view program, std::uint64_t bytes, Time admitted, Time now,
-                  Grant const& grant);
+
+    struct Done {
+        std::uint64_t bytes = 0;
+        Time admitted = 0;
+        bool continues = false;  ///< what admitted() said
+    };
+    /// It is done.
+    void finished(std::string_view program, Done const& done, Time now, Grant const& grant);
 
     /// The paper's SL_i.
-    [[nodiscard]] NewestHeavyMean const& gap_sectors() const { return gap_sectors_; }
+    [[nodiscard]] PapersMean const& gap_sectors() const { return gap_sectors_; }
     /// The reuse distance of the pool, whose programs are one scheduling object.
-    [[nodiscard]] NewestHeavyMean const& pool_reuse_ms() const { return pool_reuse_ms_; }
+    [[nodiscard]] PapersMean const& pool_reuse_ms() const { return pool_reuse_ms_; }
     /// Null if it was never here.
     [[nodiscard]] ProgramAtServer const* find(std::string_view program) const;
     void forget(std::string_view program);
@@ -58,12 +65,14 @@ private:
 
     Entry& entry(std::string_view program);
     void measure_reuse(Entry& entry, Time now, Grant const& grant);
-    void measure_open(ProgramAtServer& its, std::uint64_t bytes, Time admitted, Time now) const;
+    void measure_open(ProgramAtServer& its, Done const& done, Time now);
 
     std::map<std::string, Entry, std::less<>> programs_;
-    NewestHeavyMean gap_sectors_;
-    NewestHeavyMean pool_reuse_ms_;
+    PapersMean gap_sectors_;
+    PapersMean pool_reuse_ms_;
     std::optional<std::uint64_t> last_sector_;
+    std::optional<std::uint64_t> last_end_;  // disk byte
+    SteadyMean transfer_ms_per_byte_;        // of requests that continue the one before
     std::optional<Time> last_of_pool_;
     std::optional<Time> last_finished_;
 };

@@ -23,9 +23,9 @@ TEST(Locality, gaps_are_the_papers_means_of_distances_between_requests) {
     server.admitted("B", at_sector(10000), 65536, 2, open_gate);
     server.admitted("A", at_sector(256), 65536, 3, open_gate);
     std::printf("expectation: SL = 9607.75, SL_A = 128\nresult:      SL = %g, SL_A = %g\n",
-                server.gap_sectors().value(), server.find("A")->gap_sectors.value());
-    EXPECT_DOUBLE_EQ(server.gap_sectors().value(), 9607.75);
-    EXPECT_DOUBLE_EQ(server.find("A")->gap_sectors.value(), 128);
+                server.gap_sectors().as_written(), server.find("A")->gap_sectors.as_written());
+    EXPECT_DOUBLE_EQ(server.gap_sectors().as_written(), 9607.75);
+    EXPECT_DOUBLE_EQ(server.find("A")->gap_sectors.as_written(), 128);
     EXPECT_EQ(server.find("B")->gap_sectors.count(), 0U) << "one request has no distance";
     EXPECT_EQ(server.find("A")->requests, 3U);
     EXPECT_EQ(server.find("C"), nullptr);
@@ -43,8 +43,8 @@ TEST(Locality, reuse_distances_are_those_within_a_turn) {
     server.admitted("A", 0, 1, 100 * millisecond, second);
     server.admitted("A", 0, 1, 104 * millisecond, second);
     std::printf("expectation: RD = 4.40625\nresult:      RD = %g\n",
-                server.find("A")->reuse_ms.value());
-    EXPECT_DOUBLE_EQ(server.find("A")->reuse_ms.value(), 4.40625);
+                server.find("A")->reuse_ms.as_written());
+    EXPECT_DOUBLE_EQ(server.find("A")->reuse_ms.as_written(), 4.40625);
 }
 
 TEST(Locality, the_pool_is_one_object) {
@@ -52,7 +52,7 @@ TEST(Locality, the_pool_is_one_object) {
     Grant const pool{Turn::pool, 0};
     server.admitted("A", 0, 1, 1 * millisecond, pool);
     server.admitted("B", 0, 1, 4 * millisecond, pool);
-    EXPECT_DOUBLE_EQ(server.pool_reuse_ms().value(), 3);
+    EXPECT_DOUBLE_EQ(server.pool_reuse_ms().as_written(), 3);
     EXPECT_EQ(server.find("A")->reuse_ms.count(), 0U);
 }
 
@@ -62,11 +62,11 @@ TEST(Locality, the_pool_is_one_object) {
 //   slow_B: two of three, of 10 ms; the last one took 1 ms, as memory does
 TEST(Locality, times_per_request_contain_the_idle_time_and_slow_ones_do_not) {
     Locality server;
-    server.finished("A", 65536, 0, 10 * millisecond, open_gate);
-    server.finished("B", 65536, 0, 20 * millisecond, open_gate);
-    server.finished("A", 65536, 0, 30 * millisecond, open_gate);
-    server.finished("B", 65536, 0, 40 * millisecond, open_gate);
-    server.finished("B", 65536, 60 * millisecond, 61 * millisecond, open_gate);
+    server.finished("A", {65536, 0}, 10 * millisecond, open_gate);
+    server.finished("B", {65536, 0}, 20 * millisecond, open_gate);
+    server.finished("A", {65536, 0}, 30 * millisecond, open_gate);
+    server.finished("B", {65536, 0}, 40 * millisecond, open_gate);
+    server.finished("B", {65536, 60 * millisecond}, 61 * millisecond, open_gate);
     auto const* const b = server.find("B");
     EXPECT_DOUBLE_EQ(b->open_ms.value(), (10 + 10 + 21) / 3.0);
     EXPECT_DOUBLE_EQ(b->slow_share.value(), 2 / 3.0);
@@ -77,16 +77,34 @@ TEST(Locality, times_per_request_contain_the_idle_time_and_slow_ones_do_not) {
 // 1 MiB takes flash 2 ms and 1 MiB / (200 MB/s) = 5.2 ms at most.
 TEST(Locality, large_requests_may_take_longer_before_it_is_a_seek) {
     Locality server;
-    for (Time const ms : {0, 7, 15}) server.finished("A", 1 << 20, 0, ms * millisecond, open_gate);
+    for (Time const ms : {0, 7, 15})
+        server.finished("A", {1 << 20, 0}, ms * millisecond, open_gate);
     EXPECT_DOUBLE_EQ(server.find("A")->slow_share.value(), 0.5);
+}
+
+// 1 MiB at 73 MB/s takes 14 ms, which is no seek: two requests in order show it, of which the
+// second takes 7 times as long as flash would. One that begins elsewhere takes 12 ms more.
+TEST(Locality, a_slow_transfer_in_order_is_no_seek) {
+    Locality server;
+    Time now = 0;
+    auto const request = [&](std::uint64_t address, Time took) {
+        Time const begun = now;
+        bool const continues = server.admitted("A", address, 1 << 20, begun, open_gate);
+        now += took;
+        server.finished("A", {1 << 20, begun, continues}, now, open_gate);
+    };
+    for (std::uint64_t i = 0; i < 21; ++i) request(i << 20, 14 * millisecond);
+    EXPECT_EQ(server.find("A")->slow_share.value(), 0);
+    request(100 << 20, 26 * millisecond);
+    EXPECT_NEAR(server.find("A")->slow_share.value(), 1 / 21.0, 1e-9);
 }
 
 // Two programs that write had trials when they flushed, as if that were a seek of 220 ms.
 TEST(Locality, a_flush_is_no_request_that_seeks) {
     Locality server;
-    server.finished("A", 65536, 0, 1 * millisecond, open_gate);
-    server.finished("A", 0, 1 * millisecond, 221 * millisecond, open_gate);
-    server.finished("A", 65536, 221 * millisecond, 222 * millisecond, open_gate);
+    server.finished("A", {65536, 0}, 1 * millisecond, open_gate);
+    server.finished("A", {0, 1 * millisecond}, 221 * millisecond, open_gate);
+    server.finished("A", {65536, 221 * millisecond}, 222 * millisecond, open_gate);
     EXPECT_EQ(server.find("A")->open_ms.count(), 1U);
     EXPECT_EQ(server.find("A")->open_ms.value(), 1);
     EXPECT_EQ(server.find("A")->slow_share.value(), 0);
@@ -95,11 +113,23 @@ TEST(Locality, a_flush_is_no_request_that_seeks) {
 TEST(Locality, what_was_let_in_before_a_turn_does_not_count_in_it) {
     Locality server;
     Grant const turn{Turn::own, 15 * millisecond};
-    server.finished("B", 1, 0, 10 * millisecond, open_gate);
-    server.finished("A", 1, 0, 20 * millisecond, turn);
+    server.finished("B", {1, 0}, 10 * millisecond, open_gate);
+    server.finished("A", {1, 0}, 20 * millisecond, turn);
     EXPECT_EQ(server.find("A"), nullptr) << "began before the turn";
-    server.finished("A", 1, 0, 22 * millisecond, turn);
+    server.finished("A", {1, 0}, 22 * millisecond, turn);
     EXPECT_DOUBLE_EQ(server.find("A")->dedicated_ms.value(), 2);
+}
+
+// 8, then 16: 8/8 + 16 * 7/8 = 15, and 8 * 7/8 + 16/8 = 9.
+TEST(PapersMean, has_both_readings_of_its_weights) {
+    PapersMean mean;
+    mean.add(8);
+    EXPECT_EQ(mean.as_written(), 8);
+    EXPECT_EQ(mean.as_linux(), 8);
+    mean.add(16);
+    EXPECT_EQ(mean.as_written(), 15);
+    EXPECT_EQ(mean.as_linux(), 9);
+    EXPECT_EQ(mean.count(), 2U);
 }
 
 TEST(SteadyMean, one_stray_sample_in_many_moves_it_little) {

@@ -62,6 +62,7 @@ PolicyEntry const* find_policy(std::string_view name);
 /// Made by one file each in policies/.
 std::unique_ptr<Policy> make_default_policy(PolicySettings const& settings);
 std::unique_ptr<Policy> make_paper_policy(PolicySettings const& settings);
+std::unique_ptr<Policy> make_paper_linux_policy(PolicySettings const& settings);
 std::unique_ptr<Policy> make_even_policy(PolicySettings const& settings);
 std::unique_ptr<Policy> make_one_at_a_time_policy(PolicySettings const& settings);
 std::unique_ptr<Policy> make_sets_policy(PolicySettings const& settings);

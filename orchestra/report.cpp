@@ -19,7 +19,7 @@ template <class Part>
 auto fields_of(Part& part) {
     return std::tie(part.requests, part.bytes, part.gap_sectors, part.reuse_ms, part.reuse_samples,
                     part.open_ms, part.open_samples, part.dedicated_ms, part.dedicated_samples,
-                    part.slow_ms, part.slow_share);
+                    part.slow_ms, part.slow_share, part.gap_sectors_linux, part.reuse_ms_linux);
 }
 
 void to_json(nlohmann::json& json, ServerPart const& part) {
@@ -34,7 +34,8 @@ void from_json(nlohmann::json const& json, ServerPart& part) {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramReport, id, held, under_way, idle_ms, characteristic_s,
                                    phase_began_ms, files, servers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Report, now_ms, epoch, open, capacity_bytes, gap_sectors,
-                                   pool_reuse_ms, pool_reuse_samples, programs)
+                                   gap_sectors_linux, pool_reuse_ms, pool_reuse_ms_linux,
+                                   pool_reuse_samples, programs)
 
 ProgramReport const* Report::find(std::string_view id) const {
     auto const found = std::ranges::find(programs, id, &ProgramReport::id);

@@ -22,6 +22,8 @@ struct ServerPart {
     double dedicated_samples = 0;
     double slow_ms = 0;
     double slow_share = 0;
+    double gap_sectors_linux = 0;  ///< the paper's means with Linux's weights
+    double reuse_ms_linux = 0;
 };
 
 struct ProgramReport {
@@ -41,9 +43,11 @@ struct Report {
     double now_ms = 0;  ///< on the gate's clock
     double epoch = 0;   ///< of the last schedule
     bool open = true;
-    double capacity_bytes = 0;               ///< of one server's disk
-    std::vector<double> gap_sectors;         ///< SL_i by server
-    std::vector<double> pool_reuse_ms;       ///< by server
+    double capacity_bytes = 0;              ///< of one server's disk
+    std::vector<double> gap_sectors;        ///< SL_i by server
+    std::vector<double> gap_sectors_linux;  ///< the same with Linux's weights
+    std::vector<double> pool_reuse_ms;      ///< by server
+    std::vector<double> pool_reuse_ms_linux;
     std::vector<double> pool_reuse_samples;  ///< by server
     std::vector<ProgramReport> programs;
 

@@ -11,15 +11,17 @@ double samples_of(auto const& mean) { return static_cast<double>(mean.count()); 
 ServerPart part_of(ProgramAtServer const& numbers) {
     return {.requests = static_cast<double>(numbers.requests),
             .bytes = static_cast<double>(numbers.bytes),
-            .gap_sectors = numbers.gap_sectors.value(),
-            .reuse_ms = numbers.reuse_ms.value(),
+            .gap_sectors = numbers.gap_sectors.as_written(),
+            .reuse_ms = numbers.reuse_ms.as_written(),
             .reuse_samples = samples_of(numbers.reuse_ms),
             .open_ms = numbers.open_ms.value(),
             .open_samples = samples_of(numbers.open_ms),
             .dedicated_ms = numbers.dedicated_ms.value(),
             .dedicated_samples = samples_of(numbers.dedicated_ms),
             .slow_ms = numbers.slow_ms.value(),
-            .slow_share = numbers.slow_share.value()};
+            .slow_share = numbers.slow_share.value(),
+            .gap_sectors_linux = numbers.gap_sectors.as_linux(),
+            .reuse_ms_linux = numbers.reuse_ms.as_linux()};
 }
 
 }  // namespace
@@ -45,17 +47,16 @@ bool ServerGate::arrived(ServerRequest const& server_request, Time now) {
 
 AdmissionToken ServerGate::admit(ServerRequest const& server_request, bool waited, Time now) {
     if (waited) slice_scheduler_.released(server_request.program);
-    locality_[server_request.server].admitted(server_request.program, server_request.address,
-                                              server_request.bytes, now,
-                                              slice_scheduler_.grant(server_request.program));
+    bool const continues = locality_[server_request.server].admitted(
+        server_request.program, server_request.address, server_request.bytes, now,
+        slice_scheduler_.grant(server_request.program));
     return {.program = std::string(server_request.program),
             .server = server_request.server,
-            .bytes = server_request.bytes,
-            .admitted = now};
+            .done = {.bytes = server_request.bytes, .admitted = now, .continues = continues}};
 }
 
 void ServerGate::finished(AdmissionToken const& token, Time now) {
-    locality_[token.server].finished(token.program, token.bytes, token.admitted, now,
+    locality_[token.server].finished(token.program, token.done, now,
                                      slice_scheduler_.grant(token.program));
     slice_scheduler_.finished(token.program, now);
 }
@@ -108,8 +109,10 @@ Report ServerGate::report(Time now) {
                   .open = slice_scheduler_.is_open(),
                   .capacity_bytes = capacity_bytes_};
     for (auto const& server : locality_) {
-        report.gap_sectors.push_back(server.gap_sectors().value());
-        report.pool_reuse_ms.push_back(server.pool_reuse_ms().value());
+        report.gap_sectors.push_back(server.gap_sectors().as_written());
+        report.gap_sectors_linux.push_back(server.gap_sectors().as_linux());
+        report.pool_reuse_ms.push_back(server.pool_reuse_ms().as_written());
+        report.pool_reuse_ms_linux.push_back(server.pool_reuse_ms().as_linux());
         report.pool_reuse_samples.push_back(samples_of(server.pool_reuse_ms()));
     }
     for (auto const& [program, phases] : programs_)

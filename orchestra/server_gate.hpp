@@ -29,8 +29,7 @@ struct AdmissionToken {
     std::string program;
     std::uint64_t watch = 0;  ///< for who hands tokens out over several gates
     std::uint32_t server = 0;
-    std::uint64_t bytes = 0;
-    Time admitted = 0;
+    Locality::Done done;
 };
 
 /// Whose requests may enter a group of servers that take turns together, and what is known of all

@@ -10,7 +10,7 @@ import sys
 
 from run import default_lock
 
-from . import measured, page, report, testbed
+from . import measured, page, report, simulated, testbed
 from .experiment import Figure
 from .figures import ALL, QUICK, TELLING
 from .results import Results, loaded_or_new
@@ -33,6 +33,8 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("--only-report", action="store_true", help="measure nothing")
     add("--document", action="store_true",
         help="measure nothing; put what was measured into docs/understand/papers, and renew docs/understand/papers.md")
+    add("--simulate", action="store_true",
+        help="measure nothing; simulate what can be, into docs/understand/papers: minutes")
     add("--results", type=pathlib.Path, help="folder (default: BUILD/papers)")
     add("--scratch", type=pathlib.Path, default=pathlib.Path("/dev/shm"),
         help="where the emulated servers have their bytes (default: /dev/shm)")
@@ -106,7 +108,17 @@ def document(folder: pathlib.Path) -> None:
     figures = [(figure, known[figure.name]) for figure in ALL if figure.name in known]
     page.draw(figures, docs / "papers")
     file = docs / "papers.md"
-    file.write_text(page.renewed(file.read_text(), figures, "papers"))
+    made = {"simulated": simulated.block(simulated.load(docs / "papers" / "simulated.csv"))}
+    file.write_text(page.renewed(file.read_text(), figures, "papers", made))
+
+
+def simulate(build: pathlib.Path) -> None:
+    """Into the documentation: it is the same on every machine."""
+    known = {}
+    for figure in simulated.FIGURES:
+        known[figure.name] = simulated.simulate(figure, build, ROOT / "testbed" / "profiles")
+        print(f"{figure.name}: {len(known[figure.name])} runs", flush=True)
+    simulated.save(known, ROOT / "docs" / "understand" / "papers" / "simulated.csv")
 
 
 def main() -> int:
@@ -114,7 +126,9 @@ def main() -> int:
     if arguments.list:
         print_list(arguments.results)
         return 0
-    if arguments.document:
+    if arguments.simulate:
+        simulate(arguments.build)
+    if arguments.simulate or arguments.document:
         document(arguments.results)
         return 0
     passed = True

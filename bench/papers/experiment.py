@@ -70,6 +70,7 @@ class Line:
     hints: str = ""  # instead of the side's own
     settings: Mapping[str, str] = field(default_factory=dict)  # variables, for Unisono
     with_close: bool = False  # the time of the close counts, too
+    calls_only: bool = False  # the time between the calls (--compute-seconds) does not count
     orchestra: tuple[str, ...] | None = None  # options of `unisono orchestra up`; None: without
     testbed: Servers | None = None  # None: the figure's; the profile must be the figure's
     lists_of: int = 0  # the value is KiB of lists and views that are sent, times this; 0: MB/s

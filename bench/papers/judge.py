@@ -21,9 +21,11 @@ DISAGREES = "disagrees"
 OTHER_VALUE = "another value"
 NOT_MEASURED = "not measured"
 VOID = "void"
+EARLIER = "on earlier servers"  # the figure has other servers now: a number, and no verdict
 
 LOOKS = {AGREES: "good", WEAKER: "weak", STRONGER: "weak", LOSES_LESS: "weak", LOSES_MORE: "bad",
-         NO_LOSS: "weak", NOT_SEEN: "bad", DISAGREES: "bad", OTHER_VALUE: "weak", VOID: "bad"}
+         NO_LOSS: "weak", NOT_SEEN: "bad", DISAGREES: "bad", OTHER_VALUE: "weak", VOID: "bad",
+         EARLIER: "weak"}
 
 
 @dataclass(frozen=True)

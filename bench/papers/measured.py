@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields
 
 from . import judge
 from .experiment import Claim, Figure, Job
-from .results import Results, Spread, ceilings_of
+from .results import Results, Spread, ceilings_of, definition_of, servers_of
 
 FAIRNESS = "Jain's index"  # of speeds; of different programs, as shares of what each has alone
 
@@ -25,6 +25,7 @@ class Runs:
     revision: str
     date: str
     realtime: str  # "yes": the emulator went before everything else
+    servers: str = ""  # results.servers_of(); "": not known any more
 
     @classmethod
     def of(cls, results: Results) -> Runs:
@@ -35,7 +36,7 @@ class Runs:
         return cls(len(runs), len({sample.seed for sample in runs}), len(results.rejected),
                    f"{told.get('load_at_start', 0.0):.1f}", str(told.get("cores", "?")),
                    " ".join(revisions), str(told.get("date", ""))[:10],
-                   "yes" if told.get("realtime") else "no")
+                   "yes" if told.get("realtime") else "no", servers_of(results.definition))
 
 
 @dataclass(frozen=True)
@@ -79,13 +80,19 @@ class Measured:
 
 
 def verdicts(figure: Figure, measured: Measured) -> list[judge.Verdict]:
-    found = []
-    for claim in figure.claims:
-        key = Quantity.of(claim)
-        ours = measured.claims.get(key)
-        void = key in measured.claims and ours is None
-        found.append(judge.Verdict(claim, judge.VOID if void else judge.word_for(claim, ours), ours))
-    return found
+    same = measured.runs.servers == servers_of(definition_of(figure))
+    return [judge.Verdict(claim, _word(claim, measured, same), measured.claims.get(Quantity.of(claim)))
+            for claim in figure.claims]
+
+
+def _word(claim: Claim, measured: Measured, same_servers: bool) -> str:
+    key = Quantity.of(claim)
+    ours = measured.claims.get(key)
+    if key in measured.claims and ours is None:
+        return judge.VOID
+    if ours and not same_servers:
+        return judge.EARLIER
+    return judge.word_for(claim, ours)
 
 
 def fairness(figure: Figure, results: Results) -> dict[Cell, Spread]:

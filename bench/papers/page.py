@@ -22,6 +22,7 @@ OUTCOMES = {
                                      judge.LOSES_MORE),
     "not seen, or opposite": (judge.NOT_SEEN, judge.NO_LOSS, judge.DISAGREES),
     "another speed": (judge.OTHER_VALUE,),
+    "on earlier servers": (judge.EARLIER,),
     "void or not measured": (judge.VOID, judge.NOT_MEASURED),
 }
 
@@ -34,9 +35,11 @@ BRIEFLY = {judge.WEAKER: "weaker", judge.STRONGER: "stronger", judge.NOT_SEEN: "
 BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def renewed(text: str, known: Known, folder: str) -> str:
-    """`text` with every block made anew; pictures are in `folder`, as the text sees it."""
-    made = blocks(known, {figure.name: f"{folder}/{figure.name}.svg" for figure, _one in known})
+def renewed(text: str, known: Known, folder: str, more: dict[str, str]) -> str:
+    """`text` with every block made anew, those in `more` as they are there; pictures are in `folder`,
+    as the text sees it."""
+    pictures = {figure.name: f"{folder}/{figure.name}.svg" for figure, _one in known}
+    made = blocks(known, pictures) | more
     return BLOCK.sub(lambda match: f"{match[1]}\n{made[match[2]]}\n\n{match[3]}", text)
 
 
@@ -158,8 +161,14 @@ def _rows(figure: Figure, one: Measured, found: list[Verdict]) -> list[list[str]
     seeds = f"{one.runs.seeds} seed{'s' if one.runs.seeds > 1 else ''}"
     title = _short(figure) if ticks.shown(theirs(figure, one)) else heading(figure)
     names = [f"{title}, {seeds}", *[""] * len(found)]
-    return [[name, verdict.claim.says, _said(figure, verdict.claim), _ours(verdict),
-             f"**{BRIEFLY.get(verdict.word, verdict.word)}**", verdict.claim.why] for name, verdict in zip(names, found)]
+    return [[name, *ratio_of(figure, verdict), verdict.claim.why]
+            for name, verdict in zip(names, found)]
+
+
+def ratio_of(figure: Figure, verdict: Verdict) -> list[str]:
+    """What the paper says, its number, ours, and the verdict."""
+    return [verdict.claim.says, _said(figure, verdict.claim), _ours(verdict),
+            f"**{BRIEFLY.get(verdict.word, verdict.word)}**"]
 
 
 def _short(figure: Figure) -> str:

@@ -53,9 +53,17 @@ def definition_of(figure: Figure) -> dict:
     return json.loads(json.dumps({**kept, "lines": lines}))
 
 
+def servers_of(definition: dict) -> str:
+    """What a figure was measured on, in a line: runs on other servers are another experiment."""
+    words = [str(value) for value in definition["testbed"].values() if value != ""]
+    cluster = definition.get("cluster") or {}
+    return " ".join([*words, f"nodes={definition['nodes']}",
+                     *(f"cluster.{name}={value}" for name, value in cluster.items())])
+
+
 def _definition_of_line(line: dict) -> dict:
     keys = ["side", "jobs", "hints", "settings", "with_close", "orchestra"]
-    keys += [key for key in ("testbed", "lists_of") if line[key]]
+    keys += [key for key in ("testbed", "lists_of", "calls_only") if line[key]]
     return {key: line[key] for key in keys}
 
 

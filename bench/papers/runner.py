@@ -91,7 +91,8 @@ def _interval(printed: dict, line: Line, job: Job) -> tuple[float, float, float]
         return printed["bytes"], 0.0, printed[f"{job.direction}_open_to_close_seconds"]
     begin_s = printed["began_at"] + printed["open_seconds"]
     close_s = printed["close_seconds"] if line.with_close else 0.0
-    return printed["bytes"], begin_s, begin_s + printed["seconds"] + close_s
+    between_s = printed["compute_seconds"] if line.calls_only else 0.0
+    return printed["bytes"], begin_s, begin_s + printed["seconds"] - between_s + close_s
 
 
 def counter_of(tools: Tools) -> pathlib.Path:

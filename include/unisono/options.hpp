@@ -26,6 +26,7 @@ struct Options {
 
     bool prefetch_then_read =
         false;  ///< unisono_resonant_read=direct: agents warm the servers' caches
+    bool as_many_groups_as_servers = false;  ///< unisono_resonant_groups=by_count
 
     std::uint64_t pool_bytes = 64 << 20;  ///< unisono_pool_bytes: buffers that live across calls,
                                           ///< per aggregator

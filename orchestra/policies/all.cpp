@@ -12,6 +12,8 @@ constexpr std::array table{
                 "iorchestrator-sc10, mended", make_default_policy},
     PolicyEntry{"paper", "exactly as written", "iorchestrator-sc10, section III.C",
                 make_paper_policy},
+    PolicyEntry{"paper-linux", "as written, but the newest sample weighs 1/8, as in Linux",
+                "iorchestrator-sc10, section III.B: similar to Linux's", make_paper_linux_policy},
     PolicyEntry{"even", "equal slices for all programs", "iorchestrator-sc10, section IV.C",
                 make_even_policy},
     PolicyEntry{"one-at-a-time",

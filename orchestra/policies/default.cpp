@@ -5,9 +5,12 @@
 //   open       while everyone is served: from the end of the request before, anyone's, to its end
 //   dedicated  the same in the program's own slices, with the time that the disk waits for it
 // Both are steady means (SteadyMean). A program is eligible when `dedicated` is clearly the
-// cheaper.
+// the cheaper, or when it starves while everyone is served: its requests stay in the servers for so
+// long, and others' do not, that it gets next to nothing (a reader beside a writer whose writes go
+// to memory). Then turns are for it, and may cost.
 //
-//   seeks?  hardly any request takes as long as only a disk's head does: nobody is eligible
+//   seeks?  hardly any request takes as long as only a disk's head does, and nobody starves: nobody
+//           is eligible
 //   watch   short windows, until it is known how much all get done without slices, or not for long
 //   trial   short equal slices for all find out what `dedicated` is, in one window or up to three
 //   keep    in after 2 windows in a row for, out after 2 against; for 4 windows at first, because
@@ -22,6 +25,7 @@
 #include <map>
 #include <set>
 
+#include "orchestra/fairness.hpp"
 #include "orchestra/policies/payoff.hpp"
 #include "orchestra/policies/slices.hpp"
 #include "orchestra/policy.hpp"
@@ -30,8 +34,14 @@ namespace unisono::orchestra {
 
 namespace {
 
-constexpr double samples_min = 8;       // at a server, for its mean to count
-constexpr double seek_ms_min = 0.1;     // less, for each request, is not worth an attempt
+constexpr double samples_min = 8;           // at a server, for its mean to count
+constexpr double seek_ms_min = 0.1;         // less, for each request, is not worth an attempt
+constexpr double starving_stay_ms = 50;     // a request's, and
+constexpr double starving_stay_share = 20;  // so many times as long as another program's
+constexpr double relief_min = 4;            // so many times as much with turns ends starving
+constexpr int relief_windows = 8;
+constexpr double relief_price = 0.45;   // all together may get this share of what they got
+constexpr double head_ms = 10;          // a switch, where none was seen
 constexpr double gain_to_enter = 1.15;  // open / dedicated
 constexpr double gain_to_stay = 1.05;
 constexpr int votes_needed = 2;
@@ -112,6 +122,19 @@ Gain gain_of(ProgramReport const& program) {
     return {open.ms, dedicated.ms};
 }
 
+// What it would get with the servers to itself; 0: not known.
+double alone_mb_s(ProgramReport const& program) {
+    double bytes = 0;
+    double requests = 0;
+    for (auto const& server : program.servers) {
+        bytes += server.bytes;
+        requests += server.requests;
+    }
+    auto const dedicated_ms = gain_of(program).dedicated_ms;
+    if (requests <= 0 || dedicated_ms <= 0) return 0;
+    return bytes / requests * static_cast<double>(program.servers.size()) / dedicated_ms / 1e3;
+}
+
 class DefaultPolicy final : public Policy {
 public:
     explicit DefaultPolicy(PolicySettings const& settings) : given_window_(settings.window) {}
@@ -132,13 +155,14 @@ private:
         leave_windows_left_ = std::max(0, leave_windows_left_ - 1);
         if (programs.size() < 2) return nobody(programs, "alone", State::watching);
         auto const seeks = seeks_of(programs);
-        if (!seeks) return nobody(programs, "watched first", State::watching);
-        if (seeks->ms_per_request < seek_ms_min)
+        notice_starving(programs.size());
+        if (!seeks && !starving_) return nobody(programs, "watched first", State::watching);
+        if (!starving_ && seeks->ms_per_request < seek_ms_min)
             return nobody(programs,
                           text("seeks cost a request %.2f ms; limit %.1f", seeks->ms_per_request,
                                seek_ms_min),
                           State::watching);
-        switch_ms_ = seeks->ms;
+        switch_ms_ = seeks && seeks->ms > 0 ? seeks->ms : head_ms;
         notice_newcomers(programs);
         ++windows_;
         if (state_ == State::watching && !payoff_.knows_without() && windows_ <= watch_windows_max)
@@ -150,16 +174,52 @@ private:
             enter(State::trying);
             windows_ = 1;
         }
-        if (payoff_.turns_cost())
+        if (payoff_.turns_cost() && !may_relieve(programs.size()))
             return leave(programs, text("with slices %.1f MB/s together, without %.1f",
                                         payoff_.with().mb_s(), payoff_.without().mb_s()));
         if (state_ == State::trying && on_trial(programs)) return trial(programs);
         return keep(programs);
     }
 
+    // It takes a while to show: a writer fills the servers' memory first.
+    void notice_starving(std::size_t programs) {
+        auto const enough = starving_ ? relief_windows : look_windows;
+        if (payoff_.without().windows >= enough) starving_ = somebody_starves(programs);
+    }
+
+    // Turns for who starves show what they are worth when what others sent before is done.
+    [[nodiscard]] bool may_relieve(std::size_t programs) const {
+        return (starving_ && payoff_.with().windows < relief_windows) || turns_relieve(programs);
+    }
+
+    // Somebody's requests stay, and somebody else's do not.
+    [[nodiscard]] bool somebody_starves(std::size_t programs) const {
+        double longest_ms = 0;
+        double shortest_ms = INFINITY;
+        for (std::size_t i = 0; i < programs; ++i) {
+            auto const ms = payoff_.without().stay_ms_of(i);
+            longest_ms = std::max(longest_ms, ms);
+            shortest_ms = std::min(shortest_ms, ms);
+        }
+        return longest_ms >= starving_stay_ms && longest_ms >= starving_stay_share * shortest_ms;
+    }
+
+    // Somebody starved without turns and does not with them.
+    [[nodiscard]] bool relieves(std::size_t program) const {
+        return starving_ && payoff_.gain_of(program) >= relief_min;
+    }
+
+    [[nodiscard]] bool turns_relieve(std::size_t programs) const {
+        bool anybody = false;
+        for (std::size_t i = 0; i < programs; ++i) anybody = anybody || relieves(i);
+        return anybody && payoff_.with().mb_s() >= relief_price * payoff_.without().mb_s();
+    }
+
     [[nodiscard]] bool is_time_to_look() const {
-        if (state_ == State::looking) return windows_ < look_windows;
-        return state_ == State::keeping && (windows_ > keep_windows_now_ || payoff_.needs_a_look());
+        if (state_ == State::looking) return windows_ < (starving_ ? relief_windows : look_windows);
+        if (state_ != State::keeping) return false;
+        if (starving_) return windows_ > keep_windows;
+        return windows_ > keep_windows_now_ || payoff_.needs_a_look();
     }
 
     Decision look(std::vector<ProgramReport const*> const& programs) {
@@ -203,6 +263,7 @@ private:
     // A trial may cost more than it brings: it ends as soon as there is something to compare.
     [[nodiscard]] bool on_trial(std::vector<ProgramReport const*> const& programs) const {
         if (windows_ <= 1) return true;
+        if (starving_ && windows_ <= relief_windows && !turns_relieve(programs.size())) return true;
         return windows_ <= trial_windows_max &&
                std::ranges::any_of(programs, [](ProgramReport const* program) {
                    return gain_of(*program).dedicated_ms <= 0;
@@ -223,15 +284,17 @@ private:
     Decision keep(std::vector<ProgramReport const*> const& programs) {
         auto const together = sharing(programs);
         Decision decision{.window = window(programs.size())};
-        std::vector<double> weights;
+        std::vector<Demand> demands;
         double pool_ms = 0;
         double pool_programs = 0;
-        for (auto const* program : programs) {
-            auto verdict = judge(*program, together.contains(program->id));
+        for (std::size_t i = 0; i < programs.size(); ++i) {
+            auto const* program = programs[i];
+            auto verdict = relieves(i) ? relieved(*program, payoff_.gain_of(i))
+                                       : judge(*program, together.contains(program->id));
             auto const gain = gain_of(*program);
             if (verdict.eligible) {
                 decision.objects.push_back({{program->id}, 0, patience(*program)});
-                weights.push_back(weight(1, gain.dedicated_ms));
+                demands.push_back({1, gain.dedicated_ms});
             } else {
                 pool_ms += gain.dedicated_ms > 0 ? gain.dedicated_ms : gain.open_ms;
                 ++pool_programs;
@@ -242,10 +305,10 @@ private:
         enter(State::keeping);
         if (pool_programs > 0) {
             decision.objects.push_back({{}, 0, from_ms(2 * switch_ms_)});
-            weights.push_back(pool_ms > 0 ? weight(pool_programs, pool_ms / pool_programs)
-                                          : weights.front());
+            demands.push_back(pool_ms > 0 ? Demand{pool_programs, pool_ms / pool_programs}
+                                          : demands.front());
         }
-        set_slices(decision, weights);
+        set_slices(decision, fair_weights(demands, fairness_without(programs)));
         return decision;
     }
 
@@ -255,6 +318,12 @@ private:
         leave_windows_left_ = leave_windows_;
         leave_windows_ = std::min(2 * leave_windows_, leave_windows_max);
         return nobody(programs, why, State::leaving);
+    }
+
+    Eligibility relieved(ProgramReport const& program, double times) {
+        standings_[program.id] = {.eligible = true};
+        return {program.id, true,
+                text("starves without slices, gets %.0f times as much with", times, 0)};
     }
 
     Eligibility judge(ProgramReport const& program, bool shares) {
@@ -275,10 +344,38 @@ private:
                      gain.dedicated_ms)};
     }
 
+    struct Demand {
+        double programs = 1;
+        double request_ms = 0;
+    };
+
+    // Jain's index of what each has of its speed alone; 0: not known.
+    [[nodiscard]] double fairness_without(std::vector<ProgramReport const*> const& programs) const {
+        if (!payoff_.knows_without()) return 0;
+        std::vector<double> shares;
+        for (std::size_t i = 0; i < programs.size(); ++i) {
+            auto const alone = alone_mb_s(*programs[i]);
+            if (alone <= 0) return 0;
+            shares.push_back(payoff_.without().mb_s_of(i) / alone);
+        }
+        return jain_index(shares);
+    }
+
     // Between equal slices, which slow all programs down alike, and the paper's 1/RD, with which
-    // one that reads at random hardly gets on.
-    static double weight(double programs, double request_ms) {
-        return programs / std::sqrt(request_ms);
+    // one that reads at random hardly gets on: nearer to equal ones where programs had more equal
+    // shares without turns.
+    static std::vector<double> fair_weights(std::vector<Demand> const& demands, double fairness) {
+        std::vector<double> weights(demands.size(), 1);
+        for (double const power : {0.5, 0.25, 0.0}) {
+            std::vector<double> shares;  // of each program
+            for (std::size_t i = 0; i < demands.size(); ++i) {
+                auto const share = std::pow(demands[i].request_ms, -power);
+                weights[i] = demands[i].programs * share;
+                shares.insert(shares.end(), static_cast<std::size_t>(demands[i].programs), share);
+            }
+            if (jain_index(shares) >= fairness) break;
+        }
+        return weights;
     }
 
     void set_slices(Decision& decision, std::vector<double> const& weights) const {
@@ -298,6 +395,7 @@ private:
     // A few requests of each program are enough, and a bad guess is soon over.
     [[nodiscard]] Time trial_window(std::size_t objects) const {
         if (given_window_) return *given_window_;
+        if (starving_) return window_max;
         auto const slice = std::max(from_ms(switches_per_slice_min * switch_ms_), trial_slice_min);
         return std::clamp(static_cast<Time>(objects) * slice, window_min, window(objects));
     }
@@ -314,6 +412,7 @@ private:
     int leave_windows_ = leave_windows_first;  // of the next time
     int leave_windows_left_ = 0;
     double switch_ms_ = 0;
+    bool starving_ = false;
     std::string reason_;
     std::set<std::string> known_;
     std::map<std::string, Standing> standings_;

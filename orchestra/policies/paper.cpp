@@ -7,6 +7,9 @@
 // the mean of the servers that have seen one, between two admissions, so requests that were held
 // together count as close; the statistics travel once per window; programs are known by their job
 // and not by their files.
+//
+// The paper's mean gives 7/8 to the newest sample, and is "similar to the one developed in Linux",
+// where that is 1/8: both readings are here, as policies of their own.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -25,20 +28,18 @@ double mean_of(std::vector<double> const& values) {
                                 static_cast<double>(values.size());
 }
 
-// RD_ij where there is one.
-std::vector<double> reuse_of(ProgramReport const& program) {
-    std::vector<double> reuse_ms;
-    for (auto const& server : program.servers)
-        if (server.reuse_samples > 0) reuse_ms.push_back(server.reuse_ms);
-    return reuse_ms;
-}
+// Which of the means counts.
+struct Reading {
+    double ServerPart::*own_gap;
+    double ServerPart::*own_reuse;
+    std::vector<double> Report::*all_gaps;
+    std::vector<double> Report::*pool_reuse;
+};
 
-std::vector<double> reuse_of_pool(Report const& report) {
-    std::vector<double> reuse_ms;
-    for (std::size_t i = 0; i < report.pool_reuse_ms.size(); ++i)
-        if (report.pool_reuse_samples[i] > 0) reuse_ms.push_back(report.pool_reuse_ms[i]);
-    return reuse_ms;
-}
+constexpr Reading as_written{&ServerPart::gap_sectors, &ServerPart::reuse_ms, &Report::gap_sectors,
+                             &Report::pool_reuse_ms};
+constexpr Reading as_linux{&ServerPart::gap_sectors_linux, &ServerPart::reuse_ms_linux,
+                           &Report::gap_sectors_linux, &Report::pool_reuse_ms_linux};
 
 // 1/RD; for those that are not known (0) the mean of the others, or 1.
 std::vector<double> weights_of(std::vector<double> const& reuse_ms) {
@@ -54,8 +55,10 @@ std::vector<double> weights_of(std::vector<double> const& reuse_ms) {
 
 class PaperPolicy final : public Policy {
 public:
-    explicit PaperPolicy(PolicySettings const& settings)
-        : window_(settings.window.value_or(500 * millisecond)), seek_(settings.seek) {}
+    PaperPolicy(PolicySettings const& settings, Reading const& reading)
+        : window_(settings.window.value_or(500 * millisecond)),
+          seek_(settings.seek),
+          reading_(reading) {}
 
     Decision decide(Report const& report) override {
         Decision decision{.window = window_};
@@ -84,30 +87,50 @@ public:
     }
 
 private:
+    // RD_ij where there is one.
+    [[nodiscard]] std::vector<double> reuse_of(ProgramReport const& program) const {
+        std::vector<double> reuse_ms;
+        for (auto const& server : program.servers)
+            if (server.reuse_samples > 0) reuse_ms.push_back(server.*reading_.own_reuse);
+        return reuse_ms;
+    }
+
+    [[nodiscard]] std::vector<double> reuse_of_pool(Report const& report) const {
+        std::vector<double> reuse_ms;
+        for (std::size_t i = 0; i < report.pool_reuse_samples.size(); ++i)
+            if (report.pool_reuse_samples[i] > 0)
+                reuse_ms.push_back((report.*reading_.pool_reuse)[i]);
+        return reuse_ms;
+    }
+
     [[nodiscard]] EligibilityConditions check(Report const& report,
                                               ProgramReport const& program) const {
         std::vector<double> own;
-        for (auto const& server : program.servers) own.push_back(server.gap_sectors);
+        for (auto const& server : program.servers) own.push_back(server.*reading_.own_gap);
+        auto const& all = report.*reading_.all_gaps;
         std::vector<double> seek_ms;
-        seek_ms.reserve(report.gap_sectors.size());
-        for (double const gap : report.gap_sectors) seek_ms.push_back(seek_.at_ms(gap));
+        seek_ms.reserve(all.size());
+        for (double const gap : all) seek_ms.push_back(seek_.at_ms(gap));
         auto const reuse_ms =
             granted_.contains(program.id) ? reuse_of(program) : std::vector<double>{};
-        return check_conditions({.all_gaps = report.gap_sectors,
-                                 .own_gaps = own,
-                                 .reuse_ms = reuse_ms,
-                                 .seek_ms = seek_ms});
+        return check_conditions(
+            {.all_gaps = all, .own_gaps = own, .reuse_ms = reuse_ms, .seek_ms = seek_ms});
     }
 
     Time window_;
     SeekProfile seek_;
+    Reading const& reading_;
     std::set<std::string> granted_;  // in the last window
 };
 
 }  // namespace
 
 std::unique_ptr<Policy> make_paper_policy(PolicySettings const& settings) {
-    return std::make_unique<PaperPolicy>(settings);
+    return std::make_unique<PaperPolicy>(settings, as_written);
+}
+
+std::unique_ptr<Policy> make_paper_linux_policy(PolicySettings const& settings) {
+    return std::make_unique<PaperPolicy>(settings, as_linux);
 }
 
 }  // namespace unisono::orchestra

@@ -1,8 +1,6 @@
 #include "orchestra/policies/payoff.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 
 namespace unisono::orchestra {
 
@@ -18,9 +16,16 @@ constexpr double gain_steady = 1.02;
 // Faster or slower by that much, with turns as before: not by longer slices, as they are three
 // switches long at least. Programs are up to something else.
 constexpr double change_of_programs = 2;
+// Who gets less than that gets nothing.
+constexpr double least_mb_s = 0.01;
 
-double sum_of(std::vector<double> const& values) {
-    return std::accumulate(values.begin(), values.end(), 0.0);
+Payoff::Shares seen_of(ProgramReport const& program) {
+    Payoff::Shares seen{.under_way = program.under_way};
+    for (auto const& server : program.servers) {
+        seen.bytes += server.bytes;
+        seen.requests += server.requests;
+    }
+    return seen;
 }
 
 bool differ(Payoff::Rate const& a, Payoff::Rate const& b) {
@@ -29,35 +34,68 @@ bool differ(Payoff::Rate const& a, Payoff::Rate const& b) {
 
 }  // namespace
 
-void Payoff::Rate::add(double more_bytes, double more_ms) {
-    bytes = kept * bytes + more_bytes;
+double Payoff::Rate::mb_s() const {
+    double sum = 0;
+    for (std::size_t i = 0; i < programs.size(); ++i) sum += mb_s_of(i);
+    return sum;
+}
+
+double Payoff::Rate::mb_s_of(std::size_t program) const {
+    return program < programs.size() && ms > 0 ? programs[program].bytes / ms / 1e3 : 0;
+}
+
+double Payoff::Rate::stay_ms_of(std::size_t program) const {
+    if (program >= programs.size() || windows == 0) return 0;
+    auto const& its = programs[program];
+    return its.under_way * (ms / weighted_windows) / std::max(its.requests, 1.0);
+}
+
+void Payoff::Rate::add(std::vector<Shares> const& more, double more_ms) {
+    programs.resize(more.size());
+    for (std::size_t i = 0; i < more.size(); ++i) {
+        programs[i].bytes = kept * programs[i].bytes + more[i].bytes;
+        programs[i].requests = kept * programs[i].requests + more[i].requests;
+        programs[i].under_way = kept * programs[i].under_way + more[i].under_way;
+    }
     ms = kept * ms + more_ms;
+    weighted_windows = kept * weighted_windows + 1;
     ++windows;
 }
 
 void Payoff::observe(Report const& report, std::vector<ProgramReport const*> const& programs) {
     std::string names;
-    std::vector<double> bytes;
+    std::vector<Shares> seen;
     for (auto const* program : programs) {
         names.append(program->id).push_back('\n');
-        bytes.push_back(0);
-        for (auto const& server : program->servers) bytes.back() += server.bytes;
+        seen.push_back(seen_of(*program));
     }
-    bool const all_moved = names == programs_ && std::ranges::equal(bytes_, bytes, std::less<>());
+    auto more = seen;
+    bool all_took_part = names == programs_;
+    for (std::size_t i = 0; i < seen.size() && all_took_part; ++i) {
+        more[i].bytes -= seen_[i].bytes;
+        more[i].requests -= seen_[i].requests;
+        all_took_part = more[i].bytes > 0 || more[i].under_way > 0;
+    }
     if (rates_.size() > sets_max) rates_.clear();
     auto& rates = rates_[names];
-    if (all_moved && report.now_ms > now_ms_) {
+    if (all_took_part && report.now_ms > now_ms_) {
         Rate window;
-        window.add(sum_of(bytes) - sum_of(bytes_), report.now_ms - now_ms_);
+        window.add(more, report.now_ms - now_ms_);
         if (turns_ && rates.with.windows > 0 && !rates.changed && differ(window, rates.with)) {
             rates.with = {.windows = 1};
             rates.changed = rates.outdated = true;
         }
-        (turns_ ? rates.with : rates.without).add(window.bytes, window.ms);
+        (turns_ ? rates.with : rates.without).add(window.programs, window.ms);
     }
     programs_ = std::move(names);
-    bytes_ = std::move(bytes);
+    seen_ = std::move(seen);
     now_ms_ = report.now_ms;
+}
+
+double Payoff::gain_of(std::size_t program) const {
+    if (!knows_without() || with().windows == 0) return 1;
+    auto const without_mb_s = std::max(without().mb_s_of(program), least_mb_s);
+    return with().mb_s_of(program) / without_mb_s;
 }
 
 bool Payoff::turns_cost() const {

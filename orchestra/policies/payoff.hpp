@@ -14,7 +14,7 @@ namespace unisono::orchestra {
 /// other's.
 ///
 /// For each set of programs that wanted something together, because others want another amount;
-/// windows in which one of them got nothing do not count. Recent ones do more (7/8 of what was
+/// windows in which one of them wanted nothing do not count. Recent ones do more (7/8 of what was
 /// before).
 class Payoff {
 public:
@@ -23,16 +23,28 @@ public:
     void decided(bool turns) { turns_ = turns; }
 
     /// Of the programs that were observed last.
-    struct Rate {
+    struct Shares {
         double bytes = 0;
+        double requests = 0;
+        double under_way = 0;  ///< at the windows' ends, added up
+    };
+    struct Rate {
+        std::vector<Shares> programs;
         double ms = 0;
         int windows = 0;
-        [[nodiscard]] double mb_s() const { return ms > 0 ? bytes / ms / 1e3 : 0; }
-        void add(double more_bytes, double more_ms);
+        double weighted_windows = 0;
+        [[nodiscard]] double mb_s() const;
+        [[nodiscard]] double mb_s_of(std::size_t program) const;
+        /// How long its requests stay in the servers, by how many are there and how many come to an
+        /// end (Little's law).
+        [[nodiscard]] double stay_ms_of(std::size_t program) const;
+        void add(std::vector<Shares> const& more, double more_ms);
     };
     [[nodiscard]] Rate const& with() const { return rates_.at(programs_).with; }
     [[nodiscard]] Rate const& without() const { return rates_.at(programs_).without; }
 
+    /// How many times as much that program gets with turns; 1 if that is not known.
+    [[nodiscard]] double gain_of(std::size_t program) const;
     /// Turns have cost: clearly within two windows, or brought next to nothing in eight.
     [[nodiscard]] bool turns_cost() const;
     [[nodiscard]] bool knows_without() const;
@@ -53,8 +65,8 @@ private:
 
     std::string programs_;
     std::map<std::string, Rates> rates_ = {{"", {}}};
-    std::vector<double> bytes_;  // by program, at the last observation
-    double now_ms_ = 0;          // then
+    std::vector<Shares> seen_;  // by program, at the last observation
+    double now_ms_ = 0;         // then
     bool turns_ = false;
 };
 

@@ -31,6 +31,10 @@ constexpr std::array<Choice, 2> resonant_reads{{
     {"exchange", "agents send what they have read"},
     {"direct", "agents warm the servers' caches, then every rank reads for itself"},
 }};
+constexpr std::array<Choice, 2> resonant_groups{{
+    {"by_size", "ranks that take turns are in groups of as many as their servers"},
+    {"by_count", "they are in as many groups as there are servers"},
+}};
 constexpr std::array<Choice, 2> flushes{{
     {"online", "buffers that live across calls are written in the background"},
     {"close", "they are written when their memory is needed, at sync and at close"},
@@ -180,6 +184,11 @@ void set_resonant_read(Options& options, Setting const& setting) {
     choose(how, setting, resonant_reads);
     if (!how.empty()) options.prefetch_then_read = how == "direct";
 }
+void set_resonant_groups(Options& options, Setting const& setting) {
+    std::string how;
+    choose(how, setting, resonant_groups);
+    if (!how.empty()) options.as_many_groups_as_servers = how == "by_count";
+}
 void set_flush(Options& options, Setting const& setting) {
     std::string when;
     choose(when, setting, flushes);
@@ -257,6 +266,7 @@ constexpr std::array known_hints{
     Known{"unisono_intra_node_aggregation", set_switch<&Options::intra_node_aggregation>},
     Known{"unisono_two_layers", set_switch<&Options::intra_node_aggregation>},  // its old name
     Known{"unisono_resonant_read", set_resonant_read},
+    Known{"unisono_resonant_groups", set_resonant_groups},
     Known{"unisono_flush", set_flush},
     Known{"unisono_write_behind", set_switch<&Options::write_behind>},
     Known{"unisono_read_ahead", set_switch<&Options::read_ahead>},
@@ -573,6 +583,8 @@ std::vector<KeyValue> effective_hints(Options const& options) {
     hints.emplace_back("unisono_select", options.select);
     hints.emplace_back("unisono_intra_node_aggregation", text_of(options.intra_node_aggregation));
     hints.emplace_back("unisono_resonant_read", options.prefetch_then_read ? "direct" : "exchange");
+    hints.emplace_back("unisono_resonant_groups",
+                       options.as_many_groups_as_servers ? "by_count" : "by_size");
     hints.emplace_back("unisono_flush", options.flush_at_close ? "close" : "online");
     hints.emplace_back("unisono_write_behind", text_of(options.write_behind));
     hints.emplace_back("unisono_read_ahead", text_of(options.read_ahead));

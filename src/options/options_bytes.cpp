@@ -24,6 +24,7 @@ void visit_members(Any& options, Visitor& visit) {
     visit(options.cb_buffer_size);
     visit(options.cb_nodes);
     visit(options.prefetch_then_read);
+    visit(options.as_many_groups_as_servers);
     visit(options.cb_config_list);
     visit(options.cb_read);
     visit(options.cb_write);

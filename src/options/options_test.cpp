@@ -291,6 +291,7 @@ TEST(EffectiveHints, read_back_as_the_same_options) {
     options.select = "measured";
     options.intra_node_aggregation = Switch::enable;
     options.prefetch_then_read = true;
+    options.as_many_groups_as_servers = true;
     options.flush_at_close = true;
     options.write_behind = options.read_ahead = Switch::enable;
     options.sync_at_close = true;

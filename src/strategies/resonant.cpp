@@ -29,24 +29,29 @@ std::uint32_t agents_per_server(Facts const& facts, Options const& options) {
 }
 
 // The agents of a server are the processes that ask for most of its bytes and are no agents yet,
-// ties to the lowest rank. When all are, everybody may serve once more.
+// ties to the lowest rank. Where there are fewer processes than agents, of which the paper does not
+// speak, each may be as many as it takes: so a process is the agent of all servers that it asks
+// alone (figure 2, two processes at 128 KiB), and nothing has to cross.
 class Agents {
 public:
-    explicit Agents(Facts const& facts) : facts_{facts}, taken_(facts.topology->ranks()) {}
+    Agents(Facts const& facts, std::uint32_t agents)
+        : facts_{facts},
+          most_{div_ceil(agents, facts.topology->ranks())},
+          serves_(facts.topology->ranks()) {}
 
     /// `count` agents, ascending.
     std::vector<std::uint32_t> of(std::uint32_t server, std::uint32_t count) {
-        if (std::ranges::find(taken_, false) == taken_.end()) taken_.assign(taken_.size(), false);
         using Candidate = std::pair<std::uint64_t, std::uint32_t>;  // ~bytes, rank: best first
         std::vector<Candidate> candidates;
-        candidates.reserve(taken_.size());
-        for (std::uint32_t rank = 0; rank < taken_.size(); ++rank)
-            if (!taken_[rank]) candidates.emplace_back(~bytes_at(facts_, rank, server), rank);
+        candidates.reserve(serves_.size());
+        for (std::uint32_t rank = 0; rank < serves_.size(); ++rank)
+            if (serves_[rank] < most_)
+                candidates.emplace_back(~bytes_at(facts_, rank, server), rank);
         std::ranges::partial_sort(candidates, candidates.begin() + count);
         std::vector<std::uint32_t> agents;
         for (auto const& [bytes, rank] : std::span{candidates}.first(count)) {
             agents.push_back(rank);
-            taken_[rank] = true;
+            ++serves_[rank];
         }
         std::ranges::sort(agents);
         return agents;
@@ -54,7 +59,8 @@ public:
 
 private:
     Facts const& facts_;
-    std::vector<bool> taken_;
+    std::uint64_t most_;
+    std::vector<std::uint32_t> serves_;  // how many servers, by rank
 };
 
 // Differs (section 3.3): pieces of different ranks that touch become one request; reads come from
@@ -69,7 +75,7 @@ Plan plan_agents(Facts const& facts, Options const& options) {
         .list_extents_max = list_extents_max,
         .prefetch_then_read = facts.direction == Direction::read && options.prefetch_then_read};
     auto const per_server = agents_per_server(facts, options);
-    Agents agents{facts};
+    Agents agents{facts, per_server * facts.layout->servers()};
     for (std::uint32_t server = 0; server < facts.layout->servers(); ++server) {
         std::ranges::copy(agents.of(server, per_server), std::back_inserter(plan.aggregators));
         std::ranges::copy(split_evenly(facts.layout->bytes_of(server, facts.touched), per_server,
@@ -109,30 +115,43 @@ ProcessSets process_sets(Facts const& facts) {
     return sets;
 }
 
+/// Those that ask for something, by set, ascending.
+std::vector<std::vector<std::uint32_t>> members_of(ProcessSets const& sets, Facts const& facts) {
+    std::vector<std::vector<std::uint32_t>> members(sets.set_of.size());
+    for (std::uint32_t rank = 0; rank < members.size(); ++rank)
+        if (facts.ranks[rank].bytes > 0) members[sets.set_of[rank]].push_back(rank);
+    return members;
+}
+
 // The non-overlapping condition holds: no exchange. Processes access the file for themselves, in
-// groups of as many as their set has servers; process i of a set begins after process i - n has
-// issued its requests.
-// Differs (section 3.4): there, group k = i / n waits for all of group k - 1. Here each waits for
-// one: a message for each process, and nobody waits for a slow one elsewhere.
-Plan plan_groups(Facts const& facts) {
-    Plan plan{.way = Plan::Way::direct, .delay_s = delay_s};
+// groups; process i of a set begins after process i - g has issued its requests, where g is the
+// size of a group. The paper has both "n process groups" and "group k, where k = i/n", for n
+// servers: so many groups (unisono_resonant_groups=by_count), or groups of so many (by_size).
+// Differs (section 3.4): there, a group waits for all of the group before it. Here each waits for
+// one: a message for each process, and nobody waits for a slow one elsewhere. Where all who wait
+// share a single server, order is all there is to gain, and the message that gives it is enough:
+// there is no delay.
+Plan plan_groups(Facts const& facts, Options const& options) {
+    Plan plan{.way = Plan::Way::direct};
     auto const ranks = facts.topology->ranks();
+    plan.waits_for.resize(ranks);
+    std::iota(plan.waits_for.begin(), plan.waits_for.end(), 0);
     auto const sets = process_sets(facts);
-    std::vector<std::vector<std::uint32_t>> members(ranks);
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        plan.waits_for.push_back(rank);
-        if (facts.ranks[rank].bytes == 0) continue;
-        auto const set = sets.set_of[rank];
-        auto const group = sets.servers[set];
-        if (members[set].size() >= group)
-            plan.waits_for[rank] = members[set][members[set].size() - group];
-        members[set].push_back(rank);
+    auto const members = members_of(sets, facts);
+    for (std::uint32_t set = 0; set < ranks; ++set) {
+        auto const servers = sets.servers[set];
+        auto const& its = members[set];
+        std::size_t const group = options.as_many_groups_as_servers && servers > 0
+                                      ? div_ceil(its.size(), servers)
+                                      : servers;
+        for (auto i = group; i < its.size(); ++i) plan.waits_for[its[i]] = its[i - group];
+        if (group < its.size() && servers > 1) plan.delay_s = delay_s;
     }
     return plan;
 }
 
 Plan plan_resonant(Facts const& facts, Options const& options) {
-    return facts.rank_ordered ? plan_groups(facts) : plan_agents(facts, options);
+    return facts.rank_ordered ? plan_groups(facts, options) : plan_agents(facts, options);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ void PageCache::begin_read(std::uint64_t page, std::uint64_t block) {
 void PageCache::begin_write(std::uint64_t page, std::uint64_t block) {
     auto& entry = pages_.at(page);
     assert(entry.state == State::dirty);
-    dirty_.erase(page);
+    no_longer_dirty(page, entry);
     entry.state = State::writing;
     entry.block = block;
 }
@@ -40,13 +40,22 @@ void PageCache::make_clean(std::uint64_t number, Page& page) {
 
 void PageCache::make_dirty(std::uint64_t page, std::uint64_t file) {
     auto& entry = pages_[page];
+    if (entry.state == State::dirty) no_longer_dirty(page, entry);  // it may be another file's
     if (entry.state == State::clean) clean_.erase(entry.use);
     if (entry.state != State::dirty && entry.state != State::writing) ++unwritten_pages_;
     entry.state = State::dirty;
     entry.file = file;
     entry.block = 0;
     dirty_.insert(page);
+    dirty_files_[file].insert(page);
     evict();
+}
+
+void PageCache::no_longer_dirty(std::uint64_t number, Page const& page) {
+    dirty_.erase(number);
+    auto const pages = dirty_files_.find(page.file);
+    pages->second.erase(number);
+    if (pages->second.empty()) dirty_files_.erase(pages);
 }
 
 void PageCache::touch(std::uint64_t page) {
@@ -69,8 +78,10 @@ void PageCache::evict() {
 void PageCache::forget(std::uint64_t number) {
     auto const found = pages_.find(number);
     if (found->second.state == State::clean) clean_.erase(found->second.use);
-    if (found->second.state == State::dirty) --unwritten_pages_;
-    dirty_.erase(number);
+    if (found->second.state == State::dirty) {
+        --unwritten_pages_;
+        no_longer_dirty(number, found->second);
+    }
     pages_.erase(found);
 }
 

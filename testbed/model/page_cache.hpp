@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <list>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -32,6 +33,9 @@ public:
 
     /// All dirty pages, ascending.
     [[nodiscard]] std::set<std::uint64_t> const& dirty() const { return dirty_; }
+    /// Dirty pages of each file that has any, ascending.
+    using DirtyFiles = std::map<std::uint64_t, std::set<std::uint64_t>>;
+    [[nodiscard]] DirtyFiles const& dirty_files() const { return dirty_files_; }
     /// Dirty or on the way to the drive.
     [[nodiscard]] std::uint64_t unwritten_bytes() const { return unwritten_pages_ * page_bytes; }
     [[nodiscard]] std::uint64_t file(std::uint64_t page) const { return pages_.at(page).file; }
@@ -51,6 +55,7 @@ private:
     };
 
     void make_clean(std::uint64_t number, Page& page);
+    void no_longer_dirty(std::uint64_t number, Page const& page);
     void forget(std::uint64_t number);
     void evict();
 
@@ -58,6 +63,7 @@ private:
     std::unordered_map<std::uint64_t, Page> pages_;
     std::list<std::uint64_t> clean_;  // the longest unused first
     std::set<std::uint64_t> dirty_;
+    DirtyFiles dirty_files_;
     std::uint64_t unwritten_pages_ = 0;
 };
 

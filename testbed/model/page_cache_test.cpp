@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "model/read_ahead.hpp"
 #include "model/sector_set.hpp"
 
 namespace unisono::testbed {
@@ -42,42 +41,22 @@ TEST(PageCache, a_page_written_to_while_it_is_on_its_way_stays_dirty) {
     EXPECT_EQ(cache.unwritten_bytes(), 0U);
 }
 
+TEST(PageCache, dirty_pages_are_known_by_file) {
+    PageCache cache(1 << 20);
+    for (std::uint64_t const page : {5, 3, 4}) cache.make_dirty(page, page == 4 ? 8 : 9);
+    EXPECT_EQ(cache.dirty_files(), (PageCache::DirtyFiles{{8, {4}}, {9, {3, 5}}}));
+    cache.make_dirty(4, 9);
+    cache.begin_write(3, 50);
+    cache.discard(5, 6);
+    EXPECT_EQ(cache.dirty_files(), (PageCache::DirtyFiles{{9, {4}}}));
+}
+
 TEST(PageCache, discarded_pages_are_not_written) {
     PageCache cache(1 << 20);
     for (std::uint64_t page = 0; page < 10; ++page) cache.make_dirty(page, 9);
     cache.discard(2, 1'000'000);
     EXPECT_EQ(cache.dirty(), (std::set<std::uint64_t>{0, 1}));
     EXPECT_EQ(cache.unwritten_bytes(), 2 * 4096U);
-}
-
-// Linux with 128 KiB (32 pages): requests of 16 pages.
-TEST(ReadAhead, sequential_requests_keep_a_full_window_ahead) {
-    ReadAhead ahead;
-    auto const first = ahead.on_read({0, 16}, true, true, 1000, 32);
-    EXPECT_EQ(first->begin, 0U);
-    EXPECT_EQ(first->end, 32U);
-    auto const second = ahead.on_read({16, 32}, false, false, 1000, 32);
-    EXPECT_EQ(second->begin, 32U);
-    EXPECT_EQ(second->end, 64U);
-    auto const third = ahead.on_read({32, 48}, false, false, 1000, 32);
-    EXPECT_EQ(third->begin, 64U);
-    EXPECT_EQ(third->end, 96U);
-    EXPECT_FALSE(ahead.on_read({48, 64}, false, false, 1000, 32)) << "the marker is at 64";
-}
-
-TEST(ReadAhead, windows_of_small_requests_double) {
-    ReadAhead ahead;
-    EXPECT_EQ(ahead.on_read({0, 1}, true, true, 1000, 32)->end, 4U);
-    EXPECT_EQ(ahead.on_read({1, 2}, false, false, 1000, 32)->end, 12U);
-    EXPECT_FALSE(ahead.on_read({2, 3}, false, false, 1000, 32));
-}
-
-TEST(ReadAhead, random_requests_and_the_end_of_the_file_stop_it) {
-    ReadAhead ahead;
-    EXPECT_FALSE(ahead.on_read({500, 516}, false, true, 1000, 32));
-    EXPECT_FALSE(ahead.on_read({100, 116}, false, true, 1000, 32));
-    EXPECT_EQ(ahead.on_read({116, 132}, false, true, 140, 32)->end, 140U);
-    EXPECT_FALSE(ahead.on_read({0, 16}, true, true, 1000, 0)) << "turned off";
 }
 
 TEST(SectorSet, runs_merge_and_split) {

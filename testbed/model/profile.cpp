@@ -48,6 +48,7 @@ constexpr Entry<DriveProfile> drive_entries[] = {
 constexpr Entry<HostProfile> host_entries[] = {
     {"request_us", &HostProfile::request_us},
     {"workers", &HostProfile::workers},
+    {"requests_per_file", &HostProfile::requests_per_file},
     {"block_bytes", &HostProfile::block_bytes},
     {"page_cache_bytes", &HostProfile::page_cache_bytes},
     {"read_ahead_bytes", &HostProfile::read_ahead_bytes},
@@ -55,6 +56,7 @@ constexpr Entry<HostProfile> host_entries[] = {
     {"dirty_limit_bytes", &HostProfile::dirty_limit_bytes},
     {"dirty_expire_ms", &HostProfile::dirty_expire_ms},
     {"writeback_depth", &HostProfile::writeback_depth},
+    {"writeback_file_bytes", &HostProfile::writeback_file_bytes},
 };
 
 constexpr Entry<LinkProfile> link_entries[] = {
@@ -65,13 +67,28 @@ constexpr Entry<LinkProfile> link_entries[] = {
 
 [[noreturn]] void refuse(std::string const& what) { throw std::runtime_error("profile: " + what); }
 
+std::string source_of(std::string const& name, Json const& json) {
+    if (!json.contains("source") || !json["source"].is_string() || json["source"].empty())
+        refuse(name + " has no \"source\"");
+    return json["source"];
+}
+
 Figure read_figure(std::string const& name, Json const& json) {
     if (!json.is_object() || !json.contains("value") || !json["value"].is_number())
         refuse(name + " has no number \"value\"");
     if (json["value"] < 0) refuse(name + " is negative");
-    if (!json.contains("source") || !json["source"].is_string() || json["source"].empty())
-        refuse(name + " has no \"source\"");
-    return {name, json["value"], json["source"]};
+    return {.name = name, .value = json["value"], .word = {}, .source = source_of(name, json)};
+}
+
+// Nothing where the host does not read ahead.
+void read_kind_of_read_ahead(Json const& host, HostProfile& profile, std::vector<Figure>& figures) {
+    if (!host.contains("read_ahead")) return;
+    auto const& json = host["read_ahead"];
+    auto const word = json.is_object() ? json.value("value", "") : "";
+    auto const kind = read_ahead_kind(word);
+    if (!kind) refuse("host.read_ahead is not windows, on_demand, context or careful_context");
+    profile.read_ahead = *kind;
+    figures.push_back({"host.read_ahead", 0, word, source_of("host.read_ahead", json)});
 }
 
 template <class Part>
@@ -84,7 +101,7 @@ void read_part(std::string const& section, Json const& json, std::span<Entry<Par
         }
     for (auto const& item : json.items()) {
         auto const& name = item.key();
-        if (name == "kind") continue;
+        if (name == "kind" || name == "read_ahead") continue;
         bool const known = std::any_of(entries.begin(), entries.end(),
                                        [&](auto const& entry) { return entry.name == name; });
         if (!known) refuse(std::string(section).append(".").append(name).append(" is unknown"));
@@ -134,7 +151,11 @@ std::pair<Profile, std::vector<Figure>> read_all(std::string_view text) {
         profile.summary = json.at("summary");
         profile.drive.kind = json.at("drive").at("kind");
         read_part<DriveProfile>("drive", json.at("drive"), drive_entries, profile.drive, figures);
-        read_part<HostProfile>("host", json.at("host"), host_entries, profile.host, figures);
+        auto const& host = json.at("host");
+        read_part<HostProfile>("host", host, host_entries, profile.host, figures);
+        read_kind_of_read_ahead(host, profile.host, figures);
+        need(profile.host.read_ahead_bytes == 0 || host.contains("read_ahead"),
+             "host.read_ahead is missing");
         read_part<LinkProfile>("link", json.at("link"), link_entries, profile.link, figures);
     } catch (Json::exception const& error) {
         refuse(error.what());

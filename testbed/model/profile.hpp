@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "model/read_ahead.hpp"
+
 namespace unisono::testbed {
 
 /// What a data server stores on. MB are 10^6 bytes, as in data sheets.
@@ -43,15 +45,21 @@ struct DriveProfile {
 
 /// A data server between its link and its drive.
 struct HostProfile {
-    double request_us = 0;   ///< the server's own time for one request
-    double workers = 0;      ///< requests in service at once, the others wait; 0: any number
+    double request_us = 0;  ///< the server's own time for one request
+    double workers = 0;     ///< requests in service at once, the others wait; 0: any number
+    /// Reads and writes of one file at once, the file's others wait and keep their workers; 0: any
+    /// number
+    double requests_per_file = 0;
     double block_bytes = 0;  ///< the longest request that goes to the drive
     double page_cache_bytes = 0;
+    ReadAheadKind read_ahead = ReadAheadKind::on_demand;  ///< needed where there are bytes of it
     double read_ahead_bytes = 0;
     double dirty_background_bytes = 0;  ///< more than that: write-out begins
     double dirty_limit_bytes = 0;       ///< more than that: writers wait
     double dirty_expire_ms = 0;         ///< older than that: write-out begins
     double writeback_depth = 0;         ///< block requests of the write-out at once
+    /// The write-out goes to the next file after so much; 0: ascending over all files
+    double writeback_file_bytes = 0;
 };
 
 struct LinkProfile {
@@ -72,12 +80,13 @@ struct Profile {
 struct Figure {
     std::string name;  ///< "drive.rpm"
     double value = 0;
+    std::string word;  ///< instead of a value
     std::string source;
 };
 
-/// Reads a profile: JSON whose figures are {"value": number, "source": text}.
-/// Throws std::runtime_error that names the entry: one is unknown, has no number or no source, or
-/// contradicts another.
+/// Reads a profile: JSON whose figures are {"value": number, "source": text}; host.read_ahead's
+/// value is a word. Throws std::runtime_error that names the entry: one is unknown, has no number
+/// or no source, or contradicts another.
 Profile parse_profile(std::string_view json);
 
 /// The figures in the order of the structures above. Throws as parse_profile().

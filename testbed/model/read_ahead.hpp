@@ -1,41 +1,68 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string_view>
 
 namespace unisono::testbed {
 
-/// Pages [begin, end) that a server reads into its cache.
+/// Pages [begin, end) of a server's disk.
 struct PageRange {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
 };
 
-/// What a kernel remembers of one open file to read ahead: the window that it read last, and the
-/// page in it whose use starts the next window.
+/// How a server's kernel reads ahead.
+enum class ReadAheadKind : std::uint8_t {
+    windows,    ///< Linux until 2.6.22: a current window and one ahead, for an unbroken stream only
+    on_demand,  ///< 2.6.24 to 2.6.30: marked pages start the next window, also of several streams
+    context,    ///< 2.6.31 to 3.11: a stream is also known by the pages that it left in memory
+    careful_context,  ///< 3.12 and later: by more pages than it asks for, and it gets fewer
+};
+
+/// By the name that profiles use; nothing for any other.
+std::optional<ReadAheadKind> read_ahead_kind(std::string_view name);
+
+/// What is known of a file when it is read.
+struct FilePages {
+    bool at_start = false;    ///< the request begins with the file's first page
+    std::uint64_t end = 0;    ///< the file's pages go on contiguously up to here
+    std::uint64_t limit = 0;  ///< pages of the longest window; 0: no reading ahead
+};
+
+/// A server's memory, as its kernel uses it while it reads one request.
+class PagesInMemory {
+public:
+    PagesInMemory() = default;
+    PagesInMemory(PagesInMemory const&) = delete;
+    PagesInMemory& operator=(PagesInMemory const&) = delete;
+    virtual ~PagesInMemory() = default;
+
+    /// There, or on its way.
+    [[nodiscard]] virtual bool has(std::uint64_t page) const = 0;
+    /// Starts reading those that are absent. How many these were.
+    virtual std::uint64_t read(PageRange range) = 0;
+};
+
+/// What a kernel remembers of one open file to read ahead.
 ///
-/// Source: Linux mm/readahead.c, "on-demand readahead" of 2.6.23 and later: windows double up to
-/// the limit; the next one is read when the first page of the part that was read ahead is used.
-/// Differs: interleaved streams in one file are not recognised (as before 2.6.32).
+/// Source: Linux mm/readahead.c and mm/filemap.c of the versions that ReadAheadKind names.
+/// Differs: all of a request is asked for at once, while the kernel waits for each page before it
+/// looks at the next; congestion of the queue is not noticed; `careful_context` does not widen its
+/// windows for long requests (4.10).
 class ReadAhead {
 public:
-    /// A request for pages [begin, end) of the file's disk pages.
-    ///
-    /// @param at_start     begin is the file's first page
-    /// @param miss         one of the pages is not in the cache
-    /// @param readable_end  the file's pages go on contiguously up to here
-    /// @param limit_pages  the longest window; 0 turns reading ahead off
-    /// @return what to read besides the request, or instead of it; it may be in the cache already
-    std::optional<PageRange> on_read(PageRange request, bool at_start, bool miss,
-                                     std::uint64_t readable_end, std::uint64_t limit_pages);
+    ReadAhead() = default;
+    ReadAhead(ReadAhead const&) = delete;
+    ReadAhead& operator=(ReadAhead const&) = delete;
+    virtual ~ReadAhead() = default;
 
-private:
-    static constexpr std::uint64_t nowhere = ~std::uint64_t{0};
-
-    std::uint64_t previous_end_ = nowhere;
-    std::uint64_t window_end_ = 0;
-    std::uint64_t window_pages_ = 0;
-    std::uint64_t marker_ = nowhere;
+    /// A request for these pages. Starts reading what the kernel would, which may leave out some of
+    /// them where `file.limit` is 0.
+    virtual void on_read(PageRange request, FilePages const& file, PagesInMemory& memory) = 0;
 };
+
+std::unique_ptr<ReadAhead> make_read_ahead(ReadAheadKind kind);
 
 }  // namespace unisono::testbed

@@ -17,6 +17,12 @@ PageRange pages_of(ServerRequest const& request) {
 
 std::uint64_t bytes_of(double figure) { return static_cast<std::uint64_t>(figure); }
 
+// Of a set that is not empty: the first that is no less, or the smallest of all.
+std::uint64_t at_or_first(std::set<std::uint64_t> const& pages, std::uint64_t page) {
+    auto const found = pages.lower_bound(page);
+    return found == pages.end() ? *pages.begin() : *found;
+}
+
 }  // namespace
 
 Server::Server(Profile const& profile, ServerOptions const& options)
@@ -105,7 +111,36 @@ void Server::arrive(std::uint64_t key) {
         return;
     }
     ++in_service_;
+    serve(key);
+}
+
+// glibc's asynchronous I/O does a descriptor's requests one after the other, and a server has one
+// descriptor for each file.
+bool Server::is_limited(ServerRequest const& request) const {
+    return host_.requests_per_file > 0 && request.operation != Operation::flush;
+}
+
+// A request that has a worker.
+void Server::serve(std::uint64_t key) {
+    auto const& request = progress_.at(key).request;
+    if (is_limited(request)) {
+        auto& queue = file_queues_[request.file];
+        if (queue.served >= host_.requests_per_file) {
+            queue.waiting.push_back(key);
+            return;
+        }
+        ++queue.served;
+    }
     schedule(now_ + from_us(host_.request_us), Step::process, key);
+}
+
+void Server::serve_next_of_file(std::uint64_t file) {
+    auto& queue = file_queues_.at(file);
+    --queue.served;
+    if (queue.waiting.empty()) return;
+    auto const next = queue.waiting.front();
+    queue.waiting.pop_front();
+    serve(next);
 }
 
 void Server::process(std::uint64_t key) {
@@ -124,42 +159,61 @@ void Server::process(std::uint64_t key) {
 }
 
 void Server::finish(std::uint64_t key) {
-    finished_->push_back({progress_.at(key).request.id, now_});
+    auto const request = progress_.at(key).request;
+    finished_->push_back({request.id, now_});
     progress_.erase(key);
     --in_service_;
+    if (is_limited(request)) serve_next_of_file(request.file);
     if (waiting_.empty()) return;
     ++in_service_;
-    schedule(now_ + from_us(host_.request_us), Step::process, waiting_.front());
+    auto const next = waiting_.front();
     waiting_.pop_front();
+    serve(next);
 }
+
+// One request as the kernel's reading ahead sees it.
+class Server::Reading final : public PagesInMemory {
+public:
+    Reading(Server& server, std::uint64_t key, Progress& progress, PageRange awaited)
+        : server_(server), key_(key), progress_(progress), awaited_(awaited) {}
+
+    [[nodiscard]] bool has(std::uint64_t page) const override {
+        return server_.cache_.state(page) != PageCache::State::absent;
+    }
+    std::uint64_t read(PageRange range) override {
+        return server_.read_missing(key_, progress_, range, awaited_);
+    }
+
+private:
+    Server& server_;
+    std::uint64_t key_;
+    Progress& progress_;
+    PageRange awaited_;
+};
 
 void Server::read(std::uint64_t key, Progress& progress) {
     auto const& request = progress.request;
     auto const range = pages_of(request);
-    bool miss = false;
-    for (auto page = range.begin; page < range.end; ++page) {
-        miss = miss || cache_.state(page) == PageCache::State::absent;
-        cache_.touch(page);
-    }
-    auto const ahead = read_ahead_[request.file].on_read(
-        range, request.at_start, miss, range.end + request.readable_after / page_bytes,
-        bytes_of(host_.read_ahead_bytes) / page_bytes);
-    PageRange wanted = range;
-    if (ahead && ahead->begin <= range.end) {
-        wanted.end = std::max(range.end, ahead->end);
-        read_missing(key, progress, wanted, range);
-    } else {
-        read_missing(key, progress, range, range);
-        if (ahead) read_missing(key, progress, *ahead, range);
-    }
+    for (auto page = range.begin; page < range.end; ++page) cache_.touch(page);
+    auto& ahead = read_ahead_[request.file];
+    if (!ahead) ahead = make_read_ahead(host_.read_ahead);
+    Reading memory(*this, key, progress, range);
+    ahead->on_read(range,
+                   {.at_start = request.at_start,
+                    .end = range.end + request.readable_after / page_bytes,
+                    .limit = bytes_of(host_.read_ahead_bytes) / page_bytes},
+                   memory);
+    memory.read(range);
     if (progress.waits_for > 0) return;
     ++counters_.cache_hits;
     finish(key);
 }
 
 // Starts reading what is absent in `range`, and makes the request wait for what is in `awaited`.
-void Server::read_missing(std::uint64_t key, Progress& progress, PageRange range,
-                          PageRange awaited) {
+// Returns how many pages were absent.
+std::uint64_t Server::read_missing(std::uint64_t key, Progress& progress, PageRange range,
+                                   PageRange awaited) {
+    std::uint64_t absent = 0;
     auto const most = bytes_of(host_.block_bytes) / page_bytes;
     auto const context = context_of(progress.request);
     for (auto page = range.begin; page < range.end;) {
@@ -180,8 +234,10 @@ void Server::read_missing(std::uint64_t key, Progress& progress, PageRange range
         blocks_[block].pages = end - page;
         for (auto missing = page; missing < end; ++missing) cache_.begin_read(missing, block);
         if (page < awaited.end && end > awaited.begin) await(block, key, progress);
+        absent += end - page;
         page = end;
     }
+    return absent;
 }
 
 std::uint64_t Server::dirty_limit() const { return bytes_of(host_.dirty_limit_bytes); }
@@ -198,6 +254,8 @@ void Server::write(std::uint64_t key, Progress& progress) {
 
 void Server::write_pages(ServerRequest const& request) {
     auto const range = pages_of(request);
+    if (std::ranges::find(files_to_write_back_, request.file) == files_to_write_back_.end())
+        files_to_write_back_.push_back(request.file);
     for (auto page = range.begin; page < range.end; ++page) cache_.make_dirty(page, request.file);
     if (dirty_since_ == never) dirty_since_ = now_;
 }
@@ -214,7 +272,7 @@ void Server::flush(std::uint64_t key, Progress& progress) {
                 ++page;
                 continue;
             }
-            await(write_out(page, true, context), key, progress);
+            await(write_out(number, true, context), key, progress);
             page = dirty.upper_bound(number);
         }
     }
@@ -304,16 +362,13 @@ void Server::block_done(std::uint64_t id) {
     }
 }
 
-// Sends the run of dirty pages of one file that begins at `first`.
-std::uint64_t Server::write_out(std::set<std::uint64_t>::const_iterator first, bool synchronous,
-                                std::uint64_t context) {
-    auto const begin = *first;
+// Sends the run of dirty pages of one file that begins with this one.
+std::uint64_t Server::write_out(std::uint64_t begin, bool synchronous, std::uint64_t context) {
     auto const file = cache_.file(begin);
     auto const most = bytes_of(host_.block_bytes) / page_bytes;
-    auto end = begin;
-    for (; first != cache_.dirty().end() && *first == end && end - begin < most &&
-           cache_.file(end) == file;
-         ++first)
+    auto end = begin + 1;
+    while (end - begin < most && cache_.state(end) == PageCache::State::dirty &&
+           cache_.file(end) == file)
         ++end;
     auto const block = add_block(Operation::write, begin * page_bytes, (end - begin) * page_bytes,
                                  context, synchronous);
@@ -339,13 +394,42 @@ void Server::write_back() {
     if (now_ >= dirty_since_ + from_ms(host_.dirty_expire_ms)) expired_ = true;
     while (write_back_due() && !dirty.empty() &&
            blocks_of_write_back_ < static_cast<std::uint64_t>(host_.writeback_depth)) {
-        auto page = dirty.lower_bound(write_back_page_);
-        if (page == dirty.end()) page = dirty.begin();
-        auto const block = write_out(page, false, 0);
+        auto const block = write_out(next_to_write_back(), false, 0);
         blocks_[block].writeback = true;
-        write_back_page_ = blocks_[block].first_page + blocks_[block].pages;
+        note_written_back(blocks_[block]);
         ++blocks_of_write_back_;
     }
+}
+
+std::uint64_t Server::next_to_write_back() {
+    return host_.writeback_file_bytes > 0 ? next_of_files()
+                                          : at_or_first(cache_.dirty(), write_back_page_);
+}
+
+// File by file in the order in which they became dirty, each for its turn; within a file from where
+// its last turn ended, and then from its beginning. Linux: fs/fs-writeback.c, and range_cyclic in
+// mm/page-writeback.c.
+std::uint64_t Server::next_of_files() {
+    auto const& files = cache_.dirty_files();
+    if (file_turn_pages_ >= bytes_of(host_.writeback_file_bytes) / page_bytes) {
+        files_to_write_back_.push_back(files_to_write_back_.front());
+        files_to_write_back_.pop_front();
+        file_turn_pages_ = 0;
+    }
+    while (!files.contains(files_to_write_back_.front())) {
+        files_to_write_back_.pop_front();
+        file_turn_pages_ = 0;
+    }
+    auto const file = files_to_write_back_.front();
+    return at_or_first(files.at(file), file_write_back_page_[file]);
+}
+
+void Server::note_written_back(Block const& block) {
+    auto const end = block.first_page + block.pages;
+    write_back_page_ = end;
+    if (host_.writeback_file_bytes == 0) return;
+    file_write_back_page_[files_to_write_back_.front()] = end;
+    file_turn_pages_ += block.pages;
 }
 
 void Server::drop_caches() {

@@ -113,11 +113,17 @@ private:
         std::vector<std::uint64_t> waiters;
     };
 
+    class Reading;
+
     void schedule(Time time, Step step, std::uint64_t key);
     void arrive(std::uint64_t key);
+    void serve(std::uint64_t key);
+    void serve_next_of_file(std::uint64_t file);
+    [[nodiscard]] bool is_limited(ServerRequest const& request) const;
     void process(std::uint64_t key);
     void read(std::uint64_t key, Progress& progress);
-    void read_missing(std::uint64_t key, Progress& progress, PageRange range, PageRange awaited);
+    std::uint64_t read_missing(std::uint64_t key, Progress& progress, PageRange range,
+                               PageRange awaited);
     void write(std::uint64_t key, Progress& progress);
     void write_pages(ServerRequest const& request);
     void flush(std::uint64_t key, Progress& progress);
@@ -130,9 +136,11 @@ private:
     void await(std::uint64_t block, std::uint64_t key, Progress& progress);
     void block_done(std::uint64_t id);
     void dispatch();
-    std::uint64_t write_out(std::set<std::uint64_t>::const_iterator first, bool synchronous,
-                            std::uint64_t context);
+    std::uint64_t write_out(std::uint64_t begin, bool synchronous, std::uint64_t context);
     void write_back();
+    [[nodiscard]] std::uint64_t next_to_write_back();
+    [[nodiscard]] std::uint64_t next_of_files();
+    void note_written_back(Block const& block);
     [[nodiscard]] bool write_back_due() const;
     [[nodiscard]] std::uint64_t context_of(ServerRequest const& request) const;
     [[nodiscard]] std::uint64_t dirty_limit() const;
@@ -143,7 +151,7 @@ private:
     std::unique_ptr<Drive> drive_;
     std::unique_ptr<Scheduler> scheduler_;
     PageCache cache_;
-    std::unordered_map<std::uint64_t, ReadAhead> read_ahead_;  // by file
+    std::unordered_map<std::uint64_t, std::unique_ptr<ReadAhead>> read_ahead_;  // by file
 
     Time now_ = 0;
     std::uint64_t order_ = 0;
@@ -155,8 +163,17 @@ private:
     std::deque<std::uint64_t> waiting_;    // for a worker
     std::deque<std::uint64_t> throttled_;  // writes, for the write-out
     std::size_t in_service_ = 0;
+    struct FileQueue {
+        double served = 0;
+        std::deque<std::uint64_t> waiting;
+    };
+    std::unordered_map<std::uint64_t, FileQueue>
+        file_queues_;  // where requests_per_file is a limit
     std::uint64_t blocks_of_write_back_ = 0;
-    std::uint64_t write_back_page_ = 0;  // where the write-out goes on
+    std::uint64_t write_back_page_ = 0;              // where the write-out goes on
+    std::deque<std::uint64_t> files_to_write_back_;  // the first has its turn
+    std::uint64_t file_turn_pages_ = 0;              // of it that were sent in this turn
+    std::unordered_map<std::uint64_t, std::uint64_t> file_write_back_page_;
     Time dirty_since_ = never;
     bool expired_ = false;  // everything is to be written out
     std::uint64_t previous_end_ = 0;

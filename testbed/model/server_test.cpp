@@ -127,6 +127,57 @@ TEST(Server, writers_wait_when_too_much_is_unwritten) {
     EXPECT_NEAR(mb_s, 77.4, 0.07 * 77.4);
 }
 
+// What is in memory takes 30 us; four of one file one after the other, of four files at once.
+TEST(Server, one_request_per_file_makes_requests_of_one_file_wait_and_no_others) {
+    auto profile = shipped_profile("barracuda-7200.10");
+    profile.host.requests_per_file = 1;
+    for (bool const same_file : {true, false}) {
+        Alone alone(profile, {});
+        alone.run_one(read_at(1, 0));
+        Time const begun = alone.now;
+        std::uint64_t asked = 0;
+        alone.run_clients(4, [&](std::uint64_t) {
+            return asked++ < 4 ? read_at(same_file ? 1 : asked, 0) : ServerRequest{};
+        });
+        print_check("4 requests of 30 us", same_file ? "120 us" : "30 us",
+                    with_unit(static_cast<double>(alone.now - begun) / 1e3, "us"));
+        EXPECT_EQ(alone.now - begun, from_us(same_file ? 120 : 30));
+    }
+}
+
+// 16 MiB of each of two files, half a disk apart, that have become too old; a drive that neither
+// sorts nor caches. Ascending over all files the head goes there once; with 4 MiB of a file in turn
+// A B A B A B A B, seven times as far.
+TEST(Server, writing_back_file_by_file_moves_the_head_between_them) {
+    auto profile = shipped_profile("barracuda-7200.10");
+    profile.host.writeback_file_bytes = 4 << 20;
+    profile.drive.queue_depth = 1;
+    profile.drive.write_cache_bytes = 0;
+    profile.host.dirty_expire_ms = 1000;
+    std::uint64_t const apart = 80'000'000'000 / 4096 * 4096;
+    auto const cylinders = [&] {
+        Alone alone(profile, {});
+        std::uint64_t written = 0;
+        alone.run_clients(1, [&](std::uint64_t) {
+            if (written >= 512) return ServerRequest{};
+            auto request = read_at(1 + written % 2, written % 2 * apart + written / 2 * stripe);
+            request.operation = Operation::write;
+            ++written;
+            return request;
+        });
+        std::vector<Finished> finished;
+        alone.server.advance(10 * second, finished);
+        EXPECT_EQ(alone.server.drive_counters().commands, 64U) << "512 KiB each";
+        return static_cast<double>(alone.server.drive_counters().seek_cylinders);
+    };
+    auto const file_by_file = cylinders();
+    profile.host.writeback_file_bytes = 0;
+    auto const ascending = cylinders();
+    print_check("way of the head, file by file / ascending", "7",
+                with_unit(file_by_file / ascending, ""));
+    EXPECT_NEAR(file_by_file / ascending, 7, 0.1);
+}
+
 TEST(Server, sequential_reads_of_one_process_run_at_the_disks_rate_thanks_to_read_ahead) {
     auto const profile = shipped_profile("barracuda-7200.10");
     std::uint64_t const total = 100 << 20;

@@ -125,7 +125,7 @@ void Emulator::reach_server(Piece const& piece, std::shared_ptr<Call> const& cal
         .bytes = piece.request.bytes,
         .file = piece.request.file};
     gate_.enter(server_request, [this, piece, call, arrival](Gate::AdmissionToken token) {
-        auto const entered = std::max(arrival, token.admitted);
+        auto const entered = std::max(arrival, token.done.admitted);
         submit_piece(piece, call, entered, std::move(token));
     });
 }

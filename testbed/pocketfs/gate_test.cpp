@@ -64,7 +64,7 @@ TEST(Gate, holds_whose_turn_it_is_not_and_lets_them_in_when_the_lease_is_over) {
     EXPECT_TRUE(report.open);
     EXPECT_EQ(report.find("B")->under_way, 1);
     EXPECT_EQ(report.find("B")->servers[0].requests, 1);
-    gate.finished(token, token.admitted + millisecond);
+    gate.finished(token, token.done.admitted + millisecond);
     EXPECT_EQ(read_report(gate).find("B")->under_way, 0);
 }
 
@@ -127,7 +127,7 @@ TEST(Gate, many_threads_all_get_through) {
         programs.emplace_back([&, name = std::to_string(number)] {
             for (int i = 0; i < 50; ++i) {
                 auto const token = enter(gate, name).get();
-                gate.finished(token, token.admitted);
+                gate.finished(token, token.done.admitted);
                 ++finished;
             }
         });

@@ -61,14 +61,16 @@ struct Actors::Parking {
     bool in_use = false;
 };
 
-Actors::Actors(std::uint32_t ranks) : parkings_(ranks) {}
+Actors::Actors(std::uint32_t ranks) : ranks_{ranks}, parkings_(ranks + 1) {}
 
 Actors::~Actors() = default;
 
-void Actors::run(std::function<void(std::uint32_t)> const& body) {
+void Actors::run(std::function<void(std::uint32_t)> const& body,
+                 std::function<void()> const& beside) {
     auto& engine = Engine::instance();
-    for (std::uint32_t rank = 0; rank < parkings_.size(); ++rank)
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank)
         s4u::Actor::create("rank", engine.host(), [&body, rank] { body(rank); });
+    if (beside) s4u::Actor::create("beside", engine.host(), [&beside] { beside(); })->daemonize();
     engine.run();
 }
 

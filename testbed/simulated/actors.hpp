@@ -23,7 +23,11 @@ public:
 
     /// Runs `body` for every rank until all have returned or none can ever go on: those that have
     /// not returned by then are unwound from where they wait.
-    void run(std::function<void(std::uint32_t)> const& body);
+    ///
+    /// `beside`, where there is one, is an actor besides the ranks, which may park() as rank number
+    /// `ranks`, and does not keep the run from ending.
+    void run(std::function<void(std::uint32_t)> const& body,
+             std::function<void()> const& beside = nullptr);
 
     /// The ranks are being unwound: nothing may wait any more, and nothing below does.
     [[nodiscard]] bool unwinding() const { return unwinding_; }
@@ -39,6 +43,7 @@ public:
 private:
     struct Parking;
 
+    std::uint32_t ranks_;
     std::vector<Parking> parkings_;
     bool unwinding_ = false;
 };

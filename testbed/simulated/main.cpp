@@ -1,7 +1,9 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "simulated/patterns.hpp"
 #include "simulated/run_scenario.hpp"
 #include "simulated/scale.hpp"
+#include "simulated/servers_case.hpp"
 #include "simulated/shrink.hpp"
 #include "simulated/sweep.hpp"
 
@@ -120,6 +123,84 @@ int run_scale(ScaleCase scale) {
     return result.wrong.empty() ? 0 : 1;
 }
 
+struct ServersArguments {
+    ServersCase servers;
+    std::string profile_file;
+    std::string context = "process";
+    std::uint64_t jitter_us = 50;
+    std::uint64_t seed = 1;
+    std::uint64_t page_cache_bytes = 0;
+};
+
+testbed::Profile read_profile(ServersArguments const& arguments) {
+    std::ifstream file{arguments.profile_file};
+    std::ostringstream text;
+    text << file.rdbuf();
+    auto profile = testbed::parse_profile(text.str());
+    if (arguments.page_cache_bytes > 0)
+        profile.host.page_cache_bytes = static_cast<double>(arguments.page_cache_bytes);
+    return profile;
+}
+
+// One line of JSON: bench/papers/simulated.py reads it.
+int run_servers(ServersArguments& arguments) {
+    static std::map<std::string, testbed::ContextKind> const contexts{
+        {"request", testbed::ContextKind::request},
+        {"process", testbed::ContextKind::process},
+        {"file", testbed::ContextKind::file}};
+    auto& servers = arguments.servers;
+    servers.profile = read_profile(arguments);
+    servers.options.context = contexts.at(arguments.context);
+    servers.options.jitter = static_cast<testbed::Time>(arguments.jitter_us) * testbed::microsecond;
+    // The servers' own seeds follow.
+    servers.options.seed = arguments.seed * 1000;
+    auto const scale = scale_case_of(servers);
+    auto const result = run(scale);
+    nlohmann::ordered_json const line{
+        {"profile", servers.profile.name},
+        {"strategy", servers.strategy},
+        {"chosen", result.chosen},
+        {"seed", arguments.seed},
+        {"bytes", result.bytes},
+        {"read_s", result.read_s},
+        {"mb_per_s", static_cast<double>(result.bytes) / result.read_s / 1e6},
+        {"requests", result.served.reads},
+        {"ascending", result.served.ascending},
+        {"block_requests", result.served.block_requests},
+        {"media_accesses", result.served.media_accesses},
+        {"positioning_s", result.served.positioning_s},
+        {"wrong", result.wrong}};
+    std::printf("%s\n", line.dump().c_str());
+    return result.wrong.empty() ? 0 : 1;
+}
+
+void add_servers_options(CLI::App& app, ServersArguments& arguments) {
+    auto& servers = arguments.servers;
+    app.add_option("--profile-file", arguments.profile_file, "Of the servers")
+        ->required()
+        ->check(CLI::ExistingFile);
+    app.add_option("--servers", servers.servers);
+    app.add_option("--stripe-bytes", servers.stripe_bytes);
+    app.add_option("--scheduler", servers.options.scheduler);
+    app.add_option("--context", arguments.context)
+        ->check(CLI::IsMember({"request", "process", "file"}));
+    app.add_option("--jitter-us", arguments.jitter_us);
+    app.add_option("--seed", arguments.seed);
+    app.add_option("--page-cache-bytes", arguments.page_cache_bytes, "0: the profile's");
+    app.add_option("--ranks", servers.ranks);
+    app.add_option("--ranks-per-node", servers.ranks_per_node);
+    app.add_option("--piece-bytes", servers.piece_bytes);
+    app.add_option("--pieces", servers.pieces, "Of each rank in a call, in turn with the others'");
+    app.add_option("--file-bytes", servers.file_bytes);
+    app.add_flag("--dealt", servers.dealt, "Pieces of the whole file dealt to ranks at random");
+    app.add_option("--strategy", servers.strategy,
+                   "A strategy, romio: its model, or pieces: an access for each, alone");
+    app.add_option("--cb-nodes", servers.cb_nodes);
+    app.add_option("--cb-buffer-size", servers.cb_buffer_size);
+    app.add_flag("--groups-by-count", servers.as_many_groups_as_servers,
+                 "unisono_resonant_groups=by_count");
+}
+
 void add_scale_options(CLI::App& many, ScaleCase& scale) {
     std::vector<std::string> patterns;
     for (auto const& pattern : scale_patterns()) patterns.emplace_back(pattern.name);
@@ -166,8 +247,14 @@ int main_with(int argc, char** argv) {
         "scale", "Collective writes and reads of many ranks, as one line of JSON");
     many->option_defaults()->always_capture_default();
     add_scale_options(*many, scale);
+    ServersArguments servers;
+    auto* const modelled =
+        app.add_subcommand("servers", "Reads through modelled data servers, as one line of JSON");
+    modelled->option_defaults()->always_capture_default();
+    add_servers_options(*modelled, servers);
     CLI11_PARSE(app, argc, argv);
     if (*many) return run_scale(scale);
+    if (*modelled) return run_servers(servers);
     if (arguments.sweep) return sweep_one(arguments);
     return *one ? run_one(arguments) : run_many(arguments);
 }

@@ -18,11 +18,17 @@ struct ScalePattern {
     bool a_call_a_piece = false;  ///< each piece is a call's; else one call has them all
 };
 
-/// One rank's part of the calls, `step` bytes further in the file each time.
+/// One rank's part of the calls, `step` bytes further in the file each time, or where it is
+/// `dealt`.
 struct ScaleCalls {
     Realm first;
     std::uint64_t calls = 1;
     std::uint64_t step = 0;
+    std::vector<std::uint64_t> dealt;  ///< by call, how far; empty: in steps
+
+    [[nodiscard]] std::uint64_t shift_of(std::uint64_t call) const {
+        return dealt.empty() ? call * step : dealt[call];
+    }
 };
 
 std::vector<ScalePattern> const& scale_patterns();

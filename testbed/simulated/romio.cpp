@@ -24,7 +24,13 @@ public:
             return;
         }
         send_lists();
-        for (std::uint64_t begin = 0; begin < domain_bytes_; begin += model_.cb_buffer_size_)
+        std::uint64_t longest = 0;
+        for (auto const& wanted : model_.wanted_) {
+            wanted_.push_back(hull(wanted));
+            longest = std::max(longest, wanted_.back().bytes());
+        }
+        own_wanted_ = model_.wanted_[own_];
+        for (std::uint64_t begin = 0; begin < longest; begin += model_.cb_buffer_size_)
             if (request_.direction == Direction::write)
                 write(begin);
             else
@@ -54,7 +60,9 @@ private:
         return intersect({domain + begin, domain + std::min(end, domain_bytes_)}, touched_);
     }
     [[nodiscard]] Extent window(std::size_t aggregator, std::uint64_t begin) const {
-        return in_domain(aggregator, begin, begin + model_.cb_buffer_size_);
+        auto const& wanted = wanted_[aggregator];
+        auto const first = wanted.begin + begin;
+        return intersect({first, first + model_.cb_buffer_size_}, wanted);
     }
     [[nodiscard]] Positions own_part(Extent range) const {
         return range.empty() ? Positions{} : within(request_.view, request_.positions, range);
@@ -105,17 +113,33 @@ private:
         team_.finish_sends(0);
     }
 
+    static Extent hull(std::vector<Extent> const& extents) {
+        if (extents.empty()) return {};
+        auto all = extents.front();
+        for (auto const& one : extents)
+            all = {std::min(all.begin, one.begin), std::max(all.end, one.end)};
+        return all;
+    }
+
     void send_lists() {
+        // The first of a call begins anew.
+        if (model_.told_++ == 0) model_.wanted_.assign(aggregators_, {});
+        if (model_.told_ == team_.topology().ranks()) model_.told_ = 0;
         tell_sizes([&](std::size_t aggregator) -> std::uint64_t {
             auto const part = own_part(in_domain(aggregator, 0, domain_bytes_));
+            if (!part.empty()) model_.wanted_[aggregator].push_back(touched(request_.view, part));
             return part.empty() ? 0 : 16 * piece_estimate(request_.view, part);
         });
         send_to_aggregators(Team::Kind::request);
     }
 
     void access_window(std::uint64_t begin) {
-        if (auto const range = window(own_, begin); is_aggregator() && !range.empty())
-            access(range);
+        auto const range = window(own_, begin);
+        if (is_aggregator() && !range.empty() && somebody_wants(range)) access(range);
+    }
+    [[nodiscard]] bool somebody_wants(Extent range) const {
+        return std::ranges::any_of(
+            own_wanted_, [&](Extent wanted) { return !intersect(wanted, range).empty(); });
     }
     void access(Extent range) {
         Transfer const whole{range.begin, nullptr, range.bytes()};
@@ -152,6 +176,8 @@ private:
     std::size_t own_;  // node, and so aggregator
     Extent touched_{};
     std::uint64_t domain_bytes_ = 0;
+    std::vector<Extent> wanted_;      // by aggregator
+    std::vector<Extent> own_wanted_;  // of its own domain, by rank
     std::size_t side_ = 0;
     std::vector<std::uint64_t> bytes_;
 };

@@ -17,7 +17,9 @@ namespace unisono::simulated {
 ///     once     all ranks gather everybody's first and last offset (16 bytes a rank);
 ///              numbers of pieces to all (4 bytes for each pair of ranks);
 ///              each rank sends each aggregator its pieces there, as 16 bytes each
-///     a round  sizes to all (4 bytes for each pair of ranks), data, file access, one after another
+///              aggregators access from the first to the last byte that anybody wants of theirs
+///     a round  nothing where nobody wants anything of a window; else sizes to all (4 bytes for
+///     each pair of ranks), data, file access, one after another
 ///
 /// Its CPU time (flattening, heaps, copies) costs nothing here, as Unisono's does not, nor does it
 /// read what it then writes. No byte is moved: messages and accesses have their sizes.
@@ -36,6 +38,9 @@ private:
     using Asked = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
 
     std::uint64_t cb_buffer_size_;
+    // Of the call under way, by aggregator: from whose first to whose last byte.
+    std::vector<std::vector<Extent>> wanted_;
+    std::uint32_t told_ = 0;  // ranks that have said what they want
     // By exchange in turn, by aggregator: what MPI_Alltoall tells, where what it costs is counted.
     std::array<std::vector<Asked>, 2> asked_;
 };

@@ -1,13 +1,16 @@
 #include "simulated/scale.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <optional>
 
+#include "access/cursor.hpp"
 #include "backends/posix.hpp"
 #include "execute/collective.hpp"
 #include "simulated/memory_file.hpp"
 #include "simulated/patterns.hpp"
+#include "simulated/read_backend.hpp"
 #include "simulated/romio.hpp"
 #include "simulated/served_backend.hpp"
 #include "simulated/simulated_backend.hpp"
@@ -42,12 +45,19 @@ class ScaleRun {
 public:
     explicit ScaleRun(ScaleCase const& scale)
         : scale_{scale},
-          calls_{calls_of(scale.pattern, scale.ranks, scale.bytes_per_rank)},
+          calls_{scale.calls.empty() ? calls_of(scale.pattern, scale.ranks, scale.bytes_per_rank)
+                                     : scale.calls},
           layout_{layout_of(scale.network)} {
-        if (scale.strategy == "romio") romio_.emplace();
-        options_.strategy = romio_ ? "auto" : scale.strategy;
+        if (scale.strategy == "romio") {
+            if (scale.cb_buffer_size > 0)
+                romio_.emplace(scale.cb_buffer_size);
+            else
+                romio_.emplace();
+        }
+        options_.strategy = romio_ || by_pieces() ? "auto" : scale.strategy;
         options_.cb_buffer_size = scale.cb_buffer_size;
         options_.cb_nodes = scale.cb_nodes;
+        options_.as_many_groups_as_servers = scale.as_many_groups_as_servers;
         options_.intra_node_aggregation = scale.intra_node_aggregation;
         std::uint64_t most_bytes = 0;
         for (auto const& calls : calls_) {
@@ -63,6 +73,7 @@ public:
         for (std::uint32_t rank = 0; rank < scale_.ranks; ++rank)
             labels[rank] = rank / scale_.ranks_per_node;
         SimulatedTeams teams{make_topology(labels), {.network = scale_.network}};
+        if (scale_.servers) teams.serve_reads(*scale_.servers);
         if (scale_.on_begin) scale_.on_begin();
         auto const ended = teams.run(
             [&](SimulatedTeam& team, Rendezvous& rendezvous) { perform(team, rendezvous); });
@@ -71,6 +82,7 @@ public:
         result_.awaits =
             std::accumulate(ended.awaits.begin(), ended.awaits.end(), std::uint64_t{0});
         result_.node_memory_bytes = teams.node_memory_bytes();
+        if (scale_.servers) result_.served = teams.served_reads().counts();
         return result_;
     }
 
@@ -79,9 +91,13 @@ private:
         if (result_.wrong.empty()) result_.wrong = what;
     }
 
-    [[nodiscard]] bool moves_bytes() const { return !scale_.sizes_only && !romio_; }
+    [[nodiscard]] bool by_pieces() const { return scale_.strategy == "pieces"; }
+    [[nodiscard]] bool moves_bytes() const {
+        return !scale_.sizes_only && !romio_ && !scale_.servers;
+    }
 
     std::unique_ptr<Backend> backend_of(SimulatedTeam& team) const {
+        if (scale_.servers) return make_read_backend(team, layout_);
         auto inner =
             moves_bytes() ? make_posix_backend(file_.descriptor()) : std::make_unique<NoFile>();
         return scale_.network.servers == 0 ? make_simulated_backend(std::move(inner), team)
@@ -98,7 +114,8 @@ private:
         CollectiveFile const file{team,     rendezvous, storage,  layout_,
                                   options_, tuner,      gathered, &cache};
         auto const messages_before = team.messages_to_it();
-        result_.write_s = std::max(result_.write_s, time(team, file, Direction::write));
+        if (!scale_.servers)
+            result_.write_s = std::max(result_.write_s, time(team, file, Direction::write));
         result_.fan_in =
             std::max(result_.fan_in, (team.messages_to_it() - messages_before) / result_.calls);
         result_.read_s = std::max(result_.read_s, time(team, file, Direction::read));
@@ -116,10 +133,11 @@ private:
 
     void perform(SimulatedTeam& team, CollectiveFile const& file, Direction direction,
                  std::uint64_t number) {
-        auto const& [first, calls, step] = calls_[team.rank()];
+        auto const& its = calls_[team.rank()];
+        auto const& first = its.first;
         auto const bytes = first.bytes();
         auto view = first.tiling;
-        view.origin += static_cast<std::int64_t>(number * step);
+        view.origin += static_cast<std::int64_t>(its.shift_of(number));
         std::vector<std::byte> own(moves_bytes() ? bytes : 0);
         auto const value = [&](std::uint64_t at) {
             return value_at(team.rank() + 7 * static_cast<std::uint32_t>(number), at);
@@ -135,6 +153,8 @@ private:
         auto const before = team.traffic();
         if (romio_)
             romio_->perform(team, *file.storage.backend, request);
+        else if (by_pieces())
+            perform_by_pieces(*file.storage.backend, request);
         else
             perform(file, request);
         auto const traffic = team.traffic() - before;
@@ -146,6 +166,18 @@ private:
             if (own[at] != value(at))
                 return complain("rank " + std::to_string(team.rank()) + ", call " +
                                 std::to_string(number) + ", byte " + std::to_string(at));
+    }
+
+    static void perform_by_pieces(Backend& file, Request const& request) {
+        Cursor cursor{request.view, request.positions};
+        std::array<PieceRun, 16> batch;
+        while (auto const runs = cursor.next(batch))
+            for (auto const& run : std::span{batch}.first(runs))
+                for (std::uint64_t i = 0; i < run.count; ++i) {
+                    auto const at = run.offset + static_cast<std::int64_t>(i) * run.stride;
+                    Transfer const piece{static_cast<std::uint64_t>(at), nullptr, run.bytes};
+                    file.perform(request.direction, {&piece, 1});
+                }
     }
 
     void perform(CollectiveFile const& file, Request const& request) {

@@ -2,9 +2,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "simulated/links.hpp"
+#include "simulated/patterns.hpp"
+#include "simulated/served_reads.hpp"
 #include "unisono/options.hpp"
 
 namespace unisono::simulated {
@@ -15,14 +18,20 @@ struct ScaleCase {
     std::uint32_t ranks_per_node = 32;
     std::string pattern = "strided-4k";  ///< one of scale_patterns()
     std::uint64_t bytes_per_rank = 256 * 1024;
-    std::string strategy = "two_phase";  ///< as users say it; or "romio": its model
+    /// As users say it; "romio": its model; "pieces": each rank an access for each piece, alone
+    std::string strategy = "two_phase";
     Switch intra_node_aggregation = Switch::automatic;
-    std::uint64_t cb_buffer_size = 0;  ///< 0: the strategy decides
-    std::uint32_t cb_nodes = 0;        ///< 0: the strategy decides
+    bool as_many_groups_as_servers = false;  ///< of `resonant`, where ranks take turns
+    std::uint64_t cb_buffer_size = 0;        ///< 0: the strategy decides
+    std::uint32_t cb_nodes = 0;              ///< 0: the strategy decides
     /// Ranks share one buffer, and the file keeps nothing: memory for what is under way alone.
     /// Plans, messages and times are the same; what arrives is not compared.
     bool sizes_only = false;
     Network network;
+    /// With servers and disks behind the network's links: reads only, and a file that keeps
+    /// nothing.
+    std::optional<ServersModel> servers;
+    std::vector<ScaleCalls> calls;   ///< by rank; empty: those of `pattern`
     std::function<void()> on_begin;  ///< called once all ranks are there
 };
 
@@ -41,6 +50,7 @@ struct ScaleResult {
     std::uint64_t awaits = 0;
     std::size_t aggregators = 0;
     std::size_t node_memory_bytes = 0;  ///< windows and the like, that a node's ranks share
+    ServedReads::Counts served;         ///< with modelled servers
 };
 
 /// Throws std::invalid_argument for a pattern that there is not.

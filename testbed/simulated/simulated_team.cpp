@@ -82,8 +82,29 @@ SimulatedTeams::SimulatedTeams(Topology topology, Conditions conditions)
 
 SimulatedTeams::~SimulatedTeams() = default;
 
+void SimulatedTeams::serve_reads(ServersModel const& model) {
+    reads_.emplace(model, conditions_.network.value(), topology_.nodes(), links_.value(), begun_s_,
+                   [this](std::uint32_t rank) { actors_.wake(rank); });
+}
+
+// The actor of the servers: it is there when something happens at one of them.
+void SimulatedTeams::run_servers() {
+    auto const own = topology_.ranks();
+    for (;;) {
+        auto const wait_s = reads_->go_on(now_s()) - now_s();
+        if (std::isinf(wait_s))
+            actors_.park(own);
+        else
+            actors_.park(own, std::max(wait_s, 1e-9));
+    }
+}
+
 Ended SimulatedTeams::run(Body const& body) {
-    actors_.run([&](std::uint32_t rank) { run_rank(rank, body); });
+    auto const ranks = [&](std::uint32_t rank) { run_rank(rank, body); };
+    if (reads_)
+        actors_.run(ranks, [this] { run_servers(); });
+    else
+        actors_.run(ranks);
     ended_.virtual_s = now_s() - begun_s_;
     for (auto const& team : teams_) {
         if (!team->ended_) ended_.deadlock.push_back(team->place());
@@ -468,6 +489,20 @@ void SimulatedTeam::finish_crossing(Direction direction, std::uint32_t server,
     auto const end =
         direction == Direction::write ? topology().nodes() + server : topology().node_of[rank_];
     sleep_until(all_.links_->arrival(crossing, end) + all_.conditions_.network->latency_s);
+}
+
+void SimulatedTeam::begin_read(std::uint32_t server, Extent object,
+                               std::shared_ptr<Reads> const& reads) {
+    begin(Await::file, object.bytes());
+    ++reads->left;
+    reads->rank = rank_;
+    all_.reads_->begin(now_s(), topology().node_of[rank_], server, object, reads);
+    all_.actors_.wake(topology().ranks());
+}
+
+void SimulatedTeam::finish_reads(Reads& reads) {
+    reads.waits = true;
+    wait_until([&] { return reads.left == 0; });
 }
 
 void SimulatedTeam::all_ranks_take(double seconds) {

@@ -12,6 +12,7 @@
 #include "model/random.hpp"
 #include "simulated/actors.hpp"
 #include "simulated/conditions.hpp"
+#include "simulated/served_reads.hpp"
 #include "simulated/zeroed_memory.hpp"
 #include "unisono/plan.hpp"
 
@@ -46,6 +47,10 @@ public:
     ~SimulatedTeams();
     SimulatedTeams(SimulatedTeams const&) = delete;
     SimulatedTeams& operator=(SimulatedTeams const&) = delete;
+
+    /// These servers stand behind the network's links, and reads wait for them. Before run().
+    void serve_reads(ServersModel const& model);
+    [[nodiscard]] ServedReads const& served_reads() const { return *reads_; }
 
     /// Runs `body` on every rank, each with its team and rendezvous. Once.
     Ended run(Body const& body);
@@ -99,6 +104,7 @@ private:
     [[nodiscard]] Node& node_of(std::uint32_t rank) { return nodes_[topology_.node_of[rank]]; }
     [[nodiscard]] bool has_ended(std::uint32_t rank) const;
     void run_rank(std::uint32_t rank, Body const& body);
+    void run_servers();
     void note(Event const& event);
     void mix(std::uint64_t value);
 
@@ -106,6 +112,7 @@ private:
     Conditions conditions_;
     Actors actors_;
     std::optional<Links> links_;
+    std::optional<ServedReads> reads_;
     double begun_s_;
     std::vector<Node> nodes_;
     std::vector<std::unique_ptr<SimulatedTeam>> teams_;
@@ -140,6 +147,10 @@ public:
                                              std::uint64_t bytes, std::uint64_t requests);
     /// Waits for them.
     void finish_crossing(Direction direction, std::uint32_t server, Crossing const& crossing);
+    /// With serve_reads(): asks a server for bytes of the file's object there. `reads` count it.
+    void begin_read(std::uint32_t server, Extent object, std::shared_ptr<Reads> const& reads);
+    /// Waits for all of them.
+    void finish_reads(Reads& reads);
     /// Operations of MPI that cost so much on each rank: all ranks come, and leave after it.
     void all_ranks_take(double seconds);
     /// Messages that have been sent to this rank.

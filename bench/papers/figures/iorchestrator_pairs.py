@@ -3,7 +3,8 @@ collective calls, and with neither."""
 
 from ..experiment import Claim, Figure, Job, Line
 from .iorchestrator_fig8 import SELDOM
-from .testbeds import ASKS_FOR_PIECES, IORCHESTRATOR, OURS, PAPER, PIECES
+from .testbeds import (ASKS_FOR_PIECES, IORCHESTRATOR_LARGE, OURS, PAPER, PAPER_LINUX,
+                       PIECES)
 
 GIB = 1 << 30
 BARRIER = ("--barrier",)
@@ -40,6 +41,9 @@ LITTLE = ("two programs together have 1.5 to 2 times what one has alone, but for
 CAUSES = {"read, orchestrated": SELDOM, "write, orchestrated": SORTED, "write, our default": SORTED}
 
 
+LINUX = ", orchestrated, Linux's weights"
+
+
 def two(program: str, options: dict, direction: str, access: str = "independent",
         flags: tuple[str, ...] = BARRIER) -> tuple[Job, Job]:
     """Files of their own, one behind the other on each disk."""
@@ -55,7 +59,7 @@ def lines(pairs) -> tuple[Line, ...]:
                       orchestra=orchestra)
                  for direction in ("read", "write")
                  for how, orchestra in (("", None), (", orchestrated", PAPER),
-                                        (", our default", OURS)))
+                                        (LINUX, PAPER_LINUX), (", our default", OURS)))
     alone = tuple(Line(f"one alone, {direction}", "mpich",
                        {name: jobs[:1] for name, jobs in pairs(direction).items()}, hints=PIECES)
                   for direction in ("read", "write"))
@@ -75,7 +79,8 @@ def mean_gains(times: float, why: dict[str, str], where: str = "section IV.B") -
                        f"{where}; one mean of reads and writes", f"two, {direction}, {how}",
                        "mean", f"two, {direction}", own=how == "our default",
                        why=why.get(f"{direction}, {how}", ""))
-                 for direction in ("read", "write") for how in ("orchestrated", "our default"))
+                 for direction in ("read", "write")
+                 for how in ("orchestrated", LINUX.removeprefix(", "), "our default"))
 
 
 def speed(direction: str, program: str, mb_per_s: float, why: str = UNKNOWN) -> Claim:
@@ -96,7 +101,7 @@ WITH_BARRIERS = Figure(
     name="iorchestrator-fig2",
     title="two instances of one program, with barriers",
     source="IOrchestrator (SC 2010), figure 2",
-    testbed=IORCHESTRATOR,
+    testbed=IORCHESTRATOR_LARGE,
     x_label="program",
     ceiling_seeds=1,
     run_seconds=7,
@@ -121,7 +126,7 @@ WITH_COLLECTIVES = Figure(
     name="iorchestrator-fig5",
     title="two instances of one program, with barriers and collective calls",
     source="IOrchestrator (SC 2010), figure 5",
-    testbed=IORCHESTRATOR,
+    testbed=IORCHESTRATOR_LARGE,
     x_label="program",
     ceiling_seeds=1,
     run_seconds=7,
@@ -139,7 +144,7 @@ WITH_NEITHER = Figure(
     name="iorchestrator-fig6",
     title="two instances of one program, without barriers or collective calls",
     source="IOrchestrator (SC 2010), figure 6",
-    testbed=IORCHESTRATOR,
+    testbed=IORCHESTRATOR_LARGE,
     x_label="program",
     ceiling_seeds=1,
     run_seconds=7,
@@ -166,7 +171,7 @@ WITH_SHAPES = Figure(
     name="iorchestrator-fig2-shapes",
     title="hpio and noncontig, contiguous or not in memory and file",
     source="IOrchestrator (SC 2010), figure 2",
-    testbed=IORCHESTRATOR,
+    testbed=IORCHESTRATOR_LARGE,
     x_label="program (memory-file)",
     ceiling_seeds=1,
     run_seconds=7,

@@ -1,7 +1,7 @@
 """LACIO, figure 6: strided reads whose union is sequential."""
 
 from ..experiment import Claim, Figure, Line, sweep
-from .testbeds import LACIO
+from .testbeds import LACIO, modern
 
 XS = ("64M", "128M", "256M")
 AGGREGATORS = "cb_config_list=*:{ranks},cb_nodes=8"  # half of the processes, as many as servers
@@ -35,3 +35,5 @@ FIGURE = Figure(
               "ROMIO", why="as above"),
     ),
 )
+
+TODAY = modern(FIGURE)

@@ -4,7 +4,8 @@ import dataclasses
 from collections.abc import Mapping
 
 from ..experiment import Claim, Cluster, Figure, Job, Line, sweep
-from .testbeds import ORTHRUS
+from .engine import with_two_phase
+from .testbeds import ORTHRUS, modern
 
 XS = ("4K", "16K", "64K", "256K")
 FEW = ("16K", "256K")
@@ -21,13 +22,13 @@ def candidates(jobs: Mapping[str, tuple[Job, ...]], suffix: str = "",
                choosing: Mapping[str, tuple[Job, ...]] | None = None) -> tuple[Line, ...]:
     """The paper's three, and the choice among them; `suffix`: of the lines' names; `choosing`: the jobs
     of the choice where they are others."""
-    return (
+    return with_two_phase((
         Line(f"ROMIO{suffix}", "mpich-tuned", jobs, hints=ONE_PER_NODE),
         Line(f"disk_first{suffix}", "unisono-mpich:disk_first", jobs, hints=ONE_PER_NODE),
         Line(f"core_first{suffix}", "unisono-mpich:core_first", jobs, hints=ONE_PER_NODE),
         Line(f"chosen by orthrus{suffix}", "unisono-mpich", choosing or jobs, hints=ONE_PER_NODE,
              settings=CHOSEN),
-    )
+    ))
 
 
 def lines(direction: str, xs: tuple[str, ...] = XS, choosing_s: int = 3) -> tuple[Line, ...]:
@@ -79,3 +80,5 @@ ON_A_CLUSTER = dataclasses.replace(
               "ROMIO, read", in_words=True, why="[exchange over the links is ROMIO's limit here]"),
     ),
 )
+
+TODAY = modern(FIGURE)

@@ -2,6 +2,7 @@
 between its calls."""
 
 from ..experiment import Claim, Figure, Job, Line
+from .engine import with_two_phase
 from .testbeds import RESONANT
 
 PAUSES = {"alone": None, "1000 ms": 1.0, "100 ms": 0.1, "10 ms": 0.01, "0": 0.0}
@@ -25,10 +26,10 @@ FIGURE = Figure(
     testbed=RESONANT,
     x_label="pause between the calls of mpi-io-test",
     differs="Files of 64 MiB instead of 10 GB; the other program uses the same library as the first.",
-    lines=(
+    lines=with_two_phase((
         Line("ROMIO", "mpich-tuned", BESIDE),
         Line("resonant", "unisono-mpich:resonant", BESIDE),
-    ),
+    )),
     claims=(
         Claim("without pauses resonant is 2.2 times ROMIO", 48 / 22, "section 4.3", "resonant",
               "0", "ROMIO",

@@ -3,6 +3,7 @@
 import dataclasses
 
 from ..experiment import Claim, Figure, Job, Line
+from .engine import with_two_phase
 from .testbeds import RESONANT
 
 RANKS = ("1", "2", "4", "8", "16")
@@ -22,10 +23,10 @@ FIGURE = Figure(
     differs="1 to 16 processes on 8 servers instead of 1 to 64 on 16, on the disks of the paper's"
             " other cluster (of the Itanium cluster's it says nothing), nobody else on them; 128"
             " MiB instead of 10 GB.",
-    lines=(
+    lines=with_two_phase((
         Line("ROMIO", "mpich-tuned", scaled()),
         Line("resonant", "unisono-mpich:resonant", scaled()),
-    ),
+    )),
     claims=(
         Claim("resonant scales as ROMIO does up to the storage's limit", 1.0,
               "section 4.4", "resonant", "8", "ROMIO",

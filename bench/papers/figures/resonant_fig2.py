@@ -4,7 +4,8 @@ that do not, and the strategy that makes collective calls resonate."""
 import dataclasses
 
 from ..experiment import Claim, Figure, Line, sweep
-from .testbeds import RESONANT, RESONANT_CFQ
+from .engine import with_two_phase
+from .testbeds import RESONANT, RESONANT_CFQ, modern
 
 XS = ("32K", "64K", "128K", "256K", "512K", "1M")
 FEW = ("64K", "128K")
@@ -59,7 +60,7 @@ FIGURE = Figure(
     x_label="segment",
     run_seconds=2,
     differs="The file has 64 MiB instead of 10 GB.",
-    lines=(
+    lines=with_two_phase((
         Line("collective, 4 ranks (ROMIO)", "mpich-tuned", demo(4)),
         Line("independent, 4 ranks", "mpich", demo(4, access="pieces")),
         Line("resonant, 4 ranks", "unisono-mpich:resonant", demo(4)),
@@ -68,9 +69,10 @@ FIGURE = Figure(
         Line("resonant, 2 ranks", "unisono-mpich:resonant", demo(2)),
         Line("collective, 4 ranks (OMPIO)", "ompio", demo(4, FEW)),
         Line("collective, 4 ranks (Open MPI's ROMIO)", "ompi-romio", demo(4, FEW)),
-    ),
+    )),
     claims=CLAIMS,
 )
 
 WITH_CFQ = dataclasses.replace(FIGURE, name="resonant-fig2-cfq", testbed=RESONANT_CFQ,
                                title="resonance, on servers with CFQ")
+TODAY = modern(FIGURE)

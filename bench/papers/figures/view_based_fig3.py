@@ -3,21 +3,38 @@
 import dataclasses
 
 from ..experiment import Claim, Cluster, Figure, Job, Line
+from .engine import with_two_phase
 from .testbeds import VIEW_BASED
 
 RANKS = ("4", "9", "16")
 ALL_AGGREGATE = "cb_config_list=*:{ranks},cb_buffer_size=1048576"  # 1 MiB, as BTIO sets it
 
 
-CLOSE_AND_COPY = ("ours contains the close, the paper's does not; `view_based` copies each byte it"
-                  " writes once more [and has fresh memory]")
+COPY = "[`view_based` copies each byte it writes once more, and has fresh memory]"
 NETWORK = "[the paper's network makes each list that is saved count]"
 
 
+FLUSH_AT_CLOSE = "unisono_flush=close"  # as the paper's view-based does
+COMPUTE_S = 0.25  # "around 80 %" of the time (section IV.A)
+
+
 def btio(direction: str):
-    return {ranks: (Job("btio", int(ranks), {"side": 64, "steps": 8}, direction=direction,
-                        sync=False),)
+    return {ranks: (Job("btio", int(ranks), {"side": 64, "steps": 8, "compute-seconds": COMPUTE_S},
+                        direction=direction, sync=False),)
             for ranks in RANKS}
+
+
+def lines(jobs, hints: str) -> tuple[Line, ...]:
+    """What a call takes, as the paper counts it, and with the close, where the paper's flushes."""
+    sides = (("two-phase (ROMIO)", "mpich-tuned", hints),
+             ("view_based", "unisono-mpich:view_based", f"{hints},{FLUSH_AT_CLOSE}"))
+    calls = tuple(Line(f"{name}, {direction}", side, jobs(direction), hints=its, calls_only=True)
+                  for direction in ("write", "read") for name, side, its in sides)
+    with_close = tuple(Line(f"{name}, write and close", side, jobs("write"), hints=its,
+                            with_close=True, calls_only=True) for name, side, its in sides)
+    online = Line("view_based, flushed online, write and close", "unisono-mpich:view_based",
+                  jobs("write"), hints=hints, with_close=True, calls_only=True)
+    return (*with_two_phase((*calls, *with_close)), online)
 
 
 FIGURE = Figure(
@@ -28,22 +45,17 @@ FIGURE = Figure(
     x_label="processes",
     run_seconds=2,
     differs="64^3 points and 8 steps (84 MB) instead of 102^3 and 40; 4 to 16 processes instead of 4"
-            " to 64; nothing is computed between the calls; the times contain the close.",
-    lines=(
-        Line("two-phase (ROMIO), write", "mpich-tuned", btio("write"), hints=ALL_AGGREGATE,
-             with_close=True),
-        Line("view_based, write", "unisono-mpich:view_based", btio("write"), hints=ALL_AGGREGATE,
-             with_close=True),
-        Line("two-phase (ROMIO), read", "mpich-tuned", btio("read"), hints=ALL_AGGREGATE,
-             with_close=True),
-        Line("view_based, read", "unisono-mpich:view_based", btio("read"), hints=ALL_AGGREGATE,
-             with_close=True),
-        Line("OMPIO, write", "ompio", btio("write"), with_close=True),
-    ),
+            " to 64; between the calls processes sleep for a quarter of a second. Times are those of the"
+            " calls, as in the paper, where buffers are flushed at the close.",
+    lines=(*lines(btio, ALL_AGGREGATE),
+           Line("OMPIO, write", "ompio", btio("write"), calls_only=True)),
     claims=(
         Claim("class B: view-based writes up to 2.21 times as fast", 2.21, "section IV.A",
               "view_based, write", "best", "two-phase (ROMIO), write",
-              why=CLOSE_AND_COPY),
+              why=COPY),
+        Claim("with the close counted, writes are no slower", 1.0, "section IV.B, of figure 5",
+              "view_based, write and close", "mean", "two-phase (ROMIO), write and close",
+              in_words=True),
         Claim("class B: view-based reads up to 2.09 times as fast", 2.09, "section IV.A",
               "view_based, read", "best", "two-phase (ROMIO), read", why=NETWORK),
     ),

@@ -14,33 +14,46 @@ namespace {
 constexpr std::array parameters{
     Parameter{"transfer-bytes", 64 * KiB, "of each process in one call"},
     Parameter{"file-bytes", 256 * MiB, "the whole file; the papers: 64M to 16G"},
-    Parameter{"random", 0, "1: each process's transfers in an order of its own"},
+    Parameter{"random", 0, "1: transfers of the whole file dealt to processes at random"},
 };
 
-/// The order of one process's transfers: ascending, or shuffled, the same in every run.
-std::vector<std::uint64_t> order_of(std::uint64_t transfers, bool random, int rank) {
-    std::vector<std::uint64_t> order(transfers);
-    std::iota(order.begin(), order.end(), 0);
-    if (!random) return order;
-    Dice dice(rank);
-    for (std::uint64_t left = transfers; left > 1; --left)
-        std::swap(order[left - 1], order[dice.below(left)]);
-    return order;
+/// Transfers of one process, as numbers of those of the whole file, one for each call.
+using Transfers = std::vector<std::uint64_t>;
+
+/// The i-th part of the file, ascending.
+Transfers own_part(std::uint64_t calls, Place place) {
+    Transfers own(calls);
+    std::iota(own.begin(), own.end(), static_cast<std::uint64_t>(place.rank) * calls);
+    return own;
 }
 
-/// Process i has the i-th part of the file, and goes through it in step with the others.
+/// As IOR deals the offsets of a shared file: all are shuffled, the same way on every process and
+/// in every run, and each process takes as many as the others.
+Transfers dealt(std::uint64_t calls, Place place) {
+    Transfers all(calls * static_cast<std::uint64_t>(place.ranks));
+    std::iota(all.begin(), all.end(), 0);
+    Dice dice;
+    for (std::uint64_t left = all.size(); left > 1; --left)
+        std::swap(all[left - 1], all[dice.below(left)]);
+    Transfers own;
+    for (std::uint64_t call = 0; call < calls; ++call)
+        own.push_back(all[call * static_cast<std::uint64_t>(place.ranks) +
+                          static_cast<std::uint64_t>(place.rank)]);
+    return own;
+}
+
+/// Processes go through the file in step: each through its part, or all over it.
 Access access(Place place, Values const& values) {
     auto const ranks = static_cast<std::uint64_t>(place.ranks);
     std::uint64_t const transfer_bytes = values["transfer-bytes"];
     std::uint64_t const calls =
         parts_of(values["file-bytes"], ranks * transfer_bytes, "file-bytes");
-    auto const order = std::make_shared<std::vector<std::uint64_t> const>(
-        order_of(calls, values["random"] != 0, place.rank));
-    std::uint64_t const first = static_cast<std::uint64_t>(place.rank) * calls * transfer_bytes;
+    auto const own = std::make_shared<Transfers const>(
+        values["random"] != 0 ? dealt(calls, place) : own_part(calls, place));
 
     Access access = neighbouring_blocks(place, calls, transfer_bytes);
     access.file_piece = [=](std::uint64_t index) -> Piece {
-        return {first + (*order)[index] * transfer_bytes, transfer_bytes};
+        return {(*own)[index] * transfer_bytes, transfer_bytes};
     };
     return access;
 }
@@ -49,7 +62,7 @@ Access access(Place place, Values const& values) {
 
 extern constinit Program const ior_mpi_io{
     .name = "ior-mpi-io",
-    .summary = "each process its own contiguous part, in step",
+    .summary = "each process its own contiguous part, or transfers all over the file, in step",
     .source = "Resonant I/O (IPDPS 2009), 4.2.3; LACIO (IPDPS 2011), IV.C (IOR, random)",
     .parameters = parameters,
     .access = access,

@@ -41,6 +41,7 @@ void print(Command const& command, Place place, bool write, Measured const& meas
         {"bytes", measured.bytes},
         {"open_seconds", measured.open_seconds},
         {"seconds", measured.seconds},
+        {"compute_seconds", measured.compute_seconds},
         {"close_seconds", measured.close_seconds},
         {"began_at", measured.began_at},
         {"mb_per_s", static_cast<double>(measured.bytes) / measured.seconds / 1e6},

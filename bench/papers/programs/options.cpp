@@ -44,6 +44,8 @@ void add_common_options(CLI::App& app, Options& options) {
     app.add_flag("--after-write", options.after_write,
                  "Read what has just been written through the same open file, which is not timed")
         ->excludes("--write");
+    app.add_flag("--warm-up", options.warm_up,
+                 "Before: open the file, write and read all of it and close it once, untimed");
     app.add_flag("--prepare", options.prepare,
                  "Only prepare the file: by POSIX calls, unless it is long enough");
     app.add_option("--access", options.way,

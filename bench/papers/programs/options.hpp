@@ -24,6 +24,7 @@ struct Options {
     bool write = false;  ///< neither of the two: first write, then read
     bool read = false;
     bool after_write = false;  ///< read what was written through the same open file
+    bool warm_up = false;      ///< write and read everything once before, untimed
     bool prepare = false;      ///< only make sure that there is a file to read
     Way way = Way::collective;
     Memory memory = Memory::contiguous;

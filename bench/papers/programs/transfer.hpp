@@ -10,7 +10,8 @@ namespace bench::papers {
 /// What one run through the file took. Times are those of the slowest process.
 struct Measured {
     double open_seconds = 0;           ///< MPI_File_open and MPI_File_set_view
-    double seconds = 0;                ///< the calls, with --sync also that
+    double seconds = 0;                ///< the calls and what is between, with --sync also that
+    double compute_seconds = 0;        ///< of them, between the calls (--compute-seconds)
     double close_seconds = 0;          ///< MPI_File_close: data that was kept in memory moves here
     double began_at = 0;               ///< system clock
     std::uint64_t bytes = 0;           ///< of all processes
@@ -39,6 +40,7 @@ public:
 
 private:
     [[nodiscard]] MPI_File open(bool write) const;
+    void warm_up();
     void write_first(MPI_File file);
     void move(MPI_File file, bool write, double begin_s, Measured& measured);
     void move_one_call(MPI_File file, bool write, std::uint64_t call);
