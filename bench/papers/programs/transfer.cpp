@@ -123,7 +123,7 @@ Measured Transfer::run(bool write) {
 void Transfer::warm_up() {
     MPI_File file = open(true);
     write_first(file);
-    OnlineTuner ignored;
+    Measured ignored;
     move(file, /*write=*/false, MPI_Wtime(), ignored);
     check_mpi(MPI_File_close(&file), "MPI_File_close");
 }
