@@ -63,6 +63,7 @@ public:
         for (std::uint32_t rank = 0; rank < scale_.ranks; ++rank)
             labels[rank] = rank / scale_.ranks_per_node;
         SimulatedTeams teams{make_topology(labels), {.network = scale_.network}};
+        teams.trace = scale_.trace;
         if (scale_.on_begin) scale_.on_begin();
         auto const ended = teams.run(
             [&](SimulatedTeam& team, Rendezvous& rendezvous) { perform(team, rendezvous); });

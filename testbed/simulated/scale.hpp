@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "simulated/links.hpp"
+#include "simulated/conditions.hpp"
 #include "unisono/options.hpp"
 
 namespace unisono::simulated {
@@ -24,6 +24,7 @@ struct ScaleCase {
     bool sizes_only = false;
     Network network;
     std::function<void()> on_begin;  ///< called once all ranks are there
+    std::function<void(Event const&)> trace;  ///< called with each event
 };
 
 struct ScaleResult {

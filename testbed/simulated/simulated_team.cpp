@@ -72,6 +72,7 @@ SimulatedTeams::SimulatedTeams(Topology topology, Conditions conditions)
     if (conditions_.network) links_.emplace(topology_.nodes(), *conditions_.network);
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
         auto const ranks = topology_.ranks_of[node].size();
+        most_on_a_node_ = std::max(most_on_a_node_, ranks);
         nodes_[node].control = ZeroedMemory{Rendezvous::bytes_needed(ranks)};
         nodes_[node].lacks_memory =
             node < conditions_.node_lacks_memory.size() && conditions_.node_lacks_memory[node];
@@ -356,21 +357,21 @@ std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::bring_bytes(
     });
 }
 
-// A tree of messages and the result's bytes, where they cost something; else ranks come back when
-// they like.
-void SimulatedTeam::take_time_for(Gathering const& gathering, std::size_t bytes) {
+// Where it costs something; else ranks come back when they like.
+void SimulatedTeam::take_time_for(std::size_t nodes, std::size_t ranks_of_node,
+                                  std::uint64_t bytes_a_step, std::uint64_t bytes) {
     auto const& network = all_.conditions_.network;
     if (!network) return delay();
-    auto const ways = 2 * std::bit_width(gathering.present);
-    all_.actors_.sleep(static_cast<double>(ways) * (network->latency_s + network->message_s) +
-                       static_cast<double>(bytes) / network->bytes_per_s);
+    CollectiveCost const cost{*network, static_cast<std::uint32_t>(nodes),
+                              static_cast<std::uint32_t>(ranks_of_node)};
+    all_.actors_.sleep(cost.merge_s(bytes_a_step, bytes));
 }
 
 void SimulatedTeam::merge(Meeting& meeting) {
     begin(Await::merge, sizeof meeting);
     auto const gathering = bring_bytes(all_.gatherings_[Await::merge], topology().node_of[rank_],
                                        topology().nodes(), std::as_bytes(std::span{&meeting, 1}));
-    take_time_for(*gathering, sizeof meeting);
+    take_time_for(topology().nodes(), 1, sizeof meeting);
     for (std::size_t node = 0; node < topology().nodes(); ++node) {
         Meeting next;
         std::memcpy(static_cast<void*>(&next), gathering->bytes.data() + node * sizeof next,
@@ -386,7 +387,7 @@ void SimulatedTeam::gather_bytes(std::span<std::byte const> mine, std::span<std:
     begin(Await::gather, mine.size());
     auto const gathering =
         bring_bytes(all_.gatherings_[Await::gather], rank_, topology().ranks(), mine);
-    take_time_for(*gathering, all.size());
+    take_time_for(topology().nodes(), all_.most_on_a_node_, 0, all.size());
     std::memcpy(all.data(), gathering->bytes.data(), gathering->bytes.size());
 }
 
@@ -406,7 +407,10 @@ void SimulatedTeam::reduce(std::span<std::uint64_t> values, Reduction reduction,
                                              all.values[i] =
                                                  reduced(reduction, all.values[i], values[i]);
                                      });
-    take_time_for(*gathering, values.size_bytes());
+    if (on_node)
+        take_time_for(1, count, 0);
+    else
+        take_time_for(topology().nodes(), all_.most_on_a_node_, values.size_bytes());
     std::ranges::copy(gathering->values, values.begin());
     if (reduction != Reduction::minimum) return;
     for (auto& value : values)
@@ -419,11 +423,18 @@ std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::ask_for_memory(std::siz
     auto gathering =
         take_part(node.memory_wishes, topology().ranks_of[topology().node_of[rank_]].size(), bytes,
                   [](Gathering&) {});
-    take_time_for(*gathering, sizeof bytes);
+    take_time_for(1, topology().ranks_of[topology().node_of[rank_]].size(), 0);
     return gathering;
 }
 
+// As over MPI: ranks ask each other only where there is less than that.
 std::span<std::byte> SimulatedTeam::node_memory(Area area, std::size_t bytes) {
+    auto& own = areas_[static_cast<std::size_t>(area)];
+    if (own.size() < bytes) own = more_node_memory(area, bytes);
+    return own;
+}
+
+std::span<std::byte> SimulatedTeam::more_node_memory(Area area, std::size_t bytes) {
     ask_for_memory(bytes);
     auto& node = all_.node_of(rank_);
     if (node.lacks_memory) return {};

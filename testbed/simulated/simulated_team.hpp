@@ -108,6 +108,7 @@ private:
     std::optional<Links> links_;
     double begun_s_;
     std::vector<Node> nodes_;
+    std::size_t most_on_a_node_ = 1;  // ranks
     std::vector<std::unique_ptr<SimulatedTeam>> teams_;
     std::map<Await, std::shared_ptr<Gathering>> gatherings_;  // by operation: those not complete
     Ended ended_;
@@ -190,8 +191,10 @@ private:
                                          std::size_t bytes, Bring&& bring);
     std::shared_ptr<Gathering> bring_bytes(std::shared_ptr<Gathering>& under_way, std::size_t index,
                                            std::size_t count, std::span<std::byte const> mine);
-    void take_time_for(Gathering const& gathering, std::size_t bytes);
+    void take_time_for(std::size_t nodes, std::size_t ranks_of_node, std::uint64_t bytes_a_step,
+                       std::uint64_t bytes = 0);
     std::shared_ptr<Gathering> ask_for_memory(std::size_t bytes);
+    std::span<std::byte> more_node_memory(Area area, std::size_t bytes);
     [[nodiscard]] std::string place() const;
 
     SimulatedTeams& all_;
@@ -201,6 +204,7 @@ private:
     std::uint64_t accesses_ = 0;
     std::uint64_t messages_to_it_ = 0;
     double busy_s_ = 0;  // with messages, not yet passed
+    std::array<std::span<std::byte>, 2> areas_;  // of its node's, as far as it knows
     Await await_ = Await::send;
     std::uint64_t detail_ = 0;
     Kind kind_ = Kind::data;

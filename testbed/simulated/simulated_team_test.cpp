@@ -234,6 +234,28 @@ TEST(Links, a_message_does_not_wait_for_one_that_was_sent_before_and_has_not_com
     EXPECT_EQ(links.arrival(*held_up, 2), 16);
 }
 
+// At 2 bytes/s into node 0; the server sends 1 byte/s: the last of 10 leaves at 10 s.
+TEST(Links, what_a_slow_server_sends_is_not_there_before_it_has_left) {
+    Links links{1, {.latency_s = 1, .bytes_per_s = 2, .servers = 1, .server_bytes_per_s = 1}};
+    EXPECT_EQ(links.arrival(*links.send(0, 1, 0, 10), 0), 11);
+}
+
+// 5 nodes of up to 4 ranks: up and down a node's tree two steps each, of 1 s; between leaders two
+// steps and one before and one after for the fifth, of 10 + 1 s and 3 bytes at 1 byte/s; 7 bytes.
+TEST(CollectiveCost, of_a_reduction_is_trees_within_nodes_and_doubling_between_them) {
+    Network const network{.latency_s = 10, .bytes_per_s = 1, .message_s = 1};
+    EXPECT_EQ((CollectiveCost{network, 5, 4}.merge_s(3, 7)), 4 * 1 + 4 * (10 + 1 + 3) + 7);
+    EXPECT_EQ((CollectiveCost{network, 4, 1}.merge_s(3)), 2 * (10 + 1 + 3));
+    EXPECT_EQ((CollectiveCost{network, 1, 4}.merge_s(3)), 4 * 1);
+}
+
+// 4 nodes of 2 ranks: three steps; the first crosses between two nodes at one place only, the
+// others carry 4 of 8 blocks for both ranks of a node.
+TEST(CollectiveCost, of_an_alltoall_is_half_of_all_blocks_a_step) {
+    Network const network{.latency_s = 10, .bytes_per_s = 1, .message_s = 1};
+    EXPECT_EQ((CollectiveCost{network, 4, 2}.alltoall_s(3)), 1 + 11 + 2 * (11 + 4 * 3 * 2));
+}
+
 TEST(Links, messages_that_come_to_a_link_together_share_it) {
     Links links{3, {.latency_s = 1, .bytes_per_s = 1}};
     auto const first = links.send(0, 0, 2, 4);
