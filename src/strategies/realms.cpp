@@ -69,6 +69,10 @@ std::uint64_t window_bytes(Facts const& facts, Options const& options) {
     return std::clamp(fair, least_bytes, default_bytes);
 }
 
+bool same_bytes_are_read(Facts const& facts) {
+    return facts.direction == Direction::read && facts.bytes / 2 >= facts.touched.bytes();
+}
+
 bool has_several_servers(Facts const& facts) { return facts.layout->servers() > 1; }
 
 std::string_view unfit_to_stage(Facts const& facts) {

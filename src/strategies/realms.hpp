@@ -30,6 +30,9 @@ std::uint64_t window_bytes(Facts const& facts, Options const& options);
 /// Nodes write whole pages back, so no two of them may write to one.
 bool pages_must_not_be_shared(Facts const& facts);
 
+/// Ranks ask for bytes that others read, too: each byte twice, in the mean.
+bool same_bytes_are_read(Facts const& facts);
+
 /// With a single server there is nothing for a layout to tell.
 bool has_several_servers(Facts const& facts);
 

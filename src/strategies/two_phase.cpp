@@ -7,14 +7,20 @@
 namespace unisono {
 namespace {
 
-// Reads from servers: a round waits for its answers, and disks seek between aggregators' realms. So
-// a window has several stripes of each server (docs/lab/tried.md has the measurements).
-std::uint64_t read_window_bytes(Facts const& facts, Options const& options) {
+// Larger than usual where they are cut into servers' stripes. Reads: a round waits for its answers,
+// and disks seek between aggregators' realms, so a window has several stripes of each server.
+// Writes: a stripe is one request; where each rank is alone on its node, and messages are many and
+// short, the usual rounds overlap more (docs/lab/tried.md has the measurements).
+std::uint64_t window_bytes_of_call(Facts const& facts, Options const& options) {
     constexpr std::uint64_t stripes_of_each = 4;
     constexpr std::uint64_t most = 4 << 20;
     auto const usual = window_bytes(facts, options);
     if (options.cb_buffer_size != 0 || facts.layout == nullptr || facts.local_storage) return usual;
     auto const unit = facts.layout->unit_at(facts.touched.begin);
+    if (facts.direction == Direction::write)
+        return facts.topology->ranks() > facts.topology->nodes() ? std::clamp(unit, usual, most)
+                                                                 : usual;
+    if (same_bytes_are_read(facts)) return usual;
     return std::clamp(stripes_of_each * unit * facts.layout->servers(), usual, most);
 }
 
@@ -25,11 +31,9 @@ std::uint64_t read_window_bytes(Facts const& facts, Options const& options) {
 // Differs from ROMIO: cuts at stripes or pages (Liao and Choudhary, SC '08); nothing is read in
 // order to be written back; on a local file system all ranks aggregate, through shared memory.
 Plan plan_two_phase(Facts const& facts, Options const& options) {
-    auto const reads = facts.direction == Direction::read;
-    Plan plan{
-        .way = Plan::Way::staged,
-        .staggered = true,
-        .window_bytes = reads ? read_window_bytes(facts, options) : window_bytes(facts, options)};
+    Plan plan{.way = Plan::Way::staged,
+              .staggered = true,
+              .window_bytes = window_bytes_of_call(facts, options)};
     plan.aggregators = choose_aggregators_of_call(facts, options);
     auto const count = static_cast<std::uint32_t>(plan.aggregators.size());
     for (auto const& share : split_evenly(facts.touched, count, cut_unit(facts, options)))

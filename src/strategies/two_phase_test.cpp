@@ -51,6 +51,22 @@ TEST(TwoPhase, reads_from_servers_take_several_stripes_of_each_at_a_time) {
     EXPECT_EQ(window_kib(64, 8), 512u);
 }
 
+// One request a stripe; 512 KiB at least, 4 MiB at most.
+TEST(TwoPhase, writes_to_servers_take_a_stripe_at_a_time) {
+    constexpr std::uint64_t kib = 1 << 10;
+    auto scene = lacio_figure_3();
+    auto const window_kib = [&](std::uint64_t unit_kib) {
+        scene.layout = round_robin_layout(unit_kib * kib, 4);
+        return plan_for(two_phase, scene).window_bytes / kib;
+    };
+    scene.topology = make_topology({0, 0, 1, 1});
+    EXPECT_EQ(window_kib(64), 512u);
+    EXPECT_EQ(window_kib(1024), 1024u);
+    EXPECT_EQ(window_kib(8192), 4096u);
+    scene.topology = make_topology({0, 1, 2, 3});
+    EXPECT_EQ(window_kib(1024), 512u) << "short messages, which no neighbour can put together";
+}
+
 TEST(TwoPhase, refuses_views_whose_offsets_do_not_ascend) {
     EXPECT_FALSE(two_phase.unfit({.ascending = false}).empty());
     EXPECT_TRUE(two_phase.unfit({.ascending = true}).empty());

@@ -28,8 +28,8 @@ struct CollectiveCost {
     Network const& network;
     std::uint32_t nodes;
     std::uint32_t ranks_of_node;  ///< at most
-    /// A reduction, or a gather, that all get the result of: a tree to each node's leader, recursive
-    /// doubling over these (two steps more where they are no power of two; MPICH 4.0's
+    /// A reduction, or a gather, that all get the result of: a tree to each node's leader,
+    /// recursive doubling over these (two steps more where they are no power of two; MPICH 4.0's
     /// allreduce_intra_smp.c and _recursive_doubling.c), a tree back. `bytes` cross each link, as
     /// many in each step as it says.
     [[nodiscard]] double merge_s(std::uint64_t bytes_a_step, std::uint64_t bytes = 0) const;

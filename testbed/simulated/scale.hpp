@@ -23,7 +23,7 @@ struct ScaleCase {
     /// Plans, messages and times are the same; what arrives is not compared.
     bool sizes_only = false;
     Network network;
-    std::function<void()> on_begin;  ///< called once all ranks are there
+    std::function<void()> on_begin;           ///< called once all ranks are there
     std::function<void(Event const&)> trace;  ///< called with each event
 };
 

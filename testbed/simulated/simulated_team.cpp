@@ -96,9 +96,11 @@ Ended SimulatedTeams::run(Body const& body) {
 
 std::size_t SimulatedTeams::node_memory_bytes() const {
     std::size_t most = 0;
-    for (auto const& node : nodes_)
-        most = std::max(most, node.control.bytes.size() + node.areas[0].bytes.size() +
-                                  node.areas[1].bytes.size());
+    for (auto const& node : nodes_) {
+        auto bytes = node.control.bytes.size();
+        for (auto const& area : node.areas) bytes += area.bytes.size();
+        most = std::max(most, bytes);
+    }
     return most;
 }
 
@@ -304,7 +306,9 @@ void SimulatedTeam::wait_for_arrival(Parcel const& parcel) {
     sleep_until(all_.links_->arrival(*parcel.crossing, topology().node_of[rank_]));
 }
 
+// What there is to do with earlier messages is done meanwhile.
 void SimulatedTeam::sleep_until(double at_s) {
+    at_s = std::max(at_s, now_s() + std::exchange(busy_s_, 0));
     if (at_s > now_s()) all_.actors_.sleep(at_s - now_s());
 }
 

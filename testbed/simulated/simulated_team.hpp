@@ -71,7 +71,7 @@ private:
     };
     struct Node {
         ZeroedMemory control;
-        ZeroedMemory areas[2];
+        ZeroedMemory areas[Team::areas];
         std::vector<ZeroedMemory> outgrown;  // other ranks may still look at them
         std::vector<std::uint32_t> idle;
         std::shared_ptr<Gathering> memory_wishes;
@@ -203,8 +203,8 @@ private:
     std::uint64_t awaits_ = 0;
     std::uint64_t accesses_ = 0;
     std::uint64_t messages_to_it_ = 0;
-    double busy_s_ = 0;  // with messages, not yet passed
-    std::array<std::span<std::byte>, 2> areas_;  // of its node's, as far as it knows
+    double busy_s_ = 0;                              // with messages, not yet passed
+    std::array<std::span<std::byte>, areas> areas_;  // of its node's, as far as it knows
     Await await_ = Await::send;
     std::uint64_t detail_ = 0;
     Kind kind_ = Kind::data;

@@ -221,6 +221,23 @@ TEST(SimulatedTeam, messages_share_the_links_of_a_network) {
     EXPECT_NEAR(seconds_for({0, 1, 2}), one_s + (1 << 20) / 12.5e9, 1e-9);
 }
 
+// Messages of 1 us come every 2 us: 3 us each if one only began to come when the one before was
+// dealt with.
+TEST(SimulatedTeam, a_message_is_dealt_with_while_the_next_one_comes) {
+    constexpr std::uint32_t messages = 100;
+    SimulatedTeams teams{
+        make_topology({0, 1}),
+        {.network = Network{.latency_s = 1e-9, .bytes_per_s = 5e5, .message_s = 1e-6}}};
+    auto const ended = teams.run([](SimulatedTeam& team, Rendezvous&) {
+        for (std::uint32_t i = 0; i < messages; ++i)
+            if (team.rank() == 0)
+                team.send(1, Team::Kind::data, Message(1));
+            else
+                team.receive_next(Team::Kind::data);
+    });
+    EXPECT_NEAR(ended.virtual_s, messages * 2e-6 + 1e-6, 1e-6);
+}
+
 // At 1 byte/s: node 0 sends 10 bytes to node 1, and then 5 to node 2, which come to its link at
 // 11 s; node 1 sends 3 to node 2 at 1 s, which come at 2 s. They are there at 5 s, not after the 5.
 TEST(Links, a_message_does_not_wait_for_one_that_was_sent_before_and_has_not_come_to_the_link) {

@@ -49,6 +49,8 @@ private:
 
     void read();
     void ask(Round const& round);
+    void collect_requests(Round const& round);
+    void ask_and_start_reading(Round const& round);
     void start_reading(Round const& round);
     void hand_out(Round const& round);
     void prefetch_then_read();
@@ -108,6 +110,7 @@ void Rounds::write() {
 }
 
 void Rounds::fill_windows(Round const& round) {
+    far_->begin(round);
     call_.for_each_window(round,
                           [&](std::size_t aggregator) { to(aggregator).put(round, aggregator); });
     call_.record.lap(Phase::copying);
@@ -124,16 +127,15 @@ void Rounds::fill_windows(Round const& round) {
 // would wait for answers from ranks that wait for their questions.
 void Rounds::read() {
     auto round = call_.next_round();
-    ask(round);
-    start_reading(round);
+    ask_and_start_reading(round);
     auto const ahead = call_.storage.backend->overlaps();
     while (true) {
         for (auto& io : own_) result_.add(io.finish_reading(round));
         call_.record.lap(Phase::file);
         call_.barrier();  // after it, nobody uses the other side's windows any more
         auto next = round.last ? Round{} : call_.next_round();
-        if (!round.last) ask(next);
-        if (!round.last && ahead) start_reading(next);
+        if (!round.last && ahead) ask_and_start_reading(next);
+        if (!round.last && !ahead) ask(next), collect_requests(next);
         hand_out(round);
         if (!round.last && !ahead) start_reading(next);
         call_.end_round();
@@ -143,13 +145,26 @@ void Rounds::read() {
 }
 
 void Rounds::ask(Round const& round) {
+    far_->begin(round);
     call_.for_each_window(round,
                           [&](std::size_t aggregator) { to(aggregator).ask(round, aggregator); });
     call_.record.lap(Phase::copying);
     far_->request(round);
+    call_.record.lap(Phase::exchange);
+}
+
+// What others want is only looked at where nothing else may be read.
+void Rounds::collect_requests(Round const& round) {
     far_->collect_requests(round);
     call_.record.lap(Phase::exchange);
     if (call_.exact_reads()) call_.barrier();
+}
+
+void Rounds::ask_and_start_reading(Round const& round) {
+    ask(round);
+    if (!call_.exact_reads()) start_reading(round);
+    collect_requests(round);
+    if (call_.exact_reads()) start_reading(round);
 }
 
 void Rounds::start_reading(Round const& round) {
@@ -176,7 +191,7 @@ void Rounds::hand_out(Round const& round) {
 void Rounds::prefetch_then_read() {
     while (call_.any_round_left()) {
         auto const round = call_.next_round();
-        if (call_.exact_reads()) ask(round);
+        if (call_.exact_reads()) ask(round), collect_requests(round);
         start_reading(round);
         Verdict nothing;
         call_.rendezvous.meet(nothing);  // all have issued their requests

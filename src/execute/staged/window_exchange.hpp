@@ -9,12 +9,13 @@ namespace unisono {
 /// How data gets between ranks and one aggregator's window, within one round. There is one for the
 /// aggregators with which this rank shares memory, and one for the others; both keep to one order:
 ///
-///   writes   put        deliver   collect                          (windows are full)
-///   reads    ask        request   collect_requests   (file I/O)    reply   fetch   take
+///   writes   begin   put   deliver   collect                          (windows are full)
+///   reads    begin   ask   request   collect_requests   (file I/O)    reply   fetch   take
 ///
-/// put, ask and take are for each window that this rank has data in; the others once a round. All
-/// are local, but wait for the ranks whose data they need; who waits for whom goes in the order
-/// above, so nobody waits for ever.
+/// put, ask and take are for each window that this rank may have data in; the others once a round.
+/// All are local, but wait for the ranks whose data they need; who waits for whom goes in the order
+/// above, so nobody waits for ever. File I/O may begin before collect_requests, where it does not
+/// depend on them.
 class WindowExchange {
 public:
     WindowExchange() = default;
@@ -22,6 +23,7 @@ public:
     WindowExchange& operator=(WindowExchange const&) = delete;
     virtual ~WindowExchange() = default;
 
+    virtual void begin(Round const& /*round*/) {}
     virtual void put(Round const& round, std::size_t aggregator) = 0;
     virtual void deliver(Round const& /*round*/) {}
     virtual void collect(Round const& /*round*/) {}
@@ -41,8 +43,8 @@ std::unique_ptr<WindowExchange> make_shared_memory_exchange(StagedCall& call);
 /// one where there is no shared memory.
 std::unique_ptr<WindowExchange> make_message_exchange(StagedCall& call);
 
-/// A node's ranks fill windows for other nodes' aggregators, too, and one of them sends what the
-/// node has: one message for each node and aggregator, a copy and a meeting more.
+/// A node's ranks leave what they have to say in memory that they share, and one of them sends it:
+/// mostly one message for each node and aggregator, a copy and a meeting more.
 std::unique_ptr<WindowExchange> make_node_aggregated_exchange(StagedCall& call);
 
 }  // namespace unisono
