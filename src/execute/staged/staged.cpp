@@ -50,7 +50,7 @@ private:
     void read();
     void ask(Round const& round);
     void collect_requests(Round const& round);
-    void ask_and_start_reading(Round const& round);
+    void begin_reading(Round const& round);
     void start_reading(Round const& round);
     void hand_out(Round const& round);
     void prefetch_then_read();
@@ -127,15 +127,15 @@ void Rounds::fill_windows(Round const& round) {
 // would wait for answers from ranks that wait for their questions.
 void Rounds::read() {
     auto round = call_.next_round();
-    ask_and_start_reading(round);
+    begin_reading(round);
     auto const ahead = call_.storage.backend->overlaps();
     while (true) {
         for (auto& io : own_) result_.add(io.finish_reading(round));
         call_.record.lap(Phase::file);
         call_.barrier();  // after it, nobody uses the other side's windows any more
         auto next = round.last ? Round{} : call_.next_round();
-        if (!round.last && ahead) ask_and_start_reading(next);
-        if (!round.last && !ahead) ask(next), collect_requests(next);
+        if (!round.last) ask(next), collect_requests(next);
+        if (!round.last && ahead) start_reading(next);
         hand_out(round);
         if (!round.last && !ahead) start_reading(next);
         call_.end_round();
@@ -160,7 +160,9 @@ void Rounds::collect_requests(Round const& round) {
     if (call_.exact_reads()) call_.barrier();
 }
 
-void Rounds::ask_and_start_reading(Round const& round) {
+// While the first requests come there is nothing else to do. (In later rounds what is read would be
+// in the way of the answers.)
+void Rounds::begin_reading(Round const& round) {
     ask(round);
     if (!call_.exact_reads()) start_reading(round);
     collect_requests(round);
