@@ -45,6 +45,7 @@ private:
     }
 
     void write();
+    void send(Round const& round);
     void fill_windows(Round const& round);
 
     void read();
@@ -90,10 +91,14 @@ bool grows_first(Facts const& facts) {
            facts.bytes < facts.touched.bytes();
 }
 
-// A round's window is written while the next one is filled.
+// A round's window is written while the next one is filled. What goes to other memories is a round
+// ahead: links go on while ranks wait for what comes on them.
 void Rounds::write() {
-    while (call_.any_round_left()) {
-        auto const round = call_.next_round();
+    auto round = call_.next_round();
+    send(round);
+    while (true) {
+        auto next = round.last ? Round{} : call_.next_round();
+        if (!round.last) send(next);
         auto const grows = round.number == 0 && grows_first(call_.facts);
         fill_windows(round);
         if (grows) grow_file(call_);
@@ -105,16 +110,28 @@ void Rounds::write() {
         for (auto& io : own_) io.start_writing(round);
         call_.record.lap(Phase::file);
         call_.end_round();
+        if (round.last) break;
+        round = std::move(next);
     }
     for (auto& io : own_) result_.add(io.finish_all());
 }
 
-void Rounds::fill_windows(Round const& round) {
+// Data for windows elsewhere.
+void Rounds::send(Round const& round) {
     far_->begin(round);
-    call_.for_each_window(round,
-                          [&](std::size_t aggregator) { to(aggregator).put(round, aggregator); });
+    call_.for_each_window(round, [&](std::size_t aggregator) {
+        if (!is_near(aggregator)) far_->put(round, aggregator);
+    });
     call_.record.lap(Phase::copying);
     far_->deliver(round);
+    call_.record.lap(Phase::exchange);
+}
+
+void Rounds::fill_windows(Round const& round) {
+    call_.for_each_window(round, [&](std::size_t aggregator) {
+        if (is_near(aggregator)) near_->put(round, aggregator);
+    });
+    call_.record.lap(Phase::copying);
     far_->collect(round);
     call_.record.lap(Phase::exchange);
 }
