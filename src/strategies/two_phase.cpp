@@ -24,16 +24,38 @@ std::uint64_t window_bytes_of_call(Facts const& facts, Options const& options) {
     return std::clamp(stripes_of_each * unit * facts.layout->servers(), usual, most);
 }
 
+// As many aggregators on each node as there are in the mean, for what its own ranks ask for.
+void own_by_nodes(Plan& plan, std::vector<Extent> const& ranges, Facts const& facts,
+                  Options const& options) {
+    auto const& topology = *facts.topology;
+    auto const in_all = choose_aggregators_of_call(facts, options).size();
+    for (std::size_t node = 0; node < topology.nodes(); ++node) {
+        auto const& ranks = topology.ranks_of[node];
+        auto const count = std::min(div_ceil(in_all, topology.nodes()), ranks.size());
+        plan.aggregators.insert(plan.aggregators.end(), ranks.begin(), ranks.begin() + count);
+        for (auto const& share : split_evenly(ranges[node], static_cast<std::uint32_t>(count),
+                                              cut_unit(facts, options)))
+            plan.realms.push_back(contiguous_realm(share));
+    }
+}
+
 // The touched range in even, contiguous realms, one per aggregator:
 //   touched   ==========================
 //   realms    |--- a0 ---|--- a1 --|- a2 -|     cut at stripes, or at pages
 // Each realm goes through its aggregator's collective buffer, window after window.
+// Where each node's ranks ask for a range of their own, that is cut instead: nothing need go
+// between nodes, and servers get fewer requests, because a node's pieces go in one.
 // Differs from ROMIO: cuts at stripes or pages (Liao and Choudhary, SC '08); nothing is read in
 // order to be written back; on a local file system all ranks aggregate, through shared memory.
 Plan plan_two_phase(Facts const& facts, Options const& options) {
     Plan plan{.way = Plan::Way::staged,
               .staggered = true,
               .window_bytes = window_bytes_of_call(facts, options)};
+    if (may_cut_at_nodes(facts, options))
+        if (auto const ranges = ranges_of_nodes(facts); !ranges.empty()) {
+            own_by_nodes(plan, ranges, facts, options);
+            return plan;
+        }
     plan.aggregators = choose_aggregators_of_call(facts, options);
     auto const count = static_cast<std::uint32_t>(plan.aggregators.size());
     for (auto const& share : split_evenly(facts.touched, count, cut_unit(facts, options)))

@@ -67,6 +67,27 @@ TEST(TwoPhase, writes_to_servers_take_a_stripe_at_a_time) {
     EXPECT_EQ(window_kib(1024), 512u) << "short messages, which no neighbour can put together";
 }
 
+// 4 ranks of 2 nodes, 3 stripes each, one after the other, on 4 servers: as many aggregators, of
+// which each has half of what its own node's ranks ask for.
+TEST(TwoPhase, owns_what_its_nodes_ranks_ask_for_where_that_is_a_range) {
+    constexpr std::uint64_t unit = 64 << 10;
+    auto const topology = make_topology({0, 0, 1, 1});
+    auto const layout = round_robin_layout(unit, 4);
+    Facts facts{.topology = &topology, .layout = &layout, .touched = {unit, 13 * unit}};
+    facts.bytes = facts.touched.bytes();
+    facts.loops = {.piece_bytes = 3 * unit, .loops = {}};
+    auto const cuts = [&](Options const& options) {
+        std::vector<std::uint64_t> begins;
+        for (auto const& realm : two_phase.plan(facts, options).realms)
+            begins.push_back(touched(realm).begin / unit);
+        return begins;
+    };
+    EXPECT_EQ(two_phase.plan(facts, {}).aggregators, (std::vector<std::uint32_t>{0, 1, 2, 3}));
+    EXPECT_EQ(cuts({}), (std::vector<std::uint64_t>{1, 4, 7, 10}));
+    facts.touched = {unit, 14 * unit};  // a hole: even parts of 13 stripes
+    EXPECT_EQ(cuts({}), (std::vector<std::uint64_t>{1, 5, 8, 11}));
+}
+
 TEST(TwoPhase, refuses_views_whose_offsets_do_not_ascend) {
     EXPECT_FALSE(two_phase.unfit({.ascending = false}).empty());
     EXPECT_TRUE(two_phase.unfit({.ascending = true}).empty());
