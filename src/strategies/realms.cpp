@@ -16,15 +16,16 @@ std::vector<Interval<Of>> even_shares(Interval<Of> whole, std::uint32_t count, s
     auto const first_unit = whole.begin / unit;
     auto const units = whole.empty() ? 0 : div_ceil(whole.end, unit) - first_unit;
     auto const share = units / count;
-    auto const extra = units % count;  // this many own one more
+    auto const extra =
+        units % count;  // this many own one more, as evenly among the others as can be
 
     std::vector<Interval<Of>> shares;
     shares.reserve(count);
     auto at = first_unit;
     for (std::uint32_t i = 0; i < count; ++i) {
-        auto const end = at + share + (i < extra ? 1 : 0);
-        auto const own = intersect({at * unit, end * unit}, whole);
-        shares.push_back(own.empty() ? Interval<Of>{whole.end, whole.end} : own);
+        auto const end = first_unit + (i + 1) * share + div_ceil((i + 1) * extra, count);
+        shares.push_back({std::clamp(at * unit, whole.begin, whole.end),
+                          std::clamp(end * unit, whole.begin, whole.end)});
         at = end;
     }
     assert(shares.size() == count && at == first_unit + units);

@@ -23,12 +23,19 @@ TEST(SplitEvenly, cut_is_aligned_when_the_range_begins_in_mid_unit) {
               "a0 [1536K, 4096K)  a1 [4096K, 6144K)  ");
 }
 
-TEST(SplitEvenly, more_realms_than_units_leaves_the_last_ones_empty) {
+TEST(SplitEvenly, more_realms_than_units_leaves_some_empty) {
     auto const realms = split_evenly({10, 4097}, 4, 4096);
     EXPECT_EQ(realms[0], (Extent{10, 4096}));
-    EXPECT_EQ(realms[1], (Extent{4096, 4097}));
-    EXPECT_TRUE(realms[2].empty());
+    EXPECT_TRUE(realms[1].empty());
+    EXPECT_EQ(realms[2], (Extent{4096, 4097}));
     EXPECT_TRUE(realms[3].empty());
+}
+
+// 10 units for 6 realms: the first three have 5 of them, like the last three, not 6.
+TEST(SplitEvenly, what_is_over_is_shared_out_evenly) {
+    std::vector<std::uint64_t> units;
+    for (auto const& realm : split_evenly(Extent{0, 10}, 6, 1)) units.push_back(realm.bytes());
+    EXPECT_EQ(units, (std::vector<std::uint64_t>{2, 2, 1, 2, 2, 1}));
 }
 
 TEST(SplitEvenly, realms_tile_any_range) {
