@@ -17,9 +17,9 @@ class Rounds {
 public:
     explicit Rounds(StagedCall& call)
         : call_{call},
-          near_{make_shared_memory_exchange(call)},
-          far_{call.node_aggregated() ? make_node_aggregated_exchange(call)
-                                      : make_message_exchange(call)} {
+          exchange_{call, make_shared_memory_exchange(call),
+                    call.node_aggregated() ? make_node_aggregated_exchange(call)
+                                           : make_message_exchange(call)} {
         for (auto const aggregator : call.own_aggregators()) own_.emplace_back(call, aggregator);
     }
 
@@ -37,28 +37,16 @@ public:
     }
 
 private:
-    [[nodiscard]] bool is_near(std::size_t aggregator) const {
-        return call_.shares_memory(call_.plan.aggregators[aggregator]);
-    }
-    [[nodiscard]] WindowExchange& to(std::size_t aggregator) const {
-        return is_near(aggregator) ? *near_ : *far_;
-    }
-
     void write();
-    void send(Round const& round);
-    void fill_windows(Round const& round);
 
     void read();
-    void ask(Round const& round);
-    void collect_requests(Round const& round);
     void begin_reading(Round const& round);
+    void ask(Round const& round);
     void start_reading(Round const& round);
-    void hand_out(Round const& round);
     void prefetch_then_read();
 
     StagedCall& call_;
-    std::unique_ptr<WindowExchange> near_;  // aggregators with which this rank shares memory
-    std::unique_ptr<WindowExchange> far_;   // the others
+    NearAndFar<StagedCall, Round> exchange_;
     std::vector<WindowIo> own_;
     IoResult result_;
 };
@@ -95,12 +83,12 @@ bool grows_first(Facts const& facts) {
 // ahead: links go on while ranks wait for what comes on them.
 void Rounds::write() {
     auto round = call_.next_round();
-    send(round);
+    exchange_.send(round);
     while (true) {
         auto next = round.last ? Round{} : call_.next_round();
-        if (!round.last) send(next);
+        if (!round.last) exchange_.send(next);
         auto const grows = round.number == 0 && grows_first(call_.facts);
-        fill_windows(round);
+        exchange_.complete(round);
         if (grows) grow_file(call_);
         // The other side's windows are filled after this meeting: their writes must have ended.
         for (auto& io : own_) result_.add(io.finish_writing_before(round));
@@ -114,26 +102,6 @@ void Rounds::write() {
         round = std::move(next);
     }
     for (auto& io : own_) result_.add(io.finish_all());
-}
-
-// Data for windows elsewhere.
-void Rounds::send(Round const& round) {
-    far_->begin(round);
-    call_.for_each_window(round, [&](std::size_t aggregator) {
-        if (!is_near(aggregator)) far_->put(round, aggregator);
-    });
-    call_.record.lap(Phase::copying);
-    far_->deliver(round);
-    call_.record.lap(Phase::exchange);
-}
-
-void Rounds::fill_windows(Round const& round) {
-    call_.for_each_window(round, [&](std::size_t aggregator) {
-        if (is_near(aggregator)) near_->put(round, aggregator);
-    });
-    call_.record.lap(Phase::copying);
-    far_->collect(round);
-    call_.record.lap(Phase::exchange);
 }
 
 // ---- reads
@@ -151,9 +119,9 @@ void Rounds::read() {
         call_.record.lap(Phase::file);
         call_.barrier();  // after it, nobody uses the other side's windows any more
         auto next = round.last ? Round{} : call_.next_round();
-        if (!round.last) ask(next), collect_requests(next);
+        if (!round.last) ask(next);
         if (!round.last && ahead) start_reading(next);
-        hand_out(round);
+        exchange_.hand_out(round);
         if (!round.last && !ahead) start_reading(next);
         call_.end_round();
         if (round.last) return;
@@ -161,29 +129,22 @@ void Rounds::read() {
     }
 }
 
-void Rounds::ask(Round const& round) {
-    far_->begin(round);
-    call_.for_each_window(round,
-                          [&](std::size_t aggregator) { to(aggregator).ask(round, aggregator); });
-    call_.record.lap(Phase::copying);
-    far_->request(round);
-    call_.record.lap(Phase::exchange);
-}
-
-// What others want is only looked at where nothing else may be read.
-void Rounds::collect_requests(Round const& round) {
-    far_->collect_requests(round);
-    call_.record.lap(Phase::exchange);
-    if (call_.exact_reads()) call_.barrier();
-}
-
 // While the first requests come there is nothing else to do. (In later rounds what is read would be
 // in the way of the answers.)
 void Rounds::begin_reading(Round const& round) {
-    ask(round);
-    if (!call_.exact_reads()) start_reading(round);
-    collect_requests(round);
-    if (call_.exact_reads()) start_reading(round);
+    if (call_.exact_reads()) {
+        ask(round);
+        start_reading(round);
+        return;
+    }
+    exchange_.request(round);
+    start_reading(round);
+    exchange_.collect_requests(round);
+}
+
+void Rounds::ask(Round const& round) {
+    exchange_.ask(round);
+    if (call_.exact_reads()) call_.barrier();
 }
 
 void Rounds::start_reading(Round const& round) {
@@ -191,26 +152,12 @@ void Rounds::start_reading(Round const& round) {
     call_.record.lap(Phase::file);
 }
 
-void Rounds::hand_out(Round const& round) {
-    far_->reply(round);
-    call_.record.lap(Phase::exchange);
-    auto const take = [&](bool near) {
-        call_.for_each_window(round, [&](std::size_t aggregator) {
-            if (is_near(aggregator) == near) to(aggregator).take(round, aggregator);
-        });
-        call_.record.lap(near ? Phase::copying : Phase::exchange);
-    };
-    take(/*near=*/true);
-    far_->fetch(round);
-    take(/*near=*/false);
-}
-
 // The direct second phase: what the aggregators read warms the servers' caches and is thrown away,
 // its errors with it.
 void Rounds::prefetch_then_read() {
     while (call_.any_round_left()) {
         auto const round = call_.next_round();
-        if (call_.exact_reads()) ask(round), collect_requests(round);
+        if (call_.exact_reads()) ask(round);
         start_reading(round);
         Verdict nothing;
         call_.rendezvous.meet(nothing);  // all have issued their requests

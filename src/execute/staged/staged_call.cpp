@@ -90,7 +90,8 @@ Round StagedCall::next_round() {
     return schedule_->next();
 }
 
-bool StagedCall::shares_memory(std::uint32_t rank) const {
+bool StagedCall::is_near(std::size_t aggregator) const {
+    auto const rank = plan.aggregators[aggregator];
     auto const& node_of = team.topology().node_of;
     return rank == team.rank() || (windows_->shared() && node_of[rank] == node_of[team.rank()]);
 }
@@ -102,8 +103,7 @@ bool StagedCall::takes_part(std::size_t aggregator, std::uint32_t rank) const {
 
 // Of those it has in the window of an aggregator with another memory.
 std::uint64_t StagedCall::bytes_for(Round const& round, std::size_t aggregator) const {
-    if (shares_memory(plan.aggregators[aggregator]) || !takes_part(aggregator, team.rank()))
-        return 0;
+    if (is_near(aggregator) || !takes_part(aggregator, team.rank())) return 0;
     return own_bytes(round, aggregator, round.bytes(aggregator));
 }
 

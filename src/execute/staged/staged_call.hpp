@@ -47,7 +47,8 @@ public:
     [[nodiscard]] bool sends_messages() const {
         return !windows_->shared() || (team.topology().nodes() > 1 && !plan.within_nodes);
     }
-    [[nodiscard]] bool shares_memory(std::uint32_t rank) const;
+    /// The aggregator shares memory with this rank.
+    [[nodiscard]] bool is_near(std::size_t aggregator) const;
     /// Bytes that come to the window of an aggregator here from other memories; for reads, that
     /// these ask for.
     [[nodiscard]] std::uint64_t bytes_from_elsewhere(Round const& round,
