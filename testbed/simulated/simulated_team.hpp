@@ -179,6 +179,7 @@ private:
     [[nodiscard]] bool has_met() const;
     [[nodiscard]] bool has_come_on() const;
     [[nodiscard]] Channel& channel_from(std::uint32_t rank, Kind kind);
+    [[nodiscard]] bool may_overtake(Channel const& channel) const;
     [[nodiscard]] double arrival(Channel& channel);
     void wait_for_arrival(Parcel const& parcel);
     void sleep_until(double at_s);

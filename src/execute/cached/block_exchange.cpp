@@ -8,15 +8,14 @@ namespace {
 // Marks which bytes of the blocks somebody wants.
 void want(BlockMemory const& memory, BlockTable::Blocks blocks, Tiling const& view,
           Positions positions, std::size_t aggregator) {
-    memory.for_parts(
-        blocks, view, positions, aggregator, [&](std::uint64_t block, Positions part) {
-            auto covered = memory.buffer(block).wanted();
-            Coverage::Marker marker{covered};
-            walk_runs(view, part, [&](PieceRun run) {
-                run.offset -= static_cast<std::int64_t>(memory.begin_of(block));
-                marker.mark(run);
-            });
+    memory.for_parts(blocks, view, positions, aggregator, [&](std::uint64_t block, Positions part) {
+        auto covered = memory.buffer(block).wanted();
+        Coverage::Marker marker{covered};
+        walk_runs(view, part, [&](PieceRun run) {
+            run.offset -= static_cast<std::int64_t>(memory.begin_of(block));
+            marker.mark(run);
         });
+    });
 }
 
 class NearBlockExchange final : public BlockExchange {
@@ -61,8 +60,8 @@ public:
     }
 
     void collect(BlockTable::Blocks const& blocks) override {
-        for_own_and_far(blocks, [&](std::size_t aggregator, std::uint32_t rank,
-                                    Positions positions, Tiling const& view) {
+        for_own_and_far(blocks, [&](std::size_t aggregator, std::uint32_t rank, Positions positions,
+                                    Tiling const& view) {
             auto const message = call_.team.receive(rank, Team::Kind::data);
             store_packed(call_.memory, blocks, view, positions, aggregator, message.data());
         });
@@ -78,8 +77,8 @@ public:
     }
 
     void reply(BlockTable::Blocks const& blocks) override {
-        for_own_and_far(blocks, [&](std::size_t aggregator, std::uint32_t rank,
-                                    Positions positions, Tiling const& view) {
+        for_own_and_far(blocks, [&](std::size_t aggregator, std::uint32_t rank, Positions positions,
+                                    Tiling const& view) {
             call_.send(rank, answer(blocks, aggregator, positions, view));
         });
     }
@@ -92,13 +91,12 @@ public:
         std::uint64_t readable_end = 0;
         std::memcpy(&readable_end, message.data(), sizeof readable_end);
         auto const* at = message.data() + sizeof readable_end;
-        call_.memory.for_parts(
-            blocks, request.view, request.positions, aggregator,
-            [&](std::uint64_t, Positions part) {
-                part = within(request.view, part, {0, readable_end});
-                copy_data(Packed{part.bytes()}.at(at), request.in_memory(part));
-                at += part.bytes();
-            });
+        call_.memory.for_parts(blocks, request.view, request.positions, aggregator,
+                               [&](std::uint64_t, Positions part) {
+                                   part = within(request.view, part, {0, readable_end});
+                                   copy_data(Packed{part.bytes()}.at(at), request.in_memory(part));
+                                   at += part.bytes();
+                               });
     }
 
 private:
@@ -124,8 +122,7 @@ private:
                                  Positions positions, Tiling const& view) const {
         auto const& memory = call_.memory;
         std::uint64_t readable_end = 0;
-        Message message(sizeof readable_end +
-                        memory.bytes_in(blocks, view, positions, aggregator));
+        Message message(sizeof readable_end + memory.bytes_in(blocks, view, positions, aggregator));
         auto* at = message.data() + sizeof readable_end;
         memory.for_parts(
             blocks, view, positions, aggregator, [&](std::uint64_t block, Positions part) {
@@ -165,12 +162,11 @@ void pack(BlockMemory const& memory, BlockTable::Blocks blocks, Request const& r
 
 void store_packed(BlockMemory const& memory, BlockTable::Blocks blocks, Tiling const& view,
                   Positions positions, std::size_t aggregator, std::byte const* from) {
-    memory.for_parts(blocks, view, positions, aggregator,
-                     [&](std::uint64_t block, Positions part) {
-                         memory.buffer(block).store(Packed{part.bytes()}.at(from), view, part,
-                                                    memory.begin_of(block));
-                         from += part.bytes();
-                     });
+    memory.for_parts(blocks, view, positions, aggregator, [&](std::uint64_t block, Positions part) {
+        memory.buffer(block).store(Packed{part.bytes()}.at(from), view, part,
+                                   memory.begin_of(block));
+        from += part.bytes();
+    });
 }
 
 std::unique_ptr<BlockExchange> make_near_block_exchange(BlockCall& call) {

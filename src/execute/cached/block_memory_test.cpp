@@ -71,10 +71,9 @@ TEST(BlockMemory, parts_are_what_a_view_has_in_the_blocks_of_one_aggregator) {
         BlockMemory memory{team};
         memory.reset(plan_of({0, 1}, 4));
         std::vector<std::pair<std::uint64_t, std::uint64_t>> parts;
-        memory.for_parts({0, 8}, {make_dense(1), 0, 1}, {150, 350}, 1,
-                         [&](std::uint64_t block, Positions part) {
-                             parts.emplace_back(block, part.bytes());
-                         });
+        memory.for_parts(
+            {0, 8}, {make_dense(1), 0, 1}, {150, 350}, 1,
+            [&](std::uint64_t block, Positions part) { parts.emplace_back(block, part.bytes()); });
         EXPECT_EQ(parts, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{1, 50}, {3, 50}}));
     });
 }
