@@ -151,6 +151,8 @@ UNISONO_END(File_write_all_end, void const*, write)
 UNISONO_END(File_write_at_all_end, void const*, write)
 UNISONO_END(File_write_ordered_end, void const*, write)
 
+// Entry points have MPI's names. NOLINTBEGIN(readability-identifier-naming)
+
 int File_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
     return pass_on(handle, view, "MPI_File_seek_shared",
                    [&] { return UNISONO_NATIVE(File_seek_shared)(handle, offset, whence); });
@@ -186,6 +188,8 @@ constexpr auto File_seek = file_seek;
 constexpr auto File_get_position = file_get_position;
 constexpr auto File_get_byte_offset = file_get_byte_offset;
 
+// NOLINTEND(readability-identifier-naming)
+
 bool switched_off() {
     auto const* const setting = secure_getenv("UNISONO_DISABLE");
     std::string_view const value = setting == nullptr ? "" : setting;
@@ -195,6 +199,7 @@ bool switched_off() {
 }  // namespace
 }  // namespace unisono::interpose
 
+// One statement written for each entry point. NOLINTNEXTLINE(readability-function-size)
 extern "C" __attribute__((visibility("default"))) int unisono_engine_start(
     unisono_function const* native, unisono_function* taken) {
     using namespace unisono::interpose;

@@ -123,7 +123,7 @@ int file_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* etype
     *displacement = view->displacement;
     *etype = handed_out(view->etype);
     *filetype = handed_out(view->filetype);
-    std::strcpy(representation, "native");
+    std::memcpy(representation, "native", sizeof "native");
     return MPI_SUCCESS;
 }
 

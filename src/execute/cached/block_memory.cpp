@@ -45,25 +45,25 @@ std::optional<BlockMemory::Growth> BlockMemory::get(Blocks blocks) {
     auto const needed = places_needed(blocks);
     auto const most = places_at_most();
     Growth growth;
-    growth.made = made_;
+    growth.made_ = made_;
     std::uint64_t ended_well = 1;
     for (std::size_t node = 0; node < needed.size(); ++node) {
         if (needed[node] <= made_[node]) continue;
-        growth.made[node] = std::min(std::max(needed[node], 2 * made_[node]), most[node]);
+        growth.made_[node] = std::min(std::max(needed[node], 2 * made_[node]), most[node]);
         if (node != team_.topology().node_of[team_.rank()]) continue;
-        auto const places = growth.made[node] - made_[node];
+        auto const places = growth.made_[node] - made_[node];
         auto memory = team_.own_node_memory(places * BlockBuffer::bytes_needed(block_bytes_));
         ended_well = memory == nullptr ? 0 : 1;
-        growth.segment = {made_[node], std::move(memory)};
+        growth.segment_ = {made_[node], std::move(memory)};
     }
-    if (growth.made != made_ && needed.size() > 1) team_.minimum({&ended_well, 1});
+    if (growth.made_ != made_ && needed.size() > 1) team_.minimum({&ended_well, 1});
     if (ended_well == 0) return std::nullopt;
     return growth;
 }
 
 void BlockMemory::add(Growth growth, Blocks blocks) {
-    made_ = std::move(growth.made);
-    if (growth.segment) segments_.push_back(*std::move(growth.segment));
+    made_ = std::move(growth.made_);
+    if (growth.segment_) segments_.push_back(*std::move(growth.segment_));
     for (std::size_t i = 0; i < aggregators_.size(); ++i)
         while (memory_of_[i].size() < table_.slots_after(i, blocks))
             memory_of_[i].push_back(used_[team_.topology().node_of[aggregators_[i]]]++);

@@ -125,8 +125,8 @@ private:
 
 class BlockMemory::Growth {
     friend class BlockMemory;
-    std::vector<std::size_t> made;  // by node, with it
-    std::optional<Segment> segment;
+    std::vector<std::size_t> made_;  // by node, with it
+    std::optional<Segment> segment_;
 };
 
 template <class Use>

@@ -72,11 +72,12 @@ bool CachedFile::reserve(BlockTable::Blocks blocks) {
         drain(record);
     }
     std::lock_guard const lock{mutex_};
-    if (more)
-        memory_.add(*std::move(more), blocks);
-    else
+    if (!more) {
         memory_.reset({});
-    return more.has_value();
+        return false;
+    }
+    memory_.add(*std::move(more), blocks);
+    return true;
 }
 
 IoResult CachedFile::perform(Facts const& facts, bool write_through, Request const& request,
