@@ -34,22 +34,25 @@ void AggregatorMail::for_each_message(Round const& round, Team::Kind kind, Use&&
     std::uint64_t bytes_left = 0;
     for (auto const aggregator : call_.own_aggregators())
         bytes_left += call_.bytes_from_elsewhere(round, aggregator);
+    // Returns how many bytes it is about.
     auto const take = [&](Received received) {
+        std::uint64_t bytes = 0;
         for_each_block(received.message, has_data, [&](Block const& block) {
-            bytes_left -= std::uint64_t{block.head.data_bytes} * block.head.ranks;
+            bytes += std::uint64_t{block.head.data_bytes} * block.head.ranks;
         });
         use(std::move(received));
+        return bytes;
     };
     auto const is_now = [&](Received const& received) {
         return head_of(received.message).round == static_cast<std::uint32_t>(round.number);
     };
     for (auto& received : early_)
-        if (is_now(received)) take(std::exchange(received, {}));
+        if (is_now(received)) bytes_left -= take(std::exchange(received, {}));
     std::erase_if(early_, [](Received const& received) { return received.message.empty(); });
     while (bytes_left > 0) {
         auto received = call_.team.receive_next(kind);
         if (is_now(received))
-            take(std::move(received));
+            bytes_left -= take(std::move(received));
         else
             early_.push_back(std::move(received));
     }
