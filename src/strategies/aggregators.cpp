@@ -85,9 +85,14 @@ std::vector<std::uint32_t> choose_aggregators(Facts const& facts, Options const&
 }
 
 std::vector<std::uint32_t> choose_aggregators_of_call(Facts const& facts, Options const& options) {
-    return choose(
-        facts, options,
-        std::min(as_many_on_each_node(facts, default_count(facts)), units_touched(facts)));
+    return choose(facts, options,
+                  std::min<std::uint64_t>(default_count(facts), units_touched(facts)));
+}
+
+std::vector<std::uint32_t> choose_equally_many_of_nodes(Facts const& facts,
+                                                        Options const& options) {
+    auto const count = as_many_on_each_node(facts, default_count(facts));
+    return choose(facts, options, std::min(count, units_touched(facts)));
 }
 
 std::vector<std::uint32_t> with_most_bytes(Facts const& facts,

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "strategies/aggregators.hpp"
 #include "strategies/all.hpp"
@@ -30,11 +31,11 @@ std::uint64_t window_bytes_of_call(Facts const& facts, Options const& options) {
 void own_by_nodes(Plan& plan, std::vector<Extent> const& ranges, Facts const& facts,
                   Options const& options) {
     auto const& topology = *facts.topology;
-    auto const in_all = choose_aggregators_of_call(facts, options).size();
+    auto const in_all = choose_equally_many_of_nodes(facts, options).size();
     for (std::size_t node = 0; node < topology.nodes(); ++node) {
         auto const& ranks = topology.ranks_of[node];
         auto const count = std::min(div_ceil(in_all, topology.nodes()), ranks.size());
-        plan.aggregators.insert(plan.aggregators.end(), ranks.begin(), ranks.begin() + count);
+        std::copy_n(ranks.begin(), count, std::back_inserter(plan.aggregators));
         for (auto const& share : split_evenly(ranges[node], static_cast<std::uint32_t>(count),
                                               cut_unit(facts, options)))
             plan.realms.push_back(contiguous_realm(share));
@@ -58,7 +59,7 @@ Plan plan_two_phase(Facts const& facts, Options const& options) {
             own_by_nodes(plan, ranges, facts, options);
             return plan;
         }
-    plan.aggregators = choose_aggregators_of_call(facts, options);
+    plan.aggregators = choose_equally_many_of_nodes(facts, options);
     auto const count = static_cast<std::uint32_t>(plan.aggregators.size());
     for (auto const& share : split_evenly(facts.touched, count, cut_unit(facts, options)))
         plan.realms.push_back(contiguous_realm(share));
