@@ -51,6 +51,8 @@ def points(full: bool) -> list[Point]:
                for per_node in (1, 128) for strategy in ("auto", ROMIO)]
     chosen += [Point("strided-4k", strategy, 1024, servers=2000) for strategy in ("auto", ROMIO)]
     chosen += [Point("strided-4k", strategy, 256) for strategy in STRATEGIES]
+    chosen += [Point(pattern, strategy, 256, bytes_per_rank=1 << 20)
+               for pattern in PATTERNS if pattern != "ior-hard" for strategy in ("auto", ROMIO)]
     return sorted(chosen, key=lambda point: -point.ranks)
 
 
@@ -75,20 +77,20 @@ def row(point: Point, line: dict, romio: dict | None) -> list[str]:
     a_round = messages_a_round(line)
     ratios = [f"{romio[way] / line[way]:.2f}" if romio else "" for way in ("write_s", "read_s")]
     return [point.pattern, line["chosen"] or point.strategy, str(point.ranks),
-            str(point.ranks_per_node), str(point.servers),
+            str(point.ranks_per_node), str(point.servers), str(point.bytes_per_rank // 1024),
             f"{1e3 * line['write_s']:.2f}", f"{1e3 * line['read_s']:.2f}", *ratios,
             "" if a_round is None else f"{a_round:.2f}", str(line["fan_in"]),
             "" if point.strategy == ROMIO else f"{line['memory_bytes_per_rank'] / 2**20:.2f}",
             f"{line['reduced_bytes_per_rank'] / 1024:.1f}"]
 
 
-HEADER = ["pattern", "strategy", "ranks", "a node", "servers", "write ms", "read ms", "ROMIO /", "ROMIO /",
+HEADER = ["pattern", "strategy", "ranks", "a node", "servers", "KiB", "write ms", "read ms", "ROMIO /", "ROMIO /",
           "messages", "fan-in", "MiB", "KiB reduced"]
 
 
 def table(lines: dict[Point, dict]) -> str:
     rows = [HEADER]
-    for point in sorted(lines, key=lambda one: (PATTERNS.index(one.pattern), one.servers,
+    for point in sorted(lines, key=lambda one: (PATTERNS.index(one.pattern), one.bytes_per_rank, one.servers,
                                                 one.ranks_per_node != 16, one.ranks)):
         beside = None if point.strategy == ROMIO else lines.get(point._replace(strategy=ROMIO))
         rows.append(row(point, lines[point], beside))
@@ -150,7 +152,7 @@ def main() -> None:
         draw(lines, arguments.picture)
     print("Simulated. Times of all calls; 'ROMIO /': how many times as long its model writes and reads;\n"
           "messages: of a rank in a round; fan-in: to one rank in a write; MiB: memory of a rank;\n"
-          "KiB reduced: that a rank brought to reductions. To", REAL_BYTES_UP_TO,
+          "KiB: a rank's data; KiB reduced: what it brought to reductions. To", REAL_BYTES_UP_TO,
           "ranks all bytes are compared.\n")
     print(table(lines))
 

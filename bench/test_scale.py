@@ -20,9 +20,9 @@ def test_a_row_says_how_many_times_as_long_romio_takes():
     ours, romio = scale.Point("strided-4k", "auto", 64), scale.Point("strided-4k", scale.ROMIO, 64)
     lines = {ours: line(), romio: line(chosen="", write_s=3e-3, read_s=1e-3, rounds=0)}
     first, second = scale.table(lines).splitlines()[1:]
-    assert first.split() == ["strided-4k", "two_phase", "64", "16", "100", "1.00", "2.00", "3.00", "0.50",
+    assert first.split() == ["strided-4k", "two_phase", "64", "16", "100", "64", "1.00", "2.00", "3.00", "0.50",
                              "2.00", "7", "3.00", "2.0"]
-    assert second.split() == ["strided-4k", "romio", "64", "16", "100", "3.00", "1.00", "7", "2.0"]
+    assert second.split() == ["strided-4k", "romio", "64", "16", "100", "64", "3.00", "1.00", "7", "2.0"]
 
 
 def test_bytes_are_compared_as_far_as_there_is_memory_for_them():

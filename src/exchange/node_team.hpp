@@ -92,7 +92,7 @@ private:
     std::uint64_t meetings_ = 0;
     std::atomic<std::uint8_t>* turns_ = nullptr;  // sent so far, by sender and receiver
     std::vector<std::uint8_t> turns_taken_;       // by sender
-    Memory areas_[2];                             // by Area
+    Memory areas_[areas];                         // by Area
     std::atomic<int> const* waiting_ = nullptr;
 };
 

@@ -45,8 +45,9 @@ class Team {
 public:
     /// Of a message; each in order. From `deposit` on there is one for each file (deposits_of).
     enum class Kind : std::uint16_t { data, request, turn, view, deposit };
-    enum class Area : std::uint8_t { windows, coverage };  ///< of node memory
-    enum class Among : std::uint8_t { all, node };         ///< whose values count
+    enum class Area : std::uint8_t { windows, coverage, mail };  ///< of node memory
+    static constexpr std::size_t areas = 3;
+    enum class Among : std::uint8_t { all, node };  ///< whose values count
     enum class Reduction : std::uint8_t { minimum, unite, sum };
 
     virtual ~Team() = default;

@@ -103,6 +103,41 @@ TEST(Collective, a_write_leaves_any_writers_byte_and_touches_nothing_else) {
     }
 }
 
+// Two nodes of three ranks, an aggregator on each with 4 KiB, of which each rank wants all: a node
+// asks the other one's aggregator once, and gets 4 KiB once.
+TEST(Collective, what_all_ranks_of_a_node_read_goes_there_once) {
+    constexpr std::uint64_t half = 4096;
+    TemporaryFile const file;
+    file.fill(initial_contents(2 * half));
+    Options options;
+    options.strategy = "two_phase";
+    options.cb_nodes = 2;
+    std::atomic<std::uint64_t> messages{0}, message_bytes{0};
+    ThreadTeams teams{make_topology({0, 0, 0, 1, 1, 1})};
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        Storage storage;
+        arrange(storage, file, "", std::make_shared<BackendCounts>());
+        CallRecord record;
+        OnlineTuner tuner;
+        GatheredFacts gathered;
+        std::vector<std::byte> buffer(2 * half);
+        auto const whole = make_dense(2 * half);
+        Request const request{.direction = Direction::read,
+                              .view = {whole, 0, 2 * half},
+                              .positions = {0, 2 * half},
+                              .memory = {whole, 0, 2 * half},
+                              .base = reinterpret_cast<std::uintptr_t>(buffer.data())};
+        perform_collective({team, rendezvous, storage, {}, options, tuner, gathered}, request, {},
+                           record);
+        EXPECT_EQ(buffer, initial_contents(2 * half));
+        messages += record.traffic.messages;
+        message_bytes += record.traffic.message_bytes;
+    });
+    EXPECT_EQ(messages, 4u);
+    EXPECT_GE(message_bytes, 2 * half);
+    EXPECT_LT(message_bytes, 2 * half + 500);
+}
+
 TEST(Collective, a_read_stores_what_the_file_holds_and_counts_up_to_its_end) {
     for (auto const seed : test_seeds()) {
         SCOPED_TRACE(seed);

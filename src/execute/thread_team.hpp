@@ -69,7 +69,7 @@ private:
     struct Node {
         std::vector<Line> control;
         std::shared_ptr<Own> latest;
-        std::vector<Line> areas[2];
+        std::vector<Line> areas[Team::areas];
         std::vector<std::vector<Line>> outgrown;  // other ranks may still look at them
         std::size_t asked = 0;
         std::size_t round = 0;

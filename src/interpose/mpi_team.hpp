@@ -125,7 +125,7 @@ private:
     std::uint32_t local_index_ = 0;
     std::uint32_t local_ranks_ = 1;
     Memory control_;
-    std::array<Memory, 2> areas_;  // by Area
+    std::array<Memory, areas> areas_;  // by Area
     std::unique_ptr<Rendezvous> rendezvous_;
     std::optional<Merging> merging_;
     std::deque<Sending> sending_;                   // addresses stay: MPI writes to them

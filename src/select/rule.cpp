@@ -1,6 +1,7 @@
 #include "select/rule.hpp"
 
 #include "strategies/all.hpp"
+#include "strategies/realms.hpp"
 
 namespace unisono {
 namespace {
@@ -13,6 +14,14 @@ constexpr std::uint64_t large_piece_bytes(Facts const& facts) {
     return facts.direction == Direction::read ? 16 << 10 : 512 << 10;
 }
 
+// Small pieces of many ranks of a node, side by side: one request for all is much less work for a
+// server than one for each, and costs a copy in the node's memory.
+bool nodes_have_many_small_pieces(Facts const& facts, Options const& options) {
+    constexpr std::uint32_t many = 8;
+    return facts.topology->ranks() / facts.topology->nodes() >= many &&
+           may_cut_at_nodes(facts, options) && !ranges_of_nodes(facts).empty();
+}
+
 Selection by_rule(Facts const& facts, Options const& options) {
     auto const buffering = facts.direction == Direction::read ? options.cb_read : options.cb_write;
     if (!facts.ascending) return {&independent, &options, "a view's tiles run into each other"};
@@ -23,6 +32,8 @@ Selection by_rule(Facts const& facts, Options const& options) {
         return {&independent, &options, "hint: collective buffering disabled"};
     if (facts.mean_piece_bytes() >= large_piece_bytes(facts))
         return {&independent, &options, "large pieces"};
+    if (nodes_have_many_small_pieces(facts, options))
+        return {&two_phase, &options, "small pieces, side by side on each node"};
     if (facts.rank_ordered && facts.pieces <= facts.topology->ranks())
         return {&independent, &options, "one contiguous piece per rank, not interleaved"};
     return {&two_phase, &options, "small or interleaved pieces"};

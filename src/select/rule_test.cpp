@@ -31,6 +31,33 @@ TEST(Choose, one_piece_per_rank_in_rank_order_needs_no_exchange) {
     EXPECT_EQ(choose(call.facts, call.options).strategy, &independent);
 }
 
+// 16 ranks of 2 nodes with 4 KiB each: 8 requests of a node become one.
+TEST(Choose, small_pieces_of_many_ranks_of_a_node_go_to_the_file_together) {
+    Call call;
+    auto const strategy_for = [&](std::vector<std::uint32_t> const& nodes,
+                                  std::uint64_t piece_bytes) {
+        call.topology = make_topology(nodes);
+        call.facts.pieces = nodes.size();
+        call.facts.bytes = nodes.size() * piece_bytes;
+        call.facts.touched = {0, call.facts.bytes};
+        call.facts.rank_ordered = true;
+        call.facts.loops = {.piece_bytes = piece_bytes, .loops = {}};
+        return choose(call.facts, call.options).strategy;
+    };
+    std::vector<std::uint32_t> const blocks{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
+    EXPECT_EQ(strategy_for(blocks, 4096), &two_phase);
+    EXPECT_EQ(strategy_for(blocks, 64 << 10), &independent) << "large";
+    EXPECT_EQ(strategy_for({0, 0, 1, 1}, 4096), &independent) << "few of a node";
+    auto dealt = blocks;
+    std::swap(dealt[7], dealt[8]);
+    EXPECT_EQ(strategy_for(dealt, 4096), &independent) << "not side by side";
+    call.options.cb_nodes = 1;
+    EXPECT_EQ(strategy_for(blocks, 4096), &independent) << "the user says who aggregates";
+    call.options.cb_nodes = 0;
+    call.facts.local_storage = true;
+    EXPECT_EQ(strategy_for(blocks, 4096), &independent) << "local";
+}
+
 TEST(Choose, calls_go_through_blocks_where_that_was_asked_for_in_their_direction) {
     Call call;
     call.facts.cacheable = true;

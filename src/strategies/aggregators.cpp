@@ -48,6 +48,12 @@ std::uint32_t default_count(Facts const& facts) {
     return std::max(per_card, facts.layout == nullptr ? 0 : facts.layout->servers());
 }
 
+// Every node has as many, if it has as many ranks: then its realms lie in the file where its ranks'
+// data do, if these follow each other node by node, and no node has more to do.
+std::uint64_t as_many_on_each_node(Facts const& facts, std::uint64_t count) {
+    return round_up(count, facts.topology->nodes());
+}
+
 std::vector<std::uint32_t> choose(Facts const& facts, Options const& options,
                                   std::uint64_t by_default) {
     std::uint64_t wanted = options.cb_nodes;
@@ -81,6 +87,12 @@ std::vector<std::uint32_t> choose_aggregators(Facts const& facts, Options const&
 std::vector<std::uint32_t> choose_aggregators_of_call(Facts const& facts, Options const& options) {
     return choose(facts, options,
                   std::min<std::uint64_t>(default_count(facts), units_touched(facts)));
+}
+
+std::vector<std::uint32_t> choose_equally_many_of_nodes(Facts const& facts,
+                                                        Options const& options) {
+    auto const count = as_many_on_each_node(facts, default_count(facts));
+    return choose(facts, options, std::min(count, units_touched(facts)));
 }
 
 std::vector<std::uint32_t> with_most_bytes(Facts const& facts,

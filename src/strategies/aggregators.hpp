@@ -21,9 +21,12 @@ std::vector<std::uint32_t> aggregators_allowed(Facts const& facts, Options const
 /// network card of each node. Cost: O(ranks).
 std::vector<std::uint32_t> choose_aggregators(Facts const& facts, Options const& options);
 
-/// The same, but where nobody has said how many, no more than the call touches stripe units: realms
-/// are cut between these, and with node aggregation every aggregator costs windows.
+/// The same, but where nobody has said how many, no more than the call touches stripe units,
+/// between which realms are cut.
 std::vector<std::uint32_t> choose_aggregators_of_call(Facts const& facts, Options const& options);
+
+/// The same, but as many more as make equally many on each node: for realms that any node may own.
+std::vector<std::uint32_t> choose_equally_many_of_nodes(Facts const& facts, Options const& options);
 
 /// Of `candidates`, the `count` with the most bytes in the call, ties to the lowest; ascending.
 /// Needs Facts::ranks.

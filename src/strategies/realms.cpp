@@ -16,15 +16,16 @@ std::vector<Interval<Of>> even_shares(Interval<Of> whole, std::uint32_t count, s
     auto const first_unit = whole.begin / unit;
     auto const units = whole.empty() ? 0 : div_ceil(whole.end, unit) - first_unit;
     auto const share = units / count;
-    auto const extra = units % count;  // this many own one more
+    auto const extra =
+        units % count;  // this many own one more, as evenly among the others as can be
 
     std::vector<Interval<Of>> shares;
     shares.reserve(count);
     auto at = first_unit;
     for (std::uint32_t i = 0; i < count; ++i) {
-        auto const end = at + share + (i < extra ? 1 : 0);
-        auto const own = intersect({at * unit, end * unit}, whole);
-        shares.push_back(own.empty() ? Interval<Of>{whole.end, whole.end} : own);
+        auto const end = first_unit + (i + 1) * share + div_ceil((i + 1) * extra, count);
+        shares.push_back({std::clamp(at * unit, whole.begin, whole.end),
+                          std::clamp(end * unit, whole.begin, whole.end)});
         at = end;
     }
     assert(shares.size() == count && at == first_unit + units);
@@ -51,6 +52,28 @@ std::uint64_t cut_unit(Facts const& facts, Options const& options) {
     return pages_must_not_be_shared(facts) ? round_up(unit, page_bytes) : unit;
 }
 
+std::vector<Extent> ranges_of_nodes(Facts const& facts) {
+    auto const& topology = *facts.topology;
+    auto const equal_parts = facts.rank_ordered && !facts.loops.empty() &&
+                             facts.bytes == facts.touched.bytes() &&
+                             facts.bytes % topology.ranks() == 0;
+    if (!equal_parts) return {};
+    auto const part = facts.bytes / topology.ranks();
+    std::vector<Extent> ranges;
+    for (auto const& ranks : topology.ranks_of) {
+        if (ranks.back() - ranks.front() + 1 != ranks.size()) return {};
+        auto const begin = facts.touched.begin + ranks.front() * part;
+        ranges.push_back({begin, begin + ranks.size() * part});
+    }
+    return ranges;
+}
+
+bool may_cut_at_nodes(Facts const& facts, Options const& options) {
+    return facts.topology->nodes() > 1 && !facts.local_storage &&
+           !pages_must_not_be_shared(facts) && options.cb_nodes == 0 &&
+           options.cb_config_list.empty();
+}
+
 bool pages_must_not_be_shared(Facts const& facts) {
     return facts.page_cached && facts.direction == Direction::write && facts.topology->nodes() > 1;
 }
@@ -67,6 +90,10 @@ std::uint64_t window_bytes(Facts const& facts, Options const& options) {
     if (!facts.local_storage) return default_bytes;
     auto const fair = std::bit_ceil(facts.touched.bytes() / facts.topology->ranks() / rounds);
     return std::clamp(fair, least_bytes, default_bytes);
+}
+
+bool same_bytes_are_read(Facts const& facts) {
+    return facts.direction == Direction::read && facts.bytes / 2 >= facts.touched.bytes();
 }
 
 bool has_several_servers(Facts const& facts) { return facts.layout->servers() > 1; }

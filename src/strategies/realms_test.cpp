@@ -23,12 +23,19 @@ TEST(SplitEvenly, cut_is_aligned_when_the_range_begins_in_mid_unit) {
               "a0 [1536K, 4096K)  a1 [4096K, 6144K)  ");
 }
 
-TEST(SplitEvenly, more_realms_than_units_leaves_the_last_ones_empty) {
+TEST(SplitEvenly, more_realms_than_units_leaves_some_empty) {
     auto const realms = split_evenly({10, 4097}, 4, 4096);
     EXPECT_EQ(realms[0], (Extent{10, 4096}));
-    EXPECT_EQ(realms[1], (Extent{4096, 4097}));
-    EXPECT_TRUE(realms[2].empty());
+    EXPECT_TRUE(realms[1].empty());
+    EXPECT_EQ(realms[2], (Extent{4096, 4097}));
     EXPECT_TRUE(realms[3].empty());
+}
+
+// 10 units for 6 realms: the first three have 5 of them, like the last three, not 6.
+TEST(SplitEvenly, what_is_over_is_shared_out_evenly) {
+    std::vector<std::uint64_t> units;
+    for (auto const& realm : split_evenly(Extent{0, 10}, 6, 1)) units.push_back(realm.bytes());
+    EXPECT_EQ(units, (std::vector<std::uint64_t>{2, 2, 1, 2, 2, 1}));
 }
 
 TEST(SplitEvenly, realms_tile_any_range) {
@@ -53,6 +60,25 @@ TEST(SplitEvenly, a_realm_is_cut_in_its_own_positions) {
     EXPECT_EQ(touched(halves[0]), (Extent{100, 400}));
     EXPECT_EQ(touched(halves[1]), (Extent{500, 800}));
     EXPECT_EQ(halves[0].bytes(), 200u);
+}
+
+// 6 ranks with 10 bytes each from 100 on, two of them on the second node.
+TEST(RangesOfNodes, are_known_where_ranks_ask_for_equal_parts_in_order) {
+    auto topology = make_topology({0, 0, 0, 1, 1, 2});
+    Facts facts{.topology = &topology, .touched = {100, 160}, .bytes = 60};
+    facts.loops = {.piece_bytes = 10, .loops = {}};
+    EXPECT_EQ(ranges_of_nodes(facts), (std::vector<Extent>{{100, 130}, {130, 150}, {150, 160}}));
+    facts.touched.end = 161;
+    EXPECT_TRUE(ranges_of_nodes(facts).empty()) << "a hole";
+    facts.touched.end = 160;
+    facts.rank_ordered = false;
+    EXPECT_TRUE(ranges_of_nodes(facts).empty()) << "in another order";
+    facts.rank_ordered = true;
+    facts.loops = {};
+    EXPECT_TRUE(ranges_of_nodes(facts).empty()) << "not equal";
+    facts.loops = {.piece_bytes = 10, .loops = {}};
+    topology = make_topology({0, 1, 0, 1, 0, 1});
+    EXPECT_TRUE(ranges_of_nodes(facts).empty()) << "ranks dealt in turn";
 }
 
 TEST(CutUnit, is_a_stripe_unit_or_what_was_asked_for_or_a_page) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "strategies/aggregators.hpp"
 #include "strategies/all.hpp"
@@ -7,30 +8,58 @@
 namespace unisono {
 namespace {
 
-// Reads from servers: a round waits for its answers, and disks seek between aggregators' realms. So
-// a window has several stripes of each server (docs/lab/tried.md has the measurements).
-std::uint64_t read_window_bytes(Facts const& facts, Options const& options) {
-    constexpr std::uint64_t stripes_of_each = 4;
+// Larger than usual where they are cut into servers' stripes. Reads: a round waits for its answers,
+// and disks seek between aggregators' realms, so a window has several stripes of each server.
+// Writes: several whole stripes, each of which is one request; where each rank is alone on its
+// node, and messages are many and short, the usual rounds overlap more (docs/lab/tried.md has the
+// measurements).
+std::uint64_t window_bytes_of_call(Facts const& facts, Options const& options) {
+    constexpr std::uint64_t stripes = 4;
     constexpr std::uint64_t most = 4 << 20;
     auto const usual = window_bytes(facts, options);
     if (options.cb_buffer_size != 0 || facts.layout == nullptr || facts.local_storage) return usual;
-    auto const unit = facts.layout->unit_at(facts.touched.begin);
-    return std::clamp(stripes_of_each * unit * facts.layout->servers(), usual, most);
+    auto const stripes_bytes = stripes * facts.layout->unit_at(facts.touched.begin);
+    if (facts.direction == Direction::read)
+        return same_bytes_are_read(facts)
+                   ? usual
+                   : std::clamp(stripes_bytes * facts.layout->servers(), usual, most);
+    auto const alone = facts.topology->ranks() == facts.topology->nodes();
+    return alone ? usual : std::clamp(stripes_bytes, usual, most);
+}
+
+// As many aggregators on each node as there are in the mean, for what its own ranks ask for.
+void own_by_nodes(Plan& plan, std::vector<Extent> const& ranges, Facts const& facts,
+                  Options const& options) {
+    auto const& topology = *facts.topology;
+    auto const in_all = choose_equally_many_of_nodes(facts, options).size();
+    for (std::size_t node = 0; node < topology.nodes(); ++node) {
+        auto const& ranks = topology.ranks_of[node];
+        auto const count = std::min(div_ceil(in_all, topology.nodes()), ranks.size());
+        std::copy_n(ranks.begin(), count, std::back_inserter(plan.aggregators));
+        for (auto const& share : split_evenly(ranges[node], static_cast<std::uint32_t>(count),
+                                              cut_unit(facts, options)))
+            plan.realms.push_back(contiguous_realm(share));
+    }
 }
 
 // The touched range in even, contiguous realms, one per aggregator:
 //   touched   ==========================
 //   realms    |--- a0 ---|--- a1 --|- a2 -|     cut at stripes, or at pages
 // Each realm goes through its aggregator's collective buffer, window after window.
+// Where each node's ranks ask for a range of their own, that is cut instead: nothing need go
+// between nodes, and servers get fewer requests, because a node's pieces go in one.
 // Differs from ROMIO: cuts at stripes or pages (Liao and Choudhary, SC '08); nothing is read in
 // order to be written back; on a local file system all ranks aggregate, through shared memory.
 Plan plan_two_phase(Facts const& facts, Options const& options) {
-    auto const reads = facts.direction == Direction::read;
-    Plan plan{
-        .way = Plan::Way::staged,
-        .staggered = true,
-        .window_bytes = reads ? read_window_bytes(facts, options) : window_bytes(facts, options)};
-    plan.aggregators = choose_aggregators_of_call(facts, options);
+    Plan plan{.way = Plan::Way::staged,
+              .staggered = true,
+              .window_bytes = window_bytes_of_call(facts, options)};
+    if (may_cut_at_nodes(facts, options))
+        if (auto const ranges = ranges_of_nodes(facts); !ranges.empty()) {
+            own_by_nodes(plan, ranges, facts, options);
+            return plan;
+        }
+    plan.aggregators = choose_equally_many_of_nodes(facts, options);
     auto const count = static_cast<std::uint32_t>(plan.aggregators.size());
     for (auto const& share : split_evenly(facts.touched, count, cut_unit(facts, options)))
         plan.realms.push_back(contiguous_realm(share));

@@ -51,6 +51,43 @@ TEST(TwoPhase, reads_from_servers_take_several_stripes_of_each_at_a_time) {
     EXPECT_EQ(window_kib(64, 8), 512u);
 }
 
+// Derivation: 4 stripes; 512 KiB at least, 4 MiB at most.
+TEST(TwoPhase, writes_to_servers_take_some_stripes_at_a_time) {
+    constexpr std::uint64_t kib = 1 << 10;
+    auto scene = lacio_figure_3();
+    auto const window_kib = [&](std::uint64_t unit_kib) {
+        scene.layout = round_robin_layout(unit_kib * kib, 4);
+        return plan_for(two_phase, scene).window_bytes / kib;
+    };
+    scene.topology = make_topology({0, 0, 1, 1});
+    EXPECT_EQ(window_kib(64), 512u);
+    EXPECT_EQ(window_kib(256), 1024u);
+    EXPECT_EQ(window_kib(8192), 4096u);
+    scene.topology = make_topology({0, 1, 2, 3});
+    EXPECT_EQ(window_kib(1024), 512u) << "short messages, which no neighbour can put together";
+}
+
+// 4 ranks of 2 nodes, 3 stripes each, one after the other, on 4 servers: as many aggregators, of
+// which each has half of what its own node's ranks ask for.
+TEST(TwoPhase, owns_what_its_nodes_ranks_ask_for_where_that_is_a_range) {
+    constexpr std::uint64_t unit = 64 << 10;
+    auto const topology = make_topology({0, 0, 1, 1});
+    auto const layout = round_robin_layout(unit, 4);
+    Facts facts{.topology = &topology, .layout = &layout, .touched = {unit, 13 * unit}};
+    facts.bytes = facts.touched.bytes();
+    facts.loops = {.piece_bytes = 3 * unit, .loops = {}};
+    auto const cuts = [&](Options const& options) {
+        std::vector<std::uint64_t> begins;
+        for (auto const& realm : two_phase.plan(facts, options).realms)
+            begins.push_back(touched(realm).begin / unit);
+        return begins;
+    };
+    EXPECT_EQ(two_phase.plan(facts, {}).aggregators, (std::vector<std::uint32_t>{0, 1, 2, 3}));
+    EXPECT_EQ(cuts({}), (std::vector<std::uint64_t>{1, 4, 7, 10}));
+    facts.touched = {unit, 14 * unit};  // a hole: even parts of 13 stripes
+    EXPECT_EQ(cuts({}), (std::vector<std::uint64_t>{1, 5, 8, 11}));
+}
+
 TEST(TwoPhase, refuses_views_whose_offsets_do_not_ascend) {
     EXPECT_FALSE(two_phase.unfit({.ascending = false}).empty());
     EXPECT_TRUE(two_phase.unfit({.ascending = true}).empty());

@@ -22,11 +22,28 @@ struct Network {
     friend bool operator==(Network const&, Network const&) = default;
 };
 
+/// What a collective operation takes once all ranks have come. The ranks of a node share memory: a
+/// step there is a message's work, between nodes a message.
+struct CollectiveCost {
+    Network const& network;
+    std::uint32_t nodes;
+    std::uint32_t ranks_of_node;  ///< at most
+    /// A reduction, or a gather, that all get the result of: a tree to each node's leader,
+    /// recursive doubling over these (two steps more where they are no power of two; MPICH 4.0's
+    /// allreduce_intra_smp.c and _recursive_doubling.c), a tree back. `bytes` cross each link, as
+    /// many in each step as it says.
+    [[nodiscard]] double merge_s(std::uint64_t bytes_a_step, std::uint64_t bytes = 0) const;
+    /// MPI_Alltoall of so many bytes for each pair of ranks by Bruck's algorithm: with blocks of
+    /// ranks on nodes, the steps within them cross to another node once.
+    [[nodiscard]] double alltoall_s(std::uint64_t bytes) const;
+};
+
 /// A message on its way.
 struct Crossing {
     double bytes = 0;
     double pause_s = 0;               ///< of the receiver's link before its first byte
     double reaches_s = 0;             ///< when its first byte comes to the receiver's link
+    double sent_s = 0;                ///< when its last byte can be there, however fast that is
     std::optional<double> arrives_s;  ///< when its last byte is there; known from reaches_s on
 };
 

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -88,7 +89,11 @@ int run_many(Arguments const& arguments) {
 }
 
 // One line of JSON: bench/scale.py reads it.
-int run_scale(ScaleCase scale) {
+int run_scale(ScaleCase scale, std::optional<std::uint32_t> traced_rank) {
+    if (traced_rank)
+        scale.trace = [&](Event const& event) {
+            if (event.rank == *traced_rank) print(event);
+        };
     std::size_t bytes_before = 0;
     scale.on_begin = [&] {
         bytes_before = heap_bytes();
@@ -201,7 +206,8 @@ void add_servers_options(CLI::App& app, ServersArguments& arguments) {
                  "unisono_resonant_groups=by_count");
 }
 
-void add_scale_options(CLI::App& many, ScaleCase& scale) {
+void add_scale_options(CLI::App& many, ScaleCase& scale,
+                       std::optional<std::uint32_t>& traced_rank) {
     std::vector<std::string> patterns;
     for (auto const& pattern : scale_patterns()) patterns.emplace_back(pattern.name);
     many.add_option("--ranks", scale.ranks);
@@ -224,6 +230,7 @@ void add_scale_options(CLI::App& many, ScaleCase& scale) {
     many.add_option("--server-bytes-per-s", scale.network.server_bytes_per_s);
     many.add_option("--request-s", scale.network.request_s, "That a server needs for each request");
     many.add_option("--stripe-bytes", scale.network.stripe_bytes);
+    many.add_option("--trace-rank", traced_rank, "Also show its await points");
     many.add_flag("--sizes-only", scale.sizes_only,
                   "No memory for data that is not under way; bytes are not compared");
 }
@@ -246,14 +253,15 @@ int main_with(int argc, char** argv) {
     auto* const many = app.add_subcommand(
         "scale", "Collective writes and reads of many ranks, as one line of JSON");
     many->option_defaults()->always_capture_default();
-    add_scale_options(*many, scale);
+    std::optional<std::uint32_t> traced_rank;
+    add_scale_options(*many, scale, traced_rank);
     ServersArguments servers;
     auto* const modelled =
         app.add_subcommand("servers", "Reads through modelled data servers, as one line of JSON");
     modelled->option_defaults()->always_capture_default();
     add_servers_options(*modelled, servers);
     CLI11_PARSE(app, argc, argv);
-    if (*many) return run_scale(scale);
+    if (*many) return run_scale(scale, traced_rank);
     if (*modelled) return run_servers(servers);
     if (arguments.sweep) return sweep_one(arguments);
     return *one ? run_one(arguments) : run_many(arguments);

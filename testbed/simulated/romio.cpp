@@ -1,7 +1,6 @@
 #include "simulated/romio.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "access/copy.hpp"
 
@@ -30,12 +29,14 @@ public:
             longest = std::max(longest, wanted_.back().bytes());
         }
         own_wanted_ = model_.wanted_[own_];
+        agree();  // on the number of rounds
         for (std::uint64_t begin = 0; begin < longest; begin += model_.cb_buffer_size_)
             if (request_.direction == Direction::write)
                 write(begin);
             else
                 read(begin);
         team_.finish_sends(0);
+        if (request_.direction == Direction::write) agree();  // on errors
     }
 
 private:
@@ -43,7 +44,7 @@ private:
     // ends: then each accesses the file by itself (romio_cb_write, romio_cb_read: automatic).
     bool learn_domains() {
         auto const mine = touched(request_.view, request_.positions);
-        auto const extents = team_.gather_values(std::span{&mine, 1});
+        auto const extents = gather(mine);
         touched_ = extents.front();
         auto interleaved = false;
         for (std::size_t rank = 1; rank < extents.size(); ++rank) {
@@ -53,6 +54,15 @@ private:
         }
         domain_bytes_ = div_ceil(touched_.bytes(), aggregators_);
         return interleaved;
+    }
+    // First offsets, then last ones.
+    [[nodiscard]] std::vector<Extent> gather(Extent const& mine) {
+        auto const begins = team_.gather_values(std::span{&mine.begin, 1});
+        auto const ends = team_.gather_values(std::span{&mine.end, 1});
+        std::vector<Extent> extents;
+        for (std::size_t rank = 0; rank < begins.size(); ++rank)
+            extents.push_back({begins[rank], ends[rank]});
+        return extents;
     }
     [[nodiscard]] Extent in_domain(std::size_t aggregator, std::uint64_t begin,
                                    std::uint64_t end) const {
@@ -73,17 +83,15 @@ private:
     }
     [[nodiscard]] bool is_aggregator() const { return rank_of(own_) == team_.rank(); }
 
-    // MPI_Alltoall of 4 bytes, by Bruck's algorithm: log P messages of half of what there is, those
-    // of a node's ranks on one link.
-    void tell_all() {
-        auto const& network = *team_.conditions().network;
-        auto const ranks = team_.topology().ranks();
-        auto const steps = static_cast<double>(std::bit_width(ranks - 1));
-        auto const bytes =
-            4.0 * ranks / 2 * static_cast<double>(team_.topology().ranks_of[own_].size());
-        team_.all_ranks_take(steps *
-                             (network.latency_s + network.message_s + bytes / network.bytes_per_s));
+    [[nodiscard]] CollectiveCost cost() const {
+        auto const& topology = team_.topology();
+        return {*team_.conditions().network, static_cast<std::uint32_t>(topology.nodes()),
+                static_cast<std::uint32_t>(topology.ranks_of[own_].size())};
     }
+    // MPI_Alltoall of 4 bytes.
+    void tell_all() { team_.all_ranks_take(cost().alltoall_s(4)); }
+    // MPI_Allreduce of 4 bytes.
+    void agree() { team_.all_ranks_take(cost().merge_s(4)); }
 
     // Tells aggregators how many bytes this rank has for each, and what the others have.
     template <class Bytes>

@@ -14,12 +14,14 @@ namespace unisono::simulated {
 /// ad_write_coll.c, ad_read_coll.c of MPICH 4.0), for comparison at sizes where it cannot be run:
 /// an aggregator on each node, even file domains, a collective buffer of 16 MiB.
 ///
-///     once     all ranks gather everybody's first and last offset (16 bytes a rank);
+///     once     all ranks gather everybody's first offset, then the last one (8 bytes a rank each);
 ///              numbers of pieces to all (4 bytes for each pair of ranks);
-///              each rank sends each aggregator its pieces there, as 16 bytes each
-///              aggregators access from the first to the last byte that anybody wants of theirs
-///     a round  nothing where nobody wants anything of a window; else sizes to all (4 bytes for
-///     each pair of ranks), data, file access, one after another
+///              each rank sends each aggregator its pieces there, as 16 bytes each;
+///              aggregators access from the first to the last byte that anybody wants of theirs;
+///              a reduction: how many rounds
+///     a round  sizes to all (4 bytes for each pair of ranks), data, file access where anybody wants
+///              something of a window, one after another
+///     writes   a reduction: whether there was an error
 ///
 /// Its CPU time (flattening, heaps, copies) costs nothing here, as Unisono's does not, nor does it
 /// read what it then writes. No byte is moved: messages and accesses have their sizes.

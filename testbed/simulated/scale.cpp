@@ -74,6 +74,7 @@ public:
             labels[rank] = rank / scale_.ranks_per_node;
         SimulatedTeams teams{make_topology(labels), {.network = scale_.network}};
         if (scale_.servers) teams.serve_reads(*scale_.servers);
+        teams.trace = scale_.trace;
         if (scale_.on_begin) scale_.on_begin();
         auto const ended = teams.run(
             [&](SimulatedTeam& team, Rendezvous& rendezvous) { perform(team, rendezvous); });

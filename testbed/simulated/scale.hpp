@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "simulated/conditions.hpp"
 #include "simulated/patterns.hpp"
 #include "simulated/served_reads.hpp"
 #include "unisono/options.hpp"
@@ -31,8 +32,9 @@ struct ScaleCase {
     /// With servers and disks behind the network's links: reads only, and a file that keeps
     /// nothing.
     std::optional<ServersModel> servers;
-    std::vector<ScaleCalls> calls;   ///< by rank; empty: those of `pattern`
-    std::function<void()> on_begin;  ///< called once all ranks are there
+    std::vector<ScaleCalls> calls;            ///< by rank; empty: those of `pattern`
+    std::function<void()> on_begin;           ///< called once all ranks are there
+    std::function<void(Event const&)> trace;  ///< called with each event
 };
 
 struct ScaleResult {

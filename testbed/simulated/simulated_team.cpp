@@ -72,6 +72,7 @@ SimulatedTeams::SimulatedTeams(Topology topology, Conditions conditions)
     if (conditions_.network) links_.emplace(topology_.nodes(), *conditions_.network);
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
         auto const ranks = topology_.ranks_of[node].size();
+        most_on_a_node_ = std::max(most_on_a_node_, ranks);
         nodes_[node].control = ZeroedMemory{Rendezvous::bytes_needed(ranks)};
         nodes_[node].lacks_memory =
             node < conditions_.node_lacks_memory.size() && conditions_.node_lacks_memory[node];
@@ -116,9 +117,11 @@ Ended SimulatedTeams::run(Body const& body) {
 
 std::size_t SimulatedTeams::node_memory_bytes() const {
     std::size_t most = 0;
-    for (auto const& node : nodes_)
-        most = std::max(most, node.control.bytes.size() + node.areas[0].bytes.size() +
-                                  node.areas[1].bytes.size());
+    for (auto const& node : nodes_) {
+        auto bytes = node.control.bytes.size();
+        for (auto const& area : node.areas) bytes += area.bytes.size();
+        most = std::max(most, bytes);
+    }
     return most;
 }
 
@@ -237,11 +240,16 @@ SimulatedTeam::Channel& SimulatedTeam::channel_from(std::uint32_t rank, Kind kin
     return channel;
 }
 
+// But for views, which are none when they come out of order: contracts notice that at once.
+bool SimulatedTeam::may_overtake(Channel const& channel) const {
+    return all_.conditions_.messages_overtake && channel.kind != Kind::view;
+}
+
 double SimulatedTeam::arrival(Channel& channel) {
     auto const& conditions = all_.conditions_;
     auto const ticks = static_cast<double>(random_.below(conditions.delay_ticks_max + 1));
     auto const arrives_s = now_s() + ticks * tick_s;
-    if (conditions.messages_overtake) return arrives_s;
+    if (may_overtake(channel)) return arrives_s;
     return channel.last_arrival_s = std::max(channel.last_arrival_s, arrives_s);
 }
 
@@ -273,7 +281,7 @@ void SimulatedTeam::start_sending(std::uint32_t to, Kind kind, Message message) 
 // The next in order; where messages overtake, the one that is there first.
 std::shared_ptr<SimulatedTeam::Parcel> SimulatedTeam::take_next(Channel& channel) {
     auto next = channel.parcels.begin();
-    if (all_.conditions_.messages_overtake)
+    if (may_overtake(channel))
         next = std::ranges::min_element(channel.parcels, {},
                                         [](auto const& parcel) { return parcel->arrives_s; });
     auto parcel = *next;
@@ -324,7 +332,9 @@ void SimulatedTeam::wait_for_arrival(Parcel const& parcel) {
     sleep_until(all_.links_->arrival(*parcel.crossing, topology().node_of[rank_]));
 }
 
+// What there is to do with earlier messages is done meanwhile.
 void SimulatedTeam::sleep_until(double at_s) {
+    at_s = std::max(at_s, now_s() + std::exchange(busy_s_, 0));
     if (at_s > now_s()) all_.actors_.sleep(at_s - now_s());
 }
 
@@ -377,21 +387,21 @@ std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::bring_bytes(
     });
 }
 
-// A tree of messages and the result's bytes, where they cost something; else ranks come back when
-// they like.
-void SimulatedTeam::take_time_for(Gathering const& gathering, std::size_t bytes) {
+// Where it costs something; else ranks come back when they like.
+void SimulatedTeam::take_time_for(std::size_t nodes, std::size_t ranks_of_node,
+                                  std::uint64_t bytes_a_step, std::uint64_t bytes) {
     auto const& network = all_.conditions_.network;
     if (!network) return delay();
-    auto const ways = 2 * std::bit_width(gathering.present);
-    all_.actors_.sleep(static_cast<double>(ways) * (network->latency_s + network->message_s) +
-                       static_cast<double>(bytes) / network->bytes_per_s);
+    CollectiveCost const cost{*network, static_cast<std::uint32_t>(nodes),
+                              static_cast<std::uint32_t>(ranks_of_node)};
+    all_.actors_.sleep(cost.merge_s(bytes_a_step, bytes));
 }
 
 void SimulatedTeam::merge(Meeting& meeting) {
     begin(Await::merge, sizeof meeting);
     auto const gathering = bring_bytes(all_.gatherings_[Await::merge], topology().node_of[rank_],
                                        topology().nodes(), std::as_bytes(std::span{&meeting, 1}));
-    take_time_for(*gathering, sizeof meeting);
+    take_time_for(topology().nodes(), 1, sizeof meeting);
     for (std::size_t node = 0; node < topology().nodes(); ++node) {
         Meeting next;
         std::memcpy(static_cast<void*>(&next), gathering->bytes.data() + node * sizeof next,
@@ -407,7 +417,7 @@ void SimulatedTeam::gather_bytes(std::span<std::byte const> mine, std::span<std:
     begin(Await::gather, mine.size());
     auto const gathering =
         bring_bytes(all_.gatherings_[Await::gather], rank_, topology().ranks(), mine);
-    take_time_for(*gathering, all.size());
+    take_time_for(topology().nodes(), all_.most_on_a_node_, 0, all.size());
     std::memcpy(all.data(), gathering->bytes.data(), gathering->bytes.size());
 }
 
@@ -427,7 +437,10 @@ void SimulatedTeam::reduce(std::span<std::uint64_t> values, Reduction reduction,
                                              all.values[i] =
                                                  reduced(reduction, all.values[i], values[i]);
                                      });
-    take_time_for(*gathering, values.size_bytes());
+    if (on_node)
+        take_time_for(1, count, 0);
+    else
+        take_time_for(topology().nodes(), all_.most_on_a_node_, values.size_bytes());
     std::ranges::copy(gathering->values, values.begin());
     if (reduction != Reduction::minimum) return;
     for (auto& value : values)
@@ -440,11 +453,18 @@ std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::ask_for_memory(std::siz
     auto gathering =
         take_part(node.memory_wishes, topology().ranks_of[topology().node_of[rank_]].size(), bytes,
                   [](Gathering&) {});
-    take_time_for(*gathering, sizeof bytes);
+    take_time_for(1, topology().ranks_of[topology().node_of[rank_]].size(), 0);
     return gathering;
 }
 
+// As over MPI: ranks ask each other only where there is less than that.
 std::span<std::byte> SimulatedTeam::node_memory(Area area, std::size_t bytes) {
+    auto& own = areas_[static_cast<std::size_t>(area)];
+    if (own.size() < bytes) own = more_node_memory(area, bytes);
+    return own;
+}
+
+std::span<std::byte> SimulatedTeam::more_node_memory(Area area, std::size_t bytes) {
     ask_for_memory(bytes);
     auto& node = all_.node_of(rank_);
     if (node.lacks_memory) return {};

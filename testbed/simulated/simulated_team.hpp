@@ -76,7 +76,7 @@ private:
     };
     struct Node {
         ZeroedMemory control;
-        ZeroedMemory areas[2];
+        ZeroedMemory areas[Team::areas];
         std::vector<ZeroedMemory> outgrown;  // other ranks may still look at them
         std::vector<std::uint32_t> idle;
         std::shared_ptr<Gathering> memory_wishes;
@@ -115,6 +115,7 @@ private:
     std::optional<ServedReads> reads_;
     double begun_s_;
     std::vector<Node> nodes_;
+    std::size_t most_on_a_node_ = 1;  // ranks
     std::vector<std::unique_ptr<SimulatedTeam>> teams_;
     std::map<Await, std::shared_ptr<Gathering>> gatherings_;  // by operation: those not complete
     Ended ended_;
@@ -189,6 +190,7 @@ private:
     [[nodiscard]] bool has_met() const;
     [[nodiscard]] bool has_come_on() const;
     [[nodiscard]] Channel& channel_from(std::uint32_t rank, Kind kind);
+    [[nodiscard]] bool may_overtake(Channel const& channel) const;
     [[nodiscard]] double arrival(Channel& channel);
     void wait_for_arrival(Parcel const& parcel);
     void sleep_until(double at_s);
@@ -201,8 +203,10 @@ private:
                                          std::size_t bytes, Bring&& bring);
     std::shared_ptr<Gathering> bring_bytes(std::shared_ptr<Gathering>& under_way, std::size_t index,
                                            std::size_t count, std::span<std::byte const> mine);
-    void take_time_for(Gathering const& gathering, std::size_t bytes);
+    void take_time_for(std::size_t nodes, std::size_t ranks_of_node, std::uint64_t bytes_a_step,
+                       std::uint64_t bytes = 0);
     std::shared_ptr<Gathering> ask_for_memory(std::size_t bytes);
+    std::span<std::byte> more_node_memory(Area area, std::size_t bytes);
     [[nodiscard]] std::string place() const;
 
     SimulatedTeams& all_;
@@ -211,7 +215,8 @@ private:
     std::uint64_t awaits_ = 0;
     std::uint64_t accesses_ = 0;
     std::uint64_t messages_to_it_ = 0;
-    double busy_s_ = 0;  // with messages, not yet passed
+    double busy_s_ = 0;                              // with messages, not yet passed
+    std::array<std::span<std::byte>, areas> areas_;  // of its node's, as far as it knows
     Await await_ = Await::send;
     std::uint64_t detail_ = 0;
     Kind kind_ = Kind::data;

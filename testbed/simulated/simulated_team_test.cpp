@@ -221,6 +221,23 @@ TEST(SimulatedTeam, messages_share_the_links_of_a_network) {
     EXPECT_NEAR(seconds_for({0, 1, 2}), one_s + (1 << 20) / 12.5e9, 1e-9);
 }
 
+// Messages of 1 us come every 2 us: 3 us each if one only began to come when the one before was
+// dealt with.
+TEST(SimulatedTeam, a_message_is_dealt_with_while_the_next_one_comes) {
+    constexpr std::uint32_t messages = 100;
+    SimulatedTeams teams{
+        make_topology({0, 1}),
+        {.network = Network{.latency_s = 1e-9, .bytes_per_s = 5e5, .message_s = 1e-6}}};
+    auto const ended = teams.run([](SimulatedTeam& team, Rendezvous&) {
+        for (std::uint32_t i = 0; i < messages; ++i)
+            if (team.rank() == 0)
+                team.send(1, Team::Kind::data, Message(1));
+            else
+                team.receive_next(Team::Kind::data);
+    });
+    EXPECT_NEAR(ended.virtual_s, messages * 2e-6 + 1e-6, 1e-6);
+}
+
 // At 1 byte/s: node 0 sends 10 bytes to node 1, and then 5 to node 2, which come to its link at
 // 11 s; node 1 sends 3 to node 2 at 1 s, which come at 2 s. They are there at 5 s, not after the 5.
 TEST(Links, a_message_does_not_wait_for_one_that_was_sent_before_and_has_not_come_to_the_link) {
@@ -232,6 +249,28 @@ TEST(Links, a_message_does_not_wait_for_one_that_was_sent_before_and_has_not_com
     EXPECT_EQ(links.arrival(*later, 2), 5);
     EXPECT_EQ(held_up->reaches_s, 11);
     EXPECT_EQ(links.arrival(*held_up, 2), 16);
+}
+
+// At 2 bytes/s into node 0; the server sends 1 byte/s: the last of 10 leaves at 10 s.
+TEST(Links, what_a_slow_server_sends_is_not_there_before_it_has_left) {
+    Links links{1, {.latency_s = 1, .bytes_per_s = 2, .servers = 1, .server_bytes_per_s = 1}};
+    EXPECT_EQ(links.arrival(*links.send(0, 1, 0, 10), 0), 11);
+}
+
+// 5 nodes of up to 4 ranks: up and down a node's tree two steps each, of 1 s; between leaders two
+// steps and one before and one after for the fifth, of 10 + 1 s and 3 bytes at 1 byte/s; 7 bytes.
+TEST(CollectiveCost, of_a_reduction_is_trees_within_nodes_and_doubling_between_them) {
+    Network const network{.latency_s = 10, .bytes_per_s = 1, .message_s = 1};
+    EXPECT_EQ((CollectiveCost{network, 5, 4}.merge_s(3, 7)), 4 * 1 + 4 * (10 + 1 + 3) + 7);
+    EXPECT_EQ((CollectiveCost{network, 4, 1}.merge_s(3)), 2 * (10 + 1 + 3));
+    EXPECT_EQ((CollectiveCost{network, 1, 4}.merge_s(3)), 4 * 1);
+}
+
+// 4 nodes of 2 ranks: three steps; the first crosses between two nodes at one place only, the
+// others carry 4 of 8 blocks for both ranks of a node.
+TEST(CollectiveCost, of_an_alltoall_is_half_of_all_blocks_a_step) {
+    Network const network{.latency_s = 10, .bytes_per_s = 1, .message_s = 1};
+    EXPECT_EQ((CollectiveCost{network, 4, 2}.alltoall_s(3)), 1 + 11 + 2 * (11 + 4 * 3 * 2));
 }
 
 TEST(Links, messages_that_come_to_a_link_together_share_it) {

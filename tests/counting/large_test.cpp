@@ -107,7 +107,7 @@ view_based           32  65280  534773760  786560
 TEST(Large, btio_with_64_ranks) {
     EXPECT_EQ(table(full_size(btio(64, 102))), R"(
 strategy    aggregators  pairs      bytes  memory
-two_phase            32   1536   32036160    1664
+two_phase            32   1536   31916496    1664
 disk_first           32   1536   31928608    1664
 resonant             32   1536   30429232   19584
 lacio                32   1536   31928608    1664
@@ -120,7 +120,7 @@ view_based           32    528   31783712    3200
 TEST(Large, btio_with_1024_ranks) {
     EXPECT_EQ(table(full_size(btio(1024, 102))), R"(
 strategy    aggregators  pairs      bytes  memory
-two_phase            32  30720   39349808    1664
+two_phase            32  30720   39296944    1664
 disk_first           32  30720   39759568    1664
 resonant             32  30720   39144736  288384
 lacio                32  30720   39759568    1664

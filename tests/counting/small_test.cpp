@@ -65,9 +65,9 @@ TEST(Counting, coll_perf_with_4_ranks) {
 strategy    messages  data  other  lists extents requests clients
 independent     0       0      0      4     96     16      4
 two_phase       0       0      0      8      8     32      4
-disk_first     12  212992    758      8    108      8      1
-resonant       12  212992    758      8    108      8      1
-lacio          12  212992    758      8    108      8      1
+disk_first     12  212992    710      8    108      8      1
+resonant       12  212992    710      8    108      8      1
+lacio          12  212992    710      8    108      8      1
 core_first      0       0      0      8      8     32      2
 transpose       0       0      0      8      8     32      4
 view_based      8  221184      0      7      7     28      4
@@ -78,10 +78,10 @@ TEST(Counting, coll_perf_with_9_ranks) {
     EXPECT_EQ(table("coll_perf", 9), R"(
 strategy    messages  data  other  lists extents requests clients
 independent     0       0      0      9    144     36      9
-two_phase       9  110592    313      8      8     32      4
-disk_first     32  294912   1493      8    108      8      1
-resonant       32  294912   1494      8    108      8      1
-lacio          32  294912   1493      8    108      8      1
+two_phase       0       0      0     12     12     36      6
+disk_first     11  294912   1365      8    108      8      1
+resonant       11  294912   1366      8    108      8      1
+lacio          11  294912   1365      8    108      8      1
 core_first      0       0      0      9      9     36      3
 transpose       0       0      0      9      9     36      9
 view_based     18  262144      0      7      7     28      4
@@ -93,9 +93,9 @@ TEST(Counting, coll_perf_with_16_ranks) {
 strategy    messages  data  other  lists extents requests clients
 independent     0       0      0     16   4608     64     16
 two_phase       0       0      0      8      8     32      4
-disk_first     60  327680   3559      8    108      8      1
-resonant       64  327680   3656      8    108      8      1
-lacio          60  327680   3559      8    108      8      1
+disk_first     15  327680   3319      8    108      8      1
+resonant       16  327680   3400      8    108      8      1
+lacio          15  327680   3319      8    108      8      1
 core_first      0       0      0      8      8     32      4
 transpose       0       0      0     16     16     64     16
 view_based     30  356352      0      7      7     28      4
@@ -106,10 +106,10 @@ TEST(Counting, btio_with_4_ranks) {
     EXPECT_EQ(table("btio", 4), R"(
 strategy    messages  data  other  lists extents requests clients
 independent     0       0      0      4   1152     16      4
-two_phase      24  278528   1256     12     12     39      4
-disk_first     22  273920   2388     12    135     12      1
-resonant       22  273920   2388     12    135     12      1
-lacio          22  273920   2388     12    135     12      1
+two_phase      12  278528   1160     12     12     39      4
+disk_first     11  273920   2300     12    135     12      1
+resonant       11  273920   2300     12    135     12      1
+lacio          11  273920   2300     12    135     12      1
 core_first      0       0      0     18     53     70      2
 transpose: not every rank asks for the same loops of pieces
 view_based      8  273920      0      9      9     36      4
@@ -120,10 +120,10 @@ TEST(Counting, btio_with_9_ranks) {
     EXPECT_EQ(table("btio", 9), R"(
 strategy    messages  data  other  lists extents requests clients
 independent     0       0      0      9   1728     36      9
-two_phase      60  373760   3066     12     12     39      4
-disk_first     63  349696   5129     12    135     12      1
-resonant       63  349696   5129     12    135     12      1
-lacio          63  349696   5129     12    135     12      1
+two_phase      24  368640   3060     12     12     48      6
+disk_first     21  349696   4877     12    135     12      1
+resonant       21  349696   4877     12    135     12      1
+lacio          21  349696   4877     12    135     12      1
 core_first      0       0      0     26     72    101      3
 transpose: not every rank asks for the same loops of pieces
 view_based     24  366592      0      9      9     36      4
@@ -136,10 +136,10 @@ TEST(Counting, btio_with_16_ranks) {
     EXPECT_EQ(table("btio", 16), R"(
 strategy    messages  data  other  lists extents requests clients
 independent     0       0      0     16   2304     64     16
-two_phase     130  420864   6550     12     12     39      4
-disk_first    124  421632   9021     12    135     12      1
-resonant      120  398848   8629     12    135     12      1
-lacio         124  421632   9021     12    135     12      1
+two_phase      33  420864   6030     12     12     39      4
+disk_first     31  421632   8525     12    135     12      1
+resonant       30  398848   8149     12    135     12      1
+lacio          31  421632   8525     12    135     12      1
 core_first      0       0      0     35     96    135      4
 transpose: not every rank asks for the same loops of pieces
 view_based     48  411904      0      9      9     36      4

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "exchange/piece_list.hpp"
+
 namespace unisono {
 namespace {
-
-std::span<std::byte const> list_in(std::span<std::byte const> message) {
-    return message.subspan(sizeof(MessageHead), head_of(message).list_bytes);
-}
 
 // The pieces of a run that are valid, packed; returns where the next ones go.
 std::byte* pack(PieceRun const& run, std::uint64_t valid, std::byte const* window, std::byte* to) {
@@ -29,49 +27,51 @@ std::byte* pack(PieceRun const& run, std::uint64_t valid, std::byte const* windo
 
 }  // namespace
 
-void put_head(Message& message, MessageHead const& head) {
-    std::memcpy(message.data(), &head, sizeof head);
-}
-
-MessageHead head_of(std::span<std::byte const> message) {
-    MessageHead head;
-    std::memcpy(&head, message.data(), sizeof head);
-    return head;
-}
-
 // Those that came early first: messages of one rank stay in order.
 template <class Use>
 void AggregatorMail::for_each_message(Round const& round, Team::Kind kind, Use&& use) {
-    std::uint64_t left = 0;
+    auto const has_data = kind == Team::Kind::data;
+    std::uint64_t bytes_left = 0;
     for (auto const aggregator : call_.own_aggregators())
-        left += call_.messages_to(round, aggregator);
+        bytes_left += call_.bytes_from_elsewhere(round, aggregator);
+    // Returns how many bytes it is about.
+    auto const take = [&](Received received) {
+        std::uint64_t bytes = 0;
+        for_each_block(received.message, has_data, [&](Block const& block) {
+            bytes += std::uint64_t{block.head.data_bytes} * block.head.ranks;
+        });
+        use(std::move(received));
+        return bytes;
+    };
     auto const is_now = [&](Received const& received) {
-        return head_of(received.message).round == number_in_head(round);
+        return head_of(received.message).round == static_cast<std::uint32_t>(round.number);
     };
     for (auto& received : early_)
-        if (is_now(received)) use(std::exchange(received, {})), --left;
+        if (is_now(received)) bytes_left -= take(std::exchange(received, {}));
     std::erase_if(early_, [](Received const& received) { return received.message.empty(); });
-    while (left > 0) {
+    while (bytes_left > 0) {
         auto received = call_.team.receive_next(kind);
         if (is_now(received))
-            use(std::move(received)), --left;
+            bytes_left -= take(std::move(received));
         else
             early_.push_back(std::move(received));
     }
 }
 
 void AggregatorMail::receive_data(Round const& round) {
-    for_each_message(round, Team::Kind::data,
-                     [&](Received const& received) { put_in_window(round, received.message); });
+    for_each_message(round, Team::Kind::data, [&](Received const& received) {
+        for_each_block(received.message, /*has_data=*/true,
+                       [&](Block const& block) { put_in_window(round, block); });
+    });
 }
 
-void AggregatorMail::put_in_window(Round const& round, Message const& message) const {
-    auto const head = head_of(message);
-    auto covered = call_.coverage(round, head.aggregator);
+void AggregatorMail::put_in_window(Round const& round, Block const& block) const {
+    auto const aggregator = block.head.aggregator;
+    auto covered = call_.coverage(round, aggregator);
     Coverage::Marker marker{covered};
-    auto* const target = call_.window(round, head.aggregator);
-    auto const* data = message.data() + sizeof(MessageHead) + head.list_bytes;
-    PieceList::read(list_in(message), [&](PieceRun const& run) {
+    auto* const target = call_.window(round, aggregator);
+    auto const* data = block.data.data();
+    PieceList::read(block.list, [&](PieceRun const& run) {
         copy_pieces(target + run.offset, run.stride, data, static_cast<std::int64_t>(run.bytes),
                     run.bytes, run.count);
         marker.mark(run);
@@ -82,15 +82,17 @@ void AggregatorMail::put_in_window(Round const& round, Message const& message) c
 void AggregatorMail::receive_requests(Round const& round) {
     auto& requests = requests_[static_cast<std::size_t>(round.side())];
     for_each_message(round, Team::Kind::request, [&](Received received) {
-        if (call_.exact_reads()) mark_wanted(round, received.message);
+        if (call_.exact_reads())
+            for_each_block(received.message, /*has_data=*/false,
+                           [&](Block const& request) { mark_wanted(round, request); });
         requests.push_back(std::move(received));
     });
 }
 
-void AggregatorMail::mark_wanted(Round const& round, Message const& request) const {
-    auto covered = call_.coverage(round, head_of(request).aggregator);
+void AggregatorMail::mark_wanted(Round const& round, Block const& request) const {
+    auto covered = call_.coverage(round, request.head.aggregator);
     Coverage::Marker marker{covered};
-    PieceList::read(list_in(request), [&](PieceRun const& run) { marker.mark(run); });
+    PieceList::read(request.list, [&](PieceRun const& run) { marker.mark(run); });
 }
 
 // In turn from this rank on, so that not all aggregators answer the same rank first.
@@ -104,21 +106,31 @@ void AggregatorMail::reply(Round const& round) {
     requests.clear();
 }
 
+// An answer for each of its blocks.
 void AggregatorMail::reply(Round const& round, std::uint32_t to, Message const& request) const {
-    auto const aggregator = head_of(request).aggregator;
+    Message answers;
+    std::uint64_t bytes = 0;
+    for_each_block(request, /*has_data=*/false,
+                   [&](Block const& block) { bytes += sizeof(BlockHead) + block.head.data_bytes; });
+    answers.reserve(bytes);
+    for_each_block(request, /*has_data=*/false,
+                   [&](Block const& block) { append_answer(round, block, answers); });
+    call_.send(to, Team::Kind::data, std::move(answers));
+}
+
+void AggregatorMail::append_answer(Round const& round, Block const& request,
+                                   Message& answers) const {
+    auto const aggregator = request.head.aggregator;
     auto const valid = call_.valid_bytes(round, aggregator);
     auto const* const window = call_.window(round, aggregator);
-    std::uint64_t wanted = 0;
-    PieceList::read(list_in(request),
-                    [&](PieceRun const& run) { wanted += run.bytes * run.count; });
-    Message message(sizeof(MessageHead) + wanted);
-    put_head(message,
-             {.round = number_in_head(round), .aggregator = aggregator, .valid_bytes = valid});
-    auto* at = message.data() + sizeof(MessageHead);
-    PieceList::read(list_in(request),
-                    [&](PieceRun const& run) { at = pack(run, valid, window, at); });
-    message.resize(static_cast<std::size_t>(at - message.data()));
-    call_.send(to, Team::Kind::data, std::move(message));
+    BlockHead head{.round = request.head.round, .aggregator = aggregator};
+    auto const head_at = answers.size();
+    auto* const data = append_block(answers, head, request.head.data_bytes);
+    auto* at = data;
+    PieceList::read(request.list, [&](PieceRun const& run) { at = pack(run, valid, window, at); });
+    head.data_bytes = static_cast<std::uint32_t>(at - data);
+    std::memcpy(answers.data() + head_at, &head, sizeof head);
+    answers.resize(head_at + sizeof head + head.data_bytes);
 }
 
 }  // namespace unisono

@@ -4,26 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "exchange/piece_list.hpp"
+#include "execute/staged/mail_block.hpp"
 #include "execute/staged/staged_call.hpp"
 
 namespace unisono {
-
-/// What a message is about; a list of pieces and packed data follow.
-struct MessageHead {
-    std::uint32_t round = 0;
-    std::uint32_t aggregator = 0;
-    std::uint64_t list_bytes = 0;
-    std::uint64_t valid_bytes = 0;
-};
-
-/// Senders are a round ahead at most: these bits tell it from others.
-inline std::uint32_t number_in_head(Round const& round) {
-    return static_cast<std::uint32_t>(round.number);
-}
-
-void put_head(Message& message, MessageHead const& head);
-MessageHead head_of(std::span<std::byte const> message);
 
 /// The messages about windows as an aggregator gets and answers them, whoever sends them, in the
 /// order in which they come: the head says which window it is about.
@@ -31,7 +15,7 @@ class AggregatorMail {
 public:
     explicit AggregatorMail(StagedCall& call) : call_{call} {}
 
-    /// Data for this rank's windows. Waits for all of the round.
+    /// Data for this rank's windows. Waits for all of the round, in however many messages.
     void receive_data(Round const& round);
     /// What others want of this rank's windows, to be answered in the same round. Waits for all.
     void receive_requests(Round const& round);
@@ -43,9 +27,10 @@ private:
 
     template <class Use>
     void for_each_message(Round const& round, Team::Kind kind, Use&& use);
-    void put_in_window(Round const& round, Message const& message) const;
-    void mark_wanted(Round const& round, Message const& request) const;
+    void put_in_window(Round const& round, Block const& block) const;
+    void mark_wanted(Round const& round, Block const& request) const;
     void reply(Round const& round, std::uint32_t to, Message const& request) const;
+    void append_answer(Round const& round, Block const& request, Message& answers) const;
 
     StagedCall& call_;
     std::vector<Received> early_;                    // of ranks that are a round ahead

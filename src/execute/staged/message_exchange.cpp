@@ -10,32 +10,22 @@ public:
     explicit MessageExchange(StagedCall& call) : call_{call}, mail_{call} {}
 
     void put(Round const& round, std::size_t aggregator) override {
-        if (!call_.sends(round, aggregator)) return;
-        auto message = list_own_pieces(round, aggregator);
-        auto const window_bytes = round.bytes(aggregator);
-        auto const list_end = message.size();
-        put_head(message, {.round = number_in_head(round),
-                           .aggregator = static_cast<std::uint32_t>(aggregator),
-                           .list_bytes = list_end - sizeof(MessageHead),
-                           .valid_bytes = window_bytes});
-        message.resize(list_end + call_.own_bytes(round, aggregator, window_bytes));
-        auto* at = message.data() + list_end;
-        call_.for_own_parts(round, aggregator, window_bytes, [&](Positions part, std::uint64_t) {
-            copy_data(call_.request.in_memory(part), Packed{part.bytes()}.at(at));
-            at += part.bytes();
-        });
+        auto const bytes = call_.own_bytes(round, aggregator, round.bytes(aggregator));
+        if (bytes == 0) return;
+        auto message = describe_own(call_, round, aggregator, bytes);
+        auto const data_at = message.size();
+        message.resize(data_at + bytes);
+        pack_own(call_, round, aggregator, message.data() + data_at);
         call_.send(call_.plan.aggregators[aggregator], Team::Kind::data, std::move(message));
     }
 
     void collect(Round const& round) override { mail_.receive_data(round); }
 
     void ask(Round const& round, std::size_t aggregator) override {
-        if (!call_.sends(round, aggregator)) return;
-        auto message = list_own_pieces(round, aggregator);
-        put_head(message, {.round = number_in_head(round),
-                           .aggregator = static_cast<std::uint32_t>(aggregator),
-                           .list_bytes = message.size() - sizeof(MessageHead)});
-        call_.send(call_.plan.aggregators[aggregator], Team::Kind::request, std::move(message));
+        auto const bytes = call_.own_bytes(round, aggregator, round.bytes(aggregator));
+        if (bytes == 0) return;
+        call_.send(call_.plan.aggregators[aggregator], Team::Kind::request,
+                   describe_own(call_, round, aggregator, bytes));
     }
 
     void collect_requests(Round const& round) override { mail_.receive_requests(round); }
@@ -43,29 +33,15 @@ public:
     void reply(Round const& round) override { mail_.reply(round); }
 
     void take(Round const& round, std::size_t aggregator) override {
-        if (!call_.sends(round, aggregator)) return;
-        auto const message =
+        if (call_.own_bytes(round, aggregator, round.bytes(aggregator)) == 0) return;
+        auto const answer =
             call_.team.receive(call_.plan.aggregators[aggregator], Team::Kind::data);
-        auto const* at = message.data() + sizeof(MessageHead);
-        call_.for_own_parts(
-            round, aggregator, head_of(message).valid_bytes, [&](Positions part, std::uint64_t) {
-                copy_data(Packed{part.bytes()}.at(at), call_.request.in_memory(part));
-                at += part.bytes();
-            });
+        for_each_block(answer, /*has_data=*/true, [&](Block const& block) {
+            unpack_own(call_, round, aggregator, block.data);
+        });
     }
 
 private:
-    // A message that lists this rank's pieces in a window; its head is still to be filled in.
-    [[nodiscard]] Message list_own_pieces(Round const& round, std::size_t aggregator) const {
-        Message message(sizeof(MessageHead));
-        PieceList::Writer list{message};
-        call_.for_own_parts(round, aggregator, round.bytes(aggregator),
-                            [&](Positions part, std::uint64_t shift) {
-                                list.add(call_.request.view, part, shift);
-                            });
-        return message;
-    }
-
     StagedCall& call_;
     AggregatorMail mail_;
 };

@@ -6,13 +6,12 @@
 namespace unisono {
 
 NodeWindows::NodeWindows(Team& team, std::vector<std::uint32_t> const& aggregators,
-                         std::uint64_t window_bytes, std::size_t sides, std::uint64_t granule_bytes,
-                         bool for_all_aggregators)
+                         std::uint64_t window_bytes, std::size_t sides, std::uint64_t granule_bytes)
     : window_bytes_{window_bytes}, sides_{sides}, granule_bytes_{granule_bytes} {
     auto const& node_of = team.topology().node_of;
     std::size_t places = 0;
     for (auto const rank : aggregators) {
-        auto const here = for_all_aggregators || node_of[rank] == node_of[team.rank()];
+        auto const here = node_of[rank] == node_of[team.rank()];
         place_.push_back(here ? places++ : elsewhere);
     }
     if (places == 0) return;

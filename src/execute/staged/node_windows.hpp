@@ -9,21 +9,19 @@
 namespace unisono {
 
 /// The collective buffers that a node's ranks share during one call: one window for each
-/// aggregator that has one here, with its coverage; or two, which take turns (`side` 0 and 1).
+/// aggregator of this node, with its coverage; or two, which take turns (`side` 0 and 1).
 class NodeWindows {
 public:
-    /// Collective over the node. `for_all_aggregators`: windows also for aggregators of other
-    /// nodes, where this node's ranks put what one of them then sends on.
+    /// Collective over the node.
     NodeWindows(Team& team, std::vector<std::uint32_t> const& aggregators,
-                std::uint64_t window_bytes, std::size_t sides, std::uint64_t granule_bytes,
-                bool for_all_aggregators);
+                std::uint64_t window_bytes, std::size_t sides, std::uint64_t granule_bytes);
 
     /// All ranks of the node see the same windows. If not, each has its own.
     [[nodiscard]] bool shared() const { return shared_; }
     /// This rank has no windows at all: there is no memory for them, and the call cannot be done.
     [[nodiscard]] bool missing() const { return missing_; }
 
-    /// Only of aggregators that have a window here, as the two below.
+    /// Only of aggregators of this node, as the two below.
     [[nodiscard]] std::byte* data(std::size_t aggregator, int side) const;
     /// Reads: how many of the window's bytes are there. Written by one rank, read after a meeting.
     [[nodiscard]] std::uint64_t& valid_bytes(std::size_t aggregator, int side) const;

@@ -18,12 +18,12 @@ struct Seen {
 };
 
 std::vector<Seen> windows_here(Team const& team, std::vector<std::uint32_t> const& aggregators,
-                               int sides, bool all) {
+                               int sides) {
     auto const& node_of = team.topology().node_of;
     std::vector<Seen> seen;
     for (std::size_t i = 0; i < aggregators.size(); ++i)
         for (int side = 0; side < sides; ++side)
-            if (all || node_of[aggregators[i]] == node_of[team.rank()]) seen.push_back({i, side});
+            if (node_of[aggregators[i]] == node_of[team.rank()]) seen.push_back({i, side});
     return seen;
 }
 
@@ -63,31 +63,29 @@ void fill_and_look(Team& team, Rendezvous& rendezvous, NodeWindows const& window
 TEST(NodeWindows, are_the_nodes_own_and_apart_from_each_other) {
     for (auto const& labels :
          std::vector<std::vector<std::uint32_t>>{{0}, {0, 0, 0}, {0, 1, 0, 1}, {0, 0, 1, 2, 2}})
-        for (auto const shared : {true, false})
-            for (auto const all : {true, false}) {
-                SCOPED_TRACE(testing::PrintToString(labels) + (shared ? " shared" : "") +
-                             (all ? " all" : ""));
-                std::vector<std::uint32_t> aggregators{0};
-                for (std::uint32_t rank = 0; rank < labels.size(); rank += 2)
-                    aggregators.push_back(rank);
-                ThreadTeams teams{make_topology(labels)};
-                teams.no_node_memory = !shared;
-                teams.run([&](Team& team, Rendezvous& rendezvous) {
-                    // The second time there is memory already, of other windows.
-                    for (auto const window_bytes : {1000U, 100U}) {
-                        NodeWindows const windows{team, aggregators, window_bytes, 2, 1, all};
-                        auto const here = windows_here(team, aggregators, 2, all);
-                        EXPECT_EQ(windows.shared(), shared || here.empty());
-                        EXPECT_FALSE(windows.missing());
-                        for (auto const& seen : here) {
-                            auto const* data = windows.data(seen.aggregator, seen.side);
-                            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % 64, 0u);
-                        }
-                        fill_and_look(team, rendezvous, windows, here, window_bytes);
-                        rendezvous.barrier();
+        for (auto const shared : {true, false}) {
+            SCOPED_TRACE(testing::PrintToString(labels) + (shared ? " shared" : ""));
+            std::vector<std::uint32_t> aggregators{0};
+            for (std::uint32_t rank = 0; rank < labels.size(); rank += 2)
+                aggregators.push_back(rank);
+            ThreadTeams teams{make_topology(labels)};
+            teams.no_node_memory = !shared;
+            teams.run([&](Team& team, Rendezvous& rendezvous) {
+                // The second time there is memory already, of other windows.
+                for (auto const window_bytes : {1000U, 100U}) {
+                    NodeWindows const windows{team, aggregators, window_bytes, 2, 1};
+                    auto const here = windows_here(team, aggregators, 2);
+                    EXPECT_EQ(windows.shared(), shared || here.empty());
+                    EXPECT_FALSE(windows.missing());
+                    for (auto const& seen : here) {
+                        auto const* data = windows.data(seen.aggregator, seen.side);
+                        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % 64, 0u);
                     }
-                });
-            }
+                    fill_and_look(team, rendezvous, windows, here, window_bytes);
+                    rendezvous.barrier();
+                }
+            });
+        }
 }
 
 // Sanitizers end the process instead.
@@ -96,7 +94,7 @@ TEST(NodeWindows, are_missing_where_there_is_no_memory_at_all) {
     ThreadTeams teams{make_topology({0, 1})};
     teams.no_node_memory = true;
     teams.run([&](Team& team, Rendezvous&) {
-        NodeWindows const windows{team, {1}, std::uint64_t{1} << 56, 1, 1, false};
+        NodeWindows const windows{team, {1}, std::uint64_t{1} << 56, 1, 1};
         EXPECT_EQ(windows.missing(), team.rank() == 1) << "rank 0 needs none";
     });
 }
@@ -105,7 +103,7 @@ TEST(NodeWindows, are_missing_where_there_is_no_memory_at_all) {
 TEST(NodeWindowsContract, other_nodes_windows_are_not_here) {
     ThreadTeams teams{make_topology({0})};
     teams.run([&](Team& team, Rendezvous&) {
-        NodeWindows const windows{team, {0}, 64, 1, 1, false};
+        NodeWindows const windows{team, {0}, 64, 1, 1};
         EXPECT_CONTRACT(static_cast<void>(windows.data(1, 0)), "aggregator");
         EXPECT_CONTRACT(static_cast<void>(windows.data(0, 1)), "side");
     });

@@ -40,6 +40,7 @@ private:
     void write();
 
     void read();
+    void begin_reading(Round const& round);
     void ask(Round const& round);
     void start_reading(Round const& round);
     void prefetch_then_read();
@@ -78,12 +79,16 @@ bool grows_first(Facts const& facts) {
            facts.bytes < facts.touched.bytes();
 }
 
-// A round's window is written while the next one is filled.
+// A round's window is written while the next one is filled. What goes to other memories is a round
+// ahead: links go on while ranks wait for what comes on them.
 void Rounds::write() {
-    while (call_.any_round_left()) {
-        auto const round = call_.next_round();
+    auto round = call_.next_round();
+    exchange_.send(round);
+    while (true) {
+        auto next = round.last ? Round{} : call_.next_round();
+        if (!round.last) exchange_.send(next);
         auto const grows = round.number == 0 && grows_first(call_.facts);
-        exchange_.fill(round);
+        exchange_.complete(round);
         if (grows) grow_file(call_);
         // The other side's windows are filled after this meeting: their writes must have ended.
         for (auto& io : own_) result_.add(io.finish_writing_before(round));
@@ -93,6 +98,8 @@ void Rounds::write() {
         for (auto& io : own_) io.start_writing(round);
         call_.record.lap(Phase::file);
         call_.end_round();
+        if (round.last) break;
+        round = std::move(next);
     }
     for (auto& io : own_) result_.add(io.finish_all());
 }
@@ -105,8 +112,7 @@ void Rounds::write() {
 // would wait for answers from ranks that wait for their questions.
 void Rounds::read() {
     auto round = call_.next_round();
-    ask(round);
-    start_reading(round);
+    begin_reading(round);
     auto const ahead = call_.storage.backend->overlaps();
     while (true) {
         for (auto& io : own_) result_.add(io.finish_reading(round));
@@ -121,6 +127,19 @@ void Rounds::read() {
         if (round.last) return;
         round = std::move(next);
     }
+}
+
+// While the first requests come there is nothing else to do. (In later rounds what is read would be
+// in the way of the answers.)
+void Rounds::begin_reading(Round const& round) {
+    if (call_.exact_reads()) {
+        ask(round);
+        start_reading(round);
+        return;
+    }
+    exchange_.request(round);
+    start_reading(round);
+    exchange_.collect_requests(round);
 }
 
 void Rounds::ask(Round const& round) {

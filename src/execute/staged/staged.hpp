@@ -20,8 +20,9 @@ namespace unisono {
 /// @param alignment  OR of all offsets and lengths of the call: how fine coverage has to be.
 /// @return what this rank missed as an aggregator (errors, end of the file); the caller makes all
 ///         ranks agree on the lowest stopped_at, which is how far every rank's data got.
-/// Memory: per aggregator 2 windows and their coverage (1/8); per rank at most two rounds'
-/// messages. Source: two-phase I/O; the exchange through shared memory and exact coverage are ours.
+/// Memory: per aggregator 2 windows and their coverage (1/8), and what comes a round too early; per
+/// rank at most two rounds' messages. Source: two-phase I/O; the exchange through shared memory and
+/// exact coverage are ours.
 IoResult perform_staged(Team& team, Rendezvous& rendezvous, Storage const& storage,
                         Facts const& facts, std::uint64_t alignment, Plan const& plan,
                         Request const& request, CallRecord& record);

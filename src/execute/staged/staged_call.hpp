@@ -5,7 +5,7 @@
 
 #include "exchange/rendezvous.hpp"
 #include "execute/request.hpp"
-#include "execute/staged/expected_messages.hpp"
+#include "execute/staged/expected_data.hpp"
 #include "execute/staged/node_windows.hpp"
 #include "execute/staged/round_schedule.hpp"
 #include "unisono/plan.hpp"
@@ -31,7 +31,7 @@ public:
     /// offsets and lengths of the call.
     StagedCall(StagedParts const& parts, std::uint64_t alignment);
 
-    /// Nodes send to nodes, not ranks to ranks. Equal on all ranks.
+    /// Nodes send to nodes what ranks have left in their memory. Equal on all ranks.
     [[nodiscard]] bool node_aggregated() const { return node_aggregated_; }
     /// Aggregators read only what was asked for. Equal on all ranks that take part in each other's
     /// windows.
@@ -49,14 +49,11 @@ public:
     }
     /// The aggregator shares memory with this rank.
     [[nodiscard]] bool is_near(std::size_t aggregator) const;
-    /// How many messages about the window of an aggregator here come from other memories.
-    [[nodiscard]] std::uint64_t messages_to(Round const& round, std::size_t own_aggregator) const {
-        return sends_messages() ? expected_.come(round, own_aggregator) : 0;
-    }
-    /// This rank sends one about the window of an aggregator elsewhere: on its own behalf, or with
-    /// node aggregation on its node's.
-    [[nodiscard]] bool sends(Round const& round, std::size_t aggregator) const {
-        return sends_messages() && expected_.sends(round, aggregator);
+    /// Bytes that come to the window of an aggregator here from other memories; for reads, that
+    /// these ask for.
+    [[nodiscard]] std::uint64_t bytes_from_elsewhere(Round const& round,
+                                                     std::size_t own_aggregator) const {
+        return sends_messages() ? expected_.bytes(round, own_aggregator) : 0;
     }
     /// The aggregator takes data of that rank.
     [[nodiscard]] bool takes_part(std::size_t aggregator, std::uint32_t rank) const;
@@ -66,12 +63,16 @@ public:
     /// that not all ranks are at one aggregator at once.
     template <class Use>
     void for_each_window(Round const& round, Use&& use) const {
-        auto const count = plan.aggregators.size();
-        for (std::size_t i = 0; i < count; ++i) {
-            auto const aggregator = (first_ + i) % count;
+        for_each_in_turn([&](std::size_t aggregator) {
             if (takes_part(aggregator, team.rank()) && round.meets(aggregator, touched_))
                 use(aggregator);
-        }
+        });
+    }
+    /// The same for all aggregators.
+    template <class Use>
+    void for_each_in_turn(Use&& use) const {
+        auto const count = plan.aggregators.size();
+        for (std::size_t i = 0; i < count; ++i) use((first_ + i) % count);
     }
     /// Calls use(positions, shift) for what this rank has in the first `bytes` of a window; `shift`
     /// makes a file offset one in the window.
@@ -88,6 +89,7 @@ public:
     [[nodiscard]] std::uint64_t own_bytes(Round const& round, std::size_t aggregator,
                                           std::uint64_t bytes) const;
 
+    [[nodiscard]] std::uint64_t rounds() const { return schedule_->rounds(); }
     [[nodiscard]] std::byte* window(Round const& round, std::size_t aggregator) const {
         return windows_->data(aggregator, round.side());
     }
@@ -135,18 +137,18 @@ private:
     void find_own_aggregators();
     void make_schedule();
     void agree_on_windows();
-    std::uint64_t learn_messages(std::uint64_t also);
-    [[nodiscard]] bool sends_to(std::size_t aggregator) const;
-    [[nodiscard]] bool has_bytes_in(Round const& round, std::size_t aggregator) const;
+    std::uint64_t learn_what_comes(std::uint64_t also);
+    [[nodiscard]] std::uint64_t bytes_for(Round const& round, std::size_t aggregator) const;
+    [[nodiscard]] bool wants_node_aggregation() const;
 
     Extent touched_;
-    bool node_aggregated_;
+    bool node_aggregated_ = false;
     bool exact_reads_ = false;
     bool windows_missing_ = false;
     std::vector<Realm> own_nodes_realms_;  // where others' overlap them
     std::optional<RoundSchedule> schedule_;
     std::optional<NodeWindows> windows_;
-    ExpectedMessages expected_;
+    ExpectedData expected_;
     std::vector<std::size_t> own_;
     std::size_t first_ = 0;  // window that this rank begins with
     std::size_t sent_ = 0;   // this round

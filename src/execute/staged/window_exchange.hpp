@@ -16,8 +16,8 @@ std::unique_ptr<WindowExchange> make_shared_memory_exchange(StagedCall& call);
 /// one where there is no shared memory.
 std::unique_ptr<WindowExchange> make_message_exchange(StagedCall& call);
 
-/// A node's ranks fill windows for other nodes' aggregators, too, and one of them sends what the
-/// node has: one message for each node and aggregator, a copy and a meeting more.
+/// A node's ranks leave what they have to say in memory that they share, and one of them sends it:
+/// mostly one message for each node and aggregator, a copy and a meeting more.
 std::unique_ptr<WindowExchange> make_node_aggregated_exchange(StagedCall& call);
 
 }  // namespace unisono

@@ -62,8 +62,13 @@ std::vector<BufferRange> WindowIo::wanted(Round const& round) const {
 // (docs/lab/tried.md). 0: nothing goes there, or there are no stripes.
 std::uint64_t WindowIo::unit_beside_messages(Round const& round) const {
     auto const* const layout = call_.facts.layout;
-    auto const beside = layout != nullptr && call_.messages_to(round, aggregator_) > 0;
+    auto const beside = layout != nullptr && bytes_come(round);
     return beside ? layout->unit_at(call_.facts.touched.begin) : 0;
+}
+
+// The window's bytes also go to other memories, or come from there.
+bool WindowIo::bytes_come(Round const& round) const {
+    return call_.bytes_from_elsewhere(round, aggregator_) > 0;
 }
 
 // Issues a list, in pieces if the plan says so. At once where there is nothing to do meanwhile.
@@ -79,7 +84,9 @@ void WindowIo::start(Direction direction, Round const& round,
         if (auto const unit = unit_beside_messages(round); unit != 0)
             lists = deal(lists[0][0], unit);
     auto const alone = call_.own_aggregators().size() == 1;
-    auto const idle = direction == Direction::read ? round.number == 0 : round.last;
+    auto const requests_come = bytes_come(round) && !call_.exact_reads();
+    auto const idle =
+        direction == Direction::read ? round.number == 0 && !requests_come : round.last;
     auto const at_once = alone && idle && (!ascending || lists[0].size() == 1);
     auto const order = ascending ? Order::ascending : Order::any;
     auto const most = call_.plan.list_extents_max;

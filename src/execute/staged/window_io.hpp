@@ -40,6 +40,7 @@ private:
     };
 
     [[nodiscard]] std::vector<BufferRange> wanted(Round const& round) const;
+    [[nodiscard]] bool bytes_come(Round const& round) const;
     [[nodiscard]] std::uint64_t unit_beside_messages(Round const& round) const;
     void start(Direction direction, Round const& round, std::span<BufferRange const> in_window);
     IoResult finish(int side);
