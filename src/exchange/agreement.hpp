@@ -144,10 +144,12 @@ struct Proposal {
 struct Notice {
     Objection objection;
     bool defer_native_view = false;  ///< the MPI library had better not see some rank's view yet
+    bool native_layout_differs = false;  ///< it would have some rank's data elsewhere in the file
 
     void merge(Notice const& later) {
         objection.merge(later.objection);
         defer_native_view = defer_native_view || later.defer_native_view;
+        native_layout_differs = native_layout_differs || later.native_layout_differs;
     }
 };
 

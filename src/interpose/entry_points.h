@@ -21,6 +21,7 @@
     X(File_close)               \
     X(File_set_view)            \
     X(File_get_view)            \
+    X(File_get_type_extent)     \
     X(File_get_info)            \
     X(File_set_info)            \
     X(File_set_atomicity)       \

@@ -34,10 +34,15 @@ namespace unisono::interpose {
 struct FileView {
     Tiling tiling{make_dense(1), 0, 1};
     std::uint64_t etype_bytes = 1;
-    bool usable = true;                 ///< Unisono can walk it; may differ between ranks
-    bool native_representation = true;  ///< datarep "native" or "internal"; equal on all ranks
-    bool costly = false;                ///< for the MPI library; may differ between ranks
-    bool native_only = false;  ///< some rank's is not usable, or not native; equal on all ranks
+    bool usable = true;   ///< Unisono can walk it; may differ between ranks
+    bool costly = false;  ///< for the MPI library; may differ between ranks
+    /// Of data, as the program has named it; equal on all ranks.
+    std::string representation = "native";
+    /// Some rank's is not usable, or has a representation that Unisono does not know; equal on all
+    /// ranks.
+    bool native_only = false;
+    /// The MPI library has some rank's data elsewhere in the file, and wrongly; equal on all ranks.
+    bool native_layout_differs = false;
     bool mirrored = true;
     MPI_Offset displacement = 0;
     MPI_Datatype etype = MPI_DATATYPE_NULL;  ///< own duplicates, while not mirrored
@@ -47,6 +52,17 @@ struct FileView {
     FileView(FileView const&) = delete;
     FileView& operator=(FileView const&) = delete;
     ~FileView();
+
+    /// Data change on their way between memory and file.
+    [[nodiscard]] bool external32() const { return representation == "external32"; }
+    /// A representation that Unisono knows. "internal" is the same as "native", as MPI allows.
+    [[nodiscard]] bool known_representation() const {
+        return representation == "native" || representation == "internal" || external32();
+    }
+    /// What the MPI library is told: Open MPI 4.1.4 has no "internal".
+    [[nodiscard]] char const* native_representation() const {
+        return representation == "internal" ? "native" : representation.c_str();
+    }
 };
 
 /// What Unisono keeps for one open MPI file, beside the MPI library's handle, which stays valid.
@@ -162,7 +178,7 @@ public:
 
     void set_atomic(bool atomic) { atomic_ = atomic; }
     /// Unisono does the data calls on this file; equal on all ranks.
-    [[nodiscard]] bool taken_over() const { return !atomic_ && view()->native_representation; }
+    [[nodiscard]] bool taken_over() const { return !atomic_ && view()->known_representation(); }
 
     /// Hints of the program, latest value of each.
     std::vector<KeyValue> hints;

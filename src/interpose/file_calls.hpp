@@ -14,6 +14,7 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
                   MPI_Datatype filetype, char const* representation, MPI_Info info);
 int file_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* etype,
                   MPI_Datatype* filetype, char* representation);
+int file_get_type_extent(MPI_File handle, MPI_Datatype type, MPI_Aint* extent);
 int file_get_info(MPI_File handle, MPI_Info* info);
 int file_set_info(MPI_File handle, MPI_Info info);
 int file_set_atomicity(MPI_File handle, int atomic);

@@ -35,7 +35,7 @@ int cancel(void*, int) { return MPI_SUCCESS; }
 
 void conclude(PendingCall& call) {
     auto& file = *call.file;
-    call.bytes = call.outcome.bytes;
+    call.bytes = deliver(call.prepared, call.call, call.outcome.bytes);
     call.code = call.difference.empty()
                     ? code_of(file, call.call, call.prepared, call.outcome)
                     : code_of(file, call.call, MPI_ERR_NOT_SAME, call.difference, Told::all_ranks);

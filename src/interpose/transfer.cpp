@@ -1,6 +1,5 @@
 #include "interpose/transfer.hpp"
 
-#include <climits>
 #include <new>
 
 #include "devices/device_memory.hpp"
@@ -67,7 +66,7 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
                             : perform_through_host(request, file.options(), record, perform);
     if (!call.offset && result.bytes != asked)
         file.set_pointer(prepared.first + etypes_of(prepared, result.bytes));
-    set_count(status, result.bytes);
+    set_count(status, deliver(prepared, call, result.bytes));
     record.lap(Phase::other);
     file.record([&](FileReport& report) {
         auto& direction = report[call.direction];
@@ -79,44 +78,6 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
     if (!result.error) return MPI_SUCCESS;
     Verdict const verdict{result, static_cast<std::uint32_t>(file.context().rank())};
     return fail(file, call, error_class_of(verdict.code), describe(verdict));
-}
-
-bool pack_by_mpi(DataCall const& call, std::span<std::byte> packed) {
-    int end = 0;
-    return PMPI_Pack(call.buffer, static_cast<int>(call.count), call.type, packed.data(),
-                     static_cast<int>(packed.size()), &end, MPI_COMM_SELF) == MPI_SUCCESS;
-}
-
-// Data that Unisono cannot walk, or place for them, for a call in which no rank can ask the others
-// to leave it to the MPI library.
-std::vector<std::byte> pack(Prepared& prepared, DataCall const& call) {
-    std::vector<std::byte> packed(bytes_asked(call));
-    auto const fits = packed.size() <= INT_MAX && call.count <= INT_MAX;
-    if (!fits || (call.direction == Direction::write && !pack_by_mpi(call, packed))) {
-        refuse(prepared, MPI_ERR_UNSUPPORTED_OPERATION,
-               "Unisono cannot do it without the other ranks; unisono_write_behind=disable, "
-               "unisono_read_ahead=disable");
-        return {};
-    }
-    prepared.request.memory = {make_dense(1), 0, 1};
-    prepared.request.base = reinterpret_cast<std::uintptr_t>(packed.data());
-    prepared.request.positions = {0, packed.size()};
-    prepared.request.device = nullptr;
-    prepared.usable = true;
-    check_amount(prepared);
-    return packed;
-}
-
-// What was read goes where the program wants it, whole elements only. How many bytes did.
-std::uint64_t unpack(DataCall const& call, std::span<std::byte const> read) {
-    MPI_Count element_bytes = 0;
-    PMPI_Type_size_x(call.type, &element_bytes);
-    if (element_bytes == 0) return 0;
-    auto const elements = static_cast<MPI_Count>(read.size()) / element_bytes;
-    int end = 0;
-    PMPI_Unpack(read.data(), static_cast<int>(read.size()), &end, const_cast<void*>(call.buffer),
-                static_cast<int>(elements), call.type, MPI_COMM_SELF);
-    return static_cast<std::uint64_t>(elements * element_bytes);
 }
 
 bool in_window(File const& file, Direction direction) {
@@ -150,8 +111,7 @@ bool native_must_do(File const& file, DataCall const& call) {
         int mpi_error = MPI_SUCCESS;
         auto const type = decode(call.type, &mpi_error);
         if (type == nullptr) return mpi_error == MPI_ERR_UNSUPPORTED_OPERATION;
-        if (!any_driver()) return false;
-        return out_of_reach(call, *type);
+        return (any_driver() || view->external32()) && out_of_reach(*view, call, *type);
     }
     return view->mirrored;
 }
@@ -223,24 +183,21 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     InCall const in_call{*file, call.operation, call.offset ? *call.offset : file->pointer()};
     CallRecord record;
     auto prepared = prepare(*file, call);
-    std::vector<std::byte> packed;
     if (!prepared.usable && prepared.refusal == 0 && in_window(*file, call.direction))
-        packed = pack(prepared, call);
+        pack(prepared, call);
     if (prepared.refusal == 0) place(prepared, call.offset ? *call.offset : file->pointer());
     if (call.direction == Direction::write) file->note_written();
     int native_result = MPI_SUCCESS;
-    auto outcome = perform_collective(collective_file(*file,
-                                                      [&] {
-                                                          native_result = pass_data_on(
-                                                              *file, call, native,
-                                                              prepared.request.positions.bytes());
-                                                      }),
-                                      prepared.request, caller_facts(*file, prepared), record);
-    if (!packed.empty() && call.direction == Direction::read)
-        outcome.bytes = unpack(call, {packed.data(), outcome.bytes});
+    auto const outcome = perform_collective(
+        collective_file(*file,
+                        [&] {
+                            native_result = pass_data_on(*file, call, native,
+                                                         prepared.request.positions.bytes());
+                        }),
+        prepared.request, caller_facts(*file, prepared), record);
     record_collective(*file, prepared, outcome, record);
     if (outcome.native) return native_result;
-    set_count(status, outcome.bytes);
+    set_count(status, deliver(prepared, call, outcome.bytes));
     if (!call.offset && outcome.tried())
         file->set_pointer(prepared.first + etypes_of(prepared, outcome.bytes));
     return raise(file->handle(), code_of(*file, call, prepared, outcome));
@@ -387,8 +344,9 @@ int transfer_end(MPI_File handle, Direction direction, MPI_Status* status,
 int mirror_view(File& file) {
     auto const view = file.view();
     if (view->mirrored) return MPI_SUCCESS;
-    auto const result = UNISONO_NATIVE(File_set_view)(
-        file.handle(), view->displacement, view->etype, view->filetype, "native", MPI_INFO_NULL);
+    auto const result =
+        UNISONO_NATIVE(File_set_view)(file.handle(), view->displacement, view->etype,
+                                      view->filetype, view->native_representation(), MPI_INFO_NULL);
     if (result == MPI_SUCCESS) file.mark_mirrored();
     return result;
 }
@@ -405,6 +363,12 @@ int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& na
                                 std::string{name} + " on " + file->path() +
                                     ": the MPI library does this call, and does not see what "
                                     "collective calls left in memory; call MPI_File_sync before"));
+    if (needs.data && file->view()->native_layout_differs)
+        return raise(handle,
+                     error_code(MPI_ERR_UNSUPPORTED_OPERATION,
+                                std::string{name} + " on " + file->path() +
+                                    ": the MPI library does this call, and has data of this view's "
+                                    "types (such as MPI_LONG) in the wrong places of external32"));
     if (!file->view()->mirrored) {
         if (!needs.collective)
             return raise(
