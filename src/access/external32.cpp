@@ -119,6 +119,7 @@ private:
 // Calls use(unit, count, memory) for all units of the data, in data order.
 template <class Use>
 void walk_units(Units const& units, Placed const& data, Use&& use) {
+    if (data.positions.empty()) return;  // nothing may consist of anything
     UnitCursor cursor{units};
     // One number whose bytes lie side by side is one piece, or part of one.
     walk(data.tiling, data.positions, [&](std::int64_t offset, std::uint64_t bytes) {

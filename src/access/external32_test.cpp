@@ -114,6 +114,12 @@ TEST(External32, of_a_short_read_whole_units_count) {
     EXPECT_EQ(read[1], 7);
 }
 
+TEST(External32, of_nothing_is_nothing_whatever_it_consists_of) {
+    Packed const nothing{0};
+    to_external32(Units{}, nothing.at(nullptr), nullptr);
+    from_external32(Units{}, {}, nothing.at(nullptr));
+}
+
 TEST(External32, units_are_put_together_and_stay_short) {
     Units record;
     EXPECT_TRUE(record.append(units_of({{int4}}), 8));

@@ -153,6 +153,19 @@ struct Notice {
     }
 };
 
+/// Where the ranks' parts of an ordered call lie.
+struct OrderedParts {
+    Objection objection;
+    std::uint64_t etypes = 0;  ///< that are asked for
+    std::int64_t begin = 0;    ///< the shared file pointer, in etypes, which one rank brings
+
+    void merge(OrderedParts const& later) {
+        objection.merge(later.objection);
+        etypes += later.etypes;
+        begin += later.begin;
+    }
+};
+
 /// How a collective call ended on one rank, so that all return the same error.
 struct Verdict {
     std::uint64_t stopped_at =

@@ -89,7 +89,8 @@ Prepared translate(File const& file, DataCall const& call) {
 // The MPI library knows the view, the datatypes are plain, and nobody else may call it meanwhile.
 bool native_ready(File const& file, Prepared const& prepared) {
     auto const plain = !prepared.view->costly && prepared.type != nullptr && prepared.type->plain;
-    return plain && prepared.view->mirrored && !file.context().threaded();
+    return plain && prepared.view->mirrored && !prepared.view->external32() &&
+           !file.context().threaded();
 }
 
 // What was read goes where the program wants it, whole elements only. How many bytes did.

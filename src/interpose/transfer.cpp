@@ -131,6 +131,15 @@ int free_completed(void* state) {
     return MPI_SUCCESS;
 }
 
+MPI_Count bytes_of(MPI_Status const& status) {
+    MPI_Count bytes = 0;
+    PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+    return bytes;
+}
+
+// Unisono does its ordered calls. Equal on all ranks.
+bool orders(File const& file) { return file.taken_over() && !file.view()->native_only; }
+
 // Equal on all ranks.
 bool can_overlap(File const& file) {
     return !file.view()->native_only && NonblockingCalls::possible(file);
@@ -172,6 +181,63 @@ std::shared_ptr<PendingCall> begin(std::shared_ptr<File> const& file, DataCall c
     return std::make_shared<PendingCall>(file, call, std::move(prepared), later);
 }
 
+// A collective call that all ranks are in. Its time goes on from `record`.
+int collective_on(File& file, DataCall const& call, Prepared& prepared, CallRecord& record,
+                  MPI_Status* status, NativeCall const& native) {
+    if (!prepared.usable && prepared.refusal == 0 && in_window(file, call.direction))
+        pack(prepared, call);
+    if (prepared.refusal == 0) place(prepared, call.offset ? *call.offset : file.pointer());
+    if (call.direction == Direction::write) file.note_written();
+    int native_result = MPI_SUCCESS;
+    auto const outcome = perform_collective(
+        collective_file(file,
+                        [&] {
+                            native_result = pass_data_on(file, call, native,
+                                                         prepared.request.positions.bytes());
+                        }),
+        prepared.request, caller_facts(file, prepared), record);
+    record_collective(file, prepared, outcome, record);
+    if (outcome.native) return native_result;
+    set_count(status, deliver(prepared, call, outcome.bytes));
+    if (!call.offset && outcome.tried())
+        file.set_pointer(prepared.first + etypes_of(prepared, outcome.bytes));
+    return raise(file.handle(), code_of(file, call, prepared, outcome));
+}
+
+// This rank's.
+OrderedParts own_part(File& file, DataCall const& call, Prepared const& prepared) {
+    auto const rank = static_cast<std::uint32_t>(file.context().rank());
+    OrderedParts part{.objection = {.refusal = prepared.refusal, .refusing_rank = rank}};
+    if (prepared.refusal == 0) {
+        auto const bytes =
+            prepared.type != nullptr ? prepared.request.positions.bytes() : bytes_asked(call);
+        part.etypes = bytes / prepared.view->etype_bytes;
+    }
+    MPI_Offset begin = 0;
+    if (rank == 0)
+        part.objection.must_be_native =
+            UNISONO_NATIVE(File_get_position_shared)(file.handle(), &begin) != MPI_SUCCESS;
+    part.begin = begin;
+    return part;
+}
+
+// Moves the MPI library's shared file pointer past what all ranks ask for, before anything else is
+// done: so nobody can come to it too early. Nothing: the MPI library has to do the call, because it
+// has trouble with the pointer. Collective.
+std::optional<MPI_Offset> advance_shared_pointer(File& file, DataCall const& call,
+                                                 Prepared const& prepared) {
+    if (mirror_view(file) != MPI_SUCCESS) return {};
+    auto parts = own_part(file, call, prepared);
+    auto const mine = parts.etypes;
+    if (file.context().ranks() > 1) file.team().rendezvous().meet(parts);
+    if (parts.objection.must_be_native) return {};
+    if (parts.objection.refusal != 0 || parts.etypes == 0) return parts.begin;
+    auto const end = parts.begin + static_cast<MPI_Offset>(parts.etypes);
+    if (UNISONO_NATIVE(File_seek_shared)(file.handle(), end, MPI_SEEK_SET) != MPI_SUCCESS)
+        return {};
+    return parts.begin + static_cast<MPI_Offset>(file.context().sum_before(mine));
+}
+
 }  // namespace
 
 int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall const& native) {
@@ -183,24 +249,23 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     InCall const in_call{*file, call.operation, call.offset ? *call.offset : file->pointer()};
     CallRecord record;
     auto prepared = prepare(*file, call);
-    if (!prepared.usable && prepared.refusal == 0 && in_window(*file, call.direction))
-        pack(prepared, call);
-    if (prepared.refusal == 0) place(prepared, call.offset ? *call.offset : file->pointer());
-    if (call.direction == Direction::write) file->note_written();
-    int native_result = MPI_SUCCESS;
-    auto const outcome = perform_collective(
-        collective_file(*file,
-                        [&] {
-                            native_result = pass_data_on(*file, call, native,
-                                                         prepared.request.positions.bytes());
-                        }),
-        prepared.request, caller_facts(*file, prepared), record);
-    record_collective(*file, prepared, outcome, record);
-    if (outcome.native) return native_result;
-    set_count(status, deliver(prepared, call, outcome.bytes));
-    if (!call.offset && outcome.tried())
-        file->set_pointer(prepared.first + etypes_of(prepared, outcome.bytes));
-    return raise(file->handle(), code_of(*file, call, prepared, outcome));
+    return collective_on(*file, call, prepared, record, status, native);
+}
+
+int transfer_ordered(DataCall const& call, MPI_Status* status, OrderedCall const& native) {
+    auto const file = find(call.handle);
+    if (file == nullptr) return native.ordered();
+    if (!orders(*file))
+        return leave_to_mpi(*file, call, view_for_data, "shared file pointer", native.ordered);
+    InCall const in_call{*file, call.operation};
+    CallRecord record;
+    auto prepared = prepare(*file, call);
+    auto placed = call;
+    placed.offset = advance_shared_pointer(*file, call, prepared);
+    record.lap(Phase::waiting);
+    if (!placed.offset) return pass_on(call.handle, view_for_data, call.name(), native.ordered);
+    return collective_on(*file, placed, prepared, record, status,
+                         [&] { return native.at(*placed.offset, status); });
 }
 
 namespace {
@@ -295,6 +360,25 @@ int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
     return MPI_SUCCESS;
 }
 
+int transfer_begin_ordered(DataCall const& call, OrderedCall const& native) {
+    auto const file = find(call.handle);
+    if (file == nullptr) return native.ordered();
+    file->set_split_bytes({});
+    if (!orders(*file))
+        return leave_to_mpi(*file, call, view_for_data, "shared file pointer", native.ordered);
+    bool passed_on = false;
+    MPI_Status status{};
+    auto const result = transfer_ordered(
+        call, &status,
+        {[&] {
+             passed_on = true;
+             return native.ordered();
+         },
+         [&](MPI_Offset offset, MPI_Status*) { return native.at(offset, &status); }});
+    if (!passed_on) file->set_split_bytes(bytes_of(status));
+    return result;
+}
+
 int transfer_native(DataCall const& call, Needs needs, char const* kind, NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
@@ -317,9 +401,7 @@ int transfer_begin(DataCall const& call, LaterCall const& later) {
         passed_on = true;
         return native();
     });
-    MPI_Count bytes = 0;
-    if (!passed_on) PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
-    file->set_split_bytes(passed_on ? std::nullopt : std::optional{bytes});
+    file->set_split_bytes(passed_on ? std::nullopt : std::optional{bytes_of(status)});
     return result;
 }
 

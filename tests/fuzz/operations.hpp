@@ -68,6 +68,8 @@ private:
     void check_position(FileState const& file, Open const& open);
 
     void perform_seek(Step const& step, Open& open);
+    void perform_seek_shared(Step const& step, Open& open);
+    void check_shared_position(FileState const& file, Open const& open);
     void perform_byte_offset(Step const& step, Open& open);
     void perform_set_view(Step const& step, Open& open);
     void perform_check_view(FileState const& file, Open& open);
