@@ -78,7 +78,8 @@ Prepared translate(File const& file, DataCall const& call) {
         return prepared;
     }
     place_memory(request, call, *prepared.type);
-    if (out_of_reach(*prepared.view, request, *prepared.type))
+    auto const in_parts = file.atomic() && request.device != nullptr;
+    if (in_parts || out_of_reach(*prepared.view, request, *prepared.type))
         prepared.usable = false;
     else if (prepared.view->external32())
         convert(prepared);

@@ -176,9 +176,19 @@ public:
     /// The file is accessed by the MPI library's own calls.
     [[nodiscard]] bool by_mpi() const { return by_mpi_; }
 
-    void set_atomic(bool atomic) { atomic_ = atomic; }
+    /// Unisono can lock what it accesses. Local.
+    [[nodiscard]] bool can_lock() const;
+    /// Atomic mode or not; `by_locks`: Unisono does the data calls in it. Collective.
+    void set_atomic(bool atomic, bool by_locks);
+    [[nodiscard]] bool atomic() const { return atomic_; }
+    /// The options for data calls: in atomic mode each rank accesses its own, under a lock.
+    [[nodiscard]] Options const& call_options() const {
+        return storage_.range_locks != nullptr ? atomic_options_ : options_;
+    }
     /// Unisono does the data calls on this file; equal on all ranks.
-    [[nodiscard]] bool taken_over() const { return !atomic_ && view()->known_representation(); }
+    [[nodiscard]] bool taken_over() const {
+        return (!atomic_ || storage_.range_locks != nullptr) && view()->known_representation();
+    }
 
     /// Hints of the program, latest value of each.
     std::vector<KeyValue> hints;
@@ -226,6 +236,7 @@ private:
     std::uint64_t path_hash_ = hash64(path_);
     int access_mode_;
     Options options_;
+    Options atomic_options_;           // while there are range locks
     mutable MpiTeam* team_ = nullptr;  // for these options
     std::uint64_t order_;
     std::uint32_t number_;

@@ -41,7 +41,7 @@ NonblockingCalls::NonblockingCalls(File& file, std::uint32_t number)
       number_{number},
       on_node_{mpi_team_.topology().nodes() == 1},
       topology_{on_node_ ? with_name(mpi_team_.topology()) : Topology{}},
-      options_{without_measuring(file.options())} {}
+      options_{without_measuring(file.call_options())} {}
 
 void NonblockingCalls::post(std::shared_ptr<PendingCall> call) {
     collective_.post([this, call = std::move(call)] { perform(*call); });

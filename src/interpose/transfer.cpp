@@ -87,12 +87,13 @@ bool in_window(File const& file, Direction direction) {
 
 CollectiveFile collective_file(File& file, std::function<void()> native) {
     auto& team = file.team();
-    auto const measures = OnlineTuner::wanted(file.options());
+    auto const& options = file.call_options();
+    auto const measures = OnlineTuner::wanted(options);
     return {.team = team,
             .rendezvous = team.rendezvous(),
             .storage = file.storage(),
             .layout = file.layout(),
-            .options = file.options(),
+            .options = options,
             .tuner = file.context().tuner(),
             .gathered = file.gathered(),
             .cache = file.make_cache().get(),
@@ -104,7 +105,8 @@ CollectiveFile collective_file(File& file, std::function<void()> native) {
 // The MPI library can do independent calls with views that Unisono cannot walk, and may with memory
 // that it cannot copy.
 bool native_must_do(File const& file, DataCall const& call) {
-    if (!file.taken_over()) return true;
+    // Memory that the CPU cannot access is copied part by part: not at once.
+    if (!file.taken_over() || (file.atomic() && any_driver())) return true;
     auto const view = file.view();
     if (view->usable && file.storage().backend != nullptr) {
         if (call.type == MPI_DATATYPE_NULL || call.count <= 0) return false;
@@ -389,7 +391,7 @@ int transfer_begin(DataCall const& call, LaterCall const& later) {
     auto const native = [&] { return later(call.type, nullptr); };
     auto const file = find(call.handle);
     if (file == nullptr) return native();
-    if (file->taken_over() && can_overlap(*file) && !may_deposit(file->options())) {
+    if (file->taken_over() && can_overlap(*file) && !may_deposit(file->call_options())) {
         auto pending = begin(file, call, later);
         file->set_split_call(pending);
         file->nonblocking().post(std::move(pending));

@@ -158,6 +158,7 @@ void reset_members(FileState& file) {
     bool const append = (file.open_mode & MPI_MODE_APPEND) != 0;
     file.state.assign(file.members.size(), Member{});
     for (auto& member : file.state) member.position = append ? file.model.size_most() : 0;
+    file.atomic = false;
     file.shared_position = append ? std::nullopt : std::optional<std::uint64_t>{0};
 }
 
@@ -203,10 +204,12 @@ void apply(Step const& step, std::vector<Outcome> const& outcomes, FileState& fi
             file.open_mode = step.open_mode;
             reset_members(file);
             return;
+        case StepKind::toggle_atomicity:
+            file.atomic = !file.native && !file.atomic;
+            return;
         case StepKind::byte_offset:
         case StepKind::sync:
         case StepKind::check_view:
-        case StepKind::toggle_atomicity:
         case StepKind::forbidden_access:
             return;
     }

@@ -161,6 +161,7 @@ struct FileState {
     bool unlink_after_open = false;
     bool native = false;  ///< served by the MPI library: its known bugs are not ours
     bool sync_at_close = false;
+    bool atomic = false;  ///< the file is in atomic mode
     std::uint64_t scale_bytes = 0;
     std::uint64_t base_bytes = 0;  ///< added to displacements
     std::vector<std::pair<std::string, std::string>> hints;

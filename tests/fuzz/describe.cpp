@@ -66,7 +66,7 @@ std::string title(Step const& step) {
         case StepKind::peek:
             return "sync-barrier-sync, look at the file by POSIX";
         case StepKind::toggle_atomicity:
-            return "set_atomicity true, then false";
+            return "set_atomicity";
         case StepKind::forbidden_access:
             return "a call that the open mode forbids";
         case StepKind::reopen:

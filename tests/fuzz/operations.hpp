@@ -76,7 +76,7 @@ private:
     void perform_sizes(Step const& step, FileState const& file, Open& open);
     void perform_check_size(Step const& step, Open& open);
     void perform_forbidden(Step const& step, Open& open);
-    void perform_toggle(Open& open);
+    void perform_toggle(FileState const& file, Open& open);
     void perform_reopen(Step const& step, FileState& file, Open& open);
     void settle(FileState const& file, Open& open);
     void look(FileState& file, Open& open);
