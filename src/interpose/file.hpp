@@ -89,6 +89,7 @@ public:
     std::uint64_t next_call() { return ++calls_; }
     [[nodiscard]] int access_mode() const { return access_mode_; }
     [[nodiscard]] Context& context() const { return *context_; }
+    [[nodiscard]] std::shared_ptr<Context> const& shared_context() const { return context_; }
     [[nodiscard]] Options const& options() const { return options_; }
     [[nodiscard]] Storage const& storage() const { return storage_; }
     /// The storage's descriptor, or -1 when it is not the kernel's but that of a preloaded client:

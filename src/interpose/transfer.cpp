@@ -161,6 +161,17 @@ bool gains_from_overlap(File const& file, DataCall const& call) {
            call.type != MPI_DATATYPE_NULL && bytes_asked(call) >= large && !any_driver();
 }
 
+// All ranks begin a file's collective calls in the same order, so that these count, too.
+void note_begun(PendingCall& pending) {
+    auto& file = *pending.file;
+    pending.number = file.next_call();
+    if (file.context().threaded()) return;
+    auto& note = file.team().rendezvous().note();
+    note.enter(call_tag(file.number(), pending.call.operation), pending.number,
+               static_cast<std::uint64_t>(pending.prepared.first));
+    note.leave();
+}
+
 // The program's part of a call that goes on beside it.
 std::shared_ptr<PendingCall> begin(std::shared_ptr<File> const& file, DataCall const& call,
                                    LaterCall const& later) {
@@ -180,7 +191,9 @@ std::shared_ptr<PendingCall> begin(std::shared_ptr<File> const& file, DataCall c
     if (call.direction == Direction::write) file->note_written();
     record.lap(Phase::other);
     file->record([&](FileReport& report) { add_call(report[call.direction], record); });
-    return std::make_shared<PendingCall>(file, call, std::move(prepared), later);
+    auto pending = std::make_shared<PendingCall>(file, call, std::move(prepared), later);
+    if (later && file->context().ranks() > 1) note_begun(*pending);
+    return pending;
 }
 
 // A collective call that all ranks are in. Its time goes on from `record`.
@@ -292,8 +305,10 @@ int end_beside(File& file, PendingCall& pending, MPI_Status* status, NativeCall 
     CallRecord record;
     {
         PendingCalls::Waiting const waiting;
+        SeenWaiting seen;
         while (pending.stage == PendingCall::Stage::helped) {
             file.context().progress();
+            seen.wait_for(&pending);
             PendingCalls::Waiting::for_a_moment();
         }
     }
