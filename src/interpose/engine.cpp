@@ -163,16 +163,6 @@ UNISONO_END(File_write_all_end, void const*, write)
 UNISONO_END(File_write_at_all_end, void const*, write)
 UNISONO_END(File_write_ordered_end, void const*, write)
 
-int File_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
-    return pass_on(handle, view, "MPI_File_seek_shared",
-                   [&] { return UNISONO_NATIVE(File_seek_shared)(handle, offset, whence); });
-}
-
-int File_get_position_shared(MPI_File handle, MPI_Offset* offset) {
-    return pass_on(handle, known_view, "MPI_File_get_position_shared",
-                   [&] { return UNISONO_NATIVE(File_get_position_shared)(handle, offset); });
-}
-
 constexpr auto Test = request_test;
 constexpr auto Testall = request_testall;
 constexpr auto Testany = request_testany;
@@ -197,6 +187,8 @@ constexpr auto File_sync = file_sync;
 constexpr auto File_preallocate = file_preallocate;
 constexpr auto File_seek = file_seek;
 constexpr auto File_get_position = file_get_position;
+constexpr auto File_seek_shared = file_seek_shared;
+constexpr auto File_get_position_shared = file_get_position_shared;
 constexpr auto File_get_byte_offset = file_get_byte_offset;
 
 bool switched_off() {

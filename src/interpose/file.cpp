@@ -410,7 +410,7 @@ std::shared_ptr<FileView const> File::view() const {
 void File::use(std::shared_ptr<FileView> view) {
     std::lock_guard const lock{mutex_};
     view_ = std::move(view);
-    pointer_ = 0;
+    pointer_ = shared_pointer_ = 0;
 }
 
 void File::mark_mirrored() {

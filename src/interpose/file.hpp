@@ -160,6 +160,11 @@ public:
     /// Reserves a part of the file for a call that moves the pointer: returns it and advances it.
     MPI_Offset advance_pointer(MPI_Offset etypes);
 
+    /// The shared file pointer, in etypes, while the MPI library does not know the view and hence
+    /// cannot have it; the same on all ranks then.
+    [[nodiscard]] MPI_Offset shared_pointer() const { return shared_pointer_; }
+    void set_shared_pointer(MPI_Offset etypes) { shared_pointer_ = etypes; }
+
     /// What the first half of a split call that Unisono did has moved, for the second half.
     void set_split_bytes(std::optional<MPI_Count> bytes) { split_bytes_ = bytes; }
     std::optional<MPI_Count> take_split_bytes() { return std::exchange(split_bytes_, {}); }
@@ -250,6 +255,7 @@ private:
     mutable std::mutex mutex_;  // guards what follows
     std::shared_ptr<FileView> view_ = std::make_shared<FileView>();
     MPI_Offset pointer_ = 0;
+    MPI_Offset shared_pointer_ = 0;
     FileReport report_;
     std::optional<std::uint64_t> last_bytes_;  // size of the file when it was closed
     std::unique_ptr<Trace> trace_;             // rank 0's, where there is a place for it

@@ -23,6 +23,8 @@ int file_get_size(MPI_File handle, MPI_Offset* size);
 int file_sync(MPI_File handle);
 int file_preallocate(MPI_File handle, MPI_Offset size);
 int file_seek(MPI_File handle, MPI_Offset offset, int whence);
+int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence);
+int file_get_position_shared(MPI_File handle, MPI_Offset* offset);
 int file_get_position(MPI_File handle, MPI_Offset* offset);
 int file_get_byte_offset(MPI_File handle, MPI_Offset offset, MPI_Offset* displacement);
 

@@ -7,6 +7,7 @@
 #include "execute/through_host.hpp"
 #include "interpose/conclusion.hpp"
 #include "interpose/errors.hpp"
+#include "interpose/file_calls.hpp"
 #include "interpose/in_call.hpp"
 #include "interpose/native.hpp"
 #include "interpose/nonblocking.hpp"
@@ -231,24 +232,25 @@ OrderedParts own_part(File& file, DataCall const& call, Prepared const& prepared
     MPI_Offset begin = 0;
     if (rank == 0)
         part.objection.must_be_native =
-            UNISONO_NATIVE(File_get_position_shared)(file.handle(), &begin) != MPI_SUCCESS;
+            file_get_position_shared(file.handle(), &begin) != MPI_SUCCESS;
     part.begin = begin;
     return part;
 }
 
-// Moves the MPI library's shared file pointer past what all ranks ask for, before anything else is
+// Moves the shared file pointer past what all ranks ask for, before anything else is
 // done: so nobody can come to it too early. Nothing: the MPI library has to do the call, because it
 // has trouble with the pointer. Collective.
 std::optional<MPI_Offset> advance_shared_pointer(File& file, DataCall const& call,
                                                  Prepared const& prepared) {
-    if (mirror_view(file) != MPI_SUCCESS) return {};
     auto parts = own_part(file, call, prepared);
     auto const mine = parts.etypes;
     if (file.context().ranks() > 1) file.team().rendezvous().meet(parts);
     if (parts.objection.must_be_native) return {};
     if (parts.objection.refusal != 0 || parts.etypes == 0) return parts.begin;
     auto const end = parts.begin + static_cast<MPI_Offset>(parts.etypes);
-    if (UNISONO_NATIVE(File_seek_shared)(file.handle(), end, MPI_SEEK_SET) != MPI_SUCCESS)
+    if (!file.view()->mirrored)
+        file.set_shared_pointer(end);
+    else if (UNISONO_NATIVE(File_seek_shared)(file.handle(), end, MPI_SEEK_SET) != MPI_SUCCESS)
         return {};
     return parts.begin + static_cast<MPI_Offset>(file.context().sum_before(mine));
 }
@@ -446,8 +448,10 @@ int mirror_view(File& file) {
     auto const result =
         UNISONO_NATIVE(File_set_view)(file.handle(), view->displacement, view->etype,
                                       view->filetype, view->native_representation(), MPI_INFO_NULL);
-    if (result == MPI_SUCCESS) file.mark_mirrored();
-    return result;
+    if (result != MPI_SUCCESS) return result;
+    file.mark_mirrored();
+    if (file.shared_pointer() == 0) return result;
+    return UNISONO_NATIVE(File_seek_shared)(file.handle(), file.shared_pointer(), MPI_SEEK_SET);
 }
 
 int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& native,

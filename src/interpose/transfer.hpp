@@ -50,10 +50,11 @@ struct OrderedCall {
 };
 
 /// An ordered call, as a collective one with explicit offsets. The shared file pointer is the MPI
-/// library's, which is asked for it and told of it: so these calls and others with that pointer
-/// can be mixed. It moves by what all ranks ask for, whatever becomes of the data; not at all where
-/// some rank's arguments are wrong. Cost beyond a collective call: a meeting, a prefix sum, and of
-/// the MPI library a question on rank 0 and a MPI_File_seek_shared on all.
+/// library's, if it knows the view, and it is asked for it and told of it: so these calls and
+/// others with that pointer can be mixed. It moves by what all ranks ask for, whatever becomes of
+/// the data; not at all where some rank's arguments are wrong. Cost beyond a collective call: a
+/// meeting, a prefix sum, and of the MPI library a question on rank 0 and a MPI_File_seek_shared on
+/// all.
 int transfer_ordered(DataCall const& call, MPI_Status* status, OrderedCall const& native);
 
 /// The first half of a split one: all of it. `native.ordered` only begins.

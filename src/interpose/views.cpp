@@ -118,7 +118,7 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
                     "rank " + std::to_string(refusing_rank) +
                         (refusal == MPI_ERR_NO_MEM ? " has no memory for its view"
                                                    : " gave a negative displacement"));
-    if (agreed.defer_native_view && !must_be_native) {
+    if ((agreed.defer_native_view || agreed.native_layout_differs) && !must_be_native) {
         view->mirrored = false;
         view->etype = duplicate(etype);
         view->filetype = duplicate(filetype);
