@@ -7,7 +7,7 @@
 
 #include "exchange/rendezvous.hpp"
 #include "execute/ahead.hpp"
-#include "execute/cached.hpp"
+#include "execute/cached/cached_file.hpp"
 #include "execute/gathered.hpp"
 #include "execute/request.hpp"
 #include "select/call_selection.hpp"

@@ -163,6 +163,8 @@ UNISONO_END(File_write_all_end, void const*, write)
 UNISONO_END(File_write_at_all_end, void const*, write)
 UNISONO_END(File_write_ordered_end, void const*, write)
 
+// Entry points have MPI's names. NOLINTBEGIN(readability-identifier-naming)
+
 constexpr auto Test = request_test;
 constexpr auto Testall = request_testall;
 constexpr auto Testany = request_testany;
@@ -191,6 +193,8 @@ constexpr auto File_seek_shared = file_seek_shared;
 constexpr auto File_get_position_shared = file_get_position_shared;
 constexpr auto File_get_byte_offset = file_get_byte_offset;
 
+// NOLINTEND(readability-identifier-naming)
+
 bool switched_off() {
     auto const* const setting = secure_getenv("UNISONO_DISABLE");
     std::string_view const value = setting == nullptr ? "" : setting;
@@ -200,6 +204,7 @@ bool switched_off() {
 }  // namespace
 }  // namespace unisono::interpose
 
+// One statement written for each entry point. NOLINTNEXTLINE(readability-function-size)
 extern "C" __attribute__((visibility("default"))) int unisono_engine_start(
     unisono_function const* native, unisono_function* taken) {
     using namespace unisono::interpose;

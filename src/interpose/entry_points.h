@@ -84,6 +84,8 @@
 enum { UNISONO_ALL_ENTRIES(UNISONO_ENTRY_INDEX) unisono_entry_count };
 #undef UNISONO_ENTRY_INDEX
 
+/* This is C, too. NOLINTBEGIN(modernize-use-using) */
+
 /* Every entry point takes at most six arguments, each an integer or a pointer. In the calling
    conventions of 64-bit Unix all six travel in registers whatever their types, so the shim can
    pass on calls of any MPI without knowing its handle types. */
@@ -94,3 +96,5 @@ typedef long (*unisono_function)(long, long, long, long, long, long);
    `native` stays valid. Returns 0, or non-zero when Unisono has to stay out of this process. */
 typedef int (*unisono_engine_start_function)(unisono_function const* native,
                                              unisono_function* taken);
+
+/* NOLINTEND(modernize-use-using) */

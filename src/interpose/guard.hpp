@@ -52,15 +52,15 @@ int end_by_exception(EntryPoint const& entry, CallPlace const& place,
 /// functions by names that are Unisono's, too.
 class CallDepth {
 public:
-    CallDepth() { ++depth_; }
-    ~CallDepth() { --depth_; }
+    CallDepth() { ++depth; }
+    ~CallDepth() { --depth; }
     CallDepth(CallDepth const&) = delete;
     CallDepth& operator=(CallDepth const&) = delete;
     /// Whether it is the program that calls, of what calls there are now.
-    [[nodiscard]] static bool is_programs() { return depth_ == 1; }
+    [[nodiscard]] static bool is_programs() { return depth == 1; }
 
 private:
-    inline static thread_local int depth_ = 0;
+    inline static thread_local int depth = 0;
 };
 
 /// `function` for callers in C and Fortran, whom no exception may reach.

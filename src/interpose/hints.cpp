@@ -28,8 +28,7 @@ OptionSources const& option_sources() {
 
 void merge_into(std::vector<KeyValue>& hints, std::vector<KeyValue> const& newer) {
     for (auto const& [key, value] : newer) {
-        auto const known = std::find_if(hints.begin(), hints.end(),
-                                        [&](auto const& hint) { return hint.first == key; });
+        auto const known = std::ranges::find(hints, key, &KeyValue::first);
         if (known != hints.end())
             known->second = value;
         else

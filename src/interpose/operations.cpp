@@ -31,7 +31,7 @@ struct Stem {
 // By operation, the first one of the same stem.
 constexpr auto matching = [] {
     std::array<std::uint16_t, names.size()> all{};
-    for (std::uint16_t i = 0; i < all.size(); ++i)
+    for (std::size_t i = 0; i < all.size(); ++i)
         while (Stem{names[all[i]]} != Stem{names[i]}) ++all[i];
     return all;
 }();

@@ -71,8 +71,9 @@ int find_own_build_id(dl_phdr_info* object, std::size_t, void* found) {
     for (int i = 0; i < object->dlpi_phnum && id.empty(); ++i) {
         auto const& part = object->dlpi_phdr[i];
         if (part.p_type != PT_NOTE) continue;
-        auto const* const notes =
-            reinterpret_cast<std::byte const*>(object->dlpi_addr + part.p_vaddr);
+        auto const address = object->dlpi_addr + part.p_vaddr;
+        // The linker says it as a number. NOLINTNEXTLINE(performance-no-int-to-ptr)
+        auto const* const notes = reinterpret_cast<std::byte const*>(address);
         id = build_id_in(notes, notes + part.p_memsz);
     }
     return 1;

@@ -31,6 +31,10 @@ MPI_Datatype handed_out(MPI_Datatype kept) {
     return original;
 }
 
+void say_representation(FileView const& view, char* text) {
+    std::memcpy(text, view.representation.c_str(), view.representation.size() + 1);
+}
+
 /// What the two types of a view are in the file; null where Unisono does not know.
 struct InFile {
     std::shared_ptr<Datatype const> element, tile;
@@ -142,14 +146,13 @@ int file_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* etype
         auto const result =
             UNISONO_NATIVE(File_get_view)(handle, displacement, etype, filetype, representation);
         // MPICH 4.0.2 itself answers "native" to "internal".
-        if (view != nullptr && result == MPI_SUCCESS)
-            std::strcpy(representation, view->representation.c_str());
+        if (view != nullptr && result == MPI_SUCCESS) say_representation(*view, representation);
         return result;
     }
     *displacement = view->displacement;
     *etype = handed_out(view->etype);
     *filetype = handed_out(view->filetype);
-    std::strcpy(representation, view->representation.c_str());
+    say_representation(*view, representation);
     return MPI_SUCCESS;
 }
 

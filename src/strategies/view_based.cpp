@@ -18,8 +18,8 @@ constexpr std::uint64_t sparse_ratio = 16;
 // Differs from the paper: a view travels once, by content, those of a node as one message; what is
 // dirty and what is valid is known byte by byte; blocks are also written while the program computes
 // (its future work; unisono_flush=close for its own way); calls that repeat are not agreed on
-// (execute/deposit.cpp, withdrawal.cpp; unisono_write_behind=disable and unisono_read_ahead=disable
-// for the paper's way).
+// (execute/cached/: deposit.cpp, withdrawal.cpp; unisono_write_behind=disable and
+// unisono_read_ahead=disable for the paper's way).
 Plan plan_view_based(Facts const& facts, Options const& options) {
     Plan plan{.way = Plan::Way::cached, .aggregators = choose_aggregators(facts, options)};
     plan.block_bytes = options.cb_buffer_size != 0 ? options.cb_buffer_size : default_block_bytes;

@@ -39,7 +39,8 @@ private:
 
     char name_[9] = "simulate";
 #ifdef __SANITIZE_ADDRESS__
-    // It does not know of stacks that SimGrid switches itself. Only the engine's arguments say this in time.
+    // It does not know of stacks that SimGrid switches itself. Only the engine's arguments say this
+    // in time.
     char factory_[30] = "--cfg=contexts/factory:thread";
     int argument_count_ = 2;
     char* arguments_[3] = {name_, factory_, nullptr};

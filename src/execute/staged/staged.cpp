@@ -17,9 +17,9 @@ class Rounds {
 public:
     explicit Rounds(StagedCall& call)
         : call_{call},
-          near_{make_shared_memory_exchange(call)},
-          far_{call.node_aggregated() ? make_node_aggregated_exchange(call)
-                                      : make_message_exchange(call)} {
+          exchange_{call, make_shared_memory_exchange(call),
+                    call.node_aggregated() ? make_node_aggregated_exchange(call)
+                                           : make_message_exchange(call)} {
         for (auto const aggregator : call.own_aggregators()) own_.emplace_back(call, aggregator);
     }
 
@@ -37,25 +37,15 @@ public:
     }
 
 private:
-    [[nodiscard]] bool is_near(std::size_t aggregator) const {
-        return call_.shares_memory(call_.plan.aggregators[aggregator]);
-    }
-    [[nodiscard]] WindowExchange& to(std::size_t aggregator) const {
-        return is_near(aggregator) ? *near_ : *far_;
-    }
-
     void write();
-    void fill_windows(Round const& round);
 
     void read();
     void ask(Round const& round);
     void start_reading(Round const& round);
-    void hand_out(Round const& round);
     void prefetch_then_read();
 
     StagedCall& call_;
-    std::unique_ptr<WindowExchange> near_;  // aggregators with which this rank shares memory
-    std::unique_ptr<WindowExchange> far_;   // the others
+    NearAndFar<StagedCall, Round> exchange_;
     std::vector<WindowIo> own_;
     IoResult result_;
 };
@@ -93,7 +83,7 @@ void Rounds::write() {
     while (call_.any_round_left()) {
         auto const round = call_.next_round();
         auto const grows = round.number == 0 && grows_first(call_.facts);
-        fill_windows(round);
+        exchange_.fill(round);
         if (grows) grow_file(call_);
         // The other side's windows are filled after this meeting: their writes must have ended.
         for (auto& io : own_) result_.add(io.finish_writing_before(round));
@@ -105,15 +95,6 @@ void Rounds::write() {
         call_.end_round();
     }
     for (auto& io : own_) result_.add(io.finish_all());
-}
-
-void Rounds::fill_windows(Round const& round) {
-    call_.for_each_window(round,
-                          [&](std::size_t aggregator) { to(aggregator).put(round, aggregator); });
-    call_.record.lap(Phase::copying);
-    far_->deliver(round);
-    far_->collect(round);
-    call_.record.lap(Phase::exchange);
 }
 
 // ---- reads
@@ -134,7 +115,7 @@ void Rounds::read() {
         auto next = round.last ? Round{} : call_.next_round();
         if (!round.last) ask(next);
         if (!round.last && ahead) start_reading(next);
-        hand_out(round);
+        exchange_.hand_out(round);
         if (!round.last && !ahead) start_reading(next);
         call_.end_round();
         if (round.last) return;
@@ -143,32 +124,13 @@ void Rounds::read() {
 }
 
 void Rounds::ask(Round const& round) {
-    call_.for_each_window(round,
-                          [&](std::size_t aggregator) { to(aggregator).ask(round, aggregator); });
-    call_.record.lap(Phase::copying);
-    far_->request(round);
-    far_->collect_requests(round);
-    call_.record.lap(Phase::exchange);
+    exchange_.ask(round);
     if (call_.exact_reads()) call_.barrier();
 }
 
 void Rounds::start_reading(Round const& round) {
     for (auto& io : own_) io.start_reading(round);
     call_.record.lap(Phase::file);
-}
-
-void Rounds::hand_out(Round const& round) {
-    far_->reply(round);
-    call_.record.lap(Phase::exchange);
-    auto const take = [&](bool near) {
-        call_.for_each_window(round, [&](std::size_t aggregator) {
-            if (is_near(aggregator) == near) to(aggregator).take(round, aggregator);
-        });
-        call_.record.lap(near ? Phase::copying : Phase::exchange);
-    };
-    take(/*near=*/true);
-    far_->fetch(round);
-    take(/*near=*/false);
 }
 
 // The direct second phase: what the aggregators read warms the servers' caches and is thrown away,

@@ -106,7 +106,8 @@ Round StagedCall::next_round() {
     return schedule_->next();
 }
 
-bool StagedCall::shares_memory(std::uint32_t rank) const {
+bool StagedCall::is_near(std::size_t aggregator) const {
+    auto const rank = plan.aggregators[aggregator];
     auto const& node_of = team.topology().node_of;
     return rank == team.rank() || (windows_->shared() && node_of[rank] == node_of[team.rank()]);
 }
@@ -120,7 +121,7 @@ bool StagedCall::takes_part(std::size_t aggregator, std::uint32_t rank) const {
 bool StagedCall::sends_to(std::size_t aggregator) const {
     auto const me = team.rank();
     auto const& ranks = team.topology().ranks_of[team.topology().node_of[me]];
-    return !shares_memory(plan.aggregators[aggregator]) && takes_part(aggregator, me) &&
+    return !is_near(aggregator) && takes_part(aggregator, me) &&
            (!node_aggregated_ || ranks[aggregator % ranks.size()] == me);
 }
 

@@ -47,7 +47,8 @@ public:
     [[nodiscard]] bool sends_messages() const {
         return !windows_->shared() || (team.topology().nodes() > 1 && !plan.within_nodes);
     }
-    [[nodiscard]] bool shares_memory(std::uint32_t rank) const;
+    /// The aggregator shares memory with this rank.
+    [[nodiscard]] bool is_near(std::size_t aggregator) const;
     /// How many messages about the window of an aggregator here come from other memories.
     [[nodiscard]] std::uint64_t messages_to(Round const& round, std::size_t own_aggregator) const {
         return sends_messages() ? expected_.come(round, own_aggregator) : 0;

@@ -2,37 +2,12 @@
 
 #include <memory>
 
+#include "execute/round_exchange.hpp"
 #include "execute/staged/staged_call.hpp"
 
 namespace unisono {
 
-/// How data gets between ranks and one aggregator's window, within one round. There is one for the
-/// aggregators with which this rank shares memory, and one for the others; both keep to one order:
-///
-///   writes   put        deliver   collect                          (windows are full)
-///   reads    ask        request   collect_requests   (file I/O)    reply   fetch   take
-///
-/// put, ask and take are for each window that this rank has data in; the others once a round. All
-/// are local, but wait for the ranks whose data they need; who waits for whom goes in the order
-/// above, so nobody waits for ever.
-class WindowExchange {
-public:
-    WindowExchange() = default;
-    WindowExchange(WindowExchange const&) = delete;
-    WindowExchange& operator=(WindowExchange const&) = delete;
-    virtual ~WindowExchange() = default;
-
-    virtual void put(Round const& round, std::size_t aggregator) = 0;
-    virtual void deliver(Round const& /*round*/) {}
-    virtual void collect(Round const& /*round*/) {}
-
-    virtual void ask(Round const& round, std::size_t aggregator) = 0;
-    virtual void request(Round const& /*round*/) {}
-    virtual void collect_requests(Round const& /*round*/) {}
-    virtual void reply(Round const& /*round*/) {}
-    virtual void fetch(Round const& /*round*/) {}
-    virtual void take(Round const& round, std::size_t aggregator) = 0;
-};
+using WindowExchange = RoundExchange<Round>;
 
 /// Straight between the user's memory and the window, one copy. Aggregators of this node.
 std::unique_ptr<WindowExchange> make_shared_memory_exchange(StagedCall& call);

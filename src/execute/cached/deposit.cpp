@@ -18,7 +18,7 @@
 #include <cstring>
 #include <functional>
 
-#include "execute/cached.hpp"
+#include "execute/cached/cached_file.hpp"
 #include "execute/direct.hpp"
 
 namespace unisono {
@@ -73,7 +73,7 @@ void CachedFile::note_call(Request const& request) {
 std::uint64_t CachedFile::blocks_open(Direction direction) const {
     if (direction == Direction::read) return blocks_to_read;
     auto const each = several_nodes() ? blocks_between_nodes : blocks_on_one_node;
-    return std::max<std::uint64_t>(blocks_least, each * plan_.aggregators.size());
+    return std::max<std::uint64_t>(blocks_least, each * memory_.aggregators().size());
 }
 
 void CachedFile::open_window(Facts const& facts, CacheNeeds const& agreed, CallRecord& record) {
@@ -81,9 +81,9 @@ void CachedFile::open_window(Facts const& facts, CacheNeeds const& agreed, CallR
     if (advance == CacheNeeds::no_repeat || !facts.ascending || team_.deposits_stopped()) return;
     auto const reads = facts.direction == Direction::read;
     if (reads && (several_nodes() || !worth_whole_blocks(facts, advance))) return;
-    auto const first = facts.touched.begin / plan_.block_bytes;
-    auto const last = first + std::min(table_.room() / 2, blocks_open(facts.direction));
-    auto const end = std::min(begin_of(last), std::uint64_t{INT64_MAX});
+    auto const first = memory_.block_at(facts.touched.begin);
+    auto const last = first + std::min(memory_.room() / 2, blocks_open(facts.direction));
+    auto const end = std::min(memory_.begin_of(last), std::uint64_t{INT64_MAX});
     if (end <= facts.touched.end) return;
     // What is on its way to other nodes is as much as the window at most, also where it is written
     // again and again.
@@ -102,7 +102,7 @@ void CachedFile::open_window(Facts const& facts, CacheNeeds const& agreed, CallR
 }
 
 bool CachedFile::open_blocks(Extent range, CallRecord& record) {
-    auto const blocks = blocks_of(range);
+    auto const blocks = memory_.blocks_of(range);
     if (!reserve(blocks)) return false;
     std::lock_guard const lock{mutex_};
     make_room(blocks, record);
@@ -110,15 +110,15 @@ bool CachedFile::open_blocks(Extent range, CallRecord& record) {
 }
 
 void CachedFile::open_for_deposits() {
-    auto const blocks = blocks_of(window_.range);
+    auto const blocks = memory_.blocks_of(window_.range);
     for (auto block = blocks.first; block < blocks.last; ++block)
-        if (is_mine(block)) dirty_since_[block] = call_;  // what goes on being filled is not old
+        if (memory_.is_mine(block)) deferred_.renew(block, call_);
     if (!several_nodes()) return;
     team_.expect_messages(window_.range.bytes());
     closings_missing_.assign(team_.topology().ranks(), 0);
-    for_own_aggregators([&](std::size_t) {
+    memory_.for_own_aggregators([&](std::size_t) {
         for (std::uint32_t rank = 0; rank < closings_missing_.size(); ++rank)
-            closings_missing_[rank] += on_my_node(rank) ? 0 : 1;
+            closings_missing_[rank] += memory_.on_my_node(rank) ? 0 : 1;
     });
 }
 
@@ -135,7 +135,7 @@ void CachedFile::leave_behind(std::uint64_t first_block, Direction direction, Ca
     std::lock_guard const lock{mutex_};
     auto const went_on = windows_ && first_block >= windows_->last;
     auto const last = went_on && direction == Direction::write ? windows_->last : first_block;
-    if (went_on) clear(table_.release({windows_->last_but_one, last}), record);
+    if (went_on) clear(memory_.release({windows_->last_but_one, last}), record);
     windows_ = {.last_but_one = last, .last = first_block};
 }
 
@@ -163,15 +163,14 @@ IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
     }
     note_call(request);
     auto const& positions = request.positions;
-    auto const& view = request.view;
     if (!positions.empty()) {
         auto const range = last_write_->touched;
-        auto const blocks = blocks_of(range);
-        auto const mine = several_nodes() ? views_.interval_of(view, positions)
-                                          : ViewInterval{.positions = positions};
-        for_each_aggregator([&](std::size_t i) {
-            if (!on_my_node(plan_.aggregators[i])) return send_deposit(i, blocks, mine, request);
-            store_own(blocks, mine, request, i);
+        auto const blocks = memory_.blocks_of(range);
+        memory_.for_each_aggregator([&](std::size_t i) {
+            if (memory_.on_my_node(memory_.aggregator(i)))
+                store(memory_, blocks, request, i);
+            else
+                send_deposit(i, blocks, request);
         });
         if (keeps_own_writes()) remember(request, positions, /*in_file=*/false);
         note_own_end(request, range.end);
@@ -185,25 +184,25 @@ IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
 
 // What has to go to the file goes there in the background.
 void CachedFile::write_behind(CallRecord& record, std::uint64_t calls_dirty_at_most) {
-    reap_flushes(/*all=*/false);
-    if (plan_.flush_online) start_flushes(calls_dirty_at_most);
+    deferred_.reap(/*all=*/false);
+    if (flush_online_) deferred_.start(call_, calls_dirty_at_most);
     record.lap(Phase::file);
 }
 
 void CachedFile::send_deposit(std::size_t aggregator, BlockTable::Blocks blocks,
-                              ViewInterval const& interval, Request const& request) {
-    auto const bytes = bytes_in(blocks, interval, request.view, aggregator);
+                              Request const& request) {
+    auto const bytes = memory_.bytes_in(blocks, request.view, request.positions, aggregator);
     if (bytes == 0) return;
     DepositHead const head{.aggregator = static_cast<std::uint32_t>(aggregator),
-                           .interval = interval};
+                           .interval = views_.interval_of(request.view, request.positions)};
     Message message(sizeof head + bytes);
-    pack_own(blocks, interval, request, aggregator, message.data() + sizeof head);
+    pack(memory_, blocks, request, aggregator, message.data() + sizeof head);
     send_with(head, std::move(message));
 }
 
 void CachedFile::send_with(DepositHead const& head, Message message) {
     std::memcpy(message.data(), &head, sizeof head);
-    team_.send(plan_.aggregators[head.aggregator], kind_, std::move(message));
+    team_.send(memory_.aggregator(head.aggregator), kind_, std::move(message));
 }
 
 // What ranks of other nodes have sent so far.
@@ -223,7 +222,7 @@ void CachedFile::take_deposit(std::uint32_t from, Message const& message) {
     }
     auto const view = views_.tiling(head.interval);
     auto const range = touched(view, head.interval.positions);
-    store_packed(blocks_of(range), head.interval, view, head.aggregator,
+    store_packed(memory_, memory_.blocks_of(range), view, head.interval.positions, head.aggregator,
                  message.data() + sizeof head);
 }
 
@@ -244,13 +243,13 @@ void CachedFile::end_window() {
         team_.idle();
         lock.lock();
     }
-    if (plan_.flush_online) start_flushes(until_agreed);
+    if (flush_online_) deferred_.start(call_, until_agreed);
 }
 
 // Every rank tells the other nodes' aggregators that nothing more will come.
 void CachedFile::send_closings() {
-    for (std::size_t i = 0; i < plan_.aggregators.size(); ++i) {
-        if (on_my_node(plan_.aggregators[i])) continue;
+    for (std::size_t i = 0; i < memory_.aggregators().size(); ++i) {
+        if (memory_.on_my_node(memory_.aggregator(i))) continue;
         send_with({.aggregator = static_cast<std::uint32_t>(i), .closing = true},
                   Message(sizeof(DepositHead)));
     }
@@ -267,7 +266,7 @@ void CachedFile::note_own_end(Request const& request, std::uint64_t end) {
 void CachedFile::begin_reading() {
     std::lock_guard const lock{mutex_};
     if (auto const grown = grow_to_own_end(); grown.error)
-        own_error_.merge(Verdict{grown, team_.rank()});
+        deferred_.note(Verdict{grown, team_.rank()});
 }
 
 IoResult CachedFile::settle_size() {

@@ -1,4 +1,4 @@
-#include "execute/small_calls.hpp"
+#include "execute/cached/small_calls.hpp"
 
 namespace unisono {
 namespace {

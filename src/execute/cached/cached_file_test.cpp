@@ -1,9 +1,9 @@
-#include "execute/cached.hpp"
+#include "execute/cached/cached_file.hpp"
 
 #include <gtest/gtest.h>
 
+#include "execute/cached/small_calls.hpp"
 #include "execute/collective_cases.hpp"
-#include "execute/small_calls.hpp"
 
 namespace unisono {
 namespace {

@@ -1,4 +1,4 @@
-#include "execute/own_writes.hpp"
+#include "execute/cached/own_writes.hpp"
 
 #include <algorithm>
 #include <cstring>

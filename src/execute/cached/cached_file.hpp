@@ -1,15 +1,15 @@
 #pragma once
 
-#include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
 
 #include "exchange/rendezvous.hpp"
 #include "exchange/view_directory.hpp"
-#include "execute/block_cache.hpp"
-#include "execute/own_writes.hpp"
+#include "execute/cached/block_exchange.hpp"
+#include "execute/cached/block_memory.hpp"
+#include "execute/cached/deferred_writes.hpp"
+#include "execute/cached/own_writes.hpp"
 #include "execute/request.hpp"
 #include "unisono/plan.hpp"
 
@@ -105,121 +105,61 @@ public:
     IoResult perform_independent(Request const& request, CallRecord& record);
 
 private:
-    struct Call;
     struct DepositHead;
-    struct Flush {
-        std::vector<Transfer> list;
-        std::unique_ptr<PendingIo> io;
-    };
 
     [[nodiscard]] bool several_nodes() const { return team_.topology().nodes() > 1; }
-    [[nodiscard]] bool on_my_node(std::uint32_t rank) const {
-        auto const& node_of = team_.topology().node_of;
-        return node_of[rank] == node_of[team_.rank()];
-    }
     // It may have to read them, or to write older ones of its own once more.
     [[nodiscard]] bool keeps_own_writes() const {
         return several_nodes() && (!storage_.write_only || own_writes_.any_in_file());
     }
-    [[nodiscard]] std::uint64_t begin_of(std::uint64_t block) const {
-        return block * plan_.block_bytes;
-    }
-    [[nodiscard]] BufferRange within_block(Extent range, std::uint64_t block) const {
-        return {range.begin - begin_of(block), range.end - begin_of(block)};
-    }
-    [[nodiscard]] BlockTable::Blocks blocks_of(Extent range) const {
-        return {range.begin / plan_.block_bytes, div_ceil(range.end, plan_.block_bytes)};
-    }
-    [[nodiscard]] bool is_mine(std::uint64_t block) const {
-        return plan_.aggregators[table_.owner(block)] == team_.rank();
-    }
-    [[nodiscard]] BlockBuffer buffer(std::size_t aggregator, std::size_t slot) const;
-    [[nodiscard]] BlockBuffer buffer(std::uint64_t block) const;
-    /// Waits until it is this rank's alone.
-    [[nodiscard]] std::unique_lock<BlockBuffer const> locked(BlockBuffer const& buffer) const;
-    /// What makes file offsets addresses in the block's buffer.
-    [[nodiscard]] std::uintptr_t base_of(BlockBuffer const& buffer, std::uint64_t block) const {
-        return reinterpret_cast<std::uintptr_t>(buffer.data()) - begin_of(block);
-    }
-    template <class Use>
-    void for_blocks(std::uint64_t offset, std::uint64_t bytes, Use&& use) const;
-    template <class Use>
-    void for_own_aggregators(Use&& use) const;
-    template <class Use>
-    void for_each_aggregator(Use&& use) const;
-    template <class Use>
-    void for_remote_ranks(Call const& call, std::size_t aggregator, Use&& use) const;
-    template <class Use>
-    void for_parts(BlockTable::Blocks blocks, ViewInterval const& interval, Tiling const& view,
-                   std::size_t aggregator, Use&& use) const;
-    [[nodiscard]] std::uint64_t bytes_in(BlockTable::Blocks blocks, ViewInterval const& interval,
-                                         Tiling const& view, std::size_t aggregator) const;
 
+    // Agreed calls.
     bool reserve(BlockTable::Blocks blocks);
     void make_room(BlockTable::Blocks blocks, CallRecord& record);
     void clear(std::span<BlockTable::Entry const> replaced, CallRecord& record);
-    void begin(Call& call);
-    void barrier(Call& call);
-    void finish_write(Call& call, Facts const& facts, bool write_through);
-    IoResult grow_file(Facts const& facts, Call& call) const;
-
-    void write_round(Call& call);
-    void send(Call& call, std::uint32_t to, Message message);
-    void send_data(Call& call, std::size_t aggregator);
-    void receive_data(Call& call, std::size_t aggregator);
-    void store_own(BlockTable::Blocks blocks, ViewInterval const& mine, Request const& request,
-                   std::size_t aggregator) const;
-    void pack_own(BlockTable::Blocks blocks, ViewInterval const& mine, Request const& request,
-                  std::size_t aggregator, std::byte* to) const;
-    void store_packed(BlockTable::Blocks blocks, ViewInterval const& interval, Tiling const& view,
-                      std::size_t aggregator, std::byte const* from) const;
-    void read_round(Call& call);
-    void want(Call const& call, ViewInterval const& interval, Tiling const& view,
-              std::size_t aggregator) const;
-    void read_missing(Call& call, std::size_t aggregator);
-    void mark_read(std::span<Transfer const> list, IoResult const& result) const;
-    void reply(Call& call, std::size_t aggregator);
-    void receive_reply(Call& call, std::size_t aggregator);
-
-    [[nodiscard]] std::vector<Transfer> take_dirty(std::uint64_t block,
-                                                   BlockBuffer const& from) const;
-    void flush(std::uint64_t block, BlockBuffer const& from);
-    void flush_own_blocks();
+    void begin(BlockCall& call);
+    void barrier(CallRecord& record);
+    IoResult read_missing(BlockTable::Blocks blocks, Extent asked);
+    IoResult finish_write(Facts const& facts, bool write_through, Request const& request,
+                          CallRecord& record);
+    IoResult grow_file(Facts const& facts, Request const& request, CallRecord& record) const;
     // Dirty bytes reach the file after so many agreed calls, even if their block never fills.
     static constexpr std::uint64_t calls_dirty_usually = 16;
-    void start_flushes(std::uint64_t calls_dirty_at_most);
     void write_behind(CallRecord& record, std::uint64_t calls_dirty_at_most);
-    void reap_flushes(bool all);
+    void agree_on_errors();
+
+    // Independent calls.
     IoResult independent(Request const& request, Positions part, CallRecord& record);
-    IoResult grow_to_own_end();
+    void look_up(std::uint64_t offset, std::byte* memory, std::uint64_t bytes) const;
+    void remember(Request const& request, Positions part, bool in_file);
+    void put(std::uint64_t offset, std::byte const* memory, std::uint64_t bytes) const;
+
+    // Calls in a window.
     [[nodiscard]] std::uint64_t advance_of(Request const& request) const;
     void note_call(Request const& request);
     [[nodiscard]] std::uint64_t blocks_open(Direction direction) const;
     bool open_blocks(Extent range, CallRecord& record);
     void open_for_deposits();
+    std::uint64_t earned_calls(bool misfit);
+    void leave_behind(std::uint64_t first_block, Direction direction, CallRecord& record);
+    bool fits(Request const& request);
+    void send_deposit(std::size_t aggregator, BlockTable::Blocks blocks, Request const& request);
+    void take_deposit(std::uint32_t from, Message const& message);
+    void take_deposits();
+    void send_closings();
+    void send_with(DepositHead const& head, Message message);
+    void note_own_end(Request const& request, std::uint64_t end);
+    IoResult grow_to_own_end();
+
+    // Blocks that are read ahead.
+    /// Waits until it is this rank's alone.
+    [[nodiscard]] std::unique_lock<BlockBuffer const> locked(BlockBuffer const& buffer) const;
     [[nodiscard]] std::uint64_t filled(std::uint64_t block, std::uint64_t wanted_end,
                                        CallRecord& record);
     void fill(std::uint64_t block, BlockBuffer const& to, std::uint64_t wanted_end);
     bool fill_if_free(std::uint64_t block, std::uint64_t wanted_end);
     void read_ahead(std::uint64_t offset);
     bool read_after(std::uint64_t block);
-    std::uint64_t earned_calls(bool misfit);
-    void leave_behind(std::uint64_t first_block, Direction direction, CallRecord& record);
-    bool fits(Request const& request);
-    void note_own_end(Request const& request, std::uint64_t end);
-    void send_deposit(std::size_t aggregator, BlockTable::Blocks blocks,
-                      ViewInterval const& interval, Request const& request);
-    void take_deposit(std::uint32_t from, Message const& message);
-    void take_deposits();
-    void send_closings();
-    void send_with(DepositHead const& head, Message message);
-    [[nodiscard]] std::size_t aggregator_after_mine() const;
-    void note(IoResult const& result, std::span<Transfer const> list);
-    void agree_on_errors();
-
-    void look_up(std::uint64_t offset, std::byte* memory, std::uint64_t bytes) const;
-    void remember(Request const& request, Positions part, bool in_file);
-    void put(std::uint64_t offset, std::byte const* memory, std::uint64_t bytes) const;
 
     Team& team_;
     Rendezvous& rendezvous_;
@@ -228,18 +168,15 @@ private:
     bool in_use_ = false;
     bool written_ = false;       // since the last drain
     bool may_be_stale_ = false;  // this rank may have written what the buffers do not know of
-    Plan plan_;
-    BlockTable table_{1, 1};
-    std::vector<std::vector<std::size_t>> memory_of_;  // aggregator, slot -> place in its node
-    std::vector<std::size_t> used_;                    // by node: places taken
-    std::vector<std::size_t> made_;                    // by node: places that there are
-    struct Segment {
-        std::size_t first = 0;
-        std::shared_ptr<std::span<std::byte> const> memory;
-    };
-    std::vector<Segment> segments_;  // of this node, ascending
+    bool flush_online_ = true;
     std::uint64_t call_ = 0;
     bool written_through_ = false;
+    BlockMemory memory_;
+    DeferredWrites deferred_;
+    ViewDirectory views_;
+    OwnWrites own_writes_;
+    Verdict agreed_error_;  // of all ranks, up to the last drain
+
     struct Window {
         Direction direction = Direction::write;
         Extent range;  // whose blocks are all in buffers
@@ -262,55 +199,8 @@ private:
         std::uint64_t bytes = 0;
         Extent touched;
     };
-    std::optional<LastCall> last_write_;                  // this rank's
-    std::optional<LastCall> last_read_;                   // the same, if no write came after it
-    std::map<std::uint64_t, std::uint64_t> dirty_since_;  // this rank's blocks -> call
-    std::map<std::uint64_t, Flush> flushes_;              // under way, by block
-    ViewDirectory views_;
-    OwnWrites own_writes_;
-    Verdict own_error_;     // since the last drain
-    Verdict agreed_error_;  // of all ranks, up to it
+    std::optional<LastCall> last_write_;  // this rank's
+    std::optional<LastCall> last_read_;   // the same, if no write came after it
 };
-
-// Calls use(block, range) for the parts of a range that are in a buffer.
-template <class Use>
-void CachedFile::for_blocks(std::uint64_t offset, std::uint64_t bytes, Use&& use) const {
-    for (auto const end = offset + bytes; offset < end;) {
-        auto const block = offset / plan_.block_bytes;
-        auto const part_end = std::min(end, begin_of(block + 1));
-        if (table_.slot_of(block)) use(block, Extent{offset, part_end});
-        offset = part_end;
-    }
-}
-
-template <class Use>
-void CachedFile::for_own_aggregators(Use&& use) const {
-    for (std::size_t i = 0; i < plan_.aggregators.size(); ++i)
-        if (plan_.aggregators[i] == team_.rank()) use(i);
-}
-
-// This rank's own blocks first, then the others in turn: not all at one aggregator at once.
-template <class Use>
-void CachedFile::for_each_aggregator(Use&& use) const {
-    auto const count = plan_.aggregators.size();
-    auto const first = aggregator_after_mine();
-    for (std::size_t i = 0; i < count; ++i) use((first + i) % count);
-}
-
-// Calls use(block, positions) for what an interval has in each of the aggregator's blocks among
-// these, ascending.
-template <class Use>
-void CachedFile::for_parts(BlockTable::Blocks blocks, ViewInterval const& interval,
-                           Tiling const& view, std::size_t aggregator, Use&& use) const {
-    if (interval.positions.empty()) return;
-    auto const range = touched(view, interval.positions);
-    auto const count = plan_.aggregators.size();
-    auto block = std::max(blocks.first, range.begin / plan_.block_bytes);
-    block += (aggregator + count - table_.owner(block)) % count;
-    for (; block < blocks.last && begin_of(block) < range.end; block += count) {
-        auto const part = within(view, interval.positions, {begin_of(block), begin_of(block + 1)});
-        if (!part.empty()) use(block, part);
-    }
-}
 
 }  // namespace unisono

@@ -1,4 +1,4 @@
-#include "execute/block_cache.hpp"
+#include "execute/cached/block_cache.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <random>
 
 #include "access/copy.hpp"
-#include "execute/own_writes.hpp"
+#include "execute/cached/own_writes.hpp"
 
 namespace unisono {
 

@@ -1,4 +1,4 @@
-#include "execute/block_cache.hpp"
+#include "execute/cached/block_cache.hpp"
 
 #include <algorithm>
 #include <bit>

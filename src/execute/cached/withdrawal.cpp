@@ -22,7 +22,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "execute/cached.hpp"
+#include "execute/cached/cached_file.hpp"
 #include "execute/direct.hpp"
 
 namespace unisono {
@@ -43,17 +43,18 @@ IoResult CachedFile::withdraw(Request const& request, CallRecord& record) {
     auto rest = request.positions;
     if (rest.empty()) return {};
     auto const range = last_read_->touched;
-    auto const blocks = blocks_of(range);
+    auto const blocks = memory_.blocks_of(range);
     // Each rank begins with a block that no other one is reading.
     for (auto block = blocks.first; block < blocks.last; ++block)
-        fill_if_free(block, std::min(range.end, begin_of(block + 1)));
+        fill_if_free(block, std::min(range.end, memory_.begin_of(block + 1)));
     record.lap(Phase::file);
     for (auto block = blocks.first; block < blocks.last; ++block) {
-        auto const part = within(request.view, rest, {begin_of(block), begin_of(block + 1)});
+        auto const part = within(request.view, rest, memory_.extent_of(block));
         if (part.empty()) continue;
         auto const there =
             within(request.view, part, {0, filled(block, touched(request.view, part).end, record)});
-        copy_data({request.view, there, base_of(buffer(block), block)}, request.in_memory(there));
+        copy_data({request.view, there, memory_.base_of(memory_.buffer(block), block)},
+                  request.in_memory(there));
         record.lap(Phase::copying);
         rest.begin += there.bytes();
         if (there.bytes() < part.bytes()) break;
@@ -70,17 +71,18 @@ IoResult CachedFile::withdraw(Request const& request, CallRecord& record) {
 // Whoever is ahead of the others reads for them what comes next, so that they go on meanwhile.
 void CachedFile::read_ahead(std::uint64_t offset) {
     auto const end = std::min(offset + fill_bytes_least / 2, window_.range.end);
-    for (auto block = offset / plan_.block_bytes; begin_of(block) < end; ++block) {
-        if (buffer(block).filling_stopped()) return;
-        if (fill_if_free(block, std::min(end, begin_of(block + 1)))) return;
+    for (auto block = memory_.block_at(offset); memory_.begin_of(block) < end; ++block) {
+        if (memory_.buffer(block).filling_stopped()) return;
+        if (fill_if_free(block, std::min(end, memory_.begin_of(block + 1)))) return;
     }
 }
 
 // Who has to wait for a block reads on in a later one meanwhile, if that is free.
 bool CachedFile::read_after(std::uint64_t block) {
-    while (!buffer(block).filling_stopped() && begin_of(++block) < window_.range.end) {
-        auto const next = begin_of(block) + buffer(block).filled_end() + 1;
-        auto const end = std::min(begin_of(block + 1), window_.range.end);
+    while (!memory_.buffer(block).filling_stopped() &&
+           memory_.begin_of(++block) < window_.range.end) {
+        auto const next = memory_.begin_of(block) + memory_.buffer(block).filled_end() + 1;
+        auto const end = std::min(memory_.begin_of(block + 1), window_.range.end);
         if (next <= end && fill_if_free(block, next)) return true;
     }
     return false;
@@ -88,8 +90,8 @@ bool CachedFile::read_after(std::uint64_t block) {
 
 // Whether this rank has read something.
 bool CachedFile::fill_if_free(std::uint64_t block, std::uint64_t wanted_end) {
-    auto const to = buffer(block);
-    auto const lacks = [&] { return begin_of(block) + to.filled_end() < wanted_end; };
+    auto const to = memory_.buffer(block);
+    auto const lacks = [&] { return memory_.begin_of(block) + to.filled_end() < wanted_end; };
     if (!lacks()) return false;
     std::unique_lock const lock{to, std::try_to_lock};
     if (!lock || !lacks()) return false;
@@ -101,26 +103,26 @@ bool CachedFile::fill_if_free(std::uint64_t block, std::uint64_t wanted_end) {
 // as far as wanted.
 std::uint64_t CachedFile::filled(std::uint64_t block, std::uint64_t wanted_end,
                                  CallRecord& record) {
-    auto const from = buffer(block);
-    while (begin_of(block) + from.filled_end() < wanted_end) {
+    auto const from = memory_.buffer(block);
+    while (memory_.begin_of(block) + from.filled_end() < wanted_end) {
         std::unique_lock lock{from, std::try_to_lock};
         if (!lock) {
             if (!read_after(block)) team_.give_way();
             continue;
         }
         record.lap(Phase::waiting);
-        if (begin_of(block) + from.filled_end() < wanted_end) fill(block, from, wanted_end);
+        if (memory_.begin_of(block) + from.filled_end() < wanted_end) fill(block, from, wanted_end);
         break;
     }
     record.lap(Phase::file);
-    return begin_of(block) + from.filled_end();
+    return memory_.begin_of(block) + from.filled_end();
 }
 
 // Reads what is not known of a block, as far as wanted and some more. The block is locked.
 void CachedFile::fill(std::uint64_t block, BlockBuffer const& to, std::uint64_t wanted_end) {
-    auto const begin = begin_of(block);
+    auto const begin = memory_.begin_of(block);
     auto const end = std::min(std::max(wanted_end, begin + to.filled_end() + fill_bytes_least),
-                              begin_of(block + 1));
+                              memory_.begin_of(block + 1));
     std::vector<Transfer> list;
     for (auto const& range : to.unknown(end - begin))
         list.push_back({begin + range.begin, to.data() + range.begin, range.bytes()});

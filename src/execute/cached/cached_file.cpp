@@ -1,0 +1,328 @@
+#include "execute/cached/cached_file.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "execute/direct.hpp"
+
+namespace unisono {
+namespace {
+
+constexpr std::uint64_t offset_most = INT64_MAX;
+// The first window that is open for deposits (deposit.cpp).
+constexpr std::uint64_t first_window_calls = 8;
+
+}  // namespace
+
+CachedFile::CachedFile(Team& team, Rendezvous& rendezvous, Storage const& storage,
+                       std::uint32_t number)
+    : team_{team},
+      rendezvous_{rendezvous},
+      storage_{storage},
+      memory_{team},
+      deferred_{storage, memory_, team.rank()},
+      window_calls_{first_window_calls},
+      kind_{Team::deposits_of(number)} {}
+
+CachedFile::~CachedFile() = default;
+
+bool CachedFile::prepare_bypass() {
+    std::lock_guard const lock{mutex_};
+    if (written_) return false;
+    may_be_stale_ = in_use_;
+    return true;
+}
+
+CacheNeeds CachedFile::needs(Request const& request, Options const& options) {
+    std::lock_guard const lock{mutex_};
+    if (!several_nodes())
+        return {.drain = may_be_stale_, .misfit = misfit_, .advance = advance_of(request)};
+    auto const& topology = team_.topology();
+    auto const ranks = topology.ranks_of[topology.node_of[team_.rank()]].size();
+    auto const more_bytes = request.direction == Direction::write
+                                ? OwnWrites::memory_bytes_for(request.view, request.positions)
+                                : 0;
+    auto const most_bytes = options.pool_bytes / ranks;
+    auto const left_bytes = most_bytes - std::min(most_bytes, own_writes_.memory_bytes());
+    return {.drain = may_be_stale_ || own_writes_.any_in_file(),
+            .write_through = !storage_.write_only && more_bytes > left_bytes,
+            .misfit = misfit_,
+            .advance = advance_of(request),
+            .calls_in_memory = more_bytes == 0 ? UINT64_MAX : left_bytes / more_bytes};
+}
+
+bool CachedFile::prepare(Facts const& facts, Plan const& plan, CallRecord& record) {
+    if (!memory_.suits(plan)) {
+        drain(record);
+        std::lock_guard const lock{mutex_};
+        memory_.reset(plan);
+    }
+    flush_online_ = plan.flush_online;
+    return reserve(memory_.blocks_of(facts.touched));
+}
+
+// Makes memory for the buffers that these blocks need.
+bool CachedFile::reserve(BlockTable::Blocks blocks) {
+    auto more = memory_.get(blocks);
+    if (!more) {  // all over: what there is cannot be kept in step with the other nodes
+        CallRecord record;
+        drain(record);
+    }
+    std::lock_guard const lock{mutex_};
+    if (!more) {
+        memory_.reset({});
+        return false;
+    }
+    memory_.add(*std::move(more), blocks);
+    return true;
+}
+
+IoResult CachedFile::perform(Facts const& facts, bool write_through, Request const& request,
+                             CallRecord& record) {
+    std::lock_guard const lock{mutex_};
+    BlockCall call{team_, memory_, views_, request, record};
+    begin(call);
+    NearAndFar<BlockCall, BlockTable::Blocks> exchange{call, make_near_block_exchange(call),
+                                                       make_far_block_exchange(call)};
+    auto const writes = request.direction == Direction::write;
+    auto const count = memory_.aggregators().size();
+    auto const [first, last] = memory_.blocks_of(facts.touched);
+    // Half of the pool a round, so that the other half can be written meanwhile.
+    auto const round_blocks = std::max<std::uint64_t>(count, memory_.room() / count / 2 * count);
+    IoResult result;
+    for (auto next = first; next < last;) {
+        BlockTable::Blocks const blocks{next, std::min(last, next + round_blocks)};
+        next = blocks.last;
+        make_room(blocks, record);
+        if (writes) {
+            for (auto block = blocks.first; block < blocks.last; ++block)
+                if (memory_.is_mine(block)) deferred_.note_dirty(block, call_);
+            exchange.fill(blocks);
+        } else {
+            exchange.ask(blocks);
+            barrier(record);
+            result.add(read_missing(blocks, facts.touched));
+            record.lap(Phase::file);
+            barrier(record);
+            exchange.hand_out(blocks);
+        }
+        ++record.rounds;
+        team_.finish_sends(std::exchange(call.sent, 0));
+        if (next == last) break;
+        barrier(record);
+        if (writes && flush_online_) deferred_.start(call_, calls_dirty_usually);
+        record.lap(Phase::file);
+    }
+    if (writes) result.add(finish_write(facts, write_through, request, record));
+    team_.finish_sends(0);
+    record.lap(Phase::exchange);
+    return result;
+}
+
+void CachedFile::begin(BlockCall& call) {
+    assert(!window_open_);
+    in_use_ = true;
+    ++call_;
+    if (call.request.direction == Direction::write) {
+        deferred_.reap(/*all=*/false);
+        call.record.lap(Phase::file);
+    }
+    note_call(call.request);
+    if (!several_nodes()) return;
+    auto const mine = views_.interval_of(call.request.view, call.request.positions);
+    call.intervals = team_.gather_values(std::span<ViewInterval const>{&mine, 1});
+    views_.learn(team_, memory_.aggregators(), call.intervals, call.request.view.shape);
+    call.record.lap(Phase::exchange);
+}
+
+void CachedFile::barrier(CallRecord& record) {
+    rendezvous_.barrier();
+    record.lap(Phase::waiting);
+}
+
+// The file's size and, where a rank could not keep its own copy, its contents are right at once.
+IoResult CachedFile::finish_write(Facts const& facts, bool write_through, Request const& request,
+                                  CallRecord& record) {
+    auto const result = grow_file(facts, request, record);
+    if (write_through) {
+        barrier(record);
+        deferred_.flush_all();
+        written_through_ = true;
+    } else if (keeps_own_writes()) {
+        remember(request, request.positions, /*in_file=*/false);
+    }
+    record.lap(Phase::file);
+    return result;
+}
+
+// The rank that has the call's last byte writes it when the file ends before it: unlike ftruncate
+// that cannot cut off what others write meanwhile.
+IoResult CachedFile::grow_file(Facts const& facts, Request const& request,
+                               CallRecord& record) const {
+    auto const& [begin, end] = request.positions;
+    if (begin == end || touched(request.view, {begin, end}).end != facts.touched.end) return {};
+    struct stat status {};
+    if (fstat(storage_.descriptor, &status) == 0 &&
+        static_cast<std::uint64_t>(status.st_size) >= facts.touched.end)
+        return {};
+    return perform_direct(request, {end - 1, end}, storage_, record);
+}
+
+void CachedFile::finish_call(CallRecord& record) {
+    std::lock_guard const lock{mutex_};
+    if (std::exchange(written_through_, false) && !own_writes_.any_in_file()) own_writes_.clear();
+    if (flush_online_) deferred_.start(call_, calls_dirty_usually);
+    record.lap(Phase::file);
+}
+
+// Reads what is wanted of this rank's blocks and not there yet: not a byte more.
+IoResult CachedFile::read_missing(BlockTable::Blocks blocks, Extent asked) {
+    std::vector<Transfer> list;
+    memory_.for_own_buffers(blocks, [&](std::uint64_t block, BlockBuffer const& from) {
+        auto const range = intersect(asked, memory_.extent_of(block));
+        for (auto const& [begin, end] : from.take_missing(memory_.within_block(range, block)))
+            list.push_back({memory_.begin_of(block) + begin, from.data() + begin, end - begin});
+    });
+    IoResult result;
+    if (!list.empty()) result = storage_.backend->perform(Direction::read, list);
+    for (auto const& [offset, at, bytes] : list) {
+        auto const block = memory_.block_at(offset);
+        Extent const read{offset, std::min(offset + bytes, result.stopped_at)};
+        if (read.begin < read.end)
+            memory_.buffer(block).mark_valid(memory_.within_block(read, block));
+    }
+    auto const readable_end = std::min(result.stopped_at, offset_most);
+    memory_.for_own_buffers(blocks, [&](std::uint64_t, BlockBuffer const& buffer) {
+        buffer.set_readable_end(readable_end);
+    });
+    return result;
+}
+
+// Finds room for the round's blocks, and writes what was there.
+void CachedFile::make_room(BlockTable::Blocks blocks, CallRecord& record) {
+    clear(memory_.place(blocks), record);
+}
+
+// Writes what is dirty of blocks that are given up.
+void CachedFile::clear(std::span<BlockTable::Entry const> replaced, CallRecord& record) {
+    if (replaced.empty()) return;
+    barrier(record);  // no thread of any rank is in an independent call
+    for (auto const& entry : replaced) {
+        if (!memory_.is_mine(entry.block)) continue;
+        auto const old = memory_.buffer(entry);
+        deferred_.flush(entry.block, old);
+        old.forget();
+    }
+    record.lap(Phase::file);
+    barrier(record);
+}
+
+void CachedFile::drain(CallRecord& record) {
+    if (!in_use_) return;
+    end_window();
+    rendezvous_.barrier();  // what ranks of this node write independently is in the buffers
+    std::lock_guard const lock{mutex_};
+    barrier(record);
+    deferred_.reap(/*all=*/true);
+    deferred_.flush_all();
+    memory_.for_own_buffers([](std::uint64_t, BlockBuffer const& buffer) { buffer.forget(); });
+    memory_.clear();
+    record.lap(Phase::file);
+    agree_on_errors();
+    record.lap(Phase::waiting);
+    if (several_nodes()) {
+        auto const list = own_writes_.to_rewrite();
+        if (!list.empty()) deferred_.write(list);
+        agree_on_errors();
+        own_writes_.clear();
+    }
+    record.lap(Phase::file);
+    in_use_ = written_ = may_be_stale_ = false;
+    team_.finish_deposits(kind_);
+    own_end_ = 0;
+    windows_.reset();
+}
+
+void CachedFile::agree_on_errors() {
+    auto verdict = deferred_.take_error();
+    rendezvous_.meet(verdict);
+    agreed_error_.merge(verdict);
+}
+
+Verdict CachedFile::take_error() { return std::exchange(agreed_error_, {}); }
+
+IoResult CachedFile::perform_independent(Request const& request, CallRecord& record) {
+    std::unique_lock lock{mutex_};
+    if (in_use_) return independent(request, request.positions, record);
+    lock.unlock();
+    return perform_direct(request, request.positions, storage_, record);
+}
+
+IoResult CachedFile::independent(Request const& request, Positions part, CallRecord& record) {
+    if (request.direction == Direction::read)
+        if (auto const result = grow_to_own_end(); result.error) return result;
+    auto const result = perform_direct(request, part, storage_, record);
+    Positions const done{part.begin, part.begin + result.bytes};
+    if (request.direction == Direction::write) {
+        // Between nodes what was read is forgotten; nothing older can be on its way to the file.
+        if (several_nodes() && !written_)
+            may_be_stale_ = true;
+        else
+            remember(request, done, /*in_file=*/true);
+        return result;
+    }
+    // Where no call has written, all is in the file, and what is in memory may be older.
+    if (!written_) return result;
+    auto const memory = request.in_memory(done);
+    walk_both(request.view, done, memory.tiling, memory.positions,
+              [&](std::int64_t file, std::int64_t offset, std::uint64_t bytes) {
+                  look_up(static_cast<std::uint64_t>(file), memory.at(offset), bytes);
+              });
+    return result;
+}
+
+// Puts what this rank may already see over what was read from the file.
+void CachedFile::look_up(std::uint64_t offset, std::byte* memory, std::uint64_t bytes) const {
+    if (several_nodes()) return own_writes_.overlay(offset, memory, bytes);
+    memory_.for_blocks({offset, offset + bytes}, [&](std::uint64_t block, Extent range) {
+        auto const from = memory_.buffer(block);
+        auto const begin = memory_.begin_of(block);
+        for (auto const& known : from.known(memory_.within_block(range, block)))
+            std::memcpy(memory + (begin + known.begin - offset), from.data() + known.begin,
+                        known.bytes());
+    });
+}
+
+// Keeps this rank's view of what it has written.
+void CachedFile::remember(Request const& request, Positions part, bool in_file) {
+    auto const memory = request.in_memory(part);
+    walk_both(request.view, part, memory.tiling, memory.positions,
+              [&](std::int64_t file, std::int64_t from, std::uint64_t bytes) {
+                  auto const offset = static_cast<std::uint64_t>(file);
+                  if (several_nodes())
+                      own_writes_.put(offset, memory.at(from), bytes, in_file);
+                  else
+                      put(offset, memory.at(from), bytes);
+              });
+}
+
+// An independent write, which is in the file already, also to the buffers. It is dirty there when
+// an older value of its bytes may be on its way to the file; else it must not go there once more,
+// after what others may do to the file.
+void CachedFile::put(std::uint64_t offset, std::byte const* memory, std::uint64_t bytes) const {
+    memory_.for_blocks({offset, offset + bytes}, [&](std::uint64_t block, Extent range) {
+        auto const to = memory_.buffer(block);
+        auto const lock = locked(to);
+        auto const* const from = memory + (range.begin - offset);
+        auto const place = memory_.within_block(range, block);
+        if (written_)
+            to.store(from, place);
+        else
+            to.store_valid(from, place);
+    });
+}
+
+}  // namespace unisono

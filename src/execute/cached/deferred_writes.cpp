@@ -1,0 +1,79 @@
+#include "execute/cached/deferred_writes.hpp"
+
+#include <cerrno>
+#include <utility>
+
+namespace unisono {
+namespace {
+
+std::uint64_t bytes_of(std::span<Transfer const> list) {
+    std::uint64_t bytes = 0;
+    for (auto const& transfer : list) bytes += transfer.bytes;
+    return bytes;
+}
+
+}  // namespace
+
+std::vector<Transfer> DeferredWrites::take_dirty(std::uint64_t block,
+                                                 BlockBuffer const& from) const {
+    std::vector<Transfer> list;
+    for (auto const& [begin, end] : from.take_dirty())
+        list.push_back({memory_.begin_of(block) + begin, from.data() + begin, end - begin});
+    return list;
+}
+
+void DeferredWrites::start(std::uint64_t call, std::uint64_t calls_dirty_at_most) {
+    for (auto entry = dirty_since_.begin(); entry != dirty_since_.end();) {
+        auto const [block, since] = *entry;
+        auto const from = memory_.buffer(block);
+        auto const waited_long = call - since >= calls_dirty_at_most;
+        if (under_way_.contains(block) || !(waited_long || from.full())) {
+            ++entry;
+            continue;
+        }
+        entry = dirty_since_.erase(entry);
+        auto list = take_dirty(block, from);
+        if (list.empty()) continue;
+        auto& [under_way, io] = under_way_[block];
+        under_way = std::move(list);
+        io = storage_.backend->start(Direction::write, under_way);
+    }
+}
+
+void DeferredWrites::reap(bool all) {
+    std::erase_if(under_way_, [&](auto& entry) {
+        auto& [block, write] = entry;
+        if (!all && !write.io->ended()) return false;
+        note(write.io->wait(), write.list);
+        return true;
+    });
+}
+
+void DeferredWrites::flush(std::uint64_t block, BlockBuffer const& from) {
+    dirty_since_.erase(block);
+    if (auto const before = under_way_.find(block); before != under_way_.end()) {
+        note(before->second.io->wait(), before->second.list);
+        under_way_.erase(before);
+    }
+    auto const list = take_dirty(block, from);
+    if (!list.empty()) write(list);
+}
+
+void DeferredWrites::flush_all() {
+    memory_.for_own_buffers(
+        [&](std::uint64_t block, BlockBuffer const& from) { flush(block, from); });
+}
+
+// Keeps the error of a write, with what was lost.
+void DeferredWrites::note(IoResult const& result, std::span<Transfer const> list) {
+    if (result.stopped_at == IoResult::nowhere) return;
+    Verdict verdict{result, rank_};
+    if (verdict.code == 0) verdict.code = EIO;
+    verdict.lost_end = list.back().offset + list.back().bytes;
+    verdict.lost_bytes = bytes_of(list) - result.bytes;
+    note(verdict);
+}
+
+Verdict DeferredWrites::take_error() { return std::exchange(error_, {}); }
+
+}  // namespace unisono
