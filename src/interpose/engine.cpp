@@ -180,6 +180,9 @@ constexpr auto File_close = file_close;
 constexpr auto File_set_view = file_set_view;
 constexpr auto File_get_view = file_get_view;
 constexpr auto File_get_type_extent = file_get_type_extent;
+#ifdef UNISONO_LARGE_COUNTS
+constexpr auto File_get_type_extent_c = file_get_type_extent_c;
+#endif
 constexpr auto File_get_info = file_get_info;
 constexpr auto File_set_info = file_set_info;
 constexpr auto File_set_atomicity = file_set_atomicity;

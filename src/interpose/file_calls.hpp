@@ -15,6 +15,9 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
 int file_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* etype,
                   MPI_Datatype* filetype, char* representation);
 int file_get_type_extent(MPI_File handle, MPI_Datatype type, MPI_Aint* extent);
+#ifdef UNISONO_LARGE_COUNTS
+int file_get_type_extent_c(MPI_File handle, MPI_Datatype type, MPI_Count* extent);
+#endif
 int file_get_info(MPI_File handle, MPI_Info* info);
 int file_set_info(MPI_File handle, MPI_Info info);
 int file_set_atomicity(MPI_File handle, int atomic);

@@ -156,16 +156,32 @@ int file_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* etype
     return MPI_SUCCESS;
 }
 
+namespace {
+
 // Both libraries have types in external32 as long as in memory.
-int file_get_type_extent(MPI_File handle, MPI_Datatype type, MPI_Aint* extent) {
+template <class Extent>
+int get_type_extent(int (*native)(MPI_File, MPI_Datatype, Extent*), MPI_File handle,
+                    MPI_Datatype type, Extent* extent) {
     auto const file = find(handle);
     int mpi_error = MPI_SUCCESS;
     auto const decoded = file != nullptr && file->view()->external32()
                              ? decode_external32(type, &mpi_error)
                              : nullptr;
-    if (decoded == nullptr) return UNISONO_NATIVE(File_get_type_extent)(handle, type, extent);
+    if (decoded == nullptr) return native(handle, type, extent);
     *extent = decoded->extent;
     return MPI_SUCCESS;
 }
+
+}  // namespace
+
+int file_get_type_extent(MPI_File handle, MPI_Datatype type, MPI_Aint* extent) {
+    return get_type_extent(UNISONO_NATIVE(File_get_type_extent), handle, type, extent);
+}
+
+#ifdef UNISONO_LARGE_COUNTS
+int file_get_type_extent_c(MPI_File handle, MPI_Datatype type, MPI_Count* extent) {
+    return get_type_extent(UNISONO_NATIVE(File_get_type_extent_c), handle, type, extent);
+}
+#endif
 
 }  // namespace unisono::interpose

@@ -140,6 +140,7 @@ void ordered_and_shared_calls_mixed(Context const& context) {
     context.barrier();
     CHECK_EQUAL(shared_position_of(file), total);
     context.barrier();
+    CHECK_MPI(MPI_File_sync(file));  // the MPI library does the next call
     if (context.rank == context.size - 1)
         CHECK_MPI(MPI_File_write_shared(file, &last, 1, MPI_INT, MPI_STATUS_IGNORE));
     close_file(file);
