@@ -144,10 +144,25 @@ struct Proposal {
 struct Notice {
     Objection objection;
     bool defer_native_view = false;  ///< the MPI library had better not see some rank's view yet
+    bool native_layout_differs = false;  ///< it would have some rank's data elsewhere in the file
 
     void merge(Notice const& later) {
         objection.merge(later.objection);
         defer_native_view = defer_native_view || later.defer_native_view;
+        native_layout_differs = native_layout_differs || later.native_layout_differs;
+    }
+};
+
+/// Where the ranks' parts of an ordered call lie.
+struct OrderedParts {
+    Objection objection;
+    std::uint64_t etypes = 0;  ///< that are asked for
+    std::int64_t begin = 0;    ///< the shared file pointer, in etypes, which one rank brings
+
+    void merge(OrderedParts const& later) {
+        objection.merge(later.objection);
+        etypes += later.etypes;
+        begin += later.begin;
     }
 };
 

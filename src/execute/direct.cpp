@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <new>
+#include <optional>
 
 namespace unisono {
 namespace {
@@ -16,6 +17,11 @@ void add(IoResult& total, IoResult const& part) {
     total.bytes += part.bytes;
     total.stopped_at = part.stopped_at;
     total.error = part.error;
+}
+
+IoResult nothing_done(int code, char const* call, std::int64_t offset) {
+    auto const at = static_cast<std::uint64_t>(offset);
+    return {.bytes = 0, .stopped_at = at, .error = {code, call, at}};
 }
 
 bool stopped(IoResult const& result) { return result.stopped_at != IoResult::nowhere; }
@@ -102,6 +108,11 @@ IoResult perform_direct(Request const& request, Positions part, Storage const& s
                         CallRecord& record) {
     IoResult total;
     if (part.empty()) return total;
+    std::optional<RangeLocks::Held> held;
+    if (storage.range_locks != nullptr)
+        held.emplace(*storage.range_locks, request.direction, touched(request.view, part));
+    if (held && held->error() != 0)
+        return nothing_done(held->error(), "fcntl", offset_of(request.view, part.begin));
     auto const memory = request.in_memory(part);
     auto const memory_pieces = piece_estimate(memory.tiling, memory.positions);
     auto const packed = memory_pieces * straight_piece_bytes > part.bytes() && memory_pieces > 1;

@@ -8,7 +8,8 @@ namespace unisono {
 /// independent strategy and the independent calls alike. Thread-safe.
 ///
 /// @return bytes: data moved, all of it before the first that was not (in data order); stopped_at
-///         and error as Backend::perform, or ENOMEM. Errors are local to this rank.
+///         and error as Backend::perform, or ENOMEM, or of fcntl where the storage has range locks.
+///         Errors are local to this rank.
 /// Memory: at most 1 MiB of scratch.
 IoResult perform_direct(Request const& request, Positions part, Storage const& storage,
                         CallRecord& record);

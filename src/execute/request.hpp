@@ -9,6 +9,7 @@
 
 #include "access/copy.hpp"
 #include "backends/mapped.hpp"
+#include "backends/range_locks.hpp"
 #include "devices/device_memory.hpp"
 #include "exchange/team.hpp"
 #include "report/phases.hpp"
@@ -44,6 +45,8 @@ struct Storage {
     int descriptor = -1;
     std::unique_ptr<Backend> backend;
     std::shared_ptr<AdmissionGate> gate;  ///< for what goes past the backend; may be null
+    /// In MPI's atomic mode: a rank's whole request is one range, locked while it is performed.
+    std::shared_ptr<RangeLocks> range_locks;
     MmapSafeBytes mmap_safe_bytes =
         std::make_shared<std::atomic<std::uint64_t>>(0);  ///< of collective calls
     bool local = false;                                   ///< on one node's own file system

@@ -24,8 +24,12 @@ int file_set_atomicity(MPI_File handle, int atomic) {
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_atomicity};
     if (file != nullptr) file->drain();
     auto const result = UNISONO_NATIVE(File_set_atomicity)(handle, atomic);
-    if (result == MPI_SUCCESS && file != nullptr) file->set_atomic(atomic != 0);
-    return result;
+    if (result != MPI_SUCCESS || file == nullptr) return result;
+    Notice notice;
+    notice.objection.must_be_native = atomic != 0 && !file->can_lock();
+    if (file->context().ranks() > 1) file->team().rendezvous().meet(notice);
+    file->set_atomic(atomic != 0, !notice.objection.must_be_native);
+    return MPI_SUCCESS;
 }
 
 }  // namespace unisono::interpose

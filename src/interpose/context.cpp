@@ -124,6 +124,12 @@ void Context::maximum(std::span<std::uint64_t> values) const {
                    MPI_MAX, comm_);
 }
 
+std::uint64_t Context::sum_before(std::uint64_t mine) const {
+    std::uint64_t sum = 0;
+    PMPI_Exscan(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, comm_);
+    return rank_ == 0 ? 0 : sum;  // rank 0's is not defined
+}
+
 std::uint32_t Context::machines() const {
     return static_cast<std::uint32_t>(std::set(machines_.begin(), machines_.end()).size());
 }

@@ -48,6 +48,9 @@ public:
     /// The largest of all ranks' values, on every rank, one by one. Collective: one reduction.
     void maximum(std::span<std::uint64_t> values) const;
 
+    /// The sum of lower ranks' values. Collective: one prefix sum.
+    [[nodiscard]] std::uint64_t sum_before(std::uint64_t mine) const;
+
     /// On how many machines its ranks run.
     [[nodiscard]] std::uint32_t machines() const;
     /// No lower rank runs on this rank's machine.

@@ -1,6 +1,8 @@
 #include "interpose/data_call.hpp"
 
+#include <climits>
 #include <new>
+#include <span>
 
 #include "devices/device_memory.hpp"
 #include "interpose/errors.hpp"
@@ -25,10 +27,30 @@ void place_memory(Request& request, DataCall const& call, Datatype const& type) 
     request.device = device_of(request.in_memory(request.positions));
 }
 
-// The CPU cannot access the data, and the driver does not copy them either.
-bool out_of_reach(Request const& request) {
+void use_packed(Prepared& prepared) {
+    auto& request = prepared.request;
+    request.memory = {make_dense(1), 0, 1};
+    request.base = reinterpret_cast<std::uintptr_t>(prepared.packed.data());
+    request.positions = {0, prepared.packed.size()};
+    request.device = nullptr;
+    prepared.usable = true;
+}
+
+bool out_of_reach(FileView const& view, Request const& request, Datatype const& type) {
+    if (view.external32())
+        return request.device != nullptr || (!request.positions.empty() && !type.units.known());
     return request.device != nullptr &&
            !can_copy(*request.device, request.in_memory(request.positions));
+}
+
+// From here on the request is for a copy of the data, as the file has them.
+void convert(Prepared& prepared) {
+    auto& request = prepared.request;
+    auto const& units = prepared.type->units;
+    prepared.packed.resize(units.external_bytes(request.positions.bytes()));
+    if (request.direction == Direction::write)
+        to_external32(units, request.in_memory(request.positions), prepared.packed.data());
+    use_packed(prepared);
 }
 
 // Memory and view side of the call; positions follow once the file offset is known.
@@ -56,7 +78,11 @@ Prepared translate(File const& file, DataCall const& call) {
         return prepared;
     }
     place_memory(request, call, *prepared.type);
-    if (out_of_reach(request)) prepared.usable = false;
+    auto const in_parts = file.atomic() && request.device != nullptr;
+    if (in_parts || out_of_reach(*prepared.view, request, *prepared.type))
+        prepared.usable = false;
+    else if (prepared.view->external32())
+        convert(prepared);
     check_amount(prepared);
     return prepared;
 }
@@ -64,15 +90,58 @@ Prepared translate(File const& file, DataCall const& call) {
 // The MPI library knows the view, the datatypes are plain, and nobody else may call it meanwhile.
 bool native_ready(File const& file, Prepared const& prepared) {
     auto const plain = !prepared.view->costly && prepared.type != nullptr && prepared.type->plain;
-    return plain && prepared.view->mirrored && !file.context().threaded();
+    return plain && prepared.view->mirrored && !prepared.view->external32() &&
+           !file.context().threaded();
+}
+
+// What was read goes where the program wants it, whole elements only. How many bytes did.
+std::uint64_t unpack_by_mpi(DataCall const& call, std::span<std::byte const> read) {
+    MPI_Count element_bytes = 0;
+    PMPI_Type_size_x(call.type, &element_bytes);
+    if (element_bytes == 0) return 0;
+    auto const elements = static_cast<MPI_Count>(read.size()) / element_bytes;
+    int end = 0;
+    PMPI_Unpack(read.data(), static_cast<int>(read.size()), &end, const_cast<void*>(call.buffer),
+                static_cast<int>(elements), call.type, MPI_COMM_SELF);
+    return static_cast<std::uint64_t>(elements * element_bytes);
+}
+
+bool pack_by_mpi(DataCall const& call, std::span<std::byte> packed) {
+    int end = 0;
+    return PMPI_Pack(call.buffer, static_cast<int>(call.count), call.type, packed.data(),
+                     static_cast<int>(packed.size()), &end, MPI_COMM_SELF) == MPI_SUCCESS;
 }
 
 }  // namespace
+
+void pack(Prepared& prepared, DataCall const& call) {
+    auto const bytes = bytes_asked(call);
+    auto const fits = bytes <= INT_MAX && call.count <= INT_MAX && !prepared.view->external32();
+    prepared.packed.resize(fits ? bytes : 0);
+    if (!fits || (call.direction == Direction::write && !pack_by_mpi(call, prepared.packed)))
+        return refuse(prepared, MPI_ERR_UNSUPPORTED_OPERATION,
+                      "Unisono cannot do it without the other ranks; unisono_write_behind=disable, "
+                      "unisono_read_ahead=disable");
+    use_packed(prepared);
+    check_amount(prepared);
+}
 
 void refuse(Prepared& prepared, int error_class, char const* why) {
     prepared.refusal = error_class;
     prepared.why = why;
     prepared.request.positions = {};
+}
+
+std::uint64_t deliver(Prepared const& prepared, DataCall const& call, std::uint64_t bytes) {
+    if (prepared.packed.empty()) return bytes;
+    std::span const moved{prepared.packed.data(), bytes};
+    auto const reads = call.direction == Direction::read;
+    if (!prepared.view->external32()) return reads ? unpack_by_mpi(call, moved) : bytes;
+    Request there;
+    place_memory(there, call, *prepared.type);
+    auto const& units = prepared.type->units;
+    if (reads) from_external32(units, moved, there.in_memory(there.positions));
+    return units.native_bytes(bytes);
 }
 
 void check_amount(Prepared& prepared) {
@@ -113,10 +182,10 @@ std::uint64_t bytes_asked(DataCall const& call) {
     return static_cast<std::uint64_t>(bytes * call.count);
 }
 
-bool out_of_reach(DataCall const& call, Datatype const& type) {
+bool out_of_reach(FileView const& view, DataCall const& call, Datatype const& type) {
     Request request;
     place_memory(request, call, type);
-    return out_of_reach(request);
+    return out_of_reach(view, request, type);
 }
 
 CallerFacts caller_facts(File const& file, Prepared const& prepared) {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "execute/collective.hpp"
 #include "interpose/file.hpp"
@@ -31,12 +32,23 @@ struct Prepared {
     std::shared_ptr<Datatype const> type;
     int refusal = 0;  ///< MPI error class
     char const* why = "";
-    bool usable = true;    ///< Unisono can do it
+    bool usable = true;  ///< Unisono can do it
+    /// The data as the file has them, where the request has these in place of the program's memory.
+    std::vector<std::byte> packed;
     MPI_Offset first = 0;  ///< in etypes
 };
 
 /// Translates a call; positions begin at 0. What is wrong with it is in the result. Local.
 Prepared prepare(File const& file, DataCall const& call);
+
+/// Data that Unisono cannot walk, or place for them, for a call in which no rank can ask the others
+/// to leave it to the MPI library: the request is for a copy from here on, or the call is refused.
+void pack(Prepared& prepared, DataCall const& call);
+
+/// What a call whose first `bytes` bytes in the file were moved has done: data that were read are
+/// where the program wants them, if they are not yet. Returns how many bytes of the program's
+/// memory these are. Needs the call's type no more, only what was made of it.
+std::uint64_t deliver(Prepared const& prepared, DataCall const& call, std::uint64_t bytes);
 
 /// Lets a translated call begin there.
 void place(Prepared& prepared, MPI_Offset first_etype);
@@ -52,8 +64,9 @@ void check_amount(Prepared& prepared);
 /// What the arguments of a call that went well ask for.
 std::uint64_t bytes_asked(DataCall const& call);
 
-/// The CPU cannot access the data, and the driver does not copy them either.
-bool out_of_reach(DataCall const& call, Datatype const& type);
+/// Unisono cannot move such data: the CPU cannot access them and the driver does not copy them
+/// either, or nobody knows what they are in the view's representation.
+bool out_of_reach(FileView const& view, DataCall const& call, Datatype const& type);
 
 /// What a rank brings to the collective call beyond what its request and its storage say.
 CallerFacts caller_facts(File const& file, Prepared const& prepared);

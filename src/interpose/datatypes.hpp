@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "access/external32.hpp"
 #include "unisono/shape.hpp"
 
 namespace unisono::interpose {
@@ -20,6 +21,8 @@ struct Datatype {
     /// lists, pair types, lower bounds, large counts. MPICH 4.0.2 aborts in MPI_File_set_view for
     /// some of those, and takes others for descending and returns from it on one rank alone.
     bool plain = true;
+    Units units;  ///< of its data; unknown: some of it has no external32 that Unisono knows
+    bool has_bounds = false;  ///< stated ones, which count more than what data there are
 };
 
 /// Decodes any datatype, committed or not. Null and an MPI error class in `*mpi_error` when it
@@ -31,6 +34,14 @@ struct Datatype {
 /// The result is kept with the datatype, so the first call costs the type's description (never its
 /// elements) and later ones a look-up. Thread-safe. Local; MPI must be initialised.
 std::shared_ptr<Datatype const> decode(MPI_Datatype type, int* mpi_error);
+
+/// What the type is in files of the representation "external32": the shape, the bounds and the
+/// bytes that its construction gives where every predefined type has its length there and is
+/// aligned to nothing; units are not filled in. Displacements that the program gave in bytes stay
+/// as they are. Results as decode(), but nothing is kept: each call costs the type's description.
+/// Source: MPI 4.1, section 15.5.1. Pairs (MPI_FLOAT_INT), of whose layout it does not say
+/// anything, lie without gaps.
+std::shared_ptr<Datatype const> decode_external32(MPI_Datatype type, int* mpi_error);
 
 /// MPI_SUCCESS if data can be moved with `type`; MPI_ERR_TYPE if it is null, not committed or no
 /// datatype at all. `quiet` is any communicator whose error handler is MPI_ERRORS_RETURN.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <random>
 #include <set>
@@ -686,6 +687,126 @@ TEST(RandomTrees, hold_the_bytes_that_the_standard_says) {
     if (!std::getenv("UNISONO_TEST_SEED")) {
         EXPECT_GT(compared_with_mpi, 200);
     }
+}
+
+// ---- External32 ---------------------------------------------------------------------------------
+
+// A long has four bytes there, as an int has in memory: what is made of longs lies in the file as
+// the same of ints in memory.
+void expect_as_of_ints(Type const& of_longs, Type const& of_ints) {
+    int error = -1;
+    auto const external = decode_external32(of_longs, &error);
+    ASSERT_TRUE(external);
+    EXPECT_EQ(error, MPI_SUCCESS);
+    Bounds const bounds{of_ints};
+    EXPECT_EQ(external->bytes, static_cast<std::uint64_t>(bounds.bytes));
+    EXPECT_EQ(external->lower_bound, bounds.low);
+    EXPECT_EQ(external->extent, bounds.extent);
+    EXPECT_EQ(map_by_unisono(*external, 3), map_by_unisono(*decoded(of_ints), 3));
+    auto const native = decoded(of_longs);
+    EXPECT_EQ(native->units.external_bytes(native->bytes), external->bytes);
+}
+
+template <class Make>
+void expect_as_of_ints(Make const& make) {
+    expect_as_of_ints(make(MPI_LONG), make(MPI_INT));
+    auto const resized = [](MPI_Datatype type, MPI_Aint extent) {
+        return Type::make(MPI_Type_create_resized, type, MPI_Aint{-4}, extent);
+    };
+    auto const [long_tile, int_tile] =
+        std::pair{resized(MPI_LONG, MPI_Aint{20}), resized(MPI_INT, MPI_Aint{20})};
+    expect_as_of_ints(make(long_tile), make(int_tile));
+}
+
+TEST(External32, has_shapes_and_bounds_as_of_shorter_types) {
+    int const lengths[] = {2, 0, 1}, places[] = {3, 9, -2}, sizes[] = {4, 6}, parts[] = {2, 3},
+              starts[] = {1, 2}, kinds[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC},
+              arguments[] = {MPI_DISTRIBUTE_DFLT_DARG, 2}, grid[] = {2, 2};
+    MPI_Aint const bytes[] = {32, 92, -20};  // Open MPI makes extents multiples of four
+    using Old = MPI_Datatype;
+    expect_as_of_ints([](Old old) { return Type::make(MPI_Type_dup, old); });
+    expect_as_of_ints([](Old old) { return Type::make(MPI_Type_contiguous, 3, old); });
+    expect_as_of_ints([](Old old) { return Type::make(MPI_Type_vector, 3, 2, -4, old); });
+    expect_as_of_ints(
+        [](Old old) { return Type::make(MPI_Type_create_hvector, 3, 2, MPI_Aint{52}, old); });
+    expect_as_of_ints(
+        [&](Old old) { return Type::make(MPI_Type_indexed, 3, lengths, places, old); });
+    expect_as_of_ints(
+        [&](Old old) { return Type::make(MPI_Type_create_hindexed, 3, lengths, bytes, old); });
+    expect_as_of_ints(
+        [&](Old old) { return Type::make(MPI_Type_create_indexed_block, 3, 2, places, old); });
+    expect_as_of_ints(
+        [&](Old old) { return Type::make(MPI_Type_create_hindexed_block, 3, 2, bytes, old); });
+    for (int const order : {MPI_ORDER_C, MPI_ORDER_FORTRAN}) {
+        expect_as_of_ints([&](Old old) {
+            return Type::make(MPI_Type_create_subarray, 2, sizes, parts, starts, order, old);
+        });
+        expect_as_of_ints([&](Old old) {
+            return Type::make(MPI_Type_create_darray, 4, 3, 2, sizes, kinds, arguments, grid, order,
+                              old);
+        });
+    }
+}
+
+TEST(External32, structs_are_aligned_to_nothing) {
+    int const lengths[] = {1, 2, 1};
+    MPI_Aint const places[] = {1, 20, 7};
+    MPI_Datatype const types[] = {MPI_CHAR, MPI_LONG, MPI_SHORT};
+    auto const record = Type::make(MPI_Type_create_struct, 3, lengths, places, types);
+    int error = -1;
+    auto const external = decode_external32(record, &error);
+    ASSERT_TRUE(external);
+    EXPECT_EQ(external->bytes, 1u + 8u + 2u);
+    EXPECT_EQ(external->lower_bound, 1);
+    EXPECT_EQ(external->extent, 27);  // up to 28, without what C would add
+}
+
+TEST(External32, stated_bounds_are_the_only_ones_that_count) {
+    auto const tile = Type::make(MPI_Type_create_resized, MPI_LONG, MPI_Aint{0}, MPI_Aint{6});
+    int const lengths[] = {1, 1};
+    MPI_Aint const places[] = {4, 100};
+    MPI_Datatype const types[] = {tile, MPI_LONG};
+    auto const record = Type::make(MPI_Type_create_struct, 2, lengths, places, types);
+    int error = -1;
+    auto const external = decode_external32(record, &error);
+    ASSERT_TRUE(external);
+    EXPECT_EQ(external->lower_bound, 4);
+    EXPECT_EQ(external->extent, 6);
+}
+
+// By the standard's table. MPI_Pack_external_size is no oracle: Open MPI 4.1.4 says 8 of a long.
+TEST(External32, predefined_types_have_the_lengths_of_the_standard) {
+    std::vector<std::pair<std::uint64_t, std::vector<MPI_Datatype>>> const lengths = {
+        {1, {MPI_PACKED, MPI_BYTE, MPI_CHAR, MPI_SIGNED_CHAR, MPI_C_BOOL, MPI_INT8_T}},
+        {2, {MPI_WCHAR, MPI_SHORT, MPI_UNSIGNED_SHORT, MPI_INT16_T, MPI_UINT16_T}},
+        {4,
+         {MPI_INT, MPI_UNSIGNED, MPI_LONG, MPI_UNSIGNED_LONG, MPI_FLOAT, MPI_INT32_T, MPI_INTEGER,
+          MPI_REAL, MPI_LOGICAL}},
+        {8,
+         {MPI_LONG_LONG, MPI_UNSIGNED_LONG_LONG, MPI_DOUBLE, MPI_INT64_T, MPI_AINT, MPI_COUNT,
+          MPI_OFFSET, MPI_C_COMPLEX, MPI_COMPLEX, MPI_DOUBLE_PRECISION}},
+        {16, {MPI_LONG_DOUBLE, MPI_C_DOUBLE_COMPLEX, MPI_DOUBLE_COMPLEX}},
+        {32, {MPI_C_LONG_DOUBLE_COMPLEX}},
+    };
+    for (auto const& [length, types] : lengths)
+        for (auto const type : types) {
+            std::array<char, MPI_MAX_OBJECT_NAME + 1> name{};
+            int name_length = 0, error = -1;
+            MPI_Type_get_name(type, name.data(), &name_length);
+            auto const external = decode_external32(type, &error);
+            ASSERT_TRUE(external) << name.data();
+            EXPECT_EQ(external->bytes, length) << name.data();
+        }
+}
+
+TEST(External32, is_not_known_of_every_type) {
+    int error = -1;
+    MPI_Datatype by_precision = MPI_DATATYPE_NULL;
+    MPI_Type_create_f90_real(6, 30, &by_precision);
+    EXPECT_FALSE(decode_external32(by_precision, &error));
+    EXPECT_EQ(error, MPI_ERR_UNSUPPORTED_OPERATION);
+    EXPECT_FALSE(decode_external32(MPI_DATATYPE_NULL, &error));
+    EXPECT_EQ(error, MPI_ERR_TYPE);
 }
 
 // ---- Beyond 2^31 --------------------------------------------------------------------------------

@@ -84,55 +84,67 @@ namespace {
                 return UNISONO_NATIVE(NAME)(handle, buffer, count, kept);                  \
             });                                                                            \
     }
-#define UNISONO_BEGIN_ORDERED(NAME, COUNT, BUFFER, DIRECTION)                              \
-    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {             \
-        return transfer_native(                                                            \
-            {handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME}, \
-            view_for_data, "shared file pointer",                                          \
-            [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); });            \
+// Ordered calls; AT is the collective call at an offset.
+#define UNISONO_AT(AT)                                                             \
+    [&](MPI_Offset offset, MPI_Status* status_at) {                                \
+        return UNISONO_NATIVE(AT)(handle, offset, buffer, count, type, status_at); \
+    }
+#define UNISONO_ORDERED(NAME, AT, COUNT, BUFFER, DIRECTION)                                        \
+    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type, MPI_Status* status) { \
+        return transfer_ordered(                                                                   \
+            {handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME}, status, \
+            {[&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, status); },            \
+             UNISONO_AT(AT)});                                                                     \
+    }
+#define UNISONO_BEGIN_ORDERED(NAME, AT, COUNT, BUFFER, DIRECTION)                                 \
+    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {                    \
+        return transfer_begin_ordered(                                                            \
+            {handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME},        \
+            {[&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); }, UNISONO_AT(AT)}); \
     }
 
 // Every data call, once for each type of count.
-#define UNISONO_DATA_CALLS(SUFFIX, COUNT)                                                         \
-    UNISONO_CALL(File_read##SUFFIX, COUNT, void*, transfer_independent, read)                     \
-    UNISONO_CALL(File_read_all##SUFFIX, COUNT, void*, transfer_collective, read)                  \
-    UNISONO_CALL_AT(File_read_at##SUFFIX, COUNT, void*, transfer_independent, read)               \
-    UNISONO_CALL_AT(File_read_at_all##SUFFIX, COUNT, void*, transfer_collective, read)            \
-    UNISONO_CALL(File_write##SUFFIX, COUNT, void const*, transfer_independent, write)             \
-    UNISONO_CALL(File_write_all##SUFFIX, COUNT, void const*, transfer_collective, write)          \
-    UNISONO_CALL_AT(File_write_at##SUFFIX, COUNT, void const*, transfer_independent, write)       \
-    UNISONO_CALL_AT(File_write_at_all##SUFFIX, COUNT, void const*, transfer_collective, write)    \
-    UNISONO_NONBLOCKING(File_iread##SUFFIX, COUNT, void*, transfer_nonblocking, read)             \
-    UNISONO_NONBLOCKING_AT(File_iread_at##SUFFIX, COUNT, void*, transfer_nonblocking, read)       \
-    UNISONO_NONBLOCKING(File_iwrite##SUFFIX, COUNT, void const*, transfer_nonblocking, write)     \
-    UNISONO_NONBLOCKING_AT(File_iwrite_at##SUFFIX, COUNT, void const*, transfer_nonblocking,      \
-                           write)                                                                 \
-    UNISONO_NONBLOCKING(File_iread_all##SUFFIX, COUNT, void*, transfer_nonblocking_collective,    \
-                        read)                                                                     \
-    UNISONO_NONBLOCKING_AT(File_iread_at_all##SUFFIX, COUNT, void*,                               \
-                           transfer_nonblocking_collective, read)                                 \
-    UNISONO_NONBLOCKING(File_iwrite_all##SUFFIX, COUNT, void const*,                              \
-                        transfer_nonblocking_collective, write)                                   \
-    UNISONO_NONBLOCKING_AT(File_iwrite_at_all##SUFFIX, COUNT, void const*,                        \
-                           transfer_nonblocking_collective, write)                                \
-    UNISONO_PASS(File_read_shared##SUFFIX, COUNT, void*, MPI_Status*, known_view_for_data,        \
-                 "shared file pointer", read)                                                     \
-    UNISONO_PASS(File_write_shared##SUFFIX, COUNT, void const*, MPI_Status*, known_view_for_data, \
-                 "shared file pointer", write)                                                    \
-    UNISONO_PASS(File_iread_shared##SUFFIX, COUNT, void*, MPI_Request*, known_view_for_data,      \
-                 "shared file pointer", read)                                                     \
-    UNISONO_PASS(File_iwrite_shared##SUFFIX, COUNT, void const*, MPI_Request*,                    \
-                 known_view_for_data, "shared file pointer", write)                               \
-    UNISONO_PASS(File_read_ordered##SUFFIX, COUNT, void*, MPI_Status*, view_for_data,             \
-                 "shared file pointer", read)                                                     \
-    UNISONO_PASS(File_write_ordered##SUFFIX, COUNT, void const*, MPI_Status*, view_for_data,      \
-                 "shared file pointer", write)                                                    \
-    UNISONO_BEGIN(File_read_all_begin##SUFFIX, COUNT, void*, read)                                \
-    UNISONO_BEGIN_AT(File_read_at_all_begin##SUFFIX, COUNT, void*, read)                          \
-    UNISONO_BEGIN_ORDERED(File_read_ordered_begin##SUFFIX, COUNT, void*, read)                    \
-    UNISONO_BEGIN(File_write_all_begin##SUFFIX, COUNT, void const*, write)                        \
-    UNISONO_BEGIN_AT(File_write_at_all_begin##SUFFIX, COUNT, void const*, write)                  \
-    UNISONO_BEGIN_ORDERED(File_write_ordered_begin##SUFFIX, COUNT, void const*, write)
+#define UNISONO_DATA_CALLS(SUFFIX, COUNT)                                                          \
+    UNISONO_CALL(File_read##SUFFIX, COUNT, void*, transfer_independent, read)                      \
+    UNISONO_CALL(File_read_all##SUFFIX, COUNT, void*, transfer_collective, read)                   \
+    UNISONO_CALL_AT(File_read_at##SUFFIX, COUNT, void*, transfer_independent, read)                \
+    UNISONO_CALL_AT(File_read_at_all##SUFFIX, COUNT, void*, transfer_collective, read)             \
+    UNISONO_CALL(File_write##SUFFIX, COUNT, void const*, transfer_independent, write)              \
+    UNISONO_CALL(File_write_all##SUFFIX, COUNT, void const*, transfer_collective, write)           \
+    UNISONO_CALL_AT(File_write_at##SUFFIX, COUNT, void const*, transfer_independent, write)        \
+    UNISONO_CALL_AT(File_write_at_all##SUFFIX, COUNT, void const*, transfer_collective, write)     \
+    UNISONO_NONBLOCKING(File_iread##SUFFIX, COUNT, void*, transfer_nonblocking, read)              \
+    UNISONO_NONBLOCKING_AT(File_iread_at##SUFFIX, COUNT, void*, transfer_nonblocking, read)        \
+    UNISONO_NONBLOCKING(File_iwrite##SUFFIX, COUNT, void const*, transfer_nonblocking, write)      \
+    UNISONO_NONBLOCKING_AT(File_iwrite_at##SUFFIX, COUNT, void const*, transfer_nonblocking,       \
+                           write)                                                                  \
+    UNISONO_NONBLOCKING(File_iread_all##SUFFIX, COUNT, void*, transfer_nonblocking_collective,     \
+                        read)                                                                      \
+    UNISONO_NONBLOCKING_AT(File_iread_at_all##SUFFIX, COUNT, void*,                                \
+                           transfer_nonblocking_collective, read)                                  \
+    UNISONO_NONBLOCKING(File_iwrite_all##SUFFIX, COUNT, void const*,                               \
+                        transfer_nonblocking_collective, write)                                    \
+    UNISONO_NONBLOCKING_AT(File_iwrite_at_all##SUFFIX, COUNT, void const*,                         \
+                           transfer_nonblocking_collective, write)                                 \
+    UNISONO_PASS(File_read_shared##SUFFIX, COUNT, void*, MPI_Status*, known_view_for_data,         \
+                 "shared file pointer", read)                                                      \
+    UNISONO_PASS(File_write_shared##SUFFIX, COUNT, void const*, MPI_Status*, known_view_for_data,  \
+                 "shared file pointer", write)                                                     \
+    UNISONO_PASS(File_iread_shared##SUFFIX, COUNT, void*, MPI_Request*, known_view_for_data,       \
+                 "shared file pointer", read)                                                      \
+    UNISONO_PASS(File_iwrite_shared##SUFFIX, COUNT, void const*, MPI_Request*,                     \
+                 known_view_for_data, "shared file pointer", write)                                \
+    UNISONO_ORDERED(File_read_ordered##SUFFIX, File_read_at_all##SUFFIX, COUNT, void*, read)       \
+    UNISONO_ORDERED(File_write_ordered##SUFFIX, File_write_at_all##SUFFIX, COUNT, void const*,     \
+                    write)                                                                         \
+    UNISONO_BEGIN(File_read_all_begin##SUFFIX, COUNT, void*, read)                                 \
+    UNISONO_BEGIN_AT(File_read_at_all_begin##SUFFIX, COUNT, void*, read)                           \
+    UNISONO_BEGIN_ORDERED(File_read_ordered_begin##SUFFIX, File_read_at_all##SUFFIX, COUNT, void*, \
+                          read)                                                                    \
+    UNISONO_BEGIN(File_write_all_begin##SUFFIX, COUNT, void const*, write)                         \
+    UNISONO_BEGIN_AT(File_write_at_all_begin##SUFFIX, COUNT, void const*, write)                   \
+    UNISONO_BEGIN_ORDERED(File_write_ordered_begin##SUFFIX, File_write_at_all##SUFFIX, COUNT,      \
+                          void const*, write)
 
 UNISONO_DATA_CALLS(, int)
 #ifdef UNISONO_LARGE_COUNTS
@@ -153,16 +165,6 @@ UNISONO_END(File_write_ordered_end, void const*, write)
 
 // Entry points have MPI's names. NOLINTBEGIN(readability-identifier-naming)
 
-int File_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
-    return pass_on(handle, view, "MPI_File_seek_shared",
-                   [&] { return UNISONO_NATIVE(File_seek_shared)(handle, offset, whence); });
-}
-
-int File_get_position_shared(MPI_File handle, MPI_Offset* offset) {
-    return pass_on(handle, known_view, "MPI_File_get_position_shared",
-                   [&] { return UNISONO_NATIVE(File_get_position_shared)(handle, offset); });
-}
-
 constexpr auto Test = request_test;
 constexpr auto Testall = request_testall;
 constexpr auto Testany = request_testany;
@@ -177,6 +179,10 @@ constexpr auto File_open = file_open;
 constexpr auto File_close = file_close;
 constexpr auto File_set_view = file_set_view;
 constexpr auto File_get_view = file_get_view;
+constexpr auto File_get_type_extent = file_get_type_extent;
+#ifdef UNISONO_LARGE_COUNTS
+constexpr auto File_get_type_extent_c = file_get_type_extent_c;
+#endif
 constexpr auto File_get_info = file_get_info;
 constexpr auto File_set_info = file_set_info;
 constexpr auto File_set_atomicity = file_set_atomicity;
@@ -186,6 +192,8 @@ constexpr auto File_sync = file_sync;
 constexpr auto File_preallocate = file_preallocate;
 constexpr auto File_seek = file_seek;
 constexpr auto File_get_position = file_get_position;
+constexpr auto File_seek_shared = file_seek_shared;
+constexpr auto File_get_position_shared = file_get_position_shared;
 constexpr auto File_get_byte_offset = file_get_byte_offset;
 
 // NOLINTEND(readability-identifier-naming)

@@ -21,6 +21,7 @@
     X(File_close)               \
     X(File_set_view)            \
     X(File_get_view)            \
+    X(File_get_type_extent)     \
     X(File_get_info)            \
     X(File_set_info)            \
     X(File_set_atomicity)       \
@@ -73,7 +74,8 @@
     X(File_write_ordered_begin##suffix)
 
 #ifdef UNISONO_LARGE_COUNTS
-#define UNISONO_FILE_ENTRIES(X) UNISONO_ENTRIES(X) UNISONO_DATA_ENTRIES(X, _c)
+#define UNISONO_FILE_ENTRIES(X) \
+    UNISONO_ENTRIES(X) X(File_get_type_extent_c) UNISONO_DATA_ENTRIES(X, _c)
 #else
 #define UNISONO_FILE_ENTRIES(X) UNISONO_ENTRIES(X)
 #endif

@@ -22,6 +22,7 @@
 #include "layouts/server_bytes.hpp"
 #include "layouts/striping_note.hpp"
 #include "orchestra/gate/file_gate.hpp"
+#include "strategies/all.hpp"
 #include "support/helper_thread.hpp"
 
 namespace unisono::interpose {
@@ -77,6 +78,14 @@ void add_access(DirectionReport& report, std::span<Transfer const> list, Layout 
                          {transfer.offset, transfer.offset + transfer.bytes});
     }
     report.accesses.add(access);
+}
+
+// Every rank by itself, at once, and nothing else.
+Options for_atomic_mode(Options options) {
+    options.strategy = independent.name;
+    options.select = "rule";
+    options.write_behind = options.read_ahead = Switch::disable;
+    return options;
 }
 
 std::atomic<std::uint64_t> files_so_far = 0;
@@ -383,12 +392,31 @@ void File::use(Options options) {
     if (by_mpi_ && written_) deferred_ = first_failure(deferred_, storage_.backend->sync());
     end_nonblocking();
     options_ = std::move(options);
+    atomic_options_ = for_atomic_mode(options_);
     team_ = nullptr;
     be_seen();
     layout_.reset();
     gathered_.forget();
     storage_key_.reset();
     make_backend();
+}
+
+bool File::can_lock() const {
+    // Where whole pages are written back, ranks of several nodes must not write by themselves.
+    auto const apart = !storage_.page_cached || team().topology().nodes() == 1;
+    if (by_mpi_ || storage_.backend == nullptr || kernel_descriptor_ < 0 || !apart) return false;
+    RangeLocks const locks{kernel_descriptor_};
+    auto const mode = access_mode_;
+    return ((mode & MPI_MODE_WRONLY) != 0 || locks.work(Direction::read)) &&
+           ((mode & MPI_MODE_RDONLY) != 0 || locks.work(Direction::write));
+}
+
+void File::set_atomic(bool atomic, bool by_locks) {
+    end_nonblocking();  // those to come have other options
+    atomic_ = atomic;
+    storage_.range_locks =
+        atomic && by_locks ? std::make_shared<RangeLocks>(kernel_descriptor_) : nullptr;
+    atomic_options_ = for_atomic_mode(options_);
 }
 
 std::shared_ptr<FileView const> File::view() const {
@@ -399,7 +427,7 @@ std::shared_ptr<FileView const> File::view() const {
 void File::use(std::shared_ptr<FileView> view) {
     std::lock_guard const lock{mutex_};
     view_ = std::move(view);
-    pointer_ = 0;
+    pointer_ = shared_pointer_ = 0;
 }
 
 void File::mark_mirrored() {

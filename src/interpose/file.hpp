@@ -35,10 +35,15 @@ struct FileView {
     Tiling tiling{make_dense(1), 0, 1};
     Tiling as_given{tiling};  ///< the same, of the program's own tiles
     std::uint64_t etype_bytes = 1;
-    bool usable = true;                 ///< Unisono can walk it; may differ between ranks
-    bool native_representation = true;  ///< datarep "native" or "internal"; equal on all ranks
-    bool costly = false;                ///< for the MPI library; may differ between ranks
-    bool native_only = false;  ///< some rank's is not usable, or not native; equal on all ranks
+    bool usable = true;   ///< Unisono can walk it; may differ between ranks
+    bool costly = false;  ///< for the MPI library; may differ between ranks
+    /// Of data, as the program has named it; equal on all ranks.
+    std::string representation = "native";
+    /// Some rank's is not usable, or has a representation that Unisono does not know; equal on all
+    /// ranks.
+    bool native_only = false;
+    /// The MPI library has some rank's data elsewhere in the file, and wrongly; equal on all ranks.
+    bool native_layout_differs = false;
     bool mirrored = true;
     MPI_Offset displacement = 0;
     MPI_Datatype etype = MPI_DATATYPE_NULL;  ///< own duplicates, while not mirrored
@@ -48,6 +53,17 @@ struct FileView {
     FileView(FileView const&) = delete;
     FileView& operator=(FileView const&) = delete;
     ~FileView();
+
+    /// Data change on their way between memory and file.
+    [[nodiscard]] bool external32() const { return representation == "external32"; }
+    /// A representation that Unisono knows. "internal" is the same as "native", as MPI allows.
+    [[nodiscard]] bool known_representation() const {
+        return representation == "native" || representation == "internal" || external32();
+    }
+    /// What the MPI library is told: Open MPI 4.1.4 has no "internal".
+    [[nodiscard]] char const* native_representation() const {
+        return representation == "internal" ? "native" : representation.c_str();
+    }
 };
 
 class NonblockingCalls;
@@ -75,6 +91,7 @@ public:
     std::uint64_t next_call() { return ++calls_; }
     [[nodiscard]] int access_mode() const { return access_mode_; }
     [[nodiscard]] Context& context() const { return *context_; }
+    [[nodiscard]] std::shared_ptr<Context> const& shared_context() const { return context_; }
     [[nodiscard]] Options const& options() const { return options_; }
     [[nodiscard]] Storage const& storage() const { return storage_; }
     /// The storage's descriptor, or -1 when it is not the kernel's but that of a preloaded client:
@@ -145,6 +162,11 @@ public:
     /// Reserves a part of the file for a call that moves the pointer: returns it and advances it.
     MPI_Offset advance_pointer(MPI_Offset etypes);
 
+    /// The shared file pointer, in etypes, while the MPI library does not know the view and hence
+    /// cannot have it; the same on all ranks then.
+    [[nodiscard]] MPI_Offset shared_pointer() const { return shared_pointer_; }
+    void set_shared_pointer(MPI_Offset etypes) { shared_pointer_ = etypes; }
+
     /// What the first half of a split call that Unisono did has moved, for the second half.
     void set_split_bytes(std::optional<MPI_Count> bytes) { split_bytes_ = bytes; }
     std::optional<MPI_Count> take_split_bytes() { return std::exchange(split_bytes_, {}); }
@@ -162,9 +184,19 @@ public:
     /// The file is accessed by the MPI library's own calls.
     [[nodiscard]] bool by_mpi() const { return by_mpi_; }
 
-    void set_atomic(bool atomic) { atomic_ = atomic; }
+    /// Unisono can lock what it accesses. Local.
+    [[nodiscard]] bool can_lock() const;
+    /// Atomic mode or not; `by_locks`: Unisono does the data calls in it. Collective.
+    void set_atomic(bool atomic, bool by_locks);
+    [[nodiscard]] bool atomic() const { return atomic_; }
+    /// The options for data calls: in atomic mode each rank accesses its own, under a lock.
+    [[nodiscard]] Options const& call_options() const {
+        return storage_.range_locks != nullptr ? atomic_options_ : options_;
+    }
     /// Unisono does the data calls on this file; equal on all ranks.
-    [[nodiscard]] bool taken_over() const { return !atomic_ && view()->native_representation; }
+    [[nodiscard]] bool taken_over() const {
+        return (!atomic_ || storage_.range_locks != nullptr) && view()->known_representation();
+    }
 
     /// Hints of the program, latest value of each.
     std::vector<KeyValue> hints;
@@ -216,6 +248,7 @@ private:
     std::uint64_t path_hash_ = hash64(path_);
     int access_mode_;
     Options options_;
+    Options atomic_options_;           // while there are range locks
     mutable MpiTeam* team_ = nullptr;  // for these options
     std::uint64_t order_;
     std::uint32_t number_;
@@ -228,6 +261,7 @@ private:
     mutable std::mutex mutex_;  // guards what follows
     std::shared_ptr<FileView> view_ = std::make_shared<FileView>();
     MPI_Offset pointer_ = 0;
+    MPI_Offset shared_pointer_ = 0;
     FileReport report_;
     std::optional<std::uint64_t> last_bytes_;  // size of the file when it was closed
     std::unique_ptr<Trace> trace_;             // rank 0's, where there is a place for it

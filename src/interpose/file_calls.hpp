@@ -14,6 +14,10 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
                   MPI_Datatype filetype, char const* representation, MPI_Info info);
 int file_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* etype,
                   MPI_Datatype* filetype, char* representation);
+int file_get_type_extent(MPI_File handle, MPI_Datatype type, MPI_Aint* extent);
+#ifdef UNISONO_LARGE_COUNTS
+int file_get_type_extent_c(MPI_File handle, MPI_Datatype type, MPI_Count* extent);
+#endif
 int file_get_info(MPI_File handle, MPI_Info* info);
 int file_set_info(MPI_File handle, MPI_Info info);
 int file_set_atomicity(MPI_File handle, int atomic);
@@ -22,6 +26,8 @@ int file_get_size(MPI_File handle, MPI_Offset* size);
 int file_sync(MPI_File handle);
 int file_preallocate(MPI_File handle, MPI_Offset size);
 int file_seek(MPI_File handle, MPI_Offset offset, int whence);
+int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence);
+int file_get_position_shared(MPI_File handle, MPI_Offset* offset);
 int file_get_position(MPI_File handle, MPI_Offset* offset);
 int file_get_byte_offset(MPI_File handle, MPI_Offset offset, MPI_Offset* displacement);
 

@@ -48,6 +48,10 @@ public:
     void idle() override;
     /// Now and then while this rank is idle, from then on.
     void call_when_idle(std::function<void()> call) { when_idle_ = std::move(call); }
+    /// The same, from a rank that waits elsewhere.
+    void look_around() const {
+        if (when_idle_) when_idle_();
+    }
     Message receive(std::uint32_t from, Kind kind) override;
     std::optional<Received> receive_any(Kind kind) override;
     void finish_sends(std::size_t still_under_way) override;

@@ -41,9 +41,10 @@ NonblockingCalls::NonblockingCalls(File& file, std::uint32_t number)
       number_{number},
       on_node_{mpi_team_.topology().nodes() == 1},
       topology_{on_node_ ? with_name(mpi_team_.topology()) : Topology{}},
-      options_{without_measuring(file.options())} {}
+      options_{without_measuring(file.call_options())} {}
 
 void NonblockingCalls::post(std::shared_ptr<PendingCall> call) {
+    last_ = call;
     collective_.post([this, call = std::move(call)] { perform(*call); });
 }
 
@@ -67,8 +68,10 @@ void NonblockingCalls::post_independent(std::shared_ptr<PendingCall> call) {
 
 void NonblockingCalls::finish() const {
     PendingCalls::Waiting const waiting;
+    SeenWaiting seen;
     while (!collective_.idle() || !independent_.idle()) {
         file_.context().progress();
+        seen.wait_for(last_.get());
         PendingCalls::Waiting::for_a_moment();
     }
     PendingCalls::all().move_on();

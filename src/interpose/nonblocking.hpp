@@ -48,6 +48,7 @@ private:
     Topology topology_;  // of the node, if it is one
     Options options_;
     OnlineTuner tuner_;
+    std::shared_ptr<PendingCall> last_;  // of the collective ones that were posted
     GatheredFacts gathered_;
     AheadOfAgreement ahead_;
     std::unique_ptr<NodeTeam> node_team_;

@@ -7,6 +7,7 @@
 #include "interpose/conclusion.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/native.hpp"
+#include "interpose/operations.hpp"
 #include "interpose/transfer.hpp"
 
 namespace unisono::interpose {
@@ -35,7 +36,7 @@ int cancel(void*, int) { return MPI_SUCCESS; }
 
 void conclude(PendingCall& call) {
     auto& file = *call.file;
-    call.bytes = call.outcome.bytes;
+    call.bytes = deliver(call.prepared, call.call, call.outcome.bytes);
     call.code = call.difference.empty()
                     ? code_of(file, call.call, call.prepared, call.outcome)
                     : code_of(file, call.call, MPI_ERR_NOT_SAME, call.difference, Told::all_ranks);
@@ -82,9 +83,34 @@ void PendingCall::finish(Stage with) {
 
 void PendingCall::end() {
     if (call.type != MPI_DATATYPE_NULL && !is_named(call.type)) PMPI_Type_free(&call.type);
+    prepared.packed = {};
     file.reset();
     stage = Stage::over;
 }
+
+void SeenWaiting::wait_for(PendingCall const* call) {
+    auto const seen = call != nullptr && call->number != 0 && call->stage == Stage::helped &&
+                      !call->file->context().threaded();
+    if (!seen) return leave();
+    auto& team = call->file->team();
+    auto& rendezvous = team.rendezvous();
+    if (note_ != &rendezvous.note()) {
+        leave();
+        note_ = &rendezvous.note();
+        context_ = call->file->shared_context();
+        before_ = rendezvous.seen(rendezvous.local_index());
+    }
+    note_->enter(call_tag(call->file->number(), call->call.operation), call->number,
+                 static_cast<std::uint64_t>(call->prepared.first));
+    team.look_around();
+}
+
+void SeenWaiting::leave() {
+    if (note_ != nullptr) note_->return_to(before_);
+    note_ = nullptr;
+}
+
+SeenWaiting::~SeenWaiting() { leave(); }
 
 void move_on(PendingCall& call) {
     if (call.stage == Stage::done) conclude(call);

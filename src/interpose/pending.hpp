@@ -49,6 +49,7 @@ struct PendingCall {
     std::string difference;                         ///< ranks were in different calls
     MPI_Request request = MPI_REQUEST_NULL;         ///< the program's; none: a split call
     MPI_Request native_request = MPI_REQUEST_NULL;  ///< the MPI library's, for the stage native
+    std::uint64_t number = 0;                       ///< of the file's collective calls; 0: none
     std::uint64_t bytes = 0;                        ///< truly moved, once it is over
     int code = MPI_SUCCESS;                         ///< likewise; nothing was raised
     std::atomic<bool> released = false;             ///< the program has let go of its request
@@ -95,6 +96,27 @@ private:
     std::atomic<int> waiting_ = 0;
     std::mutex done_mutex_;
     std::condition_variable done_;
+};
+
+/// While it lives the program's thread waits, and other ranks of its node see for which collective
+/// call: as if it were in a blocking one. Not where several threads may wait at once.
+class SeenWaiting {
+public:
+    SeenWaiting() = default;
+    ~SeenWaiting();
+    SeenWaiting(SeenWaiting const&) = delete;
+    SeenWaiting& operator=(SeenWaiting const&) = delete;
+
+    /// Now and then: for this one from here on; null or independent: for none. Looks whether others
+    /// are stuck, as ranks do that wait at a meeting.
+    void wait_for(PendingCall const* call);
+
+private:
+    void leave();
+
+    std::shared_ptr<Context> context_;  // outlives the note
+    CallNote* note_ = nullptr;
+    CallSeen before_;
 };
 
 /// What has come of a call that is done, or that the MPI library wants to be given: its stage is

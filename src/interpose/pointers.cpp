@@ -1,6 +1,7 @@
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
 #include "interpose/native.hpp"
+#include "interpose/timed.hpp"
 #include "interpose/transfer.hpp"
 
 namespace unisono::interpose {
@@ -34,6 +35,39 @@ int file_seek(MPI_File handle, MPI_Offset offset, int whence) {
     if (target < 0)
         return fail(*file, MPI_ERR_ARG, "MPI_File_seek", "before the start of the view");
     file->set_pointer(target);
+    return MPI_SUCCESS;
+}
+
+// As long as the MPI library does not know the view, only collective calls can move the shared
+// pointer, so every rank knows where it is.
+int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
+    auto const file = find(handle);
+    auto const native = [&] { return UNISONO_NATIVE(File_seek_shared)(handle, offset, whence); };
+    if (file == nullptr || file->view()->mirrored)
+        return pass_on(handle, view, "MPI_File_seek_shared", native);
+    TimedCollective const timed{file, FilePhase::other, unisono_entry_File_seek_shared};
+    auto const& shared = *file->view();
+    if (whence == MPI_SEEK_END && !shared.tiling.ascending())
+        return pass_on(handle, view, "MPI_File_seek_shared", native);
+    auto target = offset;
+    if (whence == MPI_SEEK_CUR) target += file->shared_pointer();
+    if (whence == MPI_SEEK_END) {
+        file->drain();
+        MPI_Offset size = 0;
+        if (auto const result = file_get_size(handle, &size); result != MPI_SUCCESS) return result;
+        target += end_in_etypes(size, shared);
+    }
+    if (target < 0)
+        return fail(*file, MPI_ERR_ARG, "MPI_File_seek_shared", "before the start of the view");
+    file->set_shared_pointer(target);
+    return MPI_SUCCESS;
+}
+
+int file_get_position_shared(MPI_File handle, MPI_Offset* offset) {
+    auto const file = find(handle);
+    if (file == nullptr || file->view()->mirrored)
+        return UNISONO_NATIVE(File_get_position_shared)(handle, offset);
+    *offset = file->shared_pointer();
     return MPI_SUCCESS;
 }
 

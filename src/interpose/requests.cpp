@@ -31,6 +31,14 @@ public:
         return std::ranges::any_of(calls_, [](auto const& call) { return call != nullptr; });
     }
 
+    /// The first that is still on its way; null: none.
+    [[nodiscard]] PendingCall const* first_helped() const {
+        auto const found = std::ranges::find_if(calls_, [](auto const& call) {
+            return call != nullptr && call->stage == PendingCall::Stage::helped;
+        });
+        return found == calls_.end() ? nullptr : found->get();
+    }
+
     /// What a request that is complete has come to; the file's error handler is called.
     [[nodiscard]] int code(std::size_t i) const {
         if (calls_[i] == nullptr || calls_[i]->code == MPI_SUCCESS) return MPI_SUCCESS;
@@ -69,11 +77,13 @@ bool nothing_pending() {
 template <class Test>
 int wait_for(Watched const& watched, Test const& test) {
     PendingCalls::Waiting const waiting;
+    SeenWaiting seen;
     while (true) {
         PendingCalls::all().move_on();
         int done = 0;
         auto const result = test(&done);
         if (result != MPI_SUCCESS || done != 0) return result;
+        seen.wait_for(watched.first_helped());
         if (watched.any())
             PendingCalls::Waiting::for_a_moment();
         else

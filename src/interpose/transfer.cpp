@@ -1,6 +1,5 @@
 #include "interpose/transfer.hpp"
 
-#include <climits>
 #include <new>
 
 #include "devices/device_memory.hpp"
@@ -8,6 +7,7 @@
 #include "execute/through_host.hpp"
 #include "interpose/conclusion.hpp"
 #include "interpose/errors.hpp"
+#include "interpose/file_calls.hpp"
 #include "interpose/in_call.hpp"
 #include "interpose/native.hpp"
 #include "interpose/nonblocking.hpp"
@@ -68,7 +68,7 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
                             : perform_through_host(request, file.options(), record, perform);
     if (!call.offset && result.bytes != asked)
         file.set_pointer(prepared.first + etypes_of(prepared, result.bytes));
-    set_count(status, result.bytes);
+    set_count(status, deliver(prepared, call, result.bytes));
     record.lap(Phase::other);
     file.record([&](FileReport& report) {
         auto& direction = report[call.direction];
@@ -82,44 +82,6 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
     return fail(file, call, error_class_of(verdict.code), describe(verdict));
 }
 
-bool pack_by_mpi(DataCall const& call, std::span<std::byte> packed) {
-    int end = 0;
-    return PMPI_Pack(call.buffer, static_cast<int>(call.count), call.type, packed.data(),
-                     static_cast<int>(packed.size()), &end, MPI_COMM_SELF) == MPI_SUCCESS;
-}
-
-// Data that Unisono cannot walk, or place for them, for a call in which no rank can ask the others
-// to leave it to the MPI library.
-std::vector<std::byte> pack(Prepared& prepared, DataCall const& call) {
-    std::vector<std::byte> packed(bytes_asked(call));
-    auto const fits = packed.size() <= INT_MAX && call.count <= INT_MAX;
-    if (!fits || (call.direction == Direction::write && !pack_by_mpi(call, packed))) {
-        refuse(prepared, MPI_ERR_UNSUPPORTED_OPERATION,
-               "Unisono cannot do it without the other ranks; unisono_write_behind=disable, "
-               "unisono_read_ahead=disable");
-        return {};
-    }
-    prepared.request.memory = {make_dense(1), 0, 1};
-    prepared.request.base = reinterpret_cast<std::uintptr_t>(packed.data());
-    prepared.request.positions = {0, packed.size()};
-    prepared.request.device = nullptr;
-    prepared.usable = true;
-    check_amount(prepared);
-    return packed;
-}
-
-// What was read goes where the program wants it, whole elements only. How many bytes did.
-std::uint64_t unpack(DataCall const& call, std::span<std::byte const> read) {
-    MPI_Count element_bytes = 0;
-    PMPI_Type_size_x(call.type, &element_bytes);
-    if (element_bytes == 0) return 0;
-    auto const elements = static_cast<MPI_Count>(read.size()) / element_bytes;
-    int end = 0;
-    PMPI_Unpack(read.data(), static_cast<int>(read.size()), &end, const_cast<void*>(call.buffer),
-                static_cast<int>(elements), call.type, MPI_COMM_SELF);
-    return static_cast<std::uint64_t>(elements * element_bytes);
-}
-
 bool in_window(File const& file, Direction direction) {
     auto const cache = file.cache();
     return cache != nullptr && cache->in_window(direction);
@@ -127,12 +89,13 @@ bool in_window(File const& file, Direction direction) {
 
 CollectiveFile collective_file(File& file, std::function<void()> native) {
     auto& team = file.team();
-    auto const measures = OnlineTuner::wanted(file.options());
+    auto const& options = file.call_options();
+    auto const measures = OnlineTuner::wanted(options);
     return {.team = team,
             .rendezvous = team.rendezvous(),
             .storage = file.storage(),
             .layout = file.layout(),
-            .options = file.options(),
+            .options = options,
             .tuner = file.context().tuner(),
             .gathered = file.gathered(),
             .cache = file.make_cache().get(),
@@ -144,15 +107,15 @@ CollectiveFile collective_file(File& file, std::function<void()> native) {
 // The MPI library can do independent calls with views that Unisono cannot walk, and may with memory
 // that it cannot copy.
 bool native_must_do(File const& file, DataCall const& call) {
-    if (!file.taken_over()) return true;
+    // Memory that the CPU cannot access is copied part by part: not at once.
+    if (!file.taken_over() || (file.atomic() && any_driver())) return true;
     auto const view = file.view();
     if (view->usable && file.storage().backend != nullptr) {
         if (call.type == MPI_DATATYPE_NULL || call.count <= 0) return false;
         int mpi_error = MPI_SUCCESS;
         auto const type = decode(call.type, &mpi_error);
         if (type == nullptr) return mpi_error == MPI_ERR_UNSUPPORTED_OPERATION;
-        if (!any_driver()) return false;
-        return out_of_reach(call, *type);
+        return (any_driver() || view->external32()) && out_of_reach(*view, call, *type);
     }
     return view->mirrored;
 }
@@ -172,6 +135,15 @@ int free_completed(void* state) {
     return MPI_SUCCESS;
 }
 
+MPI_Count bytes_of(MPI_Status const& status) {
+    MPI_Count bytes = 0;
+    PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+    return bytes;
+}
+
+// Unisono does its ordered calls. Equal on all ranks.
+bool orders(File const& file) { return file.taken_over() && !file.view()->native_only; }
+
 // Equal on all ranks.
 bool can_overlap(File const& file) {
     return !file.view()->native_only && NonblockingCalls::possible(file);
@@ -189,6 +161,17 @@ bool gains_from_overlap(File const& file, DataCall const& call) {
     return file.options().overlap != Switch::disable && !file.by_mpi() &&
            (cache == nullptr || !cache->in_use()) && call.count > 0 &&
            call.type != MPI_DATATYPE_NULL && bytes_asked(call) >= large && !any_driver();
+}
+
+// All ranks begin a file's collective calls in the same order, so that these count, too.
+void note_begun(PendingCall& pending) {
+    auto& file = *pending.file;
+    pending.number = file.next_call();
+    if (file.context().threaded()) return;
+    auto& note = file.team().rendezvous().note();
+    note.enter(call_tag(file.number(), pending.call.operation), pending.number,
+               static_cast<std::uint64_t>(pending.prepared.first));
+    note.leave();
 }
 
 // The program's part of a call that goes on beside it.
@@ -210,7 +193,67 @@ std::shared_ptr<PendingCall> begin(std::shared_ptr<File> const& file, DataCall c
     if (call.direction == Direction::write) file->note_written();
     record.lap(Phase::other);
     file->record([&](FileReport& report) { add_call(report[call.direction], record); });
-    return std::make_shared<PendingCall>(file, call, std::move(prepared), later);
+    auto pending = std::make_shared<PendingCall>(file, call, std::move(prepared), later);
+    if (later && file->context().ranks() > 1) note_begun(*pending);
+    return pending;
+}
+
+// A collective call that all ranks are in. Its time goes on from `record`.
+int collective_on(File& file, DataCall const& call, Prepared& prepared, CallRecord& record,
+                  MPI_Status* status, NativeCall const& native) {
+    if (!prepared.usable && prepared.refusal == 0 && in_window(file, call.direction))
+        pack(prepared, call);
+    if (prepared.refusal == 0) place(prepared, call.offset ? *call.offset : file.pointer());
+    if (call.direction == Direction::write) file.note_written();
+    int native_result = MPI_SUCCESS;
+    auto const outcome = perform_collective(
+        collective_file(file,
+                        [&] {
+                            native_result = pass_data_on(file, call, native,
+                                                         prepared.request.positions.bytes());
+                        }),
+        prepared.request, caller_facts(file, prepared), record);
+    record_collective(file, prepared, outcome, record);
+    if (outcome.native) return native_result;
+    set_count(status, deliver(prepared, call, outcome.bytes));
+    if (!call.offset && outcome.tried())
+        file.set_pointer(prepared.first + etypes_of(prepared, outcome.bytes));
+    return raise(file.handle(), code_of(file, call, prepared, outcome));
+}
+
+// This rank's.
+OrderedParts own_part(File& file, DataCall const& call, Prepared const& prepared) {
+    auto const rank = static_cast<std::uint32_t>(file.context().rank());
+    OrderedParts part{.objection = {.refusal = prepared.refusal, .refusing_rank = rank}};
+    if (prepared.refusal == 0) {
+        auto const bytes =
+            prepared.type != nullptr ? prepared.request.positions.bytes() : bytes_asked(call);
+        part.etypes = bytes / prepared.view->etype_bytes;
+    }
+    MPI_Offset begin = 0;
+    if (rank == 0)
+        part.objection.must_be_native =
+            file_get_position_shared(file.handle(), &begin) != MPI_SUCCESS;
+    part.begin = begin;
+    return part;
+}
+
+// Moves the shared file pointer past what all ranks ask for, before anything else is
+// done: so nobody can come to it too early. Nothing: the MPI library has to do the call, because it
+// has trouble with the pointer. Collective.
+std::optional<MPI_Offset> advance_shared_pointer(File& file, DataCall const& call,
+                                                 Prepared const& prepared) {
+    auto parts = own_part(file, call, prepared);
+    auto const mine = parts.etypes;
+    if (file.context().ranks() > 1) file.team().rendezvous().meet(parts);
+    if (parts.objection.must_be_native) return {};
+    if (parts.objection.refusal != 0 || parts.etypes == 0) return parts.begin;
+    auto const end = parts.begin + static_cast<MPI_Offset>(parts.etypes);
+    if (!file.view()->mirrored)
+        file.set_shared_pointer(end);
+    else if (UNISONO_NATIVE(File_seek_shared)(file.handle(), end, MPI_SEEK_SET) != MPI_SUCCESS)
+        return {};
+    return parts.begin + static_cast<MPI_Offset>(file.context().sum_before(mine));
 }
 
 }  // namespace
@@ -224,27 +267,23 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     InCall const in_call{*file, call.operation, call.offset ? *call.offset : file->pointer()};
     CallRecord record;
     auto prepared = prepare(*file, call);
-    std::vector<std::byte> packed;
-    if (!prepared.usable && prepared.refusal == 0 && in_window(*file, call.direction))
-        packed = pack(prepared, call);
-    if (prepared.refusal == 0) place(prepared, call.offset ? *call.offset : file->pointer());
-    if (call.direction == Direction::write) file->note_written();
-    int native_result = MPI_SUCCESS;
-    auto outcome = perform_collective(collective_file(*file,
-                                                      [&] {
-                                                          native_result = pass_data_on(
-                                                              *file, call, native,
-                                                              prepared.request.positions.bytes());
-                                                      }),
-                                      prepared.request, caller_facts(*file, prepared), record);
-    if (!packed.empty() && call.direction == Direction::read)
-        outcome.bytes = unpack(call, {packed.data(), outcome.bytes});
-    record_collective(*file, prepared, outcome, record);
-    if (outcome.native) return native_result;
-    set_count(status, outcome.bytes);
-    if (!call.offset && outcome.tried())
-        file->set_pointer(prepared.first + etypes_of(prepared, outcome.bytes));
-    return raise(file->handle(), code_of(*file, call, prepared, outcome));
+    return collective_on(*file, call, prepared, record, status, native);
+}
+
+int transfer_ordered(DataCall const& call, MPI_Status* status, OrderedCall const& native) {
+    auto const file = find(call.handle);
+    if (file == nullptr) return native.ordered();
+    if (!orders(*file))
+        return leave_to_mpi(*file, call, view_for_data, "shared file pointer", native.ordered);
+    InCall const in_call{*file, call.operation};
+    CallRecord record;
+    auto prepared = prepare(*file, call);
+    auto placed = call;
+    placed.offset = advance_shared_pointer(*file, call, prepared);
+    record.lap(Phase::waiting);
+    if (!placed.offset) return pass_on(call.handle, view_for_data, call.name(), native.ordered);
+    return collective_on(*file, placed, prepared, record, status,
+                         [&] { return native.at(*placed.offset, status); });
 }
 
 namespace {
@@ -269,8 +308,10 @@ int end_beside(File& file, PendingCall& pending, MPI_Status* status, NativeCall 
     CallRecord record;
     {
         PendingCalls::Waiting const waiting;
+        SeenWaiting seen;
         while (pending.stage == PendingCall::Stage::helped) {
             file.context().progress();
+            seen.wait_for(&pending);
             PendingCalls::Waiting::for_a_moment();
         }
     }
@@ -339,6 +380,25 @@ int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
     return MPI_SUCCESS;
 }
 
+int transfer_begin_ordered(DataCall const& call, OrderedCall const& native) {
+    auto const file = find(call.handle);
+    if (file == nullptr) return native.ordered();
+    file->set_split_bytes({});
+    if (!orders(*file))
+        return leave_to_mpi(*file, call, view_for_data, "shared file pointer", native.ordered);
+    bool passed_on = false;
+    MPI_Status status{};
+    auto const result = transfer_ordered(
+        call, &status,
+        {[&] {
+             passed_on = true;
+             return native.ordered();
+         },
+         [&](MPI_Offset offset, MPI_Status*) { return native.at(offset, &status); }});
+    if (!passed_on) file->set_split_bytes(bytes_of(status));
+    return result;
+}
+
 int transfer_native(DataCall const& call, Needs needs, char const* kind, NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
@@ -349,7 +409,7 @@ int transfer_begin(DataCall const& call, LaterCall const& later) {
     auto const native = [&] { return later(call.type, nullptr); };
     auto const file = find(call.handle);
     if (file == nullptr) return native();
-    if (file->taken_over() && can_overlap(*file) && !may_deposit(file->options())) {
+    if (file->taken_over() && can_overlap(*file) && !may_deposit(file->call_options())) {
         auto pending = begin(file, call, later);
         file->set_split_call(pending);
         file->nonblocking().post(std::move(pending));
@@ -361,9 +421,7 @@ int transfer_begin(DataCall const& call, LaterCall const& later) {
         passed_on = true;
         return native();
     });
-    MPI_Count bytes = 0;
-    if (!passed_on) PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
-    file->set_split_bytes(passed_on ? std::nullopt : std::optional{bytes});
+    file->set_split_bytes(passed_on ? std::nullopt : std::optional{bytes_of(status)});
     return result;
 }
 
@@ -388,10 +446,13 @@ int transfer_end(MPI_File handle, Direction direction, MPI_Status* status,
 int mirror_view(File& file) {
     auto const view = file.view();
     if (view->mirrored) return MPI_SUCCESS;
-    auto const result = UNISONO_NATIVE(File_set_view)(
-        file.handle(), view->displacement, view->etype, view->filetype, "native", MPI_INFO_NULL);
-    if (result == MPI_SUCCESS) file.mark_mirrored();
-    return result;
+    auto const result =
+        UNISONO_NATIVE(File_set_view)(file.handle(), view->displacement, view->etype,
+                                      view->filetype, view->native_representation(), MPI_INFO_NULL);
+    if (result != MPI_SUCCESS) return result;
+    file.mark_mirrored();
+    if (file.shared_pointer() == 0) return result;
+    return UNISONO_NATIVE(File_seek_shared)(file.handle(), file.shared_pointer(), MPI_SEEK_SET);
 }
 
 int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& native,
@@ -406,6 +467,12 @@ int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& na
                                 std::string{name} + " on " + file->path() +
                                     ": the MPI library does this call, and does not see what "
                                     "collective calls left in memory; call MPI_File_sync before"));
+    if (needs.data && file->view()->native_layout_differs)
+        return raise(handle,
+                     error_code(MPI_ERR_UNSUPPORTED_OPERATION,
+                                std::string{name} + " on " + file->path() +
+                                    ": the MPI library does this call, and has data of this view's "
+                                    "types (such as MPI_LONG) in the wrong places of external32"));
     if (!file->view()->mirrored) {
         if (!needs.collective)
             return raise(

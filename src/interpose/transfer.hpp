@@ -43,6 +43,23 @@ int transfer_nonblocking(DataCall const& call, MPI_Request* request, LaterCall c
 int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
                                     LaterCall const& later);
 
+/// The MPI library's own way of an ordered call: by itself, and with an explicit offset.
+struct OrderedCall {
+    NativeCall ordered;
+    std::function<int(MPI_Offset, MPI_Status*)> at;
+};
+
+/// An ordered call, as a collective one with explicit offsets. The shared file pointer is the MPI
+/// library's, if it knows the view, and it is asked for it and told of it: so these calls and
+/// others with that pointer can be mixed. It moves by what all ranks ask for, whatever becomes of
+/// the data; not at all where some rank's arguments are wrong. Cost beyond a collective call: a
+/// meeting, a prefix sum, and of the MPI library a question on rank 0 and a MPI_File_seek_shared on
+/// all.
+int transfer_ordered(DataCall const& call, MPI_Status* status, OrderedCall const& native);
+
+/// The first half of a split one: all of it. `native.ordered` only begins.
+int transfer_begin_ordered(DataCall const& call, OrderedCall const& native);
+
 /// A call of a kind that Unisono leaves to the MPI library; `kind` says which, in a report.
 int transfer_native(DataCall const& call, Needs needs, char const* kind, NativeCall const& native);
 

@@ -31,25 +31,48 @@ MPI_Datatype handed_out(MPI_Datatype kept) {
     return original;
 }
 
-bool is_native(char const* representation) {
-    return std::strcmp(representation, "native") == 0 ||
-           std::strcmp(representation, "internal") == 0;
+void say_representation(FileView const& view, char* text) {
+    std::memcpy(text, view.representation.c_str(), view.representation.size() + 1);
+}
+
+/// What the two types of a view are in the file; null where Unisono does not know.
+struct InFile {
+    std::shared_ptr<Datatype const> element, tile;
+
+    [[nodiscard]] bool usable() const {
+        return element != nullptr && tile != nullptr && element->bytes > 0 &&
+               (tile->bytes == 0 || tile->shape->low >= 0);
+    }
+    [[nodiscard]] bool same_layout(InFile const& other) const {
+        return element->bytes == other.element->bytes && tile->bytes == other.tile->bytes &&
+               tile->extent == other.tile->extent && tile->shape->low == other.tile->shape->low &&
+               tile->shape->high == other.tile->shape->high;
+    }
+};
+
+InFile in_file(MPI_Datatype etype, MPI_Datatype filetype,
+               std::shared_ptr<Datatype const> (*decoder)(MPI_Datatype, int*)) {
+    int mpi_error = MPI_SUCCESS;
+    InFile types{.element = decoder(etype, &mpi_error), .tile = nullptr};
+    if (types.element != nullptr) types.tile = decoder(filetype, &mpi_error);
+    return types;
 }
 
 std::shared_ptr<FileView> view_of(MPI_Offset displacement, MPI_Datatype etype,
                                   MPI_Datatype filetype, char const* representation) {
     auto view = std::make_shared<FileView>();
-    int mpi_error = MPI_SUCCESS;
-    auto const element = decode(etype, &mpi_error);
-    auto const tile = element == nullptr ? nullptr : decode(filetype, &mpi_error);
-    view->native_representation = is_native(representation);
+    view->representation = representation == nullptr ? "" : representation;
     view->displacement = displacement;
-    view->usable =
-        tile != nullptr && element->bytes > 0 && (tile->bytes == 0 || tile->shape->low >= 0);
+    auto const native = in_file(etype, filetype, decode);
+    auto const types = view->external32() ? in_file(etype, filetype, decode_external32) : native;
+    view->usable = native.usable() && types.usable();
     if (!view->usable) return view;
+    auto const& [element, tile] = types;
     view->as_given = {tile->shape, displacement, tile->extent};
     view->tiling = with_long_tiles(view->as_given);
-    view->costly = !element->plain || !tile->plain || tile->shape->pieces > large_view_pieces;
+    view->costly =
+        !native.element->plain || !native.tile->plain || tile->shape->pieces > large_view_pieces;
+    view->native_layout_differs = !types.same_layout(native);
     view->etype_bytes = element->bytes;
     return view;
 }
@@ -74,7 +97,8 @@ Notice agree_on_views(File& file, FileView const* view) {
     } else {
         notice.objection.refusal = view->displacement < 0 ? MPI_ERR_ARG : 0;
         notice.defer_native_view = view->costly;
-        notice.objection.must_be_native = !view->usable || !view->native_representation;
+        notice.native_layout_differs = view->native_layout_differs;
+        notice.objection.must_be_native = !view->usable || !view->known_representation();
     }
     if (file.context().ranks() > 1) file.team().rendezvous().meet(notice);
     return notice;
@@ -84,12 +108,11 @@ Notice agree_on_views(File& file, FileView const* view) {
 
 int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
                   MPI_Datatype filetype, char const* representation, MPI_Info info) {
-    auto const native = [&] {
-        return UNISONO_NATIVE(File_set_view)(handle, displacement, etype, filetype, representation,
-                                             info);
+    auto const native = [&](char const* known_as) {
+        return UNISONO_NATIVE(File_set_view)(handle, displacement, etype, filetype, known_as, info);
     };
     auto const file = find(handle);
-    if (file == nullptr) return native();
+    if (file == nullptr) return native(representation);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_view};
     auto view = make_view(displacement, etype, filetype, representation);
     auto const agreed = agree_on_views(*file, view.get());
@@ -100,14 +123,15 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
                     "rank " + std::to_string(refusing_rank) +
                         (refusal == MPI_ERR_NO_MEM ? " has no memory for its view"
                                                    : " gave a negative displacement"));
-    if (agreed.defer_native_view && !must_be_native) {
+    if ((agreed.defer_native_view || agreed.native_layout_differs) && !must_be_native) {
         view->mirrored = false;
         view->etype = duplicate(etype);
         view->filetype = duplicate(filetype);
-    } else if (auto const result = native(); result != MPI_SUCCESS) {
+    } else if (auto const result = native(view->native_representation()); result != MPI_SUCCESS) {
         return result;
     }
     view->native_only = must_be_native;
+    view->native_layout_differs = agreed.native_layout_differs;
     // Independent calls with views that Unisono cannot walk go to the MPI library.
     if (must_be_native) file->drain();
     file->use(std::move(view));
@@ -119,13 +143,46 @@ int file_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* etype
                   MPI_Datatype* filetype, char* representation) {
     auto const file = find(handle);
     auto const view = file == nullptr ? nullptr : file->view();
-    if (view == nullptr || view->mirrored)
-        return UNISONO_NATIVE(File_get_view)(handle, displacement, etype, filetype, representation);
+    if (view == nullptr || view->mirrored) {
+        auto const result =
+            UNISONO_NATIVE(File_get_view)(handle, displacement, etype, filetype, representation);
+        // MPICH 4.0.2 itself answers "native" to "internal".
+        if (view != nullptr && result == MPI_SUCCESS) say_representation(*view, representation);
+        return result;
+    }
     *displacement = view->displacement;
     *etype = handed_out(view->etype);
     *filetype = handed_out(view->filetype);
-    std::memcpy(representation, "native", sizeof "native");
+    say_representation(*view, representation);
     return MPI_SUCCESS;
 }
+
+namespace {
+
+// Both libraries have types in external32 as long as in memory.
+template <class Extent>
+int get_type_extent(int (*native)(MPI_File, MPI_Datatype, Extent*), MPI_File handle,
+                    MPI_Datatype type, Extent* extent) {
+    auto const file = find(handle);
+    int mpi_error = MPI_SUCCESS;
+    auto const decoded = file != nullptr && file->view()->external32()
+                             ? decode_external32(type, &mpi_error)
+                             : nullptr;
+    if (decoded == nullptr) return native(handle, type, extent);
+    *extent = decoded->extent;
+    return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int file_get_type_extent(MPI_File handle, MPI_Datatype type, MPI_Aint* extent) {
+    return get_type_extent(UNISONO_NATIVE(File_get_type_extent), handle, type, extent);
+}
+
+#ifdef UNISONO_LARGE_COUNTS
+int file_get_type_extent_c(MPI_File handle, MPI_Datatype type, MPI_Count* extent) {
+    return get_type_extent(UNISONO_NATIVE(File_get_type_extent_c), handle, type, extent);
+}
+#endif
 
 }  // namespace unisono::interpose

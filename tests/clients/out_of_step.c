@@ -17,6 +17,15 @@ static int write_at(MPI_File to) {
     return MPI_File_write_at_all(to, 64 * rank, data, 64, MPI_BYTE, MPI_STATUS_IGNORE);
 }
 
+/* Nonblocking, where WHAT begins with i. */
+static int in_step(char const* what) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (what[0] != 'i') return write_at(file);
+    MPI_File_iwrite_at_all(file, 64 * rank, data, 64, MPI_BYTE, &request);
+    if (strcmp(what, "iclose") == 0) return MPI_File_close(&file);
+    return MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 static int out_of_step(char const* what, unsigned seconds) {
     MPI_Info info = MPI_INFO_NULL;
     if (strcmp(what, "late") == 0) {
@@ -24,7 +33,7 @@ static int out_of_step(char const* what, unsigned seconds) {
         return write_at(file);
     }
     if (strcmp(what, "threads") == 0) return write_at(file);
-    if (strcmp(what, "skip") == 0) return MPI_Barrier(MPI_COMM_WORLD);
+    if (strcmp(what, "skip") == 0 || what[0] == 'i') return MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(what, "close") == 0) return MPI_File_close(&file);
     if (strcmp(what, "finalize") == 0) return MPI_Finalize();
     if (strcmp(what, "sync") == 0) return MPI_File_sync(file);
@@ -75,7 +84,7 @@ int main(int argc, char** argv) {
     write_at(file);
     write_at(other);
     print_codes(rank == ranks - 1 ? out_of_step(argv[2], argc > 3 ? (unsigned)atoi(argv[3]) : 0)
-                                  : write_at(file));
+                                  : in_step(argv[2]));
     int const threads_while_open = count_threads();
     int const goes_on = write_at(file) == MPI_SUCCESS && write_at(other) == MPI_SUCCESS &&
                         MPI_File_close(&file) == MPI_SUCCESS &&

@@ -62,6 +62,16 @@ class Stall(OutOfStep):
                     "rank 2: in no collective call; the last was MPI_File_write_at_all, "
                     f"collective call 1 on {self.file}-other, offset 128; UNISONO_STALL")
 
+    def test_a_nonblocking_call_that_a_rank_skips_is_named_by_those_that_wait_for_it(self):
+        for mpi, what in self.over(("iskip", "iclose")):
+            with self.subTest(mpi=mpi, what=what):
+                job = self.run_job(mpi, what, UNISONO_STALL="abort", UNISONO_STALL_S="1")
+                self.expect_end(
+                    job, 1, "^unisono: rank 0 has been for 1[.0-9]* s in MPI_File_iwrite_at_all, "
+                    f"collective call 2 on {self.file}, offset 0; ranks 0-1: in it; "
+                    "rank 2: in no collective call; the last was MPI_File_write_at_all, "
+                    f"collective call 1 on {self.file}-other, offset 128; UNISONO_STALL")
+
     def test_a_rank_of_another_node_is_missed_too(self):
         for mpi, place in self.over(PLACES[1:]):
             job = self.run_job(mpi, "skip", UNISONO_STALL="abort", UNISONO_STALL_S="1",

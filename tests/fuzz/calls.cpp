@@ -76,11 +76,14 @@ int call_blocking(MPI_File file, Access const& access, void* buffer, MPI_Datatyp
     return call_family<int>(plain, file, access, buffer, type, status);
 }
 
-/// Where there is no request, nothing was moved that anybody could know of.
-int wait_if_begun(int code, MPI_Request* request, MPI_Status* status) {
-    if (code == MPI_SUCCESS) return MPI_Wait(request, status);
+/// Nothing was moved that anybody could know of.
+int nothing_begun(int code, MPI_Status* status) {
     if (status != MPI_STATUS_IGNORE) MPI_Status_set_elements(status, MPI_BYTE, 0);
     return code;
+}
+
+int wait_if_begun(int code, MPI_Request* request, MPI_Status* status) {
+    return code == MPI_SUCCESS ? MPI_Wait(request, status) : nothing_begun(code, status);
 }
 
 int call_nonblocking(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,
@@ -119,10 +122,25 @@ int call_split(MPI_File file, Access const& access, void* buffer, MPI_Datatype t
                             : MPI_File_read_all_end(file, buffer, status);
 }
 
+int call_ordered(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,
+                 MPI_Status* status) {
+    auto const count = static_cast<int>(access.count);
+    if (access.flavour == Flavour::split) {
+        int const code = access.writes ? MPI_File_write_ordered_begin(file, buffer, count, type)
+                                       : MPI_File_read_ordered_begin(file, buffer, count, type);
+        if (code != MPI_SUCCESS) return nothing_begun(code, status);
+        return access.writes ? MPI_File_write_ordered_end(file, buffer, status)
+                             : MPI_File_read_ordered_end(file, buffer, status);
+    }
+    return access.writes ? MPI_File_write_ordered(file, buffer, count, type, status)
+                         : MPI_File_read_ordered(file, buffer, count, type, status);
+}
+
 }  // namespace
 
 int call_access(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,
                 MPI_Status* status) {
+    if (access.ordered) return call_ordered(file, access, buffer, type, status);
     switch (access.flavour) {
         case Flavour::blocking:
             return call_blocking(file, access, buffer, type, status);

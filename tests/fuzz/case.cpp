@@ -63,6 +63,12 @@ std::vector<std::uint8_t> Buffer::packed() const {
     return data;
 }
 
+std::vector<std::uint8_t> Buffer::packed_for(View const& view) const {
+    auto data = packed();
+    if (view.external32()) swap_numbers(access_.memory->map, data);
+    return data;
+}
+
 std::optional<std::int64_t> Buffer::damage(std::vector<std::uint8_t> const& before) const {
     auto masked = bytes;
     if (!access_.writes) {
@@ -80,7 +86,7 @@ namespace {
 
 void apply_write(Access const& access, Outcome const& outcome, int rank, View const& view,
                  FileModel& model) {
-    auto const data = Buffer(access).packed();
+    auto const data = Buffer(access).packed_for(view);
     auto const certain = outcome.failed ? std::min(outcome.bytes, access.bytes()) : access.bytes();
     auto const first = access.offset * view.etype_bytes();
     view.for_each_extent(first, certain, [&](auto offset, auto index, auto bytes) {
@@ -132,6 +138,8 @@ void apply_access(Step const& step, std::vector<Outcome> const& outcomes, FileSt
         auto const rank = static_cast<int>(m);
         if (!access.writes) note_reads(access, rank, file.state[m].view, file.model);
         move_pointer(access, outcomes[m], rank, file);
+        if (access.ordered)
+            *file.shared_position += access.bytes() / file.state[m].view.etype_bytes();
     }
 }
 
@@ -150,6 +158,8 @@ void reset_members(FileState& file) {
     bool const append = (file.open_mode & MPI_MODE_APPEND) != 0;
     file.state.assign(file.members.size(), Member{});
     for (auto& member : file.state) member.position = append ? file.model.size_most() : 0;
+    file.atomic = false;
+    file.shared_position = append ? std::nullopt : std::optional<std::uint64_t>{0};
 }
 
 void apply(Step const& step, std::vector<Outcome> const& outcomes, FileState& file) {
@@ -162,6 +172,12 @@ void apply(Step const& step, std::vector<Outcome> const& outcomes, FileState& fi
             for (std::size_t m = 0; m < file.members.size(); ++m) {
                 file.state[m] = Member{step.views[m], 0, true};
             }
+            file.shared_position = 0;
+            for (auto const& view : step.views)
+                if (!(view == step.views[0])) file.shared_position.reset();
+            return;
+        case StepKind::seek_shared:
+            file.shared_position = step.shared_position;
             return;
         case StepKind::check_size:
             for (std::size_t m = 0; m < file.members.size(); ++m) {
@@ -188,10 +204,12 @@ void apply(Step const& step, std::vector<Outcome> const& outcomes, FileState& fi
             file.open_mode = step.open_mode;
             reset_members(file);
             return;
+        case StepKind::toggle_atomicity:
+            file.atomic = !file.native && !file.atomic;
+            return;
         case StepKind::byte_offset:
         case StepKind::sync:
         case StepKind::check_view:
-        case StepKind::toggle_atomicity:
         case StepKind::forbidden_access:
             return;
     }

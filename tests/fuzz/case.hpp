@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,12 @@ struct View {
     std::uint64_t displacement_bytes = 0;
     TypePtr etype = basic_byte();
     TypePtr file_type = basic_byte();
+    char const* representation = "native";
 
+    [[nodiscard]] bool external32() const {
+        return std::string_view{representation} == "external32";
+    }
+    friend bool operator==(View const&, View const&) = default;
     [[nodiscard]] std::uint64_t etype_bytes() const { return etype->map.size_bytes(); }
     [[nodiscard]] bool empty() const { return file_type->map.size_bytes() == 0; }
     [[nodiscard]] bool plain() const { return file_type->plain && etype->predefined; }
@@ -53,6 +59,7 @@ struct Access {
     Flavour flavour = Flavour::blocking;
     bool large_count = false;
     bool ignore_status = false;
+    bool ordered = false;      ///< by the shared file pointer, which is at `offset` for this rank
     bool from_bottom = false;  ///< MPI_BOTTOM and a type of absolute addresses
     std::uint64_t offset = 0;  ///< in etypes; for file pointer calls: where the pointer is
     TypePtr memory = basic_byte();
@@ -71,6 +78,8 @@ public:
     /// Where the datatype's origin is.
     [[nodiscard]] std::uint8_t* origin() { return bytes.data() + origin_; }
     [[nodiscard]] std::vector<std::uint8_t> packed() const;
+    /// The same as a file with that view has it.
+    [[nodiscard]] std::vector<std::uint8_t> packed_for(View const& view) const;
     /// Offset of the first byte that differs from `before` and is not the datatype's data.
     [[nodiscard]] std::optional<std::int64_t> damage(std::vector<std::uint8_t> const& before) const;
 
@@ -98,6 +107,7 @@ struct Fault {
 enum class StepKind : std::uint8_t {
     access,
     seek,
+    seek_shared,
     byte_offset,
     set_view,
     settle,
@@ -125,6 +135,7 @@ struct Step {
     std::vector<View> views;        ///< per member
     std::vector<Failure> failures;  ///< per member
     std::uint64_t size_bytes = 0;
+    std::uint64_t shared_position = 0;  ///< seek_shared
     int open_mode = 0;
     bool delete_before = false;  ///< reopen: the file is made anew
 };
@@ -150,6 +161,7 @@ struct FileState {
     bool unlink_after_open = false;
     bool native = false;  ///< served by the MPI library: its known bugs are not ours
     bool sync_at_close = false;
+    bool atomic = false;  ///< the file is in atomic mode
     std::uint64_t scale_bytes = 0;
     std::uint64_t base_bytes = 0;  ///< added to displacements
     std::vector<std::pair<std::string, std::string>> hints;
@@ -157,6 +169,8 @@ struct FileState {
     std::optional<Fault> fault;
     FileModel model;
     std::vector<Member> state;
+    /// The shared file pointer in etypes; nothing: not known, or the ranks' views differ.
+    std::optional<std::uint64_t> shared_position = 0;
 
     [[nodiscard]] bool may_read() const { return (open_mode & MPI_MODE_WRONLY) == 0; }
     [[nodiscard]] bool may_write() const { return (open_mode & MPI_MODE_RDONLY) == 0; }

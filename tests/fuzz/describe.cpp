@@ -7,8 +7,8 @@ namespace {
 std::string name_of(Access const& access) {
     std::string name = access.flavour == Flavour::nonblocking ? "i" : "";
     name += access.writes ? "write" : "read";
-    if (access.at_offset) name += "_at";
-    if (access.collective) name += "_all";
+    if (access.at_offset && !access.ordered) name += "_at";
+    if (access.collective) name += access.ordered ? "_ordered" : "_all";
     if (access.flavour == Flavour::split) name += "_begin/_end";
     if (access.large_count) name += "_c";
     return name;
@@ -34,7 +34,8 @@ std::string describe(Seek const& seek, bool byte_offset) {
 
 std::string describe(View const& view) {
     return "set_view(displacement " + std::to_string(view.displacement_bytes) + ", etype " +
-           view.etype->text + ", file type " + view.file_type->text + ")";
+           view.etype->text + ", file type " + view.file_type->text + ", " + view.representation +
+           ")";
 }
 
 std::string title(Step const& step) {
@@ -44,6 +45,8 @@ std::string title(Step const& step) {
             return "access";
         case StepKind::seek:
             return "seek";
+        case StepKind::seek_shared:
+            return "seek_shared " + std::to_string(step.shared_position);
         case StepKind::byte_offset:
             return "get_byte_offset";
         case StepKind::set_view:
@@ -63,7 +66,7 @@ std::string title(Step const& step) {
         case StepKind::peek:
             return "sync-barrier-sync, look at the file by POSIX";
         case StepKind::toggle_atomicity:
-            return "set_atomicity true, then false";
+            return "set_atomicity";
         case StepKind::forbidden_access:
             return "a call that the open mode forbids";
         case StepKind::reopen:

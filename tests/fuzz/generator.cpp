@@ -221,6 +221,7 @@ TypeLimits Generator::limits(FileState const& file) const {
     TypeLimits limits;
     limits.plain_only = file.native;
     limits.depth = file.native ? 2 : 4;
+    limits.same_in_external32 = file.state[0].view.external32();
     limits.span_bytes =
         static_cast<std::int64_t>(std::max<std::uint64_t>(64, file.scale_bytes / 2));
     limits.interleaving_tiles = !file.native && !options_.skips("interleaving");
@@ -234,6 +235,7 @@ StepKind Generator::choose_kind(FileState const& file) {
     }
     if (dice < 55) return StepKind::access;
     if (dice < 70) return StepKind::set_view;
+    if (dice < 71) return StepKind::seek_shared;
     if (dice < 76) return StepKind::seek;
     if (dice < 79) return StepKind::byte_offset;
     if (dice < 81) return StepKind::check_view;
@@ -282,7 +284,7 @@ Step Generator::next() {
 bool Generator::may_repeat(Step const& step, FileState const& file) const {
     auto const suits = [&](Access const& access) {
         return access.collective && access.writes == step.accesses[0].writes &&
-               access.flavour == Flavour::blocking;
+               access.flavour == Flavour::blocking && !access.ordered;
     };
     return step.kind == StepKind::access && !file.fault && !options_.skips("repeats") &&
            std::all_of(step.accesses.begin(), step.accesses.end(), suits);
@@ -319,6 +321,8 @@ bool Generator::fill(Step& step, FileState& file) {
             return fill_access(step, file, random_.chance(70));
         case StepKind::seek:
             return fill_seek(step, file);
+        case StepKind::seek_shared:
+            return fill_seek_shared(step, file);
         case StepKind::byte_offset:
             return fill_byte_offset(step, file);
         case StepKind::set_view:
@@ -428,8 +432,36 @@ bool Generator::fill_access(Step& step, FileState& file, bool collective) {
     }
     if (file.native) part_writers(step, file);
     choose_flavour(step, file);
+    choose_order(step, file);
     find_races(step, file);
     expect_failures(step, file);
+    return true;
+}
+
+/// The ranks' parts of an ordered call lie one behind the other, where the shared file pointer is.
+void Generator::choose_order(Step& step, FileState& file) {
+    auto const suits = [&](Access const& access) {
+        return access.collective && access.writes == step.accesses[0].writes &&
+               access.flavour != Flavour::nonblocking && !access.large_count;
+    };
+    auto const& view = file.state[0].view;
+    if (file.native || !file.shared_position || view.empty() || options_.skips("ordered") ||
+        !random_.chance(25) || !std::ranges::all_of(step.accesses, suits))
+        return;
+    auto at = *file.shared_position;
+    for (auto const& access : step.accesses) at += access.bytes() / view.etype_bytes();
+    if (view.offset_of(at * view.etype_bytes()) > file.base_bytes + 8 * file.scale_bytes) return;
+    at = *file.shared_position;
+    for (auto& access : step.accesses) {
+        access.ordered = access.at_offset = true;
+        access.offset = at;
+        at += access.bytes() / view.etype_bytes();
+    }
+}
+
+bool Generator::fill_seek_shared(Step& step, FileState& file) {
+    if (file.native || !file.shared_position || options_.skips("ordered")) return false;
+    step.shared_position = random_position(file, file.state[0].view);
     return true;
 }
 
@@ -464,6 +496,10 @@ void Generator::choose_flavour(Step& step, FileState& file) {
         auto const& access = step.accesses[m];
         bool const plain = access.memory->plain && file.state[m].view.plain();
         if (access.takes_part && !plain && !ours) flavour = Flavour::blocking;
+        // The MPI library would do it: MPICH 4.0.2 does not convert in nonblocking calls.
+        if (flavour == Flavour::nonblocking && collective && !ours &&
+            file.state[m].view.external32())
+            flavour = Flavour::blocking;
         // OMPIO's nonblocking reads never end when they begin beyond the end of the file.
         if (access.takes_part && !access.writes && !ends_inside(access, file.state[m].view, file)) {
             flavour = Flavour::blocking;
@@ -575,8 +611,16 @@ bool Generator::fill_byte_offset(Step& step, FileState& file) {
     return true;
 }
 
+char const* Generator::choose_representation(FileState const& file) {
+    static std::vector<char const*> const all = {"native", "native", "internal", "external32"};
+    return file.native || options_.skips("representations") ? all[0] : random_.pick(all);
+}
+
 bool Generator::fill_views(Step& step, FileState& file) {
-    auto const etype = file.native ? basic(random_.below(8)) : random_etype(random_, limits(file));
+    auto const* const representation = choose_representation(file);
+    auto type_limits = limits(file);
+    type_limits.same_in_external32 = View{.representation = representation}.external32();
+    auto const etype = file.native ? basic(random_.below(8)) : random_etype(random_, type_limits);
     bool const back_to_bytes = random_.chance(10);
     bool const same_for_all = random_.chance(20);
     for (std::size_t m = 0; m < file.members.size(); ++m) {
@@ -588,9 +632,10 @@ bool Generator::fill_views(Step& step, FileState& file) {
         } else {
             view.etype = etype;
             view.file_type =
-                random_.chance(15) ? etype : random_file_type(random_, etype, limits(file));
+                random_.chance(15) ? etype : random_file_type(random_, etype, type_limits);
             view.displacement_bytes = file.base_bytes + random_.small_below(file.scale_bytes);
         }
+        view.representation = representation;
         step.views.push_back(view);
     }
     return true;

@@ -17,7 +17,8 @@ struct Options {
     /// at a file and after each close.
     bool power_cuts = false;
     /// Comma list of features to look past: large_count, interleaving, bottom, split, nonblocking,
-    /// short_transfers, sparse_offsets, tiny_buffers, unlink, atomicity, forbidden_open.
+    /// short_transfers, sparse_offsets, tiny_buffers, unlink, atomicity, forbidden_open, ordered,
+    /// representations.
     std::string skip;
     std::uint64_t steps_max = 1000;  ///< stop each case after so many, to narrow a failure down
 
@@ -45,11 +46,14 @@ private:
     void choose_hints(FileState& file);
     void choose_fault(FileState& file);
     int random_mode(bool exists);
+    char const* choose_representation(FileState const& file);
 
     StepKind choose_kind(FileState const& file);
     bool fill(Step& step, FileState& file);
     bool fill_access(Step& step, FileState& file, bool collective);
     bool fill_repeat(Step& step, FileState& file);
+    bool fill_seek_shared(Step& step, FileState& file);
+    void choose_order(Step& step, FileState& file);
     [[nodiscard]] bool may_repeat(Step const& step, FileState const& file) const;
     bool fill_seek(Step& step, FileState& file);
     bool fill_byte_offset(Step& step, FileState& file);

@@ -68,13 +68,15 @@ private:
     void check_position(FileState const& file, Open const& open);
 
     void perform_seek(Step const& step, Open& open);
+    void perform_seek_shared(Step const& step, Open& open);
+    void check_shared_position(FileState const& file, Open const& open);
     void perform_byte_offset(Step const& step, Open& open);
     void perform_set_view(Step const& step, Open& open);
     void perform_check_view(FileState const& file, Open& open);
     void perform_sizes(Step const& step, FileState const& file, Open& open);
     void perform_check_size(Step const& step, Open& open);
     void perform_forbidden(Step const& step, Open& open);
-    void perform_toggle(Open& open);
+    void perform_toggle(FileState const& file, Open& open);
     void perform_reopen(Step const& step, FileState& file, Open& open);
     void settle(FileState const& file, Open& open);
     void look(FileState& file, Open& open);

@@ -37,7 +37,9 @@ private:
         if (etype_) return etype_;
         for (;;) {
             auto type = basic(random_.below(basic_count()));
-            if (type->plain || !limits_.plain_only) return type;
+            if ((type->plain || !limits_.plain_only) &&
+                (type->same_in_external32 || !limits_.same_in_external32))
+                return type;
         }
     }
 

@@ -11,6 +11,7 @@ struct TypeLimits {
     std::uint64_t runs = 1024;        ///< per type
     std::int64_t span_bytes = 8192;   ///< per type, from its first to its last byte
     bool plain_only = false;          ///< only what every MPI library is known to get right
+    bool same_in_external32 = false;  ///< only what is
     bool interleaving_tiles = false;  ///< file types may have an extent below their span
 };
 

@@ -106,6 +106,7 @@ TypePtr finish(TypeMap map, std::string text, TypePtr const& child, bool plain,
     type->text = std::move(text);
     type->depth = child->depth + 1;
     type->plain = plain && child->plain && type->map.size_bytes() > 0;
+    type->same_in_external32 = child->same_in_external32;
     type->make = std::move(make);
     return type;
 }
@@ -116,6 +117,7 @@ struct Basic {
     std::vector<Run> runs;
     std::int64_t extent;
     bool plain;
+    bool same_in_external32 = true;
 };
 
 std::vector<Basic> const& basics() {
@@ -130,9 +132,9 @@ std::vector<Basic> const& basics() {
         {"C_DOUBLE_COMPLEX", MPI_C_DOUBLE_COMPLEX, {{0, 16, 16}}, 16, true},
         {"2INT", MPI_2INT, {{0, 4, 4}, {4, 4, 4}}, 8, false},
         {"FLOAT_INT", MPI_FLOAT_INT, {{0, 4, 4}, {4, 4, 4}}, 8, false},
-        {"SHORT_INT", MPI_SHORT_INT, {{0, 2, 2}, {4, 4, 4}}, 8, false},
-        {"DOUBLE_INT", MPI_DOUBLE_INT, {{0, 8, 8}, {8, 4, 4}}, 16, false},
-        {"LONG_INT", MPI_LONG_INT, {{0, 8, 8}, {8, 4, 4}}, 16, false},
+        {"SHORT_INT", MPI_SHORT_INT, {{0, 2, 2}, {4, 4, 4}}, 8, false, false},
+        {"DOUBLE_INT", MPI_DOUBLE_INT, {{0, 8, 8}, {8, 4, 4}}, 16, false, false},
+        {"LONG_INT", MPI_LONG_INT, {{0, 8, 8}, {8, 4, 4}}, 16, false, false},
     };
     return table;
 }
@@ -185,6 +187,33 @@ std::vector<int> owned_indices(int size, int distribution, int argument, int pro
 
 }  // namespace
 
+namespace {
+
+/// A complex number is two.
+std::uint64_t number_bytes(Run const& run) {
+    return run.element_bytes == 16 ? 8 : run.element_bytes;
+}
+
+}  // namespace
+
+void swap_numbers(TypeMap const& map, std::vector<std::uint8_t>& packed) {
+    auto at = packed.begin();
+    while (at != packed.end())
+        for (auto const& run : map.runs)
+            for (auto const end = at + static_cast<std::ptrdiff_t>(run.bytes); at != end;) {
+                auto const next = at + static_cast<std::ptrdiff_t>(number_bytes(run));
+                std::reverse(at, next);
+                at = next;
+            }
+}
+
+std::uint64_t whole_numbers(TypeMap const& map, std::uint64_t bytes) {
+    if (map.size_bytes() == 0) return 0;
+    auto const inside = bytes % map.size_bytes();
+    auto const run = map.run_at(inside);
+    return bytes - (inside - map.bytes_before(run)) % number_bytes(map.runs[run]);
+}
+
 std::size_t basic_count() { return basics().size(); }
 
 namespace {
@@ -195,6 +224,7 @@ TypePtr make_basic(Basic const& entry) {
     type->map.upper = entry.extent;
     type->text = entry.name;
     type->plain = entry.plain;
+    type->same_in_external32 = entry.same_in_external32;
     type->predefined = true;
     type->make = [handle = entry.handle] { return handle; };
     return type;
@@ -310,6 +340,7 @@ TypePtr structure(std::vector<int> lengths, std::vector<MPI_Aint> displacements,
     for (std::size_t i = 0; i < children.size(); ++i) {
         bare->map.place(children[i]->map, displacements[i], static_cast<std::uint64_t>(lengths[i]));
         bare->depth = std::max(bare->depth, children[i]->depth + 1);
+        bare->same_in_external32 = bare->same_in_external32 && children[i]->same_in_external32;
         names += (i == 0 ? "" : "; ") + children[i]->text;
     }
     bare->text = call("struct", "{" + names + "}", list(lengths), list(displacements));

@@ -62,6 +62,7 @@ struct Type {
     unsigned depth = 1;
     bool plain = true;  ///< only constructors that every MPI library is known to get right
     bool predefined = false;
+    bool same_in_external32 = true;      ///< no longer or shorter there, nor closer together
     std::function<MPI_Datatype()> make;  ///< the caller frees it, unless `predefined`
 };
 
@@ -83,6 +84,12 @@ private:
     TypePtr type_;
     MPI_Datatype handle_;
 };
+
+/// Packed data of so many elements of the type as external32 has them, or the other way round:
+/// number by number in the other order. Only for types that are the same there.
+void swap_numbers(TypeMap const& map, std::vector<std::uint8_t>& packed);
+/// Of the first `bytes` data bytes, those that make whole numbers.
+std::uint64_t whole_numbers(TypeMap const& map, std::uint64_t bytes);
 
 // One function per MPI constructor. Displacements and strides of the h variants and of structure
 // are in bytes, of the others in extents of the child, as in MPI.

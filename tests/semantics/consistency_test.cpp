@@ -224,9 +224,93 @@ void the_file_has_the_bytes_that_this_rank_has_written(Context const& context) {
     close_file(file);
 }
 
+// In atomic mode no rank's data are mixed with another's, however many pieces they have.
+constexpr int atomic_pieces = 2000, atomic_piece_bytes = 64;
+constexpr int atomic_bytes = atomic_pieces * atomic_piece_bytes;
+
+// All ranks' views are the same.
+MPI_File open_atomic(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    Type const pieces =
+        make_vector(atomic_pieces, atomic_piece_bytes, 2 * atomic_piece_bytes, MPI_BYTE);
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, pieces, "native", MPI_INFO_NULL));
+    CHECK_MPI(MPI_File_set_atomicity(file, 1));
+    return file;
+}
+
+void check_of_one_rank(Bytes const& read, char const* what) {
+    check_bytes(read, Bytes(read.size(), read.at(0)), what);
+}
+
+Bytes of_this_rank(Context const& context) {
+    return Bytes(atomic_bytes, static_cast<std::uint8_t>('a' + context.rank));
+}
+
+void atomic_collective_writes_are_not_mixed(Context const& context) {
+    auto const mine = of_this_rank(context);
+    Bytes back(atomic_bytes);
+    MPI_File file = open_atomic(context);
+    for (int turn = 0; turn < 5; ++turn) {
+        CHECK_MPI(
+            MPI_File_write_at_all(file, 0, mine.data(), atomic_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+        context.barrier();
+        CHECK_MPI(
+            MPI_File_read_at_all(file, 0, back.data(), atomic_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+        check_of_one_rank(back, "after write_at_all");
+        context.barrier();
+    }
+    close_file(file);
+}
+
+void atomic_independent_calls_are_not_mixed(Context const& context) {
+    auto const mine = of_this_rank(context);
+    Bytes back(atomic_bytes);
+    MPI_File file = open_atomic(context);
+    for (int turn = 0; turn < 20; ++turn) {
+        CHECK_MPI(
+            MPI_File_write_at(file, 0, mine.data(), atomic_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+        CHECK_MPI(
+            MPI_File_read_at(file, 0, back.data(), atomic_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+        check_of_one_rank(back, "beside other ranks' write_at");
+    }
+    close_file(file);
+}
+
+void atomic_nonblocking_calls_are_not_mixed(Context const& context) {
+    auto const mine = of_this_rank(context);
+    Bytes back(atomic_bytes);
+    MPI_File file = open_atomic(context);
+    for (int turn = 0; turn < 5; ++turn) {
+        MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+        CHECK_MPI(
+            MPI_File_iwrite_at_all(file, 0, mine.data(), atomic_bytes, MPI_BYTE, &requests[0]));
+        CHECK_MPI(MPI_File_iread_at(file, 0, back.data(), atomic_bytes, MPI_BYTE, &requests[1]));
+        CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+        check_of_one_rank(back, "beside iwrite_at_all");
+        context.barrier();
+    }
+    close_file(file);
+}
+
+void atomic_writes_are_seen_without_a_sync(Context const& context) {
+    MPI_File file = open_atomic(context);
+    auto const mine = of_this_rank(context);
+    CHECK_MPI(MPI_File_write_at_all(file, MPI_Offset{atomic_bytes} * context.rank, mine.data(),
+                                    atomic_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    context.barrier();
+    auto const next = (context.rank + 1) % context.size;
+    Bytes back(atomic_bytes);
+    CHECK_MPI(MPI_File_read_at(file, MPI_Offset{atomic_bytes} * next, back.data(), atomic_bytes,
+                               MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, Bytes(atomic_bytes, static_cast<std::uint8_t>('a' + next)),
+                "the next rank's");
+    close_file(file);
+}
+
 }  // namespace
 
 std::span<Test const> consistency_tests() {
+    constexpr char const* mixed = "Open MPI 4.1.4 says that it is atomic, and mixes data";
     constexpr unsigned where = under_unisono | native_mpich;
     constexpr char const* early =
         "OMPIO of Open MPI 4.1.4 lets a rank go before its aggregator has written";
@@ -243,6 +327,13 @@ std::span<Test const> consistency_tests() {
         {"the_size_is_right_after_a_collective_write", the_size_is_right_after_a_collective_write},
         {"the_file_has_the_bytes_that_this_rank_has_written",
          the_file_has_the_bytes_that_this_rank_has_written, where, early},
+        {"atomic_collective_writes_are_not_mixed", atomic_collective_writes_are_not_mixed, where,
+         mixed},
+        {"atomic_independent_calls_are_not_mixed", atomic_independent_calls_are_not_mixed, where,
+         mixed},
+        {"atomic_nonblocking_calls_are_not_mixed", atomic_nonblocking_calls_are_not_mixed,
+         under_unisono, "MPICH 4.0.2 and Open MPI 4.1.4 mix data of nonblocking calls"},
+        {"atomic_writes_are_seen_without_a_sync", atomic_writes_are_seen_without_a_sync},
     };
     return tests;
 }

@@ -83,6 +83,15 @@ MPI_File open_file(Context const& context, std::string const& path, int mode, MP
     return file;
 }
 
+void an_intercommunicator_is_refused(MPI_Comm between, std::string const& path) {
+    MPI_Comm_set_errhandler(between, MPI_ERRORS_RETURN);  // Open MPI 4.1.4 calls its handler
+    MPI_File file = MPI_FILE_NULL;
+    int const code =
+        MPI_File_open(between, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+    CHECK_EQUAL(error_class(code), MPI_ERR_COMM);
+    CHECK(file == MPI_FILE_NULL);
+}
+
 void close_file(MPI_File& file) { CHECK_MPI(MPI_File_close(&file)); }
 
 Bytes pattern_bytes(MPI_Offset offset, std::size_t bytes, unsigned salt) {

@@ -79,6 +79,9 @@ MPI_File open_file(Context const& context, std::string const& path,
                    int mode = MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_Info info = MPI_INFO_NULL);
 void close_file(MPI_File& file);
 
+/// Checks that no file can be opened on an inter-communicator. Collective over it.
+void an_intercommunicator_is_refused(MPI_Comm between, std::string const& path);
+
 /// What belongs at file offsets [offset, offset + bytes).
 Bytes pattern_bytes(MPI_Offset offset, std::size_t bytes, unsigned salt = 0);
 

@@ -66,6 +66,8 @@ void skip(std::string const& why);
 struct Filters {
     std::vector<std::string> with;  ///< none: all
     std::vector<std::string> without;
+    bool known_faults =
+        false;  ///< only tests that do not hold here, to see whether they still do not
 };
 
 /// Runs the tests that the filters leave.

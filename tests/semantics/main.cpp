@@ -1,6 +1,6 @@
 // MPI-IO semantics and error tests, one process launch for many of them.
 //   semantics --under native|unisono [--threads single|funneled|multiple]
-//             [--without NAME-PREFIX ...] [NAME-PREFIX ...]
+//             [--known-faults] [--without NAME-PREFIX ...] [NAME-PREFIX ...]
 #include <stdlib.h>
 
 #include <cstdio>
@@ -39,6 +39,8 @@ Arguments parse(int count, char** words) {
             arguments.thread_level = parse_level(words[++i]);
         else if (word == "--without" && i + 1 < count)
             arguments.filters.without.emplace_back(words[++i]);
+        else if (word == "--known-faults")
+            arguments.filters.known_faults = true;
         else
             arguments.filters.with.push_back(word);
     }

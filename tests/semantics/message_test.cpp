@@ -7,14 +7,14 @@ namespace semantics {
 namespace {
 
 constexpr int large_bytes = 64 << 20;  // far beyond any eager limit
-constexpr int call_bytes = 8000;
+constexpr int bytes_of_call = 8000;
 
 void write_some(Context const& context, MPI_File file, int call) {
     DealtView const view(context, 80);
     CHECK_MPI(view.set(file));
-    Bytes const data = view.data(call * call_bytes, call_bytes);
-    CHECK_MPI(MPI_File_write_at_all(file, call * call_bytes, data.data(), call_bytes, MPI_BYTE,
-                                    MPI_STATUS_IGNORE));
+    Bytes const data = view.data(call * bytes_of_call, bytes_of_call);
+    CHECK_MPI(MPI_File_write_at_all(file, call * bytes_of_call, data.data(), bytes_of_call,
+                                    MPI_BYTE, MPI_STATUS_IGNORE));
 }
 
 // Rank 0: Isend, write_all, Wait. Rank 1: Recv, write_all. The others: write_all.
@@ -37,12 +37,12 @@ void a_large_send_is_pending_across_a_write(Context const& context) {
         write_some(context, file, 1);
     }
     close_file(file);
-    check_file(context, context.path(), 2 * call_bytes * static_cast<std::size_t>(context.size));
+    check_file(context, context.path(), 2 * bytes_of_call * static_cast<std::size_t>(context.size));
 }
 
 // The same with a read, and with the message posted by the last rank.
 void a_large_receive_is_pending_across_a_read(Context const& context) {
-    prepare_file(context, context.path(), call_bytes * static_cast<std::size_t>(context.size));
+    prepare_file(context, context.path(), bytes_of_call * static_cast<std::size_t>(context.size));
     MPI_File file = open_file(context, context.path(), MPI_MODE_RDONLY);
     DealtView const view(context, 80);
     CHECK_MPI(view.set(file));
@@ -53,9 +53,9 @@ void a_large_receive_is_pending_across_a_read(Context const& context) {
         MPI_Isend(message.data(), large_bytes, MPI_BYTE, 0, 6, context.comm, &request);
     if (context.rank == 0)
         MPI_Recv(message.data(), large_bytes, MPI_BYTE, last, 6, context.comm, MPI_STATUS_IGNORE);
-    Bytes back(call_bytes);
-    CHECK_MPI(MPI_File_read_all(file, back.data(), call_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
-    check_bytes(back, view.data(0, call_bytes), "what was read");
+    Bytes back(bytes_of_call);
+    CHECK_MPI(MPI_File_read_all(file, back.data(), bytes_of_call, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, view.data(0, bytes_of_call), "what was read");
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     close_file(file);
 }
@@ -77,7 +77,7 @@ void a_ring_of_messages_around_each_call(Context const& context) {
         CHECK_EQUAL(int{in.back()}, left + call);
     }
     close_file(file);
-    check_file(context, context.path(), 4 * call_bytes * static_cast<std::size_t>(context.size));
+    check_file(context, context.path(), 4 * bytes_of_call * static_cast<std::size_t>(context.size));
 }
 
 // Wildcard receives of the program must not catch Unisono's messages.

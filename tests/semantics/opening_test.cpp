@@ -159,6 +159,17 @@ void one_shared_file_on_comm_self(Context const& context) {
     check_file(context, context.path(), 40960 * static_cast<std::size_t>(context.size));
 }
 
+void no_file_on_an_intercommunicator(Context const& context) {
+    MPI_Comm half = MPI_COMM_NULL, between = MPI_COMM_NULL;
+    MPI_Comm_split(context.comm, context.rank % 2, 0, &half);
+    MPI_Intercomm_create(half, 0, context.comm, 1 - context.rank % 2, 0, &between);
+    an_intercommunicator_is_refused(between, context.path());
+    context.barrier();
+    CHECK(read_whole(context.path()).empty());
+    MPI_Comm_free(&between);
+    MPI_Comm_free(&half);
+}
+
 }  // namespace
 
 std::span<Test const> opening_tests() {
@@ -174,6 +185,9 @@ std::span<Test const> opening_tests() {
         {"subsets_of_ranks_have_their_own_files", subsets_of_ranks_have_their_own_files},
         {"one_file_per_rank_on_comm_self", one_file_per_rank_on_comm_self},
         {"one_shared_file_on_comm_self", one_shared_file_on_comm_self},
+        {.name = "no_file_on_an_intercommunicator",
+         .run = no_file_on_an_intercommunicator,
+         .ranks_min = 2},
     };
     return tests;
 }

@@ -1,5 +1,5 @@
-// Shared file pointers, ordered calls, other data representations: the native library does them;
-// view and file pointer must be right when they come between calls that Unisono does itself.
+// The native library has the shared file pointer. View and pointers must be right when its calls
+// and Unisono's own, ordered ones among them, come one after another.
 #include <algorithm>
 #include <set>
 
@@ -121,6 +121,113 @@ void ordered_split_calls(Context const& context) {
     close_file(file);
 }
 
+// Ordered calls and others with the shared pointer move the same pointer.
+void ordered_and_shared_calls_mixed(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+    context.barrier();
+    int const first = 1;
+    if (context.root())
+        CHECK_MPI(MPI_File_write_shared(file, &first, 1, MPI_INT, MPI_STATUS_IGNORE));
+    context.barrier();
+    // Rank 0 has nothing to write, the others one more each.
+    std::vector<int> const mine(static_cast<std::size_t>(context.rank), 10 + context.rank);
+    MPI_Status status;
+    CHECK_MPI(MPI_File_write_ordered(file, mine.data(), context.rank, MPI_INT, &status));
+    CHECK_EQUAL(count_of(status, MPI_INT), context.rank);
+    int const last = 2;
+    int const total = 1 + context.size * (context.size - 1) / 2;
+    context.barrier();
+    CHECK_EQUAL(shared_position_of(file), total);
+    context.barrier();
+    CHECK_MPI(MPI_File_sync(file));  // the MPI library does the next call
+    if (context.rank == context.size - 1)
+        CHECK_MPI(MPI_File_write_shared(file, &last, 1, MPI_INT, MPI_STATUS_IGNORE));
+    close_file(file);
+    context.barrier();
+    if (context.root()) {
+        std::vector<int> expected{first};
+        for (int rank = 0; rank < context.size; ++rank)
+            expected.insert(expected.end(), static_cast<std::size_t>(rank), 10 + rank);
+        expected.push_back(last);
+        CHECK(ints_of(read_whole(context.path()), 0, 4) == expected);
+    }
+    context.barrier();
+}
+
+// Of 10 ints each rank asks for 4 in turn: who gets there too late gets less, and the pointer goes
+// past all that was asked for.
+void an_ordered_read_past_the_end_counts_truly(Context const& context) {
+    prepare_file(context, context.path(), 10 * sizeof(int));
+    MPI_File file = open_file(context, context.path(), MPI_MODE_RDONLY);
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+    std::vector<int> read(4, 0);
+    MPI_Status status;
+    CHECK_MPI(MPI_File_read_ordered(file, read.data(), 4, MPI_INT, &status));
+    CHECK_EQUAL(count_of(status, MPI_INT), std::min(4, std::max(0, 10 - 4 * context.rank)));
+    context.barrier();
+    CHECK_EQUAL(shared_position_of(file), 4 * context.size);
+    CHECK_EQUAL(position_of(file), 0);
+    close_file(file);
+}
+
+void an_ordered_call_with_wrong_arguments_moves_nothing(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+    int const value = 7;
+    int const count = context.rank == context.size - 1 ? -1 : 1;
+    int const code = MPI_File_write_ordered(file, &value, count, MPI_INT, MPI_STATUS_IGNORE);
+    CHECK_EQUAL(error_class(code), MPI_ERR_COUNT);
+    context.barrier();
+    CHECK_EQUAL(shared_position_of(file), 0);
+    context.barrier();
+    CHECK_MPI(MPI_File_write_ordered(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+    close_file(file);
+    context.barrier();
+    if (context.root()) CHECK_EQUAL(read_whole(context.path()).size(), sizeof(int) * context.size);
+    context.barrier();
+}
+
+// The MPI library need not know such a view before; in external32 it would not know it rightly.
+void ordered_calls_through_an_unusual_view(Context const& context) {
+    int const lengths[] = {1, 1};
+    MPI_Aint const offsets[] = {0, 8};
+    MPI_Datatype const types[] = {MPI_INT, MPI_INT};
+    MPI_Datatype both = MPI_DATATYPE_NULL;
+    MPI_Type_create_struct(2, lengths, offsets, types, &both);
+    Type const tile = make_resized(0, 16, Type{both});
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(MPI_File_set_view(file, 4, MPI_INT, tile, "native", MPI_INFO_NULL));
+    std::vector<int> const mine{100 + context.rank, 200 + context.rank, 300 + context.rank};
+    CHECK_MPI(MPI_File_write_ordered(file, mine.data(), 3, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_seek_shared(file, 0, MPI_SEEK_SET));
+    std::vector<int> back(3);
+    CHECK_MPI(MPI_File_read_ordered(file, back.data(), 3, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK(back == mine);
+    close_file(file);
+    context.barrier();
+    if (context.root())
+        CHECK_EQUAL(ints_of(read_whole(context.path()), 4, 8).size(), 3u * context.size);
+    context.barrier();
+}
+
+void ordered_longs_in_external32(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_LONG, MPI_LONG, "external32", MPI_INFO_NULL));
+    std::vector<long> const mine(static_cast<std::size_t>(context.rank) + 1, -1 - context.rank);
+    auto const count = static_cast<int>(mine.size());
+    CHECK_MPI(MPI_File_write_ordered_begin(file, mine.data(), count, MPI_LONG));
+    MPI_Status status;
+    CHECK_MPI(MPI_File_write_ordered_end(file, mine.data(), &status));
+    CHECK_EQUAL(count_of(status, MPI_LONG), count);
+    CHECK_MPI(MPI_File_seek_shared(file, 0, MPI_SEEK_SET));
+    std::vector<long> back(mine.size());
+    CHECK_MPI(MPI_File_read_ordered(file, back.data(), count, MPI_LONG, &status));
+    CHECK(back == mine);
+    CHECK_EQUAL(size_of(file), 4LL * context.size * (context.size + 1) / 2);
+    close_file(file);
+}
+
 void a_sequential_file(Context const& context) {
     MPI_File file =
         open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL);
@@ -195,6 +302,15 @@ std::span<Test const> shared_pointer_tests() {
         {"the_two_pointers_do_not_touch_each_other", the_two_pointers_do_not_touch_each_other},
         {"shared_writes_lose_nothing", shared_writes_lose_nothing},
         {"ordered_split_calls", ordered_split_calls},
+        {"ordered_and_shared_calls_mixed", ordered_and_shared_calls_mixed},
+        {"an_ordered_read_past_the_end_counts_truly", an_ordered_read_past_the_end_counts_truly,
+         under_unisono | native_mpich, "Open MPI 4.1.4 counts what was asked for"},
+        {"an_ordered_call_with_wrong_arguments_moves_nothing",
+         an_ordered_call_with_wrong_arguments_moves_nothing, under_unisono,
+         "natively one rank leaves the others waiting"},
+        {"ordered_calls_through_an_unusual_view", ordered_calls_through_an_unusual_view},
+        {"ordered_longs_in_external32", ordered_longs_in_external32, under_unisono,
+         "no MPI library has longs right in external32"},
         {"a_sequential_file", a_sequential_file},
         {"external32_is_big_endian_or_refused", external32_is_big_endian_or_refused},
         {"internal_representation_round_trip", internal_representation_round_trip},

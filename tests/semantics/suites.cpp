@@ -13,6 +13,7 @@ std::span<Suite const> all_suites() {
         {"pending_call", pending_call_tests()},
         {"nonblocking", nonblocking_tests()},
         {"shared_pointer", shared_pointer_tests()},
+        {"representation", representation_tests()},
         {"thread", thread_tests()},
         {"many", many_tests()},
         {"lifetime", lifetime_tests()},
