@@ -85,9 +85,10 @@ TEST(External32, follows_the_units_through_pieces_and_tiles) {
     std::vector<std::byte> packed(18);
     to_external32(units, {tiling, {0, 26}, reinterpret_cast<std::uintptr_t>(written)},
                   packed.data());
-    std::string const expected{"\1\2\3\4a\0\0\0\5\5\6\7\x8"
-                               "b\xff\xff\xff\xfa",
-                               18};
+    std::string const expected{
+        "\1\2\3\4a\0\0\0\5\5\6\7\x8"
+        "b\xff\xff\xff\xfa",
+        18};
     EXPECT_EQ(std::memcmp(packed.data(), expected.data(), 18), 0);
 
     Record read[2] = {{0, 0, "x", 0}, {0, 0, "x", 0}};

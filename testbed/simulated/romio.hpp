@@ -19,7 +19,8 @@ namespace unisono::simulated {
 ///              each rank sends each aggregator its pieces there, as 16 bytes each;
 ///              aggregators access from the first to the last byte that anybody wants of theirs;
 ///              a reduction: how many rounds
-///     a round  sizes to all (4 bytes for each pair of ranks), data, file access where anybody wants
+///     a round  sizes to all (4 bytes for each pair of ranks), data, file access where anybody
+///     wants
 ///              something of a window, one after another
 ///     writes   a reduction: whether there was an error
 ///

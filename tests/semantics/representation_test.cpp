@@ -220,8 +220,8 @@ void extents_in_the_file(Context const& context) {
 void a_view_of_longs_is_half_as_far_apart(Context const& context) {
     MPI_File file = open_file(context, context.path());
     Type const row = make_vector(2, 1, context.size, MPI_LONG);
-    CHECK_MPI(MPI_File_set_view(file, 4L * context.rank, MPI_LONG, row, "external32",
-                                MPI_INFO_NULL));
+    CHECK_MPI(
+        MPI_File_set_view(file, 4L * context.rank, MPI_LONG, row, "external32", MPI_INFO_NULL));
     std::array<long, 2> const values{context.rank, -1 - context.rank};
     CHECK_MPI(MPI_File_write_all(file, values.data(), 2, MPI_LONG, MPI_STATUS_IGNORE));
     MPI_Offset offset = -1;
@@ -246,11 +246,11 @@ void a_view_of_longs_is_half_as_far_apart(Context const& context) {
 
 void long_doubles_and_wide_characters(Context const& context) {
     MPI_File file = open_file(context, context.path());
-    CHECK_MPI(MPI_File_set_view(file, 0, MPI_LONG_DOUBLE, MPI_LONG_DOUBLE, "external32",
-                                MPI_INFO_NULL));
+    CHECK_MPI(
+        MPI_File_set_view(file, 0, MPI_LONG_DOUBLE, MPI_LONG_DOUBLE, "external32", MPI_INFO_NULL));
     long double const value = -1.5L * (context.rank + 1);
-    CHECK_MPI(MPI_File_write_at_all(file, context.rank, &value, 1, MPI_LONG_DOUBLE,
-                                    MPI_STATUS_IGNORE));
+    CHECK_MPI(
+        MPI_File_write_at_all(file, context.rank, &value, 1, MPI_LONG_DOUBLE, MPI_STATUS_IGNORE));
     long double back = 0;
     CHECK_MPI(MPI_File_read_at(file, context.rank, &back, 1, MPI_LONG_DOUBLE, MPI_STATUS_IGNORE));
     CHECK(back == value);
@@ -267,8 +267,8 @@ void long_doubles_and_wide_characters(Context const& context) {
     wchar_t const letter = L'\u20ac';
     CHECK_MPI(MPI_File_write_at_all(file, context.rank, &letter, 1, MPI_WCHAR, MPI_STATUS_IGNORE));
     wchar_t letter_back = 0;
-    CHECK_MPI(MPI_File_read_at_all(file, context.rank, &letter_back, 1, MPI_WCHAR,
-                                   MPI_STATUS_IGNORE));
+    CHECK_MPI(
+        MPI_File_read_at_all(file, context.rank, &letter_back, 1, MPI_WCHAR, MPI_STATUS_IGNORE));
     CHECK(letter_back == letter);
     CHECK_EQUAL(size_of(file), 2LL * context.size);
     close_file(file);
