@@ -20,8 +20,7 @@ namespace unisono::simulated {
 ///              aggregators access from the first to the last byte that anybody wants of theirs;
 ///              a reduction: how many rounds
 ///     a round  sizes to all (4 bytes for each pair of ranks), data, file access where anybody
-///     wants
-///              something of a window, one after another
+///              wants something of a window, one after another
 ///     writes   a reduction: whether there was an error
 ///
 /// Its CPU time (flattening, heaps, copies) costs nothing here, as Unisono's does not, nor does it
