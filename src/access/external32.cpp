@@ -142,6 +142,7 @@ std::uint64_t across(std::span<Units::Run const> runs, std::uint64_t bytes, auto
         here += count * (unit.*this_side);
         there += count * (unit.*other_side);
     }
+    assert(here > 0);
     auto result = bytes / here * there;
     auto left = bytes % here;
     for (auto const& [unit, count] : runs) {

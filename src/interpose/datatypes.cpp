@@ -365,6 +365,7 @@ constexpr Unit number(std::size_t bytes) {
     return {Unit::Kind::number, length, length};
 }
 
+// A table with a line for each type. NOLINTNEXTLINE(readability-function-size)
 std::vector<PredefinedUnits> const& predefined_units() {
     constexpr Unit whole{Unit::Kind::integer, sizeof(long), 4};
     constexpr Unit natural{Unit::Kind::natural, sizeof(long), 4};
