@@ -24,9 +24,13 @@ run_tests() {
 # The MPI libraries leak, so leaks are looked for only without them.
 with_mpi='^unit\..*\.(mpich|openmpi)'
 
+# Simulated programs under an orchestrator: minutes of the same code as the model's and the policies'
+# tests, which are run.
+long='unit\.testbed_orchestra_test'
+
 test_asan() {
     cmake --build --preset asan &&
-        run_tests build/asan -R '^unit\.' -E "$with_mpi" &&
+        run_tests build/asan -R '^unit\.' -E "$with_mpi|$long" &&
         ASAN_OPTIONS=detect_leaks=0 run_tests build/asan -R "$with_mpi"
 }
 
