@@ -92,6 +92,9 @@ TEST(Scenario, a_deadlock_is_found_as_one_and_shrunk_to_two_ranks) {
 }
 
 TEST(Scenario, messages_that_overtake_each_other_are_found) {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "who takes one message for another reads beyond its end";
+#endif
     EXPECT_TRUE(run(find(Canary::lets_messages_overtake)).wrong());
 }
 
