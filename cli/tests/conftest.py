@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-BUILD = Path(os.environ.get("UNISONO_BUILD_DIR", Path(__file__).parents[2] / "build")).resolve()
-sys.path.insert(0, str(BUILD / "lib" / "unisono" / "python"))
+# There are other modules of this name: tests take unisono.places.PREFIX, nothing from here.
+_BUILD = Path(os.environ.get("UNISONO_BUILD_DIR", Path(__file__).parents[2] / "build")).resolve()
+sys.path.insert(0, str(_BUILD / "lib" / "unisono" / "python"))
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def unisono():
 
     def call(*arguments, **options):
         return subprocess.run(
-            [BUILD / "bin" / "unisono", *map(str, arguments)],
+            [_BUILD / "bin" / "unisono", *map(str, arguments)],
             capture_output=True, text=True, timeout=60, check=False, **options,
         )  # fmt: skip
 

@@ -7,9 +7,10 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import BUILD
 
-from unisono import tune
+from unisono import places, tune
+
+BUILD = places.PREFIX
 
 PROGRAM = BUILD / "libexec" / "unisono-bench.mpich"
 needs_mpich = pytest.mark.skipif(not (shutil.which("mpiexec.mpich") and PROGRAM.exists()), reason="needs MPICH")

@@ -6,9 +6,10 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import BUILD
 
-from unisono import report
+from unisono import places, report
+
+BUILD = places.PREFIX
 
 READY = [name for name in ("mpich", "openmpi")
          if shutil.which(f"mpiexec.{name}") and (BUILD / "libexec" / f"unisono-replay.{name}").exists()

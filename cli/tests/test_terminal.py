@@ -12,7 +12,10 @@ import subprocess
 import termios
 
 import pytest
-from conftest import BUILD
+
+from unisono import places
+
+BUILD = places.PREFIX
 
 NOBODY = 65534
 SEQUENCE = re.compile(r"\x1b\[([0-9;]*)m")
