@@ -253,7 +253,8 @@ def profiles_command(name: str | None) -> None:
         if isinstance(figures, dict):
             for key, figure in figures.items():
                 if isinstance(figure, dict):
-                    table.add_row(f"{section}.{key}", f"{figure['value']:,}",
+                    value = figure["value"]
+                    table.add_row(f"{section}.{key}", value if isinstance(value, str) else f"{value:,}",
                                   escape(figure["source"]))  # fmt: skip
     _print(table)
 

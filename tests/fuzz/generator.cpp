@@ -438,6 +438,13 @@ bool Generator::fill_access(Step& step, FileState& file, bool collective) {
     return true;
 }
 
+/// Where the shared file pointer is. MPICH keeps it in a file beside the one it belongs to, which
+/// nobody syncs: a power cut takes it away.
+bool Generator::knows_shared_pointer(FileState const& file) const {
+    return !file.native && file.shared_position && !options_.power_cuts &&
+           !options_.skips("ordered");
+}
+
 /// The ranks' parts of an ordered call lie one behind the other, where the shared file pointer is.
 void Generator::choose_order(Step& step, FileState& file) {
     auto const suits = [&](Access const& access) {
@@ -445,8 +452,8 @@ void Generator::choose_order(Step& step, FileState& file) {
                access.flavour != Flavour::nonblocking && !access.large_count;
     };
     auto const& view = file.state[0].view;
-    if (file.native || !file.shared_position || view.empty() || options_.skips("ordered") ||
-        !random_.chance(25) || !std::ranges::all_of(step.accesses, suits))
+    if (!knows_shared_pointer(file) || view.empty() || !random_.chance(25) ||
+        !std::ranges::all_of(step.accesses, suits))
         return;
     auto at = *file.shared_position;
     for (auto const& access : step.accesses) at += access.bytes() / view.etype_bytes();
@@ -460,7 +467,7 @@ void Generator::choose_order(Step& step, FileState& file) {
 }
 
 bool Generator::fill_seek_shared(Step& step, FileState& file) {
-    if (file.native || !file.shared_position || options_.skips("ordered")) return false;
+    if (!knows_shared_pointer(file)) return false;
     step.shared_position = random_position(file, file.state[0].view);
     return true;
 }

@@ -52,6 +52,7 @@ private:
     bool fill(Step& step, FileState& file);
     bool fill_access(Step& step, FileState& file, bool collective);
     bool fill_repeat(Step& step, FileState& file);
+    [[nodiscard]] bool knows_shared_pointer(FileState const& file) const;
     bool fill_seek_shared(Step& step, FileState& file);
     void choose_order(Step& step, FileState& file);
     [[nodiscard]] bool may_repeat(Step const& step, FileState const& file) const;
