@@ -131,8 +131,8 @@ public:
     /// Drains. The error of deferred writes since the last time, if any: agreed by all ranks.
     Verdict settle();
 
-    /// Unisono has written to the file, or changed its size: there is something to sync. Local.
-    void note_written() { written_ = true; }
+    /// Something was written to the file, or its size was changed, and has to be synced. Local.
+    void note_written() { (storage_.backend != nullptr ? written_ : native_wrote_) = true; }
     /// The MPI library may have written to it by itself. Local.
     void note_native() { native_wrote_ = (access_mode_ & MPI_MODE_RDONLY) == 0; }
 

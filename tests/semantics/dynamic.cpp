@@ -84,16 +84,27 @@ Context context_on(MPI_Comm comm, Context context) {
 bool is_child = false, expects_unisono = false, expects_together = false;
 MPI_Comm between = MPI_COMM_NULL;
 
+char const* side() { return is_child ? "children" : "parents"; }
+
+// The two sides run their tests at their own pace, and empty their folder after each.
+Context in_folder_of_side(Context context) {
+    context.directory += std::string{"/"} + side();
+    if (context.root()) std::filesystem::create_directory(context.directory);
+    context.barrier();
+    return context;
+}
+
 void files_of_one_side(Context const& context) {
     CHECK_EQUAL(under_unisono_now(context.comm, context.path("probe")), expects_unisono);
-    write_and_read(context, is_child ? "children" : "parents");
+    write_and_read(context, side());
 }
 
 void files_of_both_sides(Context const& context) {
     MPI_Comm both = MPI_COMM_NULL;
     CHECK_MPI(MPI_Intercomm_merge(between, is_child ? 1 : 0, &both));
-    auto const together = context_on(both, context);
-    CHECK_EQUAL(under_unisono_now(both, context.path("merged-probe")), expects_together);
+    auto together = context_on(both, context);
+    together.directory = std::filesystem::path{context.directory}.parent_path();
+    CHECK_EQUAL(under_unisono_now(both, together.path("merged-probe")), expects_together);
     write_and_read(together, "merged");
     MPI_Comm_free(&both);
 }
@@ -101,7 +112,7 @@ void files_of_both_sides(Context const& context) {
 void no_files_in_between(Context const& context) {
     an_intercommunicator_is_refused(between, context.path("between"));
     CHECK(!std::filesystem::exists(context.path("between")));
-    write_and_read(context, is_child ? "children" : "parents");
+    write_and_read(context, side());
 }
 
 int run(Context context) {
@@ -151,7 +162,7 @@ int main(int argc, char** argv) {
     MPI_Bcast(root == 0 ? &theirs : &mine, 1, MPI_INT, root, between);
     MPI_Bcast(other_root == 0 ? &theirs : &mine, 1, MPI_INT, other_root, between);
     expects_together = mine != 0 && theirs != 0;
-    int code = run(context);
+    int code = run(in_folder_of_side(context));
     // The parents' exit code is what the launcher hands on.
     int worst = 0;
     MPI_Allreduce(&code, &worst, 1, MPI_INT, MPI_MAX, between);

@@ -26,6 +26,7 @@ std::span<Suite const> all_suites() {
         {"permission", permission_tests()},
         {"full_device", full_device_tests()},
         {"foreign", foreign_tests(), true},
+        {"vanished", vanished_tests(), true},
         {"device", device_tests(), true},
         {"memory", memory_tests(), true},
         {"large", large_tests(), true},

@@ -30,6 +30,7 @@ std::span<Test const> limit_tests();
 std::span<Test const> permission_tests();
 std::span<Test const> full_device_tests();
 std::span<Test const> foreign_tests();
+std::span<Test const> vanished_tests();
 std::span<Test const> device_tests();
 
 std::span<Test const> memory_tests();

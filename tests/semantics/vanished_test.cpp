@@ -1,0 +1,70 @@
+// Files that somebody removes just after the MPI library has opened them: Unisono has no way to
+// them, and the MPI library does all.
+#include <filesystem>
+
+#include "files.hpp"
+#include "suites.hpp"
+
+namespace semantics {
+namespace {
+
+// vanishing_files.c is preloaded. Collective.
+MPI_File open_vanishing(Context const& context) {
+    auto const path = context.path("vanishing");
+    MPI_File file = open_file(context, path);
+    CHECK(!std::filesystem::exists(path));
+    return file;
+}
+
+void collective_data_is_written_synced_and_read(Context const& context) {
+    MPI_File file = open_vanishing(context);
+    DealtView const view(context, 100);
+    CHECK_MPI(view.set(file));
+    Bytes const data = view.data(0, 10000);
+    MPI_Status status;
+    CHECK_MPI(MPI_File_write_all(file, data.data(), 10000, MPI_BYTE, &status));
+    CHECK_EQUAL(count_of(status), 10000);
+    CHECK_MPI(MPI_File_sync(file));
+    Bytes back(data.size());
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 10000, MPI_BYTE, &status));
+    CHECK_EQUAL(count_of(status), 10000);
+    check_bytes(back, data, "what was read");
+    CHECK_MPI(MPI_File_sync(file));
+    close_file(file);
+}
+
+void independent_and_nonblocking_data_is_too(Context const& context) {
+    MPI_File file = open_vanishing(context);
+    Bytes const data(1000, static_cast<unsigned char>(context.rank + 1));
+    auto const begin = 2000 * context.rank;
+    CHECK_MPI(MPI_File_write_at(file, begin, data.data(), 1000, MPI_BYTE, MPI_STATUS_IGNORE));
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_File_iwrite_at(file, begin + 1000, data.data(), 1000, MPI_BYTE, &request));
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_sync(file));
+    Bytes back(data.size());
+    CHECK_MPI(MPI_File_read_at(file, begin + 500, back.data(), 1000, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, data, "what was read");
+    close_file(file);
+}
+
+void its_size_can_be_set(Context const& context) {
+    MPI_File file = open_vanishing(context);
+    CHECK_MPI(MPI_File_set_size(file, 5000));
+    CHECK_MPI(MPI_File_sync(file));
+    CHECK_EQUAL(size_of(file), 5000);
+    close_file(file);
+}
+
+}  // namespace
+
+std::span<Test const> vanished_tests() {
+    static Test const tests[] = {
+        {"collective_data_is_written_synced_and_read", collective_data_is_written_synced_and_read},
+        {"independent_and_nonblocking_data_is_too", independent_and_nonblocking_data_is_too},
+        {"its_size_can_be_set", its_size_can_be_set},
+    };
+    return tests;
+}
+
+}  // namespace semantics
