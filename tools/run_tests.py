@@ -17,6 +17,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PYTHON = "/usr/bin/python3"
+UNIT_TESTS = r"^unit\.[a-z0-9_]+$"  # without MPI
 PYTEST_FOLDERS = ("bench", "cli", "demo", "tests", "tools")
 
 CTEST_SUMMARY = re.compile(r"\d+% tests passed, \d+ tests failed out of \d+")
@@ -61,6 +62,7 @@ class Part:
 
 
 def parts_of_test_run(build: str) -> list[Part]:
+    ctest = ["ctest", "--test-dir", build, "--output-on-failure", "--no-tests=error"]
     folders = [folder for folder in PYTEST_FOLDERS if (ROOT / folder).exists()]
     return [
         Part("configure", ["cmake", "--preset", "default"]),
@@ -68,11 +70,10 @@ def parts_of_test_run(build: str) -> list[Part]:
         Part("format", ["tools/format.sh", "--check"]),
         Part("tidy", [PYTHON, "tools/tidy.py"]),
         Part("sanitizers", ["tools/sanitize.sh"]),
-        Part("ctest", ["ctest", "--test-dir", build, "--output-on-failure", "--no-tests=error",
-                       # pytest, below, runs the tests of the command, too.
-                       "--exclude-regex", "^cli$",
-                       # One at a time: an MPI test alone has more ranks than most machines cores.
-                       "--parallel", "1"]),
+        Part("unit", [*ctest, "--tests-regex", UNIT_TESTS, "--parallel", str(os.cpu_count())]),
+        # One at a time: an MPI test alone has more ranks than most machines cores. pytest, below, runs
+        # the tests of the command, too.
+        Part("ctest", [*ctest, "--exclude-regex", f"{UNIT_TESTS}|^cli$", "--parallel", "1"]),
         Part("pytest", [PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", *folders]),
     ]
 

@@ -30,12 +30,12 @@ long='unit\.testbed_orchestra_test'
 
 test_asan() {
     cmake --build --preset asan &&
-        run_tests build/asan -R '^unit\.' -E "$with_mpi|$long" &&
+        run_tests build/asan -R '^unit\.' -E "$with_mpi|$long" --parallel "$(nproc)" &&
         ASAN_OPTIONS=detect_leaks=0 run_tests build/asan -R "$with_mpi"
 }
 
 test_tsan() {
-    cmake --build --preset tsan && run_tests build/tsan -R '^unit\.' -E "$with_mpi"
+    cmake --build --preset tsan && run_tests build/tsan -R '^unit\.' -E "$with_mpi" --parallel "$(nproc)"
 }
 
 [ $# -gt 0 ] || set -- asan tsan

@@ -1,16 +1,21 @@
 #!/usr/bin/python3
 """Runs clang-tidy over Unisono; what is compiled for several MPIs, for one of them.
 
-A file that passed is not looked at again until it, a header, or the settings change. The whole run
-is bounded by --seconds: what could not be checked within that time counts as failed.
+Sources that are compiled alike are looked at several at a time, through a file that includes them:
+most of the time goes into headers. Only where something is found are they looked at one by one.
+What passed is not looked at again until it, a header, or the settings change. The whole run is
+bounded by --seconds: what could not be checked within that time counts as failed.
 """
 
 import argparse
 import concurrent.futures
+import dataclasses
 import hashlib
+import itertools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -25,18 +30,50 @@ EXTRA = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xcl
                                             "-fconstexpr-steps=10000000")]
 
 
-def commands_of(build: pathlib.Path) -> dict[pathlib.Path, str]:
-    """Sources below FOLDERS, with a compiler command of each."""
-    chosen = {}
+SOURCES_AT_ONCE = 8  # more of them find names of one another that are alike
+
+# What these find in sources that are together are no mistakes.
+NOT_TOGETHER = "-bugprone-suspicious-include,-bugprone-forward-declaration-namespace"
+
+
+@dataclasses.dataclass
+class Unit:
+    """Sources that one compiler command fits."""
+
+    sources: list[pathlib.Path]
+    command: str  # of the first source
+    folder: str  # where it is run
+
+    def apart(self) -> list["Unit"]:
+        return [dataclasses.replace(self, sources=[source], command=self.command_for(source))
+                for source in self.sources]
+
+    def command_for(self, path: pathlib.Path) -> str:
+        return self.command.replace(str(self.sources[0]), str(path))
+
+
+def units_of(build: pathlib.Path) -> list[Unit]:
+    """Sources below FOLDERS, each in one unit."""
+    alone = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         source = pathlib.Path(entry["directory"], entry["file"]).resolve()
-        if not any(source.is_relative_to(ROOT / folder) for folder in FOLDERS):
-            continue
-        if source.suffix not in (".cpp", ".c"):
-            continue
-        if not source.stem.endswith("_test"):
-            chosen[source] = entry["command"]
-    return chosen
+        if (any(source.is_relative_to(ROOT / folder) for folder in FOLDERS)
+                and source.suffix in (".cpp", ".c") and not source.stem.endswith("_test")):
+            alone[source] = Unit([source], entry["command"], entry["directory"])
+    alike = {}
+    for unit in alone.values():
+        alike.setdefault(form_of(unit), []).append(unit)
+    return [dataclasses.replace(same[at], sources=[unit.sources[0] for unit in some])
+            for same in alike.values() for at in range(0, len(same), SOURCES_AT_ONCE)
+            if (some := same[at:at + SOURCES_AT_ONCE])]
+
+
+def form_of(unit: Unit) -> tuple:
+    """What is equal for sources that go together."""
+    source = unit.sources[0]
+    of_a_program = re.search(r"\bint main\(", source.read_text()) and source
+    command = re.sub(r" -o \S+ ", " ", unit.command_for(pathlib.Path("SOURCE")))
+    return source.parent, source.suffix, of_a_program, command
 
 
 def digest_of(paths, extra: str) -> str:
@@ -56,23 +93,43 @@ class Checker:
                    for header in sorted(ROOT.glob(f"{folder}/**/*.hpp"))]
         self.common = digest_of([ROOT / ".clang-tidy", *headers], "")
 
-    def check(self, source: pathlib.Path, command: str) -> tuple[bool, str]:
-        """Whether the file is in order, and what there is to say about it."""
-        stamp = self.passed / digest_of([source], self.common + command)
+    def check(self, unit: Unit) -> dict[pathlib.Path, str]:
+        """What there is to say about the unit's sources that are not in order."""
+        stamp = self.passed / digest_of(unit.sources, self.common + unit.command)
         if stamp.exists():
-            return True, ""
+            return {}
+        good, text = self.look_at(unit)
+        if good:
+            stamp.touch()
+            return {}
+        if len(unit.sources) == 1:
+            return {unit.sources[0]: text}
+        return dict(itertools.chain.from_iterable(self.check(one).items() for one in unit.apart()))
+
+    def look_at(self, unit: Unit) -> tuple[bool, str]:
         left_s = self.deadline_s - time.monotonic()
         if left_s <= 0:
             return False, "not checked: no time left"
         try:
-            run = subprocess.run(["clang-tidy", "--quiet", "-p", str(self.build), *EXTRA,
-                                  str(source)], capture_output=True, text=True, timeout=left_s)
+            run = subprocess.run(["clang-tidy", "--quiet", *EXTRA, *self.arguments_for(unit)],
+                                 capture_output=True, text=True, timeout=left_s)
         except subprocess.TimeoutExpired:
             return False, "not checked to its end: no time left"
-        if run.returncode == 0:
-            stamp.touch()
-            return True, ""
-        return False, run.stdout.strip() or run.stderr.strip()
+        return run.returncode == 0, run.stdout.strip() or run.stderr.strip()
+
+    def arguments_for(self, unit: Unit) -> list[str]:
+        if len(unit.sources) == 1:
+            return ["-p", str(self.build), str(unit.sources[0])]
+        name = digest_of([], " ".join(map(str, unit.sources)))[:16]
+        folder = self.build / "tidy-units" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        # The analyzer searches the functions of included sources only below this name.
+        all_of_them = folder / f"UnifiedSource{unit.sources[0].suffix}"
+        all_of_them.write_text("".join(f'#include "{source}"\n' for source in unit.sources))
+        entry = {"directory": unit.folder, "file": str(all_of_them),
+                 "command": unit.command_for(all_of_them)}
+        (folder / "compile_commands.json").write_text(json.dumps([entry]))
+        return ["-p", str(folder), f"--checks={NOT_TOGETHER}", str(all_of_them)]
 
 
 def main() -> int:
@@ -82,16 +139,15 @@ def main() -> int:
     options = parser.parse_args()
 
     subprocess.run(["cmake", "--preset", "tidy"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    commands = commands_of(BUILD)
+    units = units_of(BUILD)
     checker = Checker(BUILD, time.monotonic() + options.seconds)
-    failed = 0
+    files, failed = sum(len(unit.sources) for unit in units), 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for source, (good, text) in zip(commands, pool.map(lambda item: checker.check(*item),
-                                                           commands.items())):
-            if not good:
-                failed += 1
+        for found in pool.map(checker.check, units):
+            failed += len(found)
+            for source, text in found.items():
                 print(f"{source.relative_to(ROOT)}:\n{text}\n", flush=True)
-    print(f"tidy: {len(commands) - failed} of {len(commands)} files in order")
+    print(f"tidy: {files - failed} of {files} files in order")
     return 1 if failed else 0
 
 
