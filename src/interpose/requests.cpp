@@ -95,6 +95,8 @@ int wait_for(Watched const& watched, Test const& test) {
 
 }  // namespace
 
+int wait_beside(std::function<int(int*)> const& test) { return wait_for(Watched{{}}, test); }
+
 int request_wait(MPI_Request* request, MPI_Status* status) {
     if (nothing_pending()) return UNISONO_NATIVE(Wait)(request, status);
     Watched const watched{{request, 1}};
