@@ -505,7 +505,7 @@ bool Generator::beside(FileState const& file) const {
 
 /// A nonblocking or split access may go on while other steps are done.
 void Generator::choose_pending(Step& step, FileState const& file) {
-    if (file.native || file.fault || options_.skips("pending") || !random_.chance(60)) return;
+    if (file.native || file.fault || options_.skips("pending") || !random_.chance(85)) return;
     constexpr std::uint64_t most_bytes = 20000;  // the model notes each byte that is in doubt
     std::uint64_t bytes = 0;
     for (auto const& access : step.accesses) {
@@ -586,8 +586,8 @@ Step Generator::complete_step(std::vector<PendingName> names) {
 void Generator::choose_flavour(Step& step, FileState& file) {
     auto const dice = random_.below(100);
     auto const ours = beside(file);
-    auto flavour = dice < (ours ? 60U : 80U)   ? Flavour::blocking
-                   : dice < (ours ? 75U : 87U) ? Flavour::split
+    auto flavour = dice < (ours ? 45U : 80U)   ? Flavour::blocking
+                   : dice < (ours ? 65U : 87U) ? Flavour::split
                                                : Flavour::nonblocking;
     bool const collective = any_collective(step);
     if ((options_.faults && !ours) || (flavour == Flavour::split && !collective))
