@@ -175,7 +175,7 @@ def try_out(trial: Trial, quick: bool) -> None:
     trial.semantics(4)
     trial.carried()
     trial.dynamic()
-    trial.dynamic("--bare-children")
+    trial.dynamic("--children-without")
     trial.mpi4py()
     trial.fuzz()
 
