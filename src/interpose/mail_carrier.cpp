@@ -91,8 +91,7 @@ void MailCarrier::begin_to_receive(RelayedMail::Channel channel) {
         auto& receiving = receiving_.emplace_back();
         receiving.letter = {static_cast<std::uint32_t>(status.MPI_SOURCE), channel, {}};
         receiving.letter.message.resize(static_cast<std::size_t>(bytes));
-        PMPI_Imrecv(receiving.letter.message.data(), bytes, MPI_BYTE, &matched,
-                    &receiving.request);
+        PMPI_Imrecv(receiving.letter.message.data(), bytes, MPI_BYTE, &matched, &receiving.request);
     }
 }
 

@@ -28,9 +28,7 @@ public:
     void end() { --under_way_, --all_under_way; }
 
     /// There may be something to carry. Any thread. Cost: a load.
-    [[nodiscard]] static bool any() {
-        return all_under_way.load(std::memory_order_relaxed) != 0;
-    }
+    [[nodiscard]] static bool any() { return all_under_way.load(std::memory_order_relaxed) != 0; }
     /// Carries for all that have something under way, as far as MPI lets it at once. From the
     /// program's threads; what another one is doing already is left to that one.
     static void carry_all();

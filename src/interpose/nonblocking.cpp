@@ -92,8 +92,8 @@ NodeTeam::Name NonblockingCalls::team_name() {
 
 NodeTeam& NonblockingCalls::node_team() {
     if (node_team_ != nullptr) return *node_team_;
-    node_team_ = std::make_unique<NodeTeam>(
-        team_name(), with_name(mpi_team_.topology(), own_name_), mpi_team_.rank());
+    node_team_ = std::make_unique<NodeTeam>(team_name(), with_name(mpi_team_.topology(), own_name_),
+                                            mpi_team_.rank());
     node_team_->hurry_while(PendingCalls::all().waiting());
     return *node_team_;
 }

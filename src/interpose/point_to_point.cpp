@@ -33,38 +33,38 @@ int p2p_iprobe(int source, int tag, MPI_Comm comm, int* found, MPI_Status* statu
 
 // A synchronous one's receiver has begun when it is over, as MPI wants it; another one may be over
 // later than MPI's own, which is as good.
-#define UNISONO_MESSAGES(SUFFIX, COUNT, ISSEND)                                                    \
-    int p2p_send##SUFFIX(void const* data, COUNT count, MPI_Datatype type, int to, int tag,        \
-                         MPI_Comm comm) {                                                          \
-        if (!carries()) return UNISONO_NATIVE(Send##SUFFIX)(data, count, type, to, tag, comm);     \
-        MPI_Request request = MPI_REQUEST_NULL;                                                    \
-        return wait_beside_for(                                                                    \
-            UNISONO_NATIVE(Isend##SUFFIX)(data, count, type, to, tag, comm, &request), request,    \
-            MPI_STATUS_IGNORE);                                                                    \
-    }                                                                                              \
-    int p2p_ssend##SUFFIX(void const* data, COUNT count, MPI_Datatype type, int to, int tag,       \
-                          MPI_Comm comm) {                                                         \
-        if (!carries()) return UNISONO_NATIVE(Ssend##SUFFIX)(data, count, type, to, tag, comm);    \
-        MPI_Request request = MPI_REQUEST_NULL;                                                    \
-        return wait_beside_for(ISSEND(data, count, type, to, tag, comm, &request), request,        \
-                               MPI_STATUS_IGNORE);                                                 \
-    }                                                                                              \
-    int p2p_recv##SUFFIX(void* data, COUNT count, MPI_Datatype type, int from, int tag,            \
-                         MPI_Comm comm, MPI_Status* status) {                                      \
-        if (!carries())                                                                            \
-            return UNISONO_NATIVE(Recv##SUFFIX)(data, count, type, from, tag, comm, status);       \
-        MPI_Request request = MPI_REQUEST_NULL;                                                    \
-        return wait_beside_for(                                                                    \
-            UNISONO_NATIVE(Irecv##SUFFIX)(data, count, type, from, tag, comm, &request), request,  \
-            status);                                                                               \
-    }                                                                                              \
-    int p2p_isend##SUFFIX(void const* data, COUNT count, MPI_Datatype type, int to, int tag,       \
-                          MPI_Comm comm, MPI_Request* request) {                                   \
-        return UNISONO_NATIVE(Isend##SUFFIX)(data, count, type, to, tag, comm, request);           \
-    }                                                                                              \
-    int p2p_irecv##SUFFIX(void* data, COUNT count, MPI_Datatype type, int from, int tag,           \
-                          MPI_Comm comm, MPI_Request* request) {                                   \
-        return UNISONO_NATIVE(Irecv##SUFFIX)(data, count, type, from, tag, comm, request);         \
+#define UNISONO_MESSAGES(SUFFIX, COUNT, ISSEND)                                                   \
+    int p2p_send##SUFFIX(void const* data, COUNT count, MPI_Datatype type, int to, int tag,       \
+                         MPI_Comm comm) {                                                         \
+        if (!carries()) return UNISONO_NATIVE(Send##SUFFIX)(data, count, type, to, tag, comm);    \
+        MPI_Request request = MPI_REQUEST_NULL;                                                   \
+        return wait_beside_for(                                                                   \
+            UNISONO_NATIVE(Isend##SUFFIX)(data, count, type, to, tag, comm, &request), request,   \
+            MPI_STATUS_IGNORE);                                                                   \
+    }                                                                                             \
+    int p2p_ssend##SUFFIX(void const* data, COUNT count, MPI_Datatype type, int to, int tag,      \
+                          MPI_Comm comm) {                                                        \
+        if (!carries()) return UNISONO_NATIVE(Ssend##SUFFIX)(data, count, type, to, tag, comm);   \
+        MPI_Request request = MPI_REQUEST_NULL;                                                   \
+        return wait_beside_for(ISSEND(data, count, type, to, tag, comm, &request), request,       \
+                               MPI_STATUS_IGNORE);                                                \
+    }                                                                                             \
+    int p2p_recv##SUFFIX(void* data, COUNT count, MPI_Datatype type, int from, int tag,           \
+                         MPI_Comm comm, MPI_Status* status) {                                     \
+        if (!carries())                                                                           \
+            return UNISONO_NATIVE(Recv##SUFFIX)(data, count, type, from, tag, comm, status);      \
+        MPI_Request request = MPI_REQUEST_NULL;                                                   \
+        return wait_beside_for(                                                                   \
+            UNISONO_NATIVE(Irecv##SUFFIX)(data, count, type, from, tag, comm, &request), request, \
+            status);                                                                              \
+    }                                                                                             \
+    int p2p_isend##SUFFIX(void const* data, COUNT count, MPI_Datatype type, int to, int tag,      \
+                          MPI_Comm comm, MPI_Request* request) {                                  \
+        return UNISONO_NATIVE(Isend##SUFFIX)(data, count, type, to, tag, comm, request);          \
+    }                                                                                             \
+    int p2p_irecv##SUFFIX(void* data, COUNT count, MPI_Datatype type, int from, int tag,          \
+                          MPI_Comm comm, MPI_Request* request) {                                  \
+        return UNISONO_NATIVE(Irecv##SUFFIX)(data, count, type, from, tag, comm, request);        \
     }
 UNISONO_MESSAGES(, int, PMPI_Issend)
 #ifdef UNISONO_LARGE_COUNTS

@@ -39,8 +39,8 @@ static uint64_t counted(char const* what) {
 
 static void print(char const* when, char const* path) {
     printf("rank %d %s: messages=%ju written=%ju %s\n", rank, when,
-           (uintmax_t)counted("counting_tool_messages"), (uintmax_t)counted("counting_tool_written"),
-           whole(path));
+           (uintmax_t)counted("counting_tool_messages"),
+           (uintmax_t)counted("counting_tool_written"), whole(path));
     fflush(stdout);
 }
 

@@ -200,8 +200,8 @@ struct FileState {
 };
 
 /// Somebody accesses these bytes. Where one of two writes nobody can say which is first: a write
-/// makes what is pending there, but for `own`, conflicting, and a pending write makes `own` so, this
-/// member's part.
+/// makes what is pending there, but for `own`, conflicting, and a pending write makes `own` so,
+/// this member's part.
 void note_conflicts(FileState& file, Access const& access, Touched const& touched,
                     PendingAccess* own, std::size_t own_member);
 

@@ -39,9 +39,10 @@ std::string describe(View const& view) {
 }
 
 std::string title_of_completion(Step const& step) {
-    static char const* const names[] = {"MPI_Wait",    "MPI_Waitall",  "MPI_Waitany",
-                                        "MPI_Waitsome", "MPI_Testall", "MPI_Testany",
-                                        "MPI_Testsome", "MPI_Request_get_status", "MPI_Request_free"};
+    static char const* const names[] = {
+        "MPI_Wait",        "MPI_Waitall", "MPI_Waitany",  "MPI_Waitsome",
+        "MPI_Testall",     "MPI_Testany", "MPI_Testsome", "MPI_Request_get_status",
+        "MPI_Request_free"};
     std::string text = names[static_cast<std::size_t>(step.how)];
     for (auto const& name : step.completes)
         text += " #" + std::to_string(name.id) + " of file " + std::to_string(name.file);

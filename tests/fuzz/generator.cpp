@@ -509,9 +509,9 @@ void Generator::choose_pending(Step& step, FileState const& file) {
     constexpr std::uint64_t most_bytes = 20000;  // the model notes each byte that is in doubt
     std::uint64_t bytes = 0;
     for (auto const& access : step.accesses) {
-        auto const begins = access.flavour == Flavour::split ||
-                            (access.flavour == Flavour::nonblocking &&
-                             (!access.collective || beside(file)));
+        auto const begins =
+            access.flavour == Flavour::split ||
+            (access.flavour == Flavour::nonblocking && (!access.collective || beside(file)));
         // When a split call moves the file pointer is not said.
         auto const vague = access.flavour == Flavour::split && !access.at_offset;
         if (access.takes_part && (!begins || vague || access.ordered)) return;

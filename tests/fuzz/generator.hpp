@@ -20,7 +20,7 @@ struct Options {
     /// short_transfers, sparse_offsets, tiny_buffers, unlink, atomicity, forbidden_open, ordered,
     /// representations, pending, freed, library_nonblocking.
     std::string skip;
-    bool threaded = false;  ///< the program has MPI_THREAD_MULTIPLE
+    bool threaded = false;           ///< the program has MPI_THREAD_MULTIPLE
     std::uint64_t steps_max = 1000;  ///< stop each case after so many, to narrow a failure down
 
     /// One file that all ranks have open: others would not know of a failure, or lose bytes.

@@ -232,7 +232,8 @@ private:
         if (arguments_.options.power_cuts) text += " --power-cuts";
         static char const* const levels[] = {"single", "funneled", "serialized", "multiple"};
         for (char const* const level : levels)
-            if (thread_level(level) == arguments_.threads) text += std::string(" --threads ") + level;
+            if (thread_level(level) == arguments_.threads)
+                text += std::string(" --threads ") + level;
         if (!arguments_.options.skip.empty()) text += " --skip " + arguments_.options.skip;
         return text;
     }

@@ -108,7 +108,7 @@ private:
     std::optional<Complaint> complaint_;
     std::uint64_t step_number_ = 0;
     std::map<std::uint64_t, Begun> begun_;  ///< by number
-    int call_code_ = MPI_SUCCESS;  ///< of the data access under check
+    int call_code_ = MPI_SUCCESS;           ///< of the data access under check
     MPI_Status status_{};
     bool spoilt_ = false;
 };

@@ -22,7 +22,7 @@ private:
 
 /// How the ranks complete what is pending.
 enum class Completion : std::uint8_t {
-    each,      ///< MPI_Wait for one after another; every rank begins with another one
+    each,  ///< MPI_Wait for one after another; every rank begins with another one
     waitall,
     waitany,
     waitsome,

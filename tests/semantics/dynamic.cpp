@@ -1,8 +1,8 @@
 // Dynamic processes: files on the parents' communicator, on the children's, and on the one that has
 // both; none on the communicator between them.
 //   dynamic --under native|unisono [--children-without]
-// With --children-without Unisono is switched off in the children: the MPI library does the files of
-// both sides then, and Unisono those of the parents alone.
+// With --children-without Unisono is switched off in the children: the MPI library does the files
+// of both sides then, and Unisono those of the parents alone.
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -148,8 +148,8 @@ int main(int argc, char** argv) {
         context.directory = argv[argc - 1];
     } else {
         agree_on_directory(context);
-        between = spawn(argv[0], preload == nullptr ? "" : preload, under && !without,
-                        context.directory);
+        between =
+            spawn(argv[0], preload == nullptr ? "" : preload, under && !without, context.directory);
     }
     if (between == MPI_COMM_NULL) {  // Debian's MPICH is made for Slurm's process manager
         if (context.root()) printf("skipped: this MPI cannot spawn processes\n");
