@@ -191,6 +191,15 @@ def test_calls_of_the_mpi_library_are_told_with_what_to_call_instead(quiet):
          "MPI_File_write_at_all instead of the nonblocking MPI_File_iwrite_at_all")]  # fmt: skip
 
 
+@pytest.mark.parametrize("reason, change", [("atomic mode", "MPI_File_set_atomicity(file, 0)"),
+                                            ("data representation", 'the representation "native"')])
+def test_what_the_mpi_library_had_to_do_is_told_apart(quiet, reason, change):
+    quiet["write"]["calls"]["native"] = {reason: 3}
+    set_times(quiet["write"], native=5.0)
+    (_, told, advised), = advice(quiet)
+    assert told == f"The MPI library did 3 calls by itself: {reason}." and advised.startswith(change)
+
+
 def test_the_strategy_native_is_to_be_taken_back_where_it_was_set(quiet):
     quiet["settings"] = ["UNISONO_STRATEGY=native"]
     quiet["write"]["strategies"] = {"native": {"calls": 100, "why": ["asked for"]}}

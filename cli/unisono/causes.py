@@ -203,7 +203,8 @@ def _storage(file: _File) -> _Found:
 _FOR_NATIVE = {
     "nonblocking collective call": "{call}_at_all instead of the nonblocking MPI_File_i{direction}_at_all",
     "shared file pointer": "{call}_at_all, each rank at an offset of its own",
-    "atomic mode or data representation": 'MPI_File_set_atomicity(file, 0), and the representation "native"',
+    "atomic mode": "MPI_File_set_atomicity(file, 0), where no ranks' data meet",
+    "data representation": 'the representation "native", "internal" or "external32" in MPI_File_set_view',
 }
 
 

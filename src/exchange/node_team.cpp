@@ -159,12 +159,17 @@ void NodeTeam::reduce(std::span<std::uint64_t> values, Reduction reduction, Amon
 
 std::vector<std::byte> NodeTeam::from_rank_0(std::vector<std::byte> bytes) {
     std::uint64_t const size = bytes.size();
-    auto const sizes = gather_values(std::span<std::uint64_t const>{&size, 1});
-    bytes.resize(sizes[0]);
-    std::vector<std::byte> all(sizes[0] * ranks());
-    gather(bytes, all);
-    all.resize(sizes[0]);
-    return all;
+    bytes.resize(gather_values(std::span<std::uint64_t const>{&size, 1})[0]);
+    for (std::size_t begin = 0; begin < bytes.size(); begin += Place::board_bytes) {
+        auto const part =
+            std::span{bytes}.subspan(begin, std::min(bytes.size() - begin, Place::board_bytes));
+        auto* const board = places_[0].board;
+        if (rank_ == 0) std::memcpy(board, part.data(), part.size());
+        meet();
+        if (rank_ != 0) std::memcpy(part.data(), board, part.size());
+        meet();  // before the board is used again
+    }
+    return bytes;
 }
 
 // ---- turns

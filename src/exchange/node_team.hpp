@@ -46,7 +46,7 @@ public:
     void finish_sends(std::size_t) override {}
     void finish_deposits(Kind) override {}
 
-    /// Rank 0's bytes, on every rank. Collective: two gathers.
+    /// Rank 0's bytes, on every rank. Collective: a gather, and two meetings for every 2 KiB.
     std::vector<std::byte> from_rank_0(std::vector<std::byte> bytes);
 
 private:

@@ -8,6 +8,7 @@
 #include "interpose/file_calls.hpp"
 #include "interpose/guard.hpp"
 #include "interpose/native.hpp"
+#include "interpose/point_to_point.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/transfer.hpp"
 #include "report/trace.hpp"
@@ -174,6 +175,20 @@ constexpr auto Waitall = request_waitall;
 constexpr auto Waitany = request_waitany;
 constexpr auto Waitsome = request_waitsome;
 constexpr auto Request_get_status = request_get_status;
+constexpr auto Probe = p2p_probe;
+constexpr auto Iprobe = p2p_iprobe;
+constexpr auto Send = p2p_send;
+constexpr auto Ssend = p2p_ssend;
+constexpr auto Recv = p2p_recv;
+constexpr auto Isend = p2p_isend;
+constexpr auto Irecv = p2p_irecv;
+#ifdef UNISONO_LARGE_COUNTS
+constexpr auto Send_c = p2p_send_c;
+constexpr auto Ssend_c = p2p_ssend_c;
+constexpr auto Recv_c = p2p_recv_c;
+constexpr auto Isend_c = p2p_isend_c;
+constexpr auto Irecv_c = p2p_irecv_c;
+#endif
 constexpr auto Error_string = error_string;
 constexpr auto File_open = file_open;
 constexpr auto File_close = file_close;

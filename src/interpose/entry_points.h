@@ -3,7 +3,7 @@
    4.0.2 answers with unrelated text for codes that were added to its own classes. */
 #pragma once
 
-/* What programs wait for nonblocking calls with. They do not load the engine. */
+/* What programs wait for nonblocking calls with. They and messages do not load the engine. */
 #define UNISONO_REQUEST_ENTRIES(X) \
     X(Test)                        \
     X(Testall)                     \
@@ -14,6 +14,17 @@
     X(Waitany)                     \
     X(Waitsome)                    \
     X(Request_get_status)
+
+/* Common calls for messages: occasions to carry Unisono's own, where it has been asked to. */
+#define UNISONO_MESSAGE_ENTRIES_OF(X, suffix) \
+    X(Send##suffix)                           \
+    X(Ssend##suffix)
+/* With seven arguments. */
+#define UNISONO_LONG_MESSAGE_ENTRIES_OF(X, suffix) \
+    X(Recv##suffix)                                \
+    X(Isend##suffix)                               \
+    X(Irecv##suffix)
+#define UNISONO_PROBE_ENTRIES(X) X(Probe) X(Iprobe)
 
 #define UNISONO_ENTRIES(X)      \
     X(Error_string)             \
@@ -76,10 +87,18 @@
 #ifdef UNISONO_LARGE_COUNTS
 #define UNISONO_FILE_ENTRIES(X) \
     UNISONO_ENTRIES(X) X(File_get_type_extent_c) UNISONO_DATA_ENTRIES(X, _c)
+#define UNISONO_MESSAGE_ENTRIES(X) \
+    UNISONO_PROBE_ENTRIES(X) UNISONO_MESSAGE_ENTRIES_OF(X, ) UNISONO_MESSAGE_ENTRIES_OF(X, _c)
+#define UNISONO_LONG_MESSAGE_ENTRIES(X) \
+    UNISONO_LONG_MESSAGE_ENTRIES_OF(X, ) UNISONO_LONG_MESSAGE_ENTRIES_OF(X, _c)
 #else
 #define UNISONO_FILE_ENTRIES(X) UNISONO_ENTRIES(X)
+#define UNISONO_MESSAGE_ENTRIES(X) UNISONO_PROBE_ENTRIES(X) UNISONO_MESSAGE_ENTRIES_OF(X, )
+#define UNISONO_LONG_MESSAGE_ENTRIES(X) UNISONO_LONG_MESSAGE_ENTRIES_OF(X, )
 #endif
-#define UNISONO_ALL_ENTRIES(X) UNISONO_FILE_ENTRIES(X) UNISONO_REQUEST_ENTRIES(X)
+#define UNISONO_ALL_ENTRIES(X) \
+    UNISONO_FILE_ENTRIES(X)    \
+    UNISONO_REQUEST_ENTRIES(X) UNISONO_MESSAGE_ENTRIES(X) UNISONO_LONG_MESSAGE_ENTRIES(X)
 
 #define UNISONO_ENTRY_INDEX(name) unisono_entry_##name,
 enum { UNISONO_ALL_ENTRIES(UNISONO_ENTRY_INDEX) unisono_entry_count };
@@ -87,10 +106,12 @@ enum { UNISONO_ALL_ENTRIES(UNISONO_ENTRY_INDEX) unisono_entry_count };
 
 /* This is C, too. NOLINTBEGIN(modernize-use-using) */
 
-/* Every entry point takes at most six arguments, each an integer or a pointer. In the calling
+/* Entry points take at most six arguments, each an integer or a pointer. In the calling
    conventions of 64-bit Unix all six travel in registers whatever their types, so the shim can
-   pass on calls of any MPI without knowing its handle types. */
+   pass on calls of any MPI without knowing its handle types. A seventh has a word of its own in all
+   of them. */
 typedef long (*unisono_function)(long, long, long, long, long, long);
+typedef long (*unisono_long_function)(long, long, long, long, long, long, long);
 
 /* The engine's only exported symbol: `native` are the functions to call on (null where the MPI
    library has none); fills `taken` with Unisono's own. Both have unisono_entry_count entries, and

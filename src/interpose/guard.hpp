@@ -5,6 +5,9 @@
 #include <exception>
 #include <string_view>
 
+#include "interpose/mail_carrier.hpp"
+#include "support/helper_thread.hpp"
+
 namespace unisono::interpose {
 
 class File;
@@ -72,6 +75,8 @@ struct Guarded<function, entry> {
     static int call(First first, Rest... rest) {
         CallDepth const depth;
         try {
+            if (CallDepth::is_programs() && !HelperThread::is_this_one())
+                MailCarrier::carry_if_any();
             return function(first, rest...);
         } catch (std::exception const& exception) {
             return end_by_exception(entry, place_of(first), exception);

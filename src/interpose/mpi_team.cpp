@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "exchange/descriptor_socket.hpp"
+#include "exchange/learn_nodes.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -24,6 +25,13 @@ constexpr int tag_of_nothing = 0;
 constexpr std::size_t fragment_bytes = 16 * 1024;
 
 }  // namespace
+
+std::string processor_name() {
+    std::array<char, MPI_MAX_PROCESSOR_NAME + 1> name{};
+    int length = 0;
+    PMPI_Get_processor_name(name.data(), &length);
+    return name.data();
+}
 
 std::vector<std::uint32_t> machine_labels(MPI_Comm comm) {
     int rank = 0, size = 1;
@@ -112,23 +120,7 @@ void MpiTeam::divide_into_nodes(Topology topology) {
 
 void MpiTeam::learn_nodes() {
     if (std::exchange(nodes_known_, true)) return;
-    struct Node {
-        Machine machine = read_machine();
-        std::array<char, 72> name{};
-    } mine;
-    std::array<char, MPI_MAX_PROCESSOR_NAME + 1> name{};
-    int length = 0;
-    PMPI_Get_processor_name(name.data(), &length);
-    std::copy_n(name.begin(), mine.name.size() - 1, mine.name.begin());
-    auto const all = gather_values(std::span<Node const>{&mine, 1});
-    topology_.machine = mine.machine;
-    topology_.names.clear();
-    for (auto const& ranks : topology_.ranks_of) {
-        auto const& node = all[ranks[0]];
-        topology_.names.emplace_back(node.name.data());
-        topology_.machine = {std::min(topology_.machine.nics, node.machine.nics),
-                             std::min(topology_.machine.numa_nodes, node.machine.numa_nodes)};
-    }
+    unisono::learn_nodes(*this, topology_, processor_name());
 }
 
 void MpiTeam::leave_nodes() {
@@ -226,6 +218,7 @@ void MpiTeam::idle() {
         int found = 0;
         PMPI_Iprobe(MPI_ANY_SOURCE, tag_of_nothing, comm_, &found, MPI_STATUS_IGNORE);
     }
+    if (auto* const call = in_every_wait_.load(std::memory_order_relaxed)) call();
     if (idle_calls_ % call_every == 0 && when_idle_) when_idle_();
     sched_yield();
 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "exchange/node_team.hpp"
 #include "exchange/rendezvous.hpp"
@@ -24,6 +25,9 @@ struct Placement {
 
     friend bool operator==(Placement const&, Placement const&) = default;
 };
+
+/// What this process's machine is called. Local.
+std::string processor_name();
 
 /// For each rank, a number that is equal for the ranks that can share memory only. Collective.
 std::vector<std::uint32_t> machine_labels(MPI_Comm comm);
@@ -48,7 +52,9 @@ public:
     void idle() override;
     /// Now and then while this rank is idle, from then on.
     void call_when_idle(std::function<void()> call) { when_idle_ = std::move(call); }
-    /// The same, from a rank that waits elsewhere.
+    /// The same for all teams, and often.
+    static void call_in_every_wait(void (*call)()) { in_every_wait_ = call; }
+    /// What call_when_idle() was given, from a rank that waits elsewhere.
     void look_around() const {
         if (when_idle_) when_idle_();
     }
@@ -139,6 +145,7 @@ private:
     bool in_fragments_ = false;  // long messages
     unsigned idle_calls_ = 0;
     std::function<void()> when_idle_;
+    inline static std::atomic<void (*)()> in_every_wait_ = nullptr;
     bool nodes_known_ = false;
 };
 

@@ -13,11 +13,8 @@ namespace {
 
 using Stage = PendingCall::Stage;
 
-Topology with_name(Topology topology) {
-    std::array<char, MPI_MAX_PROCESSOR_NAME + 1> name{};
-    int length = 0;
-    PMPI_Get_processor_name(name.data(), &length);
-    topology.names = {name.data()};
+Topology with_name(Topology topology, std::string const& name) {
+    topology.names = {name};
     topology.machine = read_machine();
     return topology;
 }
@@ -31,20 +28,28 @@ Options without_measuring(Options options) {
 }  // namespace
 
 bool NonblockingCalls::possible(File const& file) {
-    if (file.options().overlap == Switch::disable) return false;
-    return file.context().threaded() || file.team().topology().nodes() == 1;
+    auto const wanted = file.options().overlap;
+    if (wanted == Switch::disable) return false;
+    return wanted == Switch::enable || file.context().threaded() ||
+           file.team().topology().nodes() == 1;
 }
 
 NonblockingCalls::NonblockingCalls(File& file, std::uint32_t number)
     : file_{file},
       mpi_team_{file.team()},
       number_{number},
+      threads_call_mpi_{file.context().threaded()},
       on_node_{mpi_team_.topology().nodes() == 1},
-      topology_{on_node_ ? with_name(mpi_team_.topology()) : Topology{}},
-      options_{without_measuring(file.call_options())} {}
+      own_name_{processor_name()},
+      options_{without_measuring(file.call_options())} {
+    if (on_node_ || threads_call_mpi_) return;
+    carrier_.emplace(mail_, file.context().comm(), file.number());
+    MpiTeam::call_in_every_wait(MailCarrier::carry_if_any);
+}
 
 void NonblockingCalls::post(std::shared_ptr<PendingCall> call) {
     last_ = call;
+    if (carrier_) carrier_->begin();
     collective_.post([this, call = std::move(call)] { perform(*call); });
 }
 
@@ -77,23 +82,48 @@ void NonblockingCalls::finish() const {
     PendingCalls::all().move_on();
 }
 
-NodeTeam& NonblockingCalls::node_team() {
-    if (node_team_ != nullptr) return *node_team_;
+NodeTeam::Name NonblockingCalls::team_name() {
     auto secret = mpi_team_.secret();
     for (; !secret; secret = mpi_team_.secret()) std::this_thread::yield();
     std::array<std::uint64_t, 4> const parts{secret->high, secret->low, file_.number(), number_};
     auto const name = hash128(parts);
-    node_team_ =
-        std::make_unique<NodeTeam>(NodeTeam::Name{name[0], name[1]}, topology_, mpi_team_.rank());
+    return {name[0], name[1]};
+}
+
+NodeTeam& NonblockingCalls::node_team() {
+    if (node_team_ != nullptr) return *node_team_;
+    node_team_ = std::make_unique<NodeTeam>(team_name(), with_name(mpi_team_.topology(), own_name_),
+                                            mpi_team_.rank());
     node_team_->hurry_while(PendingCalls::all().waiting());
     return *node_team_;
 }
 
+RelayedTeam& NonblockingCalls::relayed_team() {
+    if (relayed_team_ != nullptr) return *relayed_team_;
+    // Where there may be no thread it is the program's own that waits.
+    auto const when_idle = [] {
+        if (!HelperThread::is_this_one()) MailCarrier::carry_if_any();
+    };
+    relayed_team_ = std::make_unique<RelayedTeam>(team_name(), mpi_team_.topology(),
+                                                  mpi_team_.rank(), mail_, when_idle);
+    relayed_team_->hurry_while(PendingCalls::all().waiting());
+    relayed_team_->learn_nodes(own_name_);
+    return *relayed_team_;
+}
+
+NonblockingCalls::Ranks NonblockingCalls::ranks() {
+    if (on_node_) return {node_team(), node_team().rendezvous()};
+    if (threads_call_mpi_) return {mpi_team_, mpi_team_.rendezvous()};
+    return {relayed_team(), relayed_team().rendezvous()};
+}
+
 Layout const& NonblockingCalls::layout() {
-    if (!on_node_) return file_.layout();
+    if (!on_node_ && threads_call_mpi_) return file_.layout();
     if (!layout_)
-        layout_ = file_.layout_by(
-            [this](auto bytes) { return node_team().from_rank_0(std::move(bytes)); });
+        layout_ = file_.layout_by([this](auto bytes) {
+            return on_node_ ? node_team().from_rank_0(std::move(bytes))
+                            : relayed_team().from_rank_0(std::move(bytes));
+        });
     return *layout_;
 }
 
@@ -115,8 +145,7 @@ Outcome NonblockingCalls::perform_on(Team& team, Rendezvous& rendezvous, Pending
 // An exception ends the program, as in a blocking call: other ranks wait for what was left undone.
 void NonblockingCalls::perform(PendingCall& call) try {
     CallRecord record;
-    auto& team = on_node_ ? static_cast<Team&>(node_team()) : mpi_team_;
-    auto& rendezvous = on_node_ ? node_team().rendezvous() : mpi_team_.rendezvous();
+    auto const [team, rendezvous] = ranks();
     rendezvous.note().enter(call_tag(file_.number(), call.call.operation), ++calls_,
                             static_cast<std::uint64_t>(call.prepared.first));
     try {
@@ -126,6 +155,10 @@ void NonblockingCalls::perform(PendingCall& call) try {
         call.difference = describe(differ, mpi_team_);
     }
     rendezvous.note().leave();
+    if (carrier_) {
+        relayed_team().finish_sends();  // the program may not call Unisono again for long
+        carrier_->end();
+    }
     call.finish(call.outcome.native ? Stage::native_wanted : Stage::done);
 } catch (std::exception const& exception) {
     end_in_collective_call(call.call.name(), &file_, MPI_COMM_NULL, exception);

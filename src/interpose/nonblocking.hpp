@@ -2,9 +2,13 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "exchange/node_team.hpp"
+#include "exchange/relayed_mail.hpp"
+#include "exchange/relayed_team.hpp"
 #include "execute/collective.hpp"
+#include "interpose/mail_carrier.hpp"
 #include "interpose/pending.hpp"
 #include "support/helper_thread.hpp"
 
@@ -13,14 +17,17 @@ namespace unisono::interpose {
 /// The nonblocking and split calls of one file, each done beside the program's own work: collective
 /// ones one after another, in the order in which all ranks make them, and independent ones by
 /// themselves. As long as the program does not have MPI_THREAD_MULTIPLE the threads do not call
-/// MPI: the ranks of a node have memory for all that they tell each other (NodeTeam). Ours.
+/// MPI: the ranks of a node have memory for all that they tell each other (NodeTeam), and messages
+/// between nodes are carried by the program's own threads when they call Unisono (MailCarrier).
+/// Ours.
 ///
 /// The program's own collective calls on the file wait until it is done with all, as they use what
 /// it uses (finish). Other than a blocking call it neither measures strategies nor uses buffers
 /// that live across calls.
 class NonblockingCalls {
 public:
-    /// Whether the file's ranks can do without MPI, or have threads that may call it. Equal on all.
+    /// Whether the file's ranks can do without MPI, or have threads that may call it, or the user
+    /// wants their messages carried. Equal on all.
     static bool possible(File const& file);
 
     /// `number`: no other of this file has it. Waits for nobody.
@@ -38,20 +45,32 @@ private:
     void perform(PendingCall& call);
     [[nodiscard]] Outcome perform_on(Team& team, Rendezvous& rendezvous, PendingCall& call,
                                      CallRecord& record);
+    /// A team that is the thread's own, and its meeting point; the file's where threads call MPI.
+    struct Ranks {
+        Team& team;
+        Rendezvous& rendezvous;
+    };
+    [[nodiscard]] Ranks ranks();
+    [[nodiscard]] NodeTeam::Name team_name();
     [[nodiscard]] NodeTeam& node_team();
+    [[nodiscard]] RelayedTeam& relayed_team();
     [[nodiscard]] Layout const& layout();
 
     File& file_;
     MpiTeam& mpi_team_;
     std::uint32_t number_;
+    bool threads_call_mpi_;
     bool on_node_;
-    Topology topology_;  // of the node, if it is one
+    std::string own_name_;  // of this machine
     Options options_;
     OnlineTuner tuner_;
     std::shared_ptr<PendingCall> last_;  // of the collective ones that were posted
     GatheredFacts gathered_;
     AheadOfAgreement ahead_;
     std::unique_ptr<NodeTeam> node_team_;
+    RelayedMail mail_;
+    std::optional<MailCarrier> carrier_;
+    std::unique_ptr<RelayedTeam> relayed_team_;
     std::optional<Layout> layout_;
     std::uint64_t calls_ = 0;
     HelperThread independent_;

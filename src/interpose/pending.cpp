@@ -1,11 +1,14 @@
 #include "interpose/pending.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "interpose/conclusion.hpp"
 #include "interpose/errors.hpp"
+#include "interpose/mail_carrier.hpp"
 #include "interpose/native.hpp"
 #include "interpose/operations.hpp"
 #include "interpose/transfer.hpp"
@@ -134,6 +137,7 @@ int PendingCalls::add(std::shared_ptr<PendingCall> call, MPI_Request* request) {
 }
 
 void PendingCalls::move_on() {
+    MailCarrier::carry_if_any();
     std::unique_lock const lock{mutex_, std::try_to_lock};
     if (!lock) return;  // another thread does
     for (auto const& call : calls_) {
@@ -160,6 +164,11 @@ std::vector<std::shared_ptr<PendingCall>> PendingCalls::of(
 
 void PendingCalls::Waiting::for_a_moment() {
     constexpr std::chrono::microseconds moment{50};
+    if (MailCarrier::any()) {  // messages come at any time
+        MailCarrier::carry_all();
+        sched_yield();
+        return;
+    }
     auto& calls = all();
     std::unique_lock lock{calls.done_mutex_};
     calls.done_.wait_for(lock, moment);

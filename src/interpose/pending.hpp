@@ -82,7 +82,7 @@ public:
         ~Waiting() { --all().waiting_; }
         Waiting(Waiting const&) = delete;
         Waiting& operator=(Waiting const&) = delete;
-        /// Until a call is done, or for a moment.
+        /// Until a call is done, or for a moment; messages are carried.
         static void for_a_moment();
     };
     [[nodiscard]] std::atomic<int> const& waiting() const { return waiting_; }

@@ -11,6 +11,7 @@
 #include "interpose/conclusion.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/guard.hpp"
+#include "interpose/mail_carrier.hpp"
 #include "interpose/native.hpp"
 #include "interpose/pending.hpp"
 #include "support/helper_thread.hpp"
@@ -70,7 +71,8 @@ std::span<MPI_Request const> all_of(int count, MPI_Request const requests[]) {
 std::size_t itself(int i) { return static_cast<std::size_t>(i); }
 
 bool nothing_pending() {
-    return !PendingCalls::all().any() || !CallDepth::is_programs() || HelperThread::is_this_one();
+    auto const any = PendingCalls::all().any() || MailCarrier::any();
+    return !any || !CallDepth::is_programs() || HelperThread::is_this_one();
 }
 
 // `test` asks the MPI library, until it fails or says that it is enough.
@@ -92,6 +94,8 @@ int wait_for(Watched const& watched, Test const& test) {
 }
 
 }  // namespace
+
+int wait_beside(std::function<int(int*)> const& test) { return wait_for(Watched{{}}, test); }
 
 int request_wait(MPI_Request* request, MPI_Status* status) {
     if (nothing_pending()) return UNISONO_NATIVE(Wait)(request, status);

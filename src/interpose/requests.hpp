@@ -2,6 +2,8 @@
 
 #include <mpi.h>
 
+#include <functional>
+
 namespace unisono::interpose {
 
 // What programs wait for requests with. Where none of Unisono's is on its way these are the MPI
@@ -19,5 +21,9 @@ int request_testany(int count, MPI_Request requests[], int* index, int* done, MP
 int request_testsome(int count, MPI_Request requests[], int* done, int indices[],
                      MPI_Status statuses[]);
 int request_get_status(MPI_Request request, int* done, MPI_Status* status);
+
+/// A wait of the program for something else than requests of Unisono's, which go on meanwhile:
+/// until `test` says that it is over, or fails.
+int wait_beside(std::function<int(int* over)> const& test);
 
 }  // namespace unisono::interpose

@@ -234,40 +234,56 @@ static void start(void) {
             dlerror());
 }
 
-static long call(int entry, long a, long b, long c, long d, long e, long f) {
+static unisono_function function_of(int entry) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, start);
     if (functions[entry] == NULL) {
         fprintf(stderr, "unisono: no MPI library in this process has %s\n", native_names[entry]);
         abort();
     }
-    return functions[entry](a, b, c, d, e, f);
+    return functions[entry];
 }
 
-// Programs wait for requests all the time, most of them without ever opening a file: until the
-// engine is there these calls go straight on.
-static long call_early(int entry, long a, long b, long c, long d, long e, long f) {
+// Programs send messages and wait for requests all the time, most of them without ever opening a
+// file: until the engine is there these calls go straight on.
+static unisono_function early_function_of(int entry) {
     static unisono_function early[unisono_entry_count];
     unisono_function function = __atomic_load_n(&functions[entry], __ATOMIC_ACQUIRE);
     if (function == NULL) function = __atomic_load_n(&early[entry], __ATOMIC_RELAXED);
-    if (function != NULL) return function(a, b, c, d, e, f);
+    if (function != NULL) return function;
     void* symbol = dlsym(RTLD_NEXT, native_names[entry]);
     void* library = symbol != NULL ? NULL : find_library().handle;
     if (library != NULL) symbol = dlsym(library, native_names[entry]);
-    if (symbol == NULL) return call(entry, a, b, c, d, e, f);
+    if (symbol == NULL) return function_of(entry);
     memcpy(&function, &symbol, sizeof symbol);
     __atomic_store_n(&early[entry], function, __ATOMIC_RELAXED);
-    return function(a, b, c, d, e, f);
+    return function;
 }
 
-#define UNISONO_EXPORT(name, how)                                             \
+static unisono_long_function early_long_function_of(int entry) {
+    unisono_function const function = early_function_of(entry);
+    unisono_long_function with_seven;
+    memcpy(&with_seven, &function, sizeof function);
+    return with_seven;
+}
+
+#define UNISONO_EXPORT(name, find)                                            \
     EXPORT long MPI_##name(long a, long b, long c, long d, long e, long f) {  \
-        return how(unisono_entry_##name, a, b, c, d, e, f);                   \
+        return find(unisono_entry_##name)(a, b, c, d, e, f);                  \
     }                                                                         \
     EXPORT long PMPI_##name(long a, long b, long c, long d, long e, long f) { \
-        return how(unisono_entry_##name, a, b, c, d, e, f);                   \
+        return find(unisono_entry_##name)(a, b, c, d, e, f);                  \
     }
-#define UNISONO_EXPORT_FILE_ENTRY(name) UNISONO_EXPORT(name, call)
-#define UNISONO_EXPORT_REQUEST_ENTRY(name) UNISONO_EXPORT(name, call_early)
+#define UNISONO_EXPORT_LONG_ENTRY(name)                                               \
+    EXPORT long MPI_##name(long a, long b, long c, long d, long e, long f, long g) {  \
+        return early_long_function_of(unisono_entry_##name)(a, b, c, d, e, f, g);     \
+    }                                                                                 \
+    EXPORT long PMPI_##name(long a, long b, long c, long d, long e, long f, long g) { \
+        return early_long_function_of(unisono_entry_##name)(a, b, c, d, e, f, g);     \
+    }
+#define UNISONO_EXPORT_FILE_ENTRY(name) UNISONO_EXPORT(name, function_of)
+#define UNISONO_EXPORT_EARLY_ENTRY(name) UNISONO_EXPORT(name, early_function_of)
 UNISONO_FILE_ENTRIES(UNISONO_EXPORT_FILE_ENTRY)
-UNISONO_REQUEST_ENTRIES(UNISONO_EXPORT_REQUEST_ENTRY)
+UNISONO_REQUEST_ENTRIES(UNISONO_EXPORT_EARLY_ENTRY)
+UNISONO_MESSAGE_ENTRIES(UNISONO_EXPORT_EARLY_ENTRY)
+UNISONO_LONG_MESSAGE_ENTRIES(UNISONO_EXPORT_LONG_ENTRY)

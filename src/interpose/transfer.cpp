@@ -141,6 +141,11 @@ MPI_Count bytes_of(MPI_Status const& status) {
     return bytes;
 }
 
+// Of a file whose data calls Unisono does not do; for a report. Equal on all ranks.
+char const* why_not_taken_over(File const& file) {
+    return file.view()->known_representation() ? "atomic mode" : "data representation";
+}
+
 // Unisono does its ordered calls. Equal on all ranks.
 bool orders(File const& file) { return file.taken_over() && !file.view()->native_only; }
 
@@ -263,7 +268,7 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     if (file == nullptr) return native();
     if (!file->taken_over())
         return leave_to_mpi(*file, call, call.offset ? view_for_data : view_and_pointer_for_data,
-                            "atomic mode or data representation", native);
+                            why_not_taken_over(*file), native);
     InCall const in_call{*file, call.operation, call.offset ? *call.offset : file->pointer()};
     CallRecord record;
     auto prepared = prepare(*file, call);
@@ -370,7 +375,7 @@ int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
     if (file == nullptr) return native();
     auto const needs = call.offset ? view_for_data : view_and_pointer_for_data;
     if (!file->taken_over())
-        return leave_to_mpi(*file, call, needs, "atomic mode or data representation", native);
+        return leave_to_mpi(*file, call, needs, why_not_taken_over(*file), native);
     if (!can_overlap(*file))
         return leave_to_mpi(*file, call, needs, "nonblocking collective call", native);
     auto pending = begin(file, call, later);

@@ -14,7 +14,7 @@
 #define EXPORT __attribute__((visibility("default")))
 enum { line_bytes = 128 };
 
-static struct { uint64_t opens, closes, collective, written, read; } counts;
+static struct { uint64_t opens, closes, collective, written, read, messages; } counts;
 
 static void* next(char const* name) {
     void* symbol = dlsym(RTLD_NEXT, name);
@@ -55,6 +55,19 @@ WRAP(int, MPI_File_write_at_all,
       MPI_Status* status)) {
     ++counts.collective;
     return CALL_NEXT(MPI_File_write_at_all, file, offset, data, count, type, status);
+}
+
+WRAP(int, MPI_Isend,
+     (void const* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+      MPI_Request* request)) {
+    ++counts.messages;
+    return CALL_NEXT(MPI_Isend, data, count, type, to, tag, comm, request);
+}
+
+/* For a program that asks. */
+EXPORT uint64_t counting_tool_messages(void) { return counts.messages; }
+EXPORT uint64_t counting_tool_written(void) {
+    return __atomic_load_n(&counts.written, __ATOMIC_RELAXED);
 }
 
 static ssize_t add(uint64_t* bytes, ssize_t moved) {

@@ -152,6 +152,11 @@ def test_nonblocking_collectives_are_calls_left_to_the_mpi_library_on_request(jo
     assert wrote["seconds"]["native"]["longest"] > 0
 
 
+def test_calls_left_to_the_mpi_library_for_atomic_mode_say_so(job):
+    _, report = job("atomic", UNISONO_BACKEND="mpiio")  # which Unisono cannot lock
+    assert report["write"]["calls"]["native"] == {"atomic mode": 3}
+
+
 def entries_of(tracks):
     assert [track["rank"] for track in tracks] == list(range(RANKS))
     return [entry for track in tracks for entry in track["entries"]]

@@ -73,6 +73,7 @@ int main(int argc, char** argv) {
     timed(spent.other, [&] { MPI_File_open(comm, argv[2], access, MPI_INFO_NULL, &file); });
     if (mode == "missing") return MPI_Finalize();
     timed(spent.other, [&] { set_view(file, rank, ranks); });
+    if (mode == "atomic") MPI_File_set_atomicity(file, 1);
     for (int call = 0; call < calls; ++call) {
         if (rank == ranks - 1) usleep(static_cast<useconds_t>(late_s * 1e6));
         timed(spent.data, [&] {
@@ -107,7 +108,8 @@ int main(int argc, char** argv) {
             MPI_File_read_at(file, 0, data.data(), pieces, MPI_UINT64_T, MPI_STATUS_IGNORE);
         sleep(20);
     }
-    if (mode == "close" || mode == "reversed" || mode == "nonblocking" || mode == "independent") {
+    if (mode == "close" || mode == "reversed" || mode == "nonblocking" || mode == "independent" ||
+        mode == "atomic") {
         timed(spent.other, [&] { MPI_File_sync(file); });
         timed(spent.other, [&] { MPI_File_close(&file); });
         print_mean(spent, rank, ranks);

@@ -94,6 +94,39 @@ class CountingTool(Jobs):
                 self.assertEqual(behind["collective"], 0, job.transcript())
 
 
+class Carried(Jobs):
+    """What the tool has counted of a nonblocking write between nodes before the program waits for it."""
+
+    def counted(self, mpi, meanwhile):
+        job = Job(BUILD, mpi, RANKS, [BUILD / "programs" / f"carried.{mpi}", self.directory / "file", meanwhile],
+                  self.directory)
+        job.environment = {"UNISONO_BACKEND": "posix", "UNISONO_TOPOLOGY": "nodes=3", "UNISONO_OVERLAP": "enable"}
+        (self.directory / "file").unlink(missing_ok=True)
+        job.run([library(mpi), BUILD / "lib" / f"libcounting-tool-{mpi}.so"]).require_success()
+        lines = re.findall(r"rank \d+ (\w+): messages=(\d+) written=(\d+) (\w+)", job.output)
+        self.assertEqual(len(lines), 2 * RANKS, job.transcript())
+        return {when: {"messages": sum(int(line[1]) for line in lines if line[0] == when),
+                       "written": sum(int(line[2]) for line in lines if line[0] == when),
+                       "complete": {line[3] for line in lines if line[0] == when}} for when in ("before", "after")}
+
+    def test_calls_of_other_kinds_move_messages_and_the_file_is_written_before_the_wait(self):
+        whole = RANKS * 64 * 4000
+        for mpi in MPIS:
+            for meanwhile in ("position", "test", "probe"):
+                with self.subTest(mpi=mpi, meanwhile=meanwhile):
+                    counts = self.counted(mpi, meanwhile)
+                    self.assertEqual(counts["before"]["complete"], {"complete"}, counts)
+                    self.assertEqual(counts["before"]["written"], whole, counts)
+                    self.assertGreater(counts["before"]["messages"], RANKS, counts)
+
+    def test_nothing_moves_while_the_program_calls_nothing(self):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                counts = self.counted(mpi, "nothing")
+                self.assertEqual(counts["before"], {"messages": 0, "written": 0, "complete": {"incomplete"}})
+                self.assertEqual(counts["after"]["complete"], {"complete"}, counts)
+
+
 @unittest.skipUnless(DARSHAN and shutil.which("darshan-parser"), "UNISONO_TEST_DARSHAN or darshan-parser is missing")
 class Darshan(Jobs):
     def totals(self, libraries):

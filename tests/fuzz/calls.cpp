@@ -82,44 +82,39 @@ int nothing_begun(int code, MPI_Status* status) {
     return code;
 }
 
-int wait_if_begun(int code, MPI_Request* request, MPI_Status* status) {
-    return code == MPI_SUCCESS ? MPI_Wait(request, status) : nothing_begun(code, status);
+int begin_nonblocking(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,
+                      MPI_Request* request) {
+#if MPI_VERSION >= 4
+    if (access.large_count) {
+        FamilyOf<MPI_Count, MPI_Request> const large = FUZZ_FAMILY(i, _c, MPI_Count, MPI_Request);
+        return call_family<MPI_Count>(large, file, access, buffer, type, request);
+    }
+#endif
+    FamilyOf<int, MPI_Request> const plain = FUZZ_FAMILY(i, , int, MPI_Request);
+    return call_family<int>(plain, file, access, buffer, type, request);
 }
 
 int call_nonblocking(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,
                      MPI_Status* status) {
     MPI_Request request = MPI_REQUEST_NULL;
-    int code = MPI_SUCCESS;
-#if MPI_VERSION >= 4
-    if (access.large_count) {
-        FamilyOf<MPI_Count, MPI_Request> const large = FUZZ_FAMILY(i, _c, MPI_Count, MPI_Request);
-        code = call_family<MPI_Count>(large, file, access, buffer, type, &request);
-        return wait_if_begun(code, &request, status);
-    }
-#endif
-    FamilyOf<int, MPI_Request> const plain = FUZZ_FAMILY(i, , int, MPI_Request);
-    code = call_family<int>(plain, file, access, buffer, type, &request);
-    return wait_if_begun(code, &request, status);
+    int const code = begin_nonblocking(file, access, buffer, type, &request);
+    return code == MPI_SUCCESS ? MPI_Wait(&request, status) : nothing_begun(code, status);
+}
+
+int begin_split(MPI_File file, Access const& access, void* buffer, MPI_Datatype type) {
+    auto const offset = static_cast<MPI_Offset>(access.offset);
+    auto const count = static_cast<int>(access.count);
+    if (access.writes)
+        return access.at_offset ? MPI_File_write_at_all_begin(file, offset, buffer, count, type)
+                                : MPI_File_write_all_begin(file, buffer, count, type);
+    return access.at_offset ? MPI_File_read_at_all_begin(file, offset, buffer, count, type)
+                            : MPI_File_read_all_begin(file, buffer, count, type);
 }
 
 int call_split(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,
                MPI_Status* status) {
-    auto const offset = static_cast<MPI_Offset>(access.offset);
-    auto const count = static_cast<int>(access.count);
-    if (access.writes) {
-        int const code = access.at_offset
-                             ? MPI_File_write_at_all_begin(file, offset, buffer, count, type)
-                             : MPI_File_write_all_begin(file, buffer, count, type);
-        if (code != MPI_SUCCESS) return code;
-        return access.at_offset ? MPI_File_write_at_all_end(file, buffer, status)
-                                : MPI_File_write_all_end(file, buffer, status);
-    }
-    int const code = access.at_offset
-                         ? MPI_File_read_at_all_begin(file, offset, buffer, count, type)
-                         : MPI_File_read_all_begin(file, buffer, count, type);
-    if (code != MPI_SUCCESS) return code;
-    return access.at_offset ? MPI_File_read_at_all_end(file, buffer, status)
-                            : MPI_File_read_all_end(file, buffer, status);
+    int const code = begin_split(file, access, buffer, type);
+    return code == MPI_SUCCESS ? end_split(file, access, buffer, status) : code;
 }
 
 int call_ordered(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,
@@ -137,6 +132,20 @@ int call_ordered(MPI_File file, Access const& access, void* buffer, MPI_Datatype
 }
 
 }  // namespace
+
+int end_split(MPI_File file, Access const& access, void* buffer, MPI_Status* status) {
+    if (access.writes)
+        return access.at_offset ? MPI_File_write_at_all_end(file, buffer, status)
+                                : MPI_File_write_all_end(file, buffer, status);
+    return access.at_offset ? MPI_File_read_at_all_end(file, buffer, status)
+                            : MPI_File_read_all_end(file, buffer, status);
+}
+
+int begin_access(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,
+                 MPI_Request* request) {
+    if (access.flavour == Flavour::split) return begin_split(file, access, buffer, type);
+    return begin_nonblocking(file, access, buffer, type, request);
+}
 
 int call_access(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,
                 MPI_Status* status) {

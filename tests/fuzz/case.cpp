@@ -143,6 +143,35 @@ void apply_access(Step const& step, std::vector<Outcome> const& outcomes, FileSt
     }
 }
 
+// Bytes that may be in the file at any time from now on.
+void apply_begun(Step const& step, FileState& file) {
+    auto& pending = file.pending[step.begins];
+    pending.accesses = step.accesses;
+    pending.conflicting.assign(step.accesses.size(), false);
+    for (std::size_t m = 0; m < step.accesses.size(); ++m)
+        pending.touched.emplace_back(step.accesses[m], file.state[m].view);
+    for (std::size_t m = 0; m < step.accesses.size(); ++m) {
+        auto const& access = step.accesses[m];
+        if (!access.takes_part || access.bytes() == 0) continue;
+        auto const rank = static_cast<int>(m);
+        auto const& view = file.state[m].view;
+        pending.split = pending.split || access.flavour == Flavour::split;
+        note_conflicts(file, access, pending.touched[m], &pending, m);
+        if (access.writes)
+            apply_write(access, {.failed = true, .bytes = 0}, rank, view, file.model);
+        else
+            note_reads(access, rank, view, file.model);
+        move_pointer(access, {}, rank, file);
+    }
+}
+
+void note_all_conflicts(Step const& step, FileState& file) {
+    if (file.pending.empty()) return;
+    for (std::size_t m = 0; m < step.accesses.size(); ++m)
+        note_conflicts(file, step.accesses[m], Touched{step.accesses[m], file.state[m].view},
+                       nullptr, 0);
+}
+
 void apply_seek(Step const& step, FileState& file) {
     for (std::size_t m = 0; m < file.members.size(); ++m) {
         if (!step.seeks[m].takes_part) continue;
@@ -162,10 +191,30 @@ void reset_members(FileState& file) {
     file.shared_position = append ? std::nullopt : std::optional<std::uint64_t>{0};
 }
 
+void complete(FileState& file, std::uint64_t id) {
+    auto const& pending = file.pending.at(id);
+    for (std::size_t m = 0; m < pending.accesses.size(); ++m) {
+        auto const& access = pending.accesses[m];
+        if (!access.takes_part || access.bytes() == 0) continue;
+        auto const rank = static_cast<int>(m);
+        auto const& view = file.state[m].view;
+        Outcome const outcome{.failed = pending.conflicting[m], .bytes = 0};
+        if (access.writes)
+            apply_write(access, outcome, rank, view, file.model);
+        else
+            note_reads(access, rank, view, file.model);  // they were under way until now
+    }
+    file.pending.erase(id);
+}
+
 void apply(Step const& step, std::vector<Outcome> const& outcomes, FileState& file) {
     switch (step.kind) {
         case StepKind::access:
+            if (step.begins != 0) return apply_begun(step, file);
+            note_all_conflicts(step, file);
             return apply_access(step, outcomes, file);
+        case StepKind::complete:  // of several files: see Performer
+            return;
         case StepKind::seek:
             return apply_seek(step, file);
         case StepKind::set_view:

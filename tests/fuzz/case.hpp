@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "model.hpp"
+#include "pending.hpp"
 #include "types.hpp"
 
 namespace fuzz {
@@ -120,6 +122,13 @@ enum class StepKind : std::uint8_t {
     toggle_atomicity,
     forbidden_access,
     reopen,
+    complete,
+};
+
+/// An access of some files' ranks that has begun in one step and is over in another one.
+struct PendingName {
+    std::size_t file = 0;
+    std::uint64_t id = 0;
 };
 
 /// May a call fail? `perhaps` when the injected fault lies in a hole that a read may sieve over.
@@ -138,6 +147,9 @@ struct Step {
     std::uint64_t shared_position = 0;  ///< seek_shared
     int open_mode = 0;
     bool delete_before = false;  ///< reopen: the file is made anew
+    std::uint64_t begins = 0;    ///< access: only begun, by this number; 0: over in this step
+    std::vector<PendingName> completes;
+    Completion how = Completion::each;
 };
 
 /// What came of a member's part of an access.
@@ -145,6 +157,16 @@ struct Outcome {
     bool failed = false;
     int error_class = 0;
     std::uint64_t bytes = 0;  ///< as the status says
+};
+
+/// What is begun and not over, as every rank knows it. Other accesses may touch the same bytes
+/// meanwhile: then nobody can say which is first.
+struct PendingAccess {
+    std::vector<Access> accesses;   ///< per member
+    std::vector<Touched> touched;   ///< per member
+    std::vector<bool> conflicting;  ///< per member: with somebody's write
+    bool split = false;
+    bool freed = false;
 };
 
 struct Member {
@@ -171,10 +193,20 @@ struct FileState {
     std::vector<Member> state;
     /// The shared file pointer in etypes; nothing: not known, or the ranks' views differ.
     std::optional<std::uint64_t> shared_position = 0;
+    std::map<std::uint64_t, PendingAccess> pending;  ///< by number
 
     [[nodiscard]] bool may_read() const { return (open_mode & MPI_MODE_WRONLY) == 0; }
     [[nodiscard]] bool may_write() const { return (open_mode & MPI_MODE_RDONLY) == 0; }
 };
+
+/// Somebody accesses these bytes. Where one of two writes nobody can say which is first: a write
+/// makes what is pending there, but for `own`, conflicting, and a pending write makes `own` so,
+/// this member's part.
+void note_conflicts(FileState& file, Access const& access, Touched const& touched,
+                    PendingAccess* own, std::size_t own_member);
+
+/// A pending access is over: it is in the file, or what it has read is looked at.
+void complete(FileState& file, std::uint64_t id);
 
 /// Brings the model up to date after a step; outcomes per member, for accesses.
 void apply(Step const& step, std::vector<Outcome> const& outcomes, FileState& file);

@@ -38,6 +38,17 @@ std::string describe(View const& view) {
            ")";
 }
 
+std::string title_of_completion(Step const& step) {
+    static char const* const names[] = {
+        "MPI_Wait",        "MPI_Waitall", "MPI_Waitany",  "MPI_Waitsome",
+        "MPI_Testall",     "MPI_Testany", "MPI_Testsome", "MPI_Request_get_status",
+        "MPI_Request_free"};
+    std::string text = names[static_cast<std::size_t>(step.how)];
+    for (auto const& name : step.completes)
+        text += " #" + std::to_string(name.id) + " of file " + std::to_string(name.file);
+    return text;
+}
+
 std::string title(Step const& step) {
     auto const size = " " + std::to_string(step.size_bytes);
     switch (step.kind) {
@@ -69,6 +80,8 @@ std::string title(Step const& step) {
             return "set_atomicity";
         case StepKind::forbidden_access:
             return "a call that the open mode forbids";
+        case StepKind::complete:
+            return title_of_completion(step);
         case StepKind::reopen:
             return std::string("close, ") + (step.delete_before ? "delete, " : "") + "open " +
                    describe_mode(step.open_mode);
@@ -108,6 +121,7 @@ std::string describe(FileState const& file) {
 std::string describe(Step const& step, FileState const& file) {
     std::string text = "file " + std::to_string(step.file) + ": " + title(step);
     if (step.barrier_before) text += " (after a barrier)";
+    if (step.begins != 0) text += " begun as #" + std::to_string(step.begins);
     for (std::size_t m = 0; m < file.members.size(); ++m) {
         auto const prefix = "\n        rank " + std::to_string(file.members[m]) + ": ";
         if (m < step.accesses.size() && step.accesses[m].takes_part) {

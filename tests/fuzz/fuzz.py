@@ -48,6 +48,7 @@ class Batch:
             arguments.faults or dice.random() < 0.2)
         self.folder = dice.choice(arguments.folders)
         self.check = dice.choice(["none", "plans", "communicate"])
+        self.threads = arguments.threads or dice.choice(["single", "single", "funneled", "serialized", "multiple"])
         self.arguments = arguments
 
     def command(self, seconds, progress, seed=None, cases=None, ranks=None):
@@ -64,7 +65,7 @@ class Batch:
         command += ["LD_PRELOAD=" + ":".join(map(str, preload))]
         command += [str(build / "programs" / f"fuzz.{self.mpi}"), "--folder", str(self.folder)]
         command += ["--seed", str(self.seed if seed is None else seed)]
-        command += ["--cases", str(cases or 1000000)]
+        command += ["--cases", str(cases or 1000000), "--threads", self.threads]
         if seconds:
             command += ["--seconds", f"{seconds:.1f}"]
         for switch in ("native", "canary", "power-cuts"):
@@ -81,7 +82,7 @@ class Batch:
     def __str__(self):
         nodes = f", {self.nodes} pretended nodes" if self.nodes else ""
         kind = " with faults" if self.faults else ""
-        return f"{self.mpi}, {self.ranks} ranks{nodes}{kind}, {self.folder}, seed {self.seed}"
+        return f"{self.mpi}, {self.ranks} ranks, {self.threads}{nodes}{kind}, {self.folder}, seed {self.seed}"
 
 
 def run_limited(command, limit_seconds):
@@ -242,6 +243,8 @@ def parse():
     parser.add_argument("--launcher", help="words to start ranks with, instead of the MPI's own launcher")
     parser.add_argument("--seed", type=int, help="first seed; by default from the time")
     parser.add_argument("--ranks", type=int, help="always so many; by default 1 to 9")
+    parser.add_argument("--threads", choices=["single", "funneled", "serialized", "multiple"],
+                        help="always this level; by default any")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     parser.add_argument("--native", action="store_true")
     parser.add_argument("--faults", action="store_true")

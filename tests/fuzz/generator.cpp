@@ -39,6 +39,15 @@ void part_writers(Step& step, FileState const& file) {
     }
 }
 
+bool split_pending(FileState const& file) {
+    return std::ranges::any_of(file.pending, [](auto const& one) { return one.second.split; });
+}
+
+bool goes_beside_pending(StepKind kind) {
+    return kind == StepKind::access || kind == StepKind::seek || kind == StepKind::byte_offset ||
+           kind == StepKind::check_view || kind == StepKind::check_size;
+}
+
 bool ends_inside(Access const& access, View const& view, FileState const& file) {
     auto const first = access.offset * view.etype_bytes();
     return file.model.size_is_certain() &&
@@ -172,7 +181,8 @@ void Generator::choose_hints(FileState& file) {
         file.hints.emplace_back("unisono_exchange", random_.pick(exchanges));
     }
     if (random_.chance(60)) file.hints.emplace_back("unisono_backend", random_.pick(backends));
-    if (random_.chance(15)) file.hints.emplace_back("unisono_overlap", "disable");
+    if (auto const dice = random_.below(100); dice < 60)
+        file.hints.emplace_back("unisono_overlap", dice < 15 ? "disable" : "enable");
     if (random_.chance(60)) {
         file.hints.emplace_back(
             "cb_buffer_size",
@@ -268,9 +278,13 @@ Step Generator::next() {
             repeats_ = 0;
             continue;
         }
+        if (auto some = some_pending(); !some.empty()) return complete_step(std::move(some));
         step.file = random_.below(files_.size());
         auto& file = files_[step.file];
         step.kind = choose_kind(file);
+        // MPI wants nothing pending there.
+        if (!goes_beside_pending(step.kind) && !file.pending.empty())
+            return complete_step(pending_of(step.file));
         step.failures.assign(file.members.size(), Failure::never);
         if (!fill(step, file)) continue;
         repeats_ = may_repeat(step, file) && random_.chance(50) ? 2 + random_.below(12) : 0;
@@ -318,7 +332,8 @@ bool Generator::fill_repeat(Step& step, FileState& file) {
 bool Generator::fill(Step& step, FileState& file) {
     switch (step.kind) {
         case StepKind::access:
-            return fill_access(step, file, random_.chance(70));
+            // Beside a split call there may be no other collective one on its file.
+            return fill_access(step, file, random_.chance(70) && !split_pending(file));
         case StepKind::seek:
             return fill_seek(step, file);
         case StepKind::seek_shared:
@@ -339,6 +354,8 @@ bool Generator::fill(Step& step, FileState& file) {
             return fill_forbidden(step, file);
         case StepKind::peek:
             return file.may_write();
+        case StepKind::complete:
+            break;
         case StepKind::settle:
         case StepKind::sync:
         case StepKind::check_view:
@@ -433,6 +450,7 @@ bool Generator::fill_access(Step& step, FileState& file, bool collective) {
     if (file.native) part_writers(step, file);
     choose_flavour(step, file);
     choose_order(step, file);
+    choose_pending(step, file);
     find_races(step, file);
     expect_failures(step, file);
     return true;
@@ -472,16 +490,95 @@ bool Generator::fill_seek_shared(Step& step, FileState& file) {
     return true;
 }
 
-/// Where Unisono does split and nonblocking calls beside the program (all ranks on one node): they
-/// may be of any kind, and there are many. Elsewhere they are the MPI library's business, and kept
-/// simple enough for it.
-bool Generator::beside(FileState const& file) {
+/// Where Unisono does split and nonblocking calls beside the program: they may be of any kind, and
+/// there are many. Elsewhere they are the MPI library's business, and kept simple enough for it.
+bool Generator::beside(FileState const& file) const {
     auto const has = [&](char const* key, char const* value) {
         return std::ranges::find(file.hints, std::pair<std::string, std::string>{key, value}) !=
                file.hints.end();
     };
-    return !file.native && std::getenv("UNISONO_TOPOLOGY") == nullptr &&
-           !has("unisono_exchange", "messages") && !has("unisono_overlap", "disable");
+    if (file.native || has("unisono_overlap", "disable")) return false;
+    auto const one_node =
+        std::getenv("UNISONO_TOPOLOGY") == nullptr && !has("unisono_exchange", "messages");
+    return one_node || options_.threaded || has("unisono_overlap", "enable");
+}
+
+/// A nonblocking or split access may go on while other steps are done.
+void Generator::choose_pending(Step& step, FileState const& file) {
+    if (file.native || file.fault || options_.skips("pending") || !random_.chance(85)) return;
+    constexpr std::uint64_t most_bytes = 20000;  // the model notes each byte that is in doubt
+    std::uint64_t bytes = 0;
+    for (auto const& access : step.accesses) {
+        auto const begins =
+            access.flavour == Flavour::split ||
+            (access.flavour == Flavour::nonblocking && (!access.collective || beside(file)));
+        // When a split call moves the file pointer is not said.
+        auto const vague = access.flavour == Flavour::split && !access.at_offset;
+        if (access.takes_part && (!begins || vague || access.ordered)) return;
+        bytes += access.bytes();
+    }
+    if (bytes > 0 && bytes < most_bytes) step.begins = ++begun_;
+}
+
+std::vector<PendingName> Generator::pending_of(std::size_t file) const {
+    std::vector<PendingName> names;
+    for (auto const& [id, pending] : files_[file].pending) names.push_back({file, id});
+    return names;
+}
+
+std::vector<PendingName> Generator::all_pending() const {
+    std::vector<PendingName> names;
+    for (std::size_t file = 0; file < files_.size(); ++file)
+        for (auto const& name : pending_of(file)) names.push_back(name);
+    return names;
+}
+
+/// Now and then, and of whichever files; in any order.
+std::vector<PendingName> Generator::some_pending() {
+    auto names = all_pending();
+    if (names.empty() || !random_.chance(25)) return {};
+    for (std::size_t i = names.size(); i > 1; --i) std::swap(names[i - 1], names[random_.below(i)]);
+    names.resize(1 + random_.below(names.size()));
+    return names;
+}
+
+/// Requests of Unisono's own calls that write: what is read into a buffer could not be waited for.
+bool Generator::may_free(std::vector<PendingName> const& names) const {
+    return std::ranges::all_of(names, [&](PendingName const& name) {
+        auto const& file = files_[name.file];
+        auto const& pending = file.pending.at(name.id);
+        return !pending.freed && !pending.split &&
+               std::ranges::all_of(pending.accesses, [&](Access const& access) {
+                   return !access.takes_part || access.writes;
+               });
+    });
+}
+
+/// What was freed is over with a sync, which is for a whole file.
+void Generator::add_rest_of_freed(std::vector<PendingName>& names) const {
+    for (std::size_t file = 0; file < files_.size(); ++file) {
+        auto const is_freed = [&](PendingName const& name) {
+            return name.file == file && files_[file].pending.at(name.id).freed;
+        };
+        if (std::ranges::none_of(names, is_freed)) continue;
+        std::erase_if(names, [&](PendingName const& name) { return name.file == file; });
+        for (auto const& name : pending_of(file)) names.push_back(name);
+    }
+}
+
+Step Generator::complete_step(std::vector<PendingName> names) {
+    add_rest_of_freed(names);
+    static std::vector<Completion> const ways = {
+        Completion::each,    Completion::waitall, Completion::waitany,  Completion::waitsome,
+        Completion::testall, Completion::testany, Completion::testsome, Completion::status};
+    Step step;
+    step.kind = StepKind::complete;
+    step.how = random_.pick(ways);
+    step.file = names.empty() ? 0 : names[0].file;
+    if (random_.chance(15) && !options_.skips("freed") && may_free(names))
+        step.how = Completion::free_all;
+    step.completes = std::move(names);
+    return step;
 }
 
 /// A collective call has the same flavour on all ranks.
@@ -489,8 +586,8 @@ bool Generator::beside(FileState const& file) {
 void Generator::choose_flavour(Step& step, FileState& file) {
     auto const dice = random_.below(100);
     auto const ours = beside(file);
-    auto flavour = dice < (ours ? 60U : 80U)   ? Flavour::blocking
-                   : dice < (ours ? 75U : 87U) ? Flavour::split
+    auto flavour = dice < (ours ? 45U : 80U)   ? Flavour::blocking
+                   : dice < (ours ? 65U : 87U) ? Flavour::split
                                                : Flavour::nonblocking;
     bool const collective = any_collective(step);
     if ((options_.faults && !ours) || (flavour == Flavour::split && !collective))
@@ -513,6 +610,7 @@ void Generator::choose_flavour(Step& step, FileState& file) {
         }
     }
     bool const to_library = flavour == Flavour::nonblocking && collective && !ours;
+    if (to_library && options_.skips("library_nonblocking")) flavour = Flavour::blocking;
     if (to_library && file.may_write()) file.model.let_holes_be_anything();
     for (auto& access : step.accesses) {
         access.flavour = flavour;

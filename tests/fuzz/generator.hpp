@@ -18,8 +18,9 @@ struct Options {
     bool power_cuts = false;
     /// Comma list of features to look past: large_count, interleaving, bottom, split, nonblocking,
     /// short_transfers, sparse_offsets, tiny_buffers, unlink, atomicity, forbidden_open, ordered,
-    /// representations.
+    /// representations, pending, freed, library_nonblocking.
     std::string skip;
+    bool threaded = false;           ///< the program has MPI_THREAD_MULTIPLE
     std::uint64_t steps_max = 1000;  ///< stop each case after so many, to narrow a failure down
 
     /// One file that all ranks have open: others would not know of a failure, or lose bytes.
@@ -38,6 +39,8 @@ public:
     [[nodiscard]] std::vector<FileState>& files() { return files_; }
     [[nodiscard]] std::uint64_t step_count() const { return step_count_; }
     Step next();
+    /// What is still pending when the steps are over.
+    Step last() { return complete_step(all_pending()); }
 
 private:
     void make_files(std::uint64_t seed);
@@ -66,8 +69,15 @@ private:
     Access make_access(FileState const& file, Member const& member, bool writes, bool at_offset);
     TypePtr choose_memory_type(Access& access, FileState const& file);
     std::uint64_t choose_count(Access const& access, View const& view, std::uint64_t bytes_max);
-    [[nodiscard]] static bool beside(FileState const& file);
+    [[nodiscard]] bool beside(FileState const& file) const;
     void choose_flavour(Step& step, FileState& file);
+    void choose_pending(Step& step, FileState const& file);
+    [[nodiscard]] std::vector<PendingName> all_pending() const;
+    [[nodiscard]] std::vector<PendingName> pending_of(std::size_t file) const;
+    [[nodiscard]] std::vector<PendingName> some_pending();
+    void add_rest_of_freed(std::vector<PendingName>& names) const;
+    Step complete_step(std::vector<PendingName> names);
+    [[nodiscard]] bool may_free(std::vector<PendingName> const& names) const;
     std::uint64_t random_position(FileState const& file, View const& view);
     void find_races(Step& step, FileState& file);
     void expect_failures(Step& step, FileState const& file);
@@ -81,6 +91,7 @@ private:
     std::uint64_t step_count_ = 0;
     Step repeated_;  // a collective write that is made again further on, so many times
     std::uint64_t repeats_ = 0;
+    std::uint64_t begun_ = 0;  // accesses that were left pending, so far
 };
 
 }  // namespace fuzz

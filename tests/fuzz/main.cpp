@@ -25,12 +25,22 @@ struct Arguments {
     double seconds = 0;  ///< stop after this time; 0: after `cases`
     bool verbose = false;
     std::string progress;  ///< file with one line per rank: what it is doing
+    int threads = MPI_THREAD_SINGLE;
 };
+
+/// -1: no such level.
+int thread_level(std::string const& name) {
+    if (name == "single") return MPI_THREAD_SINGLE;
+    if (name == "funneled") return MPI_THREAD_FUNNELED;
+    if (name == "serialized") return MPI_THREAD_SERIALIZED;
+    return name == "multiple" ? MPI_THREAD_MULTIPLE : -1;
+}
 
 int usage() {
     std::fprintf(stderr,
                  "usage: fuzz --folder DIR [--seed S] [--cases N] [--seconds T] [--steps N]\n"
                  "            [--native] [--faults] [--canary] [--verbose] [--progress FILE]\n"
+                 "            [--threads single|funneled|serialized|multiple]\n"
                  "            [--power-cuts] [--skip FEATURE,...]\n");
     return 2;
 }
@@ -58,6 +68,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
             arguments.cases = std::strtoull(argv[++i], nullptr, 10);
         } else if (name == "--seconds") {
             arguments.seconds = std::strtod(argv[++i], nullptr);
+        } else if (name == "--threads") {
+            arguments.threads = thread_level(argv[++i]);
         } else if (name == "--steps") {
             arguments.options.steps_max = std::strtoull(argv[++i], nullptr, 10);
         } else if (name == "--skip") {
@@ -68,7 +80,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
             return false;
         }
     }
-    return !arguments.options.folder.empty();
+    return !arguments.options.folder.empty() && arguments.threads >= 0;
 }
 
 /// A file that survives this process: after a hang or a crash it says where each rank was.
@@ -151,6 +163,7 @@ private:
             performer.perform(number, step);
         }
         progress.say(seed, generator.step_count() + 1);
+        performer.perform(generator.step_count() + 1, generator.last());
         performer.close_all(generator.step_count() + 1);
         conclude(seed, performer, opening, history);
     }
@@ -217,6 +230,10 @@ private:
         if (arguments_.options.native) text += " --native";
         if (arguments_.options.faults) text += " --faults";
         if (arguments_.options.power_cuts) text += " --power-cuts";
+        static char const* const levels[] = {"single", "funneled", "serialized", "multiple"};
+        for (char const* const level : levels)
+            if (thread_level(level) == arguments_.threads)
+                text += std::string(" --threads ") + level;
         if (!arguments_.options.skip.empty()) text += " --skip " + arguments_.options.skip;
         return text;
     }
@@ -236,7 +253,9 @@ private:
 int main(int argc, char** argv) {
     fuzz::Arguments arguments;
     if (!fuzz::parse(argc, argv, arguments)) return fuzz::usage();
-    MPI_Init(&argc, &argv);
+    int provided = MPI_THREAD_SINGLE;
+    MPI_Init_thread(&argc, &argv, arguments.threads, &provided);
+    arguments.options.threaded = provided == MPI_THREAD_MULTIPLE;
     int const code = fuzz::Runner(std::move(arguments), argv[0]).run();
     MPI_Finalize();
     return code;

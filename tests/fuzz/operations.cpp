@@ -63,18 +63,25 @@ MPI_Datatype absolute_type(MPI_Datatype type, void* origin) {
     return absolute;
 }
 
-int call_with_type(MPI_File handle, Access const& access, Buffer& buffer, MPI_Status* status) {
+/// `call(buffer, type)`, as the access wants them.
+template <class Call>
+int with_type(Access const& access, Buffer& buffer, Call const& call) {
     Datatype type(access.memory);
     type.commit();
     if (!access.from_bottom) {
         bool const nothing = access.count == 0 && access.pattern % 2 == 0;
-        void* const origin = nothing ? nullptr : buffer.origin();
-        return call_access(handle, access, origin, type.get(), status);
+        return call(nothing ? nullptr : static_cast<void*>(buffer.origin()), type.get());
     }
     auto absolute = absolute_type(type.get(), buffer.origin());
-    int const code = call_access(handle, access, MPI_BOTTOM, absolute, status);
+    int const code = call(MPI_BOTTOM, absolute);
     MPI_Type_free(&absolute);
     return code;
+}
+
+int call_with_type(MPI_File handle, Access const& access, Buffer& buffer, MPI_Status* status) {
+    return with_type(access, buffer, [&](void* origin, MPI_Datatype type) {
+        return call_access(handle, access, origin, type, status);
+    });
 }
 
 /// MPI_File_get_view hands out new handles of derived types.
@@ -231,11 +238,14 @@ void Performer::check_closed(FileState& file, Open& open) {
     open.descriptor = -1;
 }
 
+/// Freed requests may be on their way: MPI leaves it to the program to know that they are over,
+/// Unisono sees to it.
 void Performer::close_all(std::uint64_t number) {
     step_number_ = number;
     for (std::size_t i = 0; i < files_.size(); ++i) {
         if (open_[i].member < 0) continue;
         close_file(files_[i], open_[i]);
+        while (!files_[i].pending.empty()) complete(files_[i], files_[i].pending.begin()->first);
         check_closed(files_[i], open_[i]);
         if (open_[i].member == 0) unlink(files_[i].path.c_str());
     }
@@ -247,7 +257,12 @@ void Performer::perform(std::uint64_t number, Step const& step) {
     auto& open = open_[step.file];
     bool const takes_part = open.member >= 0;
     if (takes_part && step.barrier_before) MPI_Barrier(open.control);
-    if (step.kind == StepKind::access) {
+    if (step.kind == StepKind::complete) {
+        perform_complete(step);
+    } else if (step.kind == StepKind::access && step.begins != 0) {
+        if (takes_part) begin(step, open);
+        apply(step, {}, file);
+    } else if (step.kind == StepKind::access) {
         perform_access(step, file, open);
     } else {
         if (takes_part) perform_kind(step, file, open);
@@ -262,6 +277,7 @@ void Performer::perform(std::uint64_t number, Step const& step) {
 void Performer::perform_kind(Step const& step, FileState& file, Open& open) {
     switch (step.kind) {
         case StepKind::access:
+        case StepKind::complete:
             return;
         case StepKind::seek:
             return perform_seek(step, open);
@@ -317,6 +333,18 @@ void Performer::perform_access(Step const& step, FileState& file, Open& open) {
         check_data(file, access, buffer, outcomes[member], open.member);
     }
     if (may_fail) recover(file, open);
+}
+
+void Performer::begin(Step const& step, Open const& open) {
+    auto const& access = step.accesses[static_cast<std::size_t>(open.member)];
+    if (!access.takes_part) return;
+    check_type(access.memory);
+    error_handler_calls = 0;
+    auto& begun = begun_.try_emplace(step.begins, access).first->second;
+    int const code = with_type(access, begun.buffer, [&](void* origin, MPI_Datatype type) {
+        return begin_access(open.handle, access, origin, type, &begun.request);
+    });
+    expect_success(code, "the beginning of the call");
 }
 
 void Performer::call_and_look(MPI_File handle, Access const& access, Buffer& buffer,

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,17 @@ private:
         int member = -1;      ///< this rank's, -1 when it does not take part
     };
 
+    /// This rank's part of a pending access.
+    struct Begun {
+        explicit Begun(Access const& given) : access(given), buffer(access), before(buffer.bytes) {}
+        Begun(Begun const&) = delete;
+        Begun& operator=(Begun const&) = delete;
+        Access access;  ///< the buffer refers to it
+        Buffer buffer;
+        std::vector<std::uint8_t> before;
+        MPI_Request request = MPI_REQUEST_NULL;
+    };
+
     void complain(std::string text);
     void expect_success(int code, char const* call);
     void make_communicator(FileState const& file, Open& open);
@@ -58,6 +70,13 @@ private:
     void perform_kind(Step const& step, FileState& file, Open& open);
     void perform_access(Step const& step, FileState& file, Open& open);
     void call_and_look(MPI_File handle, Access const& access, Buffer& buffer, Outcome& outcome);
+    void begin(Step const& step, Open const& open);
+    void perform_complete(Step const& step);
+    void complete_requests(Step const& step, std::vector<PendingName> const& names);
+    void end_splits(std::vector<PendingName> const& names);
+    void finish_freed(std::vector<PendingName> const& names);
+    void free_requests(Step const& step);
+    void check_completed(PendingName const& name, int code);
     std::vector<Outcome> agree(Step const& step, Outcome const& mine, Open const& open);
     void check_outcome(Step const& step, FileState const& file, Outcome const& outcome, int member);
     void check_data(FileState const& file, Access const& access, Buffer const& buffer,
@@ -88,7 +107,8 @@ private:
     std::vector<Open> open_;
     std::optional<Complaint> complaint_;
     std::uint64_t step_number_ = 0;
-    int call_code_ = MPI_SUCCESS;  ///< of the data access under check
+    std::map<std::uint64_t, Begun> begun_;  ///< by number
+    int call_code_ = MPI_SUCCESS;           ///< of the data access under check
     MPI_Status status_{};
     bool spoilt_ = false;
 };

@@ -1,8 +1,8 @@
 // Dynamic processes: files on the parents' communicator, on the children's, and on the one that has
 // both; none on the communicator between them.
-//   dynamic --under native|unisono [--bare-children]
-// With --bare-children the children are without Unisono, as where a launcher does not hand the
-// preload on: the MPI library does the files of all then.
+//   dynamic --under native|unisono [--children-without]
+// With --children-without Unisono is switched off in the children: the MPI library does the files
+// of both sides then, and Unisono those of the parents alone.
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -56,11 +56,13 @@ void write_and_read(Context const& context, std::string const& name) {
 }
 
 // `preload`: what the child shall have, as the launcher may keep it to itself.
-MPI_Comm spawn(char* program, std::string const& preload, std::string const& under,
+MPI_Comm spawn(char* program, std::string const& preload, bool with_unisono,
                std::string const& directory) {
     auto const setting = "LD_PRELOAD=" + preload;
-    std::string words[] = {"--under", under, directory};
+    auto const switched = std::string{"UNISONO_DISABLE="} + (with_unisono ? "0" : "1");
+    std::string words[] = {"--under", with_unisono ? "unisono" : "native", directory};
     char* const arguments[] = {const_cast<char*>(setting.c_str()),
+                               const_cast<char*>(switched.c_str()),
                                program,
                                words[0].data(),
                                words[1].data(),
@@ -138,7 +140,7 @@ int main(int argc, char** argv) {
     MPI_Comm_get_parent(&between);
     is_child = between != MPI_COMM_NULL;
     auto const under = has_word(argc, argv, "unisono");
-    auto const bare = has_word(argc, argv, "--bare-children");
+    auto const without = has_word(argc, argv, "--children-without");
     expects_unisono = under;
     auto context = context_on(MPI_COMM_WORLD, {});
     char const* const preload = getenv("LD_PRELOAD");
@@ -146,8 +148,8 @@ int main(int argc, char** argv) {
         context.directory = argv[argc - 1];
     } else {
         agree_on_directory(context);
-        between = spawn(argv[0], bare || preload == nullptr ? "" : preload,
-                        under && !bare ? "unisono" : "native", context.directory);
+        between =
+            spawn(argv[0], preload == nullptr ? "" : preload, under && !without, context.directory);
     }
     if (between == MPI_COMM_NULL) {  // Debian's MPICH is made for Slurm's process manager
         if (context.root()) printf("skipped: this MPI cannot spawn processes\n");

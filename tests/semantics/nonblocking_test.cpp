@@ -160,6 +160,44 @@ void mixed_with_blocking_calls(Context const& context) {
     pending.check_and_close();
 }
 
+// The others' calls need this rank's part, and it waits for a message that comes after them.
+void goes_on_while_a_rank_waits_for_a_message(Context const& context) {
+    Pending pending(context, "data", 2);
+    int const last = context.size - 1;
+    int word = context.rank == 0 ? 4711 : 0;
+    pending.begin_all();
+    if (context.rank == last && last > 0) {
+        MPI_Status status;
+        CHECK_MPI(MPI_Probe(0, 5, context.comm, &status));
+        CHECK_MPI(MPI_Recv(&word, 1, MPI_INT, 0, 5, context.comm, &status));
+        CHECK_EQUAL(count_of(status, MPI_INT), 1);
+        CHECK_EQUAL(word, 4711);
+    }
+    CHECK_MPI(MPI_Waitall(2, pending.requests.data(), MPI_STATUSES_IGNORE));
+    if (context.rank == 0 && last > 0)
+        CHECK_MPI(MPI_Send(&word, 1, MPI_INT, last, 5, context.comm));
+    pending.check_and_close();
+}
+
+void goes_on_while_a_rank_waits_for_its_receiver(Context const& context) {
+    Pending pending(context, "data", 2);
+    int const last = context.size - 1;
+    std::vector<int> words(1 << 16, context.rank);
+    auto const count = static_cast<int>(words.size());
+    pending.begin_all();
+    if (context.rank == last && last > 0) {
+        CHECK_MPI(MPI_Ssend(words.data(), 1, MPI_INT, 0, 6, context.comm));
+        CHECK_MPI(MPI_Send(words.data(), count, MPI_INT, 0, 7, context.comm));
+    }
+    CHECK_MPI(MPI_Waitall(2, pending.requests.data(), MPI_STATUSES_IGNORE));
+    if (context.rank == 0 && last > 0) {
+        CHECK_MPI(MPI_Recv(words.data(), 1, MPI_INT, last, 6, context.comm, MPI_STATUS_IGNORE));
+        CHECK_MPI(MPI_Recv(words.data(), count, MPI_INT, last, 7, context.comm, MPI_STATUS_IGNORE));
+        CHECK_EQUAL(words.back(), last);
+    }
+    pending.check_and_close();
+}
+
 void freed_before_they_are_complete(Context const& context) {
     Pending pending(context, "data", 2);
     pending.begin_all();
@@ -307,6 +345,10 @@ std::span<Test const> nonblocking_tests() {
         {"begun_in_different_orders_on_two_files", begun_in_different_orders_on_two_files},
         {"begun_by_ranks_that_wait_for_each_other", begun_by_ranks_that_wait_for_each_other},
         {"mixed_with_blocking_calls", mixed_with_blocking_calls, not_mpich, holes},
+        {"goes_on_while_a_rank_waits_for_a_message", goes_on_while_a_rank_waits_for_a_message,
+         not_mpich, "ROMIO goes on in waits for its own requests only, and hangs"},
+        {"goes_on_while_a_rank_waits_for_its_receiver", goes_on_while_a_rank_waits_for_its_receiver,
+         not_mpich, "ROMIO goes on in waits for its own requests only, and hangs"},
         {"freed_before_they_are_complete", freed_before_they_are_complete, not_mpich,
          "ROMIO never does the access"},
         {"types_freed_meanwhile", types_freed_meanwhile, not_mpich, "ROMIO loses the count"},
