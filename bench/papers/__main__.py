@@ -108,7 +108,9 @@ def document(folder: pathlib.Path) -> None:
     figures = [(figure, known[figure.name]) for figure in ALL if figure.name in known]
     page.draw(figures, docs / "papers")
     file = docs / "papers.md"
-    made = {"simulated": simulated.block(simulated.load(docs / "papers" / "simulated.csv"))}
+    runs = simulated.load(docs / "papers" / "simulated.csv")
+    page.save_verdicts(figures, simulated.measured_of(runs), docs / "papers" / "verdicts.csv")
+    made = {"simulated": simulated.block(runs)}
     file.write_text(page.renewed(file.read_text(), figures, "papers", made))
 
 

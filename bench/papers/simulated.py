@@ -12,7 +12,7 @@ import pathlib
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
-from . import judge, page
+from . import judge, measured, page
 from .experiment import Figure, Job, Line
 from .figures import lacio_fig6, lacio_ior, resonant_fig2, resonant_fig7
 from .results import Results, Sample, definition_of
@@ -113,12 +113,18 @@ def load(file: pathlib.Path) -> dict[str, list[Sample]]:
 
 
 def block(known: dict[str, list[Sample]]) -> str:
-    """The table for docs/understand/papers.md."""
-    rows = [["figure", "the paper says", "paper", "simulated", ""]]
-    for figure in FIGURES:
-        results = Results(definition_of(figure), samples=known.get(figure.name, []))
-        found = [verdict for verdict in judge.verdicts(figure, results)
-                 if verdict.word != judge.NOT_MEASURED]
-        names = [figure.name, *[""] * len(found)]
-        rows += [[name, *page.ratio_of(figure, verdict)] for name, verdict in zip(names, found)]
-    return page.table(rows)
+    """The table of ratios for docs/understand/papers.md. Figures that came out alike share their rows."""
+    figures: dict[tuple[tuple[str, ...], ...], list[str]] = {}
+    for figure, one in measured_of(known):
+        rows = tuple(tuple(page.ratio_of(figure, verdict)) for verdict in measured.verdicts(figure, one)
+                     if verdict.word != judge.NOT_MEASURED and verdict.claim.against)
+        figures.setdefault(rows, []).append(figure.name)
+    return page.table([["figure", "the paper says", "paper", "simulated", ""],
+                       *([name, *row] for rows, names in figures.items()
+                         for name, row in zip([", ".join(names), *[""] * len(rows)], rows))])
+
+
+def measured_of(known: dict[str, list[Sample]]) -> page.Known:
+    return [(figure, measured.Measured.of(
+        figure, Results(definition_of(figure), samples=known.get(figure.name, []))))
+            for figure in FIGURES]
