@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from unisono import places
+from unisono import places, report
 
 BUILD = places.PREFIX  # the tests' package is the one in the build directory
 
@@ -147,7 +147,12 @@ def test_a_report_file_that_cannot_be_written_is_named(unisono, sample_report, t
 
 def test_the_fields_of_a_report_are_listed(unisono):
     done = unisono("report", "--help-fields", env=ENVIRONMENT)
-    assert "write.bytes.moved" in done.stdout
+    said = re.sub(r"[│\s]+", " ", done.stdout)
+    for part in ("file", "direction"):
+        for field in report.fields()[part]:
+            assert field["key"].replace("/", ".") in said
+            assert field["meaning"] in said
+    assert "write.bytes.moved" in said
     assert unisono("report", env=ENVIRONMENT).returncode == 2
 
 
