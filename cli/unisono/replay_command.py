@@ -30,7 +30,7 @@ def _check_folder(_context: click.Context, _parameter: click.Parameter, value: s
 @click.option("--calls", metavar="N", type=click.IntRange(min=1), help="Only the first N calls on each file.")
 @click.option("--repeats", metavar="N", type=click.IntRange(min=1), default=3, show_default=True,
               help="Runs of each kind.")  # fmt: skip
-@click.option("--strategies", metavar="A,B", default="", shell_complete=completion.one_of(completion.strategies),
+@click.option("--strategies", metavar="A,B", default="", shell_complete=completion.list_of(completion.strategies),
               help="Also by these; see 'unisono strategies'.")  # fmt: skip
 @click.option("--launcher", metavar="WORDS", help="Instead of 'mpiexec -n N', e.g. 'srun -n 64'.")
 @click.option("--mpi", type=click.Choice(bench.MPIS), help="Default: the program's, if it is there.")
