@@ -14,7 +14,6 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from . import (
     bench, completion, doctor, ending, file_report, job, outputs, places, preload, report, reports, run, schema,
@@ -205,7 +204,7 @@ def strategies_command() -> None:
     known = places.known_strategies()
     if known is None:
         raise Failure("the list is not there: bin/unisono-strategies is missing")
-    table = Table("name", "what it does", "source")
+    table = terminal.table("name", "what it does", "source")
     for entry in known:
         table.add_row(escape(entry.name), escape(entry.summary), escape(entry.source))
     terminal.console(sys.stdout).print(table)
@@ -231,7 +230,7 @@ def doctor_command(ctx: click.Context, path: str | None) -> None:
     unisono doctor /scratch/me -- mpiexec -n 64 ./app
     """
     findings = doctor.examine(path, ctx.obj)
-    table = Table("what", "", "finding", "what to change")
+    table = terminal.table("what", "", "finding", "what to change")
     for finding in findings:
         cells = (finding.subject, finding.state, finding.said, finding.change)
         table.add_row(*(escape(cell) for cell in cells))
@@ -280,7 +279,7 @@ def bench_command(
 
 
 def _list_benchmarks() -> None:
-    table = Table("name", "what it does", "written after")
+    table = terminal.table("name", "what it does", "written after")
     for entry in bench.benchmarks():
         table.add_row(escape(entry.name), escape(entry.summary), escape(entry.source))
     terminal.console(sys.stdout).print(table)

@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 from rich.markup import escape
-from rich.table import Table
 
 from . import compare as comparing
 from . import completion, settings, terminal
@@ -123,7 +122,7 @@ def _row(side: Side, native: Side) -> list[str]:
 
 def _show(outcome: Outcome) -> None:
     console = terminal.console(sys.stdout, _WIDTH_WITHOUT_TERMINAL)
-    table = Table("", "seconds", "range", "times as fast", "in MPI-IO")
+    table = terminal.table("", "seconds", "range", "times as fast", "in MPI-IO")
     for side in outcome.sides:
         table.add_row(*_row(side, outcome.sides[0]))
     console.print(table)

@@ -91,7 +91,8 @@ def _command(command: list[str]) -> Iterator[Finding]:
     for path in job.temporary:
         path.unlink(missing_ok=True)
     for warning in job.warnings:
-        yield Finding("command", WRONG, warning, "link the program with the launcher's MPI, dynamically")
+        yield Finding("command", WRONG, warning, "link it dynamically" if "statically" in warning else
+                      "start it by its own MPI's launcher, or link it with this one's")  # fmt: skip
     if not job.warnings:
         yield Finding("command", OK, f"its ranks get {places.preload_library(job.mpi).name}")
 
@@ -178,9 +179,15 @@ def _trial(name: str, folder: Path, words: list[str] | None, limit_s: float = _T
         yield from _what_was_done(records[-1], name)
 
 
+def _telling_line(output: str) -> str:
+    """What Unisono says, else the last line that is more than a frame."""
+    lines = [line.strip() for line in output.splitlines() if re.search(r"\w", line)]
+    return next((line for line in lines if line.startswith("unisono:")), lines[-1] if lines else "")
+
+
 def _of_trial(subject: str, code: int | None, output: str, records: list[report.Record], why: str,
               limit_s: float) -> Finding:  # fmt: skip
-    last = (output.strip().splitlines() or [""])[-1][:200]
+    last = _telling_line(output)[:200]
     if code is None:
         return Finding(subject, WRONG, f"did not end within {limit_s:g} s: {last}",
                        "start the launcher with two ranks of `hostname`: if that hangs, it is the MPI or its network")  # fmt: skip

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 from rich.markup import escape
-from rich.table import Table
 
 from . import completion, explain, explain_picture, explain_screen, report, terminal
 from .places import Failure
@@ -82,7 +81,7 @@ def explain_command(
 
 
 def _list_patterns() -> None:
-    table = Table("name", "what it is", "piece unless said")
+    table = terminal.table("name", "what it is", "piece unless said")
     for entry in explain.patterns():
         table.add_row(entry.name, escape(entry.summary), entry.piece)
     terminal.console(sys.stdout).print(table)
