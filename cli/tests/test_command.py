@@ -32,8 +32,18 @@ def launch(mpi, ranks=2):
 
 def test_help_and_version(unisono):
     assert "run" in unisono("--help").stdout
-    assert unisono("--version").stdout.startswith("unisono 0.")
+    assert re.fullmatch(rf"unisono 0\.\S+\nin {places.PREFIX}\nfor [a-z, ]+\n", unisono("--version").stdout)
     assert "--strategy" in unisono("run", "--help").stdout
+
+
+def test_a_misspelt_command_is_told_which_one_was_meant(unisono):
+    done = unisono("rnu", "--", "true")
+    assert done.returncode == 2 and "No such command 'rnu'. Did you mean 'run'?" in done.stderr
+
+
+def test_a_report_for_programs_is_no_report_file(unisono, tmp_path):
+    (tmp_path / "io.json").write_text('{"format": 1, "unisono_version": "0.1.0", "programs": []}\n')
+    assert "what --json wrote, for programs" in unisono("report", tmp_path / "io.json").stderr
 
 
 def test_works_through_a_link_and_without_the_users_python_path(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import shlex
 import sys
@@ -41,6 +42,14 @@ class _Group(click.Group):
         others = [name for name in super().list_commands(ctx) if name not in _ORDER]
         return [*_ORDER, *others]
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            for near in difflib.get_close_matches(args[0], self.list_commands(ctx), 1):
+                error.message += f" Did you mean '{near}'?"
+            raise
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -49,8 +58,16 @@ class _Group(click.Group):
             sys.exit(failure.exit_code)
 
 
+def _tell_version(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
+    if not asked or context.resilient_parsing:
+        return
+    click.echo(f"unisono {VERSION}\nin {places.PREFIX}\nfor {', '.join(places.engines()) or 'no MPI: none was built'}")
+    context.exit()
+
+
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(VERSION, message="unisono %(version)s")
+@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_tell_version,
+              help="Show the version, where it is and for which MPIs.")  # fmt: skip
 def main() -> None:
     """Collective I/O for MPI programs, without changing them.
 

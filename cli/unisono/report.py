@@ -60,6 +60,8 @@ def read_records(path: str, offset: int = 0) -> list[Record]:
             record = json.loads(line)
         except json.JSONDecodeError as error:
             raise Failure(f"{path} line {number}: not a report of Unisono: no JSON: {error}") from error
+        if isinstance(record, dict) and "programs" in record:
+            raise Failure(f"{path}: what --json wrote, for programs; name the report file (UNISONO_REPORT=json)")
         if not isinstance(record, dict) or "file" not in record or "write" not in record:
             raise Failure(f"{path} line {number}: not a report of Unisono")
         if (version := record.get("format", 0)) != fields()["format"]:

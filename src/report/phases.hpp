@@ -11,7 +11,7 @@
 #define UNISONO_CALL_PHASES(X)                                                        \
     X(arrival, "waiting for the last rank to come to a collective call")              \
     X(waiting, "waiting for other ranks within calls")                                \
-    X(exchange, "messages between nodes")                                             \
+    X(exchange, "exchange between ranks: messages between nodes, and looking for them") \
     X(copying, "between the program's memory and collective buffers")                 \
     X(file, "file I/O, as far as nothing else was done meanwhile")                    \
     X(native, "the MPI library's own calls; of a nonblocking one only its beginning") \
