@@ -534,10 +534,10 @@ def test_the_page_of_the_papers_is_what_its_data_say(tmp_path):
     known = kept.load(DOCS / "papers")
     figures = [(which, known[which.name]) for which in ALL if which.name in known]
     text = (DOCS / "papers.md").read_text()
-    runs = simulated.load(DOCS / "papers" / "simulated.csv")
-    made = {"simulated": simulated.block(runs)}
+    runs = simulated.measured_of(simulated.load(DOCS / "papers" / "simulated.csv"))
+    made = {"simulated": simulated.draw(runs, tmp_path)}
     assert page.renewed(text, figures, "papers", made) == text
-    page.save_verdicts(figures, simulated.measured_of(runs), tmp_path / "verdicts.csv")
+    page.save_verdicts(figures, runs, tmp_path / "verdicts.csv")
     assert (tmp_path / "verdicts.csv").read_text() == (DOCS / "papers" / "verdicts.csv").read_text()
     named = set(re.findall(r"\(papers/([\w-]+\.svg)\)", text))
     assert named == {picture.name for picture in (DOCS / "papers").glob("*.svg")}

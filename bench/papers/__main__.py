@@ -109,8 +109,9 @@ def document(folder: pathlib.Path) -> None:
     page.draw(figures, docs / "papers")
     file = docs / "papers.md"
     runs = simulated.load(docs / "papers" / "simulated.csv")
-    page.save_verdicts(figures, simulated.measured_of(runs), docs / "papers" / "verdicts.csv")
-    made = {"simulated": simulated.block(runs)}
+    on_a_virtual_clock = simulated.measured_of(runs)
+    page.save_verdicts(figures, on_a_virtual_clock, docs / "papers" / "verdicts.csv")
+    made = {"simulated": simulated.draw(on_a_virtual_clock, docs / "papers")}
     file.write_text(page.renewed(file.read_text(), figures, "papers", made))
 
 

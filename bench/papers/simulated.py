@@ -12,7 +12,7 @@ import pathlib
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
-from . import judge, measured, page
+from . import measured, page, ticks
 from .experiment import Figure, Job, Line
 from .figures import lacio_fig6, lacio_ior, resonant_fig2, resonant_fig7
 from .results import Results, Sample, definition_of
@@ -112,16 +112,18 @@ def load(file: pathlib.Path) -> dict[str, list[Sample]]:
     return known
 
 
-def block(known: dict[str, list[Sample]]) -> str:
-    """The table of ratios for docs/understand/papers.md. Figures that came out alike share their rows."""
-    figures: dict[tuple[tuple[str, ...], ...], list[str]] = {}
-    for figure, one in measured_of(known):
-        rows = tuple(tuple(page.ratio_of(figure, verdict)) for verdict in measured.verdicts(figure, one)
-                     if verdict.word != judge.NOT_MEASURED and verdict.claim.against)
-        figures.setdefault(rows, []).append(figure.name)
-    return page.table([["figure", "the paper says", "paper", "simulated", ""],
-                       *([name, *row] for rows, names in figures.items()
-                         for name, row in zip([", ".join(names), *[""] * len(rows)], rows))])
+def draw(known: page.Known, folder: pathlib.Path) -> str:
+    """A picture of each figure's ratios; the block for docs/understand/papers.md that shows them. Of figures
+    that came out alike the first."""
+    shown: dict[tuple, str] = {}
+    for figure, one in known:
+        found = measured.verdicts(figure, one)
+        alike = tuple(tuple(page.ratio_of(figure, verdict)) for verdict in found)
+        if alike not in shown:
+            picture = folder / f"simulated-{figure.name}.svg"
+            ticks.draw(f"{figure.name}, simulated", found, picture)
+            shown[alike] = f"![{figure.name}, simulated: {figure.title}](papers/{picture.name})"
+    return "\n\n".join(shown.values())
 
 
 def measured_of(known: dict[str, list[Sample]]) -> page.Known:
