@@ -20,6 +20,7 @@ OK, NOTE, WRONG = "ok", "note", "wrong"
 
 _TRIAL_LIMIT_S = 30
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+_HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
 _SHM_LEAST_BYTES = 64 << 20  # less is a container's default, which MPI libraries fill with a few ranks
 _SONAMES = {"mpich": ["libmpich.so.12", "libmpi.so.12"], "openmpi": ["libmpi.so.40"],
             "abi": ["libmpi_abi.so.1"]}
@@ -58,7 +59,7 @@ def examine(path: str | None, command: list[str]) -> list[Finding]:
         if wanted in (None, name):
             words = _trial_launcher(command[0], segment) if family and segment else None
             findings += _trial(name, folder, words)
-    return [*findings, *_preloaded(), _shared_memory(), _cores(segment), _io_uring(), _fuse(),
+    return [*findings, *_preloaded(), _shared_memory(), *_huge_pages(), _cores(segment), _io_uring(), _fuse(),
             *_settings(str(path or folder))]  # fmt: skip
 
 
@@ -259,6 +260,16 @@ def _shared_memory() -> Finding:
         return Finding("/dev/shm", WRONG, f"{said}: MPI libraries may fail there",
                        "remove what is left in it, or start the container with --shm-size=1g")  # fmt: skip
     return Finding("/dev/shm", OK, said)
+
+
+def _huge_pages() -> Iterator[Finding]:
+    """Of the kernel, for what ranks of a node share. What they bring was not measured: no advice."""
+    try:
+        chosen = re.search(r"\[(\w+)\]", _HUGE_PAGES.read_text())
+    except OSError:
+        return  # a kernel without them
+    if chosen:
+        yield Finding("huge pages", OK, f"for shared memory: {chosen[1]}")
 
 
 def ranks_of(segment: launchers.Segment | None) -> int | None:
