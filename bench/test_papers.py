@@ -529,17 +529,20 @@ def test_what_is_void_stays_void_in_the_documentation(tmp_path):
     assert None in again.cells.values()
 
 
-def test_the_page_of_the_papers_is_what_its_data_say():
+def test_the_page_of_the_papers_is_what_its_data_say(tmp_path):
     """Else: cd bench && python3 -m papers --document"""
     known = kept.load(DOCS / "papers")
     figures = [(which, known[which.name]) for which in ALL if which.name in known]
     text = (DOCS / "papers.md").read_text()
-    made = {"simulated": simulated.block(simulated.load(DOCS / "papers" / "simulated.csv"))}
+    runs = simulated.measured_of(simulated.load(DOCS / "papers" / "simulated.csv"))
+    made = {"simulated": simulated.draw(runs, tmp_path)}
     assert page.renewed(text, figures, "papers", made) == text
+    page.save_verdicts(figures, runs, tmp_path / "verdicts.csv")
+    assert (tmp_path / "verdicts.csv").read_text() == (DOCS / "papers" / "verdicts.csv").read_text()
     named = set(re.findall(r"\(papers/([\w-]+\.svg)\)", text))
     assert named == {picture.name for picture in (DOCS / "papers").glob("*.svg")}
     blocks = {name for _start, name, _end in page.BLOCK.findall(text)}
-    assert blocks == {*page.blocks(figures, collections.defaultdict(str)), *made}
+    assert blocks == {*page.brief_blocks(figures, collections.defaultdict(str)), *made}
 
 
 def test_simulated_runs_ask_for_what_the_programs_do():

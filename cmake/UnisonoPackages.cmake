@@ -39,7 +39,8 @@ set(CPACK_DEBIAN_UNISONO_PACKAGE_CONTROL_EXTRA ${debian}/conffiles ${debian}/pos
 set(CPACK_DEBIAN_BENCH_PACKAGE_NAME unisono-bench)
 set(CPACK_DEBIAN_BENCH_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_BENCH_DESCRIPTION "The benchmarks of papers on collective I/O, which the command unisono bench
-runs, and unisono doctor to see whether Unisono reaches the ranks; and what unisono replay runs.")
+runs, and unisono doctor to see whether Unisono reaches the ranks; and what
+unisono replay runs.")
 set(CPACK_DEBIAN_BENCH_PACKAGE_DEPENDS "unisono (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 set(CPACK_DEBIAN_BENCH_PACKAGE_RECOMMENDS "mpich, openmpi-bin")
 include(CPack)

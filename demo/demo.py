@@ -241,6 +241,34 @@ def print_summary(arguments, directory, all_results):
     print_table(list(table_rows(all_results)))
 
 
+def in_short(all_results):
+    """What the table means, in a sentence."""
+    ratios = {what: {job: median_rates(results, what)[2] for job, results in all_results.items()}
+              for what in ("write", "read")}
+    said = " and ".join(f"{what} {min(found.values()):.1f} to {max(found.values()):.1f} times as fast"
+                        for what, found in ratios.items())
+    slower = [f"{program.title} on {mpi} ({what} {ratio:.2f})" for what, found in ratios.items()
+              for (mpi, program), ratio in found.items() if ratio < 0.95]
+    but = f"; slower: {', '.join(slower)}" if slower else ""
+    return f"In short: with Unisono these programs {said} as with the MPI library alone, and their files are equal{but}."
+
+
+def others_running(samples=7, pause_s=0.15):
+    """How many threads of others want a core, usually. Not the load: that still has the build of a moment ago."""
+    found = []
+    for _ in range(samples):
+        time.sleep(pause_s)
+        running = Path("/proc/loadavg").read_text().split()[3].partition("/")[0]
+        found.append(int(running) - 1)  # this one
+    return statistics.median_low(found)
+
+
+def busy(running):
+    """A warning, or nothing."""
+    return running and (f"Other programs were running before this began ({running} at a time), so these numbers"
+                        " mean little: run it again when nothing else runs.")
+
+
 def write_json(path, all_results):
     record = [{"mpi": mpi, "program": program.name, **results}
               for (mpi, program), results in all_results.items()]
@@ -250,12 +278,18 @@ def write_json(path, all_results):
 def main():
     arguments = parse_arguments()
     jobs = find_jobs(arguments)
+    warning = busy(others_running())
+    if warning:
+        print(warning, flush=True)
     sys.path.insert(0, str(arguments.build / "lib" / "unisono" / "python"))
     parent = arguments.directory or default_directory()
     with tempfile.TemporaryDirectory(prefix="unisono-demo-", dir=parent) as name:
         progress = Progress(runs=len(jobs) * 2 * arguments.repeats)
         all_results = {job: run_job(arguments, Path(name), progress, *job) for job in jobs}
     print_summary(arguments, parent, all_results)
+    print(f"\n{in_short(all_results)}")
+    if warning:
+        print(warning)
     if arguments.json:
         write_json(arguments.json, all_results)
 

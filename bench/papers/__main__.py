@@ -108,7 +108,10 @@ def document(folder: pathlib.Path) -> None:
     figures = [(figure, known[figure.name]) for figure in ALL if figure.name in known]
     page.draw(figures, docs / "papers")
     file = docs / "papers.md"
-    made = {"simulated": simulated.block(simulated.load(docs / "papers" / "simulated.csv"))}
+    runs = simulated.load(docs / "papers" / "simulated.csv")
+    on_a_virtual_clock = simulated.measured_of(runs)
+    page.save_verdicts(figures, on_a_virtual_clock, docs / "papers" / "verdicts.csv")
+    made = {"simulated": simulated.draw(on_a_virtual_clock, docs / "papers")}
     file.write_text(page.renewed(file.read_text(), figures, "papers", made))
 
 

@@ -1,10 +1,12 @@
-"""The papers' tables for the documentation and the report: what each says, and what came out.
+"""What each paper says and what came out, for the documentation and the report.
 
 docs/understand/papers.md is written by hand but for what stands between `<!-- made: NAME -->` and
-`<!-- end -->`, which is renewed from docs/understand/papers/*.csv."""
+`<!-- end -->`, which is renewed from docs/understand/papers/*.csv: pictures, where the report has tables
+as well. Every number, with why it differs, is in docs/understand/papers/verdicts.csv."""
 
 from __future__ import annotations
 
+import csv
 import pathlib
 import re
 from collections import Counter
@@ -39,13 +41,38 @@ def renewed(text: str, known: Known, folder: str, more: dict[str, str]) -> str:
     """`text` with every block made anew, those in `more` as they are there; pictures are in `folder`,
     as the text sees it."""
     pictures = {figure.name: f"{folder}/{figure.name}.svg" for figure, _one in known}
-    made = blocks(known, pictures) | more
+    made = brief_blocks(known, pictures) | more
     return BLOCK.sub(lambda match: f"{match[1]}\n{made[match[2]]}\n\n{match[3]}", text)
 
 
 def blocks(known: Known, pictures: dict[str, str]) -> dict[str, str]:
+    """Of the report."""
     made = {"counts": counts(known), "own": own_claims(known)}
     return made | {name_of(paper): claims_of(paper, known, pictures) for paper in papers(known)}
+
+
+def brief_blocks(known: Known, pictures: dict[str, str]) -> dict[str, str]:
+    """Of the documentation."""
+    return {"counts": counts(known)} | {name_of(paper): "\n\n".join(pictures_of(paper, known, pictures))
+                                        for paper in papers(known)}
+
+
+def save_verdicts(known: Known, simulated: Known, file: pathlib.Path) -> None:
+    """Of every claim: what the paper says, its number, ours, and why ours differs."""
+    with file.open("w", newline="") as opened:
+        writer = csv.writer(opened, lineterminator="\n")
+        writer.writerow(["paper", "figure", "seeds", "claim_of", "says", "paper_has", "ours", "verdict", "why"])
+        for way, figures in (("", known), ("simulated, ", simulated)):
+            for figure, one in figures:
+                writer.writerows(
+                    [_paper_of(figure), _short(figure), one.runs.seeds, way + _claimed_by(verdict.claim),
+                     *ratio_of(figure, verdict)[:3], verdict.word, "" if way else verdict.claim.why]
+                    for verdict in measured.verdicts(figure, one)
+                    if not way or verdict.word != judge.NOT_MEASURED)
+
+
+def _claimed_by(claim: Claim) -> str:
+    return "this project" if claim.own else "the paper, in words" if claim.in_words else "the paper"
 
 
 def papers(known: Known) -> list[str]:
@@ -94,18 +121,20 @@ def claims_of(paper: str, known: Known, pictures: dict[str, str]) -> str:
     head = ["figure", "the paper says", "paper", "ours", "", "why ours differs"]
     ratios: list[list[str]] = []
     speeds: list[list[str]] = []
-    shown = []
     for figure, one in of_paper(paper, known):
         found = theirs(figure, one)
         ratios += _rows(figure, one, [verdict for verdict in found if verdict.claim.against])
         speeds += _rows(figure, one, [verdict for verdict in found if not verdict.claim.against])
-        if ticks.shown(found):
-            shown.append(f"![{heading(figure)}]({pictures[figure.name]})")
     rows = _causes_once([*ratios, *speeds])
     parts = [table([head, *rows[:len(ratios)]])]
     if speeds:
         parts.append(_speeds(rows[len(ratios):]))
-    return "\n\n".join([*parts, *shown])
+    return "\n\n".join([*parts, *pictures_of(paper, known, pictures)])
+
+
+def pictures_of(paper: str, known: Known, pictures: dict[str, str]) -> list[str]:
+    return [f"![{heading(figure)}]({pictures[figure.name]})" for figure, one in of_paper(paper, known)
+            if ticks.shown(theirs(figure, one))]
 
 
 def _speeds(rows: list[list[str]]) -> str:

@@ -12,7 +12,7 @@ import pathlib
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
-from . import judge, page
+from . import measured, page, ticks
 from .experiment import Figure, Job, Line
 from .figures import lacio_fig6, lacio_ior, resonant_fig2, resonant_fig7
 from .results import Results, Sample, definition_of
@@ -112,13 +112,21 @@ def load(file: pathlib.Path) -> dict[str, list[Sample]]:
     return known
 
 
-def block(known: dict[str, list[Sample]]) -> str:
-    """The table for docs/understand/papers.md."""
-    rows = [["figure", "the paper says", "paper", "simulated", ""]]
-    for figure in FIGURES:
-        results = Results(definition_of(figure), samples=known.get(figure.name, []))
-        found = [verdict for verdict in judge.verdicts(figure, results)
-                 if verdict.word != judge.NOT_MEASURED]
-        names = [figure.name, *[""] * len(found)]
-        rows += [[name, *page.ratio_of(figure, verdict)] for name, verdict in zip(names, found)]
-    return page.table(rows)
+def draw(known: page.Known, folder: pathlib.Path) -> str:
+    """A picture of each figure's ratios; the block for docs/understand/papers.md that shows them. Of figures
+    that came out alike the first."""
+    shown: dict[tuple, str] = {}
+    for figure, one in known:
+        found = measured.verdicts(figure, one)
+        alike = tuple(tuple(page.ratio_of(figure, verdict)) for verdict in found)
+        if alike not in shown:
+            picture = folder / f"simulated-{figure.name}.svg"
+            ticks.draw(f"{figure.name}, simulated", found, picture)
+            shown[alike] = f"![{figure.name}, simulated: {figure.title}](papers/{picture.name})"
+    return "\n\n".join(shown.values())
+
+
+def measured_of(known: dict[str, list[Sample]]) -> page.Known:
+    return [(figure, measured.Measured.of(
+        figure, Results(definition_of(figure), samples=known.get(figure.name, []))))
+            for figure in FIGURES]

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from unisono import places
+from unisono import places, report
 
 BUILD = places.PREFIX  # the tests' package is the one in the build directory
 
@@ -32,8 +32,18 @@ def launch(mpi, ranks=2):
 
 def test_help_and_version(unisono):
     assert "run" in unisono("--help").stdout
-    assert unisono("--version").stdout.startswith("unisono 0.")
+    assert re.fullmatch(rf"unisono 0\.\S+\nin {places.PREFIX}\nfor [a-z, ]+\n", unisono("--version").stdout)
     assert "--strategy" in unisono("run", "--help").stdout
+
+
+def test_a_misspelt_command_is_told_which_one_was_meant(unisono):
+    done = unisono("rnu", "--", "true")
+    assert done.returncode == 2 and "No such command 'rnu'. Did you mean 'run'?" in done.stderr
+
+
+def test_a_report_for_programs_is_no_report_file(unisono, tmp_path):
+    (tmp_path / "io.json").write_text('{"format": 1, "unisono_version": "0.1.0", "programs": []}\n')
+    assert "what --json wrote, for programs" in unisono("report", tmp_path / "io.json").stderr
 
 
 def test_works_through_a_link_and_without_the_users_python_path(tmp_path):
@@ -147,7 +157,12 @@ def test_a_report_file_that_cannot_be_written_is_named(unisono, sample_report, t
 
 def test_the_fields_of_a_report_are_listed(unisono):
     done = unisono("report", "--help-fields", env=ENVIRONMENT)
-    assert "write.bytes.moved" in done.stdout
+    said = re.sub(r"[│\s]+", " ", done.stdout)
+    for part in ("file", "direction"):
+        for field in report.fields()[part]:
+            assert field["key"].replace("/", ".") in said
+            assert field["meaning"] in said
+    assert "write.bytes.moved" in said
     assert unisono("report", env=ENVIRONMENT).returncode == 2
 
 

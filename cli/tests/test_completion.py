@@ -44,11 +44,18 @@ def in_bash(*words):
         (["run", "--backend", "m"], ["mapped", "mpiio"]),
         (["pocket", "up", "/mnt", "--profile", "ss"], ["ssd"]),
         (["run", "--rep"], ["--report"]),
+        (["replay", "--strategies", "two_phase,in"], ["two_phase,independent"]),
+        (["compare", "--strategies", "au"], ["auto"]),
+        (["explain", "--strategies", "lacio,two"], ["lacio,two_phase"]),
     ],
 )
 def test_bash_offers_what_is_valid(words, offered):
     assert set(offered) <= set(in_bash(*words))
     assert all(word.startswith(words[-1]) for word in in_bash(*words))
+
+
+def test_bash_offers_no_strategy_twice():
+    assert "lacio,lacio" not in in_bash("replay", "--strategies", "lacio,")
 
 
 def test_bash_completes_the_programs_own_words_as_files():

@@ -73,20 +73,9 @@ def test_every_command_has_a_page_with_its_options_files_and_neighbours(words, c
 
 
 @pytest.mark.parametrize("part", ["file", "direction"])
-def test_every_field_of_a_report_is_documented_as_the_library_says_it(part):
-    for field in report.fields()[part]:
-        assert f"| `{field['key'].replace('/', '.')}` | {field['meaning']} |\n" in REPORT
-    for phase in report.fields()["phases"][part]:
-        assert f"| `{phase['name']}` | {phase['meaning']} |\n" in REPORT
-
-
-def test_no_field_is_documented_that_a_report_does_not_have():
-    known = {field["key"].replace("/", ".") for part in ("file", "direction")
-             for field in report.fields()[part]}  # fmt: skip
-    known |= {phase["name"] for part in ("file", "direction")
-              for phase in report.fields()["phases"][part]}  # fmt: skip
-    documented = set(re.findall(r"^\| `([\w.]+)` \|", REPORT, re.MULTILINE))
-    assert documented == known | {"format", "unisono_version"}
+def test_every_phase_is_documented_as_the_library_says_it(part):
+    table = "".join(f"| `{phase['name']}` | {phase['meaning']} |\n" for phase in report.fields()["phases"][part])
+    assert f"| Phase | Meaning |\n|---|---|\n{table}\n" in REPORT
 
 
 def way_of_a_call() -> list[tuple[int, Path, str]]:

@@ -135,6 +135,15 @@ def test_what_is_preloaded_already_is_looked_at(monkeypatch, preload, states):
     assert [finding.state for finding in doctor._preloaded()] == states
 
 
+def test_huge_pages_are_named_as_the_kernel_has_them(monkeypatch, tmp_path):
+    setting = tmp_path / "shmem_enabled"
+    monkeypatch.setattr(doctor, "_HUGE_PAGES", setting)
+    assert [*doctor._huge_pages()] == []
+    setting.write_text("always within_size [advise] never deny force\n")
+    found, = doctor._huge_pages()
+    assert (found.state, found.said) == (doctor.OK, "for shared memory: advise")
+
+
 def test_a_refused_ring_is_a_note_that_says_what_to_change(monkeypatch):
     monkeypatch.setattr(doctor, "_try_io_uring", lambda: "Operation not permitted")
     found = doctor._io_uring()

@@ -94,9 +94,10 @@ def test_sides_take_turns_and_nothing_stays(command, tmp_path):
                              program="libexec/unisono-bench")  # fmt: skip
     before = sorted(os.listdir(tmp_path))
     done = command("replay", recording, "--in", tmp_path, "--strategies", "independent,two_phase", "--repeats", 1,
-                   "--calls", 2, "--json")  # fmt: skip
+                   "--calls", 2, "--json", UNISONO_TOPOLOGY="nodes=3")  # fmt: skip
     assert done.returncode == 0, done.stderr
     outcome = json.loads(done.stdout)
+    assert any("The program ran on 1 node, this on 3 nodes" in note for note in outcome["notes"])
     assert [side["name"] for side in outcome["sides"]] == ["MPICH's own", "Unisono", "independent", "two_phase"]
     assert all(0 < seconds < 60 for side in outcome["sides"] for seconds in side["seconds"])
     assert "2 collective calls of 3 ranks" in done.stderr
@@ -161,6 +162,13 @@ def test_what_is_not_played_is_said():
     first, second = replay.not_played(record)
     assert first.startswith("/out: only the first 1 of its 4 collective calls")
     assert second == "/out: without its 1,000 independent calls."
+
+
+def test_other_nodes_than_the_programs_are_said():
+    replay, record = a_record(nodes=2)
+    said, = replay.placed_otherwise([record], [{"nodes": 1}])
+    assert said.startswith("The program ran on 2 nodes, this on 1 node,") and "UNISONO_TOPOLOGY=nodes=2" in said
+    assert replay.placed_otherwise([record], [{"nodes": 2}]) == replay.placed_otherwise([record], []) == []
 
 
 @pytest.mark.parametrize("text", ['{"traceEvents": []}\n', "no JSON\n", ""])

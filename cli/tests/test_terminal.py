@@ -64,12 +64,19 @@ def test_no_line_is_longer_than_a_terminal_of_80_columns(words):
     shown = SEQUENCE.sub("", in_terminal(words))
     assert "\x1b" not in shown
     assert [line for line in shown.splitlines() if len(line) > 80] == []
+    assert "…" not in shown  # what has no room is continued, not left out
     assert len(shown.splitlines()) > 3
 
 
 def test_with_no_color_nothing_is_coloured(words):
     codes = {code for sequence in SEQUENCE.findall(in_terminal(words, NO_COLOR="1")) for code in sequence.split(";")}
     assert codes <= {"", "0", "1", "2", "3", "4"}  # bold, dim and the like are no colours
+
+
+def test_columns_are_believed_where_there_is_no_terminal():
+    done = subprocess.run([BUILD / "bin" / "unisono", "doctor"], capture_output=True, text=True, env=ENVIRONMENT | {"COLUMNS": "60"},
+                          check=False, timeout=120)  # fmt: skip
+    assert {len(line) for line in done.stdout.splitlines()} == {60}
 
 
 def test_a_pipe_gets_nothing_but_text(words):

@@ -8,11 +8,9 @@ import sys
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from . import cluster as clusters
-from . import run
+from . import run, terminal
 from .preload import Job
 from .report import counted, human_bytes
 
@@ -84,15 +82,14 @@ def _describe(one: clusters.Cluster) -> dict[str, Any]:
 
 
 def _print(one: dict[str, Any]) -> None:
-    table = Table("node", "address", "processes", "sent", "received", "state",
-                  title=f"{one['name']} (emulated): {one['rate_bits'] / 1e9:g} Gbit/s,"
-                        f" {one['latency_us']} us; launchers in {one['launchers']}")  # fmt: skip
+    table = terminal.table("node", "address", "processes", "sent", "received", "state",
+                           title=f"{one['name']} (emulated): {one['rate_bits'] / 1e9:g} Gbit/s,"
+                                 f" {one['latency_us']} us; launchers in {one['launchers']}")  # fmt: skip
     for node in one["nodes"]:
         table.add_row(node["host"], node["address"], str(node["processes"]),
                       human_bytes(node["sent_bytes"]), human_bytes(node["received_bytes"]),
                       f"{node['missing']}; 'down' cleans up" if node["missing"] else "up")  # fmt: skip
-    width = None if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL
-    Console(width=width).print(table)
+    terminal.console(sys.stdout, _WIDTH_WITHOUT_TERMINAL).print(table)
 
 
 @cluster.command("run", context_settings=_PASS_ON)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import shlex
 import sys
@@ -14,7 +15,6 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from . import (
     bench, completion, doctor, ending, file_report, job, outputs, places, preload, report, reports, run, schema,
@@ -42,6 +42,14 @@ class _Group(click.Group):
         others = [name for name in super().list_commands(ctx) if name not in _ORDER]
         return [*_ORDER, *others]
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            for near in difflib.get_close_matches(args[0], self.list_commands(ctx), 1):
+                error.message += f" Did you mean '{near}'?"
+            raise
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -50,8 +58,16 @@ class _Group(click.Group):
             sys.exit(failure.exit_code)
 
 
+def _tell_version(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
+    if not asked or context.resilient_parsing:
+        return
+    click.echo(f"unisono {VERSION}\nin {places.PREFIX}\nfor {', '.join(places.engines()) or 'no MPI: none was built'}")
+    context.exit()
+
+
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(VERSION, message="unisono %(version)s")
+@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_tell_version,
+              help="Show the version, where it is and for which MPIs.")  # fmt: skip
 def main() -> None:
     """Collective I/O for MPI programs, without changing them.
 
@@ -205,7 +221,7 @@ def strategies_command() -> None:
     known = places.known_strategies()
     if known is None:
         raise Failure("the list is not there: bin/unisono-strategies is missing")
-    table = Table("name", "what it does", "source")
+    table = terminal.table("name", "what it does", "source")
     for entry in known:
         table.add_row(escape(entry.name), escape(entry.summary), escape(entry.source))
     terminal.console(sys.stdout).print(table)
@@ -231,7 +247,7 @@ def doctor_command(ctx: click.Context, path: str | None) -> None:
     unisono doctor /scratch/me -- mpiexec -n 64 ./app
     """
     findings = doctor.examine(path, ctx.obj)
-    table = Table("what", "", "finding", "what to change")
+    table = terminal.table("what", "", "finding", "what to change")
     for finding in findings:
         cells = (finding.subject, finding.state, finding.said, finding.change)
         table.add_row(*(escape(cell) for cell in cells))
@@ -280,7 +296,7 @@ def bench_command(
 
 
 def _list_benchmarks() -> None:
-    table = Table("name", "what it does", "written after")
+    table = terminal.table("name", "what it does", "written after")
     for entry in bench.benchmarks():
         table.add_row(escape(entry.name), escape(entry.summary), escape(entry.source))
     terminal.console(sys.stdout).print(table)

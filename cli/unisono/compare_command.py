@@ -11,10 +11,9 @@ from typing import Any
 
 import click
 from rich.markup import escape
-from rich.table import Table
 
 from . import compare as comparing
-from . import settings, terminal
+from . import completion, settings, terminal
 from .compare import Outcome, Side
 from .fresh import FreshFiles
 from .places import Failure
@@ -27,7 +26,8 @@ _WIDTH_WITHOUT_TERMINAL = 80
               help="A file that the program writes, or a quoted pattern; repeatable. Default: found by the first run.")  # fmt: skip
 @click.option("--repeats", metavar="N", type=click.IntRange(min=1), default=3, show_default=True,
               help="Runs of each kind.")  # fmt: skip
-@click.option("--strategies", metavar="A,B", default="", help="Run it by these as well; see 'unisono strategies'.")
+@click.option("--strategies", metavar="A,B", default="", shell_complete=completion.list_of(completion.strategies),
+              help="Run it by these as well; see 'unisono strategies'.")  # fmt: skip
 @click.option("--timeout", metavar="SECONDS", type=click.FloatRange(min=0, min_open=True),
               help="End a run that takes longer, and the comparison.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="All numbers on standard output, as JSON.")
@@ -122,7 +122,7 @@ def _row(side: Side, native: Side) -> list[str]:
 
 def _show(outcome: Outcome) -> None:
     console = terminal.console(sys.stdout, _WIDTH_WITHOUT_TERMINAL)
-    table = Table("", "seconds", "range", "times as fast", "in MPI-IO")
+    table = terminal.table("", "seconds", "range", "times as fast", "in MPI-IO")
     for side in outcome.sides:
         table.add_row(*_row(side, outcome.sides[0]))
     console.print(table)

@@ -17,12 +17,27 @@ def one_of(names: Callable[[], Iterable[str]]) -> Completer:
     be had nothing is offered: a message would end up in the user's command line."""
 
     def complete(_context: Any, _parameter: Any, incomplete: str) -> list[CompletionItem]:
-        try:
-            return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
-        except places.Failure:
-            return []
+        return [CompletionItem(name) for name in _known(names) if name.startswith(incomplete)]
 
     return complete
+
+
+def list_of(names: Callable[[], Iterable[str]]) -> Completer:
+    """The same of the last name in a list with commas. None is offered twice."""
+
+    def complete(_context: Any, _parameter: Any, incomplete: str) -> list[CompletionItem]:
+        *before, last = incomplete.split(",")
+        return [CompletionItem(",".join([*before, name])) for name in _known(names)
+                if name.startswith(last) and name not in before]
+
+    return complete
+
+
+def _known(names: Callable[[], Iterable[str]]) -> Iterable[str]:
+    try:
+        return names()
+    except places.Failure:
+        return []
 
 
 def files(_context: Any, _parameter: Any, incomplete: str) -> list[CompletionItem]:
@@ -31,4 +46,8 @@ def files(_context: Any, _parameter: Any, incomplete: str) -> list[CompletionIte
 
 
 def strategies() -> list[str]:
-    return ["auto", *(entry.name for entry in places.known_strategies() or [])]
+    return ["auto", *single_strategies()]
+
+
+def single_strategies() -> list[str]:
+    return [entry.name for entry in places.known_strategies() or []]

@@ -20,6 +20,7 @@ OK, NOTE, WRONG = "ok", "note", "wrong"
 
 _TRIAL_LIMIT_S = 30
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+_HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
 _SHM_LEAST_BYTES = 64 << 20  # less is a container's default, which MPI libraries fill with a few ranks
 _SONAMES = {"mpich": ["libmpich.so.12", "libmpi.so.12"], "openmpi": ["libmpi.so.40"],
             "abi": ["libmpi_abi.so.1"]}
@@ -58,7 +59,7 @@ def examine(path: str | None, command: list[str]) -> list[Finding]:
         if wanted in (None, name):
             words = _trial_launcher(command[0], segment) if family and segment else None
             findings += _trial(name, folder, words)
-    return [*findings, *_preloaded(), _shared_memory(), _cores(segment), _io_uring(), _fuse(),
+    return [*findings, *_preloaded(), _shared_memory(), *_huge_pages(), _cores(segment), _io_uring(), _fuse(),
             *_settings(str(path or folder))]  # fmt: skip
 
 
@@ -91,7 +92,8 @@ def _command(command: list[str]) -> Iterator[Finding]:
     for path in job.temporary:
         path.unlink(missing_ok=True)
     for warning in job.warnings:
-        yield Finding("command", WRONG, warning, "link the program with the launcher's MPI, dynamically")
+        yield Finding("command", WRONG, warning, "link it dynamically" if "statically" in warning else
+                      "start it by its own MPI's launcher, or link it with this one's")  # fmt: skip
     if not job.warnings:
         yield Finding("command", OK, f"its ranks get {places.preload_library(job.mpi).name}")
 
@@ -178,9 +180,15 @@ def _trial(name: str, folder: Path, words: list[str] | None, limit_s: float = _T
         yield from _what_was_done(records[-1], name)
 
 
+def _telling_line(output: str) -> str:
+    """What Unisono says, else the last line that is more than a frame."""
+    lines = [line.strip() for line in output.splitlines() if re.search(r"\w", line)]
+    return next((line for line in lines if line.startswith("unisono:")), lines[-1] if lines else "")
+
+
 def _of_trial(subject: str, code: int | None, output: str, records: list[report.Record], why: str,
               limit_s: float) -> Finding:  # fmt: skip
-    last = (output.strip().splitlines() or [""])[-1][:200]
+    last = _telling_line(output)[:200]
     if code is None:
         return Finding(subject, WRONG, f"did not end within {limit_s:g} s: {last}",
                        "start the launcher with two ranks of `hostname`: if that hangs, it is the MPI or its network")  # fmt: skip
@@ -252,6 +260,16 @@ def _shared_memory() -> Finding:
         return Finding("/dev/shm", WRONG, f"{said}: MPI libraries may fail there",
                        "remove what is left in it, or start the container with --shm-size=1g")  # fmt: skip
     return Finding("/dev/shm", OK, said)
+
+
+def _huge_pages() -> Iterator[Finding]:
+    """Of the kernel, for what ranks of a node share. What they bring was not measured: no advice."""
+    try:
+        chosen = re.search(r"\[(\w+)\]", _HUGE_PAGES.read_text())
+    except OSError:
+        return  # a kernel without them
+    if chosen:
+        yield Finding("huge pages", OK, f"for shared memory: {chosen[1]}")
 
 
 def ranks_of(segment: launchers.Segment | None) -> int | None:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import click
 from rich.markup import escape
-from rich.table import Table
 
-from . import completion, explain, explain_picture, explain_screen, places, report, terminal
+from . import completion, explain, explain_picture, explain_screen, report, terminal
 from .places import Failure
 
 
@@ -19,7 +18,7 @@ _PICTURE_COLUMNS = 400
 
 def _only(_context: click.Context, _parameter: click.Parameter, value: str) -> list[str]:
     names = [name for name in value.split(",") if name]
-    known = [entry.name for entry in places.known_strategies() or []]
+    known = completion.single_strategies()
     for name in names:
         if known and name not in known:
             raise Failure(f"unknown strategy '{name}'; valid: {', '.join(known)}")
@@ -41,7 +40,8 @@ def _only(_context: click.Context, _parameter: click.Parameter, value: str) -> l
 @click.option("--hint", "hints", metavar="KEY=VALUE", multiple=True, help="As the program would set; again for more.")
 @click.option("--report", "report_file", metavar="FILE", type=click.Path(exists=True, dir_okay=False),
               help="Instead: a call like those of a report (UNISONO_REPORT=json).")  # fmt: skip
-@click.option("--strategies", "only", metavar="A,B", default="", callback=_only, help="Draw these only.")
+@click.option("--strategies", "only", metavar="A,B", default="", callback=_only, help="Draw these only.",
+              shell_complete=completion.list_of(completion.single_strategies))  # fmt: skip
 @click.option("--part", nargs=2, metavar="BEGIN END", help="Draw these file bytes only, e.g. 0 64K.")
 @click.option("--picture", "--svg", "picture", metavar="FILE", type=click.Path(dir_okay=False),
               help="Draw into a file, too (.svg, .png, .pdf).")  # fmt: skip
@@ -81,7 +81,7 @@ def explain_command(
 
 
 def _list_patterns() -> None:
-    table = Table("name", "what it is", "piece unless said")
+    table = terminal.table("name", "what it is", "piece unless said")
     for entry in explain.patterns():
         table.add_row(entry.name, escape(entry.summary), entry.piece)
     terminal.console(sys.stdout).print(table)

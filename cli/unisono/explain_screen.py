@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from .explain import own_requests, was_done
-from .report import Record, counted, short_bytes
+from .report import Record, brief_bytes, counted, short_bytes
 
 LABEL_WIDTH = 18  # with the blank behind it
 _ROWS_MOST = 16
@@ -48,10 +48,10 @@ def _show_call(answer: Record, guesses: list[str], console: Console) -> None:
 
 def _show_table(answer: Record, console: Console) -> None:
     table = Table(box=None, padding=(0, 1, 0, 0))
-    table.add_column("\nstrategy", no_wrap=True)
-    for name in ("ranks\nat file", "\nrounds", "\nmessages", "bytes\nin them", "bytes of\nown rank", "of same\nnode",
-                 "of other\nnode", "file\nrequests", "bytes\naccessed"):  # fmt: skip
-        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("\n\nstrategy", overflow="fold")
+    for name in ("ranks\nat\nfile", "\n\nrounds", "\nmes-\nsages", "\nbytes\nin them", "bytes\nof own\nrank",
+                 "of\nsame\nnode", "of\nother\nnode", "\nfile re-\nquests", "\nbytes\nthere"):  # fmt: skip
+        table.add_column(name, justify="right", overflow="fold")
     chosen = answer["strategies"][0]["done_by"]
     strategies = answer["strategies"][1:]
     for strategy in filter(was_done, strategies):
@@ -59,9 +59,9 @@ def _show_table(answer: Record, console: Console) -> None:
         table.add_row(
             escape(strategy["asked"]) + (" *" if strategy["asked"] == chosen else ""),
             f"{len(strategy['accesses']):,}", f"{strategy['rounds']:,}", f"{strategy['messages']:,}",
-            *(short_bytes(strategy[key]) for key in ("message_bytes", "own_bytes", "on_node_bytes",
+            *(brief_bytes(strategy[key]) for key in ("message_bytes", "own_bytes", "on_node_bytes",
                                                      "between_nodes_bytes")),
-            f"{done['extents']:,}", short_bytes(done["bytes"]),
+            f"{done['extents']:,}", brief_bytes(done["bytes"]),
         )  # fmt: skip
     console.print(table)
     console.print()

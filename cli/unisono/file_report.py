@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from . import terminal
 from .report import (
     DIRECTIONS,
     Record,
@@ -119,9 +120,7 @@ def _heading(record: Record) -> str:
 
 
 def _table(record: Record, used: list[str]) -> Table:
-    table = Table("")
-    for name in used:
-        table.add_column(name)
+    table = terminal.table("", *used)
     columns = [list(_rows(record[name])) for name in used]
     for rows in zip(*columns, strict=True):
         cells = [cell for _label, cell in rows]

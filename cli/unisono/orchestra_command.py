@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from . import keys
+from . import keys, terminal
 from . import orchestra as orchestrators
 from .places import Failure
 
@@ -21,8 +20,7 @@ _PLACE = click.argument("place", required=False)
 
 
 def _print(table: Table) -> None:
-    width = None if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL
-    Console(width=width).print(table)
+    terminal.console(sys.stdout, _WIDTH_WITHOUT_TERMINAL).print(table)
 
 
 @click.group("orchestra", short_help="Let programs take turns at shared data servers.")
@@ -92,7 +90,7 @@ def down_command(place: str | None) -> None:
 @orchestra.command("policies")
 def policies_command() -> None:
     """List the policies."""
-    table = Table("name", "what it does", "source")
+    table = terminal.table("name", "what it does", "source")
     for entry in orchestrators.policies():
         table.add_row(escape(entry.name), escape(entry.summary), escape(entry.source))
     _print(table)
@@ -124,7 +122,7 @@ def status_command(place: str | None, as_json: bool) -> None:
 
 
 def _show(state: dict[str, Any]) -> None:
-    table = Table("program", "turns", "slice ms", "MB/s", "slowdown", "held", "why")
+    table = terminal.table("program", "turns", "slice ms", "MB/s", "slowdown", "held", "why")
     slices = {name: entry["slice_ms"] for entry in state["objects"] for name in entry["programs"]}
     pool = next((e["slice_ms"] for e in state["objects"] if not e["programs"]), None)
     for row in state["programs"]:

@@ -36,6 +36,12 @@ def library(name: str, prefix: Path = PREFIX) -> Path:
     raise Failure(f"{name} is not in {prefix / 'lib'}: it was not built")
 
 
+def engines(prefix: Path = PREFIX) -> list[str]:
+    """The MPIs that there is an engine for."""
+    found = [*prefix.glob("lib*/libunisono-*-engine.so"), *prefix.glob("lib/*-linux-*/libunisono-*-engine.so")]
+    return sorted({path.name.removeprefix("libunisono-").removesuffix("-engine.so") for path in found})
+
+
 def preload_library(mpi: str, prefix: Path = PREFIX) -> Path:
     """The library to preload into programs of this MPI."""
     name = f"libunisono-{mpi}.so"

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from . import pocket as file_systems
-from . import completion, trace_picture
+from . import completion, terminal, trace_picture
 from .places import Failure
 from .report import counted, human_bytes
 
@@ -22,8 +21,7 @@ _WIDTH_WITHOUT_TERMINAL = 120
 
 
 def _print(table: Table) -> None:
-    width = None if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL
-    Console(width=width).print(table)
+    terminal.console(sys.stdout, _WIDTH_WITHOUT_TERMINAL).print(table)
 
 
 @click.group("pocket", short_help="Parallel file systems on one machine, emulated.")
@@ -84,7 +82,7 @@ def down_command(mountpoint: str) -> None:
 @pocket.command("status")
 def status_command() -> None:
     """List those that are mounted."""
-    table = Table("mountpoint", "backing", "profile", "servers", "stripe", "daemon", "state")
+    table = terminal.table("mountpoint", "backing", "profile", "servers", "stripe", "daemon", "state")
     for mount in file_systems.mounts():
         record = mount.record
         stripe = human_bytes(record["stripe_bytes"]) if "stripe_bytes" in record else ""
@@ -135,7 +133,7 @@ def stats_command(mountpoint: str, as_json: bool, reset: bool) -> None:
         click.echo(json.dumps(values, indent=2))
     elif values["emulated"]:
         servers = values["servers"]
-        table = Table("(emulated)", *(f"server {number}" for number in range(len(servers))))
+        table = terminal.table("(emulated)", *(f"server {number}" for number in range(len(servers))))
         for name, label in _ROWS.items():
             table.add_row(label, *(_cell(name, server[name]) for server in servers))
         _print(table)
@@ -169,7 +167,7 @@ def trace_command(mountpoint: str, output: str | None, picture: str | None) -> N
 
 
 def _print_end(entries: list[file_systems.TraceEntry], count: int = 40) -> None:
-    table = Table("ms", "server", "LBA", "bytes", "", "program")
+    table = terminal.table("ms", "server", "LBA", "bytes", "", "program")
     for entry in entries[-count:]:
         table.add_row(f"{(entry.time_us - entries[0].time_us) / 1e3:.3f}", str(entry.server),
                       str(entry.lba), str(entry.bytes), entry.operation,
@@ -239,7 +237,7 @@ def drop_caches_command(mountpoint: str) -> None:
 def profiles_command(name: str | None) -> None:
     """List the profiles, or the figures of one with their sources."""
     if name is None:
-        table = Table("name", "what it is")
+        table = terminal.table("name", "what it is")
         table.add_row("off", "nothing is emulated")
         for known in file_systems.profile_names():
             table.add_row(known, escape(_read_profile(known)["summary"]))
@@ -248,7 +246,7 @@ def profiles_command(name: str | None) -> None:
     if name == "off":
         click.echo("nothing is emulated")
         return
-    table = Table("figure", "value", "source")
+    table = terminal.table("figure", "value", "source")
     for section, figures in _read_profile(name).items():
         if isinstance(figures, dict):
             for key, figure in figures.items():

@@ -69,7 +69,7 @@ class _Rewriter:
         if linked not in (None, "abi") and self.family.mpi not in (None, linked):
             self.job.warnings.append(
                 f"{program[0]} is linked with {linked}, but the launcher is {self.family.mpi}'s:"
-                " its processes may each run alone"
+                f" its processes may each run alone{_right_launcher(linked)}"
             )
         file = shutil.which(program[0])
         if file and mpi.is_static(file):
@@ -142,6 +142,11 @@ def located(program: str, folders: list[str]) -> str:
 _FORGETS_PRELOAD = frozenset(
     ["-i", "--ignore-environment", "LD_PRELOAD", "-uLD_PRELOAD", "--unset=LD_PRELOAD"]
 )
+
+
+def _right_launcher(mpi_name: str) -> str:
+    launcher = f"mpiexec.{mpi_name}"
+    return f"; start it by {launcher}" if shutil.which(launcher) else ""
 
 
 def _preload_before(wrappers: list[str], variables: dict[str, str]) -> str:

@@ -87,6 +87,15 @@ def not_played(record: Record) -> list[str]:
     return [f"{record['file']}: {text}." for text in said]
 
 
+def placed_otherwise(program: list[Record], replayed: list[Record]) -> list[str]:
+    """A recording has the ranks, not where they run: which strategies gain, and what messages cost, may differ."""
+    then, now = (max((record["nodes"] for record in records), default=0) for records in (program, replayed))
+    if not now or then == now:
+        return []
+    return [f"The program ran on {counted(then, 'node')}, this on {counted(now, 'node')}, so exchange between nodes is"
+            f" not the same: --launcher starts ranks where you say, UNISONO_TOPOLOGY=nodes={then} pretends nodes."]
+
+
 def write_trace(records: list[Record], calls_at_most: int | None, folder: Path) -> Path:
     """For unisono-replay: which files it plays, and where."""
     files = [record["recording"] | {"path": str(folder / f"file-{number}")} for number, record in enumerate(records)]

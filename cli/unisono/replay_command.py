@@ -30,7 +30,7 @@ def _check_folder(_context: click.Context, _parameter: click.Parameter, value: s
 @click.option("--calls", metavar="N", type=click.IntRange(min=1), help="Only the first N calls on each file.")
 @click.option("--repeats", metavar="N", type=click.IntRange(min=1), default=3, show_default=True,
               help="Runs of each kind.")  # fmt: skip
-@click.option("--strategies", metavar="A,B", default="", shell_complete=completion.one_of(completion.strategies),
+@click.option("--strategies", metavar="A,B", default="", shell_complete=completion.list_of(completion.strategies),
               help="Also by these; see 'unisono strategies'.")  # fmt: skip
 @click.option("--launcher", metavar="WORDS", help="Instead of 'mpiexec -n N', e.g. 'srun -n 64'.")
 @click.option("--mpi", type=click.Choice(bench.MPIS), help="Default: the program's, if it is there.")
@@ -52,7 +52,8 @@ def replay_command(
     program had. What is in them is made up, and looked at after each run; files must be equal whoever wrote them.
 
     Not replayed are: what the program did between calls (ranks come to each call together), independent calls, files
-    that were open at the same time (they follow each other), and how data lay in memory. Nonblocking and split calls
+    that were open at the same time (they follow each other), how data lay in memory, and on which nodes ranks ran
+    (they run where you start them). Nonblocking and split calls
     are done as blocking ones. A recording that was full, or met a call that Unisono does not do, ends there.
 
     Times are of the calls, syncs and closing, without opening. Files that are read are written first; caches are not
@@ -73,4 +74,5 @@ def replay_command(
         outcome = compare_command.run(comparison, words, variables, mpi, chosen, repeats)
     outcome.files = []  # they are gone
     outcome.notes += [said for record in records for said in replay.not_played(record)]
+    outcome.notes += replay.placed_otherwise(records, [record for side in outcome.sides for record in side.records])
     compare_command.say(words, outcome, as_json)

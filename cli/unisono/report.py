@@ -14,8 +14,8 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
+from . import terminal
 from .places import Failure
 
 Record = dict[str, Any]
@@ -31,7 +31,7 @@ def fields() -> Record:
 
 def show_fields(console: Console) -> None:
     """Every key of a report and what it means."""
-    table = Table("key", "unit", "over ranks", "meaning")
+    table = terminal.table("key", "unit", "over ranks", "meaning")
     for part, prefix in (("file", ""), ("direction", "write.")):
         for field in fields()[part]:
             key = prefix + field["key"].replace("/", ".")
@@ -60,6 +60,8 @@ def read_records(path: str, offset: int = 0) -> list[Record]:
             record = json.loads(line)
         except json.JSONDecodeError as error:
             raise Failure(f"{path} line {number}: not a report of Unisono: no JSON: {error}") from error
+        if isinstance(record, dict) and "programs" in record:
+            raise Failure(f"{path}: what --json wrote, for programs; name the report file (UNISONO_REPORT=json)")
         if not isinstance(record, dict) or "file" not in record or "write" not in record:
             raise Failure(f"{path} line {number}: not a report of Unisono")
         if (version := record.get("format", 0)) != fields()["format"]:
@@ -76,6 +78,13 @@ def human_bytes(count: float) -> str:
         count /= 1024
         unit += 1
     return f"{count:.0f} B" if unit == 0 else f"{count:.2f} {units[unit]}"
+
+
+def brief_bytes(count: float) -> str:
+    """Of three digits, for narrow tables: "128 KiB", "1.5 MiB"."""
+    value, unit = human_bytes(count).split()
+    whole, _, _digits = value.partition(".")
+    return f"{round(float(value), max(0, 3 - len(whole))):g} {unit}"
 
 
 def short_bytes(count: float) -> str:

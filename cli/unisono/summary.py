@@ -24,7 +24,7 @@ PHASE_LABELS = {
     "direction": {
         "arrival": "waiting for the last rank to come",
         "waiting": "waiting for ranks within calls",
-        "exchange": "messages between nodes",
+        "exchange": "exchange between ranks",
         "copying": "copying in memory",
         "file": "file I/O",
         "native": "calls of the MPI library",

@@ -11,7 +11,6 @@ from pathlib import Path
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from . import terminal
 from . import tune as records
@@ -63,7 +62,7 @@ def list_command(path: Path | None) -> None:
     if not file.records:
         click.echo(f"Nothing was learnt yet: {file.path}")
         return
-    table = Table("id", "calls", "ranks", "storage", "fastest", "speed", "updated", "")
+    table = terminal.table("id", "calls", "ranks", "storage", "fastest", "speed", "updated", "")
     for record in sorted(file.records, key=lambda one: -one["updated"]):
         winner = records.winner_of(record)
         speed = record["candidates"][winner]["bytes_per_second"] if winner else 0
@@ -85,7 +84,7 @@ def history_command(path: Path | None) -> None:
     if not file.histories:
         click.echo(f"No run was noted yet: {file.path}")
         return
-    table = Table("files", "program", "ranks", "storage", "runs", "speed", "of the last", "updated")
+    table = terminal.table("files", "program", "ranks", "storage", "runs", "speed", "of the last", "updated")
     for history in sorted(file.histories, key=lambda one: -one["updated"]):
         speeds = [run["bytes"] / run["seconds"] for run in history["runs"] if run["seconds"] > 0]
         table.add_row(
@@ -105,7 +104,7 @@ def _show(record: records.TuningRecord, console: Console) -> None:
         record["storage"], record["machine"], record["software"],
     ):  # fmt: skip
         console.print(f"  {escape(text)}", highlight=False, soft_wrap=not console.is_terminal)
-    table = Table("candidate", "calls", "speed", "deviation", "of the fastest")
+    table = terminal.table("candidate", "calls", "speed", "deviation", "of the fastest")
     scores = sorted(record["candidates"].items(), key=lambda item: -item[1]["bytes_per_second"])
     for name, score in scores:
         share = score["bytes_per_second"] / scores[0][1]["bytes_per_second"]

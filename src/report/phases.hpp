@@ -8,13 +8,13 @@
 // X(name, meaning)
 
 // What a data call spends its time on.
-#define UNISONO_CALL_PHASES(X)                                                        \
-    X(arrival, "waiting for the last rank to come to a collective call")              \
-    X(waiting, "waiting for other ranks within calls")                                \
-    X(exchange, "messages between nodes")                                             \
-    X(copying, "between the program's memory and collective buffers")                 \
-    X(file, "file I/O, as far as nothing else was done meanwhile")                    \
-    X(native, "the MPI library's own calls; of a nonblocking one only its beginning") \
+#define UNISONO_CALL_PHASES(X)                                                          \
+    X(arrival, "waiting for the last rank to come to a collective call")                \
+    X(waiting, "waiting for other ranks within calls")                                  \
+    X(exchange, "exchange between ranks: messages between nodes, and looking for them") \
+    X(copying, "between the program's memory and collective buffers")                   \
+    X(file, "file I/O, as far as nothing else was done meanwhile")                      \
+    X(native, "the MPI library's own calls; of a nonblocking one only its beginning")   \
     X(other, "finding out what the program asks for, and all else")
 
 // What calls on a file that move no data are.

@@ -46,7 +46,7 @@ def test_program_runs_under_the_wheels_command(mpi, environment, tmp_path):
 def test_command_runs_in_the_environment_and_knows_the_version(environment):
     command = environment / "bin/unisono"
     assert command.read_text().startswith(f"#!{environment}/bin/python")
-    assert run([command, "--version"]).split()[-1] == VERSION
+    assert run([command, "--version"]).split()[1] == VERSION
 
 
 def test_doctor_finds_the_engines_in_the_environment(environment, tmp_path):
