@@ -39,7 +39,8 @@ Proposal propose(Request const& request, Storage const& storage) {
     Proposal mine;
     mine.storage = {.mappable = storage.mappable_write,
                     .local = storage.local,
-                    .page_cached = storage.page_cached};
+                    .page_cached = storage.page_cached,
+                    .write_only = storage.write_only};
     if (request.positions.empty()) return mine;
     auto const loops = loops_of(request.view, request.positions);
     mine.asked = {.touched = touched(request.view, request.positions),
@@ -66,7 +67,7 @@ Proposal agree_before(CollectiveFile const& file, Request const& request, Caller
     mine.device = {.host_windows = host_windows(request, file.options),
                    .any = request.device != nullptr};
     file.gathered.announce(mine);
-    if (file.cache != nullptr) mine.cache = file.cache->needs(request, file.options);
+    if (file.cache != nullptr) mine.cache = file.cache->needs(request, file.options, record);
     mine.cache.possible = file.cache != nullptr && file.storage.descriptor >= 0;
     record.lap(Phase::other);
     mine.selection.done_ahead = do_ahead(file, request, mine, record);
@@ -93,6 +94,8 @@ Facts facts_of(Proposal const& agreed, CollectiveFile const& file, Request const
             .file_bytes = agreed.storage.file_bytes,
             .native_ready = agreed.selection.native_ready,
             .cacheable = agreed.cache.possible,
+            .write_only = agreed.storage.write_only,
+            .repeats = agreed.cache.repeats,
             .request_hash = asked.request_hash,
             .loops = regular ? loops_of(request.view, request.positions) : Loops{}};
 }

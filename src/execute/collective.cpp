@@ -78,9 +78,17 @@ void open_window(PlannedCall const& call, CollectiveFile const& file, Proposal c
     if (wanted) file.cache->open_window(call.facts, agreed.cache, record);
 }
 
+// What went past the buffers may be the first of calls that repeat.
+void note_past_cache(PlannedCall const& call, CollectiveFile const& file, Request const& request,
+                     CallRecord const& record) {
+    if (file.cache != nullptr && call.plan.way != Plan::Way::cached)
+        file.cache->note_call(request, record);
+}
+
 Outcome carry_out(PlannedCall const& call, CollectiveFile const& file, Request const& request,
                   Proposal const& agreed, Outcome outcome, CallRecord& record) {
     if (file.ahead != nullptr) file.ahead->note(request.direction, call.plan);
+    note_past_cache(call, file, request, record);
     if (agreed.selection.done_ahead && AheadOfAgreement::suits(call.plan)) {
         outcome.bytes = request.positions.bytes();
         return outcome;
@@ -92,7 +100,7 @@ Outcome carry_out(PlannedCall const& call, CollectiveFile const& file, Request c
                         : bytes_before(request, outcome.verdict.stopped_at);
     if (call.plan.way != Plan::Way::cached) return outcome;
     if (outcome.verdict.code == 0) open_window(call, file, agreed, record);
-    file.cache->finish_call(record);
+    file.cache->finish_call(call.facts, record);
     return outcome;
 }
 

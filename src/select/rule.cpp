@@ -22,6 +22,19 @@ bool nodes_have_many_small_pieces(Facts const& facts, Options const& options) {
            may_cut_at_nodes(facts, options) && !ranges_of_nodes(facts).empty();
 }
 
+// Each call by itself would ask servers for little, and wait for them. A call's errors come later
+// then, and a killed program loses what is in memory, as far as Plan::unsaved_bytes: so only where
+// nobody can miss it in this file, in a program that is about to write on.
+bool writes_behind_unasked(Facts const& facts, Options const& options) {
+    constexpr std::uint32_t repeats_least = 2;
+    constexpr std::uint64_t node_bytes_most = 4 << 20;  // a window has several calls
+    return options.write_behind == Switch::automatic && options.cb_write != Switch::disable &&
+           options.check == "none" && facts.direction == Direction::write && facts.write_only &&
+           !facts.local_storage && facts.repeats >= repeats_least &&
+           facts.bytes <= facts.topology->nodes() * node_bytes_most &&
+           facts.mean_piece_bytes() < large_piece_bytes(facts) && view_based.unfit(facts).empty();
+}
+
 Selection by_rule(Facts const& facts, Options const& options) {
     auto const buffering = facts.direction == Direction::read ? options.cb_read : options.cb_write;
     if (!facts.ascending) return {&independent, &options, "a view's tiles run into each other"};
@@ -49,6 +62,8 @@ Selection choose(Facts const& facts, Options const& options) {
     auto const buffered = reads ? options.read_ahead : options.write_behind;
     if (named == nullptr && buffered == Switch::enable && view_based.unfit(facts).empty())
         return {&view_based, &options, reads ? "hint: read-ahead" : "hint: write-behind"};
+    if (named == nullptr && writes_behind_unasked(facts, options))
+        return {&view_based, &options, "small writes repeat: in memory until sync or close"};
     if (named == nullptr) return by_rule(facts, options);
     if (auto const refusal = named->unfit(facts); !refusal.empty())
         return choose_instead(facts, options, refusal);

@@ -117,6 +117,30 @@ TEST(Choose, where_whole_pages_are_written_back_no_two_nodes_write_one) {
     EXPECT_EQ(choose(call.facts, call.options).strategy, &core_first) << "nothing is written";
 }
 
+TEST(Choose, small_writes_that_repeat_are_written_behind_where_nobody_is_surprised) {
+    Call repeated;
+    repeated.facts.write_only = repeated.facts.cacheable = true;
+    repeated.facts.repeats = 2;
+    EXPECT_EQ(choose(repeated.facts, repeated.options).strategy, &view_based);
+    auto const is_not = [&](auto&& change) {
+        auto call = repeated;
+        call.facts.topology = &call.topology;
+        change(call);
+        return choose(call.facts, call.options).strategy != &view_based;
+    };
+    EXPECT_TRUE(is_not([](Call& call) { call.facts.write_only = false; }));
+    EXPECT_TRUE(is_not([](Call& call) { call.facts.repeats = 1; }));
+    EXPECT_TRUE(is_not([](Call& call) { call.facts.local_storage = true; }));
+    EXPECT_TRUE(is_not([](Call& call) { call.facts.direction = Direction::read; }));
+    EXPECT_TRUE(is_not([](Call& call) { call.facts.pieces = 16; })) << "large pieces";
+    EXPECT_TRUE(is_not([](Call& call) { call.facts.bytes = 5 << 20; })) << "large calls";
+    EXPECT_TRUE(is_not([](Call& call) { call.facts.cacheable = false; }));
+    EXPECT_TRUE(is_not([](Call& call) { call.options.write_behind = Switch::disable; }));
+    EXPECT_TRUE(is_not([](Call& call) { call.options.cb_write = Switch::disable; }));
+    EXPECT_TRUE(is_not([](Call& call) { call.options.check = "communicate"; }));
+    EXPECT_TRUE(is_not([](Call& call) { call.options.strategy = "two_phase"; }));
+}
+
 TEST(Choose, romio_hints_mean_what_they_say) {
     Call call;
     call.options.cb_write = Switch::disable;
