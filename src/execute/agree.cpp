@@ -100,12 +100,9 @@ Facts facts_of(Proposal const& agreed, CollectiveFile const& file, Request const
             .loops = regular ? loops_of(request.view, request.positions) : Loops{}};
 }
 
-Verdict agree_after(CollectiveFile const& file, IoResult const& mine, CallRecord& record) {
-    Verdict verdict{mine, file.team.rank()};
-    record.lap(Phase::other);
-    file.rendezvous.meet(verdict);
-    record.lap(Phase::waiting);
-    return verdict;
+Verdict agree_after(CollectiveFile const& file, Performed const& performed, CallRecord& record) {
+    return performed.agreed ? *performed.agreed
+                            : agree_on(performed.mine, file.team, file.rendezvous, record);
 }
 
 }  // namespace unisono

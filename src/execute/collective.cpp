@@ -93,10 +93,10 @@ Outcome carry_out(PlannedCall const& call, CollectiveFile const& file, Request c
         outcome.bytes = request.positions.bytes();
         return outcome;
     }
-    auto const result = perform(call, file, request, record);
-    outcome.verdict = agree_after(file, result, record);
+    auto const performed = perform(call, file, request, record);
+    outcome.verdict = agree_after(file, performed, record);
     outcome.bytes = call.plan.way == Plan::Way::direct
-                        ? result.bytes
+                        ? performed.mine.bytes
                         : bytes_before(request, outcome.verdict.stopped_at);
     if (call.plan.way != Plan::Way::cached) return outcome;
     if (outcome.verdict.code == 0) open_window(call, file, agreed, record);

@@ -31,6 +31,20 @@ TEST(Choose, one_piece_per_rank_in_rank_order_needs_no_exchange) {
     EXPECT_EQ(choose(call.facts, call.options).strategy, &independent);
 }
 
+// HDF5's metadata: a meeting for each rank's own system call, instead of three and a copy.
+TEST(Choose, what_all_ranks_read_of_a_local_file_needs_no_exchange) {
+    Call call;
+    call.facts.direction = Direction::read;
+    call.facts.touched = {0, 512};
+    call.facts.pieces = 4;
+    call.facts.bytes = 4 * 512;
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &two_phase) << "a server is asked once";
+    call.facts.local_storage = true;
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &independent);
+    call.facts.pieces = 5;
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &two_phase);
+}
+
 // 16 ranks of 2 nodes with 4 KiB each: 8 requests of a node become one.
 TEST(Choose, small_pieces_of_many_ranks_of_a_node_go_to_the_file_together) {
     Call call;

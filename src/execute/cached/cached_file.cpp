@@ -86,8 +86,8 @@ bool CachedFile::reserve(BlockTable::Blocks blocks) {
     return true;
 }
 
-IoResult CachedFile::perform(Facts const& facts, bool write_through, Request const& request,
-                             CallRecord& record) {
+Performed CachedFile::perform(Facts const& facts, bool write_through, Request const& request,
+                              CallRecord& record) {
     std::lock_guard const lock{mutex_};
     BlockCall call{team_, memory_, views_, request, record};
     begin(call);
@@ -99,6 +99,7 @@ IoResult CachedFile::perform(Facts const& facts, bool write_through, Request con
     // Half of the pool a round, so that the other half can be written meanwhile.
     auto const round_blocks = std::max<std::uint64_t>(count, memory_.room() / count / 2 * count);
     IoResult result;
+    std::optional<Verdict> agreed;
     for (auto next = first; next < last;) {
         BlockTable::Blocks const blocks{next, std::min(last, next + round_blocks)};
         next = blocks.last;
@@ -112,7 +113,10 @@ IoResult CachedFile::perform(Facts const& facts, bool write_through, Request con
             barrier(record);
             result.add(read_missing(blocks, facts.touched));
             record.lap(Phase::file);
-            barrier(record);
+            if (next == last)  // nothing can fail any more
+                agreed = agree_on(result, team_, rendezvous_, record);
+            else
+                barrier(record);
             exchange.hand_out(blocks);
         }
         ++record.rounds;
@@ -125,7 +129,7 @@ IoResult CachedFile::perform(Facts const& facts, bool write_through, Request con
     if (writes) result.add(finish_write(facts, write_through, request, record));
     team_.finish_sends(0);
     record.lap(Phase::exchange);
-    return result;
+    return {result, agreed};
 }
 
 void CachedFile::begin(BlockCall& call) {

@@ -4,13 +4,12 @@
 #include <optional>
 #include <vector>
 
-#include "exchange/rendezvous.hpp"
 #include "exchange/view_directory.hpp"
 #include "execute/cached/block_exchange.hpp"
 #include "execute/cached/block_memory.hpp"
 #include "execute/cached/deferred_writes.hpp"
 #include "execute/cached/own_writes.hpp"
-#include "execute/request.hpp"
+#include "execute/performed.hpp"
 #include "unisono/plan.hpp"
 
 namespace unisono {
@@ -58,9 +57,9 @@ public:
     bool prepare(Facts const& facts, Plan const& plan, CallRecord& record);
 
     /// Performs a call that has been prepared. `write_through`: the file gets all that is dirty.
-    /// Collective over the team; what it returns is this rank's share, as perform_staged.
-    IoResult perform(Facts const& facts, bool write_through, Request const& request,
-                     CallRecord& record);
+    /// Collective over the team; what it returns is as from perform_staged.
+    Performed perform(Facts const& facts, bool write_through, Request const& request,
+                      CallRecord& record);
 
     /// After the ranks have agreed on the call's outcome: starts to write, in the background, what
     /// is full or has been waiting for long. Local.
