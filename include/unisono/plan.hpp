@@ -39,7 +39,7 @@ struct Facts {
     std::uint64_t file_bytes = 0;
     /// The MPI library knows every view, all datatypes are plain, and no second thread may call.
     bool native_ready = false;
-    bool cacheable = false;  ///< what is written may reach the file after the call
+    bool cacheable = false;   ///< what is written may reach the file after the call
     bool write_only = false;  ///< nobody can read through this file
     /// Writes in a row, up to this one, that were as long as the one before on every rank and came
     /// soon after it.

@@ -23,6 +23,11 @@ bool wants_file_bytes(Request const& request, Storage const& storage, Options co
                                                  : OnlineTuner::wanted(options);
 }
 
+// What was done ahead may have made the file longer, and needs no mapping.
+std::uint64_t file_bytes_before(Proposal const& mine, Storage const& storage) {
+    return mine.selection.done_ahead ? 0 : file_bytes_of(storage);
+}
+
 // All that this rank asks for was moved.
 bool do_ahead(CollectiveFile const& file, Request const& request, Proposal const& mine,
               CallRecord& record) {
@@ -61,8 +66,6 @@ Proposal agree_before(CollectiveFile const& file, Request const& request, Caller
     mine.objection = caller.objection;
     mine.asked.request_hash += caller.file_hash;
     mine.selection.native_ready = caller.native_ready;
-    if (wants_file_bytes(request, file.storage, file.options))
-        mine.storage.file_bytes = file_bytes_of(file.storage);
     mine.selection.last_seconds = static_cast<float>(file.tuner.last_seconds());
     mine.device = {.host_windows = host_windows(request, file.options),
                    .any = request.device != nullptr};
@@ -71,6 +74,8 @@ Proposal agree_before(CollectiveFile const& file, Request const& request, Caller
     mine.cache.possible = file.cache != nullptr && file.storage.descriptor >= 0;
     record.lap(Phase::other);
     mine.selection.done_ahead = do_ahead(file, request, mine, record);
+    if (wants_file_bytes(request, file.storage, file.options))
+        mine.storage.file_bytes = file_bytes_before(mine, file.storage);
     record.lap(Phase::file);
     file.rendezvous.meet(mine);
     record.lap(Phase::arrival);

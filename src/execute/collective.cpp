@@ -78,10 +78,11 @@ void open_window(PlannedCall const& call, CollectiveFile const& file, Proposal c
     if (wanted) file.cache->open_window(call.facts, agreed.cache, record);
 }
 
-// What went past the buffers may be the first of calls that repeat.
+// What went past the buffers may be the first of calls that repeat (Facts::repeats).
 void note_past_cache(PlannedCall const& call, CollectiveFile const& file, Request const& request,
                      CallRecord const& record) {
-    if (file.cache != nullptr && call.plan.way != Plan::Way::cached)
+    auto const matters = file.storage.write_only && !file.storage.local;
+    if (file.cache != nullptr && matters && call.plan.way != Plan::Way::cached)
         file.cache->note_call(request, record);
 }
 

@@ -36,7 +36,7 @@ bool prepare_cache(PlannedCall const& call, bool drain_first, CollectiveFile con
 }
 
 Performed perform(PlannedCall const& call, CollectiveFile const& file, Request const& request,
-                 CallRecord& record) {
+                  CallRecord& record) {
     auto const& [facts, plan, alignment, write_through] = call;
     auto const& storage = file.storage;
     // Nobody is growing the file now, and in this call it grows from here on.

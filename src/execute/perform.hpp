@@ -22,6 +22,6 @@ bool prepare_cache(PlannedCall const& call, bool drain_first, CollectiveFile con
 /// are bytes of this rank where each rank accesses the file for itself, and what this rank missed
 /// as an aggregator else.
 Performed perform(PlannedCall const& call, CollectiveFile const& file, Request const& request,
-                 CallRecord& record);
+                  CallRecord& record);
 
 }  // namespace unisono

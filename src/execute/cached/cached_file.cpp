@@ -196,8 +196,7 @@ void CachedFile::finish_call(Facts const& facts, CallRecord& record) {
 
 void CachedFile::start_writes(CallRecord const& record, std::uint64_t calls_dirty_at_most) {
     if (flush_online_)
-        deferred_.start(now(record),
-                        {.calls = calls_dirty_at_most, .s = unsaved_s_most_});
+        deferred_.start(now(record), {.calls = calls_dirty_at_most, .s = unsaved_s_most_});
 }
 
 // What the file may lack, at most. Equal on all ranks, as long as they have agreed.

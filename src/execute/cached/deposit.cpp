@@ -155,10 +155,10 @@ void CachedFile::leave_behind(Extent range, Direction direction, CallRecord& rec
         clear(memory_.release({windows_->last_but_one, last}), record);
     else
         unsaved_elsewhere_ = unsaved_with(windows_);
-    Windows const next{.last_but_one = last,
-                       .last = first,
-                       .written_end = std::max(went_on ? windows_->written_end : 0,
-                                               writes ? range.end : 0)};
+    Windows const next{
+        .last_but_one = last,
+        .last = first,
+        .written_end = std::max(went_on ? windows_->written_end : 0, writes ? range.end : 0)};
     if (writes && too_much_unsaved(next)) {
         save();
         barrier(record);
