@@ -286,8 +286,9 @@ void CachedFile::send_closings() {
 void CachedFile::note_own_end(Request const& request, std::uint64_t end) {
     if (end < own_end_) return;
     own_end_ = end;
-    auto const& [begin, last] = request.positions;
-    copy_data(request.in_memory({last - 1, last}), Packed{1}.at(&own_last_));
+    auto const last = request.positions.end;
+    auto const memory = request.in_memory({last - 1, last});
+    own_last_ = *memory.at(offset_of(memory.tiling, memory.positions.begin));
 }
 
 // Others read as far as the file goes.
