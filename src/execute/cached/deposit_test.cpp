@@ -265,8 +265,7 @@ TEST_P(Deposit, what_is_in_memory_only_is_bounded_in_bytes) {
         });
         return records * record_bytes;
     };
-    for (auto const& order : {ascending, jumping, back})
-        EXPECT_LE(lost_at_most(order, most), most);
+    for (auto const& order : {ascending, jumping, back}) EXPECT_LE(lost_at_most(order, most), most);
     EXPECT_GT(lost_at_most(ascending, 0), most) << "else the test could not fail";
 }
 
