@@ -32,8 +32,13 @@ struct Options {
                                           ///< per aggregator
     bool flush_at_close = false;  ///< unisono_flush=close: those are written when they must be only
     /// unisono_write_behind: repeated collective writes go to buffers that live across calls,
-    /// without meetings. Automatic: where the strategy has such buffers.
+    /// without meetings. Automatic: where the strategy has such buffers, and, if write_behind_bytes
+    /// says how much may be lost, where a rule (select/rule.cpp) finds that it pays.
     Switch write_behind = Switch::automatic;
+    /// unisono_write_behind_bytes: so much of the file is in memory only, at most; 0: two windows,
+    /// and of agreed calls what the pool holds.
+    std::uint64_t write_behind_bytes = 0;
+    std::uint32_t write_behind_s = 2;  ///< unisono_write_behind_s: for so long, at most
     /// unisono_read_ahead: collective reads that repeat find whole blocks in such buffers, without
     /// meetings, on one node. Automatic: where the strategy has such buffers.
     Switch read_ahead = Switch::automatic;

@@ -39,7 +39,11 @@ struct Facts {
     std::uint64_t file_bytes = 0;
     /// The MPI library knows every view, all datatypes are plain, and no second thread may call.
     bool native_ready = false;
-    bool cacheable = false;  ///< what is written may reach the file after the call
+    bool cacheable = false;   ///< what is written may reach the file after the call
+    bool write_only = false;  ///< nobody can read through this file
+    /// Writes in a row, up to this one, that were as long as the one before on every rank and came
+    /// soon after it.
+    std::uint32_t repeats = 0;
     std::uint64_t request_hash =
         0;        ///< order-independent hash of the file and of what each rank asks for
     Loops loops;  ///< what every rank asks for, from its own first byte on; else empty
@@ -94,6 +98,9 @@ struct Plan {
     std::uint64_t block_bytes = 0;
     std::uint64_t pool_bytes = 0;  ///< cached: per aggregator
     bool flush_online = false;     ///< cached: also between calls, not only when it must be
+    /// cached: so much of what calls that are over have written may be in memory only; 0: the pool.
+    std::uint64_t unsaved_bytes = 0;
+    double unsaved_s = 0;  ///< cached: for so long, as far as calls come; with flush_online
 };
 
 /// What a strategy must know beyond what the ranks agree on in any case.

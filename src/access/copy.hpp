@@ -178,6 +178,12 @@ void walk_both_runs(Tiling const& from_tiling, Positions from_positions, Tiling 
         }
     };
     assert(from_positions.bytes() == to_positions.bytes());
+    if (from_tiling.dense() && to_tiling.dense()) {  // as most small calls: nothing to walk
+        if (from_positions.empty()) return;
+        return use(RunPair{.from = offset_of(from_tiling, from_positions.begin),
+                           .to = offset_of(to_tiling, to_positions.begin),
+                           .bytes = from_positions.bytes()});
+    }
     RunSource from_source{from_tiling, from_positions};
     RunSource to_source{to_tiling, to_positions};
     Side from{from_source.next()};

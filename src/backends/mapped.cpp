@@ -71,6 +71,12 @@ void cut_chunk(Chunk& chunk, std::span<Transfer const> list, Direction direction
     }
 }
 
+// Whatever the pieces are.
+bool mapping_may_pay(std::size_t pieces, Direction direction) {
+    auto const& costs = direction == Direction::read ? read_costs : write_costs;
+    return pieces * costs.system_call_ns > costs.map_ns;
+}
+
 bool mapping_pays(Chunk const& chunk, Direction direction) {
     auto const& costs = direction == Direction::read ? read_costs : write_costs;
     if (chunk.extent.bytes() > chunk_bytes_max) return false;
@@ -104,7 +110,8 @@ public:
 
     IoResult perform(Direction direction, std::span<Transfer const> list) override {
         struct stat status {};
-        bool const may_map = direction == Direction::read || maps_writes_;
+        bool const may_map = (direction == Direction::read || maps_writes_) &&
+                             mapping_may_pay(list.size(), direction);
         if (!may_map || fstat(fd_, &status) != 0) return fallback_->perform(direction, list);
         auto mappable_bytes = static_cast<std::uint64_t>(status.st_size);
         if (direction == Direction::write)

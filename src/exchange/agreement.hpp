@@ -46,12 +46,14 @@ struct StorageFacts {
     bool mappable = true;
     bool local = true;
     bool page_cached = false;  ///< whole pages are written back
+    bool write_only = true;    ///< nobody reads through this file
 
     void merge(StorageFacts const& later) {
         file_bytes = std::min(file_bytes, later.file_bytes);
         mappable = mappable && later.mappable;
         local = local && later.local;
         page_cached = page_cached || later.page_cached;
+        write_only = write_only && later.write_only;
     }
 };
 
@@ -78,6 +80,7 @@ struct CacheNeeds {
     bool misfit = false;         ///< the rank wrote elsewhere than was foreseen
     /// How far the rank is ahead, in the file, of its last write of the same size.
     std::uint64_t advance = no_repeat;
+    std::uint32_t repeats = 0;  ///< Facts::repeats, as far as this rank goes
 
     /// How many calls like this one may come without an agreement, as far as the rank's memory
     /// goes.
@@ -88,6 +91,7 @@ struct CacheNeeds {
     void merge(CacheNeeds const& later) {
         misfit = misfit || later.misfit;
         advance = std::max(advance, later.advance);
+        repeats = std::min(repeats, later.repeats);
         calls_in_memory = std::min(calls_in_memory, later.calls_in_memory);
         possible = possible && later.possible;
         drain = drain || later.drain;

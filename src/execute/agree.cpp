@@ -23,6 +23,11 @@ bool wants_file_bytes(Request const& request, Storage const& storage, Options co
                                                  : OnlineTuner::wanted(options);
 }
 
+// What was done ahead may have made the file longer, and needs no mapping.
+std::uint64_t file_bytes_before(Proposal const& mine, Storage const& storage) {
+    return mine.selection.done_ahead ? 0 : file_bytes_of(storage);
+}
+
 // All that this rank asks for was moved.
 bool do_ahead(CollectiveFile const& file, Request const& request, Proposal const& mine,
               CallRecord& record) {
@@ -39,7 +44,8 @@ Proposal propose(Request const& request, Storage const& storage) {
     Proposal mine;
     mine.storage = {.mappable = storage.mappable_write,
                     .local = storage.local,
-                    .page_cached = storage.page_cached};
+                    .page_cached = storage.page_cached,
+                    .write_only = storage.write_only};
     if (request.positions.empty()) return mine;
     auto const loops = loops_of(request.view, request.positions);
     mine.asked = {.touched = touched(request.view, request.positions),
@@ -60,16 +66,16 @@ Proposal agree_before(CollectiveFile const& file, Request const& request, Caller
     mine.objection = caller.objection;
     mine.asked.request_hash += caller.file_hash;
     mine.selection.native_ready = caller.native_ready;
-    if (wants_file_bytes(request, file.storage, file.options))
-        mine.storage.file_bytes = file_bytes_of(file.storage);
     mine.selection.last_seconds = static_cast<float>(file.tuner.last_seconds());
     mine.device = {.host_windows = host_windows(request, file.options),
                    .any = request.device != nullptr};
     file.gathered.announce(mine);
-    if (file.cache != nullptr) mine.cache = file.cache->needs(request, file.options);
+    if (file.cache != nullptr) mine.cache = file.cache->needs(request, file.options, record);
     mine.cache.possible = file.cache != nullptr && file.storage.descriptor >= 0;
     record.lap(Phase::other);
     mine.selection.done_ahead = do_ahead(file, request, mine, record);
+    if (wants_file_bytes(request, file.storage, file.options))
+        mine.storage.file_bytes = file_bytes_before(mine, file.storage);
     record.lap(Phase::file);
     file.rendezvous.meet(mine);
     record.lap(Phase::arrival);
@@ -93,16 +99,15 @@ Facts facts_of(Proposal const& agreed, CollectiveFile const& file, Request const
             .file_bytes = agreed.storage.file_bytes,
             .native_ready = agreed.selection.native_ready,
             .cacheable = agreed.cache.possible,
+            .write_only = agreed.storage.write_only,
+            .repeats = agreed.cache.repeats,
             .request_hash = asked.request_hash,
             .loops = regular ? loops_of(request.view, request.positions) : Loops{}};
 }
 
-Verdict agree_after(CollectiveFile const& file, IoResult const& mine, CallRecord& record) {
-    Verdict verdict{mine, file.team.rank()};
-    record.lap(Phase::other);
-    file.rendezvous.meet(verdict);
-    record.lap(Phase::waiting);
-    return verdict;
+Verdict agree_after(CollectiveFile const& file, Performed const& performed, CallRecord& record) {
+    return performed.agreed ? *performed.agreed
+                            : agree_on(performed.mine, file.team, file.rendezvous, record);
 }
 
 }  // namespace unisono

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "execute/collective.hpp"
+#include "execute/performed.hpp"
 
 namespace unisono {
 
@@ -12,7 +13,8 @@ Proposal agree_before(CollectiveFile const& file, Request const& request, Caller
 /// What the agreed proposal says of the call. Equal on all ranks; local.
 Facts facts_of(Proposal const& agreed, CollectiveFile const& file, Request const& request);
 
-/// All ranks' results as one verdict, in which the lowest error in the file wins. Collective.
-Verdict agree_after(CollectiveFile const& file, IoResult const& mine, CallRecord& record);
+/// What all ranks say of what came of the call: nothing more than they have said, or agree_on.
+/// Collective.
+Verdict agree_after(CollectiveFile const& file, Performed const& performed, CallRecord& record);
 
 }  // namespace unisono

@@ -108,7 +108,8 @@ void compare_plans(Team& team, Options const& options, Facts const& facts, Plan 
                digest_of_all(plan.window_bytes, plan.staggered, plan.list_extents_max,
                              plan.prefetch_then_read, plan.intra_node_aggregation)},
         Common{"the blocks of the plan",
-               digest_of_all(plan.block_bytes, plan.pool_bytes, plan.flush_online)},
+               digest_of_all(plan.block_bytes, plan.pool_bytes, plan.flush_online,
+                             plan.unsaved_bytes, plan.unsaved_s)},
         Common{"the number of realms of the plan", digest_of_all(realms.size())},
         Common{"a realm of the plan", digest_of_all(realms)},
     };

@@ -78,21 +78,30 @@ void open_window(PlannedCall const& call, CollectiveFile const& file, Proposal c
     if (wanted) file.cache->open_window(call.facts, agreed.cache, record);
 }
 
+// What went past the buffers may be the first of calls that repeat (Facts::repeats).
+void note_past_cache(PlannedCall const& call, CollectiveFile const& file, Request const& request,
+                     CallRecord const& record) {
+    auto const matters = file.storage.write_only && !file.storage.local;
+    if (file.cache != nullptr && matters && call.plan.way != Plan::Way::cached)
+        file.cache->note_call(request, record);
+}
+
 Outcome carry_out(PlannedCall const& call, CollectiveFile const& file, Request const& request,
                   Proposal const& agreed, Outcome outcome, CallRecord& record) {
     if (file.ahead != nullptr) file.ahead->note(request.direction, call.plan);
+    note_past_cache(call, file, request, record);
     if (agreed.selection.done_ahead && AheadOfAgreement::suits(call.plan)) {
         outcome.bytes = request.positions.bytes();
         return outcome;
     }
-    auto const result = perform(call, file, request, record);
-    outcome.verdict = agree_after(file, result, record);
+    auto const performed = perform(call, file, request, record);
+    outcome.verdict = agree_after(file, performed, record);
     outcome.bytes = call.plan.way == Plan::Way::direct
-                        ? result.bytes
+                        ? performed.mine.bytes
                         : bytes_before(request, outcome.verdict.stopped_at);
     if (call.plan.way != Plan::Way::cached) return outcome;
     if (outcome.verdict.code == 0) open_window(call, file, agreed, record);
-    file.cache->finish_call(record);
+    file.cache->finish_call(call.facts, record);
     return outcome;
 }
 

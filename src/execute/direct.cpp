@@ -58,6 +58,20 @@ private:
     std::vector<Transfer> list_;
 };
 
+bool one_piece(Tiling const& tiling, Positions part) {
+    return tiling.dense() || (tiling.ascending() && touched(tiling, part).bytes() == part.bytes());
+}
+
+// One piece in the file and one in memory, as most small calls have: nothing need be walked.
+void perform_whole(Request const& request, Storage const& storage, Positions part,
+                   CallRecord& record, IoResult& total) {
+    auto const memory = request.in_memory(part);
+    Transfer const whole{static_cast<std::uint64_t>(offset_of(request.view, part.begin)),
+                         memory.at(offset_of(memory.tiling, memory.positions.begin)), part.bytes()};
+    total = storage.backend->perform(request.direction, {&whole, 1});
+    record.lap(Phase::file);
+}
+
 // Straight between the user's memory and the file, one transfer per run contiguous on both sides.
 void perform_straight(Request const& request, Storage const& storage, Positions part,
                       CallRecord& record, IoResult& total) {
@@ -116,8 +130,10 @@ IoResult perform_direct(Request const& request, Positions part, Storage const& s
     auto const memory = request.in_memory(part);
     auto const memory_pieces = piece_estimate(memory.tiling, memory.positions);
     auto const packed = memory_pieces * straight_piece_bytes > part.bytes() && memory_pieces > 1;
+    auto const whole = one_piece(request.view, part) && one_piece(memory.tiling, memory.positions);
+    auto* const perform = whole ? perform_whole : packed ? perform_packed : perform_straight;
     try {
-        (packed ? perform_packed : perform_straight)(request, storage, part, record, total);
+        perform(request, storage, part, record, total);
     } catch (std::bad_alloc const&) {
         total.stopped_at =
             static_cast<std::uint64_t>(offset_of(request.view, part.begin + total.bytes));

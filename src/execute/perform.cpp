@@ -35,21 +35,21 @@ bool prepare_cache(PlannedCall const& call, bool drain_first, CollectiveFile con
     return !cached || file.cache->prepare(call.facts, call.plan, record);
 }
 
-IoResult perform(PlannedCall const& call, CollectiveFile const& file, Request const& request,
-                 CallRecord& record) {
+Performed perform(PlannedCall const& call, CollectiveFile const& file, Request const& request,
+                  CallRecord& record) {
     auto const& [facts, plan, alignment, write_through] = call;
     auto const& storage = file.storage;
     // Nobody is growing the file now, and in this call it grows from here on.
     if (facts.mappable && facts.direction == Direction::write)
         *storage.mmap_safe_bytes = facts.file_bytes;
-    IoResult result;
+    Performed result;
     if (plan.way == Plan::Way::cached)
         result = file.cache->perform(facts, write_through, request, record);
     else if (plan.way == Plan::Way::staged)
         result = perform_staged(file.team, file.rendezvous, storage, facts, alignment, plan,
                                 request, record);
     else
-        result = perform_in_turn(file.team, plan, request, storage, record);
+        result.mine = perform_in_turn(file.team, plan, request, storage, record);
     *storage.mmap_safe_bytes = 0;
     return result;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "execute/collective.hpp"
+#include "execute/performed.hpp"
 
 namespace unisono {
 
@@ -17,10 +18,10 @@ struct PlannedCall {
 bool prepare_cache(PlannedCall const& call, bool drain_first, CollectiveFile const& file,
                    CallRecord& record);
 
-/// Does this rank's share of what was planned, in any way but native. Collective; what it returns
-/// is local: bytes of this rank where each rank accesses the file for itself, and what this rank
-/// missed as an aggregator else.
-IoResult perform(PlannedCall const& call, CollectiveFile const& file, Request const& request,
-                 CallRecord& record);
+/// Does this rank's share of what was planned, in any way but native. Collective; its own result
+/// are bytes of this rank where each rank accesses the file for itself, and what this rank missed
+/// as an aggregator else.
+Performed perform(PlannedCall const& call, CollectiveFile const& file, Request const& request,
+                  CallRecord& record);
 
 }  // namespace unisono

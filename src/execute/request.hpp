@@ -80,6 +80,8 @@ public:
     [[nodiscard]] double operator[](Phase phase) const {
         return spent_s_[static_cast<std::size_t>(phase)];
     }
+    /// When that was last done.
+    [[nodiscard]] double now_s() const { return last_s_; }
     /// All that was booked so far.
     [[nodiscard]] double whole_s() const {
         return std::accumulate(spent_s_.begin(), spent_s_.end(), 0.0);

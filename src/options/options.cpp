@@ -269,6 +269,8 @@ constexpr std::array known_hints{
     Known{"unisono_resonant_groups", set_resonant_groups},
     Known{"unisono_flush", set_flush},
     Known{"unisono_write_behind", set_switch<&Options::write_behind>},
+    Known{"unisono_write_behind_bytes", set_bytes<&Options::write_behind_bytes>},
+    Known{"unisono_write_behind_s", set_count<&Options::write_behind_s>},
     Known{"unisono_read_ahead", set_switch<&Options::read_ahead>},
     Known{"unisono_overlap", set_switch<&Options::overlap>},
     Known{"unisono_pool_bytes", set_bytes<&Options::pool_bytes>},
@@ -587,6 +589,8 @@ std::vector<KeyValue> effective_hints(Options const& options) {
                        options.as_many_groups_as_servers ? "by_count" : "by_size");
     hints.emplace_back("unisono_flush", options.flush_at_close ? "close" : "online");
     hints.emplace_back("unisono_write_behind", text_of(options.write_behind));
+    add_number("unisono_write_behind_bytes", options.write_behind_bytes);
+    add_number("unisono_write_behind_s", options.write_behind_s);
     hints.emplace_back("unisono_read_ahead", text_of(options.read_ahead));
     hints.emplace_back("unisono_overlap", text_of(options.overlap));
     add_number("unisono_pool_bytes", options.pool_bytes);

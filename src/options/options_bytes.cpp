@@ -17,6 +17,8 @@ void visit_members(Any& options, Visitor& visit) {
     visit(options.pool_bytes);
     visit(options.flush_at_close);
     visit(options.write_behind);
+    visit(options.write_behind_bytes);
+    visit(options.write_behind_s);
     visit(options.read_ahead);
     visit(options.overlap);
     visit(options.sync_at_close);

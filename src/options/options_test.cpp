@@ -294,6 +294,8 @@ TEST(EffectiveHints, read_back_as_the_same_options) {
     options.as_many_groups_as_servers = true;
     options.flush_at_close = true;
     options.write_behind = options.read_ahead = Switch::enable;
+    options.write_behind_bytes = 3 << 20;
+    options.write_behind_s = 9;
     options.sync_at_close = true;
     options.pool_bytes = 1 << 20;
     options.stall = "abort";

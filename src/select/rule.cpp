@@ -22,6 +22,20 @@ bool nodes_have_many_small_pieces(Facts const& facts, Options const& options) {
            may_cut_at_nodes(facts, options) && !ranges_of_nodes(facts).empty();
 }
 
+// Each call by itself would ask servers for little, and wait for them. A call's errors come later
+// then, and a killed program loses what is in memory: so only where somebody has said how much that
+// may be, nobody can miss it in this file, and the program is about to write on.
+bool writes_behind_unasked(Facts const& facts, Options const& options) {
+    constexpr std::uint32_t repeats_least = 2;
+    constexpr std::uint64_t node_bytes_most = 4 << 20;  // a window has several calls
+    return options.write_behind == Switch::automatic && options.write_behind_bytes != 0 &&
+           options.cb_write != Switch::disable && options.check == "none" &&
+           facts.direction == Direction::write && facts.write_only && !facts.local_storage &&
+           facts.repeats >= repeats_least &&
+           facts.bytes <= facts.topology->nodes() * node_bytes_most &&
+           facts.mean_piece_bytes() < large_piece_bytes(facts) && view_based.unfit(facts).empty();
+}
+
 Selection by_rule(Facts const& facts, Options const& options) {
     auto const buffering = facts.direction == Direction::read ? options.cb_read : options.cb_write;
     if (!facts.ascending) return {&independent, &options, "a view's tiles run into each other"};
@@ -34,8 +48,12 @@ Selection by_rule(Facts const& facts, Options const& options) {
         return {&independent, &options, "large pieces"};
     if (nodes_have_many_small_pieces(facts, options))
         return {&two_phase, &options, "small pieces, side by side on each node"};
-    if (facts.rank_ordered && facts.pieces <= facts.topology->ranks())
+    auto const few = facts.pieces <= facts.topology->ranks();
+    if (facts.rank_ordered && few)
         return {&independent, &options, "one contiguous piece per rank, not interleaved"};
+    // Nobody need ask it for all; such as metadata, which every rank reads.
+    if (facts.local_storage && few)
+        return {&independent, &options, "few pieces, in the node's own page cache"};
     return {&two_phase, &options, "small or interleaved pieces"};
 }
 
@@ -49,6 +67,8 @@ Selection choose(Facts const& facts, Options const& options) {
     auto const buffered = reads ? options.read_ahead : options.write_behind;
     if (named == nullptr && buffered == Switch::enable && view_based.unfit(facts).empty())
         return {&view_based, &options, reads ? "hint: read-ahead" : "hint: write-behind"};
+    if (named == nullptr && writes_behind_unasked(facts, options))
+        return {&view_based, &options, "small writes repeat: in memory until sync or close"};
     if (named == nullptr) return by_rule(facts, options);
     if (auto const refusal = named->unfit(facts); !refusal.empty())
         return choose_instead(facts, options, refusal);

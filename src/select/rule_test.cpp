@@ -31,6 +31,20 @@ TEST(Choose, one_piece_per_rank_in_rank_order_needs_no_exchange) {
     EXPECT_EQ(choose(call.facts, call.options).strategy, &independent);
 }
 
+// HDF5's metadata: a meeting for each rank's own system call, instead of three and a copy.
+TEST(Choose, what_all_ranks_read_of_a_local_file_needs_no_exchange) {
+    Call call;
+    call.facts.direction = Direction::read;
+    call.facts.touched = {0, 512};
+    call.facts.pieces = 4;
+    call.facts.bytes = 4 * 512;
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &two_phase) << "a server is asked once";
+    call.facts.local_storage = true;
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &independent);
+    call.facts.pieces = 5;
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &two_phase);
+}
+
 // 16 ranks of 2 nodes with 4 KiB each: 8 requests of a node become one.
 TEST(Choose, small_pieces_of_many_ranks_of_a_node_go_to_the_file_together) {
     Call call;
@@ -115,6 +129,32 @@ TEST(Choose, where_whole_pages_are_written_back_no_two_nodes_write_one) {
     EXPECT_FALSE(choose(call.facts, call.options).refusal.empty());
     call.facts.direction = Direction::read;
     EXPECT_EQ(choose(call.facts, call.options).strategy, &core_first) << "nothing is written";
+}
+
+TEST(Choose, small_writes_that_repeat_are_written_behind_where_it_is_said_how_much_may_be_lost) {
+    Call repeated;
+    repeated.facts.write_only = repeated.facts.cacheable = true;
+    repeated.facts.repeats = 2;
+    repeated.options.write_behind_bytes = 32 << 20;
+    EXPECT_EQ(choose(repeated.facts, repeated.options).strategy, &view_based);
+    auto const is_not = [&](auto&& change) {
+        auto call = repeated;
+        call.facts.topology = &call.topology;
+        change(call);
+        return choose(call.facts, call.options).strategy != &view_based;
+    };
+    EXPECT_TRUE(is_not([](Call& call) { call.facts.write_only = false; }));
+    EXPECT_TRUE(is_not([](Call& call) { call.facts.repeats = 1; }));
+    EXPECT_TRUE(is_not([](Call& call) { call.facts.local_storage = true; }));
+    EXPECT_TRUE(is_not([](Call& call) { call.facts.direction = Direction::read; }));
+    EXPECT_TRUE(is_not([](Call& call) { call.facts.pieces = 16; })) << "large pieces";
+    EXPECT_TRUE(is_not([](Call& call) { call.facts.bytes = 5 << 20; })) << "large calls";
+    EXPECT_TRUE(is_not([](Call& call) { call.facts.cacheable = false; }));
+    EXPECT_TRUE(is_not([](Call& call) { call.options.write_behind_bytes = 0; }));
+    EXPECT_TRUE(is_not([](Call& call) { call.options.write_behind = Switch::disable; }));
+    EXPECT_TRUE(is_not([](Call& call) { call.options.cb_write = Switch::disable; }));
+    EXPECT_TRUE(is_not([](Call& call) { call.options.check = "communicate"; }));
+    EXPECT_TRUE(is_not([](Call& call) { call.options.strategy = "two_phase"; }));
 }
 
 TEST(Choose, romio_hints_mean_what_they_say) {

@@ -11,6 +11,16 @@ constexpr std::uint64_t default_block_bytes = 4 << 20;
 // Blocks are for ranges that are used, not for bytes far apart.
 constexpr std::uint64_t sparse_ratio = 16;
 
+// Two windows of blocks fit into what may be lost with the program.
+std::uint64_t block_bytes(Options const& options) {
+    auto const bytes = options.cb_buffer_size != 0 ? options.cb_buffer_size : default_block_bytes;
+    if (options.write_behind_bytes == 0) return bytes;
+    constexpr std::uint64_t page_bytes = 4096;
+    auto const quarter = options.write_behind_bytes / 4;
+    auto const most = quarter < page_bytes ? quarter : quarter - quarter % page_bytes;
+    return std::min(bytes, std::max<std::uint64_t>(most, 1));
+}
+
 // Blocks of the file, dealt to the aggregators once for all calls:
 //   file      |-- 0 --|-- 1 --|-- 2 --|-- 3 --|-- 4 --|
 //   owner         a0      a1      a2      a0      a1
@@ -22,7 +32,9 @@ constexpr std::uint64_t sparse_ratio = 16;
 // unisono_read_ahead=disable for the paper's way).
 Plan plan_view_based(Facts const& facts, Options const& options) {
     Plan plan{.way = Plan::Way::cached, .aggregators = choose_aggregators(facts, options)};
-    plan.block_bytes = options.cb_buffer_size != 0 ? options.cb_buffer_size : default_block_bytes;
+    plan.unsaved_bytes = options.write_behind_bytes;
+    plan.unsaved_s = options.write_behind_s;
+    plan.block_bytes = block_bytes(options);
     plan.pool_bytes = std::max(options.pool_bytes, plan.block_bytes);
     plan.flush_online = !options.flush_at_close;
     return plan;

@@ -2,7 +2,8 @@
    and each byte of it is 1 + n mod 251.
 
    usage: deposits FILE RECORD_BYTES CALLS PROGRAMS INDEX [CALL STEP]...
-   Before call number CALL a step: `sync`; `kill` rank 1; `fill` /dev/shm. */
+   Before call number CALL a step: `sync`; `kill` rank 1; `fill` /dev/shm.
+   UNISONO_TEST_WRITE_ONLY: the file is opened for writing only. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
@@ -26,6 +27,11 @@ static void do_step(char const* step, MPI_File file, int rank) {
     if (strcmp(step, "fill") == 0) MPI_Barrier(MPI_COMM_WORLD);
 }
 
+static int access_mode(void) {
+    char const* const only = getenv("UNISONO_TEST_WRITE_ONLY");
+    return MPI_MODE_CREATE | (only != NULL && *only != 0 ? MPI_MODE_WRONLY : MPI_MODE_RDWR);
+}
+
 int main(int argc, char** argv) {
     int rank = 0, ranks = 1;
     MPI_File file;
@@ -37,7 +43,7 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL);
-    MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+    MPI_File_open(MPI_COMM_WORLD, argv[1], access_mode(), MPI_INFO_NULL, &file);
     for (int call = 0; call < calls; ++call) {
         for (int word = 6; word + 1 < argc; word += 2)
             if (atoi(argv[word]) == call) do_step(argv[word + 1], file, rank);

@@ -194,6 +194,21 @@ class Deposits(Misfortune):
                     job.require(lost_from >= killed * per_call - self.IN_MEMORY,
                                 f"lost from {lost_from}")
 
+    @unittest.skipUnless(shutil.which("strace"), "needs strace")
+    def test_a_small_call_of_each_rank_is_one_system_call(self):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                log = self.directory / f"calls-{mpi}"
+                tracer = ["strace", "-f", "-ff", "-o", log, "-e", "trace=pwrite64,pwritev,fstat,newfstatat"]
+                job = self.job(mpi, tracer=tracer)
+                job.environment = {}
+                job.run([library(mpi)]).require_success()
+                lines = "".join(trace.read_text() for trace in self.directory.glob(f"{log.name}.*"))
+                asked = len(re.findall(r"^(?:new)?fstat", lines, re.M))
+                written = len(re.findall(r"^pwrite", lines, re.M))
+                self.assertEqual(written, self.RANKS * self.CALLS, job.transcript())
+                self.assertLess(asked, self.CALLS / 2)  # when files are opened
+
     def test_a_full_dev_shm_is_no_concern_of_a_window(self):
         for mpi in MPIS:
             with self.subTest(mpi=mpi):

@@ -172,6 +172,9 @@ void Generator::choose_hints(FileState& file) {
     if (random_.chance(20)) file.hints.emplace_back("unisono_flush", "close");
     if (random_.chance(50) && !options_.faults)
         file.hints.emplace_back("unisono_write_behind", "enable");
+    if (random_.chance(30))
+        file.hints.emplace_back("unisono_write_behind_bytes",
+                                std::to_string(random_.pick(buffers)));
     if (random_.chance(50) && !options_.faults)
         file.hints.emplace_back("unisono_read_ahead", "enable");
     if (random_.chance(50)) {

@@ -36,10 +36,15 @@ bool CachedFile::prepare_bypass() {
     return true;
 }
 
-CacheNeeds CachedFile::needs(Request const& request, Options const& options) {
+CacheNeeds CachedFile::needs(Request const& request, Options const& options,
+                             CallRecord const& record) {
     std::lock_guard const lock{mutex_};
-    if (!several_nodes())
-        return {.drain = may_be_stale_, .misfit = misfit_, .advance = advance_of(request)};
+    soon_s_ = options.write_behind_s;
+    CacheNeeds needs{.drain = may_be_stale_,
+                     .misfit = misfit_,
+                     .advance = advance_of(request),
+                     .repeats = repeats_with(request, record)};
+    if (!several_nodes()) return needs;
     auto const& topology = team_.topology();
     auto const ranks = topology.ranks_of[topology.node_of[team_.rank()]].size();
     auto const more_bytes = request.direction == Direction::write
@@ -47,11 +52,10 @@ CacheNeeds CachedFile::needs(Request const& request, Options const& options) {
                                 : 0;
     auto const most_bytes = options.pool_bytes / ranks;
     auto const left_bytes = most_bytes - std::min(most_bytes, own_writes_.memory_bytes());
-    return {.drain = may_be_stale_ || own_writes_.any_in_file(),
-            .write_through = !storage_.write_only && more_bytes > left_bytes,
-            .misfit = misfit_,
-            .advance = advance_of(request),
-            .calls_in_memory = more_bytes == 0 ? UINT64_MAX : left_bytes / more_bytes};
+    needs.drain = needs.drain || own_writes_.any_in_file();
+    needs.write_through = !storage_.write_only && more_bytes > left_bytes;
+    if (more_bytes != 0) needs.calls_in_memory = left_bytes / more_bytes;
+    return needs;
 }
 
 bool CachedFile::prepare(Facts const& facts, Plan const& plan, CallRecord& record) {
@@ -61,6 +65,8 @@ bool CachedFile::prepare(Facts const& facts, Plan const& plan, CallRecord& recor
         memory_.reset(plan);
     }
     flush_online_ = plan.flush_online;
+    unsaved_bytes_most_ = plan.unsaved_bytes;
+    unsaved_s_most_ = plan.unsaved_s;
     return reserve(memory_.blocks_of(facts.touched));
 }
 
@@ -80,8 +86,8 @@ bool CachedFile::reserve(BlockTable::Blocks blocks) {
     return true;
 }
 
-IoResult CachedFile::perform(Facts const& facts, bool write_through, Request const& request,
-                             CallRecord& record) {
+Performed CachedFile::perform(Facts const& facts, bool write_through, Request const& request,
+                              CallRecord& record) {
     std::lock_guard const lock{mutex_};
     BlockCall call{team_, memory_, views_, request, record};
     begin(call);
@@ -93,33 +99,37 @@ IoResult CachedFile::perform(Facts const& facts, bool write_through, Request con
     // Half of the pool a round, so that the other half can be written meanwhile.
     auto const round_blocks = std::max<std::uint64_t>(count, memory_.room() / count / 2 * count);
     IoResult result;
+    std::optional<Verdict> agreed;
     for (auto next = first; next < last;) {
         BlockTable::Blocks const blocks{next, std::min(last, next + round_blocks)};
         next = blocks.last;
         make_room(blocks, record);
         if (writes) {
             for (auto block = blocks.first; block < blocks.last; ++block)
-                if (memory_.is_mine(block)) deferred_.note_dirty(block, call_);
+                if (memory_.is_mine(block)) deferred_.note_dirty(block, now(record));
             exchange.fill(blocks);
         } else {
             exchange.ask(blocks);
             barrier(record);
             result.add(read_missing(blocks, facts.touched));
             record.lap(Phase::file);
-            barrier(record);
+            if (next == last)  // nothing can fail any more
+                agreed = agree_on(result, team_, rendezvous_, record);
+            else
+                barrier(record);
             exchange.hand_out(blocks);
         }
         ++record.rounds;
         team_.finish_sends(std::exchange(call.sent, 0));
         if (next == last) break;
         barrier(record);
-        if (writes && flush_online_) deferred_.start(call_, calls_dirty_usually);
+        if (writes) start_writes(record, calls_dirty_usually);
         record.lap(Phase::file);
     }
     if (writes) result.add(finish_write(facts, write_through, request, record));
     team_.finish_sends(0);
     record.lap(Phase::exchange);
-    return result;
+    return {result, agreed};
 }
 
 void CachedFile::begin(BlockCall& call) {
@@ -129,8 +139,9 @@ void CachedFile::begin(BlockCall& call) {
     if (call.request.direction == Direction::write) {
         deferred_.reap(/*all=*/false);
         call.record.lap(Phase::file);
+        written_ = true;
     }
-    note_call(call.request);
+    note(call.request, call.record);
     if (!several_nodes()) return;
     auto const mine = views_.interval_of(call.request.view, call.request.positions);
     call.intervals = team_.gather_values(std::span<ViewInterval const>{&mine, 1});
@@ -171,11 +182,39 @@ IoResult CachedFile::grow_file(Facts const& facts, Request const& request,
     return perform_direct(request, {end - 1, end}, storage_, record);
 }
 
-void CachedFile::finish_call(CallRecord& record) {
+void CachedFile::finish_call(Facts const& facts, CallRecord& record) {
     std::lock_guard const lock{mutex_};
-    if (std::exchange(written_through_, false) && !own_writes_.any_in_file()) own_writes_.clear();
-    if (flush_online_) deferred_.start(call_, calls_dirty_usually);
+    if (std::exchange(written_through_, false)) {
+        if (!own_writes_.any_in_file()) own_writes_.clear();
+    } else if (facts.direction == Direction::write && !window_open_) {
+        unsaved_elsewhere_ += facts.bytes;
+        if (too_much_unsaved(windows_)) save();
+    }
+    start_writes(record, calls_dirty_usually);
     record.lap(Phase::file);
+}
+
+void CachedFile::start_writes(CallRecord const& record, std::uint64_t calls_dirty_at_most) {
+    if (flush_online_)
+        deferred_.start(now(record), {.calls = calls_dirty_at_most, .s = unsaved_s_most_});
+}
+
+// What the file may lack, at most. Equal on all ranks, as long as they have agreed.
+std::uint64_t CachedFile::unsaved_with(std::optional<Windows> const& windows) const {
+    if (!windows) return unsaved_elsewhere_;
+    auto const begin = memory_.begin_of(windows->last_but_one);
+    return unsaved_elsewhere_ + std::max(begin, windows->written_end) - begin;
+}
+
+bool CachedFile::too_much_unsaved(std::optional<Windows> const& windows) const {
+    return unsaved_bytes_most_ != 0 && unsaved_with(windows) > unsaved_bytes_most_;
+}
+
+// Writes all that ranks have put into this one's blocks.
+void CachedFile::save() {
+    deferred_.flush_all();
+    unsaved_elsewhere_ = 0;
+    windows_.reset();
 }
 
 // Reads what is wanted of this rank's blocks and not there yet: not a byte more.
@@ -243,6 +282,7 @@ void CachedFile::drain(CallRecord& record) {
     in_use_ = written_ = may_be_stale_ = false;
     team_.finish_deposits(kind_);
     own_end_ = 0;
+    unsaved_elsewhere_ = 0;
     windows_.reset();
 }
 

@@ -4,13 +4,12 @@
 #include <optional>
 #include <vector>
 
-#include "exchange/rendezvous.hpp"
 #include "exchange/view_directory.hpp"
 #include "execute/cached/block_exchange.hpp"
 #include "execute/cached/block_memory.hpp"
 #include "execute/cached/deferred_writes.hpp"
 #include "execute/cached/own_writes.hpp"
-#include "execute/request.hpp"
+#include "execute/performed.hpp"
 #include "unisono/plan.hpp"
 
 namespace unisono {
@@ -51,20 +50,22 @@ public:
     bool prepare_bypass();
 
     /// What this rank needs the call to do with the cache. Local.
-    CacheNeeds needs(Request const& request, Options const& options);
+    CacheNeeds needs(Request const& request, Options const& options, CallRecord const& record);
 
     /// Makes buffers for a call; drains first when they are of another kind. Collective; false on
     /// all ranks when there is no memory to be had.
     bool prepare(Facts const& facts, Plan const& plan, CallRecord& record);
 
     /// Performs a call that has been prepared. `write_through`: the file gets all that is dirty.
-    /// Collective over the team; what it returns is this rank's share, as perform_staged.
-    IoResult perform(Facts const& facts, bool write_through, Request const& request,
-                     CallRecord& record);
+    /// Collective over the team; what it returns is as from perform_staged.
+    Performed perform(Facts const& facts, bool write_through, Request const& request,
+                      CallRecord& record);
 
     /// After the ranks have agreed on the call's outcome: starts to write, in the background, what
     /// is full or has been waiting for long. Local.
-    void finish_call(CallRecord& record);
+    void finish_call(Facts const& facts, CallRecord& record);
+    /// An agreed call was done another way: it may still be one that others repeat. Local.
+    void note_call(Request const& request, CallRecord const& record);
 
     /// After a call that repeats another one, as agreed, and went well: opens a window for the next
     /// ones. Collective.
@@ -126,6 +127,10 @@ private:
     // Dirty bytes reach the file after so many agreed calls, even if their block never fills.
     static constexpr std::uint64_t calls_dirty_usually = 16;
     void write_behind(CallRecord& record, std::uint64_t calls_dirty_at_most);
+    void start_writes(CallRecord const& record, std::uint64_t calls_dirty_at_most);
+    [[nodiscard]] DeferredWrites::Moment now(CallRecord const& record) const {
+        return {.call = call_, .s = record.now_s()};
+    }
     void agree_on_errors();
 
     // Independent calls.
@@ -136,12 +141,14 @@ private:
 
     // Calls in a window.
     [[nodiscard]] std::uint64_t advance_of(Request const& request) const;
-    void note_call(Request const& request);
+    [[nodiscard]] std::uint32_t repeats_with(Request const& request,
+                                             CallRecord const& record) const;
+    void note(Request const& request, CallRecord const& record);
     [[nodiscard]] std::uint64_t blocks_open(Direction direction) const;
     bool open_blocks(Extent range, CallRecord& record);
-    void open_for_deposits();
+    void open_for_deposits(CallRecord const& record);
     std::uint64_t earned_calls(bool misfit);
-    void leave_behind(std::uint64_t first_block, Direction direction, CallRecord& record);
+    void leave_behind(Extent range, Direction direction, CallRecord& record);
     bool fits(Request const& request);
     void send_deposit(std::size_t aggregator, BlockTable::Blocks blocks, Request const& request);
     void take_deposit(std::uint32_t from, Message const& message);
@@ -169,6 +176,9 @@ private:
     bool written_ = false;       // since the last drain
     bool may_be_stale_ = false;  // this rank may have written what the buffers do not know of
     bool flush_online_ = true;
+    std::uint64_t unsaved_bytes_most_ = 0;  // 0: no bound
+    double unsaved_s_most_ = 0;
+    std::uint64_t unsaved_elsewhere_ = 0;  // at most so many bytes, not in the last two windows
     std::uint64_t call_ = 0;
     bool written_through_ = false;
     BlockMemory memory_;
@@ -189,7 +199,11 @@ private:
     struct Windows {              // first blocks
         std::uint64_t last_but_one = 0;
         std::uint64_t last = 0;
+        std::uint64_t written_end = 0;  // offset: of their deposits
     };
+    [[nodiscard]] std::uint64_t unsaved_with(std::optional<Windows> const& windows) const;
+    [[nodiscard]] bool too_much_unsaved(std::optional<Windows> const& windows) const;
+    void save();
     std::optional<Windows> windows_;             // that there were
     std::vector<std::size_t> closings_missing_;  // by rank of another node
     std::uint64_t own_end_ = 0;                  // of this rank's deposits since the last drain
@@ -198,7 +212,10 @@ private:
     struct LastCall {
         std::uint64_t bytes = 0;
         Extent touched;
+        double at_s = 0;
     };
+    std::uint32_t repeats_ = 0;  // of the last write, as in Facts
+    double soon_s_ = 0;
     std::optional<LastCall> last_write_;  // this rank's
     std::optional<LastCall> last_read_;   // the same, if no write came after it
 };

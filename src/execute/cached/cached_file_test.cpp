@@ -25,6 +25,7 @@ struct Sequence : Case {
         options.cb_buffer_size = below(4) == 0 ? 1 + below(100) : 64 + below(2000);
         options.pool_bytes = options.cb_buffer_size * (1 + below(8));
         options.flush_at_close = below(2) == 0;
+        if (below(3) == 0) options.write_behind_bytes = 1 + below(8 * options.cb_buffer_size);
         Contents now;
         auto const before = initial_contents(file_bytes);
         for (std::uint64_t at = 0; at < file_bytes; ++at) now[at] = {before[at]};

@@ -1,6 +1,7 @@
 #include "execute/cached/deferred_writes.hpp"
 
 #include <cerrno>
+#include <iterator>
 #include <utility>
 
 namespace unisono {
@@ -22,22 +23,28 @@ std::vector<Transfer> DeferredWrites::take_dirty(std::uint64_t block,
     return list;
 }
 
-void DeferredWrites::start(std::uint64_t call, std::uint64_t calls_dirty_at_most) {
+void DeferredWrites::start(Moment now, Patience patience) {
     for (auto entry = dirty_since_.begin(); entry != dirty_since_.end();) {
-        auto const [block, since] = *entry;
-        auto const from = memory_.buffer(block);
-        auto const waited_long = call - since >= calls_dirty_at_most;
-        if (under_way_.contains(block) || !(waited_long || from.full())) {
+        auto& [block, since] = *entry;
+        auto const done_with =
+            now.call - since.call >= patience.calls || memory_.buffer(block).full();
+        auto const old = now.s - since.s >= patience.s;
+        if (under_way_.contains(block) || !(done_with || old)) {
             ++entry;
             continue;
         }
-        entry = dirty_since_.erase(entry);
-        auto list = take_dirty(block, from);
-        if (list.empty()) continue;
-        auto& [under_way, io] = under_way_[block];
-        under_way = std::move(list);
-        io = storage_.backend->start(Direction::write, under_way);
+        start(block);
+        since.s = now.s;  // more may be put there
+        entry = done_with ? dirty_since_.erase(entry) : std::next(entry);
     }
+}
+
+void DeferredWrites::start(std::uint64_t block) {
+    auto list = take_dirty(block, memory_.buffer(block));
+    if (list.empty()) return;
+    auto& [under_way, io] = under_way_[block];
+    under_way = std::move(list);
+    io = storage_.backend->start(Direction::write, under_way);
 }
 
 void DeferredWrites::reap(bool all) {

@@ -58,14 +58,26 @@ std::uint64_t CachedFile::advance_of(Request const& request) const {
     return begin < last->touched.begin ? CacheNeeds::no_repeat : begin - last->touched.begin;
 }
 
-void CachedFile::note_call(Request const& request) {
-    LastCall call{.bytes = request.positions.bytes()};
+std::uint32_t CachedFile::repeats_with(Request const& request, CallRecord const& record) const {
+    auto const repeats = request.direction == Direction::write &&
+                         advance_of(request) != CacheNeeds::no_repeat &&
+                         record.now_s() - last_write_->at_s <= soon_s_;
+    return repeats ? repeats_ + 1 : 0;
+}
+
+void CachedFile::note_call(Request const& request, CallRecord const& record) {
+    std::lock_guard const lock{mutex_};
+    note(request, record);
+}
+
+void CachedFile::note(Request const& request, CallRecord const& record) {
+    LastCall call{.bytes = request.positions.bytes(), .at_s = record.now_s()};
     if (!request.positions.empty()) call.touched = touched(request.view, request.positions);
     if (request.direction == Direction::read) {
         last_read_ = call;
         return;
     }
-    written_ = true;
+    repeats_ = repeats_with(request, record);
     last_write_ = call;
     last_read_.reset();
 }
@@ -73,7 +85,9 @@ void CachedFile::note_call(Request const& request) {
 std::uint64_t CachedFile::blocks_open(Direction direction) const {
     if (direction == Direction::read) return blocks_to_read;
     auto const each = several_nodes() ? blocks_between_nodes : blocks_on_one_node;
-    return std::max<std::uint64_t>(blocks_least, each * memory_.aggregators().size());
+    auto const wanted = std::max<std::uint64_t>(blocks_least, each * memory_.aggregators().size());
+    if (unsaved_bytes_most_ == 0) return wanted;
+    return std::min(wanted, memory_.block_at(unsaved_bytes_most_ / 2));  // there are two windows
 }
 
 void CachedFile::open_window(Facts const& facts, CacheNeeds const& agreed, CallRecord& record) {
@@ -92,13 +106,13 @@ void CachedFile::open_window(Facts const& facts, CacheNeeds const& agreed, CallR
         {(end - facts.touched.end) / moved, agreed.calls_in_memory, earned_calls(agreed.misfit)});
     if (calls == 0) return;
     Extent const range{facts.touched.begin, facts.touched.end + calls * advance};
-    leave_behind(first, facts.direction, record);
+    leave_behind(range, facts.direction, record);
     if (!open_blocks(range, record)) return;
     std::lock_guard const lock{mutex_};
     window_ = {.direction = facts.direction, .range = range, .calls_left = calls};
     window_open_ = true;
     misfit_ = false;
-    if (!reads) open_for_deposits();
+    if (!reads) open_for_deposits(record);
 }
 
 bool CachedFile::open_blocks(Extent range, CallRecord& record) {
@@ -109,10 +123,10 @@ bool CachedFile::open_blocks(Extent range, CallRecord& record) {
     return true;
 }
 
-void CachedFile::open_for_deposits() {
+void CachedFile::open_for_deposits(CallRecord const& record) {
     auto const blocks = memory_.blocks_of(window_.range);
     for (auto block = blocks.first; block < blocks.last; ++block)
-        if (memory_.is_mine(block)) deferred_.renew(block, call_);
+        if (memory_.is_mine(block)) deferred_.renew(block, now(record));
     if (!several_nodes()) return;
     team_.expect_messages(window_.range.bytes());
     closings_missing_.assign(team_.topology().ranks(), 0);
@@ -131,12 +145,25 @@ std::uint64_t CachedFile::earned_calls(bool misfit) {
 
 // What was written two windows ago is in the file by now, or goes there: its memory is used again.
 // What was read is done with at once.
-void CachedFile::leave_behind(std::uint64_t first_block, Direction direction, CallRecord& record) {
+void CachedFile::leave_behind(Extent range, Direction direction, CallRecord& record) {
     std::lock_guard const lock{mutex_};
-    auto const went_on = windows_ && first_block >= windows_->last;
-    auto const last = went_on && direction == Direction::write ? windows_->last : first_block;
-    if (went_on) clear(memory_.release({windows_->last_but_one, last}), record);
-    windows_ = {.last_but_one = last, .last = first_block};
+    auto const first = memory_.block_at(range.begin);
+    auto const writes = direction == Direction::write;
+    auto const went_on = windows_ && first >= windows_->last;
+    auto const last = went_on && writes ? windows_->last : first;
+    if (went_on)
+        clear(memory_.release({windows_->last_but_one, last}), record);
+    else
+        unsaved_elsewhere_ = unsaved_with(windows_);
+    Windows const next{
+        .last_but_one = last,
+        .last = first,
+        .written_end = std::max(went_on ? windows_->written_end : 0, writes ? range.end : 0)};
+    if (writes && too_much_unsaved(next)) {
+        save();
+        barrier(record);
+    }
+    windows_ = next;
 }
 
 void CachedFile::begin_in_window() {
@@ -161,7 +188,8 @@ IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
         misfit_ = true;
         return independent(request, request.positions, record);
     }
-    note_call(request);
+    written_ = true;
+    note(request, record);
     auto const& positions = request.positions;
     if (!positions.empty()) {
         auto const range = last_write_->touched;
@@ -185,7 +213,7 @@ IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
 // What has to go to the file goes there in the background.
 void CachedFile::write_behind(CallRecord& record, std::uint64_t calls_dirty_at_most) {
     deferred_.reap(/*all=*/false);
-    if (flush_online_) deferred_.start(call_, calls_dirty_at_most);
+    start_writes(record, calls_dirty_at_most);
     record.lap(Phase::file);
 }
 
@@ -243,7 +271,7 @@ void CachedFile::end_window() {
         team_.idle();
         lock.lock();
     }
-    if (flush_online_) deferred_.start(call_, until_agreed);
+    if (flush_online_) deferred_.start({}, {});
 }
 
 // Every rank tells the other nodes' aggregators that nothing more will come.
@@ -258,8 +286,9 @@ void CachedFile::send_closings() {
 void CachedFile::note_own_end(Request const& request, std::uint64_t end) {
     if (end < own_end_) return;
     own_end_ = end;
-    auto const& [begin, last] = request.positions;
-    copy_data(request.in_memory({last - 1, last}), Packed{1}.at(&own_last_));
+    auto const last = request.positions.end;
+    auto const memory = request.in_memory({last - 1, last});
+    own_last_ = *memory.at(offset_of(memory.tiling, memory.positions.begin));
 }
 
 // Others read as far as the file goes.

@@ -228,6 +228,137 @@ TEST_P(Deposit, wrong_arguments_are_told_to_their_rank_alone) {
     EXPECT_EQ(found[4 * 200 + 199], value_of(1, 4));
 }
 
+// How many of the records of these calls the file lacks.
+std::uint64_t missing_records(TemporaryFile const& file, std::span<int const> calls) {
+    auto const found = file.contents();
+    std::uint64_t missing = 0;
+    for (auto const call : calls)
+        for (std::uint32_t rank = 0; rank < small_ranks; ++rank) {
+            auto const last = (std::uint64_t(call) * small_ranks + rank + 1) * record_bytes - 1;
+            if (last >= found.size() || found[last] != value_of(rank, call)) ++missing;
+        }
+    return missing;
+}
+
+// Blocks of 1000, with holes, so that none is ever full; with the bound they shrink to 750.
+TEST_P(Deposit, what_is_in_memory_only_is_bounded_in_bytes) {
+    constexpr std::uint64_t most = 3000;
+    std::vector<int> ascending, jumping, back;
+    for (int call = 0; call < 100; ++call) {
+        ascending.push_back(2 * call);
+        jumping.push_back(call % 3 * 500 + 2 * call);
+        back.push_back(200 - 2 * call);
+    }
+    auto const lost_at_most = [&](std::vector<int> const& order, std::uint64_t bound) {
+        std::atomic<std::uint64_t> records = 0;
+        file.fill({});
+        run([&](SmallCalls& writer, std::uint32_t rank) {
+            writer.options.write_behind_bytes = bound;
+            Verdict nothing;
+            for (std::size_t done = 1; done <= order.size(); ++done) {
+                writer.write(order[done - 1]);
+                writer.rendezvous().meet(nothing);
+                if (rank == 0)
+                    records = std::max(records.load(), missing_records(file, {order.data(), done}));
+                writer.rendezvous().meet(nothing);
+            }
+        });
+        return records * record_bytes;
+    };
+    for (auto const& order : {ascending, jumping, back}) EXPECT_LE(lost_at_most(order, most), most);
+    EXPECT_GT(lost_at_most(ascending, 0), most) << "else the test could not fail";
+}
+
+TEST_P(Deposit, the_bound_in_bytes_leaves_windows) {
+    run([&](SmallCalls& writer, std::uint32_t) {
+        writer.options.write_behind_bytes = 8000;
+        std::uint64_t meetings = 0;
+        for (int call = 0; call < 200; ++call) {
+            writer.write(call);
+            meetings += writer.record.traffic.meetings;
+        }
+        EXPECT_LT(meetings, 60u);
+    });
+    expect_records(file, 200);
+}
+
+TEST_P(Deposit, a_large_call_is_in_the_file_when_it_is_over) {
+    run([&](SmallCalls& writer, std::uint32_t rank) {
+        writer.options.write_behind_bytes = 3000;
+        std::vector<std::byte> data(5000, value_of(rank, 0));
+        writer.collective(Direction::write, rank * data.size(), data);
+        Verdict nothing;
+        writer.rendezvous().meet(nothing);
+        auto const found = file.contents();
+        EXPECT_EQ(std::ranges::count(found, value_of(0, 0)), 5000);
+        EXPECT_EQ(std::ranges::count(found, value_of(1, 0)), 5000);
+        writer.rendezvous().meet(nothing);
+    });
+}
+
+std::atomic<double> pretended_s;
+
+// Whoever has the block writes it in its first call after that time.
+TEST_P(Deposit, what_is_in_memory_only_is_bounded_in_seconds) {
+    pretended_s = 0;
+    run([&](SmallCalls& writer, std::uint32_t rank) {
+        writer.clock = [] { return pretended_s.load(); };
+        writer.options.write_behind_s = 5;
+        Verdict nothing;
+        auto const write = [&](int call, double at_s) {
+            writer.rendezvous().meet(nothing);
+            if (rank == 0) pretended_s = at_s;
+            writer.rendezvous().meet(nothing);
+            writer.write(call);
+            writer.rendezvous().meet(nothing);
+        };
+        for (int call = 0; call < 4; ++call) write(call, call);
+        EXPECT_EQ(writer.record.traffic.meetings, 0u);
+        std::vector const calls{2, 3};
+        EXPECT_GT(missing_records(file, calls), 0u);
+        write(4, 7);
+        EXPECT_EQ(missing_records(file, calls), 0u);
+        write(5, 8);
+        EXPECT_EQ(writer.record.traffic.meetings, 0u);
+        EXPECT_GT(missing_records(file, std::vector{5}), 0u);
+        write(6, 13);
+        EXPECT_EQ(missing_records(file, std::vector{5}), 0u);
+    });
+    expect_records(file, 7);
+}
+
+// As with the default settings, on a file that nobody reads and servers have.
+TEST_P(Deposit, small_writes_that_repeat_soon_need_no_asking) {
+    pretended_s = 0;
+    run([&](SmallCalls& writer, std::uint32_t) {
+        writer.options.strategy = "auto";
+        writer.promise_not_to_read();
+        writer.be_far_away();
+        writer.clock = [] { return pretended_s.load(); };
+        for (int call = 0; call < 10; ++call)
+            EXPECT_EQ(writer.write(call).strategy == "view_based", call >= 2) << call;
+    });
+    expect_records(file, 10);
+}
+
+TEST_P(Deposit, writes_that_come_now_and_then_stay_agreed_on) {
+    pretended_s = 0;
+    run([&](SmallCalls& writer, std::uint32_t rank) {
+        writer.options.strategy = "auto";
+        writer.promise_not_to_read();
+        writer.be_far_away();
+        writer.clock = [] { return pretended_s.load(); };
+        Verdict nothing;
+        for (int call = 0; call < 10; ++call) {
+            EXPECT_NE(writer.write(call).strategy, "view_based") << call;
+            writer.rendezvous().meet(nothing);
+            if (rank == 0) pretended_s = 60.0 * (call + 1);
+            writer.rendezvous().meet(nothing);
+        }
+    });
+    expect_records(file, 10);
+}
+
 TEST_P(Deposit, can_be_switched_off) {
     run([&](SmallCalls& writer, std::uint32_t) {
         writer.options.write_behind = Switch::disable;

@@ -27,7 +27,7 @@ void OwnWrites::put(std::uint64_t offset, std::byte const* data, std::uint64_t b
         if (page == nullptr) page = std::make_unique_for_overwrite<Page>();
         std::memcpy(page->data.data() + at, data, part);
         page->written.set(at, at + part, true);
-        page->in_file.set(at, at + part, in_file);
+        if (any_in_file_) page->in_file.set(at, at + part, in_file);
         offset += part;
         data += part;
         bytes -= part;

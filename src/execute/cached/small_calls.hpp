@@ -43,7 +43,7 @@ public:
     Outcome collective(Direction direction, std::uint64_t at, std::vector<std::byte>& data) {
         auto const request = request_of(direction, at, data);
         CallerFacts const caller{.objection = {.refusal = std::exchange(refusal, 0)}};
-        record = CallRecord{};
+        record = CallRecord{clock};
         return perform_collective(
             {team_, rendezvous_, storage_, layout_, options, tuner_, gathered_, &cache}, request,
             caller, record);
@@ -51,6 +51,7 @@ public:
 
     Rendezvous& rendezvous() { return rendezvous_; }
     void promise_not_to_read() { storage_.write_only = true; }
+    void be_far_away() { storage_.local = false; }
 
     IoResult write_alone(std::uint64_t at, std::vector<std::byte>& data) {
         CallRecord alone;
@@ -83,6 +84,7 @@ public:
     Options options;
     std::int32_t refusal = 0;  // of the next call's arguments
     CachedFile cache{team_, rendezvous_, storage_};
+    CallRecord::Clock clock = CallRecord::steady_clock_s;
     CallRecord record;
 };
 

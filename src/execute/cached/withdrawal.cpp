@@ -39,7 +39,7 @@ IoResult CachedFile::withdraw(Request const& request, CallRecord& record) {
         misfit_ = true;
         return independent(request, request.positions, record);
     }
-    note_call(request);
+    note(request, record);
     auto rest = request.positions;
     if (rest.empty()) return {};
     auto const range = last_read_->touched;

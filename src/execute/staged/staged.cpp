@@ -23,7 +23,7 @@ public:
         for (auto const aggregator : call.own_aggregators()) own_.emplace_back(call, aggregator);
     }
 
-    IoResult run() {
+    Performed run() {
         if (!call_.any_round_left()) return {};
         if (call_.request.direction == Direction::write)
             write();
@@ -33,7 +33,7 @@ public:
             read();
         call_.team.finish_sends(0);
         call_.record.lap(Phase::exchange);
-        return result_;
+        return {result_, agreed_};
     }
 
 private:
@@ -49,6 +49,7 @@ private:
     NearAndFar<StagedCall, Round> exchange_;
     std::vector<WindowIo> own_;
     IoResult result_;
+    std::optional<Verdict> agreed_;
 };
 
 // ---- writes
@@ -117,7 +118,12 @@ void Rounds::read() {
     while (true) {
         for (auto& io : own_) result_.add(io.finish_reading(round));
         call_.record.lap(Phase::file);
-        call_.barrier();  // after it, nobody uses the other side's windows any more
+        // After it, nobody uses the other side's windows any more; and nothing can fail any more
+        // after the last one.
+        if (round.last)
+            agreed_ = agree_on(result_, call_.team, call_.rendezvous, call_.record);
+        else
+            call_.barrier();
         auto next = round.last ? Round{} : call_.next_round();
         if (!round.last) ask(next);
         if (!round.last && ahead) start_reading(next);
@@ -184,11 +190,12 @@ IoResult without_windows(StagedCall const& call) {
 
 }  // namespace
 
-IoResult perform_staged(Team& team, Rendezvous& rendezvous, Storage const& storage,
-                        Facts const& facts, std::uint64_t alignment, Plan const& plan,
-                        Request const& request, CallRecord& record) {
+Performed perform_staged(Team& team, Rendezvous& rendezvous, Storage const& storage,
+                         Facts const& facts, std::uint64_t alignment, Plan const& plan,
+                         Request const& request, CallRecord& record) {
     StagedCall call{{team, rendezvous, storage, facts, plan, request, record}, alignment};
-    return call.windows_missing() ? without_windows(call) : Rounds{call}.run();
+    if (call.windows_missing()) return {without_windows(call)};
+    return Rounds{call}.run();
 }
 
 }  // namespace unisono

@@ -3,8 +3,7 @@
 #include <memory>
 
 #include "exchange/coverage.hpp"
-#include "exchange/rendezvous.hpp"
-#include "execute/request.hpp"
+#include "execute/performed.hpp"
 #include "unisono/plan.hpp"
 
 namespace unisono {
@@ -18,13 +17,14 @@ namespace unisono {
 /// handed out.
 ///
 /// @param alignment  OR of all offsets and lengths of the call: how fine coverage has to be.
-/// @return what this rank missed as an aggregator (errors, end of the file); the caller makes all
-///         ranks agree on the lowest stopped_at, which is how far every rank's data got.
+/// @return what this rank missed as an aggregator (errors, end of the file); the lowest stopped_at
+///         of all ranks is how far every rank's data got. Reads have agreed on it where they have
+///         met anyway: when the last window was read.
 /// Memory: per aggregator 2 windows and their coverage (1/8), and what comes a round too early; per
 /// rank at most two rounds' messages. Source: two-phase I/O; the exchange through shared memory and
 /// exact coverage are ours.
-IoResult perform_staged(Team& team, Rendezvous& rendezvous, Storage const& storage,
-                        Facts const& facts, std::uint64_t alignment, Plan const& plan,
-                        Request const& request, CallRecord& record);
+Performed perform_staged(Team& team, Rendezvous& rendezvous, Storage const& storage,
+                         Facts const& facts, std::uint64_t alignment, Plan const& plan,
+                         Request const& request, CallRecord& record);
 
 }  // namespace unisono
