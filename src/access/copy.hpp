@@ -150,33 +150,33 @@ private:
     std::size_t size_ = 0;
 };
 
+/// What is left of the run of one side of a walk.
+struct WalkedSide {
+    PieceRun run;        // what has not begun, and the piece under way
+    std::uint64_t left;  // of that piece, its end
+
+    explicit WalkedSide(PieceRun const& next) : run{next}, left{next.bytes} {}
+    [[nodiscard]] bool whole() const { return left == run.bytes; }
+    [[nodiscard]] std::int64_t offset() const {
+        return run.offset + static_cast<std::int64_t>(run.bytes - left);
+    }
+    void skip_pieces(std::uint64_t count, RunSource& source) {
+        run.count -= count;
+        run.offset += static_cast<std::int64_t>(count) * run.stride;
+        if (run.count == 0) run = source.next();
+        left = run.bytes;
+    }
+    void skip_bytes(std::uint64_t bytes, RunSource& source) {
+        left -= bytes;
+        if (left == 0) skip_pieces(1, source);
+    }
+};
+
 /// Walks two tilings in step: calls use(RunPair) for all that is contiguous on both sides.
 /// Both sides hold equally many bytes.
 template <class Use>
 void walk_both_runs(Tiling const& from_tiling, Positions from_positions, Tiling const& to_tiling,
                     Positions to_positions, Use&& use) {
-    // What is left of one side's run. A value of its own: what `use` stores cannot change it, as
-    // far as the compiler is concerned.
-    struct Side {
-        PieceRun run;        // what has not begun, and the piece under way
-        std::uint64_t left;  // of that piece, its end
-
-        explicit Side(PieceRun const& next) : run{next}, left{next.bytes} {}
-        [[nodiscard]] bool whole() const { return left == run.bytes; }
-        [[nodiscard]] std::int64_t offset() const {
-            return run.offset + static_cast<std::int64_t>(run.bytes - left);
-        }
-        void skip_pieces(std::uint64_t count, RunSource& source) {
-            run.count -= count;
-            run.offset += static_cast<std::int64_t>(count) * run.stride;
-            if (run.count == 0) run = source.next();
-            left = run.bytes;
-        }
-        void skip_bytes(std::uint64_t bytes, RunSource& source) {
-            left -= bytes;
-            if (left == 0) skip_pieces(1, source);
-        }
-    };
     assert(from_positions.bytes() == to_positions.bytes());
     if (from_tiling.dense() && to_tiling.dense()) {  // as most small calls: nothing to walk
         if (from_positions.empty()) return;
@@ -186,9 +186,11 @@ void walk_both_runs(Tiling const& from_tiling, Positions from_positions, Tiling 
     }
     RunSource from_source{from_tiling, from_positions};
     RunSource to_source{to_tiling, to_positions};
-    Side from{from_source.next()};
-    Side to{to_source.next()};
-    auto const that_fit = [](Side const& small, Side const& large) {
+    // Values of their own: what `use` stores cannot change them, as far as the compiler is
+    // concerned.
+    WalkedSide from{from_source.next()};
+    WalkedSide to{to_source.next()};
+    auto const that_fit = [](WalkedSide const& small, WalkedSide const& large) {
         return small.run.count == 1 ? 1 : std::min(small.run.count, large.left / small.run.bytes);
     };
     while (from.run.count != 0 && to.run.count != 0) {

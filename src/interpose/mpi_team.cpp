@@ -218,7 +218,7 @@ void MpiTeam::idle() {
         int found = 0;
         PMPI_Iprobe(MPI_ANY_SOURCE, tag_of_nothing, comm_, &found, MPI_STATUS_IGNORE);
     }
-    if (auto* const call = in_every_wait_.load(std::memory_order_relaxed)) call();
+    if (auto* const call = in_every_wait.load(std::memory_order_relaxed)) call();
     if (idle_calls_ % call_every == 0 && when_idle_) when_idle_();
     sched_yield();
 }

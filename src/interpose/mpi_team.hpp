@@ -53,7 +53,7 @@ public:
     /// Now and then while this rank is idle, from then on.
     void call_when_idle(std::function<void()> call) { when_idle_ = std::move(call); }
     /// The same for all teams, and often.
-    static void call_in_every_wait(void (*call)()) { in_every_wait_ = call; }
+    static void call_in_every_wait(void (*call)()) { in_every_wait = call; }
     /// What call_when_idle() was given, from a rank that waits elsewhere.
     void look_around() const {
         if (when_idle_) when_idle_();
@@ -145,7 +145,7 @@ private:
     bool in_fragments_ = false;  // long messages
     unsigned idle_calls_ = 0;
     std::function<void()> when_idle_;
-    inline static std::atomic<void (*)()> in_every_wait_ = nullptr;
+    inline static std::atomic<void (*)()> in_every_wait = nullptr;
     bool nodes_known_ = false;
 };
 
