@@ -327,11 +327,12 @@ TEST_P(Deposit, what_is_in_memory_only_is_bounded_in_seconds) {
     expect_records(file, 7);
 }
 
-// As with the default settings, on a file that nobody reads and servers have.
-TEST_P(Deposit, small_writes_that_repeat_soon_need_no_asking) {
+// As with nothing set but how much may be lost, on a file that nobody reads and servers have.
+TEST_P(Deposit, small_writes_that_repeat_soon_need_only_the_bound) {
     pretended_s = 0;
     run([&](SmallCalls& writer, std::uint32_t) {
         writer.options.strategy = "auto";
+        writer.options.write_behind_bytes = 32 << 20;
         writer.promise_not_to_read();
         writer.be_far_away();
         writer.clock = [] { return pretended_s.load(); };
@@ -345,6 +346,7 @@ TEST_P(Deposit, writes_that_come_now_and_then_stay_agreed_on) {
     pretended_s = 0;
     run([&](SmallCalls& writer, std::uint32_t rank) {
         writer.options.strategy = "auto";
+        writer.options.write_behind_bytes = 32 << 20;
         writer.promise_not_to_read();
         writer.be_far_away();
         writer.clock = [] { return pretended_s.load(); };
