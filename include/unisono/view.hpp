@@ -51,7 +51,7 @@ Extent touched(Tiling const& tiling, Positions positions);
 /// Those of `positions` whose offsets lie in `window`. Only for ascending tilings.
 Positions within(Tiling const& tiling, Positions positions, Extent window);
 
-/// How many contiguous pieces `positions` has, at most. O(1).
+/// About how many contiguous pieces `positions` has: there are at most `shape->pieces` more. O(1).
 std::uint64_t piece_estimate(Tiling const& tiling, Positions positions);
 
 /// How many pieces of the tiling's own `positions` have. O(depth).
