@@ -59,8 +59,9 @@ public:
     ~CallDepth() { --depth; }
     CallDepth(CallDepth const&) = delete;
     CallDepth& operator=(CallDepth const&) = delete;
-    /// Whether it is the program that calls, of what calls there are now.
-    [[nodiscard]] static bool is_programs() { return depth == 1; }
+    /// Whether it is the program that calls, of what calls there are now: neither a helper thread
+    /// nor the MPI library.
+    [[nodiscard]] static bool is_programs() { return depth == 1 && !HelperThread::is_this_one(); }
 
 private:
     inline static thread_local int depth = 0;
@@ -75,8 +76,7 @@ struct Guarded<function, entry> {
     static int call(First first, Rest... rest) {
         CallDepth const depth;
         try {
-            if (CallDepth::is_programs() && !HelperThread::is_this_one())
-                MailCarrier::carry_if_any();
+            if (CallDepth::is_programs()) MailCarrier::carry_if_any();
             return function(first, rest...);
         } catch (std::exception const& exception) {
             return end_by_exception(entry, place_of(first), exception);

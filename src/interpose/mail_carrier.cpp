@@ -25,12 +25,6 @@ Carriers& carriers() {
     return *all;
 }
 
-bool is_over(MPI_Request& request) {
-    int over = 0;
-    UNISONO_NATIVE(Test)(&request, &over, MPI_STATUS_IGNORE);
-    return over != 0;
-}
-
 }  // namespace
 
 MailCarrier::MailCarrier(RelayedMail& mail, MPI_Comm comm, std::uint32_t number)
@@ -74,9 +68,9 @@ void MailCarrier::begin_to_send() {
     while (auto letter = mail_.collect()) {
         auto& sending = sending_.emplace_back();
         sending.message = std::move(letter->message);
-        PMPI_Isend(sending.message.data(), static_cast<int>(sending.message.size()), MPI_BYTE,
-                   static_cast<int>(letter->rank), tag_of(letter->channel), comm_,
-                   &sending.request);
+        auto* const isend = UNISONO_NATIVE(Isend);
+        isend(sending.message.data(), static_cast<int>(sending.message.size()), MPI_BYTE,
+              static_cast<int>(letter->rank), tag_of(letter->channel), comm_, &sending.request);
     }
 }
 

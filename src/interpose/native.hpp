@@ -16,3 +16,14 @@ extern unisono_function const* native_functions;
 #define UNISONO_NATIVE(name)                   \
     (reinterpret_cast<decltype(&PMPI_##name)>( \
         ::unisono::interpose::native_functions[unisono_entry_##name]))
+
+namespace unisono::interpose {
+
+/// Whether the MPI library has done with a request of Unisono's own; then it is null.
+inline bool is_over(MPI_Request& request) {
+    int over = 0;
+    UNISONO_NATIVE(Test)(&request, &over, MPI_STATUS_IGNORE);
+    return over != 0;
+}
+
+}  // namespace unisono::interpose

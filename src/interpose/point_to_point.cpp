@@ -4,15 +4,12 @@
 #include "interpose/mail_carrier.hpp"
 #include "interpose/native.hpp"
 #include "interpose/requests.hpp"
-#include "support/helper_thread.hpp"
 
 namespace unisono::interpose {
 namespace {
 
 // Where the program itself calls; MPI libraries send messages by these names, too.
-bool carries() {
-    return MailCarrier::any() && CallDepth::is_programs() && !HelperThread::is_this_one();
-}
+bool carries() { return MailCarrier::any() && CallDepth::is_programs(); }
 
 int wait_beside_for(int begun, MPI_Request& request, MPI_Status* status) {
     if (begun != MPI_SUCCESS) return begun;

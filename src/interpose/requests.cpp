@@ -14,7 +14,6 @@
 #include "interpose/mail_carrier.hpp"
 #include "interpose/native.hpp"
 #include "interpose/pending.hpp"
-#include "support/helper_thread.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -72,7 +71,7 @@ std::size_t itself(int i) { return static_cast<std::size_t>(i); }
 
 bool nothing_pending() {
     auto const any = PendingCalls::all().any() || MailCarrier::any();
-    return !any || !CallDepth::is_programs() || HelperThread::is_this_one();
+    return !any || !CallDepth::is_programs();
 }
 
 // `test` asks the MPI library, until it fails or says that it is enough.

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "interpose/messages.hpp"
+#include "interpose/native.hpp"
 #include "support/hash.hpp"
 #include "support/text.hpp"
 
@@ -115,17 +116,11 @@ void complain_of_waiting(MPI_Comm comm) {
                 std::to_string((until_end - until_complaint).count()) + " s from now"});
 }
 
-bool is_done(MPI_Request& request) {
-    int done = 0;
-    PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    return done != 0;
-}
-
 // Sleeps once it has become late: the ranks that it waits for may need the core. Counts what it has
 // slept, as the clock goes on while a job is suspended.
 void wait_with_patience(MPI_Request& request, MPI_Comm comm) {
     auto const late = std::chrono::steady_clock::now() + 100ms;
-    for (auto slept = 0ms; !is_done(request);) {
+    for (auto slept = 0ms; !is_over(request);) {
         if (std::chrono::steady_clock::now() < late) {
             sched_yield();
             continue;
