@@ -37,20 +37,21 @@ function(unisono_unit_test name)
 endfunction()
 
 # An MPI program, built once per MPI as NAME.mpich and NAME.openmpi into build/programs. With ABI also
-# as NAME.abi for the standard ABI, where that has a library, when asked for (tests/mpis).
+# as NAME.abi and, with Intel MPI's numbers, NAME.abi_intel for the standard ABI, where that has a
+# library, when asked for (tests/mpis).
 # unisono_mpi_program(NAME [ABI] SOURCES ... [NEEDS libraries ...])
 function(unisono_mpi_program name)
   cmake_parse_arguments(ARG "ABI" "" "SOURCES;NEEDS" ${ARGN})
   set(mpis ${UNISONO_MPIS})
   if(ARG_ABI AND TARGET unisono_mpi_abi)
-    list(APPEND mpis abi)
+    list(APPEND mpis abi abi_intel)
   endif()
   foreach(mpi ${mpis})
     add_executable(${name}.${mpi} ${ARG_SOURCES})
     target_link_libraries(${name}.${mpi} PRIVATE ${ARG_NEEDS} unisono_mpi_${mpi})
     set_target_properties(${name}.${mpi} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/programs)
-    if(mpi STREQUAL abi)
-      set_target_properties(${name}.abi PROPERTIES EXCLUDE_FROM_ALL ON)
+    if(mpi MATCHES "^abi")
+      set_target_properties(${name}.${mpi} PROPERTIES EXCLUDE_FROM_ALL ON)
     endif()
   endforeach()
 endfunction()

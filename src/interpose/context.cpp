@@ -11,6 +11,7 @@
 #include "interpose/finalize.hpp"
 #include "interpose/guard.hpp"
 #include "interpose/messages.hpp"
+#include "interpose/numbers.hpp"
 #include "interpose/program.hpp"
 #include "select/tune_store.hpp"
 
@@ -75,7 +76,7 @@ std::shared_ptr<Context> Context::of(MPI_Comm comm) {
 Context::Context(MPI_Comm comm, std::vector<std::uint32_t> machines, bool threaded)
     : machines_{std::move(machines)}, threaded_{threaded} {
     PMPI_Comm_dup(comm, &comm_);
-    PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+    PMPI_Comm_set_errhandler(comm_, numbers().errors_return);
     PMPI_Comm_size(comm_, &ranks_);
     PMPI_Comm_rank(comm_, &rank_);
 }

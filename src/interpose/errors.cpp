@@ -7,6 +7,7 @@
 
 #include "interpose/file.hpp"
 #include "interpose/native.hpp"
+#include "interpose/numbers.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -109,11 +110,12 @@ int raise(File& file, Verdict const& verdict, char const* call) {
 bool handler_ends_program(MPI_File file) {
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     if (PMPI_File_get_errhandler(file, &handler) != MPI_SUCCESS) return false;
+    if (handler == numbers().errors_return) return false;
     if (handler == MPI_ERRORS_ARE_FATAL) return true;
 #ifdef MPI_ERRORS_ABORT
-    if (handler == MPI_ERRORS_ABORT) return true;
+    if (handler == MPI_ERRORS_ABORT || handler == MPI_ERRORS_RETURN) return true;
 #endif
-    if (handler != MPI_ERRORS_RETURN) PMPI_Errhandler_free(&handler);
+    PMPI_Errhandler_free(&handler);
     return false;
 }
 

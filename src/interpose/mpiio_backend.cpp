@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "interpose/native.hpp"
+#include "interpose/numbers.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -94,10 +95,10 @@ private:
 MPI_File open_quietly(std::string const& path, int mode, bool threaded) {
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     PMPI_File_get_errhandler(MPI_FILE_NULL, &handler);
-    auto const in_the_way = handler != MPI_ERRORS_RETURN;
+    auto const in_the_way = handler != numbers().errors_return;
     MPI_File file = MPI_FILE_NULL;
     if (!in_the_way || !threaded) {
-        if (in_the_way) PMPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
+        if (in_the_way) PMPI_File_set_errhandler(MPI_FILE_NULL, numbers().errors_return);
         UNISONO_NATIVE(File_open)(MPI_COMM_SELF, path.c_str(), mode, MPI_INFO_NULL, &file);
         if (in_the_way) PMPI_File_set_errhandler(MPI_FILE_NULL, handler);
     }
@@ -115,7 +116,7 @@ std::unique_ptr<Backend> make_mpiio_backend(std::string const& path, int access_
     auto const mode = access_mode & (MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_WRONLY);
     auto* const file = open_quietly(path, mode, threaded);
     if (file == MPI_FILE_NULL) return nullptr;
-    PMPI_File_set_errhandler(file, MPI_ERRORS_RETURN);
+    PMPI_File_set_errhandler(file, numbers().errors_return);
     return std::make_unique<MpiioBackend>(file);
 }
 

@@ -10,6 +10,7 @@
 #include "interpose/errors.hpp"
 #include "interpose/mail_carrier.hpp"
 #include "interpose/native.hpp"
+#include "interpose/numbers.hpp"
 #include "interpose/operations.hpp"
 #include "interpose/transfer.hpp"
 
@@ -50,7 +51,8 @@ void conclude(PendingCall& call) {
 void start_native(PendingCall& call) {
     auto* const handle = call.call.handle;
     call.code = pass_on(handle, view_for_data, call.call.name(), [&] {
-        if (!call.call.offset) UNISONO_NATIVE(File_seek)(handle, call.prepared.first, MPI_SEEK_SET);
+        if (!call.call.offset)
+            UNISONO_NATIVE(File_seek)(handle, call.prepared.first, numbers().seek_set);
         return call.native(call.call.type, &call.native_request);
     });
     call.stage = Stage::native;

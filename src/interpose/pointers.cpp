@@ -1,6 +1,7 @@
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
 #include "interpose/native.hpp"
+#include "interpose/numbers.hpp"
 #include "interpose/timed.hpp"
 #include "interpose/transfer.hpp"
 
@@ -20,17 +21,17 @@ int file_seek(MPI_File handle, MPI_Offset offset, int whence) {
     auto const file = find(handle);
     if (file == nullptr) return UNISONO_NATIVE(File_seek)(handle, offset, whence);
     auto const view = file->view();
-    if (!view->usable || (whence == MPI_SEEK_END && !view->tiling.ascending()))
+    if (!view->usable || (whence == numbers().seek_end && !view->tiling.ascending()))
         return pass_on(handle, known_view_and_pointer, "MPI_File_seek",
                        [&] { return UNISONO_NATIVE(File_seek)(handle, offset, whence); });
     auto target = offset;
-    if (whence == MPI_SEEK_CUR) {
+    if (whence == numbers().seek_cur) {
         target += file->pointer();
-    } else if (whence == MPI_SEEK_END) {
+    } else if (whence == numbers().seek_end) {
         MPI_Offset size = 0;
         if (auto const result = file_get_size(handle, &size); result != MPI_SUCCESS) return result;
         target += end_in_etypes(size, *view);
-    } else if (whence != MPI_SEEK_SET)
+    } else if (whence != numbers().seek_set)
         return fail(*file, MPI_ERR_ARG, "MPI_File_seek", "whence is none of MPI_SEEK_*");
     if (target < 0)
         return fail(*file, MPI_ERR_ARG, "MPI_File_seek", "before the start of the view");
@@ -47,11 +48,11 @@ int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
         return pass_on(handle, view, "MPI_File_seek_shared", native);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_seek_shared};
     auto const& shared = *file->view();
-    if (whence == MPI_SEEK_END && !shared.tiling.ascending())
+    if (whence == numbers().seek_end && !shared.tiling.ascending())
         return pass_on(handle, view, "MPI_File_seek_shared", native);
     auto target = offset;
-    if (whence == MPI_SEEK_CUR) target += file->shared_pointer();
-    if (whence == MPI_SEEK_END) {
+    if (whence == numbers().seek_cur) target += file->shared_pointer();
+    if (whence == numbers().seek_end) {
         file->drain();
         MPI_Offset size = 0;
         if (auto const result = file_get_size(handle, &size); result != MPI_SUCCESS) return result;

@@ -178,22 +178,12 @@ static int const has_large_counts = 1;
 static int const has_large_counts = 0;
 #endif
 
-// Intel MPI 2021.19 gives its standard ABI's constants other numbers than MPICH 5's header has.
-static int has_numbers_of_its_own(struct mpi_library library) {
-    char version[128];
-    if (strcmp(library.engine, "abi") != 0) return 0;
-    read_version(library.handle, version, sizeof version);
-    return strstr(version, "Intel") != NULL;
-}
-
 // Why this library cannot serve the program; NULL: it can. A call with large counts that does not
 // come through Unisono would use a view and a file pointer that only Unisono knows.
 static char const* unfit(struct mpi_library library) {
     static char const other[] =
         "libunisono-" UNISONO_MPI_NAME " was preloaded into a program of another MPI";
     if (library.engine == NULL) return "no engine of Unisono fits this program's MPI";
-    if (has_numbers_of_its_own(library))
-        return "no engine of Unisono fits Intel MPI's standard ABI";
     void* handle = library.handle == NULL ? RTLD_NEXT : library.handle;
     int const offers_large_counts = dlsym(handle, "PMPI_File_write_all_c") != NULL;
     if (offers_large_counts == has_large_counts) return NULL;

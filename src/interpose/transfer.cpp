@@ -11,6 +11,7 @@
 #include "interpose/in_call.hpp"
 #include "interpose/native.hpp"
 #include "interpose/nonblocking.hpp"
+#include "interpose/numbers.hpp"
 #include "strategies/all.hpp"
 
 namespace unisono::interpose {
@@ -256,7 +257,8 @@ std::optional<MPI_Offset> advance_shared_pointer(File& file, DataCall const& cal
     auto const end = parts.begin + static_cast<MPI_Offset>(parts.etypes);
     if (!file.view()->mirrored)
         file.set_shared_pointer(end);
-    else if (UNISONO_NATIVE(File_seek_shared)(file.handle(), end, MPI_SEEK_SET) != MPI_SUCCESS)
+    else if (UNISONO_NATIVE(File_seek_shared)(file.handle(), end, numbers().seek_set) !=
+             MPI_SUCCESS)
         return {};
     return parts.begin + static_cast<MPI_Offset>(file.context().sum_before(mine));
 }
@@ -301,7 +303,7 @@ int do_at_last(PendingCall& pending, MPI_Status* status, NativeCall const& nativ
     auto result = transfer_collective(call, status, [&] {
         passed_on = true;
         if (!pending.call.offset)
-            UNISONO_NATIVE(File_seek)(call.handle, *call.offset, MPI_SEEK_SET);
+            UNISONO_NATIVE(File_seek)(call.handle, *call.offset, numbers().seek_set);
         return pending.native(call.type, nullptr);
     });
     if (passed_on && result == MPI_SUCCESS) result = native();
@@ -457,7 +459,8 @@ int mirror_view(File& file) {
     if (result != MPI_SUCCESS) return result;
     file.mark_mirrored();
     if (file.shared_pointer() == 0) return result;
-    return UNISONO_NATIVE(File_seek_shared)(file.handle(), file.shared_pointer(), MPI_SEEK_SET);
+    return UNISONO_NATIVE(File_seek_shared)(file.handle(), file.shared_pointer(),
+                                            numbers().seek_set);
 }
 
 int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& native,
@@ -494,7 +497,7 @@ int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& na
     if (auto const& gate = file->storage().gate; needs.data && gate != nullptr)
         pass = gate->enter_somewhere(bytes);
     if (!needs.pointer) return native();
-    UNISONO_NATIVE(File_seek)(handle, file->pointer(), MPI_SEEK_SET);
+    UNISONO_NATIVE(File_seek)(handle, file->pointer(), numbers().seek_set);
     auto const result = native();
     MPI_Offset pointer = 0;
     if (UNISONO_NATIVE(File_get_position)(handle, &pointer) == MPI_SUCCESS)

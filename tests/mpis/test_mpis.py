@@ -36,18 +36,22 @@ class Library:
 
     name: str
     wheel: str
-    abi: str  # which of this build's programs
+    abi: str  # which of Unisono's engines
     faults: list[str] = field(default_factory=list)
     fuzzer_skips: str | None = ""  # None: the fuzzer finds the library's own faults only
-    mpi4py: bool = True
+    mpi4py: str = "mpi4py"  # its wheel
     options: list[str] = field(default_factory=list)  # of the launcher
+    numbers: str = ""  # which of this build's programs, where it is not the engine's
 
 
 LIBRARIES = [
-    Library("MPICH 5, standard ABI", "mpich", "abi", HANDLER_FORGETS + NULL_FILES, mpi4py=False),
+    Library("MPICH 5, standard ABI", "mpich", "abi", HANDLER_FORGETS + NULL_FILES, mpi4py="mpi4py-abi"),
     Library("MPICH 5, MPICH's ABI", "mpich", "mpich", ERRORS_OF_OPEN + HANDLER_FORGETS, "forbidden_open"),
     # Its own nonblocking collective writes end the program: an invalid request in MPI_Testall.
     Library("Intel MPI, MPICH's ABI", "impi-rt", "mpich", ERRORS_OF_OPEN, "forbidden_open,library_nonblocking"),
+    # It ends programs in MPI_File_set_view with a subarray or darray, which the fuzzer has in each case.
+    Library("Intel MPI, standard ABI", "impi-rt", "abi", HANDLER_FORGETS + NULL_FILES, None, "mpi4py-abi",
+            numbers="abi_intel"),  # fmt: skip
     Library("Open MPI 5", "openmpi", "openmpi", options=["--oversubscribe"]),
 ]
 
@@ -66,7 +70,7 @@ class Trial:
         self.tried = 0
 
     def program(self, name: str) -> Path:
-        return self.build / "programs" / f"{name}.{self.library.abi}"
+        return self.build / "programs" / f"{name}.{self.library.numbers or self.library.abi}"
 
     def environment(self) -> dict[str, str]:
         """The wheel's library in place of the one that the program was built with. Debian's programs
@@ -106,7 +110,8 @@ class Trial:
         """The command finds out which library to preload, the library which engine."""
         file = self.scratch / "strided-file"
         unisono = [PYTHON, str(self.build / "bin" / "unisono"), "run", "--"]
-        self.run("strided program", [*unisono, *self.launcher, "-n", "3", str(self.program("strided")), str(file)],
+        self.run("strided program", [*unisono, *self.launcher, "-n", "3",
+                 str(self.build / "programs" / f"strided.{self.library.abi}"), str(file)],
                  60, r"version: (.*)\n(?:.*\n)*unisono_strategy: \S+\n(?:.*\n)*strided: ok")  # fmt: skip
 
     def preloaded(self, ranks: int) -> list[str]:
@@ -142,8 +147,8 @@ class Trial:
         self.run("fuzzer", command, self.seconds + 200, r"(\d+ passed, 0 failed)")
 
     def mpi4py(self) -> None:
-        wheel = self.build / "mpis" / "mpi4py"
-        if not self.library.mpi4py or not (wheel / "complete").exists():
+        wheel = self.build / "mpis" / self.library.mpi4py
+        if not (wheel / "complete").exists():
             return
         soname = "libmpi.so.40" if self.library.abi == "openmpi" else "libmpi.so.12"
         packages = next(wheel.glob("lib/python3*/site-packages"))
@@ -158,7 +163,7 @@ class Trial:
     def missing(self) -> str:
         if not (self.prefix / "complete").exists():
             return f"no wheel {self.library.wheel}: tools/mpi_wheels.sh {self.library.wheel}"
-        needed = [self.program("strided"), self.program("semantics"),
+        needed = [self.program("semantics"),
                   self.build / "lib" / f"libunisono-{self.library.abi}-engine.so"]  # fmt: skip
         return ", ".join(f"no {path.name}" for path in needed if not path.exists())
 

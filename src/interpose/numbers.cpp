@@ -1,0 +1,43 @@
+#include "interpose/numbers.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace unisono::interpose {
+
+#ifdef UNISONO_STANDARD_ABI
+namespace {
+
+constexpr int room_for_version = 8192;  // MPI_MAX_LIBRARY_VERSION_STRING of MPICH, the longest
+
+// Asked for an attribute that every library has, under the header's key: where keys have other
+// numbers, the rest has, too. A program of sessions alone has no communicator to ask.
+bool are_as_in_header() {
+    int initialised = 0;
+    PMPI_Initialized(&initialised);
+    if (initialised == 0) {
+        std::array<char, room_for_version> text{};
+        int length = 0;
+        PMPI_Get_library_version(text.data(), &length);
+        return std::string_view{text.data()}.find("Intel") == std::string_view::npos;
+    }
+    int const* last_code = nullptr;
+    int found = 0;
+    PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, &last_code, &found);
+    return found != 0 && *last_code >= MPI_ERR_LASTCODE;
+}
+
+}  // namespace
+#endif
+
+Numbers const& numbers() {
+    static Numbers const in_header{MPI_ERRORS_RETURN, MPI_SEEK_SET, MPI_SEEK_CUR, MPI_SEEK_END};
+#ifdef UNISONO_STANDARD_ABI
+    static Numbers const earlier{MPI_ERRORS_ABORT, MPI_SEEK_CUR, MPI_SEEK_END, MPI_SEEK_SET};
+    static bool const as_in_header = are_as_in_header();
+    if (!as_in_header) return earlier;
+#endif
+    return in_header;
+}
+
+}  // namespace unisono::interpose
