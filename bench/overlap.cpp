@@ -1,9 +1,10 @@
 // How much of nonblocking collective writes goes on while the program computes:
 //
-//   unisono-bench-overlap.MPI PATH BYTES_PER_RANK_AND_STEP STEPS [split]
+//   unisono-bench-overlap.MPI PATH BYTES_PER_RANK_AND_STEP STEPS [split] [multiple] [polling]
 //
-// Interleaved pieces of 64 KiB. Measured on the slowest rank, in this order, each twice, the second
-// time counts: the computing alone, made as long as the writes (it calls no MPI); the same writes
+// split: by split calls. multiple: with MPI_THREAD_MULTIPLE. polling: the computing calls MPI_Test
+// every millisecond, as programs do for MPI libraries that go on in calls only. Interleaved pieces of 64 KiB. Measured on the slowest rank, in this order, each twice, the second
+// time counts: the computing alone, made as long as the writes; the same writes
 // by blocking calls; and both, each step computing between the beginning and the end of a write.
 // The ideal takes as long as the longer one of the two.
 #include <algorithm>
@@ -25,11 +26,18 @@ double now_s() { return MPI_Wtime(); }
 double slowest(double seconds) { return bench::over_ranks(seconds, MPI_DOUBLE, MPI_MAX); }
 
 // Keeps this core busy; memory is left alone.
-void compute(double seconds) {
+void compute(double seconds, MPI_Request* polled = nullptr) {
+    constexpr double between_polls_s = 1e-3;
     auto const end = now_s() + seconds;
+    auto next_poll = now_s() + between_polls_s;
     volatile double value = 1;
-    while (now_s() < end)
+    while (now_s() < end) {
         for (int i = 0; i < 1000; ++i) value = value * 1.0000001;
+        if (polled == nullptr || now_s() < next_poll) continue;
+        int done = 0;
+        check_mpi(MPI_Test(polled, &done, MPI_STATUS_IGNORE), "MPI_Test");
+        next_poll = now_s() + between_polls_s;
+    }
 }
 
 struct Run {
@@ -37,6 +45,7 @@ struct Run {
     std::size_t bytes;
     int steps;
     bool split;
+    bool polling;
     std::vector<char> data = std::vector<char>(bytes, 'u');
 
     enum class What { computing, writing, both };
@@ -87,7 +96,7 @@ struct Run {
             MPI_Request request = MPI_REQUEST_NULL;
             check_mpi(MPI_File_iwrite_at_all(file, at, data.data(), count, MPI_BYTE, &request),
                       "MPI_File_iwrite_at_all");
-            compute(compute_s);
+            compute(compute_s, polling ? &request : nullptr);
             check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
         }
     }
@@ -101,15 +110,24 @@ struct Run {
 }  // namespace
 
 int main(int count, char** words) {
-    MPI_Init(&count, &words);
+    auto const asked = [&](char const* word) {
+        return std::any_of(words + std::min(count, 4), words + count,
+                           [&](char const* other) { return std::strcmp(other, word) == 0; });
+    };
+    int provided = 0;
+    MPI_Init_thread(&count, &words, asked("multiple") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                    &provided);
     if (count < 4) {
-        std::fprintf(stderr, "usage: %s PATH BYTES_PER_RANK_AND_STEP STEPS [split]\n", words[0]);
+        std::fprintf(stderr,
+                     "usage: %s PATH BYTES_PER_RANK_AND_STEP STEPS [split] [multiple] [polling]\n",
+                     words[0]);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     Run const run{.path = words[1],
                   .bytes = std::strtoull(words[2], nullptr, 10),
                   .steps = std::atoi(words[3]),
-                  .split = count > 4 && std::strcmp(words[4], "split") == 0};
+                  .split = asked("split"),
+                  .polling = asked("polling")};
     auto const writing_s = run.second_time(Run::What::writing, 0);
     auto const step_s = writing_s / run.steps;
     auto const computing_s = run.second_time(Run::What::computing, step_s);

@@ -9,9 +9,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "abandoned.hpp"
 #include "generator.hpp"
 #include "operations.hpp"
 
@@ -256,7 +258,12 @@ int main(int argc, char** argv) {
     int provided = MPI_THREAD_SINGLE;
     MPI_Init_thread(&argc, &argv, arguments.threads, &provided);
     arguments.options.threaded = provided == MPI_THREAD_MULTIPLE;
-    int const code = fuzz::Runner(std::move(arguments), argv[0]).run();
+    auto const& options = arguments.options;
+    auto const seed = arguments.seed;
+    auto const abandons = !options.native && !options.skips("pending");
+    int const code = fuzz::Runner(arguments, argv[0]).run();
+    std::optional<fuzz::Abandoned> abandoned;
+    if (code == 0 && abandons) abandoned.emplace(seed, options.folder, MPI_COMM_WORLD);
     MPI_Finalize();
-    return code;
+    return abandoned && !abandoned->all_written() ? 1 : code;
 }
