@@ -3,10 +3,11 @@
 //   unisono-bench-overlap.MPI PATH BYTES_PER_RANK_AND_STEP STEPS [split] [multiple] [polling]
 //
 // split: by split calls. multiple: with MPI_THREAD_MULTIPLE. polling: the computing calls MPI_Test
-// every millisecond, as programs do for MPI libraries that go on in calls only. Interleaved pieces of 64 KiB. Measured on the slowest rank, in this order, each twice, the second
-// time counts: the computing alone, made as long as the writes; the same writes
-// by blocking calls; and both, each step computing between the beginning and the end of a write.
-// The ideal takes as long as the longer one of the two.
+// every millisecond, as programs do for MPI libraries that go on in calls only. Interleaved pieces
+// of 64 KiB. Measured on the slowest rank, in this order, each twice, the second time counts: the
+// computing alone, made as long as the writes; the same writes by blocking calls; and both, each
+// step computing between the beginning and the end of a write. The ideal takes as long as the
+// longer one of the two.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -6,6 +6,7 @@
 
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
+#include "interpose/finalize.hpp"
 #include "interpose/guard.hpp"
 #include "interpose/native.hpp"
 #include "interpose/point_to_point.hpp"
@@ -175,6 +176,7 @@ constexpr auto Waitall = request_waitall;
 constexpr auto Waitany = request_waitany;
 constexpr auto Waitsome = request_waitsome;
 constexpr auto Request_get_status = request_get_status;
+constexpr auto Finalize = finalize;
 constexpr auto Probe = p2p_probe;
 constexpr auto Iprobe = p2p_iprobe;
 constexpr auto Send = p2p_send;

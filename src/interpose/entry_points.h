@@ -3,7 +3,8 @@
    4.0.2 answers with unrelated text for codes that were added to its own classes. */
 #pragma once
 
-/* What programs wait for nonblocking calls with. They and messages do not load the engine. */
+/* What programs wait for nonblocking calls with, and their end. They and messages do not load the
+ * engine. */
 #define UNISONO_REQUEST_ENTRIES(X) \
     X(Test)                        \
     X(Testall)                     \
@@ -13,7 +14,8 @@
     X(Waitall)                     \
     X(Waitany)                     \
     X(Waitsome)                    \
-    X(Request_get_status)
+    X(Request_get_status)          \
+    X(Finalize)
 
 /* Common calls for messages: occasions to carry Unisono's own, where it has been asked to. */
 #define UNISONO_MESSAGE_ENTRIES_OF(X, suffix) \

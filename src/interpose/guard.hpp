@@ -39,6 +39,11 @@ template <class Other>
 CallPlace place_of(Other const&) {
     return {};
 }
+inline CallPlace place_of_call() { return {}; }
+template <class First, class... Rest>
+CallPlace place_of_call(First const& first, Rest const&...) {
+    return place_of(first);
+}
 
 /// What a call returns that an exception has ended: an MPI error, which the file's handler has
 /// seen. In a collective call the other ranks wait for what this one has left undone, and cannot be
@@ -71,15 +76,15 @@ private:
 template <auto function, EntryPoint const& entry>
 struct Guarded;
 
-template <class First, class... Rest, int (*function)(First, Rest...), EntryPoint const& entry>
+template <class... Arguments, int (*function)(Arguments...), EntryPoint const& entry>
 struct Guarded<function, entry> {
-    static int call(First first, Rest... rest) {
+    static int call(Arguments... arguments) {
         CallDepth const depth;
         try {
             if (CallDepth::is_programs()) MailCarrier::carry_if_any();
-            return function(first, rest...);
+            return function(arguments...);
         } catch (std::exception const& exception) {
-            return end_by_exception(entry, place_of(first), exception);
+            return end_by_exception(entry, place_of_call(arguments...), exception);
         }
     }
 };

@@ -114,7 +114,6 @@ int file_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, M
     prepare(*file);
     timed.file = file;
     remember(std::move(file));
-    watch_finalize();
     return result;
 }
 

@@ -6,8 +6,7 @@ namespace unisono::interpose {
 namespace {
 
 #define UNISONO_NAME(name) "MPI_" #name,
-constexpr std::array<char const*, unisono_entry_count + 1> names{
-    UNISONO_ALL_ENTRIES(UNISONO_NAME) "MPI_Finalize"};
+constexpr std::array<char const*, unisono_entry_count> names{UNISONO_ALL_ENTRIES(UNISONO_NAME)};
 #undef UNISONO_NAME
 
 // Without what makes no difference to Unisono: large counts, explicit offsets, split calls.
@@ -52,7 +51,7 @@ CallTag call_tag(std::uint32_t file, std::uint16_t operation) {
 }
 
 bool is_last_call(std::uint16_t operation) {
-    return operation == unisono_entry_File_close || operation == operation_finalize;
+    return operation == unisono_entry_File_close || operation == unisono_entry_Finalize;
 }
 
 }  // namespace unisono::interpose

@@ -8,10 +8,7 @@
 
 namespace unisono::interpose {
 
-/// Of CallTag: beyond the entry points' numbers.
-constexpr std::uint16_t operation_finalize = unisono_entry_count;
-
-/// "MPI_File_write_all". Any number of an entry point, and those above.
+/// "MPI_File_write_all". Any number of an entry point.
 char const* operation_name(std::uint16_t operation);
 
 /// The tag of a call on a file. Data calls of one kind and direction go together whether offsets

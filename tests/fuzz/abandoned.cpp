@@ -74,9 +74,10 @@ bool Abandoned::all_written() const {
         if (bytes == static_cast<ssize_t>(contents.size()) &&
             std::equal(contents.begin(), contents.end(), found.begin()))
             continue;
-        std::printf("FAILED: file %zu that MPI_Finalize found with calls pending has %zd bytes of"
-                    " %zu, or other ones\n",
-                    i, bytes, contents.size());
+        std::printf(
+            "FAILED: file %zu that MPI_Finalize found with calls pending has %zd bytes of"
+            " %zu, or other ones\n",
+            i, bytes, contents.size());
         return false;
     }
     return true;
