@@ -15,6 +15,8 @@ from papers.experiment import Cluster, Servers
 from papers.testbed import Pocket, cluster_for, commands_of
 
 PRIORITY = 10
+# Of a full TCP segment's 1514 bytes on the link: what is not headers.
+PAYLOAD = 1448 / 1514
 UNITS = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 
 # Ranks get whole pieces of at least a storage server's stripe: nobody has to exchange anything.
@@ -52,14 +54,15 @@ def allowed(arguments, pattern: str) -> float | None:
     if not arguments.cluster:
         return None
     if pattern in ONE_SERVER_A_CALL:
-        return bytes_per_s(arguments.rate) / 1e6
+        return payload_per_s(arguments.rate) / 1e6
     share = 1 / arguments.cluster
     exchanged = 0.0 if pattern in WITHOUT_EXCHANGE else share * (1 - share)
-    return bytes_per_s(arguments.rate) / (share + exchanged) / 1e6
+    return payload_per_s(arguments.rate) / (share + exchanged) / 1e6
 
 
-def bytes_per_s(rate: str) -> float:
+def payload_per_s(rate: str) -> float:
+    """Bytes of messages and files that a link carries."""
     unit = next((unit for unit in UNITS if rate.endswith(unit)), None)
     if unit is None:
         raise ValueError(f"unknown rate {rate!r}: a number and one of {', '.join(UNITS)}")
-    return float(rate.removesuffix(unit)) * UNITS[unit] / 8
+    return float(rate.removesuffix(unit)) * UNITS[unit] / 8 * PAYLOAD

@@ -40,6 +40,14 @@ def test_a_network_that_is_in_use_is_left_alone():
         cluster_network.free_network([IPv4Network("198.18.0.0/15")])
 
 
+def test_connections_have_linuxs_own_congestion_control_at_both_ends():
+    commands = cluster_network.bridge_commands("uni-pocket", NETWORK)
+    commands += cluster_network.node_commands(NODE, "uni-pocket", NETWORK, Link(10**9))
+    routes = [command for command in commands if "change" in command]
+    assert [route[: route.index("route")] for route in routes] == [["ip"], ["ip", "-n", "unisono-pocket1"]]
+    assert all(route[-2:] == ["congctl", "cubic"] for route in routes)
+
+
 def test_both_ends_of_a_link_send_at_the_rate_and_one_of_them_late():
     commands = cluster_network.node_commands(NODE, "uni-pocket", NETWORK, Link(10**9, 50))
     shaped = [command for command in commands if command[0] == "tc"]

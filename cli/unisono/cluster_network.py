@@ -27,6 +27,9 @@ _BURST_BYTES_MIN = 16 * 1024
 # What a port of the switch may have waiting before it drops: a few segments, a few milliseconds.
 _QUEUE_S = 0.004
 _QUEUE_BYTES_MIN = 256 * 1024
+# Linux's own default, whatever this machine uses for the world outside: BBR, where every connection
+# first has to learn the rate of a link, makes runs differ by half (docs/lab/tried.md).
+_TCP = ["congctl", "cubic"]
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,13 @@ def bridge_commands(bridge: str, network: IPv4Network) -> list[Command]:
         ["ip", "link", "set", bridge, "addrgenmode", "none"],
         ["ip", "address", "add", gateway, "dev", bridge],
         ["ip", "link", "set", bridge, "up"],
+        _route(["ip"], bridge, network, gateway_of(network)),
     ]
+
+
+def _route(ip: Command, device: str, network: IPv4Network, source: str) -> Command:
+    """The one that came with the address, with the congestion control that connections are to have."""
+    return [*ip, "route", "change", str(network), "dev", device, "scope", "link", "src", source, *_TCP]
 
 
 def node_commands(node: Node, bridge: str, network: IPv4Network, link: Link) -> list[Command]:
@@ -95,6 +104,7 @@ def node_commands(node: Node, bridge: str, network: IPv4Network, link: Link) -> 
         [*inside, "address", "add", f"{node.address}/{network.prefixlen}", "dev", bridge],
         [*inside, "link", "set", "lo", "up"],
         [*inside, "link", "set", bridge, "up"],
+        _route(inside, bridge, network, node.address),
         [*inside, "route", "add", "default", "via", gateway_of(network)],
     ]  # fmt: skip
 

@@ -103,6 +103,50 @@ TEST(Collective, a_write_leaves_any_writers_byte_and_touches_nothing_else) {
     }
 }
 
+// Two nodes of two ranks, an aggregator on each, and `bytes` of each rank for both: between nodes
+// go four messages of ranks, or two of nodes.
+std::uint64_t messages_for_writes_of(std::uint64_t bytes, Switch intra_node_aggregation) {
+    auto const half = 4 * bytes;
+    TemporaryFile const file;
+    Options options;
+    options.strategy = "two_phase";
+    options.cb_nodes = 2;
+    options.cb_buffer_size = half;
+    options.intra_node_aggregation = intra_node_aggregation;
+    std::atomic<std::uint64_t> messages{0};
+    ThreadTeams teams{make_topology({0, 0, 1, 1})};
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        Storage storage;
+        arrange(storage, file, "", std::make_shared<BackendCounts>());
+        CallRecord record;
+        OnlineTuner tuner;
+        GatheredFacts gathered;
+        std::vector<std::byte> buffer(2 * bytes, std::byte(team.rank() + 1));
+        auto const piece = make_dense(bytes);
+        Request const request{
+            .direction = Direction::write,
+            .view = {piece, std::int64_t(team.rank() * bytes), std::int64_t(half)},
+            .positions = {0, 2 * bytes},
+            .memory = {make_dense(1), 0, 1},
+            .base = reinterpret_cast<std::uintptr_t>(buffer.data())};
+        perform_collective({team, rendezvous, storage, {}, options, tuner, gathered}, request, {},
+                           record);
+        messages += record.traffic.messages;
+    });
+    auto const found = file.contents();
+    EXPECT_EQ(found.size(), 2 * half);
+    for (std::size_t at = 0; at < found.size(); at += 512)
+        EXPECT_EQ(found[at], std::byte(at % half / bytes + 1)) << at;
+    return messages;
+}
+
+TEST(Collective, messages_of_up_to_16_KiB_are_put_together_by_node) {
+    EXPECT_EQ(messages_for_writes_of(16 << 10, Switch::automatic), 2u);
+    EXPECT_EQ(messages_for_writes_of(17 << 10, Switch::automatic), 4u);
+    EXPECT_EQ(messages_for_writes_of(16 << 10, Switch::disable), 4u);
+    EXPECT_EQ(messages_for_writes_of(17 << 10, Switch::enable), 2u);
+}
+
 // Two nodes of three ranks, an aggregator on each with 4 KiB, of which each rank wants all: a node
 // asks the other one's aggregator once, and gets 4 KiB once.
 TEST(Collective, what_all_ranks_of_a_node_read_goes_there_once) {

@@ -53,6 +53,35 @@ TEST_F(ChooseAggregators, no_more_of_a_call_than_stripe_units_that_it_touches) {
     EXPECT_EQ(choose_aggregators_of_call(facts, options).size(), 5u);
 }
 
+// Three servers and two nodes: four aggregators, two on each.
+TEST_F(ChooseAggregators, equally_many_of_nodes_rounds_up_to_all_nodes) {
+    Layout const layout = Layout::of("test", {Striping::round_robin(100, {0, 1, 2})});
+    facts.layout = &layout;
+    facts.touched = {0, 1000};
+    EXPECT_EQ(choose_equally_many_of_nodes(facts, options), (Ranks{0, 1, 4, 5}));
+    EXPECT_EQ(choose_aggregators_of_call(facts, options), (Ranks{0, 1, 4}));
+}
+
+TEST_F(ChooseAggregators, equally_many_of_nodes_but_no_more_than_stripe_units) {
+    Layout const layout = Layout::of("test", {Striping::round_robin(100, {0, 1, 2})});
+    facts.layout = &layout;
+    facts.touched = {150, 350};
+    EXPECT_EQ(choose_equally_many_of_nodes(facts, options), (Ranks{0, 1, 4}));
+}
+
+TEST_F(ChooseAggregators, equally_many_of_nodes_as_far_as_they_have_ranks) {
+    topology = make_topology({0, 0, 0, 1});
+    Layout const layout = Layout::of("test", {Striping::round_robin(100, {0, 1, 2})});
+    facts.layout = &layout;
+    facts.touched = {0, 1000};
+    EXPECT_EQ(choose_equally_many_of_nodes(facts, options), (Ranks{0, 1, 2, 3}));
+}
+
+TEST_F(ChooseAggregators, equally_many_of_nodes_where_nobody_has_said_how_many) {
+    options.cb_nodes = 3;
+    EXPECT_EQ(choose_equally_many_of_nodes(facts, options), (Ranks{0, 1, 4}));
+}
+
 TEST_F(ChooseAggregators, cb_nodes_says_how_many) {
     options.cb_nodes = 3;
     EXPECT_EQ(choose_aggregators(facts, options), (Ranks{0, 1, 4}));

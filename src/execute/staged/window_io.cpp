@@ -22,17 +22,6 @@ std::vector<Transfer> transfers(std::span<Round::Part const> parts, std::byte* w
     return list;
 }
 
-// The same bytes in pieces that end where `unit` does, dealt to two lists.
-std::array<std::vector<Transfer>, 2> deal(Transfer rest, std::uint64_t unit) {
-    std::array<std::vector<Transfer>, 2> lists;
-    for (std::size_t i = 0; rest.bytes > 0; ++i) {
-        auto const bytes = std::min(rest.bytes, unit - rest.offset % unit);
-        lists[i % 2].push_back({rest.offset, rest.memory, bytes});
-        rest = {rest.offset + bytes, rest.memory + bytes, rest.bytes - bytes};
-    }
-    return lists;
-}
-
 }  // namespace
 
 void WindowIo::start_writing(Round const& round) {
@@ -57,8 +46,19 @@ std::vector<BufferRange> WindowIo::wanted(Round const& round) const {
     return wanted;
 }
 
-// A contiguous window that is read while it goes to other nodes is read two stripes at a time: all
-// at once fills the queue of this node's link, and what is lost there are the messages
+// The same bytes in pieces that end where `unit` does, dealt to some lists.
+WindowIo::Lists WindowIo::deal(Transfer rest, std::uint64_t unit) {
+    Lists lists;
+    for (std::size_t i = 0; rest.bytes > 0; ++i) {
+        auto const bytes = std::min(rest.bytes, unit - rest.offset % unit);
+        lists[i % lists.size()].push_back({rest.offset, rest.memory, bytes});
+        rest = {rest.offset + bytes, rest.memory + bytes, rest.bytes - bytes};
+    }
+    return lists;
+}
+
+// A contiguous window that is read while it goes to other nodes is read a few stripes at a time:
+// all at once fills the queue of this node's link, and what is lost there are the messages
 // (docs/lab/tried.md). 0: nothing goes there, or there are no stripes.
 std::uint64_t WindowIo::unit_beside_messages(Round const& round) const {
     auto const* const layout = call_.facts.layout;
@@ -79,7 +79,7 @@ void WindowIo::start(Direction direction, Round const& round,
     assert(pending.empty());
     auto const ascending = direction == Direction::read && !call_.exact_reads();
     lists[0] = transfers(round.parts[aggregator_], call_.window(round, aggregator_), in_window);
-    lists[1].clear();
+    std::for_each(lists.begin() + 1, lists.end(), [](auto& list) { list.clear(); });
     if (ascending && lists[0].size() == 1)
         if (auto const unit = unit_beside_messages(round); unit != 0)
             lists = deal(lists[0][0], unit);

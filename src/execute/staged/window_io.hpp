@@ -33,12 +33,17 @@ public:
     void drop_reading(Round const& round) { finish(round.side()); }
 
 private:
+    /// Of a window that is read beside messages.
+    static constexpr std::size_t lists_at_once = 3;
+    using Lists = std::array<std::vector<Transfer>, lists_at_once>;
+
     /// Lists under way, each ascending; the backend may look at them until their end.
     struct Side {
-        std::array<std::vector<Transfer>, 2> lists;
+        Lists lists;
         std::vector<std::unique_ptr<PendingIo>> pending;
     };
 
+    static Lists deal(Transfer rest, std::uint64_t unit);
     [[nodiscard]] std::vector<BufferRange> wanted(Round const& round) const;
     [[nodiscard]] bool bytes_come(Round const& round) const;
     [[nodiscard]] std::uint64_t unit_beside_messages(Round const& round) const;
