@@ -165,7 +165,8 @@ Outcome checked_call(CollectiveFile const& file, Request const& request, CallerF
     }
 }
 
-// A call between this rank and the open buffers, or the file: nobody is met, so errors are this rank's own.
+// A call between this rank and the open buffers, or the file: nobody is met, so errors are this
+// rank's own.
 Outcome perform_in_window(CollectiveFile const& file, Request const& request,
                           Objection const& objection, CallRecord& record) {
     auto& cache = *file.cache;
@@ -182,14 +183,13 @@ Outcome perform_in_window(CollectiveFile const& file, Request const& request,
     auto const result = request.device == nullptr
                             ? move(request)
                             : perform_through_host(request, file.options, record, move);
-    return {
-        .local = true,
-        .bytes = result.bytes,
-        .verdict = result.error ? Verdict{result, file.team.rank()} : Verdict{},
-        .strategy = direct ? independent.name : view_based.name,
-        .why = direct   ? "by itself: as the call before it"
-               : writes ? "deposited: as the write before it"
-                        : "read ahead: as the read before it"};
+    return {.local = true,
+            .bytes = result.bytes,
+            .verdict = result.error ? Verdict{result, file.team.rank()} : Verdict{},
+            .strategy = direct ? independent.name : view_based.name,
+            .why = direct   ? "by itself: as the call before it"
+                   : writes ? "deposited: as the write before it"
+                            : "read ahead: as the read before it"};
 }
 
 }  // namespace

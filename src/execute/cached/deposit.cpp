@@ -121,9 +121,8 @@ void CachedFile::open_window(Facts const& facts, CacheNeeds const& agreed, CallR
 void CachedFile::open_direct_window(Facts const& facts, CacheNeeds const& agreed) {
     if (agreed.advance == CacheNeeds::no_repeat) return;
     std::lock_guard const lock{mutex_};
-    window_ = {.direction = facts.direction,
-               .calls_left = earned_calls(agreed.misfit),
-               .direct = true};
+    window_ = {
+        .direction = facts.direction, .calls_left = earned_calls(agreed.misfit), .direct = true};
     misfit_ = false;
     if (facts.direction == Direction::write) wrote_alone_ = true;
 }
