@@ -110,6 +110,8 @@ Options parse_options(int argument_count, char const* const* arguments) {
             options.list = true;
         } else if (name == "--posix") {
             options.posix = true;
+        } else if (name == "--write-only") {
+            options.write_only = true;
         } else if (auto const setter = known.find(name); setter == known.end()) {
             throw std::invalid_argument("unknown option " + std::string(name) + ", see --help");
         } else if (++index == argument_count) {
@@ -136,6 +138,7 @@ char const* usage() {
            "  --limit-seconds S begin no further repeat of a mode after S measured seconds\n"
            "  --hints K=V,K=V   MPI_Info hints for the open\n"
            "  --posix           the same bytes by contiguous pwrite / pread, without MPI-IO\n"
+           "  --write-only      open what is written with MPI_MODE_WRONLY, not MPI_MODE_RDWR\n"
            "  --flip-byte N     spoil the byte at offset N, to test the verification\n"
            "  --list            name the patterns\n";
 }

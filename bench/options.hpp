@@ -20,7 +20,8 @@ struct Options {
     int repeats = 5;
     double limit_seconds = 0;  ///< no further repeat after so much measured time; 0: no limit
     std::vector<std::pair<std::string, std::string>> hints;
-    bool posix = false;  ///< the same bytes by contiguous pwrite / pread instead of MPI-IO
+    bool posix = false;       ///< the same bytes by contiguous pwrite / pread instead of MPI-IO
+    bool write_only = false;  ///< what is written is open for nothing else
     std::optional<std::uint64_t> flip_offset;  ///< spoil this byte, to see that it is noticed
     bool help = false;
     bool list = false;

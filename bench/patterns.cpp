@@ -123,8 +123,8 @@ private:
         MPI_Info_create(&info);
         for (auto const& [key, value] : options_.hints)
             MPI_Info_set(info, key.c_str(), value.c_str());
-        int const access_mode =
-            mode == Mode::read ? MPI_MODE_RDONLY : MPI_MODE_RDWR | MPI_MODE_CREATE;
+        int const to_write = options_.write_only ? MPI_MODE_WRONLY : MPI_MODE_RDWR;
+        int const access_mode = mode == Mode::read ? MPI_MODE_RDONLY : to_write | MPI_MODE_CREATE;
         MPI_File file = MPI_FILE_NULL;
         check_mpi(MPI_File_open(MPI_COMM_WORLD, options_.path.c_str(), access_mode, info, &file),
                   "MPI_File_open");

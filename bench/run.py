@@ -66,7 +66,9 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
         help="where to put the file; repeatable (default: /dev/shm and BUILD)")
     add("--json", type=pathlib.Path, help="result file (default BUILD/bench.json)")
     add("--strategy", default=(), type=lambda text: tuple(text.split(",")), dest="strategies",
-        metavar="A,B", help="UNISONO_STRATEGY on Unisono's sides; several: a side for each")
+        metavar="A,B", help="UNISONO_STRATEGY on Unisono's sides; several: a side for each; `behind`: write-behind"
+        " and read-ahead enabled")
+    add("--write-only", action="store_true", help="open what is written with MPI_MODE_WRONLY, not MPI_MODE_RDWR")
     add("--select", default="", help="UNISONO_SELECT on Unisono's sides: rule, measured, orthrus")
     add("--nodes", type=int, default=0,
         help="pretend that the ranks are on so many nodes, on Unisono's sides")
@@ -251,7 +253,8 @@ class Measurement:
         words = ["--pattern", group.pattern, "--mode", ",".join(group.modes),
                  "--path", str(scratch), "--bytes", str(self.arguments.bytes),
                  "--repeats", str(self.arguments.repeats),
-                 "--limit-seconds", str(self.arguments.limit)]
+                 "--limit-seconds", str(self.arguments.limit),
+                 *["--write-only"] * self.arguments.write_only]
         try:
             lines = sides.launch(side, self.tools, group.ranks, words, report)
             for line in lines:

@@ -23,7 +23,7 @@ class Side:
     unisono: bool = False
     posix: bool = False
     own_default: str = ""  # for Unisono: what its MPI does by itself
-    strategy: str = ""  # for Unisono: UNISONO_STRATEGY
+    strategy: str = ""  # for Unisono: UNISONO_STRATEGY, or BEHIND
 
     @property
     def native(self) -> bool:
@@ -32,6 +32,7 @@ class Side:
 
 DEFAULT_ROMIO = "mpich"
 POSIX = "posix"
+BEHIND = "behind"  # calls that repeat do not meet
 
 SIDES = (
     Side("mpich", "MPICH default (ROMIO)", "mpich"),
@@ -108,7 +109,9 @@ def words_before(side: Side, tools: Tools, ranks: int, report: pathlib.Path) -> 
     if side.unisono:
         command += ["UNISONO_REPORT=json", f"UNISONO_REPORT_FILE={report}"]
         command += [f"{name}={value}" for name, value in tools.settings.items()]
-        if side.strategy:
+        if side.strategy == BEHIND:
+            command += ["UNISONO_WRITE_BEHIND=enable", "UNISONO_READ_AHEAD=enable"]
+        elif side.strategy:
             command.append(f"UNISONO_STRATEGY={side.strategy}")
     return command
 

@@ -68,21 +68,33 @@ std::uint64_t bytes_before(Request const& request, std::uint64_t stopped_at) {
     return within(request.view, request.positions, {0, stopped_at}).bytes();
 }
 
+// Each rank may do calls by itself, and tell the others of errors later.
+bool may_go_alone(PlannedCall const& call, CollectiveFile const& file) {
+    auto const reads = call.facts.direction == Direction::read;
+    auto const wanted = reads ? file.options.read_ahead : file.options.write_behind;
+    return wanted == Switch::enable && call.facts.local_storage && call.facts.bytes > 0 &&
+           AheadOfAgreement::suits(call.plan);
+}
+
 // The next calls need no agreement if they go on like this one.
 void open_window(PlannedCall const& call, CollectiveFile const& file, Proposal const& agreed,
                  CallRecord& record) {
     auto const& options = file.options;
+    if (file.cache == nullptr || options.check != "none" || OnlineTuner::wanted(options)) return;
     auto const reads = call.facts.direction == Direction::read;
-    auto const wanted = (reads ? options.read_ahead : options.write_behind) != Switch::disable &&
-                        options.check == "none" && !OnlineTuner::wanted(options);
-    if (wanted) file.cache->open_window(call.facts, agreed.cache, record);
+    auto const wanted = (reads ? options.read_ahead : options.write_behind) != Switch::disable;
+    if (call.plan.way == Plan::Way::cached && wanted)
+        file.cache->open_window(call.facts, agreed.cache, record);
+    else if (may_go_alone(call, file))
+        file.cache->open_direct_window(call.facts, agreed.cache);
 }
 
 // What went past the buffers may be the first of calls that repeat (Facts::repeats).
 void note_past_cache(PlannedCall const& call, CollectiveFile const& file, Request const& request,
                      CallRecord const& record) {
-    auto const matters = file.storage.write_only && !file.storage.local;
-    if (file.cache != nullptr && matters && call.plan.way != Plan::Way::cached)
+    auto const may_deposit = file.storage.write_only && !file.storage.local;
+    if (file.cache != nullptr && call.plan.way != Plan::Way::cached &&
+        (may_deposit || may_go_alone(call, file)))
         file.cache->note_call(request, record);
 }
 
@@ -92,16 +104,15 @@ Outcome carry_out(PlannedCall const& call, CollectiveFile const& file, Request c
     note_past_cache(call, file, request, record);
     if (agreed.selection.done_ahead && AheadOfAgreement::suits(call.plan)) {
         outcome.bytes = request.positions.bytes();
-        return outcome;
+    } else {
+        auto const performed = perform(call, file, request, record);
+        outcome.verdict = agree_after(file, performed, record);
+        outcome.bytes = call.plan.way == Plan::Way::direct
+                            ? performed.mine.bytes
+                            : bytes_before(request, outcome.verdict.stopped_at);
     }
-    auto const performed = perform(call, file, request, record);
-    outcome.verdict = agree_after(file, performed, record);
-    outcome.bytes = call.plan.way == Plan::Way::direct
-                        ? performed.mine.bytes
-                        : bytes_before(request, outcome.verdict.stopped_at);
-    if (call.plan.way != Plan::Way::cached) return outcome;
     if (outcome.verdict.code == 0) open_window(call, file, agreed, record);
-    file.cache->finish_call(call.facts, record);
+    if (call.plan.way == Plan::Way::cached) file.cache->finish_call(call.facts, record);
     return outcome;
 }
 
@@ -154,10 +165,12 @@ Outcome checked_call(CollectiveFile const& file, Request const& request, CallerF
     }
 }
 
-// A call between this rank and the open buffers: nobody is met, so errors are this rank's own.
+// A call between this rank and the open buffers, or the file: nobody is met, so errors are this
+// rank's own.
 Outcome perform_in_window(CollectiveFile const& file, Request const& request,
                           Objection const& objection, CallRecord& record) {
     auto& cache = *file.cache;
+    auto const direct = cache.window_is_direct();
     cache.begin_in_window();
     if (objection.refusal != 0)
         return {
@@ -170,12 +183,13 @@ Outcome perform_in_window(CollectiveFile const& file, Request const& request,
     auto const result = request.device == nullptr
                             ? move(request)
                             : perform_through_host(request, file.options, record, move);
-    return {
-        .local = true,
-        .bytes = result.bytes,
-        .verdict = result.error ? Verdict{result, file.team.rank()} : Verdict{},
-        .strategy = view_based.name,
-        .why = writes ? "deposited: as the write before it" : "read ahead: as the read before it"};
+    return {.local = true,
+            .bytes = result.bytes,
+            .verdict = result.error ? Verdict{result, file.team.rank()} : Verdict{},
+            .strategy = direct ? independent.name : view_based.name,
+            .why = direct   ? "by itself: as the call before it"
+                   : writes ? "deposited: as the write before it"
+                            : "read ahead: as the read before it"};
 }
 
 }  // namespace

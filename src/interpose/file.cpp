@@ -239,7 +239,7 @@ bool File::holds_writes() const {
 
 void File::drain() {
     auto const cache = this->cache();
-    if (cache == nullptr || !cache->in_use()) return;
+    if (cache == nullptr) return;
     CallRecord of_no_data_call;  // it is part of another call's time
     cache->drain(of_no_data_call);
 }

@@ -57,6 +57,11 @@ Selection by_rule(Facts const& facts, Options const& options) {
     return {&two_phase, &options, "small or interleaved pieces"};
 }
 
+// Buffers would hold it a second time.
+bool in_own_page_cache(Facts const& facts, Options const& options) {
+    return facts.local_storage && by_rule(facts, options).strategy == &independent;
+}
+
 }  // namespace
 
 Selection choose(Facts const& facts, Options const& options) {
@@ -65,7 +70,8 @@ Selection choose(Facts const& facts, Options const& options) {
     auto const* named = find_strategy(options.strategy);
     auto const reads = facts.direction == Direction::read;
     auto const buffered = reads ? options.read_ahead : options.write_behind;
-    if (named == nullptr && buffered == Switch::enable && view_based.unfit(facts).empty())
+    if (named == nullptr && buffered == Switch::enable && view_based.unfit(facts).empty() &&
+        !in_own_page_cache(facts, options))
         return {&view_based, &options, reads ? "hint: read-ahead" : "hint: write-behind"};
     if (named == nullptr && writes_behind_unasked(facts, options))
         return {&view_based, &options, "small writes repeat: in memory until sync or close"};

@@ -79,7 +79,14 @@ TEST(Choose, calls_go_through_blocks_where_that_was_asked_for_in_their_direction
     EXPECT_EQ(choose(call.facts, call.options).strategy, &two_phase);
     call.facts.direction = Direction::read;
     EXPECT_EQ(choose(call.facts, call.options).strategy, &view_based);
+    call.facts.local_storage = true;
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &view_based);
+    call.facts.pieces = call.facts.topology->ranks();
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &independent) << "own page cache";
+    call.facts.local_storage = false;
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &view_based);
     call.options.read_ahead = Switch::automatic;
+    call.facts.pieces = 4096;
     EXPECT_EQ(choose(call.facts, call.options).strategy, &two_phase);
 }
 

@@ -156,7 +156,7 @@ class Deposits(Misfortune):
     def job(self, mpi, *steps, programs=1, index=0, tracer=()):
         command = [program("deposits", mpi), self.file, self.RECORD, self.CALLS, programs, index]
         job = Job(BUILD, mpi, self.RANKS, [*tracer, *command, *steps], self.directory)
-        job.environment = {"UNISONO_WRITE_BEHIND": "enable",
+        job.environment = {"UNISONO_STRATEGY": "view_based",
                            "UNISONO_HINTS": f"*:cb_buffer_size={self.BLOCK}"}
         return job
 
@@ -172,10 +172,11 @@ class Deposits(Misfortune):
         calls = job.reports()[0]["write"]["strategies"]
         job.require("view_based" in calls, f"done by {list(calls)}")
 
-    def run_until_killed(self, mpi, synced, killed):
+    def run_until_killed(self, mpi, synced, killed, environment=None):
         """What the file then has of the records."""
         self.file.unlink(missing_ok=True)
         job = self.job(mpi, synced, "sync", killed, "kill")
+        job.environment = environment or job.environment
         job.run([library(mpi)], seconds=30)
         job.require(job.returncode != 0, "it went on")
         found, whole = self.file.read_bytes(), self.record_bytes()
@@ -193,6 +194,16 @@ class Deposits(Misfortune):
                     job.require(lost_from >= synced * per_call, f"synced, lost from {lost_from}")
                     job.require(lost_from >= killed * per_call - self.IN_MEMORY,
                                 f"lost from {lost_from}")
+
+    def test_a_kill_loses_no_call_that_each_rank_did_for_itself(self):
+        """The killed rank has made all calls before, the other one perhaps not."""
+        for mpi in MPIS:
+            for killed in (12, 1500):
+                with self.subTest(mpi=mpi, killed=killed):
+                    self.run_until_killed(mpi, 1, killed, {"UNISONO_WRITE_BEHIND": "enable"})
+                    found = self.file.read_bytes()
+                    of_killed = [found[(call * self.RANKS + 1) * self.RECORD] for call in range(killed)]
+                    self.assertNotIn(0, of_killed)
 
     @unittest.skipUnless(shutil.which("strace"), "needs strace")
     def test_a_small_call_of_each_rank_is_one_system_call(self):

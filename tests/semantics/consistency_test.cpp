@@ -171,13 +171,15 @@ void a_second_handle_sees_it_after_sync(Context const& context) {
     close_file(writer);
 }
 
-// Writes that repeat may stay in memory, each rank's by itself.
+// Writes that repeat are each rank's own.
 bool writes_behind() {
     auto const is = [](char const* name, std::string_view value) {
         auto const* const set = std::getenv(name);
         return set != nullptr && set == value;
     };
-    return is("UNISONO_STRATEGY", "view_based") && !is("UNISONO_WRITE_BEHIND", "disable");
+    auto const in_blocks = is("UNISONO_STRATEGY", "view_based");
+    return is("UNISONO_WRITE_BEHIND", "enable") ||
+           (in_blocks && !is("UNISONO_WRITE_BEHIND", "disable"));
 }
 
 // get_size is local: a collective write that grows the file has done so when it returns.

@@ -189,11 +189,13 @@ void check_records(Context const& context, MPI_File file, int first, int last) {
     }
 }
 
-// Reads that repeat are copies from blocks that were read ahead: of that nobody may notice
-// anything.
-void repeated_reads_see_what_others_do(Context const& context) {
+// Reads that repeat are copies from blocks that were read ahead, or each rank's own: of that nobody
+// may notice anything.
+void repeat_reads(Context const& context, char const* strategy) {
     constexpr int calls = 60;
-    MPI_Info hints = make_info({{"unisono_read_ahead", "enable"}, {"cb_buffer_size", "16384"}});
+    MPI_Info hints = make_info({{"unisono_read_ahead", "enable"},
+                                {"cb_buffer_size", "16384"},
+                                {"unisono_strategy", strategy}});
     MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
     MPI_Info_free(&hints);
     Bytes const all = pattern_bytes(0, static_cast<std::size_t>(calls) * context.size * 1000);
@@ -226,6 +228,10 @@ void repeated_reads_see_what_others_do(Context const& context) {
         CHECK_EQUAL(read_record(file, 1LL * call * context.size + context.rank, record),
                     call == 20 && context.root() ? 300 : 0);
     close_file(file);
+}
+
+void repeated_reads_see_what_others_do(Context const& context) {
+    for (char const* const strategy : {"view_based", "auto"}) repeat_reads(context, strategy);
 }
 
 // All the end that a file without a close has, where there are only sessions.

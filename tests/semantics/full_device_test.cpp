@@ -112,11 +112,11 @@ int write_records(Context const& context, MPI_File file, int calls) {
     return failed;
 }
 
-// A rank whose copy is all there is of a call learns of it when the file is synced.
-void records_that_are_written_behind(Context const& context) {
+void write_records_behind(Context const& context, bool in_blocks) {
     TinyDevice const device(context);
     if (!device.usable()) return skip("needs root, to mount a small file system");
     MPI_Info hints = make_info({{"unisono_write_behind", "enable"}, {"cb_buffer_size", "65536"}});
+    if (in_blocks) MPI_Info_set(hints, "unisono_strategy", "view_based");
     MPI_File file = open_file(context, device.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
     MPI_Info_free(&hints);
     auto const failed = write_records(context, file, 2 * device_bytes / record_bytes);
@@ -135,6 +135,16 @@ void records_that_are_written_behind(Context const& context) {
     close_file(file);
 }
 
+// A rank whose copy is all there is of a call learns of it when the file is synced.
+void records_that_are_written_behind(Context const& context) {
+    write_records_behind(context, /*in_blocks=*/true);
+}
+
+// It learns of it at once, and the others when the file is synced.
+void records_that_each_rank_writes(Context const& context) {
+    write_records_behind(context, /*in_blocks=*/false);
+}
+
 }  // namespace
 
 std::span<Test const> full_device_tests() {
@@ -146,6 +156,8 @@ std::span<Test const> full_device_tests() {
         {"small_pieces_in_a_sparse_file", small_pieces_in_a_sparse_file, under_unisono, lies},
         {"large_pieces_in_a_sparse_file", large_pieces_in_a_sparse_file, under_unisono, lies},
         {"records_that_are_written_behind", records_that_are_written_behind, under_unisono,
+         "only Unisono does that"},
+        {"records_that_each_rank_writes", records_that_each_rank_writes, under_unisono,
          "only Unisono does that"},
     };
     return tests;

@@ -260,6 +260,7 @@ void CachedFile::clear(std::span<BlockTable::Entry const> replaced, CallRecord& 
 }
 
 void CachedFile::drain(CallRecord& record) {
+    if (std::exchange(wrote_alone_, false)) agree_on_errors();
     if (!in_use_) return;
     end_window();
     rendezvous_.barrier();  // what ranks of this node write independently is in the buffers

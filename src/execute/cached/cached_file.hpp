@@ -24,7 +24,8 @@ namespace unisono {
 ///
 /// Calls that repeat need no meetings: after an agreed one a window of blocks is open for the next
 /// ones, in which a rank copies its data to the buffers (deposit.cpp) or, on one node, from them
-/// (withdrawal.cpp), until so many calls have been made that the ranks must agree anew.
+/// (withdrawal.cpp), until so many calls have been made that the ranks must agree anew. Where a
+/// call was done by each rank for itself, so are those of the window: without buffers.
 ///
 /// Errors of deferred writes are kept until take_error(); what could not be written is lost then.
 /// Data calls may come from several threads, collective ones one at a time.
@@ -39,7 +40,7 @@ public:
     CachedFile(CachedFile const&) = delete;
     CachedFile& operator=(CachedFile const&) = delete;
 
-    /// Something may have to be drained. Equal on all ranks.
+    /// Something may be in buffers. Equal on all ranks.
     [[nodiscard]] bool in_use() const { return in_use_; }
 
     /// Some of it has been written to, so the file may lack something. Equal on all ranks.
@@ -70,11 +71,15 @@ public:
     /// After a call that repeats another one, as agreed, and went well: opens a window for the next
     /// ones. Collective.
     void open_window(Facts const& facts, CacheNeeds const& agreed, CallRecord& record);
+    /// The same after a call that was done past the buffers, by each rank for itself. Local.
+    void open_direct_window(Facts const& facts, CacheNeeds const& agreed);
     /// The next collective call, if it goes this way, is done in the window. Equal on all ranks.
     [[nodiscard]] bool in_window(Direction direction) const {
         return direction == window_.direction && window_.calls_left > 0 &&
                !team_.deposits_stopped();
     }
+    /// What is done in the window goes past the buffers. Equal on all ranks.
+    [[nodiscard]] bool window_is_direct() const { return window_.direct; }
     /// Whoever calls it on one rank does so on all, at the same place among their calls.
     void end_window();
     /// The ranks have agreed on new views. Collective.
@@ -83,7 +88,7 @@ public:
     /// Local.
     void begin_in_window();
     /// This rank's data go to the buffers, or to the file where they do not fit. Local: neither
-    /// waits for other ranks nor tells them of errors.
+    /// waits for other ranks nor tells them of errors before the next drain.
     IoResult deposit(Request const& request, CallRecord& record);
     /// This rank's data come from the buffers, for which the first rank that comes to a block reads
     /// all of it; or from the file where that does not help. Local: waits for others' reading of a
@@ -94,7 +99,8 @@ public:
     /// The same before a collective read; a failure is one of the deposits.
     void begin_reading();
 
-    /// Writes all that is dirty and forgets everything. Collective.
+    /// Writes all that is dirty and forgets everything. Collective; free where no call since the
+    /// last time was done through it.
     void drain(CallRecord& record);
 
     /// The first error of deferred writes so far, with the range that it hit; forgets it. Agreed by
@@ -150,6 +156,7 @@ private:
     std::uint64_t earned_calls(bool misfit);
     void leave_behind(Extent range, Direction direction, CallRecord& record);
     bool fits(Request const& request);
+    IoResult move_directly(Request const& request, CallRecord& record);
     void send_deposit(std::size_t aggregator, BlockTable::Blocks blocks, Request const& request);
     void take_deposit(std::uint32_t from, Message const& message);
     void take_deposits();
@@ -174,6 +181,7 @@ private:
     std::mutex mutex_;  // guards what follows against independent calls of other threads
     bool in_use_ = false;
     bool written_ = false;       // since the last drain
+    bool wrote_alone_ = false;   // in direct windows, and the ranks have to agree on errors
     bool may_be_stale_ = false;  // this rank may have written what the buffers do not know of
     bool flush_online_ = true;
     std::uint64_t unsaved_bytes_most_ = 0;  // 0: no bound
@@ -191,6 +199,7 @@ private:
         Direction direction = Direction::write;
         Extent range;  // whose blocks are all in buffers
         std::uint64_t calls_left = 0;
+        bool direct = false;  // and no blocks
     };
     Window window_;
     bool window_open_ = false;    // until all have said that their part is over

@@ -9,6 +9,9 @@
 // nobody: its bytes go where their block is, the block's owner finds by a count that it is full,
 // and what does not fit (another place, no buffer) is an independent write of that rank. Every rank
 // counts its calls, so all know, without a word, which one is agreed on again.
+//
+// Pieces that each rank had better write by itself, to the page cache of the node that all ranks
+// are on, need no buffers: that is the buffer. Their window has no memory and no end in the file.
 // Source: View-based collective I/O (CCGrid 2008), section IV, has the buffers and the static map;
 // its ranks still wait for their answer in every call. That they need not is ours.
 
@@ -115,6 +118,15 @@ void CachedFile::open_window(Facts const& facts, CacheNeeds const& agreed, CallR
     if (!reads) open_for_deposits(record);
 }
 
+void CachedFile::open_direct_window(Facts const& facts, CacheNeeds const& agreed) {
+    if (agreed.advance == CacheNeeds::no_repeat) return;
+    std::lock_guard const lock{mutex_};
+    window_ = {
+        .direction = facts.direction, .calls_left = earned_calls(agreed.misfit), .direct = true};
+    misfit_ = false;
+    if (facts.direction == Direction::write) wrote_alone_ = true;
+}
+
 bool CachedFile::open_blocks(Extent range, CallRecord& record) {
     auto const blocks = memory_.blocks_of(range);
     if (!reserve(blocks)) return false;
@@ -182,7 +194,24 @@ bool CachedFile::fits(Request const& request) {
     return range.begin >= window_.range.begin && range.end <= window_.range.end;
 }
 
+// An error is this rank's at once, and the others' with those of deferred writes.
+IoResult CachedFile::move_directly(Request const& request, CallRecord& record) {
+    std::unique_lock lock{mutex_};
+    if (advance_of(request) == CacheNeeds::no_repeat) misfit_ = true;
+    note(request, record);
+    lock.unlock();
+    auto const result = perform_direct(request, request.positions, storage_, record);
+    if (!result.error || request.direction == Direction::read) return result;
+    Verdict verdict{result, team_.rank()};
+    verdict.lost_end = touched(request.view, request.positions).end;
+    verdict.lost_bytes = request.positions.bytes() - result.bytes;
+    lock.lock();
+    deferred_.note(verdict);
+    return result;
+}
+
 IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
+    if (window_.direct) return move_directly(request, record);
     std::lock_guard const lock{mutex_};
     if (!fits(request)) {
         misfit_ = true;
@@ -254,16 +283,17 @@ void CachedFile::take_deposit(std::uint32_t from, Message const& message) {
                  message.data() + sizeof head);
 }
 
-// On one node whatever lies in the window can be put there; other nodes must learn views first.
+// On one node whatever lies in the window can be put there; other nodes must learn views first, and
+// pieces of other sizes may want buffers.
 void CachedFile::note_new_views() {
-    if (several_nodes()) end_window();
+    if (several_nodes() || window_.direct) end_window();
 }
 
 // Without the lock while it waits: other threads may have to go on before the others come.
 void CachedFile::end_window() {
     std::unique_lock lock{mutex_};
-    if (!std::exchange(window_open_, false)) return;
     window_ = {};
+    if (!std::exchange(window_open_, false)) return;
     if (several_nodes()) send_closings();
     for (take_deposits(); std::ranges::any_of(closings_missing_, std::identity{});
          take_deposits()) {

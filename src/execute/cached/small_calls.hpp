@@ -52,6 +52,7 @@ public:
     Rendezvous& rendezvous() { return rendezvous_; }
     void promise_not_to_read() { storage_.write_only = true; }
     void be_far_away() { storage_.local = false; }
+    void be_near() { storage_.local = true; }
 
     IoResult write_alone(std::uint64_t at, std::vector<std::byte>& data) {
         CallRecord alone;

@@ -34,6 +34,7 @@ constexpr std::uint64_t fill_bytes_least = 1 << 20;
 }  // namespace
 
 IoResult CachedFile::withdraw(Request const& request, CallRecord& record) {
+    if (window_.direct) return move_directly(request, record);
     std::lock_guard const lock{mutex_};
     if (may_be_stale_ || !fits(request)) {
         misfit_ = true;

@@ -1,0 +1,129 @@
+#include "execute/cached/small_calls.hpp"
+
+namespace unisono {
+namespace {
+
+/// One contiguous piece a rank and call, on the node's own file system.
+class DirectWindow : public OnNodes {
+protected:
+    static void ask_for_it(SmallCalls& calls) {
+        calls.be_near();
+        calls.options.strategy = "auto";
+        calls.options.write_behind = calls.options.read_ahead = Switch::enable;
+    }
+    static void expect_alone(SmallCalls const& calls, Outcome const& outcome) {
+        EXPECT_TRUE(outcome.local);
+        EXPECT_EQ(outcome.strategy, "independent");
+        EXPECT_EQ(calls.record.traffic.meetings, 0u);
+        EXPECT_EQ(calls.record.traffic.barriers, 0u);
+    }
+    [[nodiscard]] std::byte in_file(int call, std::uint32_t rank) const {
+        std::byte found{};
+        auto const at = off_t((std::uint64_t(call) * small_ranks + rank) * record_bytes);
+        return pread(file.descriptor(), &found, 1, at) == 1 ? found : std::byte{};
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(Nodes, DirectWindow, testing::Values(one_node), name_of_nodes);
+
+// Were it to wait, the test would hang: the other rank makes its calls when all of this one's are
+// over. A program that is killed then loses nothing.
+TEST_P(DirectWindow, a_rank_waits_for_nobody_and_what_it_wrote_is_in_the_file) {
+    std::atomic<bool> first_is_done = false;
+    run([&](SmallCalls& writer, std::uint32_t rank) {
+        ask_for_it(writer);
+        for (int call = 0; call < 2; ++call) writer.write(call);
+        while (rank == 1 && !first_is_done) std::this_thread::yield();
+        for (int call = 2; call < 10; ++call) {
+            auto const outcome = writer.write(call);
+            EXPECT_EQ(outcome.bytes, record_bytes);
+            expect_alone(writer, outcome);
+            EXPECT_EQ(in_file(call, rank), value_of(rank, call));
+        }
+        if (rank == 0) first_is_done = true;
+        EXPECT_TRUE(writer.cache.prepare_bypass()) << "nothing is in memory";
+    });
+}
+
+TEST_P(DirectWindow, reads_wait_for_nobody) {
+    file.fill(initial_contents(10 * small_ranks * record_bytes));
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        ask_for_it(reader);
+        for (std::uint64_t call = 0; call < 10; ++call) {
+            auto const at = (call * small_ranks + rank) * record_bytes;
+            std::vector<std::byte> back(record_bytes);
+            auto const outcome = reader.collective(Direction::read, at, back);
+            EXPECT_EQ(outcome.bytes, record_bytes);
+            EXPECT_EQ(back[99], content(at + 99));
+            if (call >= 2) expect_alone(reader, outcome);
+        }
+    });
+}
+
+TEST_P(DirectWindow, an_error_is_told_to_its_rank_at_once_and_to_all_at_the_drain) {
+    constexpr int failing = 4;
+    auto const offset = (failing * small_ranks + 1) * record_bytes + 30;
+    run(
+        [&](SmallCalls& writer, std::uint32_t rank) {
+            ask_for_it(writer);
+            for (int call = 0; call < 8; ++call) {
+                auto const outcome = writer.write(call);
+                auto const fails = rank == 1 && call == failing;
+                EXPECT_EQ(outcome.verdict.code, fails ? ENOSPC : 0);
+                EXPECT_EQ(outcome.bytes, fails ? 30 : record_bytes);
+            }
+            CallRecord record;
+            writer.cache.drain(record);
+            auto const error = writer.cache.take_error();
+            EXPECT_EQ(error.code, ENOSPC);
+            EXPECT_EQ(error.rank, 1u);
+            EXPECT_EQ(error.offset, offset);
+            EXPECT_EQ(error.lost_end, offset + 70);
+            EXPECT_EQ(error.lost_bytes, 70u);
+            writer.cache.drain(record);
+            EXPECT_EQ(writer.cache.take_error().code, 0) << "told once";
+        },
+        "write@" + std::to_string(offset) + "=ENOSPC");
+}
+
+// The error of a window is not lost when an agreed call comes before the sync.
+TEST_P(DirectWindow, an_agreed_call_keeps_the_error_of_those_before_it) {
+    constexpr int failing = 4;
+    auto const offset = failing * small_ranks * record_bytes;
+    run(
+        [&](SmallCalls& writer, std::uint32_t) {
+            ask_for_it(writer);
+            for (int call = 0; call < 40; ++call) writer.write(call);
+            CallRecord record;
+            writer.cache.drain(record);
+            EXPECT_EQ(writer.cache.take_error().code, EIO);
+        },
+        "write@" + std::to_string(offset) + "=EIO");
+}
+
+TEST_P(DirectWindow, calls_with_a_new_view_are_agreed_on) {
+    run([&](SmallCalls& writer, std::uint32_t) {
+        ask_for_it(writer);
+        for (int call = 0; call < 4; ++call) writer.write(call);
+        writer.cache.note_new_views();
+        EXPECT_FALSE(writer.write(4).local);
+    });
+}
+
+TEST_P(DirectWindow, is_not_for_calls_that_may_wait_or_for_other_nodes) {
+    run([&](SmallCalls& writer, std::uint32_t) {
+        ask_for_it(writer);
+        writer.be_far_away();
+        for (int call = 0; call < 4; ++call)
+            EXPECT_NE(writer.write(call).strategy, "independent") << call;
+    });
+    run([&](SmallCalls& writer, std::uint32_t) {
+        writer.be_near();
+        writer.options.strategy = "auto";
+        for (int call = 0; call < 4; ++call)
+            EXPECT_FALSE(writer.write(call).local) << "nobody has asked for it";
+    });
+}
+
+}  // namespace
+}  // namespace unisono
