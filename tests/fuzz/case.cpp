@@ -172,6 +172,15 @@ void note_all_conflicts(Step const& step, FileState& file) {
                        nullptr, 0);
 }
 
+// What is pending may come into the file after what was just written over it.
+void perhaps_write_pending(FileState& file) {
+    for (auto const& [id, pending] : file.pending)
+        for (std::size_t m = 0; m < pending.accesses.size(); ++m)
+            if (pending.conflicting[m] && pending.accesses[m].writes)
+                apply_write(pending.accesses[m], {.failed = true, .bytes = 0}, static_cast<int>(m),
+                            file.state[m].view, file.model);
+}
+
 void apply_seek(Step const& step, FileState& file) {
     for (std::size_t m = 0; m < file.members.size(); ++m) {
         if (!step.seeks[m].takes_part) continue;
@@ -212,7 +221,8 @@ void apply(Step const& step, std::vector<Outcome> const& outcomes, FileState& fi
         case StepKind::access:
             if (step.begins != 0) return apply_begun(step, file);
             note_all_conflicts(step, file);
-            return apply_access(step, outcomes, file);
+            apply_access(step, outcomes, file);
+            return perhaps_write_pending(file);
         case StepKind::complete:  // of several files: see Performer
             return;
         case StepKind::seek:
