@@ -83,11 +83,11 @@ class Tools:
     def yield_shim(self) -> pathlib.Path:
         return self.build / "lib" / "libunisono-yield.so"
 
-    def missing_for(self, side: Side) -> str:
-        """Why this side cannot run here; empty if it can."""
+    def missing_for(self, side: Side, *programs: pathlib.Path) -> str:
+        """Why this side cannot run these programs here (none: the patterns); empty if it can."""
         if shutil.which(LAUNCHERS[side.mpi]) is None:
             return f"{LAUNCHERS[side.mpi]} is not installed"
-        needed = [self.program(side.mpi), self.yield_shim]
+        needed = [*(programs or [self.program(side.mpi)]), self.yield_shim]
         if side.unisono:
             needed.append(self.library(side.mpi))
         absent = [path for path in needed if not path.exists()]

@@ -33,7 +33,7 @@ def bytes_of(size: str | int) -> int:
 def strategy_of(line: Line, job: Job) -> str:
     """As build/tests/simulate takes it; empty where the side cannot be simulated."""
     if line.side == "mpich-tuned":
-        return "romio"
+        return "" if "romio_cb_" in line.hints else "romio"  # the model decides as ROMIO does
     if line.side == "mpich" and job.access == "pieces":
         return "pieces"
     side, _, strategy = line.side.partition(":")

@@ -1,19 +1,23 @@
 """LACIO, figures 7 and 8: IOR, random and interleaved."""
 
+import dataclasses
+
 from ..experiment import Claim, Figure, Job, Line
 from .engine import with_two_phase
 from .lacio_fig6 import AGGREGATORS
 from .testbeds import LACIO
 
 XS = ("64M", "128M", "256M")
+DEALT = ("64M", "128M")  # ROMIO reads all of the file in each call
 NOT_YET = "not measured since transfers of the whole file are dealt"
+EXCHANGING = "ROMIO made to exchange"
 WINDOWS = "[our implementation: a barrier for each window of the range]"
 TRANSFER = "256K"  # the paper does not say
 
 
 def random(direction: str) -> dict[str, tuple[Job, ...]]:
     return {x: (Job("ior-mpi-io", 16, {"transfer-bytes": TRANSFER, "file-bytes": x, "random": 1},
-                    direction),) for x in XS}
+                    direction),) for x in DEALT}
 
 
 def interleaved(direction: str) -> dict[str, tuple[Job, ...]]:
@@ -56,7 +60,19 @@ def figure(number: int, title: str, jobs, best, mean, why: str) -> Figure:
     )
 
 
+def with_exchange(figure: Figure) -> Figure:
+    """ROMIO sees that nothing has to be exchanged, and each process accesses the file by itself; whether
+    the paper's did, it does not say."""
+    forced = tuple(dataclasses.replace(line, name=line.name.replace("ROMIO", EXCHANGING),
+                                       hints=f"{line.hints},romio_cb_read=enable,romio_cb_write=enable")
+                   for line in figure.lines if line.name.startswith("ROMIO"))
+    other = tuple(dataclasses.replace(claim, says=claim.says.replace("ROMIO", EXCHANGING),
+                                      against=claim.against.replace("ROMIO", EXCHANGING), why="")
+                  for claim in figure.claims if claim.at == "mean")
+    return dataclasses.replace(figure, lines=figure.lines + forced, claims=figure.claims + other)
+
+
 RANDOM = figure(7, "IOR, transfers of the whole file dealt to processes at random", random,
                 (1.741, 1.384), (1.404, 1.227), NOT_YET)
-INTERLEAVED = figure(8, "IOR, transfers of all processes interleaved", interleaved,
-                     (2.12, 1.28), (1.453, 1.167), WINDOWS)
+INTERLEAVED = with_exchange(figure(8, "IOR, transfers of all processes interleaved", interleaved,
+                                   (2.12, 1.28), (1.453, 1.167), WINDOWS))

@@ -11,6 +11,7 @@ XS = ("4K", "16K", "64K", "256K")
 FEW = ("16K", "256K")
 ONE_PER_NODE = "cb_config_list=*:{ranks},cb_nodes=4"
 CHOSEN = {"UNISONO_SELECT": "orthrus"}
+MEASURED = {"UNISONO_SELECT": "measured"}  # this project's own choice
 
 
 def matrix(direction: str, xs: tuple[str, ...], seconds: int = 3):
@@ -20,14 +21,14 @@ def matrix(direction: str, xs: tuple[str, ...], seconds: int = 3):
 
 def candidates(jobs: Mapping[str, tuple[Job, ...]], suffix: str = "",
                choosing: Mapping[str, tuple[Job, ...]] | None = None) -> tuple[Line, ...]:
-    """The paper's three, and the choice among them; `suffix`: of the lines' names; `choosing`: the jobs
+    """The paper's three, its choice among them, and ours; `suffix`: of the lines' names; `choosing`: the jobs
     of the choice where they are others."""
     return with_two_phase((
         Line(f"ROMIO{suffix}", "mpich-tuned", jobs, hints=ONE_PER_NODE),
         Line(f"disk_first{suffix}", "unisono-mpich:disk_first", jobs, hints=ONE_PER_NODE),
         Line(f"core_first{suffix}", "unisono-mpich:core_first", jobs, hints=ONE_PER_NODE),
-        Line(f"chosen by orthrus{suffix}", "unisono-mpich", choosing or jobs, hints=ONE_PER_NODE,
-             settings=CHOSEN),
+        *(Line(f"chosen by {name}{suffix}", "unisono-mpich", choosing or jobs, hints=ONE_PER_NODE,
+               settings=settings) for name, settings in (("orthrus", CHOSEN), ("measured", MEASURED))),
     ))
 
 
