@@ -181,7 +181,8 @@ def _cause(errors: str) -> str:
     """What the program itself says, rather than what its launcher says about it."""
     lines = [line.strip() for line in errors.splitlines() if line.strip(" -=")]
     own = [line for line in lines if OWN_MESSAGE.search(line)]
-    return next(iter(own or lines), "")
+    first = next(iter(own or lines), "")
+    return f"{first} {lines[-1]}" if first.endswith("error stack:") else first  # MPICH's
 
 
 def end_session_of(process: subprocess.Popen) -> None:

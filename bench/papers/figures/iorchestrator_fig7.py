@@ -27,7 +27,6 @@ FIGURE = Figure(
     source="IOrchestrator (SC 2010), figure 7",
     testbed=IORCHESTRATOR_LARGE,
     x_label="what runs",
-    ceiling_seeds=1,
     run_seconds=10,
     differs="Files of 320 MiB instead of 10 GB, read for 6 seconds; all with barriers; "
             + ASKS_FOR_PIECES,

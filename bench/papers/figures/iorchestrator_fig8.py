@@ -49,7 +49,6 @@ FIGURE = Figure(
     source="IOrchestrator (SC 2010), figure 8",
     testbed=IORCHESTRATOR,
     x_label="distance on each disk",
-    ceiling_seeds=1,
     run_seconds=7,
     differs="Each file has 320 MiB instead of 1 GB; the processes read one by one and meet after"
             " each call.",
