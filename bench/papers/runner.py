@@ -304,7 +304,7 @@ class FigureRun:
         if len(jobs) > 1:
             # Starting a process takes tens of milliseconds; who is not there in time begins late,
             # and the interval from the first beginning to the last end shows it.
-            ready_s = time.time() + 1.0 + 0.15 * sum(job.ranks for job in jobs)
+            ready_s = time.time() + 0.7 + 0.1 * sum(job.ranks for job in jobs)
         started = []
         for number, job in enumerate(jobs):
             report = self.settings.folder / f"report-{number}"
