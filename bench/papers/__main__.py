@@ -140,7 +140,7 @@ def main() -> int:
             print(f"skipped: {why}")
             return 77
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # mounts must not outlive us
-        os.environ.update(testbed.WAITING)  # every program that is started inherits it
+        os.environ.update(testbed.ENVIRONMENT)  # every program that is started inherits it
         try:
             passed = measure(chosen(arguments), arguments)
         except KeyboardInterrupt:
