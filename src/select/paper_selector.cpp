@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint32_t runs_each = 3;
 constexpr double deviation_max = 0.15;
 // The paper does not say of how many calls; its figure 6 shows the throughput of 250. On emulated
-// disks (orthrus-fig6) single calls differ by a third, the means of three by a fifth: it would never
-// settle. Those of 25 differ by 6 %.
+// disks (orthrus-fig6) single calls differ by a third, the means of three by a fifth: it would
+// never settle. Those of 25 differ by 6 %.
 constexpr std::size_t watched_calls = 25;
 
 class PaperSelector final : public Selector {

@@ -187,7 +187,7 @@ private:
     std::size_t own_;  // node, and so aggregator
     Extent touched_{};
     std::uint64_t domain_bytes_ = 0;
-    std::vector<Extent> wanted_;  // by aggregator
+    std::vector<Extent> wanted_;                  // by aggregator
     std::vector<RomioModel::Wanted> own_wanted_;  // of its own domain
     std::size_t side_ = 0;
     std::vector<std::uint64_t> bytes_;

@@ -83,9 +83,9 @@ TEST(ServedReads, segments_of_a_stripe_unit_resonate_when_ranks_ask_for_themselv
     EXPECT_LT(together.served.ascending, together.served.reads);
 }
 
-// ROMIO goes by what is wanted of a window, and not by where a rank begins and ends: with a buffer of
-// 1 MiB an aggregator reads the first MiB, four requests of 256 KiB, and nothing more until rank 0's
-// other piece, at 32 MiB, which is one.
+// ROMIO goes by what is wanted of a window, and not by where a rank begins and ends: with a buffer
+// of 1 MiB an aggregator reads the first MiB, four requests of 256 KiB, and nothing more until rank
+// 0's other piece, at 32 MiB, which is one.
 TEST(ServedReads, romio_reads_no_window_in_which_nobody_has_a_piece) {
     auto servers = one_read();
     servers.ranks = servers.ranks_per_node = 2;
