@@ -49,6 +49,7 @@ FIGURE = Figure(
     source="IOrchestrator (SC 2010), figure 8",
     testbed=IORCHESTRATOR,
     x_label="distance on each disk",
+    ceiling_seeds=0,  # where nothing seeks: iorchestrator-no-seeks
     run_seconds=7,
     differs="Each file has 320 MiB instead of 1 GB; the processes read one by one and meet after"
             " each call.",

@@ -33,6 +33,7 @@ FIGURE = Figure(
     source="IOrchestrator (SC 2010), figure 9",
     testbed=IORCHESTRATOR_LARGE,
     x_label="what runs",
+    ceiling_seeds=0,  # where nothing seeks: iorchestrator-no-seeks
     run_seconds=6,
     differs="Files of 320 MiB instead of 10 GB; with barriers; our default beside the paper's policy.",
     lines=(
