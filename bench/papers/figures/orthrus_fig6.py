@@ -49,7 +49,5 @@ FIGURE = Figure(
         Claim("Orthrus switches to core_first", 1.0, "section 3.5",
               "chosen by orthrus", "with messages", "core_first",
               in_words=True, why="three calls of each, which differ by a third, decide: at times for another"),
-        Claim("`measured` reads as fast as `core_first` with messages", 1.0, "not in the paper",
-              "chosen by measured", "with messages", "core_first", own=True),
     ),
 )
