@@ -38,6 +38,6 @@ FIGURE = Figure(
               "ROMIO, read", in_words=True, why="[our agents ask once for pieces that touch, the paper's for each]"),
         Claim("resonant, read, 16384", 101, "section 4.2.4", "resonant, read", "16384",
               why="[the servers read ahead more than the paper's]"),
-        Claim("resonant, write, 16384", 96, "section 4.2.4", "resonant, write", "16384"),
+        Claim("resonant, write, 16384", 96, "section 4.2.4", "resonant, write", "16384", why="not known"),
     ),
 )
