@@ -84,11 +84,11 @@ class Tools:
     def yield_shim(self) -> pathlib.Path:
         return self.build / "lib" / "libunisono-yield.so"
 
-    def missing_for(self, side: Side) -> str:
-        """Why this side cannot run here; empty if it can."""
+    def missing_for(self, side: Side, *programs: pathlib.Path) -> str:
+        """Why this side cannot run these programs here (none: the patterns); empty if it can."""
         if shutil.which(LAUNCHERS[side.mpi]) is None:
             return f"{LAUNCHERS[side.mpi]} is not installed"
-        needed = [self.program(side.mpi), self.yield_shim]
+        needed = [*(programs or [self.program(side.mpi)]), self.yield_shim]
         if side.unisono:
             needed.append(self.library(side.mpi))
         absent = [path for path in needed if not path.exists()]
@@ -184,7 +184,8 @@ def _cause(errors: str) -> str:
     """What the program itself says, rather than what its launcher says about it."""
     lines = [line.strip() for line in errors.splitlines() if line.strip(" -=")]
     own = [line for line in lines if OWN_MESSAGE.search(line)]
-    return next(iter(own or lines), "")
+    first = next(iter(own or lines), "")
+    return f"{first} {lines[-1]}" if first.endswith("error stack:") else first  # MPICH's
 
 
 def end_session_of(process: subprocess.Popen) -> None:

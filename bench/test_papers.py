@@ -290,16 +290,16 @@ def test_an_interrupted_run_keeps_what_it_has_measured(tmp_path, monkeypatch):
 
 
 def test_minutes_come_from_what_was_measured_else_from_what_is_declared():
-    """Two lines, two x: 4 cells, each with 5 seeds and twice 3 of the ceilings: 44 runs."""
+    """Two lines, two x: 4 cells, each with 5 seeds and two ceilings: 28 runs."""
     which = dataclasses.replace(figure(), run_seconds=6)
-    assert which.runs == 44
-    assert Results(definition_of(which)).minutes(which) == pytest.approx(4.4)
+    assert which.runs == 28
+    assert Results(definition_of(which)).minutes(which) == pytest.approx(2.8)
     measured = results(which, ours={"1": [1.0, 2.0]})
     measured.rejected = [{}, {}]
     measured.spent_s = 40.0  # 10 s a run
-    assert measured.minutes(which) == pytest.approx(44 * 10 / 60)
+    assert measured.minutes(which) == pytest.approx(28 * 10 / 60)
     orchestrated = tuple(dataclasses.replace(line, orchestra=()) for line in which.lines)
-    assert dataclasses.replace(which, lines=orchestrated).runs == 32  # not without emulation
+    assert dataclasses.replace(which, lines=orchestrated).runs == 24  # not without emulation
 
 
 def test_results_are_kept_only_while_the_experiment_is_the_same(tmp_path):

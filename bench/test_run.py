@@ -331,6 +331,13 @@ def test_failing_launch_tells_what_the_program_said(tmp_path, monkeypatch):
         sides.launch(side_named("mpich"), sides.Tools(tmp_path), 1, [], tmp_path / "report")
 
 
+def test_a_stack_of_mpichs_is_told_with_its_end(tmp_path, monkeypatch):
+    script = "(echo 'Other MPI error, error stack:'; echo 'MPIR_Init(1): ...'; echo 'no memory') >&2; exit 1"
+    monkeypatch.setattr(sides, "command_for", lambda *_: ["sh", "-c", script])
+    with pytest.raises(sides.LaunchError, match="^Other MPI error, error stack: no memory$"):
+        sides.launch(side_named("mpich"), sides.Tools(tmp_path), 1, [], tmp_path / "report")
+
+
 def test_sides_take_turns_in_rotating_order():
     first = [run.rotated(list(sides.SIDES), turn)[0] for turn in range(len(sides.SIDES))]
     assert first == list(sides.SIDES)

@@ -105,6 +105,7 @@ def document(folder: pathlib.Path) -> None:
               for figure, results in measured_in(folder, ALL)}
     known = {figure.name: known[figure.name] for figure in ALL if figure.name in known}
     measured.save(known, docs / "papers")
+    known = measured.load(docs / "papers")  # rounded, as whoever makes the page anew will have it
     figures = [(figure, known[figure.name]) for figure in ALL if figure.name in known]
     page.draw(figures, docs / "papers")
     file = docs / "papers.md"
@@ -140,7 +141,7 @@ def main() -> int:
             print(f"skipped: {why}")
             return 77
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # mounts must not outlive us
-        os.environ.update(testbed.WAITING)  # every program that is started inherits it
+        os.environ.update(testbed.ENVIRONMENT)  # every program that is started inherits it
         try:
             passed = measure(chosen(arguments), arguments)
         except KeyboardInterrupt:

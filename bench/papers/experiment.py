@@ -116,7 +116,7 @@ class Figure:
     differs: str  # from the paper, besides what docs/understand/papers-method.md says of all
     nodes: int = 0
     seeds: int = 5
-    ceiling_seeds: int = 3
+    ceiling_seeds: int = 1
     cluster: Cluster | None = None  # instead of `nodes`: the ranks run on a pocket cluster
     unit: str = "MB/s"
     timeline: str = ""  # an x whose runs are drawn as throughput over time

@@ -139,13 +139,10 @@ class FigureRun:
         side = side_of(line)
         if self.figure.cluster and (why := testbed.reason_without_cluster()):
             return why
-        if why := self.tools.missing_for(side):
-            return why
-        programs = {program_of(job, side, self.settings.build)[0]
+        programs = {pathlib.Path(program_of(job, side, self.settings.build)[0])
                     for jobs in line.jobs.values() for job in jobs}
-        for program in sorted(programs):
-            if not pathlib.Path(program).exists():
-                return f"{program} is not built"
+        if why := self.tools.missing_for(side, *sorted(programs)):
+            return why
         if line.lists_of and not counter_of(self.tools).exists():
             return f"{counter_of(self.tools)} is not built"
         if line.orchestra is not None:
@@ -307,7 +304,7 @@ class FigureRun:
         if len(jobs) > 1:
             # Starting a process takes tens of milliseconds; who is not there in time begins late,
             # and the interval from the first beginning to the last end shows it.
-            ready_s = time.time() + 1.0 + 0.15 * sum(job.ranks for job in jobs)
+            ready_s = time.time() + 0.7 + 0.1 * sum(job.ranks for job in jobs)
         started = []
         for number, job in enumerate(jobs):
             report = self.settings.folder / f"report-{number}"

@@ -20,6 +20,7 @@ from .results import Results, Sample, definition_of
 FIGURES = (resonant_fig2.FIGURE, resonant_fig2.WITH_CFQ, resonant_fig2.TODAY, resonant_fig7.FIGURE,
            lacio_fig6.FIGURE, lacio_fig6.TODAY, lacio_ior.RANDOM, lacio_ior.INTERLEAVED)
 PAPERS_BUFFER = 4 << 20  # ROMIO's collective buffer in MPICH2 1.0; the one that is measured has 16 MiB
+HINTS = {"cb_config_list", "cb_nodes", "unisono_resonant_groups"}  # that can be simulated
 SEEDS = range(1, 6)
 COLUMNS = ("figure", "servers", "line", "x", "seed", "mb_per_s")
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -58,7 +59,8 @@ def pattern_of(job: Job) -> list[str]:
 def words_of(figure: Figure, line: Line, job: Job, profiles: pathlib.Path) -> list[str]:
     """Empty where it cannot be simulated."""
     strategy, pattern = strategy_of(line, job), pattern_of(job)
-    if not strategy or not pattern or job.direction != "read":
+    hints = {hint.partition("=")[0] for hint in line.hints.split(",") if hint}
+    if not strategy or not pattern or job.direction != "read" or not hints <= HINTS:
         return []
     servers = line.testbed or figure.testbed
     aggregators = [hint.partition("=")[2] for hint in line.hints.split(",")

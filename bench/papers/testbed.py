@@ -20,8 +20,9 @@ from sides import LaunchError
 from .experiment import Cluster, Figure, Servers
 
 # Ranks that wait sleep (testbed/cluster/yield_shim.c): the emulated servers need the cores. 50 us are
-# little beside a disk's milliseconds.
-WAITING = {"YIELD_SHIM_SLEEP_US": "50"}
+# little beside a disk's milliseconds. MPICH's UCX looks at every network device, and its program ends if
+# one vanishes meanwhile, as those of a pocket cluster do; on a cluster its launchers say which to take.
+ENVIRONMENT = {"YIELD_SHIM_SLEEP_US": "50", "UCX_NET_DEVICES": "lo"}
 
 # A run whose requests were answered later than modelled by more than this is rejected. The median is
 # the bound that the testbed is built for; 2 ms are a quarter of a turn of a disk at 7200 rpm. An

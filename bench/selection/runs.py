@@ -89,7 +89,7 @@ class Runner:
 
     @property
     def _environment(self) -> dict[str, str] | None:
-        return {**os.environ, **testbed.WAITING} if self.pocket else None
+        return {**os.environ, **testbed.ENVIRONMENT} if self.pocket else None
 
     @property
     def _program(self) -> pathlib.Path:

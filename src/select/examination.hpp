@@ -23,7 +23,7 @@ namespace unisono {
 /// the examination is opened again.
 ///
 /// Differs from Orthrus, ISC 2014, section 2.1: no fixed number of runs, no rotation, logarithms
-/// instead of a mean of throughputs, drift instead of one call's deviation by 15 %.
+/// instead of a mean of throughputs, drift instead of a deviation by 15 %.
 class Examination {
 public:
     struct Choice {

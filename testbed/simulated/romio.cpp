@@ -121,11 +121,11 @@ private:
         team_.finish_sends(0);
     }
 
-    static Extent hull(std::vector<Extent> const& extents) {
-        if (extents.empty()) return {};
-        auto all = extents.front();
-        for (auto const& one : extents)
-            all = {std::min(all.begin, one.begin), std::max(all.end, one.end)};
+    static Extent hull(std::vector<RomioModel::Wanted> const& wanted) {
+        if (wanted.empty()) return {};
+        auto all = wanted.front().hull;
+        for (auto const& one : wanted)
+            all = {std::min(all.begin, one.hull.begin), std::max(all.end, one.hull.end)};
         return all;
     }
 
@@ -135,7 +135,8 @@ private:
         if (model_.told_ == team_.topology().ranks()) model_.told_ = 0;
         tell_sizes([&](std::size_t aggregator) -> std::uint64_t {
             auto const part = own_part(in_domain(aggregator, 0, domain_bytes_));
-            if (!part.empty()) model_.wanted_[aggregator].push_back(touched(request_.view, part));
+            if (!part.empty())
+                model_.wanted_[aggregator].push_back({touched(request_.view, part), &request_});
             return part.empty() ? 0 : 16 * piece_estimate(request_.view, part);
         });
         send_to_aggregators(Team::Kind::request);
@@ -146,8 +147,10 @@ private:
         if (is_aggregator() && !range.empty() && somebody_wants(range)) access(range);
     }
     [[nodiscard]] bool somebody_wants(Extent range) const {
-        return std::ranges::any_of(
-            own_wanted_, [&](Extent wanted) { return !intersect(wanted, range).empty(); });
+        return std::ranges::any_of(own_wanted_, [&](auto const& wanted) {
+            return !intersect(wanted.hull, range).empty() &&
+                   !within(wanted.request->view, wanted.request->positions, range).empty();
+        });
     }
     void access(Extent range) {
         Transfer const whole{range.begin, nullptr, range.bytes()};
@@ -184,8 +187,8 @@ private:
     std::size_t own_;  // node, and so aggregator
     Extent touched_{};
     std::uint64_t domain_bytes_ = 0;
-    std::vector<Extent> wanted_;      // by aggregator
-    std::vector<Extent> own_wanted_;  // of its own domain, by rank
+    std::vector<Extent> wanted_;                  // by aggregator
+    std::vector<RomioModel::Wanted> own_wanted_;  // of its own domain
     std::size_t side_ = 0;
     std::vector<std::uint64_t> bytes_;
 };

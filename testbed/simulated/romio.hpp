@@ -36,12 +36,17 @@ public:
 private:
     friend class RomioCall;
 
+    /// What a rank wants of a domain.
+    struct Wanted {
+        Extent hull;  ///< from its first to its last byte there
+        Request const* request;
+    };
     /// What ranks have for an aggregator, or want of it.
     using Asked = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
 
     std::uint64_t cb_buffer_size_;
-    // Of the call under way, by aggregator: from whose first to whose last byte.
-    std::vector<std::vector<Extent>> wanted_;
+    // Of the call under way, by aggregator: who wants something of its domain.
+    std::vector<std::vector<Wanted>> wanted_;
     std::uint32_t told_ = 0;  // ranks that have said what they want
     // By exchange in turn, by aggregator: what MPI_Alltoall tells, where what it costs is counted.
     std::array<std::vector<Asked>, 2> asked_;

@@ -1,6 +1,7 @@
 // Reads through modelled servers, on the virtual clock of simulated ranks.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdio>
 #include <set>
 #include <stdexcept>
@@ -80,6 +81,24 @@ TEST(ServedReads, segments_of_a_stripe_unit_resonate_when_ranks_ask_for_themselv
                 static_cast<unsigned long long>(together.served.reads));
     EXPECT_EQ(alone.served.ascending, alone.served.reads);
     EXPECT_LT(together.served.ascending, together.served.reads);
+}
+
+// ROMIO goes by what is wanted of a window, and not by where a rank begins and ends: with a buffer
+// of 1 MiB an aggregator reads the first MiB, four requests of 256 KiB, and nothing more until rank
+// 0's other piece, at 32 MiB, which is one.
+TEST(ServedReads, romio_reads_no_window_in_which_nobody_has_a_piece) {
+    auto servers = one_read();
+    servers.ranks = servers.ranks_per_node = 2;
+    servers.file_bytes = 2 * 65536;
+    servers.strategy = "romio";
+    servers.cb_buffer_size = 1 << 20;
+    auto scale = scale_case_of(servers);
+    scale.servers->object_bytes = 64 << 20;
+    std::int64_t const far = 32 << 20;
+    auto const pieces = make_blocks(std::array<std::int64_t, 2>{0, far},
+                                    std::array<std::uint64_t, 2>{65536, 65536});
+    scale.calls[0].first = {{pieces, 0, far + 65536}, {0, 2 * 65536}};
+    EXPECT_EQ(run(scale).served.reads, 4u + 1u);
 }
 
 TEST(ServedReads, dealt_pieces_are_all_of_the_file_once) {

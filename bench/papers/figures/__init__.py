@@ -43,6 +43,7 @@ ALL = (
     lacio_ior.RANDOM,
     lacio_ior.INTERLEAVED,
     lacio_fig10.FIGURE,
+    orthrus_fig3.WITH_LARGE_BLOCKS,
     orthrus_fig3.ON_A_CLUSTER,
     orthrus_fig3.TODAY,
     orthrus_fig4.FIGURE,
@@ -51,5 +52,6 @@ ALL = (
     orthrus_table2.FIGURE,
     view_based_fig3.ON_A_CLUSTER,
     view_based_fig5.FIGURE,
+    view_based_fig6.ON_A_CLUSTER,
     view_based_table1.FIGURE,
 )

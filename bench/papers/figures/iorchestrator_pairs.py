@@ -32,13 +32,15 @@ SHAPES = {
 }
 
 
-SORTED = "servers write out in order over all files [Linux 2.6 went inode by inode]"
+ENOUGH = "two together write faster than one alone, but for hpio: turns have nothing to give"
+MOST = "only mpi-io-test and hpio have more alone (figure 2): 1.2 is the most that turns can give"
 UNKNOWN = "not known"
 NOTHING = "turns can give no more here than there is: what one has alone"
 LATE = "a third of the writes came too late to count"
 LITTLE = ("two programs together have 1.5 to 2 times what one has alone, but for mpi-io-test: turns can"
           " only lose")
-CAUSES = {"read, orchestrated": SELDOM, "write, orchestrated": SORTED, "write, our default": SORTED}
+CAUSES = {"read, orchestrated": SELDOM, "write, orchestrated": ENOUGH,
+          "write, orchestrated, Linux's weights": ENOUGH, "write, our default": ENOUGH}
 
 
 LINUX = ", orchestrated, Linux's weights"
@@ -103,22 +105,22 @@ WITH_BARRIERS = Figure(
     source="IOrchestrator (SC 2010), figure 2",
     testbed=IORCHESTRATOR_LARGE,
     x_label="program",
-    ceiling_seeds=1,
+    ceiling_seeds=0,  # where nothing seeks: iorchestrator-no-seeks
     run_seconds=7,
     differs=DIFFERS,
     lines=lines(pairs_of("independent", BARRIER)),
     claims=(
         gain("read", "mpi-io-test", 1.57),
-        gain("write", "mpi-io-test", 1.37, SORTED),
+        gain("write", "mpi-io-test", 1.37, ENOUGH),
         gain("read", "mpi-tile-io", 1.11, NOTHING),
-        gain("write", "mpi-tile-io", 1.15, SORTED),
+        gain("write", "mpi-tile-io", 1.15, ENOUGH),
         gain("read", "ior-mpi-io", 1.0, ""),
         *mean_gains(1.43, {**CAUSES,
-                           "read, our default": "1.20 without `hpio`, whose runs differ most"}),
+                           "read, orchestrated, Linux's weights": MOST, "read, our default": MOST}),
         speed("read", "mpi-io-test", 102),
-        speed("write", "mpi-io-test", 115, SORTED),
+        speed("write", "mpi-io-test", 115),
         speed("read", "hpio", 70, ""),
-        speed("write", "hpio", 54, SORTED),
+        speed("write", "hpio", 54),
     ),
 )
 
@@ -128,13 +130,13 @@ WITH_COLLECTIVES = Figure(
     source="IOrchestrator (SC 2010), figure 5",
     testbed=IORCHESTRATOR_LARGE,
     x_label="program",
-    ceiling_seeds=1,
+    ceiling_seeds=0,  # where nothing seeks: iorchestrator-no-seeks
     run_seconds=7,
     differs=DIFFERS,
     lines=lines(pairs_of("collective", BARRIER)),
     claims=(
         gain("read", "mpi-io-test", 1.63, "1.27 can be had at most: what one has alone"),
-        gain("write", "mpi-io-test", 1.15, SORTED),
+        gain("write", "mpi-io-test", 1.15, ENOUGH),
         *mean_gains(1.28, dict.fromkeys(("read, orchestrated", "write, orchestrated",
                                          "read, our default", "write, our default"), LITTLE)),
     ),
@@ -146,18 +148,18 @@ WITH_NEITHER = Figure(
     source="IOrchestrator (SC 2010), figure 6",
     testbed=IORCHESTRATOR_LARGE,
     x_label="program",
-    ceiling_seeds=1,
+    ceiling_seeds=0,  # where nothing seeks: iorchestrator-no-seeks
     run_seconds=7,
     differs=DIFFERS,
     lines=lines(pairs_of("independent", ())),
     claims=(
         gain("read", "mpi-io-test", 1.72),
-        gain("write", "mpi-io-test", 1.36, SORTED),
+        gain("write", "mpi-io-test", 1.36, ENOUGH),
         *mean_gains(1.39, CAUSES, "abstract, of all figures"),
         speed("read", "mpi-io-test", 86),
-        speed("write", "mpi-io-test", 108, SORTED),
+        speed("write", "mpi-io-test", 108),
         speed("read", "hpio", 31),
-        speed("write", "hpio", 28, SORTED),
+        speed("write", "hpio", 28),
     ),
 )
 
@@ -173,7 +175,7 @@ WITH_SHAPES = Figure(
     source="IOrchestrator (SC 2010), figure 2",
     testbed=IORCHESTRATOR_LARGE,
     x_label="program (memory-file)",
-    ceiling_seeds=1,
+    ceiling_seeds=0,  # where nothing seeks: iorchestrator-no-seeks
     run_seconds=7,
     differs=DIFFERS,
     lines=lines(shapes),

@@ -31,7 +31,6 @@ SCHEDULERS = Figure(
     source="Beside IOrchestrator (SC 2010), figure 8",
     testbed=IORCHESTRATOR,
     x_label="distance on each disk",
-    ceiling_seeds=1,
     run_seconds=6,
     differs="Not in the paper. 'cfq, by request' is what servers with a thread for each request"
             " show it; 'by program' knows what no server's kernel knows. 'bfq' is BFQ-like. The"
@@ -66,7 +65,6 @@ GATES = Figure(
     source="Beside IOrchestrator (SC 2010), figure 8",
     testbed=IORCHESTRATOR,
     x_label="distance on each disk",
-    ceiling_seeds=1,
     run_seconds=6,
     differs="Not in the paper, whose gate is in the servers. All programs run under Unisono, which"
             " the gate in the clients needs.",

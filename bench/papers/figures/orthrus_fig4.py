@@ -15,7 +15,6 @@ FIGURE = Figure(
     testbed=ORTHRUS,
     x_label="rows in a call",
     cluster=Cluster(nodes=4),
-    ceiling_seeds=1,
     run_seconds=5,
     differs="16 processes on 4 nodes instead of 64 on 11; runs of 3 seconds. Messages and file data"
             " share a link of 1 Gbit/s of each node, as in the paper.",

@@ -26,5 +26,4 @@ FIGURE = Figure(
         Claim("independent, 64K", 175, "section 1.2", "independent", "64K"),
     ),
     seeds=1,
-    ceiling_seeds=1,
 )

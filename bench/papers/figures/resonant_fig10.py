@@ -29,6 +29,6 @@ FIGURE = Figure(
     claims=(
         Claim("resonant reads faster at 64K", 1.5, "section 4.2.5",
               "resonant, read", "64K", "ROMIO, read",
-              in_words=True, why="a cell came too late three times"),
+              in_words=True),
     ),
 )

@@ -28,7 +28,7 @@ FIGURE = Figure(
     claims=(
         Claim("resonant gains modestly", 1.1, "section 4.2.1",
               "resonant, read", "256", "ROMIO, read",
-              in_words=True, why="ROMIO came too late three times"),
+              in_words=True),
         Claim("the peak, read", 80, "section 4.2.1, around", "resonant, read", "256",
               why="[the servers read ahead more than the paper's]"),
     ),

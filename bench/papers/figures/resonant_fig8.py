@@ -34,7 +34,7 @@ FIGURE = Figure(
               "1M", in_words=True),
         Claim("resonant reads faster at 64K", 1.2, "section 4.2.3",
               "resonant, read", "64K", "ROMIO, read",
-              in_words=True, why="what a call costs: the same without disks"),
+              in_words=True, why="[the paper has an agent ask here; ours takes turns, as its section 3.4 has it]"),
         Claim("the advantage shrinks with the size", 1.0,
               "section 4.2.3", "resonant, read", "1M", "ROMIO, read",
               in_words=True),

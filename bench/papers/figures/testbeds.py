@@ -41,7 +41,7 @@ def modern(figure: Figure) -> Figure:
     lines = tuple(dataclasses.replace(line, testbed=None) for line in figure.lines)
     return dataclasses.replace(
         figure, name=f"{figure.name}-today", title=f"{figure.title}, on servers of today",
-        testbed=today, lines=lines, seeds=3, ceiling_seeds=1,
+        testbed=today, lines=lines, seeds=3,
         claims=tuple(dataclasses.replace(claim, own=True, why="") for claim in figure.claims
                      if claim.against),
         differs=f"{figure.differs} Disks and kernel are those of today (profile nearline,"
