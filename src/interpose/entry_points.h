@@ -3,8 +3,7 @@
    4.0.2 answers with unrelated text for codes that were added to its own classes. */
 #pragma once
 
-/* What programs wait for nonblocking calls with, and their end. They and messages do not load the
- * engine. */
+/* What programs wait for nonblocking calls with. They and messages do not load the engine. */
 #define UNISONO_REQUEST_ENTRIES(X) \
     X(Test)                        \
     X(Testall)                     \
@@ -14,8 +13,10 @@
     X(Waitall)                     \
     X(Waitany)                     \
     X(Waitsome)                    \
-    X(Request_get_status)          \
-    X(Finalize)
+    X(Request_get_status)
+
+/* The engine does what has to be done before; the shim calls the library. */
+#define UNISONO_END_ENTRIES(X) X(Finalize)
 
 /* Common calls for messages: occasions to carry Unisono's own, where it has been asked to. */
 #define UNISONO_MESSAGE_ENTRIES_OF(X, suffix) \
@@ -100,7 +101,9 @@
 #endif
 #define UNISONO_ALL_ENTRIES(X) \
     UNISONO_FILE_ENTRIES(X)    \
-    UNISONO_REQUEST_ENTRIES(X) UNISONO_MESSAGE_ENTRIES(X) UNISONO_LONG_MESSAGE_ENTRIES(X)
+    UNISONO_REQUEST_ENTRIES(X) \
+    UNISONO_MESSAGE_ENTRIES(X) \
+    UNISONO_LONG_MESSAGE_ENTRIES(X) UNISONO_END_ENTRIES(X)
 
 #define UNISONO_ENTRY_INDEX(name) unisono_entry_##name,
 enum { UNISONO_ALL_ENTRIES(UNISONO_ENTRY_INDEX) unisono_entry_count };

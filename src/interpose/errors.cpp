@@ -111,10 +111,7 @@ bool handler_ends_program(MPI_File file) {
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     if (PMPI_File_get_errhandler(file, &handler) != MPI_SUCCESS) return false;
     if (handler == numbers().errors_return) return false;
-    if (handler == MPI_ERRORS_ARE_FATAL) return true;
-#ifdef MPI_ERRORS_ABORT
-    if (handler == MPI_ERRORS_ABORT || handler == MPI_ERRORS_RETURN) return true;
-#endif
+    if (handler == MPI_ERRORS_ARE_FATAL || handler == numbers().errors_abort) return true;
     PMPI_Errhandler_free(&handler);
     return false;
 }

@@ -4,11 +4,11 @@
 
 namespace unisono::interpose {
 
-/// Ends what is pending first, and calls write_what_is_in_memory(), for programs that end without
-/// closing their files. Not in a callback of the MPI library's own: threads may not use MPICH
-/// there. Where there is no MPI_Init, as with sessions only, the end of the files' communicators
-/// has to do.
-int finalize();
+/// What MPI_Finalize begins with: ends what is pending, and calls write_what_is_in_memory(), for
+/// programs that end without closing their files. Not in a callback of the MPI library's own:
+/// threads may not use MPICH there. Where there is no MPI_Init, as with sessions only, the end of
+/// the files' communicators has to do.
+int before_finalize();
 
 /// Writes what collective calls have left in memory of the files that are open on `comm`, or of
 /// all. Prints a line for each file that needed it, `why` in it, on one rank. Collective over each

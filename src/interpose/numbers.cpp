@@ -3,20 +3,23 @@
 #include <array>
 #include <string_view>
 
+#ifndef MPI_ERRORS_ABORT  // before MPI-4
+#define MPI_ERRORS_ABORT MPI_ERRORS_ARE_FATAL
+#endif
+
 namespace unisono::interpose {
 
 #ifdef UNISONO_STANDARD_ABI
 namespace {
 
-constexpr int room_for_version = 8192;  // MPI_MAX_LIBRARY_VERSION_STRING of MPICH, the longest
-
-// Asked for an attribute that every library has, under the header's key: where keys have other
-// numbers, the rest has, too. A program of sessions alone has no communicator to ask.
+// Asked for an attribute that every library has, under the header's key, which is MPI_APPNUM's in
+// Intel MPI: where keys have other numbers, the rest has, too. (MPI_COMBINER_F90_* have as well,
+// which Unisono treats alike.) A program of sessions alone has no communicator to ask.
 bool are_as_in_header() {
     int initialised = 0;
     PMPI_Initialized(&initialised);
     if (initialised == 0) {
-        std::array<char, room_for_version> text{};
+        std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
         int length = 0;
         PMPI_Get_library_version(text.data(), &length);
         return std::string_view{text.data()}.find("Intel") == std::string_view::npos;
@@ -31,9 +34,11 @@ bool are_as_in_header() {
 #endif
 
 Numbers const& numbers() {
-    static Numbers const in_header{MPI_ERRORS_RETURN, MPI_SEEK_SET, MPI_SEEK_CUR, MPI_SEEK_END};
+    static Numbers const in_header{MPI_ERRORS_RETURN, MPI_ERRORS_ABORT, MPI_SEEK_SET, MPI_SEEK_CUR,
+                                   MPI_SEEK_END};
 #ifdef UNISONO_STANDARD_ABI
-    static Numbers const earlier{MPI_ERRORS_ABORT, MPI_SEEK_CUR, MPI_SEEK_END, MPI_SEEK_SET};
+    static Numbers const earlier{MPI_ERRORS_ABORT, MPI_ERRORS_RETURN, MPI_SEEK_CUR, MPI_SEEK_END,
+                                 MPI_SEEK_SET};
     static bool const as_in_header = are_as_in_header();
     if (!as_in_header) return earlier;
 #endif

@@ -224,7 +224,10 @@ static void start(void) {
             dlerror());
 }
 
-static unisono_function function_of(int entry) {
+enum name { plain, profiling };  // MPI_ or PMPI_
+
+static unisono_function function_of(int entry, enum name called) {
+    (void)called;
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, start);
     if (functions[entry] == NULL) {
@@ -234,24 +237,34 @@ static unisono_function function_of(int entry) {
     return functions[entry];
 }
 
-// Programs send messages and wait for requests all the time, most of them without ever opening a
-// file: until the engine is there these calls go straight on.
-static unisono_function early_function_of(int entry) {
-    static unisono_function early[unisono_entry_count];
-    unisono_function function = __atomic_load_n(&functions[entry], __ATOMIC_ACQUIRE);
-    if (function == NULL) function = __atomic_load_n(&early[entry], __ATOMIC_RELAXED);
-    if (function != NULL) return function;
-    void* symbol = dlsym(RTLD_NEXT, native_names[entry]);
+// The next function of the name that was called, in whatever library or tool; NULL: none.
+static unisono_function next_function(int entry, enum name called) {
+    char const* name = native_names[entry] + (called == plain ? strlen("P") : 0);
+    unisono_function function = NULL;
+    void* symbol = dlsym(RTLD_NEXT, name);
     void* library = symbol != NULL ? NULL : find_library().handle;
-    if (library != NULL) symbol = dlsym(library, native_names[entry]);
-    if (symbol == NULL) return function_of(entry);
+    if (library != NULL) symbol = dlsym(library, name);
     memcpy(&function, &symbol, sizeof symbol);
-    __atomic_store_n(&early[entry], function, __ATOMIC_RELAXED);
     return function;
 }
 
-static unisono_long_function early_long_function_of(int entry) {
-    unisono_function const function = early_function_of(entry);
+// Programs send messages and wait for requests all the time, most of them without ever opening a
+// file: until the engine is there these calls go straight on, under the name that was called, as
+// tools wrap either.
+static unisono_function early_function_of(int entry, enum name called) {
+    static unisono_function known[unisono_entry_count][2];
+    unisono_function* early = &known[entry][called];
+    unisono_function function = __atomic_load_n(&functions[entry], __ATOMIC_ACQUIRE);
+    if (function == NULL) function = __atomic_load_n(early, __ATOMIC_RELAXED);
+    if (function != NULL) return function;
+    function = next_function(entry, called);
+    if (function == NULL) return function_of(entry, called);
+    __atomic_store_n(early, function, __ATOMIC_RELAXED);
+    return function;
+}
+
+static unisono_long_function early_long_function_of(int entry, enum name called) {
+    unisono_function const function = early_function_of(entry, called);
     unisono_long_function with_seven;
     memcpy(&with_seven, &function, sizeof function);
     return with_seven;
@@ -259,17 +272,17 @@ static unisono_long_function early_long_function_of(int entry) {
 
 #define UNISONO_EXPORT(name, find)                                            \
     EXPORT long MPI_##name(long a, long b, long c, long d, long e, long f) {  \
-        return find(unisono_entry_##name)(a, b, c, d, e, f);                  \
+        return find(unisono_entry_##name, plain)(a, b, c, d, e, f);           \
     }                                                                         \
     EXPORT long PMPI_##name(long a, long b, long c, long d, long e, long f) { \
-        return find(unisono_entry_##name)(a, b, c, d, e, f);                  \
+        return find(unisono_entry_##name, profiling)(a, b, c, d, e, f);       \
     }
-#define UNISONO_EXPORT_LONG_ENTRY(name)                                               \
-    EXPORT long MPI_##name(long a, long b, long c, long d, long e, long f, long g) {  \
-        return early_long_function_of(unisono_entry_##name)(a, b, c, d, e, f, g);     \
-    }                                                                                 \
-    EXPORT long PMPI_##name(long a, long b, long c, long d, long e, long f, long g) { \
-        return early_long_function_of(unisono_entry_##name)(a, b, c, d, e, f, g);     \
+#define UNISONO_EXPORT_LONG_ENTRY(name)                                                      \
+    EXPORT long MPI_##name(long a, long b, long c, long d, long e, long f, long g) {         \
+        return early_long_function_of(unisono_entry_##name, plain)(a, b, c, d, e, f, g);     \
+    }                                                                                        \
+    EXPORT long PMPI_##name(long a, long b, long c, long d, long e, long f, long g) {        \
+        return early_long_function_of(unisono_entry_##name, profiling)(a, b, c, d, e, f, g); \
     }
 #define UNISONO_EXPORT_FILE_ENTRY(name) UNISONO_EXPORT(name, function_of)
 #define UNISONO_EXPORT_EARLY_ENTRY(name) UNISONO_EXPORT(name, early_function_of)
@@ -277,3 +290,13 @@ UNISONO_FILE_ENTRIES(UNISONO_EXPORT_FILE_ENTRY)
 UNISONO_REQUEST_ENTRIES(UNISONO_EXPORT_EARLY_ENTRY)
 UNISONO_MESSAGE_ENTRIES(UNISONO_EXPORT_EARLY_ENTRY)
 UNISONO_LONG_MESSAGE_ENTRIES(UNISONO_EXPORT_LONG_ENTRY)
+
+// The library's part begins outside the engine: callbacks of programs and tools may call anything.
+static long finalize(enum name called) {
+    int const entry = unisono_entry_Finalize;
+    unisono_function const before = __atomic_load_n(&functions[entry], __ATOMIC_ACQUIRE);
+    if (before != NULL && before != native_functions[entry]) before(0, 0, 0, 0, 0, 0);
+    return next_function(entry, called)(0, 0, 0, 0, 0, 0);
+}
+EXPORT long MPI_Finalize(void) { return finalize(plain); }
+EXPORT long PMPI_Finalize(void) { return finalize(profiling); }

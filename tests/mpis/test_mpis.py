@@ -72,6 +72,10 @@ class Trial:
     def program(self, name: str) -> Path:
         return self.build / "programs" / f"{name}.{self.library.numbers or self.library.abi}"
 
+    def strided_program(self) -> Path:
+        """The same one on all libraries of an ABI."""
+        return self.build / "programs" / f"strided.{self.library.abi}"
+
     def environment(self) -> dict[str, str]:
         """The wheel's library in place of the one that the program was built with. Debian's programs
         want MPICH by another name than everybody else's."""
@@ -110,8 +114,7 @@ class Trial:
         """The command finds out which library to preload, the library which engine."""
         file = self.scratch / "strided-file"
         unisono = [PYTHON, str(self.build / "bin" / "unisono"), "run", "--"]
-        self.run("strided program", [*unisono, *self.launcher, "-n", "3",
-                 str(self.build / "programs" / f"strided.{self.library.abi}"), str(file)],
+        self.run("strided program", [*unisono, *self.launcher, "-n", "3", str(self.strided_program()), str(file)],
                  60, r"version: (.*)\n(?:.*\n)*unisono_strategy: \S+\n(?:.*\n)*strided: ok")  # fmt: skip
 
     def preloaded(self, ranks: int) -> list[str]:
@@ -163,7 +166,7 @@ class Trial:
     def missing(self) -> str:
         if not (self.prefix / "complete").exists():
             return f"no wheel {self.library.wheel}: tools/mpi_wheels.sh {self.library.wheel}"
-        needed = [self.program("semantics"),
+        needed = [self.strided_program(), self.program("semantics"),
                   self.build / "lib" / f"libunisono-{self.library.abi}-engine.so"]  # fmt: skip
         return ", ".join(f"no {path.name}" for path in needed if not path.exists())
 

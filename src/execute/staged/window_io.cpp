@@ -58,8 +58,8 @@ WindowIo::Lists WindowIo::deal(Transfer rest, std::uint64_t unit) {
 }
 
 // A contiguous window that is read while it goes to other nodes is read a few stripes at a time:
-// all at once fills the queue of this node's link, and what is lost there are the messages
-// (docs/lab/tried.md). 0: nothing goes there, or there are no stripes.
+// the messages wait behind what fills the queue of this node's link (docs/lab/tried.md). 0: nothing
+// goes there, or there are no stripes.
 std::uint64_t WindowIo::unit_beside_messages(Round const& round) const {
     auto const* const layout = call_.facts.layout;
     auto const beside = layout != nullptr && bytes_come(round);
