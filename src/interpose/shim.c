@@ -224,9 +224,9 @@ static void start(void) {
             dlerror());
 }
 
-enum name { plain, profiling };  // MPI_ or PMPI_
+enum Name { plain, profiling };  // MPI_ or PMPI_
 
-static unisono_function function_of(int entry, enum name called) {
+static unisono_function function_of(int entry, enum Name called) {
     (void)called;
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, start);
@@ -238,7 +238,7 @@ static unisono_function function_of(int entry, enum name called) {
 }
 
 // The next function of the name that was called, in whatever library or tool; NULL: none.
-static unisono_function next_function(int entry, enum name called) {
+static unisono_function next_function(int entry, enum Name called) {
     char const* name = native_names[entry] + (called == plain ? strlen("P") : 0);
     unisono_function function = NULL;
     void* symbol = dlsym(RTLD_NEXT, name);
@@ -251,7 +251,7 @@ static unisono_function next_function(int entry, enum name called) {
 // Programs send messages and wait for requests all the time, most of them without ever opening a
 // file: until the engine is there these calls go straight on, under the name that was called, as
 // tools wrap either.
-static unisono_function early_function_of(int entry, enum name called) {
+static unisono_function early_function_of(int entry, enum Name called) {
     static unisono_function known[unisono_entry_count][2];
     unisono_function* early = &known[entry][called];
     unisono_function function = __atomic_load_n(&functions[entry], __ATOMIC_ACQUIRE);
@@ -263,7 +263,7 @@ static unisono_function early_function_of(int entry, enum name called) {
     return function;
 }
 
-static unisono_long_function early_long_function_of(int entry, enum name called) {
+static unisono_long_function early_long_function_of(int entry, enum Name called) {
     unisono_function const function = early_function_of(entry, called);
     unisono_long_function with_seven;
     memcpy(&with_seven, &function, sizeof function);
@@ -292,11 +292,13 @@ UNISONO_MESSAGE_ENTRIES(UNISONO_EXPORT_EARLY_ENTRY)
 UNISONO_LONG_MESSAGE_ENTRIES(UNISONO_EXPORT_LONG_ENTRY)
 
 // The library's part begins outside the engine: callbacks of programs and tools may call anything.
-static long finalize(enum name called) {
+static long finalize(enum Name called) {
     int const entry = unisono_entry_Finalize;
     unisono_function const before = __atomic_load_n(&functions[entry], __ATOMIC_ACQUIRE);
     if (before != NULL && before != native_functions[entry]) before(0, 0, 0, 0, 0, 0);
     return next_function(entry, called)(0, 0, 0, 0, 0, 0);
 }
-EXPORT long MPI_Finalize(void) { return finalize(plain); }
-EXPORT long PMPI_Finalize(void) { return finalize(profiling); }
+#define UNISONO_EXPORT_END_ENTRY(name)                       \
+    EXPORT long MPI_##name(void) { return finalize(plain); } \
+    EXPORT long PMPI_##name(void) { return finalize(profiling); }
+UNISONO_END_ENTRIES(UNISONO_EXPORT_END_ENTRY)

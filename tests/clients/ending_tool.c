@@ -1,4 +1,5 @@
-/* A tool that wraps MPI_Finalize under its plain name only, as profilers do to write their report. */
+/* A tool that wraps MPI_Finalize under its plain name only, as profilers do to write their report.
+ */
 #include <mpi.h>
 #include <stdio.h>
 
