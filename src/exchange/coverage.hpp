@@ -35,7 +35,8 @@ public:
         assert(std::has_single_bit(granule_bytes));
     }
 
-    /// Marks pieces in any order; neighbours in one word cost one atomic operation together.
+    /// Marks pieces in any order; neighbours in one word cost one atomic operation together. Who
+    /// acquires a mark sees what was stored before it.
     class Marker {
     public:
         explicit Marker(Coverage& coverage) : coverage_{coverage} {}
@@ -69,7 +70,7 @@ public:
             }
             pending_ |= ones(first % 64, 63);
             for (auto word = first / 64 + 1; word < last / 64; ++word)
-                coverage_.words_[word].store(~0ULL, std::memory_order_relaxed);
+                coverage_.words_[word].store(~0ULL, std::memory_order_release);
             go_to(last / 64);
             pending_ |= ones(0, last % 64);
         }
@@ -80,7 +81,7 @@ public:
         }
         void flush() {
             if (pending_ != 0)
-                coverage_.words_[word_].fetch_or(pending_, std::memory_order_relaxed);
+                coverage_.words_[word_].fetch_or(pending_, std::memory_order_release);
             pending_ = 0;
         }
 

@@ -140,7 +140,6 @@ std::vector<BufferRange> BlockBuffer::take_missing(BufferRange range) const {
 void BlockBuffer::mark_valid(BufferRange range) const {
     if (range.empty()) return;
     assert(range.end <= block_bytes_);
-    std::atomic_thread_fence(std::memory_order_release);
     auto covered = to_mark(1);
     Coverage::Marker{covered}.mark(range.begin, range.bytes());
 }
@@ -155,7 +154,6 @@ void BlockBuffer::store(Placed const& from, Tiling const& view, Positions part,
         walk_both_runs(from.tiling, from.positions, view, part, [&](RunPair const& pair) {
             copy_pieces(to.at(pair.to), pair.to_stride, from.at(pair.from), pair.from_stride,
                         pair.bytes, pair.count);
-            std::atomic_thread_fence(std::memory_order_release);
             marker.mark({pair.to - static_cast<std::int64_t>(block_begin), pair.bytes,
                          pair.to_stride, pair.count});
         });
@@ -165,7 +163,6 @@ void BlockBuffer::store(Placed const& from, Tiling const& view, Positions part,
 
 void BlockBuffer::store(std::byte const* from, BufferRange range) const {
     std::memcpy(data() + range.begin, from, range.bytes());
-    std::atomic_thread_fence(std::memory_order_release);
     auto covered = dirty();
     Coverage::Marker{covered}.mark(range.begin, range.bytes());
     head().stored_bytes.fetch_add(range.bytes(), std::memory_order_release);
