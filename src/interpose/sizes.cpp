@@ -14,7 +14,11 @@ int file_set_size(MPI_File handle, MPI_Offset size) {
         file->drain();
         file->note_written();
     }
-    return UNISONO_NATIVE(File_set_size)(handle, size);
+    auto const result = UNISONO_NATIVE(File_set_size)(handle, size);
+    // In Intel MPI each rank cuts the file by itself, and the calls that follow may meet nobody.
+    Notice done;
+    if (file != nullptr) file->team().rendezvous().meet(done);
+    return result;
 }
 
 int file_get_size(MPI_File handle, MPI_Offset* size) {
