@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "unisono/extent.hpp"
+
 namespace unisono {
 
 enum class Switch : std::uint8_t { automatic, enable, disable };
@@ -93,5 +95,10 @@ struct Options {
 
     friend bool operator==(Options const&, Options const&) = default;
 };
+
+/// Whether calls that repeat may need no meetings: write_behind or read_ahead.
+inline Switch across_calls(Options const& options, Direction direction) {
+    return direction == Direction::read ? options.read_ahead : options.write_behind;
+}
 
 }  // namespace unisono

@@ -70,10 +70,8 @@ std::uint64_t bytes_before(Request const& request, std::uint64_t stopped_at) {
 
 // Each rank may do calls by itself, and tell the others of errors later.
 bool may_go_alone(PlannedCall const& call, CollectiveFile const& file) {
-    auto const reads = call.facts.direction == Direction::read;
-    auto const wanted = reads ? file.options.read_ahead : file.options.write_behind;
-    return wanted == Switch::enable && call.facts.local_storage && call.facts.bytes > 0 &&
-           AheadOfAgreement::suits(call.plan);
+    return across_calls(file.options, call.facts.direction) == Switch::enable &&
+           call.facts.local_storage && call.facts.bytes > 0 && AheadOfAgreement::suits(call.plan);
 }
 
 // The next calls need no agreement if they go on like this one.
@@ -81,8 +79,7 @@ void open_window(PlannedCall const& call, CollectiveFile const& file, Proposal c
                  CallRecord& record) {
     auto const& options = file.options;
     if (file.cache == nullptr || options.check != "none" || OnlineTuner::wanted(options)) return;
-    auto const reads = call.facts.direction == Direction::read;
-    auto const wanted = (reads ? options.read_ahead : options.write_behind) != Switch::disable;
+    auto const wanted = across_calls(options, call.facts.direction) != Switch::disable;
     if (call.plan.way == Plan::Way::cached && wanted)
         file.cache->open_window(call.facts, agreed.cache, record);
     else if (may_go_alone(call, file))

@@ -103,6 +103,19 @@ TEST(Collective, a_write_leaves_any_writers_byte_and_touches_nothing_else) {
     }
 }
 
+// One rank's part of a call on `file`; returns what was counted.
+CallRecord perform_once(Team& team, Rendezvous& rendezvous, TemporaryFile const& file,
+                        Options const& options, Request const& request) {
+    Storage storage;
+    arrange(storage, file, "", std::make_shared<BackendCounts>());
+    CallRecord record;
+    OnlineTuner tuner;
+    GatheredFacts gathered;
+    perform_collective({team, rendezvous, storage, {}, options, tuner, gathered}, request, {},
+                       record);
+    return record;
+}
+
 // Two nodes of two ranks, an aggregator on each, and `bytes` of each rank for both: between nodes
 // go four messages of ranks, or two of nodes.
 std::uint64_t messages_for_writes_of(std::uint64_t bytes, Switch intra_node_aggregation) {
@@ -116,11 +129,6 @@ std::uint64_t messages_for_writes_of(std::uint64_t bytes, Switch intra_node_aggr
     std::atomic<std::uint64_t> messages{0};
     ThreadTeams teams{make_topology({0, 0, 1, 1})};
     teams.run([&](Team& team, Rendezvous& rendezvous) {
-        Storage storage;
-        arrange(storage, file, "", std::make_shared<BackendCounts>());
-        CallRecord record;
-        OnlineTuner tuner;
-        GatheredFacts gathered;
         std::vector<std::byte> buffer(2 * bytes, std::byte(team.rank() + 1));
         auto const piece = make_dense(bytes);
         Request const request{
@@ -129,9 +137,7 @@ std::uint64_t messages_for_writes_of(std::uint64_t bytes, Switch intra_node_aggr
             .positions = {0, 2 * bytes},
             .memory = {make_dense(1), 0, 1},
             .base = reinterpret_cast<std::uintptr_t>(buffer.data())};
-        perform_collective({team, rendezvous, storage, {}, options, tuner, gathered}, request, {},
-                           record);
-        messages += record.traffic.messages;
+        messages += perform_once(team, rendezvous, file, options, request).traffic.messages;
     });
     auto const found = file.contents();
     EXPECT_EQ(found.size(), 2 * half);
@@ -159,11 +165,6 @@ TEST(Collective, what_all_ranks_of_a_node_read_goes_there_once) {
     std::atomic<std::uint64_t> messages{0}, message_bytes{0};
     ThreadTeams teams{make_topology({0, 0, 0, 1, 1, 1})};
     teams.run([&](Team& team, Rendezvous& rendezvous) {
-        Storage storage;
-        arrange(storage, file, "", std::make_shared<BackendCounts>());
-        CallRecord record;
-        OnlineTuner tuner;
-        GatheredFacts gathered;
         std::vector<std::byte> buffer(2 * half);
         auto const whole = make_dense(2 * half);
         Request const request{.direction = Direction::read,
@@ -171,8 +172,7 @@ TEST(Collective, what_all_ranks_of_a_node_read_goes_there_once) {
                               .positions = {0, 2 * half},
                               .memory = {whole, 0, 2 * half},
                               .base = reinterpret_cast<std::uintptr_t>(buffer.data())};
-        perform_collective({team, rendezvous, storage, {}, options, tuner, gathered}, request, {},
-                           record);
+        auto const record = perform_once(team, rendezvous, file, options, request);
         EXPECT_EQ(buffer, initial_contents(2 * half));
         messages += record.traffic.messages;
         message_bytes += record.traffic.message_bytes;

@@ -226,8 +226,7 @@ static void start(void) {
 
 enum Name { plain, profiling };  // MPI_ or PMPI_
 
-static unisono_function function_of(int entry, enum Name called) {
-    (void)called;
+static unisono_function function_of(int entry) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, start);
     if (functions[entry] == NULL) {
@@ -258,7 +257,7 @@ static unisono_function early_function_of(int entry, enum Name called) {
     if (function == NULL) function = __atomic_load_n(early, __ATOMIC_RELAXED);
     if (function != NULL) return function;
     function = next_function(entry, called);
-    if (function == NULL) return function_of(entry, called);
+    if (function == NULL) return function_of(entry);
     __atomic_store_n(early, function, __ATOMIC_RELAXED);
     return function;
 }
@@ -284,7 +283,8 @@ static unisono_long_function early_long_function_of(int entry, enum Name called)
     EXPORT long PMPI_##name(long a, long b, long c, long d, long e, long f, long g) {        \
         return early_long_function_of(unisono_entry_##name, profiling)(a, b, c, d, e, f, g); \
     }
-#define UNISONO_EXPORT_FILE_ENTRY(name) UNISONO_EXPORT(name, function_of)
+#define UNISONO_FILE_FUNCTION_OF(entry, called) function_of(entry)
+#define UNISONO_EXPORT_FILE_ENTRY(name) UNISONO_EXPORT(name, UNISONO_FILE_FUNCTION_OF)
 #define UNISONO_EXPORT_EARLY_ENTRY(name) UNISONO_EXPORT(name, early_function_of)
 UNISONO_FILE_ENTRIES(UNISONO_EXPORT_FILE_ENTRY)
 UNISONO_REQUEST_ENTRIES(UNISONO_EXPORT_EARLY_ENTRY)

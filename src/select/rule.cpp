@@ -69,9 +69,8 @@ Selection choose(Facts const& facts, Options const& options) {
     if (facts.bytes == 0) return {&independent, &options, "nothing to do"};
     auto const* named = find_strategy(options.strategy);
     auto const reads = facts.direction == Direction::read;
-    auto const buffered = reads ? options.read_ahead : options.write_behind;
-    if (named == nullptr && buffered == Switch::enable && view_based.unfit(facts).empty() &&
-        !in_own_page_cache(facts, options))
+    if (named == nullptr && across_calls(options, facts.direction) == Switch::enable &&
+        view_based.unfit(facts).empty() && !in_own_page_cache(facts, options))
         return {&view_based, &options, reads ? "hint: read-ahead" : "hint: write-behind"};
     if (named == nullptr && writes_behind_unasked(facts, options))
         return {&view_based, &options, "small writes repeat: in memory until sync or close"};

@@ -260,8 +260,11 @@ void CachedFile::clear(std::span<BlockTable::Entry const> replaced, CallRecord& 
 }
 
 void CachedFile::drain(CallRecord& record) {
-    if (std::exchange(wrote_alone_, false)) agree_on_errors();
-    if (!in_use_) return;
+    auto const wrote_alone = std::exchange(wrote_alone_, false);
+    if (!in_use_) {
+        if (wrote_alone) agree_on_errors();
+        return;
+    }
     end_window();
     rendezvous_.barrier();  // what ranks of this node write independently is in the buffers
     std::lock_guard const lock{mutex_};
