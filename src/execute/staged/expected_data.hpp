@@ -29,9 +29,10 @@ public:
         std::function<std::uint64_t(Round const& round, std::size_t aggregator)> bytes_for;
     };
 
-    /// Learns about the rounds that `ahead` begins with. Collective over `ranks.among`; returns the
-    /// sum of their `also`, which costs nothing more.
-    /// Cost: a reduction for every 64 Ki windows; O(parts) of local work.
+    /// Learns about the rounds that `ahead` begins with, which follow the last ones that it was
+    /// told of; the last one of these is still known, because writes send a round ahead. Collective
+    /// over `ranks.among`; returns the sum of their `also`, which costs nothing more. Cost: a
+    /// reduction for every 64 Ki windows; O(parts) of local work.
     std::uint64_t learn(Ranks const& ranks, RoundSchedule ahead, std::uint64_t also);
     [[nodiscard]] bool know(std::uint64_t round) const {
         return first_round_ <= round && round < first_round_ + rounds_;
@@ -46,6 +47,8 @@ public:
     [[nodiscard]] std::uint64_t mean_message_bytes() const { return mean_message_bytes_; }
 
 private:
+    void forget_all_but_last();
+
     std::size_t aggregators_ = 0;
     std::uint64_t first_round_ = 0;
     std::uint64_t rounds_ = 0;
