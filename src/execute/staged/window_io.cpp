@@ -46,29 +46,49 @@ std::vector<BufferRange> WindowIo::wanted(Round const& round) const {
     return wanted;
 }
 
-// The same bytes in pieces that end where `unit` does, dealt to some lists.
-WindowIo::Lists WindowIo::deal(Transfer rest, std::uint64_t unit) {
+// The same bytes in pieces that end where `unit` does, dealt to `count` lists.
+WindowIo::Lists WindowIo::deal(std::span<Transfer const> list, std::uint64_t unit,
+                               std::size_t count) {
     Lists lists;
-    for (std::size_t i = 0; rest.bytes > 0; ++i) {
-        auto const bytes = std::min(rest.bytes, unit - rest.offset % unit);
-        lists[i % lists.size()].push_back({rest.offset, rest.memory, bytes});
-        rest = {rest.offset + bytes, rest.memory + bytes, rest.bytes - bytes};
-    }
+    std::size_t pieces = 0;
+    for (auto rest : list)
+        while (rest.bytes > 0) {
+            auto const bytes = std::min(rest.bytes, unit - rest.offset % unit);
+            lists[pieces++ % count].push_back({rest.offset, rest.memory, bytes});
+            rest = {rest.offset + bytes, rest.memory + bytes, rest.bytes - bytes};
+        }
     return lists;
 }
 
-// A contiguous window that is read while it goes to other nodes is read a few stripes at a time:
-// the messages wait behind what fills the queue of this node's link (docs/lab/tried.md). 0: nothing
-// goes there, or there are no stripes.
-std::uint64_t WindowIo::unit_beside_messages(Round const& round) const {
+// Each server has some of it: nothing of it lies side by side in one server's object.
+bool WindowIo::on_several_servers(std::span<Transfer const> list) const {
     auto const* const layout = call_.facts.layout;
-    auto const beside = layout != nullptr && bytes_come(round);
-    return beside ? layout->unit_at(call_.facts.touched.begin) : 0;
+    if (layout == nullptr || !layout->known() || list.empty()) return false;
+    auto const server = layout->server_of(list.front().offset);
+    return !std::ranges::all_of(list, [&](Transfer const& piece) {
+        return layout->server_of(piece.offset) == server &&
+               layout->server_of(piece.offset + piece.bytes - 1) == server;
+    });
 }
 
-// The window's bytes also go to other memories, or come from there.
-bool WindowIo::bytes_come(Round const& round) const {
-    return call_.bytes_from_elsewhere(round, aggregator_) > 0;
+// In which lists a window is read that servers share. Beside messages to other nodes a few stripes
+// at a time: they wait behind what fills the queue of this node's link, or are dropped there
+// (docs/lab/tried.md).
+Order WindowIo::deal_to_read(Round const& round, Lists& lists) const {
+    if (call_.exact_reads()) return Order::any;
+    if (!on_several_servers(lists[0])) return Order::ascending;
+    auto const goes_bytes = bytes_from_elsewhere(round);
+    if (goes_bytes == 0) return lists[0].size() == 1 ? Order::ascending : Order::any;
+    constexpr std::uint64_t little = 8;
+    auto const count =
+        goes_bytes < round.bytes(aggregator_) / little ? lists_at_once : lists_at_once / 2;
+    lists = deal(lists[0], call_.facts.layout->unit_at(call_.facts.touched.begin), count);
+    return Order::ascending;
+}
+
+// Of the window's bytes, what also goes to other memories, or comes from there.
+std::uint64_t WindowIo::bytes_from_elsewhere(Round const& round) const {
+    return call_.bytes_from_elsewhere(round, aggregator_);
 }
 
 // Issues a list, in pieces if the plan says so. At once where there is nothing to do meanwhile.
@@ -77,18 +97,14 @@ void WindowIo::start(Direction direction, Round const& round,
                      std::span<BufferRange const> in_window) {
     auto& [lists, pending] = sides_[static_cast<std::size_t>(round.side())];
     assert(pending.empty());
-    auto const ascending = direction == Direction::read && !call_.exact_reads();
     lists[0] = transfers(round.parts[aggregator_], call_.window(round, aggregator_), in_window);
     std::for_each(lists.begin() + 1, lists.end(), [](auto& list) { list.clear(); });
-    if (ascending && lists[0].size() == 1)
-        if (auto const unit = unit_beside_messages(round); unit != 0)
-            lists = deal(lists[0][0], unit);
+    auto const order = direction == Direction::read ? deal_to_read(round, lists) : Order::any;
     auto const alone = call_.own_aggregators().size() == 1;
-    auto const requests_come = bytes_come(round) && !call_.exact_reads();
+    auto const requests_come = bytes_from_elsewhere(round) > 0 && !call_.exact_reads();
     auto const idle =
         direction == Direction::read ? round.number == 0 && !requests_come : round.last;
-    auto const at_once = alone && idle && (!ascending || lists[0].size() == 1);
-    auto const order = ascending ? Order::ascending : Order::any;
+    auto const at_once = alone && idle && (order == Order::any || lists[0].size() == 1);
     auto const most = call_.plan.list_extents_max;
     for (std::span<Transfer const> rest : lists)
         while (!rest.empty()) {

@@ -33,8 +33,8 @@ public:
     void drop_reading(Round const& round) { finish(round.side()); }
 
 private:
-    /// Of a window that is read beside messages.
-    static constexpr std::size_t lists_at_once = 3;
+    /// Of a window that is read beside few messages; beside many half as many.
+    static constexpr std::size_t lists_at_once = 6;
     using Lists = std::array<std::vector<Transfer>, lists_at_once>;
 
     /// Lists under way, each ascending; the backend may look at them until their end.
@@ -43,10 +43,11 @@ private:
         std::vector<std::unique_ptr<PendingIo>> pending;
     };
 
-    static Lists deal(Transfer rest, std::uint64_t unit);
+    static Lists deal(std::span<Transfer const> list, std::uint64_t unit, std::size_t count);
+    [[nodiscard]] bool on_several_servers(std::span<Transfer const> list) const;
+    [[nodiscard]] Order deal_to_read(Round const& round, Lists& lists) const;
     [[nodiscard]] std::vector<BufferRange> wanted(Round const& round) const;
-    [[nodiscard]] bool bytes_come(Round const& round) const;
-    [[nodiscard]] std::uint64_t unit_beside_messages(Round const& round) const;
+    [[nodiscard]] std::uint64_t bytes_from_elsewhere(Round const& round) const;
     void start(Direction direction, Round const& round, std::span<BufferRange const> in_window);
     IoResult finish(int side);
 
