@@ -20,6 +20,13 @@ struct RankFacts {
     std::uint64_t bytes = 0;
 };
 
+/// The node whose ranks ask for most of a cell of the file, and for how much of it; 0 bytes: nobody
+/// asks for any.
+struct CellHolder {
+    std::uint32_t node = 0;
+    std::uint64_t bytes = 0;
+};
+
 /// What all ranks know of one collective call once they have agreed. Equal on all ranks.
 struct Facts {
     Direction direction = Direction::write;
@@ -52,6 +59,10 @@ struct Facts {
     std::span<RankFacts const> ranks;
     /// Bytes asked for by rank r of server s at [r * servers + s]; only on request, too.
     std::span<std::uint64_t const> server_bytes;
+    /// Who holds the data of each cell of `touched`, which multiples of cell_bytes cut into cells;
+    /// only for strategies that ask for it (Strategy::cell_bytes).
+    std::span<CellHolder const> cells;
+    std::uint64_t cell_bytes = 0;
 
     [[nodiscard]] std::uint64_t mean_piece_bytes() const {
         return pieces == 0 ? 0 : bytes / pieces;
@@ -116,6 +127,9 @@ struct Strategy {
     std::string_view summary;
     std::string_view source;  ///< paper or origin
     Gathers gathers = Gathers::nothing;
+    /// How large the cells of Facts::cells are to be; null or 0: it need not know them. Equal on
+    /// all ranks. A reduction of 8 bytes a cell.
+    std::uint64_t (*cell_bytes)(Facts const& facts, Options const& options) = nullptr;
     /// Why it cannot do this call; empty: it can. Asked before anything is gathered and, if it
     /// gathers, once more after that.
     std::string_view (*unfit)(Facts const& facts);

@@ -32,10 +32,9 @@ Decision decide(CollectiveFile const& file, Request const& request, Proposal con
     auto const asked = facts_of(agreed, file, request);
     auto selection = selecting.begin(asked);
     compare_calls(file.team, file.options, request, asked, file.layout, selection);
-    auto const gathers = selection.strategy->gathers;
-    auto const facts =
-        file.gathered.complete(asked, gathers, agreed.as_gathered, file.team, request);
-    if (gathers != Gathers::nothing)
+    auto const facts = file.gathered.complete(asked, *selection.strategy, *selection.options,
+                                              agreed.as_gathered, file.team, request);
+    if (selection.strategy->gathers != Gathers::nothing)
         if (auto const refusal = selection.strategy->unfit(facts); !refusal.empty())
             selection = selecting.begin_instead(facts, refusal);
     record.lap(Phase::waiting);

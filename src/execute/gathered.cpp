@@ -14,27 +14,71 @@ std::vector<std::uint64_t> bytes_by_server(Layout const& layout, Request const& 
     return bytes;
 }
 
+// How much this rank asks for of each cell of what all touch.
+std::vector<std::uint64_t> bytes_by_cell(std::uint64_t cell_bytes, Extent touched_by_all,
+                                         Request const& request) {
+    auto const first = touched_by_all.begin / cell_bytes;
+    std::vector<std::uint64_t> bytes(div_ceil(touched_by_all.end, cell_bytes) - first);
+    auto rest = request.positions;
+    while (!rest.empty()) {
+        auto const offset = static_cast<std::uint64_t>(offset_of(request.view, rest.begin));
+        auto const cell = offset / cell_bytes;
+        auto const part = within(request.view, rest, {offset, (cell + 1) * cell_bytes});
+        bytes[cell - first] = part.bytes();
+        rest.begin = part.end;
+    }
+    return bytes;
+}
+
 }  // namespace
 
 void GatheredFacts::announce(Proposal& mine) {
     now_ = {mine.asked.touched, mine.asked.bytes, mine.asked.request_hash};
-    mine.as_gathered = has_ != Gathers::nothing && now_ == gathered_;
+    mine.as_gathered = (has_ != Gathers::nothing || cell_bytes_ != 0) && now_ == gathered_;
 }
 
-Facts GatheredFacts::complete(Facts facts, Gathers wanted, bool unchanged, Team& team,
-                              Request const& request) {
-    if (wanted == Gathers::nothing) return facts;
-    if (!unchanged || has_ < wanted) {
-        RankFacts const mine{touched(request.view, request.positions), request.positions.bytes()};
-        ranks_ = team.gather_values(std::span{&mine, 1});
-        if (wanted == Gathers::server_bytes)
-            server_bytes_ = team.gather_values(std::span<std::uint64_t const>{
-                bytes_by_server(*facts.layout, request, mine.touched)});
-        has_ = wanted;
-        gathered_ = now_;
-    }
-    facts.ranks = ranks_;
+void GatheredFacts::gather(Gathers wanted, Facts const& facts, Team& team, Request const& request) {
+    RankFacts const mine{touched(request.view, request.positions), request.positions.bytes()};
+    ranks_ = team.gather_values(std::span{&mine, 1});
+    if (wanted == Gathers::server_bytes)
+        server_bytes_ = team.gather_values(
+            std::span<std::uint64_t const>{bytes_by_server(*facts.layout, request, mine.touched)});
+    has_ = wanted;
+}
+
+// The smallest of (what the node lacks of the cell, the node).
+void GatheredFacts::find_holders(std::uint64_t cell_bytes, Facts const& facts, Team& team,
+                                 Request const& request) {
+    auto values = bytes_by_cell(cell_bytes, facts.touched, request);
+    team.sum(values, Team::Among::node);
+    auto const& topology = team.topology();
+    auto const nodes = topology.nodes();
+    auto const node = topology.node_of[team.rank()];
+    for (auto& value : values) value = (cell_bytes - std::min(value, cell_bytes)) * nodes + node;
+    team.minimum(values);
+    cells_.clear();
+    for (auto const value : values)
+        cells_.push_back({static_cast<std::uint32_t>(value % nodes), cell_bytes - value / nodes});
+    cell_bytes_ = cell_bytes;
+}
+
+Facts GatheredFacts::complete(Facts facts, Strategy const& strategy, Options const& options,
+                              bool unchanged, Team& team, Request const& request) {
+    auto const wanted = strategy.gathers;
+    auto const cell_bytes =
+        strategy.cell_bytes == nullptr ? 0 : strategy.cell_bytes(facts, options);
+    if (wanted == Gathers::nothing && cell_bytes == 0) return facts;
+    if (!unchanged) forget();
+    gathered_ = now_;
+    if (has_ < wanted) gather(wanted, facts, team, request);
+    if (cell_bytes != 0 && cell_bytes_ != cell_bytes)
+        find_holders(cell_bytes, facts, team, request);
+    if (wanted != Gathers::nothing) facts.ranks = ranks_;
     if (wanted == Gathers::server_bytes) facts.server_bytes = server_bytes_;
+    if (cell_bytes != 0) {
+        facts.cells = cells_;
+        facts.cell_bytes = cell_bytes;
+    }
     return facts;
 }
 

@@ -57,5 +57,35 @@ TEST(Gathered, is_kept_while_all_ranks_ask_for_the_same_and_gathered_anew_when_o
     EXPECT_EQ(found[4799], std::byte{0});
 }
 
+// Ranks of two nodes take turns with blocks of 8 bytes in the first two cells, of which node 1 has
+// five of eight; the third cell is node 0's alone, the fourth one nobody's.
+TEST(Gathered, holders_are_the_nodes_that_ask_for_most_of_a_cell) {
+    constexpr std::uint64_t cell = 64;
+    static Strategy const strategy{.name = "cells",
+                                   .cell_bytes = [](Facts const&, Options const&) { return cell; },
+                                   .unfit = nullptr,
+                                   .plan = nullptr};
+    std::vector<std::vector<std::int64_t>> const blocks{
+        {0, 24, 64, 88, 128, 136}, {48, 112, 144}, {8, 16, 32, 72, 80}, {40, 56, 96, 104, 120}};
+    ThreadTeams teams{make_topology({0, 0, 1, 1})};
+    teams.run([&](Team& team, Rendezvous&) {
+        auto const& offsets = blocks[team.rank()];
+        std::vector<std::uint64_t> const lengths(offsets.size(), 8);
+        auto const shape = make_blocks(offsets, lengths);
+        Request const request{.view = {shape, 0, 1024},
+                              .positions = {0, shape->bytes},
+                              .memory = {make_dense(1), 0, 1}};
+        Facts facts{.topology = &team.topology(), .touched = {0, 4 * cell}};
+        GatheredFacts gathered;
+        facts = gathered.complete(facts, strategy, {}, false, team, request);
+        ASSERT_EQ(facts.cells.size(), 4u);
+        EXPECT_EQ(facts.cell_bytes, cell);
+        std::vector<std::pair<std::uint32_t, std::uint64_t>> found;
+        for (auto const& [node, bytes] : facts.cells) found.emplace_back(node, bytes);
+        EXPECT_EQ(found, (std::vector<std::pair<std::uint32_t, std::uint64_t>>{
+                             {1, 40}, {1, 40}, {0, 24}, {0, 0}}));
+    });
+}
+
 }  // namespace
 }  // namespace unisono

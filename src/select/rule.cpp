@@ -1,7 +1,7 @@
 #include "select/rule.hpp"
 
 #include "strategies/all.hpp"
-#include "strategies/realms.hpp"
+#include "strategies/node_realms.hpp"
 
 namespace unisono {
 namespace {

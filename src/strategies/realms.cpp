@@ -52,28 +52,6 @@ std::uint64_t cut_unit(Facts const& facts, Options const& options) {
     return pages_must_not_be_shared(facts) ? round_up(unit, page_bytes) : unit;
 }
 
-std::vector<Extent> ranges_of_nodes(Facts const& facts) {
-    auto const& topology = *facts.topology;
-    auto const equal_parts = facts.rank_ordered && !facts.loops.empty() &&
-                             facts.bytes == facts.touched.bytes() &&
-                             facts.bytes % topology.ranks() == 0;
-    if (!equal_parts) return {};
-    auto const part = facts.bytes / topology.ranks();
-    std::vector<Extent> ranges;
-    for (auto const& ranks : topology.ranks_of) {
-        if (ranks.back() - ranks.front() + 1 != ranks.size()) return {};
-        auto const begin = facts.touched.begin + ranks.front() * part;
-        ranges.push_back({begin, begin + ranks.size() * part});
-    }
-    return ranges;
-}
-
-bool may_cut_at_nodes(Facts const& facts, Options const& options) {
-    return facts.topology->nodes() > 1 && !facts.local_storage &&
-           !pages_must_not_be_shared(facts) && options.cb_nodes == 0 &&
-           options.cb_config_list.empty();
-}
-
 bool pages_must_not_be_shared(Facts const& facts) {
     return facts.page_cached && facts.direction == Direction::write && facts.topology->nodes() > 1;
 }

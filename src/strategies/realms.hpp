@@ -24,15 +24,6 @@ std::vector<Realm> split_evenly(Realm const& realm, std::uint32_t count, std::ui
 /// What cuts between realms should be multiples of: whole stripe units, or whole pages.
 std::uint64_t cut_unit(Facts const& facts, Options const& options);
 
-/// What each node's ranks ask for, by node, where that is a range of its own, one after the other,
-/// as equal contiguous parts in rank order are on nodes with blocks of ranks. Empty: it is not, or
-/// nobody knows. Without Facts::ranks; O(nodes).
-std::vector<Extent> ranges_of_nodes(Facts const& facts);
-
-/// Whether realms may end where a node's data do: the user has not said who aggregates, nodes
-/// access the file over links of their own, and may share pages.
-bool may_cut_at_nodes(Facts const& facts, Options const& options);
-
 /// Bytes of a collective buffer: cb_buffer_size, or what measures well.
 std::uint64_t window_bytes(Facts const& facts, Options const& options);
 

@@ -62,25 +62,6 @@ TEST(SplitEvenly, a_realm_is_cut_in_its_own_positions) {
     EXPECT_EQ(halves[0].bytes(), 200u);
 }
 
-// 6 ranks with 10 bytes each from 100 on, two of them on the second node.
-TEST(RangesOfNodes, are_known_where_ranks_ask_for_equal_parts_in_order) {
-    auto topology = make_topology({0, 0, 0, 1, 1, 2});
-    Facts facts{.topology = &topology, .touched = {100, 160}, .bytes = 60};
-    facts.loops = {.piece_bytes = 10, .loops = {}};
-    EXPECT_EQ(ranges_of_nodes(facts), (std::vector<Extent>{{100, 130}, {130, 150}, {150, 160}}));
-    facts.touched.end = 161;
-    EXPECT_TRUE(ranges_of_nodes(facts).empty()) << "a hole";
-    facts.touched.end = 160;
-    facts.rank_ordered = false;
-    EXPECT_TRUE(ranges_of_nodes(facts).empty()) << "in another order";
-    facts.rank_ordered = true;
-    facts.loops = {};
-    EXPECT_TRUE(ranges_of_nodes(facts).empty()) << "not equal";
-    facts.loops = {.piece_bytes = 10, .loops = {}};
-    topology = make_topology({0, 1, 0, 1, 0, 1});
-    EXPECT_TRUE(ranges_of_nodes(facts).empty()) << "ranks dealt in turn";
-}
-
 TEST(CutUnit, is_a_stripe_unit_or_what_was_asked_for_or_a_page) {
     Options options;
     Facts facts{.touched = {0, MiB}};

@@ -3,6 +3,7 @@
 
 #include "strategies/aggregators.hpp"
 #include "strategies/all.hpp"
+#include "strategies/node_realms.hpp"
 #include "strategies/realms.hpp"
 
 namespace unisono {
@@ -28,17 +29,18 @@ std::uint64_t window_bytes_of_call(Facts const& facts, Options const& options) {
 }
 
 // As many aggregators on each node as there are in the mean, for what its own ranks ask for.
-void own_by_nodes(Plan& plan, std::vector<Extent> const& ranges, Facts const& facts,
-                  Options const& options) {
+void own_by_nodes(Plan& plan, std::vector<Realm> const& realms, Facts const& facts,
+                  std::uint64_t unit) {
     auto const& topology = *facts.topology;
-    auto const in_all = choose_equally_many_of_nodes(facts, options).size();
+    auto const in_all = plan.aggregators.size();
+    plan.aggregators.clear();
+    plan.realms.clear();
     for (std::size_t node = 0; node < topology.nodes(); ++node) {
         auto const& ranks = topology.ranks_of[node];
         auto const count = std::min(div_ceil(in_all, topology.nodes()), ranks.size());
         std::copy_n(ranks.begin(), count, std::back_inserter(plan.aggregators));
-        for (auto const& share : split_evenly(ranges[node], static_cast<std::uint32_t>(count),
-                                              cut_unit(facts, options)))
-            plan.realms.push_back(contiguous_realm(share));
+        std::ranges::move(split_evenly(realms[node], static_cast<std::uint32_t>(count), unit),
+                          std::back_inserter(plan.realms));
     }
 }
 
@@ -46,23 +48,23 @@ void own_by_nodes(Plan& plan, std::vector<Extent> const& ranges, Facts const& fa
 //   touched   ==========================
 //   realms    |--- a0 ---|--- a1 --|- a2 -|     cut at stripes, or at pages
 // Each realm goes through its aggregator's collective buffer, window after window.
-// Where each node's ranks ask for a range of their own, that is cut instead: nothing need go
-// between nodes, and servers get fewer requests, because a node's pieces go in one.
+// Where each node's ranks ask for parts of their own, a block of an array or a range, these are cut
+// instead: little or nothing need go between nodes.
+//   node 0    ====    ====    ====              |a0  |    |a1     |
+//   node 1        ====    ====    ===               |a2  |    |a3  |
 // Differs from ROMIO: cuts at stripes or pages (Liao and Choudhary, SC '08); nothing is read in
 // order to be written back; on a local file system all ranks aggregate, through shared memory.
 Plan plan_two_phase(Facts const& facts, Options const& options) {
     Plan plan{.way = Plan::Way::staged,
+              .aggregators = choose_equally_many_of_nodes(facts, options),
               .staggered = true,
               .window_bytes = window_bytes_of_call(facts, options)};
-    if (may_cut_at_nodes(facts, options))
-        if (auto const ranges = ranges_of_nodes(facts); !ranges.empty()) {
-            own_by_nodes(plan, ranges, facts, options);
-            return plan;
-        }
-    plan.aggregators = choose_equally_many_of_nodes(facts, options);
     auto const count = static_cast<std::uint32_t>(plan.aggregators.size());
-    for (auto const& share : split_evenly(facts.touched, count, cut_unit(facts, options)))
+    auto const unit = cut_unit(facts, options);
+    for (auto const& share : split_evenly(facts.touched, count, unit))
         plan.realms.push_back(contiguous_realm(share));
+    if (auto const realms = realms_of_nodes(facts, options, plan); !realms.empty())
+        own_by_nodes(plan, realms, facts, unit);
     return plan;
 }
 
@@ -72,6 +74,7 @@ constinit Strategy const two_phase{
     .name = "two_phase",
     .summary = "even contiguous file realms, cut at stripes; a local file's ranks all aggregate",
     .source = "Thakur, Gropp, Lusk: Data Sieving and Collective I/O in ROMIO, Frontiers '99",
+    .cell_bytes = cell_bytes_of_nodes,
     .unfit = unfit_to_stage,
     .plan = plan_two_phase,
 };

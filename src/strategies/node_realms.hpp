@@ -1,0 +1,27 @@
+#pragma once
+
+#include <vector>
+
+#include "unisono/plan.hpp"
+
+namespace unisono {
+
+/// Whether realms may end where a node's data do: the user has not said who aggregates, nodes
+/// access the file over links of their own, and may share pages.
+bool may_cut_at_nodes(Facts const& facts, Options const& options);
+
+/// What each node's ranks ask for, by node, where that is a range of its own, one after the other,
+/// as equal contiguous parts in rank order are on nodes with blocks of ranks. Empty: it is not, or
+/// nobody knows. Without Facts::ranks; O(nodes).
+std::vector<Extent> ranges_of_nodes(Facts const& facts);
+
+/// How large cells must be to find out who holds what (Strategy::cell_bytes); 0: that is known, or
+/// not worth a reduction.
+std::uint64_t cell_bytes_of_nodes(Facts const& facts, Options const& options);
+
+/// By node, what it had best own because its own ranks ask for it: its range, or the cells of which
+/// they ask for most. Empty: nobody knows, or the even realms of `plan` keep links as busy. Cost:
+/// O(nodes + cells).
+std::vector<Realm> realms_of_nodes(Facts const& facts, Options const& options, Plan const& even);
+
+}  // namespace unisono
