@@ -162,7 +162,8 @@ void Generator::choose_hints(FileState& file) {
                                                       "mapped"};
     static std::vector<std::uint64_t> const buffers = {1024, 1500, 4096, 16384, 65536, 1 << 20};
     auto strategy = random_.pick(strategies);
-    if (alone && random_.chance(50)) strategy = random_.chance(50) ? "auto" : "independent";
+    static std::vector<std::string> const alone_by = {"auto", "independent", "view_based"};
+    if (alone && random_.chance(75)) strategy = random_.pick(alone_by);
     if (options_.faults) {
         bool const other =
             strategy == "native" || (strategy == "view_based" && !file.writes_behind);
