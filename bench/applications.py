@@ -40,17 +40,17 @@ APPLICATIONS = {
     "btio": Application(PAPERS, ("btio",)),
 }
 
-# With and without opening and closing the file; for the papers' programs, closing alone.
-MODES = ("write", "write, close", "read", "read, close")
+# Without and with opening and closing the file; for the papers' programs, closing alone.
+MODES = ("write calls", "write, close", "read calls", "read, close")
 
 
 def cells_of(line: dict) -> Iterator[tuple[str, dict]]:
     """A mode and what a Cell takes, for each time in a line of a program."""
     if "direction" in line:
         calls_s, whole_s = line["seconds"], line["seconds"] + line["close_seconds"]
-        times = {line["direction"]: calls_s, f"{line['direction']}, close": whole_s}
+        times = {f"{line['direction']} calls": calls_s, f"{line['direction']}, close": whole_s}
     else:
         times = {direction + more: line[f"{direction}_{key}seconds"] for direction in ("write", "read")
-                 for more, key in (("", ""), (", close", "open_to_close_"))}
+                 for more, key in ((" calls", ""), (", close", "open_to_close_"))}
     for mode, seconds in times.items():
         yield mode, line | {"seconds": [seconds], "spoilt_hole_bytes": 0}

@@ -430,7 +430,7 @@ def test_side_that_failed_is_not_tried_again(monkeypatch):
 
 def test_a_cell_has_the_seconds_of_an_application_with_and_without_the_close():
     paper = {"direction": "write", "seconds": 2.0, "close_seconds": 0.5, "bytes": 7}
-    assert {mode: cell["seconds"] for mode, cell in cells_of(paper)} == {"write": [2.0], "write, close": [2.5]}
+    assert {mode: cell["seconds"] for mode, cell in cells_of(paper)} == {"write calls": [2.0], "write, close": [2.5]}
     demo = {"write_seconds": 1.0, "write_open_to_close_seconds": 2.0, "read_seconds": 3.0,
             "read_open_to_close_seconds": 4.0, "bytes": 7}
     assert [cell["seconds"] for _, cell in cells_of(demo)] == [[1.0], [2.0], [3.0], [4.0]]
