@@ -335,7 +335,7 @@ bool is_struct(int combiner) {
 ShapePtr derived_shape(Envelope const& envelope, Contents const& contents, bool& plain) {
     plain = false;
     if (is_struct(envelope.combiner)) return struct_shape(contents);
-    auto const child = contents.child();
+    auto const& child = contents.child();
     plain = child->plain && (!is_index_list(envelope.combiner) || is_contiguous(*child));
     switch (envelope.combiner) {
         case MPI_COMBINER_DUP:
@@ -544,7 +544,7 @@ Bounds derived_bounds(Envelope const& envelope, Contents const& contents) {
                          contents.count(1 + i));
         return bounds;
     }
-    auto const child = contents.child();
+    auto const& child = contents.child();
     auto const dimensions_at = envelope.combiner == MPI_COMBINER_DARRAY ? 2U : 0U;
     switch (envelope.combiner) {
         case MPI_COMBINER_DUP:
