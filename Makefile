@@ -18,6 +18,8 @@ PAPERS  ?= telling
 BENCH_OPTIONS_full    := --full
 BENCH_OPTIONS_cluster := --cluster 4 --bytes 33554432 --alternations 3 --repeats 3 \
                          --patterns strided-64,strided-1k,strided-64k,irregular,block-3d,lattice,calls-contiguous
+BENCH_OPTIONS_applications := --ranks 2,4 --strategy auto,behind \
+                              --patterns hdf5-flash,hdf5-small,pnetcdf-flash,pnetcdf-e3sm,coll-perf,btio
 
 # Builds these targets, and what they need, into the one build folder. FOLDER/all is what is made there.
 BUILD_TARGETS = cmake --build $(BUILD) --target
@@ -67,8 +69,8 @@ test-packages: abi-header configure ## Try Debian packages in a clean system, mo
 	@$(BUILD_TARGETS) product
 	@UNISONO_BUILD_DIR=$(abspath $(BUILD)) $(PYTHON) -m pytest -v -p no:cacheprovider tests/packages
 
-bench: setup configure ## Measure against the MPI libraries (30 minutes; BENCH=cluster between nodes, BENCH=full everything)
-	@$(BUILD_TARGETS) product bench/all
+bench: setup configure ## Measure against the MPI libraries (30 minutes; BENCH=cluster between nodes, applications, full)
+	@$(BUILD_TARGETS) product bench/all bench/papers/programs/all
 	@$(PYTHON) bench/run.py $(BENCH_OPTIONS_$(BENCH))
 
 papers: setup configure ## Redo the papers' figures on emulated disks (90 minutes; PAPERS=all takes hours, PAPERS=NAME one)

@@ -23,6 +23,8 @@ import environment
 import nodes
 import sides
 import table
+from applications import APPLICATIONS, cells_of
+from applications import MODES as APPLICATION_MODES
 from cells import Cell, clearly_below_own_default, target_checks
 from cells import UNISONO as UNISONO_SIDES
 from sides import LaunchError, Side, Tools
@@ -37,7 +39,7 @@ FULL_RANKS = (4, 8, 16)
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """What is measured side by side: one pattern in some modes."""
+    """What is measured side by side: one pattern, or application, in some modes."""
 
     ranks: int
     directory: pathlib.Path
@@ -50,7 +52,8 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     names = [side.name for side in sides.SIDES]
     add = parser.add_argument
     add("--build", type=pathlib.Path, default=ROOT / "build", help="where everything was built")
-    add("--patterns", type=_list_of(PATTERNS), default=PATTERNS, help=", ".join(PATTERNS))
+    add("--patterns", type=_list_of((*PATTERNS, *APPLICATIONS)), default=PATTERNS,
+        help=f"{', '.join(PATTERNS)}; and applications: {', '.join(APPLICATIONS)}")
     add("--modes", type=_list_of(MODES), help=f"{', '.join(MODES)} (default: see bench/README.md)")
     add("--sides", type=_list_of(names), default=names, help=", ".join(names))
     add("--ranks", type=_whole_numbers, help="e.g. 4,8 (default 4)")
@@ -135,7 +138,8 @@ def groups_of(arguments: argparse.Namespace) -> list[Group]:
         for directory in arguments.directories:
             modes = arguments.modes or modes_for(environment.file_system_of(directory),
                                                  arguments.full)
-            groups += [Group(ranks, directory, pattern, modes) for pattern in arguments.patterns]
+            groups += [Group(ranks, directory, pattern, APPLICATION_MODES if pattern in APPLICATIONS else modes)
+                       for pattern in arguments.patterns]
     return groups
 
 
@@ -242,7 +246,9 @@ class Measurement:
                        progress: Progress) -> None:
         for side in rotated(self.chosen, turn):
             progress.begin_turn(group, side)
-            if not any(side.name in cell.errors for cell in cells.values()):
+            absent = (group.pattern in APPLICATIONS and
+                      not APPLICATIONS[group.pattern].runs_on(side, self.tools.build, group.ranks))
+            if not absent and not any(side.name in cell.errors for cell in cells.values()):
                 self._take_turn(group, side, cells)  # one failure is enough, it may be a hang
             progress.end_turn()
         progress.end_group(group)
@@ -250,21 +256,31 @@ class Measurement:
     def _take_turn(self, group: Group, side: Side, cells: dict[str, Cell]) -> None:
         scratch = group.directory / f"unisono-bench-{os.getpid()}"
         report = self.tools.build / f"unisono-bench-{os.getpid()}.report"
-        words = ["--pattern", group.pattern, "--mode", ",".join(group.modes),
-                 "--path", str(scratch), "--bytes", str(self.arguments.bytes),
-                 "--repeats", str(self.arguments.repeats),
-                 "--limit-seconds", str(self.arguments.limit),
-                 *["--write-only"] * self.arguments.write_only]
         try:
-            lines = sides.launch(side, self.tools, group.ranks, words, report)
-            for line in lines:
-                cells[line["mode"]].add(side.name, line)
+            for mode, line in self._lines_of(group, side, scratch, report):
+                cells[mode].add(side.name, line)
         except LaunchError as error:
             for cell in cells.values():
                 cell.add_error(side.name, str(error))
         finally:
             scratch.unlink(missing_ok=True)
             report.unlink(missing_ok=True)
+
+    def _lines_of(self, group: Group, side: Side, scratch: pathlib.Path,
+                  report: pathlib.Path) -> list[tuple[str, dict]]:
+        """Modes, and what their cells take."""
+        if group.pattern in APPLICATIONS:
+            command = APPLICATIONS[group.pattern].command(self.tools.build, side.mpi, scratch)
+            lines = sides.launch(side, self.tools, group.ranks, command, report)
+            return [cell for line in lines for cell in cells_of(line)]
+        words = ["--pattern", group.pattern, "--mode", ",".join(group.modes),
+                 "--path", str(scratch), "--bytes", str(self.arguments.bytes),
+                 "--repeats", str(self.arguments.repeats),
+                 "--limit-seconds", str(self.arguments.limit),
+                 *["--write-only"] * self.arguments.write_only]
+        command = sides.patterns_command(side, self.tools, group.ranks, words)
+        return [(line["mode"], line)
+                for line in sides.launch(side, self.tools, group.ranks, command, report)]
 
 
 def as_json(cell: Cell) -> dict:
@@ -351,7 +367,7 @@ def main() -> int:
     with timing_lock(arguments.lock), nodes.place(arguments) as directories:
         arguments.directories = directories
         measure_and_save(arguments, measurement)
-    print(table.render(measurement.cells, [side.name for side in chosen]))
+    print(table.render(measurement.cells, chosen))
     print(table.findings(measurement.cells))
     print(f"\nin full: {arguments.json}")
     return 1 if failed(measurement.cells) else 0

@@ -116,11 +116,9 @@ def words_before(side: Side, tools: Tools, ranks: int, report: pathlib.Path) -> 
     return command
 
 
-def command_for(side: Side, tools: Tools, ranks: int, arguments: list[str],
-                report: pathlib.Path) -> list[str]:
-    """The whole command line."""
-    command = words_before(side, tools, ranks, report)
-    command += [str(tools.program(side.mpi)), *arguments]
+def patterns_command(side: Side, tools: Tools, ranks: int, arguments: list[str]) -> list[str]:
+    """The program that has the patterns, as this side runs it."""
+    command = [str(tools.program(side.mpi)), *arguments]
     if side.hints:
         command += ["--hints", side.hints.format(ranks=ranks)]
     if side.posix:
@@ -128,14 +126,14 @@ def command_for(side: Side, tools: Tools, ranks: int, arguments: list[str],
     return command
 
 
-def launch(side: Side, tools: Tools, ranks: int, arguments: list[str],
+def launch(side: Side, tools: Tools, ranks: int, command: list[str],
            report: pathlib.Path) -> list[dict]:
-    """Runs the program on one side; returns its lines, with `strategies` on Unisono's sides.
+    """Runs a program on one side; returns its lines, with `strategies` on Unisono's sides.
 
     Raises LaunchError if it fails, hangs, finds wrong contents, or Unisono had no part in it.
     """
     report.unlink(missing_ok=True)
-    lines = lines_of(start(command_for(side, tools, ranks, arguments, report)), tools.timeout_s)
+    lines = lines_of(start([*words_before(side, tools, ranks, report), *command]), tools.timeout_s)
     if side.unisono:
         strategies = strategies_in(report)
         report.unlink(missing_ok=True)

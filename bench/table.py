@@ -4,17 +4,18 @@ import itertools
 
 from cells import (UNISONO, Cell, clearly_below_own_default, shrinking_with_ranks, target_checks)
 from ratios import Ratio
-from sides import DEFAULT_ROMIO, POSIX, SIDES
+from sides import DEFAULT_ROMIO, POSIX, SIDES, Side
 
 MODE_LETTERS = {"fresh": "F", "overwrite": "O", "read": "R", "sync": "S"}
 
 
-def render(cells: list[Cell], side_names: list[str]) -> str:
+def render(cells: list[Cell], chosen: list[Side]) -> str:
     """Two tables, speeds and ratios, for each number of ranks and directory."""
     def group(cell: Cell):
         return cell.ranks, cell.directory
 
-    ours = [side for side in UNISONO if side.name in side_names]
+    side_names = [side.name for side in chosen]
+    ours = [side for side in chosen if side.unisono]
     parts = []
     for (ranks, directory), grouped in itertools.groupby(sorted(cells, key=group), key=group):
         members = list(grouped)
@@ -29,7 +30,7 @@ def _speeds(cells: list[Cell], side_names: list[str]) -> list[list[str]]:
     linked = any(cell.allowed for cell in cells)
     rows = [["pattern", "", *side_names, *(["links allow"] if linked else [])]]
     for cell in cells:
-        rows.append([cell.pattern, MODE_LETTERS[cell.mode],
+        rows.append([cell.pattern, MODE_LETTERS.get(cell.mode, cell.mode),
                      *(speed(cell, name) for name in side_names),
                      *([f"{cell.allowed:.0f}"] if linked else [])])
     return rows
@@ -44,7 +45,7 @@ def _ratios(cells: list[Cell], ours) -> list[list[str]]:
         header.append("")
     rows = [header]
     for cell in cells:
-        row = [cell.pattern, MODE_LETTERS[cell.mode]]
+        row = [cell.pattern, MODE_LETTERS.get(cell.mode, cell.mode)]
         for side in ours:
             row += _ratio_columns(cell, side)
         rows.append(row)

@@ -16,6 +16,8 @@ import ratios
 import run
 import sides
 import table
+from applications import APPLICATIONS, cells_of
+from applications import MODES as APPLICATION_MODES
 from cells import Cell, clearly_below_own_default, shrinking_with_ranks, target_checks
 from cells import UNISONO as UNISONO_SIDES
 from targets import TARGETS, target_of
@@ -36,6 +38,14 @@ def cell_with(pattern="strided-64", mode="fresh", ranks=4, **seconds_by_side):
         for value in seconds:
             cell.add(side.replace("_", "-"), line([value]))
     return cell
+
+
+def side_named(name: str) -> sides.Side:
+    return next(side for side in sides.SIDES if side.name == name)
+
+
+def sides_named(*names: str) -> list[sides.Side]:
+    return list(map(side_named, names))
 
 
 # ---- the program
@@ -190,7 +200,7 @@ def test_gain_that_shrinks_with_ranks_is_found():
 
 def test_tables_show_speeds_ratios_and_marks():
     cell = cell_with(mpich=[0.1] * 3, unisono_mpich=[0.2] * 3, posix=[0.1] * 3)
-    lines = table.render([cell], ["mpich", "unisono-mpich", "posix"]).splitlines()
+    lines = table.render([cell], sides_named("mpich", "unisono-mpich", "posix")).splitlines()
     assert lines[0] == "4 ranks, /somewhere: MB/s, median and spread"
     assert lines[1].split() == ["pattern", "mpich", "unisono-mpich", "posix"]
     assert lines[2].split() == ["strided-64", "F", "10", "±0%", "5", "±0%", "10", "±0%"]
@@ -199,13 +209,13 @@ def test_tables_show_speeds_ratios_and_marks():
 
 
 def test_no_table_of_ratios_without_unisono():
-    assert "ratios" not in table.render([cell_with(mpich=[0.1])], ["mpich"])
+    assert "ratios" not in table.render([cell_with(mpich=[0.1])], sides_named("mpich"))
 
 
 def test_table_lines_are_aligned():
     cells = [cell_with(pattern=name, mpich=[seconds]) for name, seconds in
              (("tile", 1e-3), ("calls-contiguous", 1.0))]
-    rows = table.render(cells, ["mpich"]).splitlines()[1:4]
+    rows = table.render(cells, sides_named("mpich")).splitlines()[1:4]
     assert len({len(row) for row in rows}) == 1
 
 
@@ -218,9 +228,9 @@ def test_what_the_links_allow_stands_beside_the_speeds():
     assert nodes.allowed(cluster, "calls-contiguous") == pytest.approx(119.6, abs=0.1)
     assert nodes.allowed(run.parse_arguments([]), "strided-1k") is None
     cell = cell_with(mpich=[0.1])
-    assert "links allow" not in table.render([cell], ["mpich"])
+    assert "links allow" not in table.render([cell], sides_named("mpich"))
     cell.allowed = 285.7
-    assert table.render([cell], ["mpich"]).splitlines()[2].endswith("  286")
+    assert table.render([cell], sides_named("mpich")).splitlines()[2].endswith("  286")
 
 
 def test_an_unknown_rate_is_named():
@@ -231,7 +241,7 @@ def test_an_unknown_rate_is_named():
 def test_failed_and_missing_sides_are_named():
     cell = cell_with(mpich=[1.0])
     cell.add_error("unisono-mpich", "wrong byte at offset 5")
-    row = table.render([cell], ["mpich", "ompio", "unisono-mpich"]).splitlines()[2]
+    row = table.render([cell], sides_named("mpich", "ompio", "unisono-mpich")).splitlines()[2]
     assert row.split()[2:6] == ["1", "±0%", "-", "failed"]
     assert "unisono-mpich: wrong byte at offset 5" in table.findings([cell])
     assert run.failed([cell])
@@ -263,21 +273,21 @@ def build_with(folder: pathlib.Path, *names: str) -> sides.Tools:
     return sides.Tools(folder)
 
 
-def side_named(name: str) -> sides.Side:
-    return next(side for side in sides.SIDES if side.name == name)
-
-
 def test_every_side_is_launched_with_the_yield_shim(tmp_path):
     tools = sides.Tools(tmp_path, {"UNISONO_TOPOLOGY": "nodes=2"})
     report = tmp_path / "report"
-    native = sides.command_for(side_named("mpich-tuned"), tools, 8, ["--pattern", "tile"], report)
-    ours = sides.command_for(side_named("unisono-mpich"), tools, 8, ["--pattern", "tile"], report)
+    native = sides.words_before(side_named("mpich-tuned"), tools, 8, report)
+    ours = sides.words_before(side_named("unisono-mpich"), tools, 8, report)
     shim = str(tools.yield_shim)
     assert f"LD_PRELOAD={shim}" in native
     assert f"LD_PRELOAD={tools.library('mpich')}:{shim}" in ours
-    assert native[-2:] == ["--hints", "cb_config_list=*:8"]
     assert "UNISONO_TOPOLOGY=nodes=2" in ours
     assert not any("UNISONO" in word for word in native)
+
+
+def test_hints_are_told_to_the_program_that_has_the_patterns(tmp_path):
+    words = sides.patterns_command(side_named("mpich-tuned"), sides.Tools(tmp_path), 8, ["--pattern", "tile"])
+    assert words[-4:] == ["--pattern", "tile", "--hints", "cb_config_list=*:8"]
 
 
 def test_several_strategies_make_a_side_each(tmp_path):
@@ -286,14 +296,13 @@ def test_several_strategies_make_a_side_each(tmp_path):
     assert names == ["mpich", "unisono-mpich:lacio", "unisono-mpich:two_phase"]
     one = sides.with_strategies(chosen, ("lacio",))[1]
     assert one.name == "unisono-mpich"
-    assert "UNISONO_STRATEGY=lacio" in sides.command_for(one, sides.Tools(tmp_path), 4, [],
-                                                         tmp_path / "r")
+    assert "UNISONO_STRATEGY=lacio" in sides.words_before(one, sides.Tools(tmp_path), 4, tmp_path / "r")
     assert sides.with_strategies(chosen, ()) == chosen
 
 
 def test_sides_on_open_mpi_differ_only_in_what_they_are(tmp_path):
     def words(name):
-        return sides.command_for(side_named(name), sides.Tools(tmp_path), 4, [], tmp_path / "r")
+        return sides.words_before(side_named(name), sides.Tools(tmp_path), 4, tmp_path / "r")
     assert [word for word in words("ompi-romio") if word not in words("ompio")] == [
         "--mca", "io", "romio321"]
     tools = sides.Tools(tmp_path)
@@ -318,7 +327,7 @@ def test_strategies_come_from_unisonos_own_report(tmp_path):
 
 
 def test_hanging_launch_is_ended_and_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(sides, "command_for", lambda *_: ["sleep", "60"])
+    monkeypatch.setattr(sides, "words_before", lambda *_: ["sleep", "60"])
     tools = sides.Tools(tmp_path, timeout_s=0.2)
     with pytest.raises(sides.LaunchError, match="no end within"):
         sides.launch(side_named("mpich"), tools, 1, [], tmp_path / "report")
@@ -326,14 +335,14 @@ def test_hanging_launch_is_ended_and_told(tmp_path, monkeypatch):
 
 def test_failing_launch_tells_what_the_program_said(tmp_path, monkeypatch):
     script = "(echo -----; echo Primary job ended; echo wrong byte at offset 5) >&2; exit 1"
-    monkeypatch.setattr(sides, "command_for", lambda *_: ["sh", "-c", script])
+    monkeypatch.setattr(sides, "words_before", lambda *_: ["sh", "-c", script])
     with pytest.raises(sides.LaunchError, match="^wrong byte at offset 5$"):
         sides.launch(side_named("mpich"), sides.Tools(tmp_path), 1, [], tmp_path / "report")
 
 
 def test_a_stack_of_mpichs_is_told_with_its_end(tmp_path, monkeypatch):
     script = "(echo 'Other MPI error, error stack:'; echo 'MPIR_Init(1): ...'; echo 'no memory') >&2; exit 1"
-    monkeypatch.setattr(sides, "command_for", lambda *_: ["sh", "-c", script])
+    monkeypatch.setattr(sides, "words_before", lambda *_: ["sh", "-c", script])
     with pytest.raises(sides.LaunchError, match="^Other MPI error, error stack: no memory$"):
         sides.launch(side_named("mpich"), sides.Tools(tmp_path), 1, [], tmp_path / "report")
 
@@ -415,6 +424,28 @@ def test_side_that_failed_is_not_tried_again(monkeypatch):
     progress = run.Progress(2, 10.0)
     fake._measure_group(groups("tile")[0], 0, cells, progress)
     assert fake.taken == [("tile", sides.SIDES[1].name)]
+
+
+# ---- applications
+
+def test_a_cell_has_the_seconds_of_an_application_with_and_without_the_close():
+    paper = {"direction": "write", "seconds": 2.0, "close_seconds": 0.5, "bytes": 7}
+    assert {mode: cell["seconds"] for mode, cell in cells_of(paper)} == {"write calls": [2.0], "write, close": [2.5]}
+    demo = {"write_seconds": 1.0, "write_open_to_close_seconds": 2.0, "read_seconds": 3.0,
+            "read_open_to_close_seconds": 4.0, "bytes": 7}
+    assert [cell["seconds"] for _, cell in cells_of(demo)] == [[1.0], [2.0], [3.0], [4.0]]
+    assert tuple(mode for mode, _ in cells_of(demo)) == APPLICATION_MODES
+
+
+def test_an_application_is_measured_only_where_it_runs(tmp_path):
+    (tmp_path / "libexec").mkdir()
+    (tmp_path / "libexec/unisono-bench.mpich").touch()
+    btio = APPLICATIONS["btio"]
+    assert btio.runs_on(side_named("mpich"), tmp_path, 4)
+    assert not btio.runs_on(side_named("mpich"), tmp_path, 2)  # no square
+    assert APPLICATIONS["coll-perf"].runs_on(side_named("mpich"), tmp_path, 2)
+    for name in "ompio", "mpich-tuned", "posix":
+        assert not btio.runs_on(side_named(name), tmp_path, 4)
 
 
 def test_cell_compares_anew_when_measurements_come_in():

@@ -2,7 +2,8 @@
  * many variables, each one dataset of blocks x cells x cells x cells doubles; in memory every block
  * carries guard cells, so the selection there has holes. All transfers are collective.
  *
- * --cells N: along a block's side (16); --variables N: datasets (24). */
+ * --cells N: along a block's side (16); --variables N: datasets (24); --collective-metadata: HDF5
+ * reads and writes its metadata by collective calls as well. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 enum { guard_cells = 4, dimensions = 4 };
 static int variables = 24;
+static int collective_metadata = 0;
 static int cells_per_side = 16;
 static int side_with_guards = 16 + 2 * guard_cells;
 
@@ -94,6 +96,9 @@ static long long count_wrong(struct blocks const* blocks, int variable) {
 static hid_t parallel_access(void) {
     hid_t const access = require(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate");
     require(H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL), "H5Pset_fapl_mpio");
+    require(H5Pset_coll_metadata_write(access, collective_metadata), "H5Pset_coll_metadata_write");
+    require(H5Pset_all_coll_metadata_ops(access, collective_metadata),
+            "H5Pset_all_coll_metadata_ops");
     return access;
 }
 
@@ -190,10 +195,22 @@ static int take_number(int* argc, char** argv, char const* name, int otherwise) 
     return otherwise;
 }
 
+/* Takes a word out of the command line, if it is there. */
+static int take_word(int* argc, char** argv, char const* word) {
+    for (int i = 1; i < *argc; ++i) {
+        if (strcmp(argv[i], word) != 0) continue;
+        memmove(argv + i, argv + i + 1, (size_t)(*argc - i) * sizeof *argv);
+        *argc -= 1;
+        return 1;
+    }
+    return 0;
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     cells_per_side = take_number(&argc, argv, "--cells", cells_per_side);
     variables = take_number(&argc, argv, "--variables", variables);
+    collective_metadata = take_word(&argc, argv, "--collective-metadata");
     side_with_guards = cells_per_side + 2 * guard_cells;
     struct demo_options options;
     demo_parse(argc, argv, "blocks of doubles per rank and variable", 48, &options);

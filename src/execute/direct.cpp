@@ -29,13 +29,15 @@ bool stopped(IoResult const& result) { return result.stopped_at != IoResult::now
 // Gathers transfers into lists for the backend, which wants them ascending and disjoint.
 class ListIo {
 public:
-    /// Adds to `result` what was moved.
-    ListIo(Request const& request, Storage const& storage, IoResult& result)
+    /// Of `part`. Adds to `result` what was moved.
+    ListIo(Request const& request, Positions part, Storage const& storage, IoResult& result)
         : direction_{request.direction},
           storage_{storage},
           most_{request.view.ascending() ? batch_transfers : 1},
           result_{result} {
-        list_.reserve(most_);
+        // Not more than is needed: a large block makes the C library tidy up all the program's
+        // small ones.
+        list_.reserve(std::min<std::uint64_t>(most_, piece_estimate(request.view, part)));
     }
 
     void add(std::uint64_t offset, std::byte* memory, std::uint64_t bytes) {
@@ -75,7 +77,7 @@ void perform_whole(Request const& request, Storage const& storage, Positions par
 // Straight between the user's memory and the file, one transfer per run contiguous on both sides.
 void perform_straight(Request const& request, Storage const& storage, Positions part,
                       CallRecord& record, IoResult& total) {
-    ListIo io{request, storage, total};
+    ListIo io{request, part, storage, total};
     auto const memory = request.in_memory(part);
     walk_both(request.view, part, memory.tiling, memory.positions,
               [&](std::int64_t file, std::int64_t offset, std::uint64_t bytes) {
@@ -97,7 +99,7 @@ void perform_packed(Request const& request, Storage const& storage, Positions al
             record.lap(Phase::copying);
         }
         IoResult moved;
-        ListIo io{request, storage, moved};
+        ListIo io{request, part, storage, moved};
         auto* next = scratch.data();
         walk(request.view, part, [&](std::int64_t file, std::uint64_t bytes) {
             io.add(static_cast<std::uint64_t>(file), next, bytes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <memory_resource>
 #include <mutex>
 #include <new>
 #include <unordered_map>
@@ -22,8 +23,12 @@ void check(int mpi_error) {
     if (mpi_error != MPI_SUCCESS) throw DecodeFailure{mpi_error};
 }
 
-DatatypePtr decode_or_throw(MPI_Datatype type);
-using Decoder = DatatypePtr (*)(MPI_Datatype);
+/// Is a decoded type kept with the type? Parts that are made for one type and are cheap to decode
+/// had better not: keeping costs as much.
+enum class Keep : bool { if_long, always };
+
+DatatypePtr decode_or_throw(MPI_Datatype type, Keep keep);
+using Decoder = DatatypePtr (*)(MPI_Datatype, Keep);
 
 // ---- What MPI says about a type -----------------------------------------------------------------
 
@@ -66,9 +71,10 @@ public:
     /// `decoder`: for the parts.
     Contents(MPI_Datatype type, Envelope const& envelope, Decoder decoder)
         : decoder_{decoder},
-          integers_(size(envelope.integers)),
-          addresses_(size(envelope.addresses)),
-          datatypes_(size(envelope.datatypes)) {
+          integers_(size(envelope.integers), &memory_),
+          addresses_(size(envelope.addresses), &memory_),
+          large_(&memory_),
+          datatypes_(size(envelope.datatypes), &memory_) {
 #if MPI_VERSION >= 4
         large_.resize(size(envelope.large_counts));
         check(PMPI_Type_get_contents_c(type, envelope.integers, envelope.addresses,
@@ -97,8 +103,14 @@ public:
     [[nodiscard]] std::uint64_t count(std::size_t index) const {
         return static_cast<std::uint64_t>(number(index));
     }
-    [[nodiscard]] DatatypePtr child(std::size_t index = 0) const {
-        return decoder_(datatypes_.at(index));
+    /// What a type consists of that is no struct.
+    [[nodiscard]] DatatypePtr const& child() const {
+        if (child_ == nullptr) child_ = decoder_(datatypes_.at(0), Keep::if_long);
+        return child_;
+    }
+    /// A struct's, where one type may come often.
+    [[nodiscard]] DatatypePtr child(std::size_t index) const {
+        return decoder_(datatypes_.at(index), Keep::always);
     }
 
 private:
@@ -124,10 +136,13 @@ private:
 #endif
 
     Decoder decoder_;
-    std::vector<int> integers_;
-    std::vector<MPI_Aint> addresses_;
-    std::vector<MPI_Count> large_;  // all numbers of a type made by a large constructor
-    std::vector<MPI_Datatype> datatypes_;
+    mutable DatatypePtr child_;
+    std::array<std::byte, 256> room_;  // for short descriptions
+    std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+    std::pmr::vector<int> integers_;
+    std::pmr::vector<MPI_Aint> addresses_;
+    std::pmr::vector<MPI_Count> large_;  // all numbers of a type made by a large constructor
+    std::pmr::vector<MPI_Datatype> datatypes_;
 };
 
 // ---- Shapes, one combiner each ------------------------------------------------------------------
@@ -178,6 +193,9 @@ ShapePtr indexed_shape(Contents const& contents, Datatype const& child, IndexLis
     auto const& element = *child.shape;
     auto const gapless = element.kind == Shape::Kind::dense &&
                          child.extent == static_cast<std::int64_t>(element.bytes);
+    if (list.entries == 1)
+        return make_shifted(consecutive(contents.count(list.first_length), child),
+                            contents.number(list.first_displacement) * list.unit_bytes);
     std::vector<std::int64_t> offsets(list.entries);
     std::vector<std::uint64_t> lengths(gapless ? list.entries : 0);
     std::vector<ShapePtr> blocks(gapless ? 0 : list.entries);
@@ -317,7 +335,7 @@ bool is_struct(int combiner) {
 ShapePtr derived_shape(Envelope const& envelope, Contents const& contents, bool& plain) {
     plain = false;
     if (is_struct(envelope.combiner)) return struct_shape(contents);
-    auto const child = contents.child();
+    auto const& child = contents.child();
     plain = child->plain && (!is_index_list(envelope.combiner) || is_contiguous(*child));
     switch (envelope.combiner) {
         case MPI_COMBINER_DUP:
@@ -526,7 +544,7 @@ Bounds derived_bounds(Envelope const& envelope, Contents const& contents) {
                          contents.count(1 + i));
         return bounds;
     }
-    auto const child = contents.child();
+    auto const& child = contents.child();
     auto const dimensions_at = envelope.combiner == MPI_COMBINER_DARRAY ? 2U : 0U;
     switch (envelope.combiner) {
         case MPI_COMBINER_DUP:
@@ -570,12 +588,12 @@ Bounds derived_bounds(Envelope const& envelope, Contents const& contents) {
     return bounds;
 }
 
-DatatypePtr external32_or_throw(MPI_Datatype type) {
+DatatypePtr external32_or_throw(MPI_Datatype type, Keep) {
     if (type == MPI_DATATYPE_NULL) throw DecodeFailure{MPI_ERR_TYPE};
     auto const envelope = envelope_of(type);
     auto decoded = std::make_shared<Datatype>();
     if (envelope.predefined()) {
-        auto const native = decode_or_throw(type);
+        auto const native = decode_or_throw(type, Keep::always);
         if (!native->units.known()) throw DecodeFailure{MPI_ERR_UNSUPPORTED_OPERATION};
         decoded->bytes = native->units.external_bytes(native->bytes);
         decoded->shape = make_dense(decoded->bytes);
@@ -672,12 +690,15 @@ Cache& cache() {
     return *instance;
 }
 
-DatatypePtr decode_or_throw(MPI_Datatype type) {
+DatatypePtr decode_or_throw(MPI_Datatype type, Keep keep) {
+    constexpr Envelope::Number long_list = 64;
     if (type == MPI_DATATYPE_NULL) throw DecodeFailure{MPI_ERR_TYPE};
     if (auto found = cache().find(type)) return found;
     auto const envelope = envelope_of(type);
     auto decoded = read_description(type, envelope);
-    cache().keep(type, envelope, decoded);
+    if (keep == Keep::always || envelope.predefined() ||
+        envelope.integers + envelope.large_counts > long_list)
+        cache().keep(type, envelope, decoded);
     return decoded;
 }
 
@@ -688,7 +709,7 @@ namespace {
 DatatypePtr decode_by(Decoder decoder, MPI_Datatype type, int* mpi_error) {
     *mpi_error = MPI_SUCCESS;
     try {
-        return decoder(type);
+        return decoder(type, Keep::always);
     } catch (DecodeFailure const& failure) {
         PMPI_Error_class(failure.mpi_error, mpi_error);
     } catch (std::bad_alloc const&) {

@@ -57,11 +57,6 @@ Selection by_rule(Facts const& facts, Options const& options) {
     return {&two_phase, &options, "small or interleaved pieces"};
 }
 
-// Buffers would hold it a second time.
-bool in_own_page_cache(Facts const& facts, Options const& options) {
-    return facts.local_storage && by_rule(facts, options).strategy == &independent;
-}
-
 }  // namespace
 
 Selection choose(Facts const& facts, Options const& options) {
@@ -69,8 +64,9 @@ Selection choose(Facts const& facts, Options const& options) {
     if (facts.bytes == 0) return {&independent, &options, "nothing to do"};
     auto const* named = find_strategy(options.strategy);
     auto const reads = facts.direction == Direction::read;
+    // A node's own page cache is such memory already.
     if (named == nullptr && across_calls(options, facts.direction) == Switch::enable &&
-        view_based.unfit(facts).empty() && !in_own_page_cache(facts, options))
+        view_based.unfit(facts).empty() && !facts.local_storage)
         return {&view_based, &options, reads ? "hint: read-ahead" : "hint: write-behind"};
     if (named == nullptr && writes_behind_unasked(facts, options))
         return {&view_based, &options, "small writes repeat: in memory until sync or close"};

@@ -80,7 +80,7 @@ TEST(Choose, calls_go_through_blocks_where_that_was_asked_for_in_their_direction
     call.facts.direction = Direction::read;
     EXPECT_EQ(choose(call.facts, call.options).strategy, &view_based);
     call.facts.local_storage = true;
-    EXPECT_EQ(choose(call.facts, call.options).strategy, &view_based);
+    EXPECT_EQ(choose(call.facts, call.options).strategy, &two_phase) << "own page cache";
     call.facts.pieces = call.facts.topology->ranks();
     EXPECT_EQ(choose(call.facts, call.options).strategy, &independent) << "own page cache";
     call.facts.local_storage = false;

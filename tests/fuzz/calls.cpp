@@ -114,7 +114,8 @@ int begin_split(MPI_File file, Access const& access, void* buffer, MPI_Datatype 
 int call_split(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,
                MPI_Status* status) {
     int const code = begin_split(file, access, buffer, type);
-    return code == MPI_SUCCESS ? end_split(file, access, buffer, status) : code;
+    return code == MPI_SUCCESS ? end_split(file, access, buffer, status)
+                               : nothing_begun(code, status);
 }
 
 int call_ordered(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,

@@ -126,12 +126,24 @@ void move_pointer(Access const& access, Outcome const& outcome, int rank, FileSt
     member.position = access.offset + moved / member.view.etype_bytes();
 }
 
+// Whether a write that touches the fault has left an error to be told. An independent one of a rank
+// that was told of it need not; others must hear of a collective one.
+void owe(Step const& step, std::vector<Outcome> const& outcomes, FileState& file) {
+    for (std::size_t m = 0; m < step.failures.size(); ++m) {
+        if (step.failures[m] == Failure::never) continue;
+        auto const owed = outcomes[m].failed ? Failure::perhaps : Failure::surely;
+        file.owed = std::max(file.owed, owed);
+    }
+    if (file.owed != Failure::never) file.model.doubt_from(file.fault->offset);
+}
+
 void apply_access(Step const& step, std::vector<Outcome> const& outcomes, FileState& file) {
     for (std::size_t m = 0; m < file.members.size(); ++m) {
         auto const& access = step.accesses[m];
         if (!access.takes_part || !access.writes || access.bytes() == 0) continue;
         apply_write(access, outcomes[m], static_cast<int>(m), file.state[m].view, file.model);
     }
+    if (file.writes_behind && file.fault->writes) owe(step, outcomes, file);
     for (std::size_t m = 0; m < file.members.size(); ++m) {
         auto const& access = step.accesses[m];
         if (!access.takes_part || access.bytes() == 0) continue;

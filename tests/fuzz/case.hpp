@@ -131,7 +131,8 @@ struct PendingName {
     std::uint64_t id = 0;
 };
 
-/// May a call fail? `perhaps` when the injected fault lies in a hole that a read may sieve over.
+/// May a call fail? `perhaps` when the injected fault lies in a hole that a read may sieve over, or
+/// in what may not have been written yet.
 enum class Failure : std::uint8_t { never, perhaps, surely };
 
 /// One operation on one file by the ranks that have it open.
@@ -140,9 +141,11 @@ struct Step {
     std::size_t file = 0;
     bool barrier_before = false;
     std::vector<Access> accesses;   ///< per member
+    std::uint64_t advance = 0;      ///< of records: how far the next ones are, in etypes
     std::vector<Seek> seeks;        ///< per member; also for byte_offset
     std::vector<View> views;        ///< per member
     std::vector<Failure> failures;  ///< per member
+    bool goes_on = false;           ///< no sync at once though the call may have failed
     std::uint64_t size_bytes = 0;
     std::uint64_t shared_position = 0;  ///< seek_shared
     int open_mode = 0;
@@ -163,6 +166,7 @@ struct Outcome {
 /// meanwhile: then nobody can say which is first.
 struct PendingAccess {
     std::vector<Access> accesses;   ///< per member
+    std::uint64_t advance = 0;      ///< of records: how far the next ones are, in etypes
     std::vector<Touched> touched;   ///< per member
     std::vector<bool> conflicting;  ///< per member: with somebody's write
     bool split = false;
@@ -189,6 +193,8 @@ struct FileState {
     std::vector<std::pair<std::string, std::string>> hints;
     std::optional<std::vector<std::uint8_t>> initial;  ///< contents before the open, if it existed
     std::optional<Fault> fault;
+    bool writes_behind = false;     ///< with a fault: writes may fail as late as at a sync or close
+    Failure owed = Failure::never;  ///< what those have to tell
     FileModel model;
     std::vector<Member> state;
     /// The shared file pointer in etypes; nothing: not known, or the ranks' views differ.

@@ -47,7 +47,8 @@ class Batch:
         self.faults = not (arguments.native or arguments.power_cuts) and (
             arguments.faults or dice.random() < 0.2)
         self.folder = dice.choice(arguments.folders)
-        self.check = dice.choice(["none", "plans", "communicate"])
+        # Calls that repeat do without meetings only where nothing is checked.
+        self.check = dice.choice(["none", "none", "none", "plans", "communicate"])
         self.threads = arguments.threads or dice.choice(["single", "single", "funneled", "serialized", "multiple"])
         self.arguments = arguments
 

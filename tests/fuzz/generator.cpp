@@ -147,7 +147,12 @@ void Generator::choose_hints(FileState& file) {
         "native",
 #endif
     };
-    if (random_.chance(50)) file.hints.emplace_back("unisono_select", "measured");
+    file.writes_behind = options_.faults && random_.chance(50);
+    auto const behind = options_.faults ? file.writes_behind : random_.chance(50);
+    auto const ahead = (!options_.faults || file.writes_behind) && random_.chance(50);
+    // Which calls that repeat do without meetings.
+    auto const alone = (behind || ahead) && random_.chance(60);
+    if (!alone && random_.chance(50)) file.hints.emplace_back("unisono_select", "measured");
     // As if the file were striped: a few servers, more servers than ranks, a composite layout.
     static std::vector<std::string> const layouts = {
         "stripe_bytes=1K,servers=3", "stripe_bytes=100,servers=2", "stripe_bytes=4K,servers=12",
@@ -156,10 +161,12 @@ void Generator::choose_hints(FileState& file) {
     static std::vector<std::string> const backends = {"auto", "posix", "threads", "uring",
                                                       "mapped"};
     static std::vector<std::uint64_t> const buffers = {1024, 1500, 4096, 16384, 65536, 1 << 20};
-    auto const strategy = random_.pick(strategies);
+    auto strategy = random_.pick(strategies);
+    static std::vector<std::string> const alone_by = {"auto", "independent", "view_based"};
+    if (alone && random_.chance(75)) strategy = random_.pick(alone_by);
     if (options_.faults) {
-        // Deferred writes fail after the call.
-        bool const other = strategy == "native" || strategy == "view_based";
+        bool const other =
+            strategy == "native" || (strategy == "view_based" && !file.writes_behind);
         file.hints.emplace_back("unisono_strategy", other ? "two_phase" : strategy);
     } else if (random_.chance(80)) {
         file.hints.emplace_back("unisono_strategy", strategy);
@@ -170,13 +177,11 @@ void Generator::choose_hints(FileState& file) {
     if (random_.chance(40)) file.hints.emplace_back("unisono_intra_node_aggregation", "enable");
     if (random_.chance(20)) file.hints.emplace_back("cb_config_list", "*:2");
     if (random_.chance(20)) file.hints.emplace_back("unisono_flush", "close");
-    if (random_.chance(50) && !options_.faults)
-        file.hints.emplace_back("unisono_write_behind", "enable");
+    if (behind) file.hints.emplace_back("unisono_write_behind", "enable");
     if (random_.chance(30))
         file.hints.emplace_back("unisono_write_behind_bytes",
                                 std::to_string(random_.pick(buffers)));
-    if (random_.chance(50) && !options_.faults)
-        file.hints.emplace_back("unisono_read_ahead", "enable");
+    if (ahead) file.hints.emplace_back("unisono_read_ahead", "enable");
     if (random_.chance(50)) {
         file.hints.emplace_back("unisono_pool_bytes", std::to_string(random_.pick(buffers) * 4));
     }
@@ -290,7 +295,9 @@ Step Generator::next() {
             return complete_step(pending_of(step.file));
         step.failures.assign(file.members.size(), Failure::never);
         if (!fill(step, file)) continue;
-        repeats_ = may_repeat(step, file) && random_.chance(50) ? 2 + random_.below(12) : 0;
+        repeats_ = may_repeat(step, file) && random_.chance(step.advance == 0 ? 50 : 90)
+                       ? 2 + random_.below(12)
+                       : 0;
         if (repeats_ > 0) repeated_ = step;
         return step;
     }
@@ -303,7 +310,8 @@ bool Generator::may_repeat(Step const& step, FileState const& file) const {
         return access.collective && access.writes == step.accesses[0].writes &&
                access.flavour == Flavour::blocking && !access.ordered;
     };
-    return step.kind == StepKind::access && !file.fault && !options_.skips("repeats") &&
+    return step.kind == StepKind::access && (!file.fault || file.writes_behind) &&
+           !options_.skips("repeats") &&
            std::all_of(step.accesses.begin(), step.accesses.end(), suits);
 }
 
@@ -314,9 +322,11 @@ bool Generator::fill_repeat(Step& step, FileState& file) {
     for (std::size_t m = 0; m < file.members.size(); ++m) {
         auto const& member = file.state[m];
         auto access = repeated_.accesses[m];
-        access.offset = access.at_offset
-                            ? access.offset + access.bytes() / member.view.etype_bytes()
-                            : member.position;
+        auto const own_bytes = access.bytes() / member.view.etype_bytes();
+        access.offset =
+            access.at_offset
+                ? access.offset + (repeated_.advance == 0 ? own_bytes : repeated_.advance)
+                : member.position;
         if (random_.chance(3)) access = make_access(file, member, access.writes, access.at_offset);
         access.collective = true;
         access.pattern = random_.next();
@@ -328,6 +338,7 @@ bool Generator::fill_repeat(Step& step, FileState& file) {
     }
     if (file.native) part_writers(step, file);
     find_races(step, file);
+    expect_failures(step, file);
     repeated_.accesses = step.accesses;
     return true;
 }
@@ -427,6 +438,28 @@ Access Generator::make_access(FileState const& file, Member const& member, bool 
     return access;
 }
 
+/// Bytes of all ranks side by side, as programs append them; where a call may fail, some calls
+/// before it. Not if views have holes.
+void Generator::add_records(Step& step, FileState const& file, bool writes) {
+    auto const plain = [](Member const& member) { return member.view == View{}; };
+    if (file.base_bytes != 0 || !std::ranges::all_of(file.state, plain)) return;
+    auto const ranks = file.state.size();
+    auto const bytes = 1 + random_.small_below(file.scale_bytes / ranks);
+    step.advance = bytes * ranks;
+    auto at = random_.below(file.scale_bytes);
+    if (file.fault)
+        at = file.fault->offset - std::min(file.fault->offset, random_.below(6 * step.advance));
+    for (std::size_t m = 0; m < ranks; ++m, at += bytes) {
+        Access access;
+        access.takes_part = access.collective = access.at_offset = true;
+        access.writes = writes;
+        access.pattern = random_.next();
+        access.offset = at;
+        access.count = bytes;
+        step.accesses.push_back(std::move(access));
+    }
+}
+
 bool Generator::fill_access(Step& step, FileState& file, bool collective) {
     bool writes = file.may_write() && (!file.may_read() || random_.chance(55));
     bool at_offset = random_.chance(60);
@@ -440,7 +473,9 @@ bool Generator::fill_access(Step& step, FileState& file, bool collective) {
         }
     }
     bool const idle_ranks = random_.chance(30);
+    if (collective && random_.chance(25)) add_records(step, file, writes);
     for (auto const& member : file.state) {
+        if (step.advance != 0) break;
         if (!collective) {
             writes = file.may_write() && (!file.may_read() || random_.chance(50));
         }
@@ -674,6 +709,10 @@ void Generator::expect_failures(Step& step, FileState const& file) {
         worst = std::max(worst, step.failures[m]);
     }
     if (any_collective(step)) std::fill(step.failures.begin(), step.failures.end(), worst);
+    if (!file.writes_behind) return;
+    // Now or later, of what is in memory never.
+    for (auto& failure : step.failures) failure = std::min(failure, Failure::perhaps);
+    step.goes_on = file.fault->writes && random_.chance(70);
 }
 
 bool Generator::fill_seek(Step& step, FileState& file) {

@@ -54,6 +54,7 @@ private:
     StepKind choose_kind(FileState const& file);
     bool fill(Step& step, FileState& file);
     bool fill_access(Step& step, FileState& file, bool collective);
+    void add_records(Step& step, FileState const& file, bool writes);
     bool fill_repeat(Step& step, FileState& file);
     [[nodiscard]] bool knows_shared_pointer(FileState const& file) const;
     bool fill_seek_shared(Step& step, FileState& file);

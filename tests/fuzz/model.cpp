@@ -88,6 +88,24 @@ FileModel::Ambiguous& FileModel::make_ambiguous(Page& page, std::uint64_t offset
     return byte;
 }
 
+void FileModel::doubt_from(std::uint64_t offset) {
+    for (auto& [index, page] : pages_) {
+        if (!page->pending) continue;
+        for (std::uint64_t i = 0; i < page_bytes; ++i) {
+            auto const at = index * page_bytes + i;
+            if (at < offset || page->owner[i] == settled) continue;
+            auto& byte = make_ambiguous(*page, at);
+            byte.value_certain = false;
+            byte.written |= byte.before;
+        }
+    }
+    for (auto& end : own_end_) {
+        if (end <= offset) continue;
+        perhaps_end_ = std::max(perhaps_end_, end);
+        end = 0;
+    }
+}
+
 void FileModel::settle() {
     settled_size_ = size_least(0);
     for (auto const end : own_end_) settled_size_ = std::max(settled_size_, end);

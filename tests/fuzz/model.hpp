@@ -28,6 +28,9 @@ public:
     void write(int rank, std::uint64_t offset, std::span<std::uint8_t const> data);
     /// Rank tried to write and failed: each byte may be old or new from now on.
     void perhaps_write(int rank, std::uint64_t offset, std::span<std::uint8_t const> data);
+    /// What is pending from `offset` on may be lost: each byte may be old or new, and the file as
+    /// long as it was.
+    void doubt_from(std::uint64_t offset);
     /// sync-barrier-sync, or close.
     void settle();
     /// The file's size is set, cutting off or adding zeros. Only on a settled model.

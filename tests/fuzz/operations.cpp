@@ -211,8 +211,8 @@ void Performer::open_file(FileState const& file, Open& open) {
     if (open.member == 0 || file.fault) open.descriptor = ::open(file.path.c_str(), O_RDONLY);
 }
 
-void Performer::close_file(FileState const& file, Open& open) {
-    expect_success(MPI_File_close(&open.handle), "MPI_File_close");
+void Performer::close_file(FileState& file, Open& open) {
+    expect_owed(MPI_File_close(&open.handle), "MPI_File_close", file, open);
     MPI_Barrier(open.control);
     bool const must_be_gone =
         file.unlink_after_open || (file.open_mode & MPI_MODE_DELETE_ON_CLOSE) != 0;
@@ -288,7 +288,7 @@ void Performer::perform_kind(Step const& step, FileState& file, Open& open) {
         case StepKind::set_view:
             return perform_set_view(step, open);
         case StepKind::settle:
-            return settle(file, open);
+            return file.owed == Failure::never ? settle(file, open) : recover(file, open);
         case StepKind::sync:
             return expect_success(MPI_File_sync(open.handle), "MPI_File_sync");
         case StepKind::set_size:
@@ -332,7 +332,7 @@ void Performer::perform_access(Step const& step, FileState& file, Open& open) {
         check_outcome(step, file, outcomes[member], open.member);
         check_data(file, access, buffer, outcomes[member], open.member);
     }
-    if (may_fail) recover(file, open);
+    if (may_fail && !step.goes_on) recover(file, open);
 }
 
 void Performer::begin(Step const& step, Open const& open) {
@@ -364,13 +364,28 @@ void Performer::call_and_look(MPI_File handle, Access const& access, Buffer& buf
     }
 }
 
+/// Of a sync or close: they tell what writes before left behind, on all ranks alike.
+void Performer::expect_owed(int code, char const* call, FileState& file, Open const& open) {
+    auto const owed = std::exchange(file.owed, Failure::never);
+    if (owed == Failure::never) return expect_success(code, call);
+    int const expected =
+        code == MPI_SUCCESS && owed == Failure::perhaps ? MPI_SUCCESS : file.fault->error_class;
+    int classes[] = {class_of(code), -class_of(code)};
+    if (classes[0] != expected)
+        complain(std::string(call) + ", which has an error to tell: " + text_of(code));
+    MPI_Allreduce(MPI_IN_PLACE, classes, 2, MPI_INT, MPI_MAX, open.control);
+    if (classes[0] != -classes[1])
+        complain(std::string(call) + ": ranks have different error classes");
+    error_handler_calls = 0;
+}
+
 /// Everyone learns everyone's outcome, because the model needs to know what was written.
 std::vector<Outcome> Performer::agree(Step const& step, Outcome const& mine, Open const& open) {
     std::vector<Outcome> outcomes(step.accesses.size());
     MPI_Allgather(&mine, sizeof mine, MPI_BYTE, outcomes.data(), sizeof mine, MPI_BYTE,
                   open.control);
     for (std::size_t m = 0; m < outcomes.size(); ++m) {
-        if (!step.accesses[m].collective) continue;
+        if (!step.accesses[m].collective || files_[step.file].writes_behind) continue;
         if (outcomes[m].error_class != outcomes[0].error_class) {
             complain("ranks 0 and " + std::to_string(m) +
                      " have different error classes: " + std::to_string(outcomes[0].error_class) +
@@ -581,7 +596,7 @@ void Performer::perform_check_view(FileState const& file, Open& open) {
     free_if_derived(file_type);
 }
 
-void Performer::perform_sizes(Step const& step, FileState const& file, Open& open) {
+void Performer::perform_sizes(Step const& step, FileState& file, Open& open) {
     auto const size = static_cast<MPI_Offset>(step.size_bytes);
     settle(file, open);
     if (step.kind == StepKind::set_size) {
@@ -638,8 +653,8 @@ void Performer::perform_reopen(Step const& step, FileState& file, Open& open) {
 
 /// sync-barrier-sync: afterwards everyone sees what anyone wrote. A file that is only read has
 /// nothing to sync, and MPI forbids it there.
-void Performer::settle(FileState const& file, Open& open) {
-    if (file.may_write()) expect_success(MPI_File_sync(open.handle), "MPI_File_sync");
+void Performer::settle(FileState& file, Open& open) {
+    if (file.may_write()) expect_owed(MPI_File_sync(open.handle), "MPI_File_sync", file, open);
     MPI_Barrier(open.control);
     if (file.may_write()) expect_success(MPI_File_sync(open.handle), "MPI_File_sync");
 }

@@ -64,7 +64,7 @@ private:
     void make_initial(FileState const& file) const;
     void open_file(FileState const& file, Open& open);
     void try_forbidden_open(FileState const& file, Open const& open);
-    void close_file(FileState const& file, Open& open);
+    void close_file(FileState& file, Open& open);
     void check_closed(FileState& file, Open& open);
 
     void perform_kind(Step const& step, FileState& file, Open& open);
@@ -84,6 +84,7 @@ private:
     void check_type(TypePtr const& type);
     void check_counts(Access const& access, std::uint64_t bytes);
     void recover(FileState& file, Open& open);
+    void expect_owed(int code, char const* call, FileState& file, Open const& open);
     void check_position(FileState const& file, Open const& open);
 
     void perform_seek(Step const& step, Open& open);
@@ -92,12 +93,12 @@ private:
     void perform_byte_offset(Step const& step, Open& open);
     void perform_set_view(Step const& step, Open& open);
     void perform_check_view(FileState const& file, Open& open);
-    void perform_sizes(Step const& step, FileState const& file, Open& open);
+    void perform_sizes(Step const& step, FileState& file, Open& open);
     void perform_check_size(Step const& step, Open& open);
     void perform_forbidden(Step const& step, Open& open);
     void perform_toggle(FileState const& file, Open& open);
     void perform_reopen(Step const& step, FileState& file, Open& open);
-    void settle(FileState const& file, Open& open);
+    void settle(FileState& file, Open& open);
     void look(FileState& file, Open& open);
     void cut_power(Open const& open);
 
