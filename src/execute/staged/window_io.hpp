@@ -44,7 +44,9 @@ private:
     };
 
     static Lists deal(Transfer rest, std::uint64_t unit);
-    [[nodiscard]] std::vector<BufferRange> wanted(Round const& round) const;
+    /// What ranks have marked in the window, and clears the marks; what is touched of it.
+    [[nodiscard]] std::vector<BufferRange> marked(Round const& round) const;
+    [[nodiscard]] std::vector<BufferRange> touched(Round const& round) const;
     [[nodiscard]] bool bytes_come(Round const& round) const;
     [[nodiscard]] std::uint64_t unit_beside_messages(Round const& round) const;
     void start(Direction direction, Round const& round, std::span<BufferRange const> in_window);
