@@ -6,8 +6,8 @@ namespace unisono {
 
 bool may_be_seamless(Facts const& facts) {
     constexpr std::uint64_t pieces_least = 512;  // of a rank: else the reduction costs more
-    constexpr std::uint64_t short_bytes = 256;    // else a piece is long to copy, not to mark
-    auto const regular = !facts.loops.empty();    // then a few marks are set at a time
+    constexpr std::uint64_t short_bytes = 256;   // else a piece is long to copy, not to mark
+    auto const regular = !facts.loops.empty();   // then a few marks are set at a time
     return !regular && facts.bytes == facts.touched.bytes() &&
            facts.pieces >= pieces_least * facts.topology->ranks() &&
            facts.mean_piece_bytes() <= short_bytes;
