@@ -245,14 +245,42 @@ TEST(CopyData, moves_every_byte_between_two_shapes) {
     }
 }
 
+TEST(CopyData, between_blocks_and_what_is_packed_cuts_pieces_and_tiles) {
+    Tiling const view{
+        make_blocks(std::array<std::int64_t, 3>{2, 9, 30}, std::array<std::uint64_t, 3>{3, 5, 1}),
+        100, 40};
+    std::vector<std::byte> file(300);
+    for (std::size_t i = 0; i < file.size(); ++i) file[i] = std::byte(i);
+    auto const map = map_of(view, {0, 40});
+    for (std::uint64_t begin = 0; begin < 20; ++begin)
+        for (std::uint64_t end = begin; end < 40; ++end) {
+            Placed const in_file{view, {begin, end}, reinterpret_cast<std::uintptr_t>(file.data())};
+            Packed const packed{end - begin};
+            std::vector<std::byte> data(end - begin + 1, std::byte{0xEE});
+            copy_data(in_file, packed.at(data.data()));
+            for (std::uint64_t i = begin; i < end; ++i)
+                ASSERT_EQ(data[i - begin], file[std::size_t(map[i])]);
+            EXPECT_EQ(data.back(), std::byte{0xEE});
+
+            std::vector<std::byte> written(file.size());
+            auto expected = written;
+            for (std::uint64_t i = begin; i < end; ++i)
+                expected[std::size_t(map[i])] = data[i - begin];
+            copy_data(packed.at(data.data()),
+                      {view, {begin, end}, reinterpret_cast<std::uintptr_t>(written.data())});
+            ASSERT_EQ(written, expected);
+        }
+}
+
 TEST(CopyBytes, copies_exactly_the_asked_length) {
-    for (std::uint64_t bytes = 0; bytes < 200; ++bytes) {
-        std::vector<std::byte> source(bytes, std::byte{7});
+    for (std::uint64_t bytes = 0; bytes < 400; ++bytes) {
+        std::vector<std::byte> source(bytes);
+        for (std::uint64_t i = 0; i < bytes; ++i) source[i] = std::byte(i * 7);
         std::vector<std::byte> target(bytes + 2, std::byte{1});
         copy_bytes(target.data() + 1, source.data(), bytes);
         EXPECT_EQ(target.front(), std::byte{1});
         EXPECT_EQ(target.back(), std::byte{1});
-        for (std::uint64_t i = 0; i < bytes; ++i) EXPECT_EQ(target[i + 1], std::byte{7});
+        EXPECT_TRUE(std::equal(source.begin(), source.end(), target.begin() + 1)) << bytes;
     }
 }
 

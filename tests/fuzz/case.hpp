@@ -20,6 +20,7 @@ struct View {
     TypePtr etype = basic_byte();
     TypePtr file_type = basic_byte();
     char const* representation = "native";
+    bool dealt = false;  ///< whole tiles of all ranks lie end to end, flaws apart
 
     [[nodiscard]] bool external32() const {
         return std::string_view{representation} == "external32";

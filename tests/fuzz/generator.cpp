@@ -485,6 +485,9 @@ bool Generator::fill_access(Step& step, FileState& file, bool collective) {
         if (!collective && random_.chance(40)) access = Access{};
         step.accesses.push_back(std::move(access));
     }
+    auto const dealt =
+        std::ranges::all_of(file.state, [](Member const& member) { return member.view.dealt; });
+    if (collective && dealt && random_.chance(80)) make_whole_tiles(step, file);
     if (file.native) part_writers(step, file);
     choose_flavour(step, file);
     choose_order(step, file);
@@ -763,7 +766,34 @@ char const* Generator::choose_representation(FileState const& file) {
     return file.native || options_.skips("representations") ? all[0] : random_.pick(all);
 }
 
+bool Generator::fill_dealt_views(Step& step, FileState const& file) {
+    auto const types = random_dealt_types(random_, file.members.size(), random_.between(150, 500),
+                                          random_.chance(40));
+    auto const displacement = file.base_bytes + random_.small_below(file.scale_bytes);
+    for (auto const& type : types)
+        step.views.push_back(
+            {.displacement_bytes = displacement, .file_type = type, .dealt = true});
+    return true;
+}
+
+/// All write or read the same whole tiles.
+void Generator::make_whole_tiles(Step& step, FileState const& file) {
+    auto const first = random_.below(3);
+    auto const tiles = 1 + random_.below(5);
+    for (std::size_t m = 0; m < file.state.size(); ++m) {
+        auto& access = step.accesses[m];
+        auto const tile_bytes = file.state[m].view.file_type->map.size_bytes();
+        access.at_offset = true;
+        access.offset = first * tile_bytes;
+        access.memory = basic_byte();
+        access.count = tiles * tile_bytes;
+        access.from_bottom = false;
+    }
+}
+
 bool Generator::fill_views(Step& step, FileState& file) {
+    if (!file.native && !options_.skips("dealt") && random_.chance(12))
+        return fill_dealt_views(step, file);
     auto const* const representation = choose_representation(file);
     auto type_limits = limits(file);
     type_limits.same_in_external32 = View{.representation = representation}.external32();

@@ -18,7 +18,7 @@ struct Options {
     bool power_cuts = false;
     /// Comma list of features to look past: large_count, interleaving, bottom, split, nonblocking,
     /// short_transfers, sparse_offsets, tiny_buffers, unlink, atomicity, forbidden_open, ordered,
-    /// representations, pending, freed, library_nonblocking.
+    /// representations, pending, freed, library_nonblocking, dealt.
     std::string skip;
     bool threaded = false;           ///< the program has MPI_THREAD_MULTIPLE
     std::uint64_t steps_max = 1000;  ///< stop each case after so many, to narrow a failure down
@@ -63,6 +63,8 @@ private:
     bool fill_seek(Step& step, FileState& file);
     bool fill_byte_offset(Step& step, FileState& file);
     bool fill_views(Step& step, FileState& file);
+    bool fill_dealt_views(Step& step, FileState const& file);
+    void make_whole_tiles(Step& step, FileState const& file);
     bool fill_sizes(Step& step, FileState& file);
     bool fill_reopen(Step& step, FileState& file);
     bool fill_forbidden(Step& step, FileState& file);

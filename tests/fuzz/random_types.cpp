@@ -1,6 +1,7 @@
 #include "random_types.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace fuzz {
@@ -367,6 +368,36 @@ TypePtr random_file_type(Random& random, TypePtr const& etype, TypeLimits const&
                                                               : type;
     }
     return etype;
+}
+
+std::vector<TypePtr> random_dealt_types(Random& random, std::size_t ranks, std::uint64_t rounds,
+                                        bool flaw) {
+    auto const unit = random.chance(50) ? 1 : 8;
+    std::vector<std::vector<int>> lengths(ranks);
+    std::vector<std::vector<MPI_Aint>> offsets(ranks);
+    MPI_Aint end = 0;
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+        std::vector<std::size_t> left(ranks);
+        std::iota(left.begin(), left.end(), 0);
+        while (!left.empty()) {
+            auto const chosen =
+                left.begin() + static_cast<std::ptrdiff_t>(random.below(left.size()));
+            lengths[*chosen].push_back(static_cast<int>(random.between(1, 4)) * unit);
+            offsets[*chosen].push_back(end);
+            end += lengths[*chosen].back();
+            left.erase(chosen);
+        }
+    }
+    for (auto i = random.below(rounds); flaw && ranks > 1 && i < rounds; ++i)
+        if (lengths[0][i] == lengths[1][i]) {
+            offsets[0][i] = offsets[1][i];
+            flaw = false;
+        }
+    std::vector<TypePtr> types;
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+        types.push_back(resized(
+            0, end, hindexed(std::move(lengths[rank]), std::move(offsets[rank]), basic_byte())));
+    return types;
 }
 
 }  // namespace fuzz

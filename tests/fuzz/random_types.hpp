@@ -29,4 +29,9 @@ TypePtr random_etype(Random& random, TypeLimits const& limits);
 /// `interleaving_tiles`; copies never overlap. May be empty.
 TypePtr random_file_type(Random& random, TypePtr const& etype, TypeLimits const& limits);
 
+/// A file type for each of some ranks: short pieces of all of them, end to end in any order, one of
+/// each rank a round. With `flaw` one of them lies upon another rank's of its length.
+std::vector<TypePtr> random_dealt_types(Random& random, std::size_t ranks, std::uint64_t rounds,
+                                        bool flaw);
+
 }  // namespace fuzz

@@ -8,6 +8,7 @@ void SharedMemoryExchange::put(Round const& round, std::size_t aggregator) {
     auto const scatter = [&](Positions part, std::uint64_t shift) {
         auto const from = call_.request.in_memory(part);
         auto const to = call_.in_window(round, aggregator, part, shift);
+        if (call_.seamless()) return copy_data(from, to);
         auto const in_marks = static_cast<std::int64_t>(shift);
         walk_both_runs(
             from.tiling, from.positions, to.tiling, to.positions, [&](RunPair const& pair) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "execute/staged/seamless.hpp"
 #include "execute/staged/wanted.hpp"
 #include "strategies/realms.hpp"
 
@@ -26,6 +27,9 @@ StagedCall::StagedCall(StagedParts const& parts, std::uint64_t alignment)
     agree_on_windows();
     node_aggregated_ = wants_node_aggregation();
     if (!plan.within_nodes) team.expect_messages(facts.bytes);
+    auto const one_memory = windows_->shared() && team.topology().nodes() == 1;
+    seamless_ = one_memory && request.direction == Direction::write && may_be_seamless(facts) &&
+                is_seamless(team, facts, request);
     record.lap(Phase::waiting);
 }
 

@@ -36,6 +36,9 @@ public:
     /// Aggregators read only what was asked for. Equal on all ranks that take part in each other's
     /// windows.
     [[nodiscard]] bool exact_reads() const { return exact_reads_; }
+    /// All ranks share the windows, and write each byte that is touched once: what is in windows
+    /// need not be marked. Equal on all ranks.
+    [[nodiscard]] bool seamless() const { return seamless_; }
     /// There is no memory for windows on some rank. Equal on all ranks.
     [[nodiscard]] bool windows_missing() const { return windows_missing_; }
     [[nodiscard]] bool lacks_windows() const { return windows_->missing(); }
@@ -144,6 +147,7 @@ private:
     Extent touched_;
     bool node_aggregated_ = false;
     bool exact_reads_ = false;
+    bool seamless_ = false;
     bool windows_missing_ = false;
     std::vector<Realm> own_nodes_realms_;  // where others' overlap them
     std::optional<RoundSchedule> schedule_;

@@ -26,24 +26,28 @@ std::vector<Transfer> transfers(std::span<Round::Part const> parts, std::byte* w
 
 void WindowIo::start_writing(Round const& round) {
     if (round.empty(aggregator_)) return;
-    auto const written = call_.coverage(round, aggregator_).take(round.bytes(aggregator_));
+    auto const written = call_.seamless() ? touched(round) : marked(round);
     if (round.parts[aggregator_].front().file.begin < failed_at_)
         start(Direction::write, round, written);
 }
 
-void WindowIo::start_reading(Round const& round) { start(Direction::read, round, wanted(round)); }
+void WindowIo::start_reading(Round const& round) {
+    if (round.empty(aggregator_)) return start(Direction::read, round, {});
+    start(Direction::read, round, call_.exact_reads() ? marked(round) : touched(round));
+}
 
-std::vector<BufferRange> WindowIo::wanted(Round const& round) const {
-    std::vector<BufferRange> wanted;
-    if (round.empty(aggregator_)) return wanted;
-    if (call_.exact_reads())
-        return call_.coverage(round, aggregator_).take(round.bytes(aggregator_));
+std::vector<BufferRange> WindowIo::marked(Round const& round) const {
+    return call_.coverage(round, aggregator_).take(round.bytes(aggregator_));
+}
+
+std::vector<BufferRange> WindowIo::touched(Round const& round) const {
+    std::vector<BufferRange> ranges;
     for (auto const& [file, at] : round.parts[aggregator_]) {
         auto const range = intersect(file, call_.facts.touched);
         if (!range.empty())
-            wanted.push_back({at + range.begin - file.begin, at + range.end - file.begin});
+            ranges.push_back({at + range.begin - file.begin, at + range.end - file.begin});
     }
-    return wanted;
+    return ranges;
 }
 
 // The same bytes in pieces that end where `unit` does, dealt to `count` lists.

@@ -46,7 +46,9 @@ private:
     static Lists deal(std::span<Transfer const> list, std::uint64_t unit, std::size_t count);
     [[nodiscard]] bool on_several_servers(std::span<Transfer const> list) const;
     [[nodiscard]] Order deal_to_read(Round const& round, Lists& lists) const;
-    [[nodiscard]] std::vector<BufferRange> wanted(Round const& round) const;
+    /// What ranks have marked in the window, and clears the marks; what is touched of it.
+    [[nodiscard]] std::vector<BufferRange> marked(Round const& round) const;
+    [[nodiscard]] std::vector<BufferRange> touched(Round const& round) const;
     [[nodiscard]] std::uint64_t bytes_from_elsewhere(Round const& round) const;
     void start(Direction direction, Round const& round, std::span<BufferRange const> in_window);
     IoResult finish(int side);
