@@ -22,6 +22,18 @@ std::vector<Transfer> transfers(std::span<Round::Part const> parts, std::byte* w
     return list;
 }
 
+// Takes what lies behind the first bytes of a transfer; nothing if it has no more.
+std::optional<Transfer> split_off(Transfer& transfer, std::uint64_t first_bytes) {
+    if (transfer.bytes <= first_bytes) return {};
+    Transfer const rest{transfer.offset + first_bytes, transfer.memory + first_bytes,
+                        transfer.bytes - first_bytes};
+    transfer.bytes = first_bytes;
+    return rest;
+}
+
+// Of a call's first window, to see how fast the servers are.
+constexpr std::uint64_t tried_bytes = 1 << 20;
+
 }  // namespace
 
 void WindowIo::start_writing(Round const& round) {
@@ -31,7 +43,11 @@ void WindowIo::start_writing(Round const& round) {
         start(Direction::write, round, written);
 }
 
-void WindowIo::start_reading(Round const& round) { start(Direction::read, round, wanted(round)); }
+void WindowIo::start_reading(Round const& round) {
+    call_.record.lap(Phase::file);
+    began_s_ = call_.record.now_s();
+    start(Direction::read, round, wanted(round));
+}
 
 std::vector<BufferRange> WindowIo::wanted(Round const& round) const {
     std::vector<BufferRange> wanted;
@@ -58,11 +74,12 @@ WindowIo::Lists WindowIo::deal(Transfer rest, std::uint64_t unit) {
 }
 
 // A contiguous window that is read while it goes to other nodes is read a few stripes at a time:
-// the messages wait behind what fills the queue of this node's link (docs/lab/tried.md). 0: nothing
-// goes there, or there are no stripes.
+// the messages wait behind what fills the queue of this node's link. Servers too slow to fill it
+// are asked for the whole: else their disks seek between aggregators, stripe by stripe
+// (docs/lab/tried.md). 0: nothing goes there meanwhile, or there are no stripes.
 std::uint64_t WindowIo::unit_beside_messages(Round const& round) const {
     auto const* const layout = call_.facts.layout;
-    auto const beside = layout != nullptr && bytes_come(round);
+    auto const beside = layout != nullptr && call_.storage.backend->overlaps() && bytes_come(round);
     return beside ? layout->unit_at(call_.facts.touched.begin) : 0;
 }
 
@@ -71,30 +88,39 @@ bool WindowIo::bytes_come(Round const& round) const {
     return call_.bytes_from_elsewhere(round, aggregator_) > 0;
 }
 
-// Issues a list, in pieces if the plan says so. At once where there is nothing to do meanwhile.
-// A whole window of a server lies there side by side; disks and read-ahead want it ascending.
+// At once where there is nothing to do meanwhile. A whole window of a server lies there side by
+// side; disks and read-ahead want it ascending.
 void WindowIo::start(Direction direction, Round const& round,
                      std::span<BufferRange const> in_window) {
-    auto& [lists, pending] = sides_[static_cast<std::size_t>(round.side())];
-    assert(pending.empty());
+    auto& side = sides_[static_cast<std::size_t>(round.side())];
+    auto& lists = side.lists;
+    assert(side.pending.empty());
     auto const ascending = direction == Direction::read && !call_.exact_reads();
     lists[0] = transfers(round.parts[aggregator_], call_.window(round, aggregator_), in_window);
     std::for_each(lists.begin() + 1, lists.end(), [](auto& list) { list.clear(); });
     if (ascending && lists[0].size() == 1)
-        if (auto const unit = unit_beside_messages(round); unit != 0)
-            lists = deal(lists[0][0], unit);
+        if (auto const unit = unit_beside_messages(round);
+            unit != 0 && !*call_.storage.slower_than_links) {
+            auto& whole = lists[0][0];
+            if (round.number == 0) rest_ = split_off(whole, tried_bytes);
+            lists = deal(whole, unit);
+        }
     auto const alone = call_.own_aggregators().size() == 1;
     auto const requests_come = bytes_come(round) && !call_.exact_reads();
     auto const idle =
         direction == Direction::read ? round.number == 0 && !requests_come : round.last;
     auto const at_once = alone && idle && (!ascending || lists[0].size() == 1);
-    auto const order = ascending ? Order::ascending : Order::any;
+    issue(side, direction, ascending ? Order::ascending : Order::any, at_once);
+}
+
+// In pieces if the plan says so.
+void WindowIo::issue(Side& side, Direction direction, Order order, bool at_once) {
     auto const most = call_.plan.list_extents_max;
-    for (std::span<Transfer const> rest : lists)
+    for (std::span<Transfer const> rest : side.lists)
         while (!rest.empty()) {
             auto const part = most == 0 ? rest : rest.first(std::min(most, rest.size()));
-            pending.push_back(at_once ? call_.storage.backend->Backend::start(direction, part)
-                                      : call_.storage.backend->start(direction, part, order));
+            side.pending.push_back(at_once ? call_.storage.backend->Backend::start(direction, part)
+                                           : call_.storage.backend->start(direction, part, order));
             rest = rest.subspan(part.size());
         }
 }
@@ -118,9 +144,43 @@ IoResult WindowIo::finish(int side) {
     return total;
 }
 
+// No link between nodes carries less than 1 Gbit/s: what comes at a third of that leaves room.
+// Whole windows are kept until a link is full: aggregators whose window comes first see fast disks.
+bool WindowIo::slower_than_links(std::uint64_t bytes, double seconds) const {
+    constexpr double link_bytes_per_s = 125e6;
+    auto const enough_bytes_per_s =
+        *call_.storage.slower_than_links ? link_bytes_per_s : link_bytes_per_s / 3;
+    auto const& node_of = call_.team.topology().node_of;
+    auto const here = std::ranges::count_if(call_.plan.aggregators, [&](auto rank) {
+        return node_of[rank] == node_of[call_.team.rank()];
+    });
+    return static_cast<double>(here) * static_cast<double>(bytes) < enough_bytes_per_s * seconds;
+}
+
+// Beside a call's first window nothing else comes, so it tells how fast the servers are, and how
+// the rest is read. If its bytes were here before the requests, they are fast.
+IoResult WindowIo::finish_first(Round const& round) {
+    auto& side = sides_[static_cast<std::size_t>(round.side())];
+    auto const waits =
+        !std::ranges::all_of(side.pending, [](auto const& list) { return list->ended(); });
+    auto result = finish(round.side());
+    call_.record.lap(Phase::file);
+    auto const slower = waits && slower_than_links(result.bytes, call_.record.now_s() - began_s_);
+    *call_.storage.slower_than_links = slower;
+    if (rest_ && result.stopped_at == IoResult::nowhere) {
+        side.lists = slower ? Lists{{{*rest_}}} : deal(*rest_, unit_beside_messages(round));
+        issue(side, Direction::read, Order::ascending, /*at_once=*/false);
+        result.add(finish(round.side()));
+    }
+    rest_.reset();
+    return result;
+}
+
 IoResult WindowIo::finish_reading(Round const& round) {
     if (round.empty(aggregator_)) return {};
-    auto const result = finish(round.side());
+    auto const first =
+        round.number == 0 && !call_.exact_reads() && unit_beside_messages(round) != 0;
+    auto const result = first ? finish_first(round) : finish(round.side());
     auto& valid = call_.valid_bytes(round, aggregator_);
     valid = round.bytes(aggregator_);
     for (auto const& [file, at] : round.parts[aggregator_])
