@@ -31,9 +31,6 @@ std::optional<Transfer> split_off(Transfer& transfer, std::uint64_t first_bytes)
     return rest;
 }
 
-// Of a call's first window, to see how fast the servers are.
-constexpr std::uint64_t tried_bytes = 1 << 20;
-
 }  // namespace
 
 void WindowIo::start_writing(Round const& round) {
@@ -102,7 +99,7 @@ void WindowIo::start(Direction direction, Round const& round,
         if (auto const unit = unit_beside_messages(round);
             unit != 0 && !*call_.storage.slower_than_links) {
             auto& whole = lists[0][0];
-            if (round.number == 0) rest_ = split_off(whole, tried_bytes);
+            if (round.number == 0) rest_ = split_off(whole, div_ceil(whole.bytes, 4));
             lists = deal(whole, unit);
         }
     auto const alone = call_.own_aggregators().size() == 1;
@@ -157,16 +154,19 @@ bool WindowIo::slower_than_links(std::uint64_t bytes, double seconds) const {
     return static_cast<double>(here) * static_cast<double>(bytes) < enough_bytes_per_s * seconds;
 }
 
-// Beside a call's first window nothing else comes, so it tells how fast the servers are, and how
-// the rest is read. If its bytes were here before the requests, they are fast.
+// Beside a call's first window nothing else comes, so its first quarter tells how fast the servers
+// are, and how the rest is read. If it was here before the requests, they are fast; what is short
+// tells nothing.
 IoResult WindowIo::finish_first(Round const& round) {
+    constexpr std::uint64_t telling_bytes = 256 << 10;
     auto& side = sides_[static_cast<std::size_t>(round.side())];
     auto const waits =
         !std::ranges::all_of(side.pending, [](auto const& list) { return list->ended(); });
     auto result = finish(round.side());
     call_.record.lap(Phase::file);
-    auto const slower = waits && slower_than_links(result.bytes, call_.record.now_s() - began_s_);
-    *call_.storage.slower_than_links = slower;
+    auto& slower = *call_.storage.slower_than_links;
+    if (result.bytes >= telling_bytes)
+        slower = waits && slower_than_links(result.bytes, call_.record.now_s() - began_s_);
     if (rest_ && result.stopped_at == IoResult::nowhere) {
         side.lists = slower ? Lists{{{*rest_}}} : deal(*rest_, unit_beside_messages(round));
         issue(side, Direction::read, Order::ascending, /*at_once=*/false);
