@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 namespace unisono {
@@ -59,29 +58,17 @@ void DeferredWrites::reap(bool all) {
 
 void DeferredWrites::flush(std::uint64_t block, BlockBuffer const& from) {
     dirty_since_.erase(block);
-    finish(block);
+    if (auto const before = under_way_.find(block); before != under_way_.end()) {
+        note(before->second.io->wait(), before->second.list);
+        under_way_.erase(before);
+    }
     auto const list = take_dirty(block, from);
     if (!list.empty()) write(list);
 }
 
-// Two blocks at a time, so that servers have the next one before they have answered.
 void DeferredWrites::flush_all() {
-    std::optional<std::uint64_t> before;
-    memory_.for_own_buffers([&](std::uint64_t block, BlockBuffer const&) {
-        dirty_since_.erase(block);
-        finish(block);
-        start(block);
-        if (before) finish(*before);
-        before = block;
-    });
-    if (before) finish(*before);
-}
-
-void DeferredWrites::finish(std::uint64_t block) {
-    auto const write = under_way_.find(block);
-    if (write == under_way_.end()) return;
-    note(write->second.io->wait(), write->second.list);
-    under_way_.erase(write);
+    memory_.for_own_buffers(
+        [&](std::uint64_t block, BlockBuffer const& from) { flush(block, from); });
 }
 
 // Keeps the error of a write, with what was lost.

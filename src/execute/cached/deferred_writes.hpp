@@ -61,7 +61,6 @@ private:
     };
 
     void start(std::uint64_t block);
-    void finish(std::uint64_t block);
     [[nodiscard]] std::vector<Transfer> take_dirty(std::uint64_t block,
                                                    BlockBuffer const& from) const;
     void note(IoResult const& result, std::span<Transfer const> list);
