@@ -228,16 +228,22 @@ private:
 };
 thread_local double TimedServers::clock_s = 0;
 
-// Two nodes of a rank each read 64 KiB in turn, together 16 MiB: two windows of 4 MiB for each.
-// 10 MB/s leave room on a link, 80 MB/s do not; whole windows are kept until they come at 200.
+// Two nodes of a rank each read 64 KiB in turn, together 8 MiB, in windows of 1 MiB, or of 4 MiB
+// from slow servers. 10 MB/s leave room on a link, 80 MB/s do not.
 TEST(Collective, from_servers_slower_than_links_whole_windows_are_read) {
     constexpr std::uint64_t unit = 64 << 10;
-    constexpr std::uint64_t bytes = 16 << 20;
+    constexpr std::uint64_t bytes = 8 << 20;
     using Lists = std::vector<std::string>;
-    Lists const dealt{"64x6", "64x5", "64x5", "64x16", "64x16", "64x16", "64x22", "64x21", "64x21"};
-    Lists const whole_after_first{"64x6", "64x5", "64x5", "3072x1", "4096x1"};
-    Lists const whole{"4096x1", "4096x1"};
-    Lists const dealt_after_whole{"4096x1", "64x22", "64x21", "64x21"};
+    Lists const quarter{"64x2", "64x1", "64x1"};
+    Lists const three_dealt{"64x4", "64x4", "64x4", "64x6", "64x5", "64x5",
+                            "64x6", "64x5", "64x5", "64x6", "64x5", "64x5"};
+    Lists const three_whole{"768x1", "1024x1", "1024x1", "1024x1"};
+    Lists const whole{"4096x1"};
+    auto const after_quarter = [&](Lists const& rest) {
+        auto all = quarter;
+        all.insert(all.end(), rest.begin(), rest.end());
+        return all;
+    };
 
     TemporaryFile const file;
     auto const contents = initial_contents(bytes);
@@ -275,11 +281,11 @@ TEST(Collective, from_servers_slower_than_links_whole_windows_are_read) {
             }
             return servers.lists;
         };
-        EXPECT_EQ(lists_at(80e6), dealt);
-        EXPECT_EQ(lists_at(10e6), whole_after_first);
+        EXPECT_EQ(lists_at(80e6), after_quarter(three_dealt));
+        EXPECT_EQ(lists_at(10e6), after_quarter(three_whole));
+        EXPECT_EQ(lists_at(10e6), whole);
         EXPECT_EQ(lists_at(80e6), whole);
-        EXPECT_EQ(lists_at(200e6), dealt_after_whole);
-        EXPECT_EQ(lists_at(80e6), dealt);
+        EXPECT_EQ(lists_at(80e6), after_quarter(three_dealt));
     });
 }
 

@@ -96,8 +96,7 @@ void WindowIo::start(Direction direction, Round const& round,
     lists[0] = transfers(round.parts[aggregator_], call_.window(round, aggregator_), in_window);
     std::for_each(lists.begin() + 1, lists.end(), [](auto& list) { list.clear(); });
     if (ascending && lists[0].size() == 1)
-        if (auto const unit = unit_beside_messages(round);
-            unit != 0 && !*call_.storage.slower_than_links) {
+        if (auto const unit = unit_beside_messages(round); unit != 0 && !servers_are_slow()) {
             auto& whole = lists[0][0];
             if (round.number == 0) rest_ = split_off(whole, div_ceil(whole.bytes, 4));
             lists = deal(whole, unit);
@@ -141,12 +140,14 @@ IoResult WindowIo::finish(int side) {
     return total;
 }
 
+// In this call, or in the last one for some aggregator: whose window comes first sees fast disks.
+bool WindowIo::servers_are_slow() const {
+    return call_.facts.slow_servers || *call_.storage.slow_servers;
+}
+
 // No link between nodes carries less than 1 Gbit/s: what comes at a third of that leaves room.
-// Whole windows are kept until a link is full: aggregators whose window comes first see fast disks.
 bool WindowIo::slower_than_links(std::uint64_t bytes, double seconds) const {
-    constexpr double link_bytes_per_s = 125e6;
-    auto const enough_bytes_per_s =
-        *call_.storage.slower_than_links ? link_bytes_per_s : link_bytes_per_s / 3;
+    constexpr double enough_bytes_per_s = 125e6 / 3;
     auto const& node_of = call_.team.topology().node_of;
     auto const here = std::ranges::count_if(call_.plan.aggregators, [&](auto rank) {
         return node_of[rank] == node_of[call_.team.rank()];
@@ -164,11 +165,12 @@ IoResult WindowIo::finish_first(Round const& round) {
         !std::ranges::all_of(side.pending, [](auto const& list) { return list->ended(); });
     auto result = finish(round.side());
     call_.record.lap(Phase::file);
-    auto& slower = *call_.storage.slower_than_links;
     if (result.bytes >= telling_bytes)
-        slower = waits && slower_than_links(result.bytes, call_.record.now_s() - began_s_);
+        *call_.storage.slow_servers =
+            waits && slower_than_links(result.bytes, call_.record.now_s() - began_s_);
     if (rest_ && result.stopped_at == IoResult::nowhere) {
-        side.lists = slower ? Lists{{{*rest_}}} : deal(*rest_, unit_beside_messages(round));
+        side.lists =
+            servers_are_slow() ? Lists{{{*rest_}}} : deal(*rest_, unit_beside_messages(round));
         issue(side, Direction::read, Order::ascending, /*at_once=*/false);
         result.add(finish(round.side()));
     }

@@ -51,6 +51,7 @@ private:
     void start(Direction direction, Round const& round, std::span<BufferRange const> in_window);
     void issue(Side& side, Direction direction, Order order, bool at_once);
     IoResult finish_first(Round const& round);
+    [[nodiscard]] bool servers_are_slow() const;
     [[nodiscard]] bool slower_than_links(std::uint64_t bytes, double seconds) const;
     IoResult finish(int side);
 
