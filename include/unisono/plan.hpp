@@ -48,6 +48,8 @@ struct Facts {
     bool native_ready = false;
     bool cacheable = false;   ///< what is written may reach the file after the call
     bool write_only = false;  ///< nobody can read through this file
+    /// Some aggregator's link had much room left while the last windows were read beside messages.
+    bool slow_servers = false;
     /// Writes in a row, up to this one, that were as long as the one before on every rank and came
     /// soon after it.
     std::uint32_t repeats = 0;

@@ -45,8 +45,9 @@ struct StorageFacts {
     std::uint64_t file_bytes = IoResult::nowhere;  ///< before the call; the least that a rank saw
     bool mappable = true;
     bool local = true;
-    bool page_cached = false;  ///< whole pages are written back
-    bool write_only = true;    ///< nobody reads through this file
+    bool page_cached = false;   ///< whole pages are written back
+    bool write_only = true;     ///< nobody reads through this file
+    bool slow_servers = false;  ///< Facts::slow_servers, as far as the rank has seen
 
     void merge(StorageFacts const& later) {
         file_bytes = std::min(file_bytes, later.file_bytes);
@@ -54,6 +55,7 @@ struct StorageFacts {
         local = local && later.local;
         page_cached = page_cached || later.page_cached;
         write_only = write_only && later.write_only;
+        slow_servers = slow_servers || later.slow_servers;
     }
 };
 

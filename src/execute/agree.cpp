@@ -45,7 +45,8 @@ Proposal propose(Request const& request, Storage const& storage) {
     mine.storage = {.mappable = storage.mappable_write,
                     .local = storage.local,
                     .page_cached = storage.page_cached,
-                    .write_only = storage.write_only};
+                    .write_only = storage.write_only,
+                    .slow_servers = *storage.slow_servers};
     if (request.positions.empty()) return mine;
     auto const loops = loops_of(request.view, request.positions);
     mine.asked = {.touched = touched(request.view, request.positions),
@@ -100,6 +101,7 @@ Facts facts_of(Proposal const& agreed, CollectiveFile const& file, Request const
             .native_ready = agreed.selection.native_ready,
             .cacheable = agreed.cache.possible,
             .write_only = agreed.storage.write_only,
+            .slow_servers = agreed.storage.slow_servers,
             .repeats = agreed.cache.repeats,
             .request_hash = asked.request_hash,
             .loops = regular ? loops_of(request.view, request.positions) : Loops{}};

@@ -182,6 +182,114 @@ TEST(Collective, what_all_ranks_of_a_node_read_goes_there_once) {
     EXPECT_LT(message_bytes, 2 * half + 500);
 }
 
+// Servers that give `bytes_per_s`, on a clock of their own, to a rank that waits for them.
+class TimedServers final : public Backend {
+public:
+    explicit TimedServers(int fd) : file_{make_posix_backend(fd)} {}
+
+    double bytes_per_s = 0;
+    std::vector<std::string> lists;  // KiB of the longest access of each list, times accesses
+
+    static double now_s() { return clock_s; }
+
+    [[nodiscard]] std::string_view name() const override { return "timed"; }
+    [[nodiscard]] bool overlaps() const override { return true; }
+    Error sync() override { return {}; }
+    IoResult perform(Direction direction, std::span<Transfer const> list) override {
+        auto const result = file_->perform(direction, list);
+        clock_s += static_cast<double>(result.bytes) / bytes_per_s;
+        return result;
+    }
+    std::unique_ptr<PendingIo> start(Direction direction, std::span<Transfer const> list,
+                                     Order /*order*/) override {
+        std::uint64_t most = 0;
+        for (auto const& access : list) most = std::max(most, access.bytes);
+        lists.push_back(std::to_string(most >> 10) + "x" + std::to_string(list.size()));
+        return std::make_unique<Access>(*this, direction, list);
+    }
+
+private:
+    class Access final : public PendingIo {
+    public:
+        Access(TimedServers& servers, Direction direction, std::span<Transfer const> list)
+            : servers_{servers}, direction_{direction}, list_{list} {}
+        bool ended() override { return std::exchange(asked_, true); }
+        IoResult wait() override { return servers_.perform(direction_, list_); }
+
+    private:
+        TimedServers& servers_;
+        Direction direction_;
+        std::span<Transfer const> list_;
+        bool asked_ = false;
+    };
+
+    static thread_local double clock_s;
+    std::unique_ptr<Backend> file_;
+};
+thread_local double TimedServers::clock_s = 0;
+
+// Two nodes of a rank each read 4 KiB in turn, together 8 MiB, in windows of 1 MiB, or of 4 MiB
+// from slow servers. 10 MB/s leave room on a link, 80 MB/s do not.
+TEST(Collective, from_servers_slower_than_links_whole_windows_are_read) {
+    constexpr std::uint64_t unit = 64 << 10;
+    constexpr std::uint64_t part = 4 << 10;
+    constexpr std::uint64_t bytes = 8 << 20;
+    using Lists = std::vector<std::string>;
+    Lists const quarter{"64x2", "64x1", "64x1"};
+    Lists const three_dealt{"64x4", "64x4", "64x4", "64x6", "64x5", "64x5",
+                            "64x6", "64x5", "64x5", "64x6", "64x5", "64x5"};
+    Lists const three_whole{"768x1", "1024x1", "1024x1", "1024x1"};
+    Lists const whole{"4096x1"};
+    auto const after_quarter = [&](Lists const& rest) {
+        auto all = quarter;
+        all.insert(all.end(), rest.begin(), rest.end());
+        return all;
+    };
+
+    TemporaryFile const file;
+    auto const contents = initial_contents(bytes);
+    file.fill(contents);
+    Options options;
+    options.strategy = "two_phase";
+    ThreadTeams teams{make_topology({0, 1})};
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        auto backend = std::make_unique<TimedServers>(file.descriptor());
+        auto& servers = *backend;
+        Storage storage{.descriptor = file.descriptor(), .backend = std::move(backend)};
+        OnlineTuner tuner;
+        GatheredFacts gathered;
+        auto const layout = Layout::of("test", {Striping::round_robin(unit, {0, 1, 2, 3})});
+        auto const piece = make_dense(part);
+        auto const lists_at = [&](double bytes_per_s) {
+            servers.bytes_per_s = bytes_per_s;
+            servers.lists.clear();
+            CallRecord record{TimedServers::now_s};
+            std::vector<std::byte> buffer(bytes / 2);
+            Request const request{
+                .direction = Direction::read,
+                .view = {piece, std::int64_t(team.rank() * part), std::int64_t(2 * part)},
+                .positions = {0, bytes / 2},
+                .memory = {make_dense(1), 0, 1},
+                .base = reinterpret_cast<std::uintptr_t>(buffer.data())};
+            perform_collective({team, rendezvous, storage, layout, options, tuner, gathered},
+                               request, {}, record);
+            for (std::size_t at = 0; at < buffer.size(); ++at) {
+                auto const offset = (at / part * 2 + team.rank()) * part + at % part;
+                if (buffer[at] != contents[offset]) {
+                    ADD_FAILURE() << "wrong byte at " << offset;
+                    break;
+                }
+            }
+            return servers.lists;
+        };
+        EXPECT_EQ(lists_at(80e6), after_quarter(three_dealt));
+        EXPECT_EQ(lists_at(10e6), after_quarter(three_whole));
+        EXPECT_EQ(lists_at(10e6), whole);
+        EXPECT_EQ(lists_at(80e6), whole);
+        EXPECT_EQ(lists_at(80e6), after_quarter(three_dealt));
+    });
+}
+
 TEST(Collective, a_read_stores_what_the_file_holds_and_counts_up_to_its_end) {
     for (auto const seed : test_seeds()) {
         SCOPED_TRACE(seed);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cassert>
 #include <chrono>
 #include <cstdint>
@@ -49,7 +50,9 @@ struct Storage {
     std::shared_ptr<RangeLocks> range_locks;
     MmapSafeBytes mmap_safe_bytes =
         std::make_shared<std::atomic<std::uint64_t>>(0);  ///< of collective calls
-    bool local = false;                                   ///< on one node's own file system
+    std::shared_ptr<std::atomic<bool>> slow_servers = std::make_shared<std::atomic<bool>>(
+        false);                   ///< see Facts; of the last read through windows
+    bool local = false;           ///< on one node's own file system
     bool write_only = false;      ///< nobody reads what he has written through this file
     bool page_cached = false;     ///< whole pages are written back, see FileSystemFacts
     bool mappable_write = false;  ///< existing bytes may be written through a mapping

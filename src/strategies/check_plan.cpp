@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "access/copy.hpp"
+#include "strategies/node_realms.hpp"
 
 namespace unisono {
 namespace {
@@ -83,12 +84,15 @@ std::vector<Group> groups_of(Facts const& facts, Plan const& plan) {
 class Asked {
 public:
     Asked(Facts const& facts, Group const& group) {
-        if (facts.ranks.empty()) {
-            if (!facts.touched.empty()) ranges_.push_back(facts.touched);
-            return;
+        if (!facts.ranks.empty()) {
+            for (auto const rank : group.ranks)
+                if (facts.ranks[rank].bytes > 0) add(facts.ranks[rank].touched, facts.loops);
+        } else if (!facts.cells.empty()) {
+            for (std::size_t cell = 0; cell < facts.cells.size(); ++cell)
+                if (facts.cells[cell].bytes > 0) ranges_.push_back(extent_of_cell(facts, cell));
+        } else if (!facts.touched.empty()) {
+            ranges_.push_back(facts.touched);
         }
-        for (auto const rank : group.ranks)
-            if (facts.ranks[rank].bytes > 0) add(facts.ranks[rank].touched, facts.loops);
         merge_ranges();
     }
 

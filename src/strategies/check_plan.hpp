@@ -14,7 +14,7 @@ namespace unisono {
 /// pieces for each group of aggregators at most: beyond these only bytes are counted. Bytes that no
 /// realm has are held against the plan when some rank may ask for them: those it asks for where
 /// Facts::loops and Facts::ranks say so, else its first to last byte if the strategy gathers these,
-/// else all of Facts::touched.
+/// else all of Facts::cells that somebody asks for, else all of Facts::touched.
 /// Cost: O((ranks + aggregators) * log), and the pieces walked.
 std::string check_plan(Facts const& facts, Plan const& plan);
 

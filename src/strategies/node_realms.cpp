@@ -18,11 +18,6 @@ bool may_cut_stripes(Facts const& facts) {
             std::ranges::find(without_locks, facts.layout->source) != without_locks.end());
 }
 
-Extent extent_of_cell(Facts const& facts, std::size_t cell) {
-    auto const begin = round_down(facts.touched.begin, facts.cell_bytes) + cell * facts.cell_bytes;
-    return intersect({begin, begin + facts.cell_bytes}, facts.touched);
-}
-
 // By cell: the node of the aggregator in whose realm it begins. Realms ascend.
 std::vector<std::uint32_t> owners_in(Plan const& plan, Facts const& facts) {
     std::vector<std::uint32_t> owners;
@@ -96,6 +91,11 @@ std::vector<Extent> ranges_of_nodes(Facts const& facts) {
         ranges.push_back({begin, begin + ranks.size() * part});
     }
     return ranges;
+}
+
+Extent extent_of_cell(Facts const& facts, std::size_t cell) {
+    auto const begin = round_down(facts.touched.begin, facts.cell_bytes) + cell * facts.cell_bytes;
+    return intersect({begin, begin + facts.cell_bytes}, facts.touched);
 }
 
 // Calls that are checked are small, and made for finding errors.

@@ -15,6 +15,9 @@ bool may_cut_at_nodes(Facts const& facts, Options const& options);
 /// nobody knows. Without Facts::ranks; O(nodes).
 std::vector<Extent> ranges_of_nodes(Facts const& facts);
 
+/// The file bytes of one of Facts::cells.
+Extent extent_of_cell(Facts const& facts, std::size_t cell);
+
 /// How large cells must be to find out who holds what (Strategy::cell_bytes); 0: that is known, or
 /// not worth a reduction.
 std::uint64_t cell_bytes_of_nodes(Facts const& facts, Options const& options);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "strategies/all.hpp"
+#include "strategies/check_plan.hpp"
 #include "strategies/scene.hpp"
 
 namespace unisono {
@@ -87,6 +88,9 @@ TEST_F(NodeRealms, lie_within_what_is_touched_and_leave_out_what_nobody_asks_for
     std::uint64_t bytes = 0;
     for (auto const& realm : plan.realms) bytes += realm.bytes();
     EXPECT_EQ(bytes, 48 * unit - 100);
+    EXPECT_EQ(check_plan(facts_, plan), "");
+    facts_.cells = {};
+    EXPECT_NE(check_plan(facts_, plan), "") << "nobody knows of holes";
 }
 
 // Ranks' pieces are mixed: whoever owns a cell, half of it goes to the other node.

@@ -10,7 +10,8 @@ namespace unisono {
 namespace {
 
 // Larger than usual where they are cut into servers' stripes. Reads: a round waits for its answers,
-// and disks seek between aggregators' realms, so a window has several stripes of each server.
+// and disks seek between aggregators' realms, so a window has several stripes of each server, and
+// many of slow ones.
 // Writes: several whole stripes, each of which is one request; where each rank is alone on its
 // node, and messages are many and short, the usual rounds overlap more (docs/lab/tried.md has the
 // measurements).
@@ -20,10 +21,12 @@ std::uint64_t window_bytes_of_call(Facts const& facts, Options const& options) {
     auto const usual = window_bytes(facts, options);
     if (options.cb_buffer_size != 0 || facts.layout == nullptr || facts.local_storage) return usual;
     auto const stripes_bytes = stripes * facts.layout->unit_at(facts.touched.begin);
-    if (facts.direction == Direction::read)
-        return same_bytes_are_read(facts)
-                   ? usual
+    if (facts.direction == Direction::read) {
+        if (same_bytes_are_read(facts)) return usual;
+        return facts.slow_servers
+                   ? std::max(usual, most)
                    : std::clamp(stripes_bytes * facts.layout->servers(), usual, most);
+    }
     auto const alone = facts.topology->ranks() == facts.topology->nodes();
     return alone ? usual : std::clamp(stripes_bytes, usual, most);
 }

@@ -22,6 +22,15 @@ std::vector<Transfer> transfers(std::span<Round::Part const> parts, std::byte* w
     return list;
 }
 
+// Takes what lies behind the first bytes of a transfer; nothing if it has no more.
+std::optional<Transfer> split_off(Transfer& transfer, std::uint64_t first_bytes) {
+    if (transfer.bytes <= first_bytes) return {};
+    Transfer const rest{transfer.offset + first_bytes, transfer.memory + first_bytes,
+                        transfer.bytes - first_bytes};
+    transfer.bytes = first_bytes;
+    return rest;
+}
+
 }  // namespace
 
 void WindowIo::start_writing(Round const& round) {
@@ -32,7 +41,9 @@ void WindowIo::start_writing(Round const& round) {
 }
 
 void WindowIo::start_reading(Round const& round) {
-    if (round.empty(aggregator_)) return start(Direction::read, round, {});
+    if (round.empty(aggregator_)) return;
+    call_.record.lap(Phase::file);
+    began_s_ = call_.record.now_s();
     start(Direction::read, round, call_.exact_reads() ? marked(round) : touched(round));
 }
 
@@ -64,6 +75,15 @@ WindowIo::Lists WindowIo::deal(std::span<Transfer const> list, std::uint64_t uni
     return lists;
 }
 
+// The same, as many lists as may be under way while messages to other nodes wait behind them.
+WindowIo::Lists WindowIo::deal_beside_messages(Round const& round,
+                                               std::span<Transfer const> list) const {
+    constexpr std::uint64_t little = 8;
+    auto const few = bytes_from_elsewhere(round) < round.bytes(aggregator_) / little;
+    return deal(list, call_.facts.layout->unit_at(call_.facts.touched.begin),
+                few ? lists_at_once : lists_at_once / 2);
+}
+
 // Each server has some of it: nothing of it lies side by side in one server's object.
 bool WindowIo::on_several_servers(std::span<Transfer const> list) const {
     auto const* const layout = call_.facts.layout;
@@ -75,19 +95,25 @@ bool WindowIo::on_several_servers(std::span<Transfer const> list) const {
     });
 }
 
-// In which lists a window is read that servers share. Beside messages to other nodes a few stripes
-// at a time: they wait behind what fills the queue of this node's link, or are dropped there
-// (docs/lab/tried.md).
-Order WindowIo::deal_to_read(Round const& round, Lists& lists) const {
+// In which lists a window is read. What several servers have goes side by side; beside messages to
+// other nodes a few stripes at a time: they wait behind what fills the queue of this node's link,
+// or are dropped there. Servers too slow to fill it are asked for the whole: else their disks seek
+// between aggregators, stripe by stripe (docs/lab/tried.md).
+Order WindowIo::deal_to_read(Round const& round, Lists& lists) {
     if (call_.exact_reads()) return Order::any;
-    if (!on_several_servers(lists[0])) return Order::ascending;
-    auto const goes_bytes = bytes_from_elsewhere(round);
-    if (goes_bytes == 0) return lists[0].size() == 1 ? Order::ascending : Order::any;
-    constexpr std::uint64_t little = 8;
-    auto const count =
-        goes_bytes < round.bytes(aggregator_) / little ? lists_at_once : lists_at_once / 2;
-    lists = deal(lists[0], call_.facts.layout->unit_at(call_.facts.touched.begin), count);
+    if (!on_several_servers(lists[0]) || servers_are_slow()) return Order::ascending;
+    auto const contiguous = lists[0].size() == 1;
+    if (!is_read_beside_messages(round)) return contiguous ? Order::ascending : Order::any;
+    if (round.number == 0 && contiguous)
+        rest_ = split_off(lists[0][0], div_ceil(lists[0][0].bytes, 4));
+    lists = deal_beside_messages(round, lists[0]);
     return Order::ascending;
+}
+
+// Much of it goes to other nodes meanwhile, over the link on which it comes.
+bool WindowIo::is_read_beside_messages(Round const& round) const {
+    return call_.facts.layout != nullptr && call_.facts.layout->known() && !call_.exact_reads() &&
+           call_.storage.backend->overlaps() && bytes_from_elsewhere(round) > 0;
 }
 
 // Of the window's bytes, what also goes to other memories, or comes from there.
@@ -95,12 +121,13 @@ std::uint64_t WindowIo::bytes_from_elsewhere(Round const& round) const {
     return call_.bytes_from_elsewhere(round, aggregator_);
 }
 
-// Issues a list, in pieces if the plan says so. At once where there is nothing to do meanwhile.
-// A whole window of a server lies there side by side; disks and read-ahead want it ascending.
+// At once where there is nothing to do meanwhile. A whole window of a server lies there side by
+// side; disks and read-ahead want it ascending.
 void WindowIo::start(Direction direction, Round const& round,
                      std::span<BufferRange const> in_window) {
-    auto& [lists, pending] = sides_[static_cast<std::size_t>(round.side())];
-    assert(pending.empty());
+    auto& side = sides_[static_cast<std::size_t>(round.side())];
+    auto& lists = side.lists;
+    assert(side.pending.empty());
     lists[0] = transfers(round.parts[aggregator_], call_.window(round, aggregator_), in_window);
     std::for_each(lists.begin() + 1, lists.end(), [](auto& list) { list.clear(); });
     auto const order = direction == Direction::read ? deal_to_read(round, lists) : Order::any;
@@ -109,12 +136,17 @@ void WindowIo::start(Direction direction, Round const& round,
     auto const idle =
         direction == Direction::read ? round.number == 0 && !requests_come : round.last;
     auto const at_once = alone && idle && (order == Order::any || lists[0].size() == 1);
+    issue(side, direction, order, at_once);
+}
+
+// In pieces if the plan says so.
+void WindowIo::issue(Side& side, Direction direction, Order order, bool at_once) {
     auto const most = call_.plan.list_extents_max;
-    for (std::span<Transfer const> rest : lists)
+    for (std::span<Transfer const> rest : side.lists)
         while (!rest.empty()) {
             auto const part = most == 0 ? rest : rest.first(std::min(most, rest.size()));
-            pending.push_back(at_once ? call_.storage.backend->Backend::start(direction, part)
-                                      : call_.storage.backend->start(direction, part, order));
+            side.pending.push_back(at_once ? call_.storage.backend->Backend::start(direction, part)
+                                           : call_.storage.backend->start(direction, part, order));
             rest = rest.subspan(part.size());
         }
 }
@@ -138,9 +170,48 @@ IoResult WindowIo::finish(int side) {
     return total;
 }
 
+// In this call, or in the last one for some aggregator: whose window comes first sees fast disks.
+bool WindowIo::servers_are_slow() const {
+    return call_.facts.slow_servers || *call_.storage.slow_servers;
+}
+
+// No link between nodes carries less than 1 Gbit/s: what comes at a third of that leaves room.
+bool WindowIo::slower_than_links(std::uint64_t bytes, double seconds) const {
+    constexpr double enough_bytes_per_s = 125e6 / 3;
+    auto const& node_of = call_.team.topology().node_of;
+    auto const here = std::ranges::count_if(call_.plan.aggregators, [&](auto rank) {
+        return node_of[rank] == node_of[call_.team.rank()];
+    });
+    return static_cast<double>(here) * static_cast<double>(bytes) < enough_bytes_per_s * seconds;
+}
+
+// Beside a call's first window nothing else comes, so its first quarter tells how fast the servers
+// are, and how the rest is read. If it was here before the requests, they are fast; what is short
+// tells nothing.
+IoResult WindowIo::finish_first(Round const& round) {
+    constexpr std::uint64_t telling_bytes = 256 << 10;
+    auto& side = sides_[static_cast<std::size_t>(round.side())];
+    auto const waits =
+        !std::ranges::all_of(side.pending, [](auto const& list) { return list->ended(); });
+    auto result = finish(round.side());
+    call_.record.lap(Phase::file);
+    if (result.bytes >= telling_bytes)
+        *call_.storage.slow_servers =
+            waits && slower_than_links(result.bytes, call_.record.now_s() - began_s_);
+    if (rest_ && result.stopped_at == IoResult::nowhere) {
+        side.lists =
+            servers_are_slow() ? Lists{{{*rest_}}} : deal_beside_messages(round, {&*rest_, 1});
+        issue(side, Direction::read, Order::ascending, /*at_once=*/false);
+        result.add(finish(round.side()));
+    }
+    rest_.reset();
+    return result;
+}
+
 IoResult WindowIo::finish_reading(Round const& round) {
     if (round.empty(aggregator_)) return {};
-    auto const result = finish(round.side());
+    auto const first = round.number == 0 && is_read_beside_messages(round);
+    auto const result = first ? finish_first(round) : finish(round.side());
     auto& valid = call_.valid_bytes(round, aggregator_);
     valid = round.bytes(aggregator_);
     for (auto const& [file, at] : round.parts[aggregator_])

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,7 +31,7 @@ public:
     /// Waits for that, and says in the window how much of it is there. What was missed.
     IoResult finish_reading(Round const& round);
     /// Waits for that; nobody looks at it.
-    void drop_reading(Round const& round) { finish(round.side()); }
+    void drop_reading(Round const& round) { finish_reading(round); }
 
 private:
     /// Of a window that is read beside few messages; beside many half as many.
@@ -45,17 +46,26 @@ private:
 
     static Lists deal(std::span<Transfer const> list, std::uint64_t unit, std::size_t count);
     [[nodiscard]] bool on_several_servers(std::span<Transfer const> list) const;
-    [[nodiscard]] Order deal_to_read(Round const& round, Lists& lists) const;
+    [[nodiscard]] Lists deal_beside_messages(Round const& round,
+                                             std::span<Transfer const> list) const;
+    [[nodiscard]] Order deal_to_read(Round const& round, Lists& lists);
+    [[nodiscard]] bool is_read_beside_messages(Round const& round) const;
     /// What ranks have marked in the window, and clears the marks; what is touched of it.
     [[nodiscard]] std::vector<BufferRange> marked(Round const& round) const;
     [[nodiscard]] std::vector<BufferRange> touched(Round const& round) const;
     [[nodiscard]] std::uint64_t bytes_from_elsewhere(Round const& round) const;
     void start(Direction direction, Round const& round, std::span<BufferRange const> in_window);
+    void issue(Side& side, Direction direction, Order order, bool at_once);
+    IoResult finish_first(Round const& round);
+    [[nodiscard]] bool servers_are_slow() const;
+    [[nodiscard]] bool slower_than_links(std::uint64_t bytes, double seconds) const;
     IoResult finish(int side);
 
     StagedCall& call_;
     std::size_t aggregator_;
     std::uint64_t failed_at_ = IoResult::nowhere;
+    double began_s_ = 0;            // to read a window
+    std::optional<Transfer> rest_;  // of a call's first window, after what is tried
     std::array<Side, 2> sides_;
 };
 
