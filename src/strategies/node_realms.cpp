@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
 
 #include "strategies/realms.hpp"
@@ -114,7 +115,7 @@ std::vector<Realm> realms_of_nodes(Facts const& facts, Options const& options, P
     if (!may_cut_at_nodes(facts, options)) return {};
     if (auto const ranges = ranges_of_nodes(facts); !ranges.empty()) {
         std::vector<Realm> realms;
-        for (auto const& range : ranges) realms.push_back(contiguous_realm(range));
+        std::ranges::transform(ranges, std::back_inserter(realms), contiguous_realm);
         return realms;
     }
     if (facts.cells.empty()) return {};

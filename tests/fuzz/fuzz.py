@@ -6,6 +6,7 @@ that shows it again.
     fuzz.py --seconds 60 --mpi mpich --seed 1    the same batches every time
     fuzz.py --seconds 60 --faults                injected failures only (else one batch in five)
     fuzz.py --seconds 60 --turns                 takes turns with a rival, under an orchestrator
+    fuzz.py --seconds 60 --pocket                on a pocket file system: storage of several servers
     fuzz.py --seconds 60 --power-cuts            on a pocket file system that loses what is not synced
     fuzz.py --seconds 20 --native                without Unisono, to check the fuzzer itself
     fuzz.py --seconds 10 --native --canary       spoils a byte per case: each must be noticed
@@ -27,6 +28,9 @@ import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pocket"))
+from run import reason_to_skip  # noqa: E402
 
 LAUNCHERS = {
     "mpich": ["mpiexec.mpich"],
@@ -206,7 +210,7 @@ class Fuzzer:
         if code is None or not VERDICT.search(output):
             print("  seed and step per rank: " + ", ".join(f"{s}/{n}" for s, n in places))
         print("\n".join("  | " + line for line in output.strip().splitlines()[-120:]))
-        if self.arguments.power_cuts:
+        if self.arguments.pocket:
             print("  mount:  " + shlex.join(pocket_command(self.arguments, "up", batch.folder)))
         # The case alone, and with all that went before it in the same processes.
         print("  alone:  " + shlex.join(batch.command(None, None, seed, 1)))
@@ -215,13 +219,15 @@ class Fuzzer:
 
 
 def pocket_command(arguments, command, mountpoint):
-    options = ["--backing", f"{mountpoint}.bytes", "--profile", "off", "--power-cuts"]
+    options = ["--backing", f"{mountpoint}.bytes", "--profile", "off"]
+    if arguments.power_cuts:
+        options.append("--power-cuts")
     return [str(arguments.build / "bin" / "unisono"), "pocket", command, str(mountpoint),
             *(options if command == "up" else [])]
 
 
 def pocket(arguments, command, mountpoint):
-    """A pocket file system whose power can be cut, up or down."""
+    """A pocket file system, up or down."""
     subprocess.run(pocket_command(arguments, command, mountpoint), check=True, timeout=60)
 
 
@@ -251,6 +257,7 @@ def parse():
     parser.add_argument("--faults", action="store_true")
     parser.add_argument("--canary", action="store_true")
     parser.add_argument("--turns", action="store_true")
+    parser.add_argument("--pocket", action="store_true")
     parser.add_argument("--power-cuts", action="store_true")
     parser.add_argument("--skip", help="features to look past, see generator.hpp")
     parser.add_argument("--failures", type=int, default=3, help="stop after so many")
@@ -265,6 +272,7 @@ def parse():
         parser.error("--mpi abi needs a --launcher")
     wanted = ["mpich", "openmpi"] if arguments.mpi == "both" else [arguments.mpi]
     programs = arguments.build / "programs"
+    arguments.pocket = arguments.pocket or arguments.power_cuts
     arguments.mpis = [mpi for mpi in wanted if (programs / f"fuzz.{mpi}").exists()]
     if not arguments.mpis:
         parser.error(f"no fuzz program in {programs}: build it first")
@@ -273,11 +281,14 @@ def parse():
 
 def main():
     arguments = parse()
+    if arguments.pocket and (reason := reason_to_skip(arguments.build)):
+        print(f"skipped: {reason}")
+        return 77
     fuzzer = Fuzzer(arguments)
     mountpoint = fuzzer.scratch / "pocket"
-    arguments.folders = [mountpoint] if arguments.power_cuts else writable_folders(fuzzer.scratch)
+    arguments.folders = [mountpoint] if arguments.pocket else writable_folders(fuzzer.scratch)
     try:
-        if arguments.power_cuts:
+        if arguments.pocket:
             pocket(arguments, "up", mountpoint)
         if arguments.turns:
             os.environ["UNISONO_RUNTIME"] = str(fuzzer.scratch)
@@ -290,7 +301,7 @@ def main():
     finally:
         if arguments.turns:
             orchestrate(arguments, "down")
-        if arguments.power_cuts:
+        if arguments.pocket:
             pocket(arguments, "down", mountpoint)
         for folder in arguments.folders + [fuzzer.scratch]:
             shutil.rmtree(folder, ignore_errors=True)
