@@ -48,7 +48,7 @@ struct Facts {
     bool native_ready = false;
     bool cacheable = false;   ///< what is written may reach the file after the call
     bool write_only = false;  ///< nobody can read through this file
-    /// Some aggregator's link had much room left while the last windows were read beside messages.
+    /// Some aggregator's link had much room left while it read the first bytes of the last call.
     bool slow_servers = false;
     /// Writes in a row, up to this one, that were as long as the one before on every rank and came
     /// soon after it.
@@ -130,7 +130,7 @@ struct Strategy {
     std::string_view source;  ///< paper or origin
     Gathers gathers = Gathers::nothing;
     /// How large the cells of Facts::cells are to be; null or 0: it need not know them. Equal on
-    /// all ranks. A reduction of 8 bytes a cell.
+    /// all ranks. Two reductions of 8 bytes a cell.
     std::uint64_t (*cell_bytes)(Facts const& facts, Options const& options) = nullptr;
     /// Why it cannot do this call; empty: it can. Asked before anything is gathered and, if it
     /// gathers, once more after that.

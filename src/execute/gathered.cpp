@@ -1,6 +1,7 @@
 #include "execute/gathered.hpp"
 
 #include "access/copy.hpp"
+#include "strategies/node_realms.hpp"
 
 namespace unisono {
 namespace {
@@ -11,22 +12,6 @@ std::vector<std::uint64_t> bytes_by_server(Layout const& layout, Request const& 
     for (std::uint32_t server = 0; server < layout.servers(); ++server)
         bytes.push_back(
             common_bytes(request.view, request.positions, layout.bytes_of(server, touched)));
-    return bytes;
-}
-
-// How much this rank asks for of each cell of what all touch.
-std::vector<std::uint64_t> bytes_by_cell(std::uint64_t cell_bytes, Extent touched_by_all,
-                                         Request const& request) {
-    auto const first = touched_by_all.begin / cell_bytes;
-    std::vector<std::uint64_t> bytes(div_ceil(touched_by_all.end, cell_bytes) - first);
-    auto rest = request.positions;
-    while (!rest.empty()) {
-        auto const offset = static_cast<std::uint64_t>(offset_of(request.view, rest.begin));
-        auto const cell = offset / cell_bytes;
-        auto const part = within(request.view, rest, {offset, (cell + 1) * cell_bytes});
-        bytes[cell - first] = part.bytes();
-        rest.begin = part.end;
-    }
     return bytes;
 }
 
@@ -49,7 +34,7 @@ void GatheredFacts::gather(Gathers wanted, Facts const& facts, Team& team, Reque
 // The smallest of (what the node lacks of the cell, the node).
 void GatheredFacts::find_holders(std::uint64_t cell_bytes, Facts const& facts, Team& team,
                                  Request const& request) {
-    auto values = bytes_by_cell(cell_bytes, facts.touched, request);
+    auto values = bytes_by_cell(cell_bytes, facts.touched, {request.view, request.positions});
     team.sum(values, Team::Among::node);
     auto const& topology = team.topology();
     auto const nodes = topology.nodes();

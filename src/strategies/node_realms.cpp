@@ -49,23 +49,19 @@ std::uint64_t busiest_link_bytes(std::vector<std::uint32_t> const& owners, Facts
     return std::ranges::max(file_bytes) + exchanged_bytes / nodes;
 }
 
+// Positions count whole cells, so that realms are cut, and windows end, between them.
 std::vector<Realm> cells_by_holder(Facts const& facts) {
-    struct Runs {
-        std::vector<std::int64_t> offsets;
-        std::vector<std::uint64_t> lengths;
-    };
-    std::vector<Runs> runs_of(facts.topology->nodes());
-    for (std::size_t cell = 0; cell < facts.cells.size(); ++cell) {
-        auto const [node, bytes] = facts.cells[cell];
-        if (bytes == 0) continue;
-        auto const extent = extent_of_cell(facts, cell);
-        runs_of[node].offsets.push_back(static_cast<std::int64_t>(extent.begin));
-        runs_of[node].lengths.push_back(extent.bytes());
-    }
+    std::vector<std::vector<std::int64_t>> begins(facts.topology->nodes());
+    for (std::size_t cell = 0; cell < facts.cells.size(); ++cell)
+        if (auto const [node, bytes] = facts.cells[cell]; bytes > 0)
+            begins[node].push_back(static_cast<std::int64_t>(
+                round_down(extent_of_cell(facts, cell).begin, facts.cell_bytes)));
     std::vector<Realm> realms;
-    for (auto const& [offsets, lengths] : runs_of) {
-        auto const shape = make_blocks(offsets, lengths);
-        realms.push_back({{shape, 0, std::max<std::int64_t>(shape->high, 1)}, {0, shape->bytes}});
+    for (auto const& own : begins) {
+        auto const shape = make_blocks(own, std::vector(own.size(), facts.cell_bytes));
+        realms.push_back(
+            within({{shape, 0, std::max<std::int64_t>(shape->high, 1)}, {0, shape->bytes}},
+                   facts.touched));
     }
     return realms;
 }
@@ -107,8 +103,28 @@ std::uint64_t cell_bytes_of_nodes(Facts const& facts, Options const& options) {
     std::uint64_t const node_bytes_least = checked ? 1 : 1 << 20;
     if (!may_cut_at_nodes(facts, options) || !ranges_of_nodes(facts).empty()) return 0;
     if (facts.bytes / facts.topology->nodes() < node_bytes_least) return 0;
-    auto const unit = may_cut_stripes(facts) ? least_bytes : cut_unit(facts, options);
+    auto unit = least_bytes;
+    if (!may_cut_stripes(facts)) {
+        unit = facts.layout == nullptr ? 0 : facts.layout->unit_at(facts.touched.begin);
+        if (unit == 0 || unit >= facts.touched.bytes()) return 0;
+    }
     return round_up(div_ceil(facts.touched.bytes(), cells_most), unit);
+}
+
+std::vector<std::uint64_t> bytes_by_cell(std::uint64_t cell_bytes, Extent touched_by_all,
+                                         Realm const& request) {
+    auto const first = touched_by_all.begin / cell_bytes;
+    std::vector<std::uint64_t> bytes(div_ceil(touched_by_all.end, cell_bytes) - first);
+    auto rest = request;
+    while (!rest.empty()) {
+        auto const offset =
+            static_cast<std::uint64_t>(offset_of(rest.tiling, rest.positions.begin));
+        auto const cell = offset / cell_bytes;
+        auto const part = within(rest, {offset, (cell + 1) * cell_bytes});
+        bytes[cell - first] = part.bytes();
+        rest.positions.begin = part.positions.end;
+    }
+    return bytes;
 }
 
 std::vector<Realm> realms_of_nodes(Facts const& facts, Options const& options, Plan const& even) {

@@ -22,8 +22,13 @@ Extent extent_of_cell(Facts const& facts, std::size_t cell);
 /// not worth a reduction.
 std::uint64_t cell_bytes_of_nodes(Facts const& facts, Options const& options);
 
+/// How much a request has of each cell of what all ranks touch. Cost: O(cells that it meets), each
+/// O(depth).
+std::vector<std::uint64_t> bytes_by_cell(std::uint64_t cell_bytes, Extent touched_by_all,
+                                         Realm const& request);
+
 /// By node, what it had best own because its own ranks ask for it: its range, or the cells of which
-/// they ask for most. Empty: nobody knows, or the even realms of `plan` keep links as busy. Cost:
+/// they ask for most. Empty: nobody knows, or the realms of `even` keep links no busier. Cost:
 /// O(nodes + cells).
 std::vector<Realm> realms_of_nodes(Facts const& facts, Options const& options, Plan const& even);
 

@@ -84,6 +84,7 @@ TEST_F(NodeRealms, lie_within_what_is_touched_and_leave_out_what_nobody_asks_for
     facts_.bytes = 48 * unit;
     auto const plan = this->plan();
     EXPECT_EQ(touched(plan.realms[0]).begin, 100u);
+    EXPECT_EQ(touched(plan.realms[1]).begin % unit, 0u) << "cut between cells";
     EXPECT_EQ(touched(plan.realms[3]).end, 63 * unit);
     std::uint64_t bytes = 0;
     for (auto const& realm : plan.realms) bytes += realm.bytes();
@@ -107,6 +108,9 @@ TEST_F(NodeRealms, are_even_ranges_where_that_keeps_links_no_busier) {
 
 TEST_F(NodeRealms, are_looked_for_where_calls_are_large_and_nodes_share_the_file) {
     EXPECT_EQ(cell_bytes_of_nodes(facts_, {}), unit) << "nobody knows whether stripes are locked";
+    facts_.layout = nullptr;
+    EXPECT_EQ(cell_bytes_of_nodes(facts_, {}), 0u) << "nobody knows stripes";
+    facts_.layout = &layout_;
     layout_.source = "lustre";
     EXPECT_EQ(cell_bytes_of_nodes(facts_, {}), unit);
     layout_.source = "pocketfs";

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "access/copy.hpp"
+#include "strategies/node_realms.hpp"
 
 namespace unisono {
 namespace {
@@ -40,6 +41,24 @@ void count_server_bytes(Realm const& request, Layout const& layout, std::uint64_
     });
 }
 
+// The node with the most bytes of each cell, the first of those with as many.
+std::vector<CellHolder> holders(Scene const& scene, Facts const& facts) {
+    std::vector<CellHolder> cells;
+    for (std::uint32_t node = 0; node < scene.topology.nodes(); ++node) {
+        std::vector<std::uint64_t> of_node;
+        for (auto const rank : scene.topology.ranks_of[node]) {
+            auto const bytes = bytes_by_cell(facts.cell_bytes, facts.touched, scene.requests[rank]);
+            of_node.resize(bytes.size());
+            for (std::size_t i = 0; i < bytes.size(); ++i) of_node[i] += bytes[i];
+        }
+        cells.resize(of_node.size());
+        for (std::size_t i = 0; i < cells.size(); ++i)
+            if (auto const bytes = std::min(of_node[i], facts.cell_bytes); bytes > cells[i].bytes)
+                cells[i] = {node, bytes};
+    }
+    return cells;
+}
+
 }  // namespace
 
 SceneFacts::SceneFacts(Scene const& scene) : ranks(scene.requests.size()) {
@@ -70,6 +89,9 @@ SceneFacts::SceneFacts(Scene const& scene) : ranks(scene.requests.size()) {
     facts.loops = common_loops(scene.requests);
     facts.ranks = ranks;
     facts.server_bytes = server_bytes;
+    facts.cell_bytes = cell_bytes_of_nodes(facts, scene.options);
+    if (facts.cell_bytes != 0) cells = holders(scene, facts);
+    facts.cells = cells;
 }
 
 Layout round_robin_layout(std::uint64_t unit, std::uint32_t servers) {

@@ -29,7 +29,8 @@ struct SceneFacts {
 
     std::vector<RankFacts> ranks;
     std::vector<std::uint64_t> server_bytes;
-    Facts facts;  ///< refers to the two above
+    std::vector<CellHolder> cells;
+    Facts facts;  ///< refers to the three above
 };
 
 /// `servers` servers in turn, `unit` bytes each.

@@ -167,7 +167,6 @@ struct Outcome {
 /// meanwhile: then nobody can say which is first.
 struct PendingAccess {
     std::vector<Access> accesses;   ///< per member
-    std::uint64_t advance = 0;      ///< of records: how far the next ones are, in etypes
     std::vector<Touched> touched;   ///< per member
     std::vector<bool> conflicting;  ///< per member: with somebody's write
     bool split = false;

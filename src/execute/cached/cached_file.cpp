@@ -262,6 +262,7 @@ void CachedFile::clear(std::span<BlockTable::Entry const> replaced, CallRecord& 
 void CachedFile::drain(CallRecord& record) {
     auto const wrote_alone = std::exchange(wrote_alone_, false);
     if (!in_use_) {
+        end_window();  // calls that go on alone would have errors that nobody agrees on any more
         if (wrote_alone) agree_on_errors();
         return;
     }

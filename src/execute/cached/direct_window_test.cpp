@@ -86,6 +86,25 @@ TEST_P(DirectWindow, an_error_is_told_to_its_rank_at_once_and_to_all_at_the_drai
         "write@" + std::to_string(offset) + "=ENOSPC");
 }
 
+// A sync after the first calls must not keep the errors of later ones from the others.
+TEST_P(DirectWindow, an_error_after_a_drain_is_told_to_all) {
+    constexpr int failing = 4;
+    auto const offset = failing * small_ranks * record_bytes;
+    run(
+        [&](SmallCalls& writer, std::uint32_t) {
+            ask_for_it(writer);
+            CallRecord record;
+            for (int call = 0; call < failing; ++call) writer.write(call);
+            writer.cache.drain(record);
+            EXPECT_EQ(writer.cache.take_error().code, 0);
+            auto const outcome = writer.write(failing);
+            writer.cache.drain(record);
+            auto const later = writer.cache.take_error();
+            EXPECT_TRUE(outcome.verdict.code == EIO || later.code == EIO);
+        },
+        "write@" + std::to_string(offset) + "=EIO");
+}
+
 // The error of a window is not lost when an agreed call comes before the sync.
 TEST_P(DirectWindow, an_agreed_call_keeps_the_error_of_those_before_it) {
     constexpr int failing = 4;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -40,6 +41,7 @@ public:
 
     /// So many bytes come. Only of rounds that are known.
     [[nodiscard]] std::uint64_t bytes(Round const& round, std::size_t aggregator) const {
+        assert(know(round.number));
         return bytes_[(round.number - first_round_) * aggregators_ + aggregator];
     }
     /// What a rank has for a window, in the mean of what was learnt about; 0: there is nothing.

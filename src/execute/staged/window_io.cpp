@@ -84,18 +84,21 @@ WindowIo::Lists WindowIo::deal_beside_messages(Round const& round,
                 few ? lists_at_once : lists_at_once / 2);
 }
 
-// Each server has some of it: nothing of it lies side by side in one server's object.
+// Not all of it lies side by side in one server's object.
 bool WindowIo::on_several_servers(std::span<Transfer const> list) const {
     auto const* const layout = call_.facts.layout;
     if (layout == nullptr || !layout->known() || list.empty()) return false;
     auto const server = layout->server_of(list.front().offset);
-    return !std::ranges::all_of(list, [&](Transfer const& piece) {
-        return layout->server_of(piece.offset) == server &&
-               layout->server_of(piece.offset + piece.bytes - 1) == server;
-    });
+    for (auto const& piece : list)
+        for (auto at = piece.offset; at < piece.offset + piece.bytes;) {
+            if (layout->server_of(at) != server) return true;
+            auto const unit = layout->unit_at(at);
+            at += unit - at % unit;
+        }
+    return false;
 }
 
-// In which lists a window is read. What several servers have goes side by side; beside messages to
+// In which lists a window is read. Pieces on several servers go in any order; beside messages to
 // other nodes a few stripes at a time: they wait behind what fills the queue of this node's link,
 // or are dropped there. Servers too slow to fill it are asked for the whole: else their disks seek
 // between aggregators, stripe by stripe (docs/lab/tried.md).
@@ -104,16 +107,17 @@ Order WindowIo::deal_to_read(Round const& round, Lists& lists) {
     if (!on_several_servers(lists[0]) || servers_are_slow()) return Order::ascending;
     auto const contiguous = lists[0].size() == 1;
     if (!is_read_beside_messages(round)) return contiguous ? Order::ascending : Order::any;
-    if (round.number == 0 && contiguous)
-        rest_ = split_off(lists[0][0], div_ceil(lists[0][0].bytes, 4));
+    if (round.number == 0 && contiguous && lists[0][0].bytes >= 4 * telling_bytes)
+        rest_ = split_off(lists[0][0], lists[0][0].bytes / 4);
     lists = deal_beside_messages(round, lists[0]);
     return Order::ascending;
 }
 
-// Much of it goes to other nodes meanwhile, over the link on which it comes.
+// Some of it goes to other nodes meanwhile, which ask for it over the link on which it comes.
 bool WindowIo::is_read_beside_messages(Round const& round) const {
     return call_.facts.layout != nullptr && call_.facts.layout->known() && !call_.exact_reads() &&
-           call_.storage.backend->overlaps() && bytes_from_elsewhere(round) > 0;
+           !call_.plan.prefetch_then_read && call_.storage.backend->overlaps() &&
+           bytes_from_elsewhere(round) > 0;
 }
 
 // Of the window's bytes, what also goes to other memories, or comes from there.
@@ -132,9 +136,10 @@ void WindowIo::start(Direction direction, Round const& round,
     std::for_each(lists.begin() + 1, lists.end(), [](auto& list) { list.clear(); });
     auto const order = direction == Direction::read ? deal_to_read(round, lists) : Order::any;
     auto const alone = call_.own_aggregators().size() == 1;
-    auto const requests_come = bytes_from_elsewhere(round) > 0 && !call_.exact_reads();
     auto const idle =
-        direction == Direction::read ? round.number == 0 && !requests_come : round.last;
+        direction == Direction::read
+            ? round.number == 0 && (call_.exact_reads() || bytes_from_elsewhere(round) == 0)
+            : round.last;
     auto const at_once = alone && idle && (order == Order::any || lists[0].size() == 1);
     issue(side, direction, order, at_once);
 }
@@ -189,7 +194,6 @@ bool WindowIo::slower_than_links(std::uint64_t bytes, double seconds) const {
 // are, and how the rest is read. If it was here before the requests, they are fast; what is short
 // tells nothing.
 IoResult WindowIo::finish_first(Round const& round) {
-    constexpr std::uint64_t telling_bytes = 256 << 10;
     auto& side = sides_[static_cast<std::size_t>(round.side())];
     auto const waits =
         !std::ranges::all_of(side.pending, [](auto const& list) { return list->ended(); });
@@ -197,7 +201,8 @@ IoResult WindowIo::finish_first(Round const& round) {
     call_.record.lap(Phase::file);
     if (result.bytes >= telling_bytes)
         *call_.storage.slow_servers =
-            waits && slower_than_links(result.bytes, call_.record.now_s() - began_s_);
+            (aggregator_ != call_.own_aggregators().front() && *call_.storage.slow_servers) ||
+            (waits && slower_than_links(result.bytes, call_.record.now_s() - began_s_));
     if (rest_ && result.stopped_at == IoResult::nowhere) {
         side.lists =
             servers_are_slow() ? Lists{{{*rest_}}} : deal_beside_messages(round, {&*rest_, 1});

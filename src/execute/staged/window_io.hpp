@@ -31,11 +31,13 @@ public:
     /// Waits for that, and says in the window how much of it is there. What was missed.
     IoResult finish_reading(Round const& round);
     /// Waits for that; nobody looks at it.
-    void drop_reading(Round const& round) { finish_reading(round); }
+    void drop_reading(Round const& round) { finish(round.side()); }
 
 private:
     /// Of a window that is read beside few messages; beside many half as many.
     static constexpr std::size_t lists_at_once = 6;
+    /// How long it takes to read so much tells how fast servers are.
+    static constexpr std::uint64_t telling_bytes = 256 << 10;
     using Lists = std::array<std::vector<Transfer>, lists_at_once>;
 
     /// Lists under way, each ascending; the backend may look at them until their end.
