@@ -82,7 +82,7 @@ struct Case {
         options.strategy = strategies[1 + below(strategies.size() - 1)]->name;
         options.intra_node_aggregation = Switch(below(3));
         options.prefetch_then_read = below(3) == 0;
-        if (below(2) == 0) options.check = "plans";
+        if (seed % 4 >= 2) options.check = "plans";
         if (below(8) != 0) layout = some_layout();
         options.cb_buffer_size = below(4) == 0 ? 1 + below(100) : 64 + below(4000);
         options.cb_nodes = std::uint32_t(below(ranks + 1));
