@@ -107,6 +107,7 @@ TEST_F(NodeRealms, are_even_ranges_where_that_keeps_links_no_busier) {
 }
 
 TEST_F(NodeRealms, are_looked_for_where_calls_are_large_and_nodes_share_the_file) {
+    facts_.bytes = 8 << 20;
     EXPECT_EQ(cell_bytes_of_nodes(facts_, {}), unit) << "nobody knows whether stripes are locked";
     facts_.layout = nullptr;
     EXPECT_EQ(cell_bytes_of_nodes(facts_, {}), 0u) << "nobody knows stripes";
@@ -120,8 +121,8 @@ TEST_F(NodeRealms, are_looked_for_where_calls_are_large_and_nodes_share_the_file
     EXPECT_EQ(cell_bytes_of_nodes(facts_, {}), 16u << 10);
     facts_.touched.end = std::uint64_t{1} << 40;
     EXPECT_EQ(cell_bytes_of_nodes(facts_, {}), std::uint64_t{1} << 28) << "4096 cells at most";
-    facts_.bytes = 1 << 20;
-    EXPECT_EQ(cell_bytes_of_nodes(facts_, {}), 0u) << "half a MiB a node";
+    facts_.bytes = 4 << 20;
+    EXPECT_EQ(cell_bytes_of_nodes(facts_, {}), 0u) << "2 MiB a node";
     facts_.bytes = std::uint64_t{1} << 40;
     facts_.direction = Direction::write;
     facts_.page_cached = true;
