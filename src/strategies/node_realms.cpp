@@ -95,8 +95,8 @@ Extent extent_of_cell(Facts const& facts, std::size_t cell) {
     return intersect({begin, begin + facts.cell_bytes}, facts.touched);
 }
 
-// Two reductions take as long as a fast link takes for a few hundred KiB. Calls that are checked are
-// small, and made for finding errors.
+// Two reductions take as long as a fast link takes for a few hundred KiB. Calls that are checked
+// are small, and made for finding errors.
 std::uint64_t cell_bytes_of_nodes(Facts const& facts, Options const& options) {
     constexpr std::uint64_t cells_most = 4096;
     auto const checked = options.check != "none";
