@@ -71,6 +71,9 @@ public:
     /// Bytes of the stripe unit that `offset` is in; units begin at multiples of it. 0: not known.
     [[nodiscard]] std::uint64_t unit_at(std::uint64_t offset) const;
 
+    /// Where that stripe unit ends. Only when units are known.
+    [[nodiscard]] std::uint64_t unit_end(std::uint64_t offset) const;
+
     /// Of `range`, the bytes on one server, ascending. Only when known; range.end <= 2^62.
     /// Cost: O(1) for round-robin; O(stripings + table entries of the server) at most.
     [[nodiscard]] Realm bytes_of(std::uint32_t server, Extent range) const;

@@ -42,7 +42,7 @@ private:
         if (!layout_.known()) return;
         while (at < end && servers_.size() < layout_.servers()) {
             servers_.insert(layout_.server_of(at));
-            at = round_down(at, layout_.unit_at(at)) + layout_.unit_at(at);
+            at = layout_.unit_end(at);
         }
         accesses_.servers.assign(servers_.begin(), servers_.end());
     }

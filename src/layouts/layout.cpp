@@ -176,6 +176,12 @@ std::uint64_t Layout::unit_at(std::uint64_t offset) const {
     return map_ ? map_->stripings[map_->index_at(offset)].unit : 0;
 }
 
+std::uint64_t Layout::unit_end(std::uint64_t offset) const {
+    assert(map_);
+    auto const unit = unit_at(offset);
+    return round_down(offset, unit) + unit;
+}
+
 Realm Layout::bytes_of(std::uint32_t server, Extent range) const {
     assert(known() && server < servers() && range.end <= offset_most);
     if (map_->parts.size() == 1) {

@@ -63,6 +63,8 @@ TEST(Layout, components_have_their_own_units) {
     EXPECT_EQ(servers, (std::vector<std::uint32_t>{0, 0, 0, 0, 1, 1, 0, 0, 0}));
     EXPECT_EQ(layout.unit_at(3), 2u);
     EXPECT_EQ(layout.unit_at(4), 3u);
+    EXPECT_EQ(layout.unit_end(3), 4u);
+    EXPECT_EQ(layout.unit_end(6), 9u);
     EXPECT_EQ(layout.object_offset(6), 4u);
     EXPECT_EQ(layout.object_offset(5), 1u);
 }

@@ -8,8 +8,7 @@ void add_server_bytes(std::vector<std::uint64_t>& bytes, Layout const& layout, E
     if (!layout.known()) return;
     bytes.resize(std::max<std::size_t>(bytes.size(), layout.servers()));
     while (!extent.empty()) {
-        auto const unit = layout.unit_at(extent.begin);
-        auto const end = std::min(extent.end, round_down(extent.begin, unit) + unit);
+        auto const end = std::min(extent.end, layout.unit_end(extent.begin));
         bytes[layout.server_of(extent.begin)] += end - extent.begin;
         extent.begin = end;
     }

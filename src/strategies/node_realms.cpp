@@ -19,6 +19,10 @@ bool may_cut_stripes(Facts const& facts) {
             std::ranges::find(without_locks, facts.layout->source) != without_locks.end());
 }
 
+std::uint64_t begin_of_cell(Facts const& facts, std::size_t cell) {
+    return round_down(facts.touched.begin, facts.cell_bytes) + cell * facts.cell_bytes;
+}
+
 // By cell: the node of the aggregator in whose realm it begins. Realms ascend.
 std::vector<std::uint32_t> owners_in(Plan const& plan, Facts const& facts) {
     std::vector<std::uint32_t> owners;
@@ -54,8 +58,7 @@ std::vector<Realm> cells_by_holder(Facts const& facts) {
     std::vector<std::vector<std::int64_t>> begins(facts.topology->nodes());
     for (std::size_t cell = 0; cell < facts.cells.size(); ++cell)
         if (auto const [node, bytes] = facts.cells[cell]; bytes > 0)
-            begins[node].push_back(static_cast<std::int64_t>(
-                round_down(extent_of_cell(facts, cell).begin, facts.cell_bytes)));
+            begins[node].push_back(static_cast<std::int64_t>(begin_of_cell(facts, cell)));
     std::vector<Realm> realms;
     for (auto const& own : begins) {
         auto const shape = make_blocks(own, std::vector(own.size(), facts.cell_bytes));
@@ -91,7 +94,7 @@ std::vector<Extent> ranges_of_nodes(Facts const& facts) {
 }
 
 Extent extent_of_cell(Facts const& facts, std::size_t cell) {
-    auto const begin = round_down(facts.touched.begin, facts.cell_bytes) + cell * facts.cell_bytes;
+    auto const begin = begin_of_cell(facts, cell);
     return intersect({begin, begin + facts.cell_bytes}, facts.touched);
 }
 
@@ -104,11 +107,8 @@ std::uint64_t cell_bytes_of_nodes(Facts const& facts, Options const& options) {
     std::uint64_t const node_bytes_least = checked ? 1 : 4 << 20;
     if (!may_cut_at_nodes(facts, options) || !ranges_of_nodes(facts).empty()) return 0;
     if (facts.bytes / facts.topology->nodes() < node_bytes_least) return 0;
-    auto unit = least_bytes;
-    if (!may_cut_stripes(facts)) {
-        unit = facts.layout == nullptr ? 0 : facts.layout->unit_at(facts.touched.begin);
-        if (unit == 0 || unit >= facts.touched.bytes()) return 0;
-    }
+    auto const unit = may_cut_stripes(facts) ? least_bytes : stripe_unit_to_cut_at(facts);
+    if (unit == 0) return 0;
     return round_up(div_ceil(facts.touched.bytes(), cells_most), unit);
 }
 

@@ -45,10 +45,14 @@ std::vector<Realm> split_evenly(Realm const& realm, std::uint32_t count, std::ui
     return shares;
 }
 
+std::uint64_t stripe_unit_to_cut_at(Facts const& facts) {
+    auto const unit = facts.layout == nullptr ? 0 : facts.layout->unit_at(facts.touched.begin);
+    return unit < facts.touched.bytes() ? unit : 0;
+}
+
 std::uint64_t cut_unit(Facts const& facts, Options const& options) {
-    auto unit = facts.layout == nullptr ? 0 : facts.layout->unit_at(facts.touched.begin);
-    if (unit == 0 || unit >= facts.touched.bytes())
-        unit = options.striping_unit != 0 ? options.striping_unit : page_bytes;
+    auto unit = stripe_unit_to_cut_at(facts);
+    if (unit == 0) unit = options.striping_unit != 0 ? options.striping_unit : page_bytes;
     return pages_must_not_be_shared(facts) ? round_up(unit, page_bytes) : unit;
 }
 

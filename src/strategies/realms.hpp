@@ -21,6 +21,9 @@ std::vector<Extent> split_evenly(Extent touched, std::uint32_t count, std::uint6
 /// one server in that server's object.
 std::vector<Realm> split_evenly(Realm const& realm, std::uint32_t count, std::uint64_t unit);
 
+/// Stripe units that cuts can lie between; 0: not known, or all that is touched fits into one.
+std::uint64_t stripe_unit_to_cut_at(Facts const& facts);
+
 /// What cuts between realms should be multiples of: whole stripe units, or whole pages.
 std::uint64_t cut_unit(Facts const& facts, Options const& options);
 

@@ -33,8 +33,7 @@ void count_server_bytes(Realm const& request, Layout const& layout, std::uint64_
     walk(request.tiling, request.positions, [&](std::int64_t offset, std::uint64_t bytes) {
         auto at = static_cast<std::uint64_t>(offset);
         for (auto const end = at + bytes; at < end;) {
-            auto const unit_end =
-                std::min(end, round_down(at, layout.unit_at(at)) + layout.unit_at(at));
+            auto const unit_end = std::min(end, layout.unit_end(at));
             by_server[layout.server_of(at)] += unit_end - at;
             at = unit_end;
         }

@@ -152,7 +152,7 @@ TEST_P(Deposit, a_later_deposit_wins_over_an_independent_write) {
         writer.promise_not_to_read();
         for (int call = 0; call < 3; ++call) writer.write(call);
         std::vector<std::byte> older(record_bytes, std::byte{250});
-        auto const at = (3 * small_ranks + rank) * record_bytes;
+        auto const at = offset_of(3, rank);
         EXPECT_EQ(writer.write_alone(at, older).bytes, record_bytes);
         writer.write(3);
     });
@@ -162,7 +162,7 @@ TEST_P(Deposit, a_later_deposit_wins_over_an_independent_write) {
 TEST_P(Deposit, a_rank_sees_its_own_bytes_and_a_file_that_has_them) {
     run([&](SmallCalls& writer, std::uint32_t rank) {
         for (int call = 0; call < 4; ++call) writer.write(call);
-        auto const end = (3 * small_ranks + rank + 1) * record_bytes;
+        auto const end = offset_of(3, rank) + record_bytes;
         EXPECT_FALSE(writer.cache.settle_size().error);
         EXPECT_GE(file.contents().size(), end);
         std::vector<std::byte> back(record_bytes);
@@ -191,8 +191,7 @@ TEST_P(Deposit, a_collective_read_sees_what_everybody_deposited) {
         for (int call = 0; call < 8; ++call) writer.write(call);
         std::vector<std::byte> back(record_bytes);
         auto const other = 1 - rank;
-        EXPECT_EQ(writer.collective(Direction::read, (7 * small_ranks + other) * record_bytes, back)
-                      .bytes,
+        EXPECT_EQ(writer.collective(Direction::read, offset_of(7, other), back).bytes,
                   record_bytes);
         EXPECT_EQ(back, std::vector<std::byte>(record_bytes, value_of(other, 7)));
         EXPECT_FALSE(writer.cache.in_window(Direction::write));
@@ -234,7 +233,7 @@ std::uint64_t missing_records(TemporaryFile const& file, std::span<int const> ca
     std::uint64_t missing = 0;
     for (auto const call : calls)
         for (std::uint32_t rank = 0; rank < small_ranks; ++rank) {
-            auto const last = (std::uint64_t(call) * small_ranks + rank + 1) * record_bytes - 1;
+            auto const last = offset_of(call, rank) + record_bytes - 1;
             if (last >= found.size() || found[last] != value_of(rank, call)) ++missing;
         }
     return missing;

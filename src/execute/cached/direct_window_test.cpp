@@ -6,6 +6,11 @@ namespace {
 /// One contiguous piece a rank and call, on the node's own file system.
 class DirectWindow : public OnNodes {
 protected:
+    static constexpr int failing = 4;  // the call that has an error
+
+    static std::string failure_at(std::uint64_t offset, std::string const& error) {
+        return "write@" + std::to_string(offset) + "=" + error;
+    }
     static void ask_for_it(SmallCalls& calls) {
         calls.be_near();
         calls.options.strategy = "auto";
@@ -19,7 +24,7 @@ protected:
     }
     [[nodiscard]] std::byte in_file(int call, std::uint32_t rank) const {
         std::byte found{};
-        auto const at = off_t((std::uint64_t(call) * small_ranks + rank) * record_bytes);
+        auto const at = off_t(offset_of(call, rank));
         return pread(file.descriptor(), &found, 1, at) == 1 ? found : std::byte{};
     }
 };
@@ -50,7 +55,7 @@ TEST_P(DirectWindow, reads_wait_for_nobody) {
     run([&](SmallCalls& reader, std::uint32_t rank) {
         ask_for_it(reader);
         for (std::uint64_t call = 0; call < 10; ++call) {
-            auto const at = (call * small_ranks + rank) * record_bytes;
+            auto const at = offset_of(call, rank);
             std::vector<std::byte> back(record_bytes);
             auto const outcome = reader.collective(Direction::read, at, back);
             EXPECT_EQ(outcome.bytes, record_bytes);
@@ -61,8 +66,7 @@ TEST_P(DirectWindow, reads_wait_for_nobody) {
 }
 
 TEST_P(DirectWindow, an_error_is_told_to_its_rank_at_once_and_to_all_at_the_drain) {
-    constexpr int failing = 4;
-    auto const offset = (failing * small_ranks + 1) * record_bytes + 30;
+    auto const offset = offset_of(failing, 1) + 30;
     run(
         [&](SmallCalls& writer, std::uint32_t rank) {
             ask_for_it(writer);
@@ -83,13 +87,11 @@ TEST_P(DirectWindow, an_error_is_told_to_its_rank_at_once_and_to_all_at_the_drai
             writer.cache.drain(record);
             EXPECT_EQ(writer.cache.take_error().code, 0) << "told once";
         },
-        "write@" + std::to_string(offset) + "=ENOSPC");
+        failure_at(offset, "ENOSPC"));
 }
 
 // A sync after the first calls must not keep the errors of later ones from the others.
 TEST_P(DirectWindow, an_error_after_a_drain_is_told_to_all) {
-    constexpr int failing = 4;
-    auto const offset = failing * small_ranks * record_bytes;
     run(
         [&](SmallCalls& writer, std::uint32_t) {
             ask_for_it(writer);
@@ -102,13 +104,11 @@ TEST_P(DirectWindow, an_error_after_a_drain_is_told_to_all) {
             auto const later = writer.cache.take_error();
             EXPECT_TRUE(outcome.verdict.code == EIO || later.code == EIO);
         },
-        "write@" + std::to_string(offset) + "=EIO");
+        failure_at(offset_of(failing, 0), "EIO"));
 }
 
 // The error of a window is not lost when an agreed call comes before the sync.
 TEST_P(DirectWindow, an_agreed_call_keeps_the_error_of_those_before_it) {
-    constexpr int failing = 4;
-    auto const offset = failing * small_ranks * record_bytes;
     run(
         [&](SmallCalls& writer, std::uint32_t) {
             ask_for_it(writer);
@@ -117,7 +117,7 @@ TEST_P(DirectWindow, an_agreed_call_keeps_the_error_of_those_before_it) {
             writer.cache.drain(record);
             EXPECT_EQ(writer.cache.take_error().code, EIO);
         },
-        "write@" + std::to_string(offset) + "=EIO");
+        failure_at(offset_of(failing, 0), "EIO"));
 }
 
 TEST_P(DirectWindow, calls_with_a_new_view_are_agreed_on) {

@@ -20,6 +20,11 @@ inline std::byte value_of(std::uint32_t rank, int call) {
     return std::byte(1 + 16 * rank + call % 16);
 }
 
+/// Where the file has a rank's record of a call.
+inline std::uint64_t offset_of(std::uint64_t call, std::uint32_t rank) {
+    return (call * small_ranks + rank) * record_bytes;
+}
+
 /// A rank that writes records of 100 bytes, in turn with the others, to blocks of 1000.
 class SmallCalls {
 public:
@@ -36,8 +41,7 @@ public:
     /// The record of a call; `bytes` of it.
     Outcome write(int call, std::uint64_t bytes = record_bytes) {
         std::vector<std::byte> data(bytes, value_of(team_.rank(), call));
-        auto const at = (std::uint64_t(call) * small_ranks + team_.rank()) * record_bytes;
-        return collective(Direction::write, at, data);
+        return collective(Direction::write, offset_of(call, team_.rank()), data);
     }
 
     Outcome collective(Direction direction, std::uint64_t at, std::vector<std::byte>& data) {

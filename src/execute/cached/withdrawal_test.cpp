@@ -10,10 +10,6 @@ protected:
 
     Withdrawal() { file.fill(initial_contents(calls * small_ranks * record_bytes)); }
 
-    static std::uint64_t offset_of(int call, std::uint32_t rank) {
-        return (std::uint64_t(call) * small_ranks + rank) * record_bytes;
-    }
-
     /// Reads a call's record, and looks whether it is the file's.
     static void expect_read(SmallCalls& reader, int call, std::uint32_t rank) {
         std::vector<std::byte> back(record_bytes);

@@ -90,11 +90,8 @@ bool WindowIo::on_several_servers(std::span<Transfer const> list) const {
     if (layout == nullptr || !layout->known() || list.empty()) return false;
     auto const server = layout->server_of(list.front().offset);
     for (auto const& piece : list)
-        for (auto at = piece.offset; at < piece.offset + piece.bytes;) {
+        for (auto at = piece.offset; at < piece.offset + piece.bytes; at = layout->unit_end(at))
             if (layout->server_of(at) != server) return true;
-            auto const unit = layout->unit_at(at);
-            at += unit - at % unit;
-        }
     return false;
 }
 
