@@ -71,7 +71,7 @@ public:
     /// Bytes of the stripe unit that `offset` is in; units begin at multiples of it. 0: not known.
     [[nodiscard]] std::uint64_t unit_at(std::uint64_t offset) const;
 
-    /// Where that stripe unit ends. Only when units are known.
+    /// Where that stripe unit ends, or is cut off by the next striping. Only when units are known.
     [[nodiscard]] std::uint64_t unit_end(std::uint64_t offset) const;
 
     /// Of `range`, the bytes on one server, ascending. Only when known; range.end <= 2^62.

@@ -178,8 +178,8 @@ std::uint64_t Layout::unit_at(std::uint64_t offset) const {
 
 std::uint64_t Layout::unit_end(std::uint64_t offset) const {
     assert(map_);
-    auto const unit = unit_at(offset);
-    return round_down(offset, unit) + unit;
+    auto const& striping = map_->stripings[map_->index_at(offset)];
+    return std::min(striping.end, round_down(offset, striping.unit) + striping.unit);
 }
 
 Realm Layout::bytes_of(std::uint32_t server, Extent range) const {
