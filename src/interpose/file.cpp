@@ -129,7 +129,7 @@ File::~File() {
 NonblockingCalls& File::nonblocking() {
     std::lock_guard const lock{mutex_};
     if (nonblocking_ == nullptr)
-        nonblocking_ = std::make_unique<NonblockingCalls>(*this, ++nonblocking_made_);
+        nonblocking_ = std::make_unique<NonblockingCalls>(*this, nonblocking_ended_);
     return *nonblocking_;
 }
 
@@ -144,6 +144,7 @@ void File::finish_nonblocking() {
 void File::end_nonblocking() {
     finish_nonblocking();
     nonblocking_.reset();
+    ++nonblocking_ended_;
 }
 
 void File::open_storage() {

@@ -178,7 +178,7 @@ public:
     NonblockingCalls& nonblocking();
     /// Waits until none of them is on its way. Local; free where there was none.
     void finish_nonblocking();
-    /// The same, and their threads end.
+    /// The same, and their threads end. All ranks do that at the same place among collective calls.
     void end_nonblocking();
 
     /// The file is accessed by the MPI library's own calls.
@@ -270,7 +270,7 @@ private:
     std::shared_ptr<BackendCounts> io_counts_ = std::make_shared<BackendCounts>();
     std::optional<MPI_Count> split_bytes_;
     std::shared_ptr<PendingCall> split_call_;
-    std::uint32_t nonblocking_made_ = 0;
+    std::uint32_t nonblocking_ended_ = 0;  // collective, unlike making one: equal on all ranks
     std::unique_ptr<NonblockingCalls> nonblocking_;
     std::optional<Layout> layout_;
     GatheredFacts gathered_;

@@ -30,7 +30,7 @@ public:
     /// wants their messages carried. Equal on all.
     static bool possible(File const& file);
 
-    /// `number`: no other of this file has it. Waits for nobody.
+    /// `number`: no other of this file has it; equal on all ranks. Waits for nobody.
     NonblockingCalls(File& file, std::uint32_t number);
 
     /// Collective, but waits for nobody.

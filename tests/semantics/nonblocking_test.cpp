@@ -330,6 +330,22 @@ void large_independent_requests(Context const& context) {
     close_file(file);
 }
 
+// Then this rank alone has had a thread for the file, which ends with the mode: what all do later
+// must not count how many each of them has had.
+void begun_after_one_rank_alone_had_a_large_request(Context const& context) {
+    constexpr int large = 1 << 20;
+    Pending pending(context, "data");
+    Bytes const alone(large, 1);
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (context.rank == 0)
+        CHECK_MPI(MPI_File_iwrite_at(pending.file, bytes, alone.data(), large, MPI_BYTE, &request));
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    for (int atomic : {1, 0}) CHECK_MPI(MPI_File_set_atomicity(pending.file, atomic));
+    pending.begin_all();
+    CHECK_MPI(MPI_Waitall(1, pending.requests.data(), MPI_STATUSES_IGNORE));
+    pending.check_and_close();
+}
+
 }  // namespace
 
 std::span<Test const> nonblocking_tests() {
@@ -364,6 +380,8 @@ std::span<Test const> nonblocking_tests() {
         {"ranks_in_different_calls_get_an_error", ranks_in_different_calls_get_an_error,
          under_unisono, "nothing notices", 2},
         {"large_independent_requests", large_independent_requests},
+        {"begun_after_one_rank_alone_had_a_large_request",
+         begun_after_one_rank_alone_had_a_large_request},
     };
     return tests;
 }
