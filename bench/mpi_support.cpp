@@ -1,7 +1,11 @@
 #include "mpi_support.hpp"
 
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 namespace bench {
 
@@ -11,6 +15,15 @@ void check_mpi(int code, char const* call) {
     int length = 0;
     MPI_Error_string(code, text, &length);
     throw std::runtime_error(std::string(call) + ": " + std::string(text, length));
+}
+
+// MPICH's launcher stops reading once a rank has called MPI_Abort: without a moment's wait it lost
+// all or half of the line.
+void abort_all(std::string_view why) {
+    std::cerr << std::string{why} + '\n' << std::flush;
+    std::this_thread::sleep_for(std::chrono::milliseconds{200});
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    std::abort();
 }
 
 std::uint64_t sum_over_ranks(std::uint64_t value, MPI_Comm comm) {

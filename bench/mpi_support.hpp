@@ -4,11 +4,15 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace bench {
 
 /// Throws std::runtime_error with the call's name and MPI's own words unless `code` is a success.
 void check_mpi(int code, char const* call);
+
+/// Ends all ranks, which may be waiting for this one, with a line on stderr.
+[[noreturn]] void abort_all(std::string_view why);
 
 // Collective.
 

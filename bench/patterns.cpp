@@ -356,8 +356,7 @@ int main(int argument_count, char** arguments) {
     try {
         code = bench::main_of_rank(argument_count, arguments, job);
     } catch (std::exception const& error) {
-        std::cerr << "rank " << job.rank << ": " << error.what() << '\n';
-        MPI_Abort(MPI_COMM_WORLD, 1);  // the others may be waiting for this rank
+        bench::abort_all("rank " + std::to_string(job.rank) + ": " + error.what());
     }
     MPI_Finalize();
     return code;

@@ -91,8 +91,7 @@ int main(int argument_count, char** arguments) {
     } catch (bench::replay::AgreedError const& error) {
         if (rank == 0) std::cerr << "unisono-replay: " << error.what() << '\n';
     } catch (std::exception const& error) {
-        std::cerr << "unisono-replay: rank " << rank << ": " << error.what() << '\n';
-        MPI_Abort(MPI_COMM_WORLD, 1);  // the others may be waiting for this rank
+        bench::abort_all("unisono-replay: rank " + std::to_string(rank) + ": " + error.what());
     }
     MPI_Finalize();
     return code;

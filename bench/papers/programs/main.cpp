@@ -6,6 +6,7 @@
 #include <exception>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "mpi_support.hpp"
@@ -130,8 +131,7 @@ int main(int argument_count, char** arguments) {
     try {
         code = bench::papers::main_of_rank(argument_count, arguments, place);
     } catch (std::exception const& error) {
-        std::cerr << "rank " << place.rank << ": " << error.what() << '\n';
-        MPI_Abort(MPI_COMM_WORLD, 1);  // the others may be waiting for this rank
+        bench::abort_all("rank " + std::to_string(place.rank) + ": " + error.what());
     }
     MPI_Finalize();
     return code;
