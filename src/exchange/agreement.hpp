@@ -151,11 +151,15 @@ struct Notice {
     Objection objection;
     bool defer_native_view = false;  ///< the MPI library had better not see some rank's view yet
     bool native_layout_differs = false;  ///< it would have some rank's data elsewhere in the file
+    bool native_view_needed = false;     ///< some rank may need it for a call of its own
+    bool new_hints = false;              ///< of some rank
 
     void merge(Notice const& later) {
         objection.merge(later.objection);
         defer_native_view = defer_native_view || later.defer_native_view;
         native_layout_differs = native_layout_differs || later.native_layout_differs;
+        native_view_needed = native_view_needed || later.native_view_needed;
+        new_hints = new_hints || later.new_hints;
     }
 };
 
@@ -163,12 +167,12 @@ struct Notice {
 struct OrderedParts {
     Objection objection;
     std::uint64_t etypes = 0;  ///< that are asked for
-    std::int64_t begin = 0;    ///< the shared file pointer, in etypes, which one rank brings
+    std::int64_t begin = 0;    ///< the shared file pointer, in etypes, after what a rank did before
 
     void merge(OrderedParts const& later) {
         objection.merge(later.objection);
         etypes += later.etypes;
-        begin += later.begin;
+        begin = std::max(begin, later.begin);  // it only grows
     }
 };
 

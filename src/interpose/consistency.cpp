@@ -2,6 +2,7 @@
 #include "interpose/file_calls.hpp"
 #include "interpose/native.hpp"
 #include "interpose/timed.hpp"
+#include "interpose/transfer.hpp"
 
 namespace unisono::interpose {
 
@@ -22,7 +23,10 @@ int file_sync(MPI_File handle) {
 int file_set_atomicity(MPI_File handle, int atomic) {
     auto const file = find(handle);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_atomicity};
-    if (file != nullptr) file->drain();
+    if (file != nullptr) {
+        file->drain();
+        mirror_view(*file);
+    }
     auto const result = UNISONO_NATIVE(File_set_atomicity)(handle, atomic);
     if (result != MPI_SUCCESS || file == nullptr) return result;
     Notice notice;

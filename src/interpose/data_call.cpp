@@ -4,6 +4,7 @@
 #include <new>
 #include <span>
 
+#include "access/copy.hpp"
 #include "devices/device_memory.hpp"
 #include "interpose/errors.hpp"
 
@@ -53,8 +54,51 @@ void convert(Prepared& prepared) {
     use_packed(prepared);
 }
 
+// What was read goes where the program wants it; of data that Unisono cannot walk, whole elements
+// only. How many bytes did.
+std::uint64_t unpack(DataCall const& call, std::span<std::byte const> read) {
+    auto const element_bytes = bytes_asked(call) / static_cast<std::uint64_t>(call.count);
+    auto const elements = read.size() / element_bytes;
+    int mpi_error = MPI_SUCCESS;
+    if (auto const type =
+            read.size() % element_bytes != 0 ? decode(call.type, &mpi_error) : nullptr) {
+        Request there;
+        place_memory(there, call, *type);
+        copy_data(Packed{read.size()}.at(read.data()), there.in_memory({0, read.size()}));
+        return read.size();
+    }
+    int end = 0;
+    PMPI_Unpack(read.data(), static_cast<int>(read.size()), &end, const_cast<void*>(call.buffer),
+                static_cast<int>(elements), call.type, MPI_COMM_SELF);
+    return elements * element_bytes;
+}
+
+bool pack_by_mpi(DataCall const& call, std::span<std::byte> packed) {
+    int end = 0;
+    return PMPI_Pack(call.buffer, static_cast<int>(call.count), call.type, packed.data(),
+                     static_cast<int>(packed.size()), &end, MPI_COMM_SELF) == MPI_SUCCESS;
+}
+
+// The MPI library packs so few data in less time than it describes their type in: HDF5 makes a new
+// one for every call.
+bool pack_few(Prepared& prepared, DataCall const& call) {
+    constexpr std::uint64_t few = 4096;
+    if (prepared.view->external32() || any_driver() || predefined(call.type)) return false;
+    if (call.buffer == MPI_BOTTOM) return false;  // MPICH packs nothing from there
+    auto const bytes = bytes_asked(call);
+    if (bytes == 0 || bytes > few) return false;
+    prepared.packed.resize(bytes);
+    if (call.direction == Direction::write && !pack_by_mpi(call, prepared.packed)) {
+        prepared.packed.clear();
+        return false;
+    }
+    use_packed(prepared);
+    check_amount(prepared);
+    return true;
+}
+
 // Memory and view side of the call; positions follow once the file offset is known.
-Prepared translate(File const& file, DataCall const& call) {
+Prepared translate(File const& file, DataCall const& call, Ends ends) {
     Prepared prepared{.view = file.view()};
     auto& request = prepared.request;
     request.direction = call.direction;
@@ -67,6 +111,9 @@ Prepared translate(File const& file, DataCall const& call) {
     if (prepared.refusal != 0) return prepared;
 
     int mpi_error = unusable(call.type, file.context().comm());
+    // The MPI library's own way is tried only with types that are known.
+    auto const may_pack = ends == Ends::at_return && !OnlineTuner::wanted(file.options());
+    if (mpi_error == MPI_SUCCESS && may_pack && pack_few(prepared, call)) return prepared;
     if (mpi_error == MPI_SUCCESS) prepared.type = decode(call.type, &mpi_error);
     if (prepared.type == nullptr) {
         if (mpi_error == MPI_ERR_UNSUPPORTED_OPERATION)
@@ -90,26 +137,7 @@ Prepared translate(File const& file, DataCall const& call) {
 // The MPI library knows the view, the datatypes are plain, and nobody else may call it meanwhile.
 bool native_ready(File const& file, Prepared const& prepared) {
     auto const plain = !prepared.view->costly && prepared.type != nullptr && prepared.type->plain;
-    return plain && prepared.view->mirrored && !prepared.view->external32() &&
-           !file.context().threaded();
-}
-
-// What was read goes where the program wants it, whole elements only. How many bytes did.
-std::uint64_t unpack_by_mpi(DataCall const& call, std::span<std::byte const> read) {
-    MPI_Count element_bytes = 0;
-    PMPI_Type_size_x(call.type, &element_bytes);
-    if (element_bytes == 0) return 0;
-    auto const elements = static_cast<MPI_Count>(read.size()) / element_bytes;
-    int end = 0;
-    PMPI_Unpack(read.data(), static_cast<int>(read.size()), &end, const_cast<void*>(call.buffer),
-                static_cast<int>(elements), call.type, MPI_COMM_SELF);
-    return static_cast<std::uint64_t>(elements * element_bytes);
-}
-
-bool pack_by_mpi(DataCall const& call, std::span<std::byte> packed) {
-    int end = 0;
-    return PMPI_Pack(call.buffer, static_cast<int>(call.count), call.type, packed.data(),
-                     static_cast<int>(packed.size()), &end, MPI_COMM_SELF) == MPI_SUCCESS;
+    return plain && !prepared.view->external32() && !file.context().threaded();
 }
 
 }  // namespace
@@ -136,7 +164,7 @@ std::uint64_t deliver(Prepared const& prepared, DataCall const& call, std::uint6
     if (prepared.packed.empty()) return bytes;
     std::span const moved{prepared.packed.data(), bytes};
     auto const reads = call.direction == Direction::read;
-    if (!prepared.view->external32()) return reads ? unpack_by_mpi(call, moved) : bytes;
+    if (!prepared.view->external32()) return reads ? unpack(call, moved) : bytes;
     Request there;
     place_memory(there, call, *prepared.type);
     auto const& units = prepared.type->units;
@@ -153,9 +181,9 @@ void check_amount(Prepared& prepared) {
 }
 
 // A call that this rank has no memory for is refused on all of them, like one with bad arguments.
-Prepared prepare(File const& file, DataCall const& call) {
+Prepared prepare(File const& file, DataCall const& call, Ends ends) {
     try {
-        return translate(file, call);
+        return translate(file, call, ends);
     } catch (std::bad_alloc const&) {
         Prepared prepared{.view = file.view()};
         prepared.request.direction = call.direction;

@@ -38,8 +38,12 @@ struct Prepared {
     MPI_Offset first = 0;  ///< in etypes
 };
 
+/// When the last of a call is done: before it returns to the program, or when what it was called
+/// with may be gone.
+enum class Ends : bool { at_return, later };
+
 /// Translates a call; positions begin at 0. What is wrong with it is in the result. Local.
-Prepared prepare(File const& file, DataCall const& call);
+Prepared prepare(File const& file, DataCall const& call, Ends ends);
 
 /// Data that Unisono cannot walk, or place for them, for a call in which no rank can ask the others
 /// to leave it to the MPI library: the request is for a copy from here on, or the call is refused.
@@ -47,7 +51,7 @@ void pack(Prepared& prepared, DataCall const& call);
 
 /// What a call whose first `bytes` bytes in the file were moved has done: data that were read are
 /// where the program wants them, if they are not yet. Returns how many bytes of the program's
-/// memory these are. Needs the call's type no more, only what was made of it.
+/// memory these are. Needs the call's type no more where it `Ends::later`.
 std::uint64_t deliver(Prepared const& prepared, DataCall const& call, std::uint64_t bytes);
 
 /// Lets a translated call begin there.

@@ -728,6 +728,8 @@ std::shared_ptr<Datatype const> decode_external32(MPI_Datatype type, int* mpi_er
     return decode_by(external32_or_throw, type, mpi_error);
 }
 
+bool predefined(MPI_Datatype type) { return envelope_of(type).predefined(); }
+
 int unusable(MPI_Datatype type, MPI_Comm quiet) {
     char nothing = 0;
     int position = 0;

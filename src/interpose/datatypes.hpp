@@ -43,6 +43,9 @@ std::shared_ptr<Datatype const> decode(MPI_Datatype type, int* mpi_error);
 /// anything, lie without gaps.
 std::shared_ptr<Datatype const> decode_external32(MPI_Datatype type, int* mpi_error);
 
+/// It has no parts, and may not be freed. Any valid datatype.
+bool predefined(MPI_Datatype type);
+
 /// MPI_SUCCESS if data can be moved with `type`; MPI_ERR_TYPE if it is null, not committed or no
 /// datatype at all. `quiet` is any communicator whose error handler is MPI_ERRORS_RETURN.
 /// Local, no communication; costs an empty MPI_Pack.

@@ -54,22 +54,6 @@ namespace {
                        return UNISONO_NATIVE(NAME)(handle, buffer, count, kept, later);           \
                    });                                                                            \
     }
-// Calls that are left to the MPI library. RESULT is the type of the last argument: a status or a
-// request; KIND is for the report.
-#define UNISONO_PASS_AT(NAME, COUNT, BUFFER, RESULT, NEEDS, KIND, DIRECTION)                    \
-    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type, \
-             RESULT result) {                                                                   \
-        return transfer_native(                                                                 \
-            {handle, Direction::DIRECTION, offset, buffer, count, type, unisono_entry_##NAME},  \
-            NEEDS, KIND,                                                                        \
-            [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, result); }); \
-    }
-#define UNISONO_PASS(NAME, COUNT, BUFFER, RESULT, NEEDS, KIND, DIRECTION)                         \
-    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type, RESULT result) {     \
-        return transfer_native(                                                                   \
-            {handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME}, NEEDS, \
-            KIND, [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, result); });     \
-    }
 #define UNISONO_BEGIN_AT(NAME, COUNT, BUFFER, DIRECTION)                                          \
     int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type) { \
         return transfer_begin(                                                                    \
@@ -128,14 +112,12 @@ namespace {
                         transfer_nonblocking_collective, write)                                    \
     UNISONO_NONBLOCKING_AT(File_iwrite_at_all##SUFFIX, COUNT, void const*,                         \
                            transfer_nonblocking_collective, write)                                 \
-    UNISONO_PASS(File_read_shared##SUFFIX, COUNT, void*, MPI_Status*, known_view_for_data,         \
-                 "shared file pointer", read)                                                      \
-    UNISONO_PASS(File_write_shared##SUFFIX, COUNT, void const*, MPI_Status*, known_view_for_data,  \
-                 "shared file pointer", write)                                                     \
-    UNISONO_PASS(File_iread_shared##SUFFIX, COUNT, void*, MPI_Request*, known_view_for_data,       \
-                 "shared file pointer", read)                                                      \
-    UNISONO_PASS(File_iwrite_shared##SUFFIX, COUNT, void const*, MPI_Request*,                     \
-                 known_view_for_data, "shared file pointer", write)                                \
+    UNISONO_CALL(File_read_shared##SUFFIX, COUNT, void*, transfer_shared, read)                    \
+    UNISONO_CALL(File_write_shared##SUFFIX, COUNT, void const*, transfer_shared, write)            \
+    UNISONO_NONBLOCKING(File_iread_shared##SUFFIX, COUNT, void*, transfer_nonblocking_shared,      \
+                        read)                                                                      \
+    UNISONO_NONBLOCKING(File_iwrite_shared##SUFFIX, COUNT, void const*,                            \
+                        transfer_nonblocking_shared, write)                                        \
     UNISONO_ORDERED(File_read_ordered##SUFFIX, File_read_at_all##SUFFIX, COUNT, void*, read)       \
     UNISONO_ORDERED(File_write_ordered##SUFFIX, File_write_at_all##SUFFIX, COUNT, void const*,     \
                     write)                                                                         \

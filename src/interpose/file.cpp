@@ -47,7 +47,8 @@ int open_descriptor(std::string const& path, int access_mode) {
 }
 
 void free_type(MPI_Datatype& type) {
-    if (type != MPI_DATATYPE_NULL) PMPI_Type_free(&type);
+    if (type != MPI_DATATYPE_NULL && !predefined(type)) PMPI_Type_free(&type);
+    type = MPI_DATATYPE_NULL;
 }
 
 struct Table {
@@ -282,6 +283,7 @@ File::Synced File::sync() {
 
 File::Synced File::close() {
     end_nonblocking();
+    give_back_shared_pointer();
     auto ended = options_.sync_at_close ? sync() : Synced{.verdict = settle()};
     note_end();
     ended.verdict = context_->agree(first_failure(ended.verdict, close_storage()));
@@ -394,6 +396,7 @@ void File::use(Options options) {
     end_nonblocking();
     options_ = std::move(options);
     atomic_options_ = for_atomic_mode(options_);
+    give_back_shared_pointer();
     team_ = nullptr;
     be_seen();
     layout_.reset();
@@ -426,14 +429,32 @@ std::shared_ptr<FileView const> File::view() const {
 }
 
 void File::use(std::shared_ptr<FileView> view) {
+    shared_pointer_.take_announced();
     std::lock_guard const lock{mutex_};
     view_ = std::move(view);
-    pointer_ = shared_pointer_ = 0;
+    pointer_ = 0;
+}
+
+bool File::shares_pointer() {
+    if (pointer_of_team_ == nullptr && team().topology().nodes() == 1)
+        if (pointer_of_team_ = team().take_shared_pointer(); pointer_of_team_ != nullptr)
+            shared_pointer_ = SharedPointer{*pointer_of_team_};
+    return pointer_of_team_ != nullptr;
+}
+
+void File::announce_shared_pointer(MPI_Offset etypes) {
+    if (pointer_of_team_ == nullptr || context_->rank() == 0) shared_pointer_.announce(etypes);
+}
+
+void File::give_back_shared_pointer() {
+    if (pointer_of_team_ != nullptr) team().give_back(std::exchange(pointer_of_team_, nullptr));
+    shared_pointer_ = SharedPointer{own_shared_pointer_};
 }
 
 void File::mark_mirrored() {
     std::lock_guard const lock{mutex_};
     view_->mirrored = true;
+    view_->kept_back = false;
     free_type(view_->etype);
     free_type(view_->filetype);
 }

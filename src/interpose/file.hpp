@@ -17,6 +17,7 @@
 #include "execute/collective.hpp"
 #include "interpose/context.hpp"
 #include "interpose/datatypes.hpp"
+#include "interpose/shared_pointer.hpp"
 #include "interpose/stall_watch.hpp"
 #include "options/options.hpp"
 #include "report/report.hpp"
@@ -29,8 +30,9 @@ class FileGate;
 
 namespace unisono::interpose {
 
-/// A file view. The MPI library's own handle gets it at once (`mirrored`), unless that would take
-/// long or be dangerous (`costly` on some rank): then at the next collective call passed on.
+/// A file view. The MPI library's own handle gets it (`mirrored`) where it may be asked to do a
+/// call of one rank alone, unless that would take long or be dangerous (`costly` on some rank).
+/// Else it gets it at the next collective call that is passed on.
 struct FileView {
     Tiling tiling{make_dense(1), 0, 1};
     Tiling as_given{tiling};  ///< the same, of the program's own tiles
@@ -45,8 +47,11 @@ struct FileView {
     /// The MPI library has some rank's data elsewhere in the file, and wrongly; equal on all ranks.
     bool native_layout_differs = false;
     bool mirrored = true;
+    /// Not mirrored, and no rank will need that for a call of its own; calls with the shared file
+    /// pointer are Unisono's. Equal on all ranks.
+    bool kept_back = false;
     MPI_Offset displacement = 0;
-    MPI_Datatype etype = MPI_DATATYPE_NULL;  ///< own duplicates, while not mirrored
+    MPI_Datatype etype = MPI_DATATYPE_NULL;  ///< Unisono's own, while not mirrored
     MPI_Datatype filetype = MPI_DATATYPE_NULL;
 
     FileView() = default;
@@ -153,6 +158,8 @@ public:
     Synced close();
 
     [[nodiscard]] std::shared_ptr<FileView const> view() const;
+    /// Both pointers are at its start from now on: the shared one was announced to be, and the
+    /// ranks have met. Collective.
     void use(std::shared_ptr<FileView> view);
     void mark_mirrored();
 
@@ -162,10 +169,13 @@ public:
     /// Reserves a part of the file for a call that moves the pointer: returns it and advances it.
     MPI_Offset advance_pointer(MPI_Offset etypes);
 
-    /// The shared file pointer, in etypes, while the MPI library does not know the view and hence
-    /// cannot have it; the same on all ranks then.
-    [[nodiscard]] MPI_Offset shared_pointer() const { return shared_pointer_; }
-    void set_shared_pointer(MPI_Offset etypes) { shared_pointer_ = etypes; }
+    /// The shared file pointer, while the MPI library does not know the view and hence cannot have
+    /// it.
+    [[nodiscard]] SharedPointer& shared_pointer() { return shared_pointer_; }
+    /// It is in memory that all ranks share. Equal on all of them; collective the first time.
+    [[nodiscard]] bool shares_pointer();
+    /// On every rank, before they meet: the pointer's next value.
+    void announce_shared_pointer(MPI_Offset etypes);
 
     /// What the first half of a split call that Unisono did has moved, for the second half.
     void set_split_bytes(std::optional<MPI_Count> bytes) { split_bytes_ = bytes; }
@@ -229,6 +239,8 @@ private:
     /// Lets the node's ranks see where this one is. Collective when the placement is new.
     void be_seen();
     void make_backend();
+    /// All ranks do at the same place among collective calls.
+    void give_back_shared_pointer();
     Error close_storage();
     [[nodiscard]] Verdict first_failure(Verdict const& earlier, Error const& error) const;
     /// What the report needs of the storage before it is closed.
@@ -261,7 +273,9 @@ private:
     mutable std::mutex mutex_;  // guards what follows
     std::shared_ptr<FileView> view_ = std::make_shared<FileView>();
     MPI_Offset pointer_ = 0;
-    MPI_Offset shared_pointer_ = 0;
+    SharedPointer::Values own_shared_pointer_;  // of this rank, where it has no place elsewhere
+    SharedPointer::Values* pointer_of_team_ = nullptr;
+    SharedPointer shared_pointer_{own_shared_pointer_};
     FileReport report_;
     std::optional<std::uint64_t> last_bytes_;  // size of the file when it was closed
     std::unique_ptr<Trace> trace_;             // rank 0's, where there is a place for it

@@ -7,6 +7,7 @@
 
 #include "interpose/messages.hpp"
 #include "interpose/program.hpp"
+#include "interpose/transfer.hpp"
 #include "orchestra/program_id.hpp"
 #include "strategies/all.hpp"
 #include "strategies/plugins.hpp"
@@ -97,7 +98,15 @@ void settle_options(File& file) {
         print_once(file.context().begin_measuring(file.options()));
 }
 
+bool has_new_hints(File const& file, MPI_Info info) {
+    if (info == MPI_INFO_NULL) return false;
+    auto merged = file.hints;
+    merge_into(merged, pairs_of(info));
+    return merged != file.hints;
+}
+
 void take_hints(File& file, MPI_Info info) {
+    mirror_view(file);  // its ranks may meet elsewhere from now on
     merge_into(file.hints, pairs_of(info));
     auto const& context = file.context();
     file.use(agree_on(own_options(file.path(), file.hints, context.rank() == 0), context));

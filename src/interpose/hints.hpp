@@ -24,6 +24,9 @@ Options agree_on(Options const& own, Context const& context);
 /// was learnt earlier where calls are measured. Collective; no rank returns before all have come.
 void settle_options(File& file);
 
+/// They say something that the file does not know yet. Local.
+bool has_new_hints(File const& file, MPI_Info info);
+
 /// The program gives hints for a file that is open. Collective.
 void take_hints(File& file, MPI_Info info);
 

@@ -129,16 +129,16 @@ void MpiTeam::leave_nodes() {
 }
 
 bool MpiTeam::meet_on_node() {
-    control_ = allocate(Rendezvous::bytes_needed(local_ranks_) + sizeof(Secret));
+    control_ = allocate(Rendezvous::bytes_needed(local_ranks_) + sizeof(Shared));
     if (control_.bytes.empty()) return false;
     rendezvous_ = std::make_unique<Rendezvous>(*this, control_.bytes, local_index_, local_ranks_);
-    if (local_index_ == 0) shared_secret().choose();
+    if (local_index_ == 0) shared().secret.choose();
     return true;
 }
 
-MpiTeam::Secret& MpiTeam::shared_secret() const {
+MpiTeam::Shared& MpiTeam::shared() const {
     auto* const memory = control_.bytes.data() + Rendezvous::bytes_needed(local_ranks_);
-    return *std::launder(reinterpret_cast<Secret*>(memory));
+    return *std::launder(reinterpret_cast<Shared*>(memory));
 }
 
 void MpiTeam::Secret::choose() {
@@ -150,9 +150,23 @@ void MpiTeam::Secret::choose() {
 }
 
 std::optional<NodeTeam::Name> MpiTeam::secret() const {
-    auto const high = shared_secret().high.load(std::memory_order_acquire);
+    auto const& secret = shared().secret;
+    auto const high = secret.high.load(std::memory_order_acquire);
     if (high == 0) return std::nullopt;
-    return NodeTeam::Name{high, shared_secret().low.load(std::memory_order_relaxed)};
+    return NodeTeam::Name{high, secret.low.load(std::memory_order_relaxed)};
+}
+
+SharedPointer::Values* MpiTeam::take_shared_pointer() {
+    for (std::size_t i = 0; i < pointers_taken_.size(); ++i)
+        if (!pointers_taken_[i]) {
+            pointers_taken_.set(i);
+            return &shared().pointers[i];
+        }
+    return nullptr;
+}
+
+void MpiTeam::give_back(SharedPointer::Values const* pointer) {
+    pointers_taken_.reset(static_cast<std::size_t>(pointer - shared().pointers.data()));
 }
 
 SharedSegment MpiTeam::share(std::size_t bytes) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <bitset>
 #include <deque>
 #include <functional>
 #include <map>
@@ -15,6 +16,7 @@
 #include "exchange/rendezvous.hpp"
 #include "exchange/shared_segment.hpp"
 #include "exchange/team.hpp"
+#include "interpose/shared_pointer.hpp"
 
 namespace unisono::interpose {
 
@@ -78,6 +80,11 @@ public:
     /// them.
     [[nodiscard]] std::optional<NodeTeam::Name> secret() const;
 
+    /// Memory of the node's ranks for one more shared file pointer; null when there is none left.
+    /// All ranks take and give back in the same order.
+    [[nodiscard]] SharedPointer::Values* take_shared_pointer();
+    void give_back(SharedPointer::Values const* pointer);
+
 private:
     /// Memory of one purpose: shared by the node, or private where a node has one rank.
     struct Memory {
@@ -86,11 +93,17 @@ private:
         std::span<std::byte> bytes;
     };
 
-    /// In memory that the node's ranks share: by what they find each other without MPI.
+    /// By what the node's ranks find each other without MPI.
     struct Secret {
         std::atomic<std::uint64_t> low;
         std::atomic<std::uint64_t> high;  ///< not 0 when both are there
         void choose();
+    };
+
+    /// In memory that the node's ranks share, behind the places where they meet.
+    struct Shared {
+        Secret secret;
+        std::array<SharedPointer::Values, 64> pointers;
     };
 
     /// The MPI operation that merges a meeting over leaders, in rank order.
@@ -120,7 +133,7 @@ private:
     void divide_into_nodes(Topology topology);
     void leave_nodes();
     [[nodiscard]] bool meet_on_node();
-    [[nodiscard]] Secret& shared_secret() const;
+    [[nodiscard]] Shared& shared() const;
     /// The node's first rank makes a segment and hands its descriptor to the others. Empty where
     /// that did not work, perhaps on some ranks only. Collective over the node.
     [[nodiscard]] SharedSegment share(std::size_t bytes);
@@ -137,6 +150,7 @@ private:
     Memory control_;
     std::array<Memory, areas> areas_;  // by Area
     std::unique_ptr<Rendezvous> rendezvous_;
+    std::bitset<std::tuple_size_v<decltype(Shared::pointers)>> pointers_taken_;
     std::optional<Merging> merging_;
     std::deque<Sending> sending_;                   // addresses stay: MPI writes to them
     std::map<Kind, std::deque<Sending>> deposits_;  // likewise

@@ -39,28 +39,38 @@ int file_seek(MPI_File handle, MPI_Offset offset, int whence) {
     return MPI_SUCCESS;
 }
 
-// As long as the MPI library does not know the view, only collective calls can move the shared
-// pointer, so every rank knows where it is.
+// Open MPI 4.1 leaves the displacement out where it counts from the end.
 int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
     auto const file = find(handle);
-    auto const native = [&] { return UNISONO_NATIVE(File_seek_shared)(handle, offset, whence); };
-    if (file == nullptr || file->view()->mirrored)
-        return pass_on(handle, view, "MPI_File_seek_shared", native);
+    auto const native = [&](MPI_Offset there, int from) {
+        return pass_on(handle, view, "MPI_File_seek_shared",
+                       [&] { return UNISONO_NATIVE(File_seek_shared)(handle, there, from); });
+    };
+    if (file == nullptr) return native(offset, whence);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_seek_shared};
-    auto const& shared = *file->view();
-    if (whence == numbers().seek_end && !shared.tiling.ascending())
-        return pass_on(handle, view, "MPI_File_seek_shared", native);
+    auto const known = file->view();
+    auto const from_end = whence == numbers().seek_end;
+    if (from_end ? !known->usable || !known->tiling.ascending() : known->mirrored)
+        return native(offset, whence);
+    auto& pointer = file->shared_pointer();
+    auto const meet = [&] {
+        if (file->shares_pointer()) file->team().rendezvous().barrier();
+    };
+    meet();  // nobody moves it any more
     auto target = offset;
-    if (whence == numbers().seek_cur) target += file->shared_pointer();
-    if (whence == numbers().seek_end) {
+    if (whence == numbers().seek_cur) target += pointer.value();
+    if (from_end) {
         file->drain();
         MPI_Offset size = 0;
         if (auto const result = file_get_size(handle, &size); result != MPI_SUCCESS) return result;
-        target += end_in_etypes(size, shared);
+        target += end_in_etypes(size, *known);
     }
     if (target < 0)
         return fail(*file, MPI_ERR_ARG, "MPI_File_seek_shared", "before the start of the view");
-    file->set_shared_pointer(target);
+    if (known->mirrored) return native(target, numbers().seek_set);
+    file->announce_shared_pointer(target);
+    meet();
+    pointer.take_announced();
     return MPI_SUCCESS;
 }
 
@@ -68,7 +78,7 @@ int file_get_position_shared(MPI_File handle, MPI_Offset* offset) {
     auto const file = find(handle);
     if (file == nullptr || file->view()->mirrored)
         return UNISONO_NATIVE(File_get_position_shared)(handle, offset);
-    *offset = file->shared_pointer();
+    *offset = file->shared_pointer().value();
     return MPI_SUCCESS;
 }
 

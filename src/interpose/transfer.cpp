@@ -17,6 +17,8 @@
 namespace unisono::interpose {
 namespace {
 
+constexpr auto const* by_shared_pointer = "shared file pointer";  // for a report
+
 int fail(File& file, DataCall const& call, int error_class, std::string const& why) {
     return raise(file.handle(), code_of(file, call, error_class, why, Told::this_rank));
 }
@@ -46,16 +48,22 @@ int leave_to_mpi(File& file, DataCall const& call, Needs needs, char const* reas
     return result;
 }
 
-int independent_on(File& file, DataCall const& call, MPI_Status* status) {
+/// What says where a call begins that has no offset.
+enum class Pointer : bool { individual, shared };
+
+int independent_on(File& file, DataCall const& call, Pointer pointer, MPI_Status* status) {
     CallRecord record;
-    auto prepared = prepare(file, call);
+    auto prepared = prepare(file, call, Ends::at_return);
+    if (!prepared.usable && prepared.refusal == 0 && prepared.view->kept_back) pack(prepared, call);
     if (prepared.refusal != 0) return fail(file, call, prepared.refusal, prepared.why);
     if (!prepared.usable)
         return fail(file, call, MPI_ERR_UNSUPPORTED_OPERATION,
                     "Unisono cannot do it, and the MPI library has no such view yet");
     auto const asked = prepared.request.positions.bytes();
     auto const asked_etypes = etypes_of(prepared, asked);
-    place(prepared, call.offset ? *call.offset : file.advance_pointer(asked_etypes));
+    place(prepared, call.offset                  ? *call.offset
+                    : pointer == Pointer::shared ? file.shared_pointer().advance(asked_etypes)
+                                                 : file.advance_pointer(asked_etypes));
     auto const& request = prepared.request;
     if (request.direction == Direction::write) file.note_written();
     auto const cache = file.cache();
@@ -67,7 +75,7 @@ int independent_on(File& file, DataCall const& call, MPI_Status* status) {
     auto const result = request.device == nullptr
                             ? perform(request)
                             : perform_through_host(request, file.options(), record, perform);
-    if (!call.offset && result.bytes != asked)
+    if (!call.offset && pointer == Pointer::individual && result.bytes != asked)
         file.set_pointer(prepared.first + etypes_of(prepared, result.bytes));
     set_count(status, deliver(prepared, call, result.bytes));
     record.lap(Phase::other);
@@ -115,7 +123,7 @@ bool native_must_do(File const& file, DataCall const& call) {
         if (call.type == MPI_DATATYPE_NULL || call.count <= 0) return false;
         int mpi_error = MPI_SUCCESS;
         auto const type = decode(call.type, &mpi_error);
-        if (type == nullptr) return mpi_error == MPI_ERR_UNSUPPORTED_OPERATION;
+        if (type == nullptr) return mpi_error == MPI_ERR_UNSUPPORTED_OPERATION && !view->kept_back;
         return (any_driver() || view->external32()) && out_of_reach(*view, call, *type);
     }
     return view->mirrored;
@@ -187,7 +195,7 @@ std::shared_ptr<PendingCall> begin(std::shared_ptr<File> const& file, DataCall c
     // Buffers that live across calls are not those calls' own: what is in them goes to the file.
     if (auto const cache = file->cache(); later && cache != nullptr && cache->in_use())
         file->drain();
-    auto prepared = prepare(*file, call);
+    auto prepared = prepare(*file, call, Ends::later);
     auto& request = prepared.request;
     if (request.device != nullptr || file->by_mpi()) prepared.usable = false;
     if (prepared.refusal == 0) {
@@ -237,9 +245,7 @@ OrderedParts own_part(File& file, DataCall const& call, Prepared const& prepared
         part.etypes = bytes / prepared.view->etype_bytes;
     }
     MPI_Offset begin = 0;
-    if (rank == 0)
-        part.objection.must_be_native =
-            file_get_position_shared(file.handle(), &begin) != MPI_SUCCESS;
+    part.objection.must_be_native = file_get_position_shared(file.handle(), &begin) != MPI_SUCCESS;
     part.begin = begin;
     return part;
 }
@@ -256,7 +262,7 @@ std::optional<MPI_Offset> advance_shared_pointer(File& file, DataCall const& cal
     if (parts.objection.refusal != 0 || parts.etypes == 0) return parts.begin;
     auto const end = parts.begin + static_cast<MPI_Offset>(parts.etypes);
     if (!file.view()->mirrored)
-        file.set_shared_pointer(end);
+        file.shared_pointer().advance_to(end);
     else if (UNISONO_NATIVE(File_seek_shared)(file.handle(), end, numbers().seek_set) !=
              MPI_SUCCESS)
         return {};
@@ -273,7 +279,7 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
                             why_not_taken_over(*file), native);
     InCall const in_call{*file, call.operation, call.offset ? *call.offset : file->pointer()};
     CallRecord record;
-    auto prepared = prepare(*file, call);
+    auto prepared = prepare(*file, call, Ends::at_return);
     return collective_on(*file, call, prepared, record, status, native);
 }
 
@@ -281,10 +287,10 @@ int transfer_ordered(DataCall const& call, MPI_Status* status, OrderedCall const
     auto const file = find(call.handle);
     if (file == nullptr) return native.ordered();
     if (!orders(*file))
-        return leave_to_mpi(*file, call, view_for_data, "shared file pointer", native.ordered);
+        return leave_to_mpi(*file, call, view_for_data, by_shared_pointer, native.ordered);
     InCall const in_call{*file, call.operation};
     CallRecord record;
-    auto prepared = prepare(*file, call);
+    auto prepared = prepare(*file, call, Ends::at_return);
     auto placed = call;
     placed.offset = advance_shared_pointer(*file, call, prepared);
     record.lap(Phase::waiting);
@@ -336,10 +342,43 @@ int end_beside(File& file, PendingCall& pending, MPI_Status* status, NativeCall 
 int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
-    if (!native_must_do(*file, call)) return independent_on(*file, call, status);
+    if (!native_must_do(*file, call))
+        return independent_on(*file, call, Pointer::individual, status);
     return leave_to_mpi(*file, call,
                         call.offset ? known_view_for_data : known_view_and_pointer_for_data,
                         "independent call that Unisono cannot do", native);
+}
+
+int transfer_shared(DataCall const& call, MPI_Status* status, NativeCall const& native) {
+    auto const file = find(call.handle);
+    if (file == nullptr) return native();
+    if (file->view()->kept_back) return independent_on(*file, call, Pointer::shared, status);
+    return leave_to_mpi(*file, call, known_view_for_data, by_shared_pointer, native);
+}
+
+namespace {
+
+// A nonblocking call that is over when it returns.
+int complete_at_once(File& file, DataCall const& call, Pointer pointer, MPI_Request* request) {
+    auto completed = std::make_unique<Completed>();
+    if (auto const result = independent_on(file, call, pointer, &completed->status);
+        result != MPI_SUCCESS)
+        return result;
+    PMPI_Grequest_start(
+        query_completed, free_completed, [](void*, int) -> int { return MPI_SUCCESS; },
+        completed.release(), request);
+    return PMPI_Grequest_complete(*request);
+}
+
+}  // namespace
+
+int transfer_nonblocking_shared(DataCall const& call, MPI_Request* request,
+                                LaterCall const& later) {
+    auto const native = [&] { return later(call.type, request); };
+    auto const file = find(call.handle);
+    if (file == nullptr) return native();
+    if (file->view()->kept_back) return complete_at_once(*file, call, Pointer::shared, request);
+    return leave_to_mpi(*file, call, known_view_for_data, by_shared_pointer, native);
 }
 
 int transfer_nonblocking(DataCall const& call, MPI_Request* request, LaterCall const& later) {
@@ -361,13 +400,7 @@ int transfer_nonblocking(DataCall const& call, MPI_Request* request, LaterCall c
         }
         pending->end();
     }
-    auto completed = std::make_unique<Completed>();
-    if (auto const result = independent_on(*file, call, &completed->status); result != MPI_SUCCESS)
-        return result;
-    PMPI_Grequest_start(
-        query_completed, free_completed, [](void*, int) -> int { return MPI_SUCCESS; },
-        completed.release(), request);
-    return PMPI_Grequest_complete(*request);
+    return complete_at_once(*file, call, Pointer::individual, request);
 }
 
 int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
@@ -392,7 +425,7 @@ int transfer_begin_ordered(DataCall const& call, OrderedCall const& native) {
     if (file == nullptr) return native.ordered();
     file->set_split_bytes({});
     if (!orders(*file))
-        return leave_to_mpi(*file, call, view_for_data, "shared file pointer", native.ordered);
+        return leave_to_mpi(*file, call, view_for_data, by_shared_pointer, native.ordered);
     bool passed_on = false;
     MPI_Status status{};
     auto const result = transfer_ordered(
@@ -404,12 +437,6 @@ int transfer_begin_ordered(DataCall const& call, OrderedCall const& native) {
          [&](MPI_Offset offset, MPI_Status*) { return native.at(offset, &status); }});
     if (!passed_on) file->set_split_bytes(bytes_of(status));
     return result;
-}
-
-int transfer_native(DataCall const& call, Needs needs, char const* kind, NativeCall const& native) {
-    auto const file = find(call.handle);
-    if (file == nullptr) return native();
-    return leave_to_mpi(*file, call, needs, kind, native);
 }
 
 int transfer_begin(DataCall const& call, LaterCall const& later) {
@@ -453,14 +480,15 @@ int transfer_end(MPI_File handle, Direction direction, MPI_Status* status,
 int mirror_view(File& file) {
     auto const view = file.view();
     if (view->mirrored) return MPI_SUCCESS;
+    if (view->kept_back) file.team().rendezvous().barrier();  // nobody moves the pointer any more
     auto const result =
         UNISONO_NATIVE(File_set_view)(file.handle(), view->displacement, view->etype,
                                       view->filetype, view->native_representation(), MPI_INFO_NULL);
     if (result != MPI_SUCCESS) return result;
     file.mark_mirrored();
-    if (file.shared_pointer() == 0) return result;
-    return UNISONO_NATIVE(File_seek_shared)(file.handle(), file.shared_pointer(),
-                                            numbers().seek_set);
+    auto const pointer = file.shared_pointer().value();
+    if (pointer == 0) return result;
+    return UNISONO_NATIVE(File_seek_shared)(file.handle(), pointer, numbers().seek_set);
 }
 
 int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& native,

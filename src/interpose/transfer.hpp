@@ -33,6 +33,12 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
 /// A blocking independent data call. Local.
 int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall const& native);
 
+/// A blocking call by one rank, at the shared file pointer: done by Unisono where it has that
+/// pointer (FileView::kept_back), or passed on. Local.
+int transfer_shared(DataCall const& call, MPI_Status* status, NativeCall const& native);
+/// A nonblocking one; if it is Unisono's, it is over when it returns.
+int transfer_nonblocking_shared(DataCall const& call, MPI_Request* request, LaterCall const& later);
+
 /// A nonblocking independent call. Large ones are done beside the program, others at once: then the
 /// request is complete. They would not overlap in MPICH either, whose own version rewrites holes
 /// and aborts on some datatypes; Open MPI's hangs on some reads past the end.
@@ -59,9 +65,6 @@ int transfer_ordered(DataCall const& call, MPI_Status* status, OrderedCall const
 
 /// The first half of a split one: all of it. `native.ordered` only begins.
 int transfer_begin_ordered(DataCall const& call, OrderedCall const& native);
-
-/// A call of a kind that Unisono leaves to the MPI library; `kind` says which, in a report.
-int transfer_native(DataCall const& call, Needs needs, char const* kind, NativeCall const& native);
 
 /// The first half of a split collective call: has it done beside the program, or does all of it, as
 /// ROMIO does.

@@ -1,10 +1,12 @@
 #include <cstring>
 #include <new>
 
+#include "devices/device_memory.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
 #include "interpose/hints.hpp"
 #include "interpose/native.hpp"
+#include "interpose/nonblocking.hpp"
 #include "interpose/timed.hpp"
 
 namespace unisono::interpose {
@@ -14,21 +16,13 @@ namespace {
 // there. So is telling it of what it may stumble over.
 constexpr std::uint64_t large_view_pieces = 1 << 16;
 
-// May free it whatever it is: duplicates of named types are types like any other.
-MPI_Datatype duplicate(MPI_Datatype type) {
+// What is no longer there when the program frees it is kept. The same the other way round: what
+// get_view hands out may not be freed when it is a predefined type, and must be otherwise.
+MPI_Datatype lasting(MPI_Datatype type) {
+    if (predefined(type)) return type;
     MPI_Datatype copy = MPI_DATATYPE_NULL;
     PMPI_Type_dup(type, &copy);
     return copy;
-}
-
-// What get_view hands out may not be freed when it is a predefined type, and must be otherwise.
-MPI_Datatype handed_out(MPI_Datatype kept) {
-    int integers = 0, addresses = 0, types = 0, combiner = 0;
-    PMPI_Type_get_envelope(kept, &integers, &addresses, &types, &combiner);
-    if (combiner != MPI_COMBINER_DUP) return duplicate(kept);
-    MPI_Datatype original = MPI_DATATYPE_NULL;
-    PMPI_Type_get_contents(kept, 0, 0, 1, nullptr, nullptr, &original);
-    return original;
 }
 
 void say_representation(FileView const& view, char* text) {
@@ -87,10 +81,19 @@ std::shared_ptr<FileView> make_view(MPI_Offset displacement, MPI_Datatype etype,
     }
 }
 
+// The MPI library may have to do calls of this rank alone.
+bool may_go_native(File& file, FileView const& view) {
+    return file.by_mpi() || file.storage().backend == nullptr || file.atomic() || any_driver() ||
+           view.external32() || !view.tiling.ascending() || !NonblockingCalls::possible(file);
+}
+
 // What all ranks have to say about their new views: wrong or missing ones (refusal), ones that
-// Unisono cannot walk, ones that the MPI library had better not be told of now. Collective.
-Notice agree_on_views(File& file, FileView const* view) {
-    Notice notice;
+// Unisono cannot walk, ones that the MPI library had better be told of now, or had better not.
+// Collective.
+Notice agree_on_views(File& file, FileView const* view, bool new_hints) {
+    Notice notice{.new_hints = new_hints};
+    auto const shares_pointer = file.shares_pointer();
+    file.announce_shared_pointer(0);
     notice.objection.refusing_rank = static_cast<std::uint32_t>(file.context().rank());
     if (view == nullptr) {
         notice.objection.refusal = MPI_ERR_NO_MEM;
@@ -99,6 +102,7 @@ Notice agree_on_views(File& file, FileView const* view) {
         notice.defer_native_view = view->costly;
         notice.native_layout_differs = view->native_layout_differs;
         notice.objection.must_be_native = !view->usable || !view->known_representation();
+        notice.native_view_needed = !shares_pointer || new_hints || may_go_native(file, *view);
     }
     if (file.context().ranks() > 1) file.team().rendezvous().meet(notice);
     return notice;
@@ -115,7 +119,7 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
     if (file == nullptr) return native(representation);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_view};
     auto view = make_view(displacement, etype, filetype, representation);
-    auto const agreed = agree_on_views(*file, view.get());
+    auto const agreed = agree_on_views(*file, view.get(), has_new_hints(*file, info));
     if (auto const cache = file->cache()) cache->note_new_views();
     auto const& [refusal, refusing_rank, must_be_native] = agreed.objection;
     if (refusal != 0)
@@ -123,10 +127,12 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
                     "rank " + std::to_string(refusing_rank) +
                         (refusal == MPI_ERR_NO_MEM ? " has no memory for its view"
                                                    : " gave a negative displacement"));
-    if ((agreed.defer_native_view || agreed.native_layout_differs) && !must_be_native) {
+    view->kept_back = !agreed.native_view_needed && !must_be_native;
+    auto const dangerous = agreed.defer_native_view || agreed.native_layout_differs;
+    if (view->kept_back || (dangerous && !must_be_native)) {
         view->mirrored = false;
-        view->etype = duplicate(etype);
-        view->filetype = duplicate(filetype);
+        view->etype = lasting(etype);
+        view->filetype = lasting(filetype);
     } else if (auto const result = native(view->native_representation()); result != MPI_SUCCESS) {
         return result;
     }
@@ -135,7 +141,7 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
     // Independent calls with views that Unisono cannot walk go to the MPI library.
     if (must_be_native) file->drain();
     file->use(std::move(view));
-    if (info != MPI_INFO_NULL) take_hints(*file, info);
+    if (agreed.new_hints) take_hints(*file, info);
     return MPI_SUCCESS;
 }
 
@@ -151,8 +157,8 @@ int file_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* etype
         return result;
     }
     *displacement = view->displacement;
-    *etype = handed_out(view->etype);
-    *filetype = handed_out(view->filetype);
+    *etype = lasting(view->etype);
+    *filetype = lasting(view->filetype);
     say_representation(*view, representation);
     return MPI_SUCCESS;
 }

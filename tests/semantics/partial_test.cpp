@@ -1,5 +1,6 @@
 // Ranks that ask for nothing, and reads that the file cannot satisfy in full.
 #include <algorithm>
+#include <cstring>
 
 #include "files.hpp"
 #include "suites.hpp"
@@ -135,6 +136,10 @@ void short_counts_of_derived_types(Context const& context) {
     CHECK_EQUAL(elements_of(status, spread), rounds);
     CHECK_EQUAL(elements_x_of(status, spread), rounds);
     CHECK_EQUAL(count_of(status, MPI_INT), rounds);
+    // Elements lie 7 ints apart; of the fourth the first int is there, and no more.
+    Bytes const data = view.data(0, 52);
+    CHECK(std::memcmp(&memory[21], &data[48], 4) == 0);
+    CHECK_EQUAL(memory[23], 0);
     CHECK_MPI(MPI_File_read_at_all(file, 0, memory.data(), 3, spread, &status));
     CHECK_EQUAL(count_of(status, spread), 3);
     CHECK_EQUAL(elements_of(status, spread), 12);

@@ -218,6 +218,22 @@ void set_info_changes_hints(Context const& context) {
     check_file(context, context.path(), 100000 * static_cast<std::size_t>(context.size));
 }
 
+// MPI lets each rank of MPI_File_set_view have hints of its own, or none.
+void hints_that_one_rank_gives_with_a_view(Context const& context) {
+    if (strategy_is_forced()) return skip("UNISONO_STRATEGY is set");
+    MPI_File file = open_file(context, context.path());
+    MPI_Info hints = make_info({{"unisono_strategy", "independent"}});
+    for (int call = 0; call < 2; ++call)
+        CHECK_MPI(MPI_File_set_view(file, call, MPI_BYTE, MPI_BYTE, "native",
+                                    context.root() ? hints : MPI_INFO_NULL));
+    MPI_Info_free(&hints);
+    CHECK_EQUAL(info_value(file, "unisono_strategy"), "independent");
+    std::uint8_t const byte = 1;
+    CHECK_MPI(MPI_File_write_at_all(file, context.rank, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(size_of(file), context.size + 1);
+    close_file(file);
+}
+
 void no_independent_access_means_collective_buffering(Context const& context) {
     MPI_Info hints = make_info({{"romio_cb_read", "disable"}, {"romio_no_indep_rw", "true"}});
     MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
@@ -263,6 +279,8 @@ std::span<Test const> query_tests() {
         {"hints_come_back", hints_come_back},
         {"unisono_hints_come_back", unisono_hints_come_back, under_unisono, own_hints},
         {"set_info_changes_hints", set_info_changes_hints, under_unisono, own_hints},
+        {"hints_that_one_rank_gives_with_a_view", hints_that_one_rank_gives_with_a_view,
+         under_unisono, own_hints},
     };
     return tests;
 }

@@ -1,5 +1,5 @@
-// The native library has the shared file pointer. View and pointers must be right when its calls
-// and Unisono's own, ordered ones among them, come one after another.
+// The shared file pointer is Unisono's or the native library's, and moves from one to the other.
+// View and pointers must be right whoever does which call.
 #include <algorithm>
 #include <set>
 
@@ -155,6 +155,79 @@ void ordered_and_shared_calls_mixed(Context const& context) {
     context.barrier();
 }
 
+// Nobody meets between the two: the last rank may come to the ordered call when the others have
+// long been there.
+void an_ordered_call_begins_after_what_a_rank_did_alone(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+    constexpr int calls = 10;
+    int const alone = 1, together = 2;
+    for (int call = 0; call < calls; ++call) {
+        if (context.rank == context.size - 1)
+            CHECK_MPI(MPI_File_write_shared(file, &alone, 1, MPI_INT, MPI_STATUS_IGNORE));
+        CHECK_MPI(MPI_File_write_ordered(file, &together, 1, MPI_INT, MPI_STATUS_IGNORE));
+    }
+    close_file(file);
+    context.barrier();
+    if (context.root()) {
+        auto const ints = ints_of(read_whole(context.path()), 0, 4);
+        CHECK_EQUAL(ints.size(), static_cast<std::size_t>(calls * (context.size + 1)));
+        CHECK_EQUAL(std::count(ints.begin(), ints.end(), alone), calls);
+    }
+    context.barrier();
+}
+
+void the_shared_pointer_is_set_from_here_and_from_the_end(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(MPI_File_set_view(file, 4, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+    int const value = 1 + context.rank;
+    CHECK_MPI(MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+    context.barrier();
+    CHECK_MPI(MPI_File_seek_shared(file, 2, MPI_SEEK_CUR));
+    CHECK_EQUAL(shared_position_of(file), context.size + 2);
+    context.barrier();
+    CHECK_MPI(MPI_File_seek_shared(file, 1, MPI_SEEK_END));
+    CHECK_EQUAL(shared_position_of(file), context.size + 1);
+    context.barrier();
+    CHECK_MPI(MPI_File_seek_shared(file, 0, MPI_SEEK_SET));
+    int read = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_File_iread_shared(file, &read, 1, MPI_INT, &request));
+    MPI_Status status;
+    CHECK_MPI(MPI_Wait(&request, &status));
+    CHECK_EQUAL(count_of(status, MPI_INT), 1);
+    int sum = 0;
+    MPI_Allreduce(&read, &sum, 1, MPI_INT, MPI_SUM, context.comm);
+    CHECK_EQUAL(sum, context.size * (context.size + 1) / 2);
+    close_file(file);
+}
+
+// The MPI library is told of the view late, and where the pointer is.
+void shared_writes_go_on_after_new_hints(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+    int const value = 1 + context.rank;
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_File_iwrite_shared(file, &value, 1, MPI_INT, &request));
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "cb_buffer_size", "1048576");
+    CHECK_MPI(MPI_File_set_info(file, info));
+    MPI_Info_free(&info);
+    CHECK_MPI(MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+    close_file(file);
+    context.barrier();
+    if (context.root()) {
+        auto ints = ints_of(read_whole(context.path()), 0, 4);
+        std::sort(ints.begin(), ints.end());
+        CHECK_EQUAL(ints.size(), 2u * context.size);
+        for (std::size_t i = 0; i < ints.size(); ++i)
+            CHECK_EQUAL(ints[i], 1 + static_cast<int>(i) / 2);
+    }
+    context.barrier();
+}
+
 // Of 10 ints each rank asks for 4 in turn: who gets there too late gets less, and the pointer goes
 // past all that was asked for.
 void an_ordered_read_past_the_end_counts_truly(Context const& context) {
@@ -303,6 +376,12 @@ std::span<Test const> shared_pointer_tests() {
         {"shared_writes_lose_nothing", shared_writes_lose_nothing},
         {"ordered_split_calls", ordered_split_calls},
         {"ordered_and_shared_calls_mixed", ordered_and_shared_calls_mixed},
+        {"an_ordered_call_begins_after_what_a_rank_did_alone",
+         an_ordered_call_begins_after_what_a_rank_did_alone},
+        {"the_shared_pointer_is_set_from_here_and_from_the_end",
+         the_shared_pointer_is_set_from_here_and_from_the_end, under_unisono | native_mpich,
+         "Open MPI 4.1.4 leaves out the displacement"},
+        {"shared_writes_go_on_after_new_hints", shared_writes_go_on_after_new_hints},
         {"an_ordered_read_past_the_end_counts_truly", an_ordered_read_past_the_end_counts_truly,
          under_unisono | native_mpich, "Open MPI 4.1.4 counts what was asked for"},
         {"an_ordered_call_with_wrong_arguments_moves_nothing",
