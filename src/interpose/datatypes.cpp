@@ -706,10 +706,10 @@ DatatypePtr decode_or_throw(MPI_Datatype type, Keep keep) {
 
 namespace {
 
-DatatypePtr decode_by(Decoder decoder, MPI_Datatype type, int* mpi_error) {
+DatatypePtr decode_by(Decoder decoder, MPI_Datatype type, Keep keep, int* mpi_error) {
     *mpi_error = MPI_SUCCESS;
     try {
-        return decoder(type, Keep::always);
+        return decoder(type, keep);
     } catch (DecodeFailure const& failure) {
         PMPI_Error_class(failure.mpi_error, mpi_error);
     } catch (std::bad_alloc const&) {
@@ -721,11 +721,15 @@ DatatypePtr decode_by(Decoder decoder, MPI_Datatype type, int* mpi_error) {
 }  // namespace
 
 std::shared_ptr<Datatype const> decode(MPI_Datatype type, int* mpi_error) {
-    return decode_by(decode_or_throw, type, mpi_error);
+    return decode_by(decode_or_throw, type, Keep::always, mpi_error);
+}
+
+std::shared_ptr<Datatype const> decode_once(MPI_Datatype type, int* mpi_error) {
+    return decode_by(decode_or_throw, type, Keep::if_long, mpi_error);
 }
 
 std::shared_ptr<Datatype const> decode_external32(MPI_Datatype type, int* mpi_error) {
-    return decode_by(external32_or_throw, type, mpi_error);
+    return decode_by(external32_or_throw, type, Keep::if_long, mpi_error);
 }
 
 bool predefined(MPI_Datatype type) { return envelope_of(type).predefined(); }

@@ -35,6 +35,10 @@ struct Datatype {
 /// elements) and later ones a look-up. Thread-safe. Local; MPI must be initialised.
 std::shared_ptr<Datatype const> decode(MPI_Datatype type, int* mpi_error);
 
+/// The same for a type that will hardly be seen again, as that of a view: the result is kept only
+/// where the description is long.
+std::shared_ptr<Datatype const> decode_once(MPI_Datatype type, int* mpi_error);
+
 /// What the type is in files of the representation "external32": the shape, the bounds and the
 /// bytes that its construction gives where every predefined type has its length there and is
 /// aligned to nothing; units are not filled in. Displacements that the program gave in bytes stay

@@ -57,7 +57,7 @@ std::shared_ptr<FileView> view_of(MPI_Offset displacement, MPI_Datatype etype,
     auto view = std::make_shared<FileView>();
     view->representation = representation == nullptr ? "" : representation;
     view->displacement = displacement;
-    auto const native = in_file(etype, filetype, decode);
+    auto const native = in_file(etype, filetype, decode_once);
     auto const types = view->external32() ? in_file(etype, filetype, decode_external32) : native;
     view->usable = native.usable() && types.usable();
     if (!view->usable) return view;

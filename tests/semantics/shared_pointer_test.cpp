@@ -158,6 +158,7 @@ void ordered_and_shared_calls_mixed(Context const& context) {
 // Nobody meets between the two: the last rank may come to the ordered call when the others have
 // long been there.
 void an_ordered_call_begins_after_what_a_rank_did_alone(Context const& context) {
+    if (strategy_is_forced()) return skip("UNISONO_STRATEGY is set");  // memory, not the file
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
     constexpr int calls = 10;
