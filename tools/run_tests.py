@@ -1,24 +1,31 @@
 #!/usr/bin/python3
 """Builds Unisono and runs all of its tests: every part, whatever becomes of the others.
 
-Each part's output goes to the terminal as it comes and to BUILD/test-logs/PART.log. At the end come
-the tests that were skipped, the parts with their outcome and time, and the summary lines of ctest
-and pytest. The exit code is 0 only if every part passed.
+Most tests wait rather than compute, so that what only computes is done beside them, at idle priority.
+Each part's output goes to BUILD/test-logs/PART.log and to the terminal: as it comes, or, of parts that
+are done beside others, when all of those are over. At the end come the tests that were skipped, the
+parts with their outcome and time, and the summary lines of ctest and pytest. The exit code is 0 only
+if every part passed.
 """
 
 import argparse
+import asyncio
 import dataclasses
 import os
 import pathlib
 import re
-import subprocess
+import signal
 import sys
 import time
+from typing import TextIO
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PYTHON = "/usr/bin/python3"
 UNIT_TESTS = r"^unit\.[a-z0-9_]+$"  # without MPI
 PYTEST_FOLDERS = ("bench", "cli", "demo", "tests", "tools")
+AT_IDLE_PRIORITY = ["chrt", "--idle", "0"]
+LINE_BYTES_MAX = 1 << 24
+CLEAN_UP_S = 10
 
 CTEST_SUMMARY = re.compile(r"\d+% tests passed, \d+ tests failed out of \d+")
 PYTEST_SUMMARY = re.compile(r"=+ (\d+ \w+(, )?)+ in [\d.]+s.* =+")
@@ -46,49 +53,102 @@ class Part:
             if match := pattern.match(line):
                 self.skipped.append(match[1])
 
-    def run(self, log_folder: pathlib.Path, environment: dict[str, str]) -> None:
-        print(f"\n==== {self.name} ====", flush=True)
+    async def run(self, log_folder: pathlib.Path, environment: dict[str, str], shown: bool = True) -> None:
+        if shown:
+            print(f"\n==== {self.name} ====", flush=True)
         start_s = time.monotonic()
-        with (open(log_folder / f"{self.name}.log", "w") as log,
-              subprocess.Popen(self.command, cwd=ROOT, env=environment, text=True, errors="replace",
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT) as process):
-            for line in process.stdout:
-                print(line, end="", flush=True)
-                log.write(line)
-                self.take(line)
-        self.passed = process.returncode == 0
+        # A session of its own: whatever it has started ends with it.
+        process = await asyncio.create_subprocess_exec(
+            *self.command, cwd=ROOT, env=environment, stdin=asyncio.subprocess.DEVNULL, limit=LINE_BYTES_MAX,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, start_new_session=True)
+        try:
+            with open(log_folder / f"{self.name}.log", "w") as log:
+                async for line in process.stdout:
+                    self.take_and_pass_on(line.decode(errors="replace"), log, shown)
+            self.passed = await process.wait() == 0
+        finally:
+            if process.returncode is None:
+                await end_group(process)
         self.seconds = time.monotonic() - start_s
 
+    def take_and_pass_on(self, line: str, log: TextIO, shown: bool) -> None:
+        self.take(line)
+        log.write(line)
+        if shown:
+            print(line, end="", flush=True)
 
-def parts_of_test_run(build: str) -> list[Part]:
+    def show(self, log_folder: pathlib.Path) -> None:
+        print(f"\n==== {self.name} ====\n{(log_folder / f'{self.name}.log').read_text()}", end="", flush=True)
+
+
+async def end_group(process: asyncio.subprocess.Process) -> None:
+    """Lets tests clean up, but not for ever."""
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        await asyncio.wait_for(process.wait(), CLEAN_UP_S)
+    except TimeoutError:
+        os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+
+
+@dataclasses.dataclass
+class Stage:
+    """Parts one after the other and, at the same time, others that leave the cores to them."""
+
+    parts: list[Part]
+    beside: list[Part] = dataclasses.field(default_factory=list)
+
+    async def run(self, log_folder: pathlib.Path, environment: dict[str, str]) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(run_in_turn(self.parts, log_folder, environment))
+            group.create_task(run_in_turn(self.beside, log_folder, environment, shown=False))
+        for part in self.beside:
+            part.show(log_folder)
+
+
+async def run_in_turn(parts: list[Part], *arguments, **keywords) -> None:
+    for part in parts:
+        await part.run(*arguments, **keywords)
+
+
+async def run_stages(stages: list[Stage], *arguments) -> None:
+    for stage in stages:
+        await stage.run(*arguments)
+
+
+def stages_of_test_run(build: str) -> list[Stage]:
     ctest = ["ctest", "--test-dir", build, "--output-on-failure", "--no-tests=error"]
     folders = [folder for folder in PYTEST_FOLDERS if (ROOT / folder).exists()]
     return [
-        Part("configure", ["cmake", "--preset", "default"]),
-        Part("build", ["cmake", "--build", build]),
-        Part("format", ["tools/format.sh", "--check"]),
-        Part("tidy", [PYTHON, "tools/tidy.py"]),
-        Part("sanitizers", ["tools/sanitize.sh"]),
-        Part("unit", [*ctest, "--tests-regex", UNIT_TESTS, "--parallel", str(os.cpu_count())]),
-        # One at a time: an MPI test alone has more ranks than most machines cores. pytest, below, runs
-        # the tests of the command, too.
-        Part("ctest", [*ctest, "--exclude-regex", f"{UNIT_TESTS}|^cli$", "--parallel", "1"]),
-        Part("pytest", [PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", *folders]),
+        Stage([
+            Part("configure", ["cmake", "--preset", "default"]),
+            Part("build", ["cmake", "--build", build]),
+            Part("format", ["tools/format.sh", "--check"]),
+        ]),
+        Stage([
+            Part("unit", [*ctest, "--tests-regex", UNIT_TESTS, "--parallel", str(os.cpu_count())]),
+            # One at a time: an MPI test alone has more ranks than most machines cores. pytest, below, runs
+            # the tests of the command, too.
+            Part("ctest", [*ctest, "--exclude-regex", f"{UNIT_TESTS}|^cli$", "--parallel", "1"]),
+            Part("pytest", [PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", *folders]),
+        ], beside=[
+            Part("tidy", [*AT_IDLE_PRIORITY, PYTHON, "tools/tidy.py"]),
+            Part("sanitizers-build", [*AT_IDLE_PRIORITY, "tools/sanitize.sh", "--build"]),
+        ]),
+        Stage([Part("sanitizers", ["tools/sanitize.sh"])]),
     ]
 
 
-def print_end(parts: list[Part]) -> None:
+def print_end(parts: list[Part], total_s: float) -> None:
     skipped = [f"  {part.name}: {test}" for part in parts for test in part.skipped]
     if skipped:
         print("\n==== skipped ====", *skipped, sep="\n")
     print("\n==== summary ====")
     for part in parts:
-        print(f"{part.name:<12} {'passed' if part.passed else 'FAILED':<8} {part.seconds:6.0f} s")
+        print(f"{part.name:<16} {'passed' if part.passed else 'FAILED':<8} {part.seconds:6.0f} s")
         for line in part.summary:
             print(line)
-    total_s = sum(part.seconds for part in parts)
-    print(f"{'all':<12} {'passed' if all(part.passed for part in parts) else 'FAILED':<8}"
+    print(f"{'all':<16} {'passed' if all(part.passed for part in parts) else 'FAILED':<8}"
           f" {total_s:6.0f} s", flush=True)
 
 
@@ -98,15 +158,20 @@ def main() -> int:
     parser.add_argument("--only", action="append", metavar="PART", help="run these parts only")
     options = parser.parse_args()
 
-    parts = parts_of_test_run(options.build)
+    stages = stages_of_test_run(options.build)
     if options.only:
-        parts = [part for part in parts if part.name in options.only]
+        stages = [Stage([part for part in stage.parts if part.name in options.only],
+                        [part for part in stage.beside if part.name in options.only]) for stage in stages]
     log_folder = ROOT / options.build / "test-logs"
     log_folder.mkdir(parents=True, exist_ok=True)
-    environment = os.environ | {"UNISONO_BUILD_DIR": str(ROOT / options.build)}
-    for part in parts:
-        part.run(log_folder, environment)
-    print_end(parts)
+    environment = os.environ | {"UNISONO_BUILD_DIR": str(ROOT / options.build),
+                                # Ranks that wait leave their cores to others (testbed/cluster/yield_shim.c).
+                                "YIELD_SHIM_SLEEP_US": "50"}
+    start_s = time.monotonic()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    asyncio.run(run_stages(stages, log_folder, environment))
+    parts = [part for stage in stages for part in (*stage.parts, *stage.beside)]
+    print_end(parts, time.monotonic() - start_s)
     return 0 if parts and all(part.passed for part in parts) else 1
 
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds the unit tests with sanitizers, each in a build directory of its own, and runs them:
 # addresses and undefined behaviour (asan, in build/asan), threads (tsan, in build/tsan).
-#   tools/sanitize.sh [asan|tsan|tsan-mpi]...   default: asan tsan
+#   tools/sanitize.sh [--build] [asan|tsan|tsan-mpi]...   default: asan tsan; --build: runs none
 # tsan-mpi: whole MPI programs with helper threads; 10 seconds, but minutes to build without a
 # compiler's cache, so it is left to who changes those threads.
 set -uo pipefail
@@ -30,14 +30,17 @@ with_mpi='^unit\..*\.(mpich|openmpi)'
 # tests, which are run.
 long='unit\.testbed_orchestra_test'
 
+build_asan() { cmake --build --preset asan; }
+build_tsan() { cmake --build --preset tsan; }
+build_tsan_mpi() { cmake --build build/tsan --target unisono-mpich semantics.mpich; }
+
 test_asan() {
-    cmake --build --preset asan &&
-        run_tests build/asan -R '^unit\.' -E "$with_mpi|$long" --parallel "$(nproc)" &&
+    run_tests build/asan -R '^unit\.' -E "$with_mpi|$long" --parallel "$(nproc)" &&
         ASAN_OPTIONS=detect_leaks=0 run_tests build/asan -R "$with_mpi"
 }
 
 test_tsan() {
-    cmake --build --preset tsan && run_tests build/tsan -R '^unit\.' -E "$with_mpi" --parallel "$(nproc)"
+    run_tests build/tsan -R '^unit\.' -E "$with_mpi" --parallel "$(nproc)"
 }
 
 # Nonblocking and split calls on two ranks of MPICH, on one node and between pretended ones. UCX calls
@@ -50,14 +53,19 @@ run_nonblocking() {
 }
 
 test_tsan_mpi() {
-    cmake --build build/tsan --target unisono-mpich semantics.mpich &&
-        run_nonblocking && run_nonblocking UNISONO_TOPOLOGY=nodes=2 UNISONO_OVERLAP=enable
+    run_nonblocking && run_nonblocking UNISONO_TOPOLOGY=nodes=2 UNISONO_OVERLAP=enable
 }
 
+only_build=false
+if [ "${1-}" = --build ]; then
+    only_build=true
+    shift
+fi
 [ $# -gt 0 ] || set -- asan tsan
 failed=0
 for kind in "$@"; do
     echo "sanitize: $kind"
-    cmake --preset "${kind%-mpi}" >/dev/null && "test_${kind/-/_}" || failed=1
+    cmake --preset "${kind%-mpi}" >/dev/null && "build_${kind/-/_}" &&
+        { $only_build || "test_${kind/-/_}"; } || failed=1
 done
 exit "$failed"

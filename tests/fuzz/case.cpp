@@ -281,6 +281,7 @@ void apply(Step const& step, std::vector<Outcome> const& outcomes, FileState& fi
         case StepKind::byte_offset:
         case StepKind::sync:
         case StepKind::check_view:
+        case StepKind::set_info:
         case StepKind::forbidden_access:
             return;
     }

@@ -121,6 +121,7 @@ enum class StepKind : std::uint8_t {
     check_view,
     peek,
     toggle_atomicity,
+    set_info,
     forbidden_access,
     reopen,
     complete,
@@ -145,6 +146,7 @@ struct Step {
     std::uint64_t advance = 0;      ///< of records: how far the next ones are, in etypes
     std::vector<Seek> seeks;        ///< per member; also for byte_offset
     std::vector<View> views;        ///< per member
+    bool gives_hints = false;       ///< set_view: those of the open, once more
     std::vector<Failure> failures;  ///< per member
     bool goes_on = false;           ///< no sync at once though the call may have failed
     std::uint64_t size_bytes = 0;

@@ -61,7 +61,7 @@ std::string title(Step const& step) {
         case StepKind::byte_offset:
             return "get_byte_offset";
         case StepKind::set_view:
-            return "set_view";
+            return step.gives_hints ? "set_view with hints" : "set_view";
         case StepKind::settle:
             return "sync-barrier-sync";
         case StepKind::sync:
@@ -78,6 +78,8 @@ std::string title(Step const& step) {
             return "sync-barrier-sync, look at the file by POSIX";
         case StepKind::toggle_atomicity:
             return "set_atomicity";
+        case StepKind::set_info:
+            return "set_info";
         case StepKind::forbidden_access:
             return "a call that the open mode forbids";
         case StepKind::complete:

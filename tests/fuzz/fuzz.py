@@ -12,7 +12,8 @@ that shows it again.
     fuzz.py --seconds 10 --native --canary       spoils a byte per case: each must be noticed
 
 Many cases share one launch, because a launch costs more than a case. A launch that does not end in
-time is a failure: the progress file says which seed and step each rank was at.
+time is a failure: the progress file says which seed and step each rank was at, and BUILD/fuzz-hangs
+keeps what its processes were doing.
 """
 
 import argparse
@@ -28,6 +29,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from processes import save_processes_that_name
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pocket"))
 from run import reason_to_skip  # noqa: E402
@@ -90,7 +93,7 @@ class Batch:
         return f"{self.mpi}, {self.ranks} ranks, {self.threads}{nodes}{kind}, {self.folder}, seed {self.seed}"
 
 
-def run_limited(command, limit_seconds):
+def run_limited(command, limit_seconds, before_it_is_ended):
     """Output and exit code; None as the code when the time is up."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                errors="replace", start_new_session=True)
@@ -98,6 +101,7 @@ def run_limited(command, limit_seconds):
         output, _ = process.communicate(timeout=limit_seconds)
         return output, process.returncode
     except subprocess.TimeoutExpired:
+        before_it_is_ended()
         # The launcher kills its ranks when it is asked to end; the group is ours alone.
         os.killpg(process.pid, signal.SIGTERM)
         try:
@@ -116,6 +120,13 @@ def read_progress(path, ranks):
         words = data[rank * PROGRESS_LINE_BYTES:][:PROGRESS_LINE_BYTES].split(b"\0")[0].split()
         lines.append(tuple(int(word) for word in words) if len(words) == 2 else (-1, -1))
     return lines
+
+
+def save_hang(batch):
+    """Of the ranks, and of whoever else serves their folder: a rival, a pocket file system."""
+    folder = batch.arguments.build / "fuzz-hangs" / f"{batch.mpi}-{batch.seed}"
+    save_processes_that_name(str(batch.folder), folder)
+    print(f"  what each process was doing: {folder}", flush=True)
 
 
 class Rival:
@@ -182,7 +193,8 @@ class Fuzzer:
         limit = seconds + self.arguments.hang_seconds
         rival = Rival(batch, limit) if self.arguments.turns else None
         try:
-            output, code = run_limited(batch.command(max(seconds, 0.5), progress), limit)
+            output, code = run_limited(batch.command(max(seconds, 0.5), progress), limit,
+                                       lambda: save_hang(batch))
         finally:
             if rival:
                 rival.end()

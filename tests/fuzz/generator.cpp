@@ -58,10 +58,49 @@ bool ends_inside(Access const& access, View const& view, FileState const& file) 
 
 Generator::Generator(std::uint64_t seed, int ranks, Options const& options)
     : random_(seed * 0x2545f4914f6cdd1dull + static_cast<std::uint64_t>(ranks)),
+      opening_random_(~seed),
       ranks_(ranks),
       options_(options) {
     make_files(seed);
     step_count_ = std::min(options.steps_max, 3 + random_.small_below(40));
+    plan_opening();
+}
+
+/// A large request of one rank makes a thread for the file on that rank alone; a collective change
+/// of mode or hints ends it. What all do later must not depend on who has had one.
+void Generator::plan_opening() {
+    static std::vector<StepKind> const changes = {StepKind::toggle_atomicity, StepKind::set_info,
+                                                  StepKind::set_view};
+    auto const& file = files_[0];
+    if (file.native || options_.faults || !file.may_write() || file.members.size() == 1 ||
+        options_.skips("lone_request") || !opening_random_.chance(10))
+        return;
+    opening_ = {opening_random_.pick(changes), StepKind::access};
+}
+
+Step Generator::opening_step() {
+    auto& file = files_[0];
+    Step step;
+    step.kind = opening_.back();
+    opening_.pop_back();
+    step.failures.assign(file.members.size(), Failure::never);
+    if (step.kind == StepKind::access)
+        add_lone_request(step, file);
+    else
+        fill(step, file);
+    step.gives_hints = step.kind == StepKind::set_view;
+    return step;
+}
+
+void Generator::add_lone_request(Step& step, FileState const& file) {
+    constexpr std::uint64_t large = 256 * 1024;  // only such ones are handed to a thread
+    step.accesses.resize(file.members.size());
+    auto& access = step.accesses[opening_random_.below(file.members.size())];
+    access.takes_part = access.writes = access.at_offset = true;
+    access.flavour = Flavour::nonblocking;
+    access.pattern = opening_random_.next();
+    access.offset = opening_random_.below(file.scale_bytes);
+    access.count = large + opening_random_.below(5000);
 }
 
 std::vector<std::vector<int>> Generator::random_members() {
@@ -271,6 +310,7 @@ StepKind Generator::choose_kind(FileState const& file) {
 }
 
 Step Generator::next() {
+    if (!opening_.empty()) return opening_step();
     for (;;) {
         Step step;
         if (repeats_ > 0) {
@@ -374,6 +414,7 @@ bool Generator::fill(Step& step, FileState& file) {
         case StepKind::sync:
         case StepKind::check_view:
         case StepKind::toggle_atomicity:
+        case StepKind::set_info:
             return true;
     }
     return false;

@@ -18,7 +18,7 @@ struct Options {
     bool power_cuts = false;
     /// Comma list of features to look past: large_count, interleaving, bottom, split, nonblocking,
     /// short_transfers, sparse_offsets, tiny_buffers, unlink, atomicity, forbidden_open, ordered,
-    /// representations, pending, freed, library_nonblocking, dealt.
+    /// representations, pending, freed, library_nonblocking, dealt, lone_request.
     std::string skip;
     bool threaded = false;           ///< the program has MPI_THREAD_MULTIPLE
     std::uint64_t steps_max = 1000;  ///< stop each case after so many, to narrow a failure down
@@ -51,6 +51,9 @@ private:
     int random_mode(bool exists);
     char const* choose_representation(FileState const& file);
 
+    void plan_opening();
+    Step opening_step();
+    void add_lone_request(Step& step, FileState const& file);
     StepKind choose_kind(FileState const& file);
     bool fill(Step& step, FileState& file);
     bool fill_access(Step& step, FileState& file, bool collective);
@@ -88,10 +91,12 @@ private:
     [[nodiscard]] TypeLimits limits(FileState const& file) const;
 
     Random random_;
+    Random opening_random_;  // of its own: a case without an opening is the same as ever
     int ranks_;
     Options options_;
     std::vector<FileState> files_;
     std::uint64_t step_count_ = 0;
+    std::vector<StepKind> opening_;  // of file 0, the next one last: what a case begins with
     Step repeated_;  // a collective write that is made again further on, so many times
     std::uint64_t repeats_ = 0;
     std::uint64_t begun_ = 0;  // accesses that were left pending, so far

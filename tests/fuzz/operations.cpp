@@ -286,7 +286,7 @@ void Performer::perform_kind(Step const& step, FileState& file, Open& open) {
         case StepKind::byte_offset:
             return perform_byte_offset(step, open);
         case StepKind::set_view:
-            return perform_set_view(step, open);
+            return perform_set_view(step, file, open);
         case StepKind::settle:
             return file.owed == Failure::never ? settle(file, open) : recover(file, open);
         case StepKind::sync:
@@ -302,6 +302,8 @@ void Performer::perform_kind(Step const& step, FileState& file, Open& open) {
             return look(file, open);
         case StepKind::toggle_atomicity:
             return perform_toggle(file, open);
+        case StepKind::set_info:
+            return perform_set_info(file, open);
         case StepKind::forbidden_access:
             return perform_forbidden(step, open);
         case StepKind::reopen:
@@ -559,7 +561,7 @@ void Performer::perform_byte_offset(Step const& step, Open& open) {
     }
 }
 
-void Performer::perform_set_view(Step const& step, Open& open) {
+void Performer::perform_set_view(Step const& step, FileState const& file, Open& open) {
     auto const& view = step.views[static_cast<std::size_t>(open.member)];
     check_type(view.etype);
     check_type(view.file_type);
@@ -567,10 +569,18 @@ void Performer::perform_set_view(Step const& step, Open& open) {
     Datatype file_type(view.file_type);
     etype.commit();
     file_type.commit();
+    MPI_Info info = step.gives_hints ? make_info(file) : MPI_INFO_NULL;
     int const code =
         MPI_File_set_view(open.handle, static_cast<MPI_Offset>(view.displacement_bytes),
-                          etype.get(), file_type.get(), view.representation, MPI_INFO_NULL);
+                          etype.get(), file_type.get(), view.representation, info);
+    if (info != MPI_INFO_NULL) MPI_Info_free(&info);
     expect_success(code, "MPI_File_set_view");
+}
+
+void Performer::perform_set_info(FileState const& file, Open& open) {
+    MPI_Info info = make_info(file);
+    expect_success(MPI_File_set_info(open.handle, info), "MPI_File_set_info");
+    MPI_Info_free(&info);
 }
 
 void Performer::perform_check_view(FileState const& file, Open& open) {

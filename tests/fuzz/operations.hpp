@@ -91,7 +91,8 @@ private:
     void perform_seek_shared(Step const& step, Open& open);
     void check_shared_position(FileState const& file, Open const& open);
     void perform_byte_offset(Step const& step, Open& open);
-    void perform_set_view(Step const& step, Open& open);
+    void perform_set_view(Step const& step, FileState const& file, Open& open);
+    void perform_set_info(FileState const& file, Open& open);
     void perform_check_view(FileState const& file, Open& open);
     void perform_sizes(Step const& step, FileState& file, Open& open);
     void perform_check_size(Step const& step, Open& open);
