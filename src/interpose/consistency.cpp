@@ -23,15 +23,13 @@ int file_sync(MPI_File handle) {
 int file_set_atomicity(MPI_File handle, int atomic) {
     auto const file = find(handle);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_atomicity};
-    if (file != nullptr) {
-        file->drain();
-        mirror_view(*file);
-    }
+    if (file != nullptr) file->drain();
     auto const result = UNISONO_NATIVE(File_set_atomicity)(handle, atomic);
     if (result != MPI_SUCCESS || file == nullptr) return result;
     Notice notice;
     notice.objection.must_be_native = atomic != 0 && !file->can_lock();
     if (file->context().ranks() > 1) file->team().rendezvous().meet(notice);
+    if (notice.objection.must_be_native) let_go_of_view(*file);
     file->set_atomic(atomic != 0, !notice.objection.must_be_native);
     return MPI_SUCCESS;
 }

@@ -447,6 +447,7 @@ void File::announce_shared_pointer(MPI_Offset etypes) {
 }
 
 void File::give_back_shared_pointer() {
+    own_shared_pointer_.both[0] = own_shared_pointer_.both[1] = shared_pointer_.value();
     if (pointer_of_team_ != nullptr) team().give_back(std::exchange(pointer_of_team_, nullptr));
     shared_pointer_ = SharedPointer{own_shared_pointer_};
 }
@@ -457,6 +458,11 @@ void File::mark_mirrored() {
     view_->kept_back = false;
     free_type(view_->etype);
     free_type(view_->filetype);
+}
+
+void File::mark_not_kept_back() {
+    std::lock_guard const lock{mutex_};
+    view_->kept_back = false;
 }
 
 MPI_Offset File::pointer() const {

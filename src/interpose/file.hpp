@@ -39,6 +39,9 @@ struct FileView {
     std::uint64_t etype_bytes = 1;
     bool usable = true;   ///< Unisono can walk it; may differ between ranks
     bool costly = false;  ///< for the MPI library; may differ between ranks
+    /// It had better not be told of it: some rank's is costly, or would lie elsewhere; equal on all
+    /// ranks.
+    bool dangerous = false;
     /// Of data, as the program has named it; equal on all ranks.
     std::string representation = "native";
     /// Some rank's is not usable, or has a representation that Unisono does not know; equal on all
@@ -162,6 +165,7 @@ public:
     /// ranks have met. Collective.
     void use(std::shared_ptr<FileView> view);
     void mark_mirrored();
+    void mark_not_kept_back();
 
     /// The individual file pointer, in etypes.
     [[nodiscard]] MPI_Offset pointer() const;

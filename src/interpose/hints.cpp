@@ -106,7 +106,7 @@ bool has_new_hints(File const& file, MPI_Info info) {
 }
 
 void take_hints(File& file, MPI_Info info) {
-    mirror_view(file);  // its ranks may meet elsewhere from now on
+    let_go_of_view(file);  // its ranks may meet elsewhere from now on
     merge_into(file.hints, pairs_of(info));
     auto const& context = file.context();
     file.use(agree_on(own_options(file.path(), file.hints, context.rank() == 0), context));

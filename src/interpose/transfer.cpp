@@ -491,6 +491,17 @@ int mirror_view(File& file) {
     return UNISONO_NATIVE(File_seek_shared)(file.handle(), pointer, numbers().seek_set);
 }
 
+void let_go_of_view(File& file) {
+    auto const view = file.view();
+    if (!view->kept_back) return;
+    if (!view->dangerous) {
+        mirror_view(file);
+        return;
+    }
+    file.team().rendezvous().barrier();
+    file.mark_not_kept_back();
+}
+
 int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& native,
             std::uint64_t bytes) {
     auto const file = find(handle);

@@ -22,7 +22,6 @@ constexpr Needs view{.pointer = false, .collective = true};
 constexpr Needs view_and_pointer{.pointer = true, .collective = true};
 constexpr Needs view_for_data{.pointer = false, .collective = true, .data = true};
 constexpr Needs view_and_pointer_for_data{.pointer = true, .collective = true, .data = true};
-constexpr Needs known_view{.pointer = false, .collective = false};
 constexpr Needs known_view_and_pointer{.pointer = true, .collective = false};
 constexpr Needs known_view_for_data{.pointer = false, .collective = false, .data = true};
 constexpr Needs known_view_and_pointer_for_data{.pointer = true, .collective = false, .data = true};
@@ -59,8 +58,8 @@ struct OrderedCall {
 /// library's, if it knows the view, and it is asked for it and told of it: so these calls and
 /// others with that pointer can be mixed. It moves by what all ranks ask for, whatever becomes of
 /// the data; not at all where some rank's arguments are wrong. Cost beyond a collective call: a
-/// meeting, a prefix sum, and of the MPI library a question on rank 0 and a MPI_File_seek_shared on
-/// all.
+/// meeting, a prefix sum, and where the pointer is the MPI library's, a question and a
+/// MPI_File_seek_shared on every rank.
 int transfer_ordered(DataCall const& call, MPI_Status* status, OrderedCall const& native);
 
 /// The first half of a split one: all of it. `native.ordered` only begins.
@@ -82,5 +81,9 @@ int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& na
 
 /// Gives the native handle the view that it does not know yet. Collective.
 int mirror_view(File& file);
+
+/// The same if the view is kept back, because single ranks may need it there from now on. If it is
+/// dangerous it stays where it is, and their calls with the shared pointer are refused. Collective.
+void let_go_of_view(File& file);
 
 }  // namespace unisono::interpose

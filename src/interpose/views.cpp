@@ -83,7 +83,8 @@ std::shared_ptr<FileView> make_view(MPI_Offset displacement, MPI_Datatype etype,
 
 // The MPI library may have to do calls of this rank alone.
 bool may_go_native(File& file, FileView const& view) {
-    return file.by_mpi() || file.storage().backend == nullptr || file.atomic() || any_driver() ||
+    return file.by_mpi() || file.storage().backend == nullptr ||
+           (file.atomic() && file.storage().range_locks == nullptr) || any_driver() ||
            view.external32() || !view.tiling.ascending() || !NonblockingCalls::possible(file);
 }
 
@@ -128,8 +129,8 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
                         (refusal == MPI_ERR_NO_MEM ? " has no memory for its view"
                                                    : " gave a negative displacement"));
     view->kept_back = !agreed.native_view_needed && !must_be_native;
-    auto const dangerous = agreed.defer_native_view || agreed.native_layout_differs;
-    if (view->kept_back || (dangerous && !must_be_native)) {
+    view->dangerous = agreed.defer_native_view || agreed.native_layout_differs;
+    if (view->kept_back || (view->dangerous && !must_be_native)) {
         view->mirrored = false;
         view->etype = lasting(etype);
         view->filetype = lasting(filetype);
