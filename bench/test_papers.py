@@ -189,7 +189,16 @@ def test_late_runs_are_recognised(median, p99, late):
     assert not testbed.too_late({"emulated": False})
 
 
-def test_copying_a_large_answer_to_the_program_is_no_lateness():
+def test_programs_that_go_first_are_the_same_programs(capfd):
+    """Also where niceness cannot be had, and with what they say of errors."""
+    command = testbed.going_first(["env", "LD_PRELOAD=", "sh", "-c", "echo $0 $1; echo wrong >&2", "a b", "c"])
+    assert command[-6:] == ["LD_PRELOAD=", "sh", "-c", "echo $0 $1; echo wrong >&2", "a b", "c"]
+    subprocess.run(command, check=True)
+    said = capfd.readouterr()
+    assert (said.out, said.err.splitlines()[-1]) == ("a b c\n", "wrong")
+
+
+def test_waiting_for_another_large_answer_is_no_lateness():
     """0.2 ms and 0.2 ms for 1 MB."""
     servers = [{"read_bytes": 3e6, "written_bytes": 1e6}, {"read_bytes": 0, "written_bytes": 0}]
     for median, late in ((390, False), (410, True)):
