@@ -15,7 +15,7 @@ import pytest
 
 from sides import LaunchError
 
-from papers import judge, measured as kept, page, report, runner, simulated, testbed, timeline
+from papers import headlines, judge, measured as kept, page, report, runner, simulated, testbed, timeline
 from papers.experiment import Claim, Cluster, Figure, Job, Line, Servers
 from papers.figures import ALL, QUICK, TELLING, lacio_fig6, lacio_ior, resonant_fig2
 from papers.figures.engine import with_two_phase
@@ -552,6 +552,18 @@ def test_the_page_of_the_papers_is_what_its_data_say(tmp_path):
     assert named == {picture.name for picture in (DOCS / "papers").glob("*.svg")}
     blocks = {name for _start, name, _end in page.BLOCK.findall(text)}
     assert blocks == {*page.brief_blocks(figures, collections.defaultdict(str)), *made}
+
+
+def test_headlines_are_claims_of_the_papers():
+    figures = {which.name: which for which in ALL}
+    for headline in headlines.HEADLINES:
+        claims = [claim for claim in figures[headline.figure].claims
+                  if (claim.line, claim.at) == (headline.line, headline.at)]
+        assert claims and not claims[0].own and claims[0].against, headline
+    known = kept.load(DOCS / "papers")
+    measured = [(which, known[which.name]) for which in ALL if which.name in known]
+    assert len(headlines.found(measured)) == len(headlines.HEADLINES) == 12
+    assert f"{headlines.agreeing(measured)} of 12 agree" in (DOCS / "papers.md").read_text()
 
 
 def test_simulated_runs_ask_for_what_the_programs_do():
