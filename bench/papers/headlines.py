@@ -30,7 +30,7 @@ HEADLINES = (
     Headline("", "two programs 30 GB apart read 2.5 times as fast", "iorchestrator-fig8",
              "two programs, orchestrated, slices kept", "30G"),
     Headline("LACIO", "strided reads gain 38 % on average", "lacio-fig6", "lacio", "mean"),
-    Headline("", "IOR, interleaved: reads gain 45 % on average", "lacio-fig8", "lacio, read", "mean"),
+    Headline("", "IOR, interleaved: reads gain 45 % on average", "lacio-fig8-eighth", "lacio, read", "mean"),
     Headline("", "IOR, random: reads gain 40 % on average", "lacio-fig7", "lacio, read", "mean"),
     Headline("Orthrus", "reads gain 21 % on average", "orthrus-fig3", "chosen by orthrus, read", "mean"),
     Headline("", "writes gain 36 % on average", "orthrus-fig3", "chosen by orthrus, write", "mean"),
