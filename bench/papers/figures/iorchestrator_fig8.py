@@ -7,7 +7,7 @@ GIB = 1 << 30
 DISTANCES = {"0": 0, "10G": 10 * GIB, "20G": 20 * GIB, "30G": 30 * GIB}
 FIRST_BYTE = GIB
 SHARE_BYTES = 64 << 20  # of a file of 320 MiB on one disk, as the disks' space is given out
-LARGE_SHARE_BYTES = 192 << 20  # of one of 1 GiB
+LARGE_SHARE_BYTES = 192 << 20  # of one of 1 GB
 
 
 def program(file: str, address_bytes: int, file_bytes: str = "320M") -> Job:
@@ -18,7 +18,7 @@ def program(file: str, address_bytes: int, file_bytes: str = "320M") -> Job:
 
 def pair(distance: str) -> tuple[Job, Job]:
     second = FIRST_BYTE + LARGE_SHARE_BYTES + DISTANCES[distance]
-    return program("first", FIRST_BYTE, "1G"), program(f"second-{distance}", second, "1G")
+    return program("first", FIRST_BYTE, "1000M"), program(f"second-{distance}", second, "1000M")
 
 
 TOGETHER = {distance: pair(distance) for distance in DISTANCES}
@@ -53,7 +53,7 @@ FIGURE = Figure(
     x_label="distance on each disk",
     ceiling_seeds=0,  # where nothing seeks: iorchestrator-no-seeks
     run_seconds=14,
-    differs="The processes read one by one and meet after each call. The files have 1 GiB, as the paper's: with"
+    differs="The processes read one by one and meet after each call. The files have 1 GB, as the paper's: with"
             " less, the window or two in which nothing is known yet is a part of each run.",
     lines=(
         Line("two programs", "mpich", TOGETHER),
