@@ -37,8 +37,11 @@ GO_FIRST = '{ echo -20 > /proc/self/autogroup; } 2>/dev/null; exec nice -n -20 "
 
 
 def going_first(command: list[str]) -> list[str]:
-    """The launcher's words, with ranks that go before what else runs on this machine, on all sides alike."""
-    at = command.index("env")
+    """The launcher's words, with ranks that go before what else runs on this machine, on all sides alike.
+    Behind env: a cluster's launchers put what they preload there."""
+    at = command.index("env") + 1
+    while "=" in command[at]:
+        at += 1
     return [*command[:at], "sh", "-c", GO_FIRST, "sh", *command[at:]]
 
 
