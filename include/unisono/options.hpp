@@ -56,7 +56,6 @@ struct Options {
     Switch cb_write = Switch::automatic;  ///< romio_cb_write, collective_buffering
     Switch ds_read = Switch::automatic;   ///< romio_ds_read
     Switch ds_write = Switch::automatic;  ///< romio_ds_write (Unisono never writes holes anyway)
-    Switch read_holes = Switch::automatic;  ///< unisono_read_holes: windows are read as a whole
     Switch intra_node_aggregation =
         Switch::automatic;              ///< unisono_intra_node_aggregation: nodes send, not ranks
     bool no_indep_rw = false;           ///< romio_no_indep_rw

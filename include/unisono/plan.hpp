@@ -106,8 +106,6 @@ struct Plan {
     /// staged: nodes send, not ranks (unisono_intra_node_aggregation). Not the strategy's business:
     /// whoever has it planned says it.
     Switch intra_node_aggregation = Switch::automatic;
-    /// staged: what lies between wanted bytes is read, too (unisono_read_holes); likewise.
-    Switch read_holes = Switch::automatic;
 
     /// cached: block k of the file is aggregators[k % A]'s, in one of its pool's buffers.
     std::uint64_t block_bytes = 0;

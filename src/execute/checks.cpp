@@ -106,7 +106,7 @@ void compare_plans(Team& team, Options const& options, Facts const& facts, Plan 
         Common{"the aggregators of the plan", digest_of_all(plan.aggregators, plan.within_nodes)},
         Common{"the windows of the plan",
                digest_of_all(plan.window_bytes, plan.staggered, plan.list_extents_max,
-                             plan.prefetch_then_read, plan.intra_node_aggregation, plan.read_holes)},
+                             plan.prefetch_then_read, plan.intra_node_aggregation)},
         Common{"the blocks of the plan",
                digest_of_all(plan.block_bytes, plan.pool_bytes, plan.flush_online,
                              plan.unsaved_bytes, plan.unsaved_s)},

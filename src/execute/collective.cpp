@@ -22,7 +22,6 @@ PlannedCall planned(Selection const& selection, Facts const& facts, Proposal con
                      .alignment = agreed.asked.alignment,
                      .write_through = agreed.cache.write_through};
     call.plan.intra_node_aggregation = options.intra_node_aggregation;
-    call.plan.read_holes = options.read_holes;
     return call;
 }
 

@@ -81,7 +81,6 @@ struct Case {
         auto const strategies = all_strategies();
         options.strategy = strategies[1 + below(strategies.size() - 1)]->name;
         options.intra_node_aggregation = Switch(below(3));
-        options.read_holes = Switch(below(3));
         options.prefetch_then_read = below(3) == 0;
         if (seed % 4 >= 2) options.check = "plans";
         if (below(8) != 0) layout = some_layout();

@@ -263,7 +263,6 @@ constexpr std::array known_hints{
     Known{"unisono_select", set_select},
     Known{"unisono_backend", set_backend},
     Known{"unisono_exchange", set_exchange},
-    Known{"unisono_read_holes", set_switch<&Options::read_holes>},
     Known{"unisono_intra_node_aggregation", set_switch<&Options::intra_node_aggregation>},
     Known{"unisono_two_layers", set_switch<&Options::intra_node_aggregation>},  // its old name
     Known{"unisono_resonant_read", set_resonant_read},
@@ -584,7 +583,6 @@ std::vector<KeyValue> effective_hints(Options const& options) {
     hints.emplace_back("unisono_backend", options.backend);
     hints.emplace_back("unisono_exchange", options.exchange);
     hints.emplace_back("unisono_select", options.select);
-    hints.emplace_back("unisono_read_holes", text_of(options.read_holes));
     hints.emplace_back("unisono_intra_node_aggregation", text_of(options.intra_node_aggregation));
     hints.emplace_back("unisono_resonant_read", options.prefetch_then_read ? "direct" : "exchange");
     hints.emplace_back("unisono_resonant_groups",

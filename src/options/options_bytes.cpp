@@ -33,7 +33,6 @@ void visit_members(Any& options, Visitor& visit) {
     visit(options.ds_read);
     visit(options.ds_write);
     visit(options.intra_node_aggregation);
-    visit(options.read_holes);
     visit(options.no_indep_rw);
     visit(options.striping_unit);
     visit(options.striping_factor);

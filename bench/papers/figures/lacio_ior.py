@@ -8,9 +8,6 @@ from .lacio_fig6 import AGGREGATORS
 from .testbeds import LACIO
 
 XS = ("64M", "128M", "256M")
-# 64 processes that ask for 256 KiB each want a thousandth of 16 GB in a call, and the paper's LACIO gains 74 % at
-# most: it is a part of ROMIO, and reads what lies between as that does. Ours does with this hint.
-READING_HOLES = "unisono_read_holes=enable"
 HOLES = ("ROMIO reads (and writes) what lies between, nearly all of the file in each call; `two_phase` of our own"
          " gains as much: it is not LACIO's idea")
 EXCHANGING = "ROMIO made to exchange"
@@ -79,17 +76,8 @@ def with_exchange(figure: Figure) -> Figure:
     return dataclasses.replace(figure, lines=figure.lines + forced, claims=figure.claims + other)
 
 
-def reading_holes(figure: Figure) -> Figure:
-    line = Line("lacio that reads holes, read", "unisono-mpich:lacio", random("read"),
-                hints=f"{AGGREGATORS},{READING_HOLES}")
-    claims = tuple(dataclasses.replace(claim, says=claim.says.replace("lacio", "lacio that reads holes as ROMIO does"),
-                                       line=line.name, why="")
-                   for claim in figure.claims if claim.line == "lacio, read")
-    return dataclasses.replace(figure, lines=(*figure.lines, *with_two_phase((line,))), claims=figure.claims + claims)
-
-
-RANDOM = reading_holes(figure(7, "IOR, transfers of the whole file dealt to processes at random", random,
-                              (1.741, 1.384), (1.404, 1.227), (HOLES, HOLES)))
+RANDOM = figure(7, "IOR, transfers of the whole file dealt to processes at random", random,
+                (1.741, 1.384), (1.404, 1.227), (HOLES, HOLES))
 INTERLEAVED = with_exchange(figure(8, "IOR, transfers of all processes interleaved", interleaved,
                                    (2.12, 1.28), (1.453, 1.167), EXCHANGE))
 

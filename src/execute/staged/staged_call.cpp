@@ -48,9 +48,7 @@ void StagedCall::make_schedule() {
             own_nodes_realms_.push_back(takes_part(i, team.rank()) ? plan.realms[i] : Realm{});
     auto const& realms = plan.within_nodes ? own_nodes_realms_ : plan.realms;
     std::vector<Extent> wanted{facts.touched};
-    bool const reads_holes =
-        request.direction == Direction::read && plan.read_holes == Switch::enable;
-    if (!reads_holes && worth_looking_for_holes(facts))
+    if (worth_looking_for_holes(facts))
         wanted = find_wanted(team, plan.within_nodes ? Team::Among::node : Team::Among::all, facts,
                              request);
     auto const staggered = plan.staggered && team.topology().nodes() > 1 && !plan.within_nodes;
@@ -58,8 +56,7 @@ void StagedCall::make_schedule() {
                       staggered ? RoundSchedule::Begin::staggered : RoundSchedule::Begin::together);
     auto const asked_bytes =
         plan.within_nodes ? facts.bytes / team.topology().nodes() : facts.bytes;
-    exact_reads_ = !reads_holes && (plan.read_holes == Switch::disable ||
-                                    schedule_->bytes() / sieve_ratio > asked_bytes);
+    exact_reads_ = schedule_->bytes() / sieve_ratio > asked_bytes;
 }
 
 // Whether all have the windows that the call needs.
