@@ -62,9 +62,11 @@ def quoted(known: Known) -> str:
     """The headlines, how many of them agree, and why others do not."""
     rows = [["", "the paper says", "paper", "ours", "seeds", "", "why ours differs"]]
     for headline, one, verdict in headlines.found(known):
-        rows.append([headline.paper, headline.says, number(verdict.claim, verdict.claim.paper), _ours(verdict),
-                     str(one.runs.seeds), f"**{BRIEFLY.get(verdict.word, verdict.word)}**",
-                     "" if verdict.word == judge.AGREES else verdict.claim.why])
+        claim = verdict.claim
+        said = number(claim, claim.paper) + (" (in words)" if claim.in_words else "")
+        rows.append([headline.paper, headline.says, said, _ours(verdict), str(one.runs.seeds),
+                     f"**{BRIEFLY.get(verdict.word, verdict.word)}**",
+                     "" if verdict.word == judge.AGREES else claim.why])
     return f"**{headlines.agreeing(known)} of {len(rows) - 1} agree.**\n\n{table(rows)}"
 
 

@@ -32,7 +32,8 @@ SELDOM = ("both are seldom eligible: the mean is nearly the newest gap, and serv
 SLICES_END = "read literally, slices end themselves: while they last SL_i is one program's; with slices kept 2.1 times"
 
 
-def claims_for(line: str, how: str, why: str, own: bool = False, lost: str = "no turns were taken") -> tuple[Claim, ...]:
+def claims_for(line: str, how: str, why: str, own: bool = False,
+               lost: str = "no turns were taken") -> tuple[Claim, ...]:
     return (
         Claim(f"orchestrated {how}: 2.5 times at 30 GB", 2.5, "section IV.D", line, "30G",
               "two programs", why=why, own=own),
