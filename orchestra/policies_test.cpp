@@ -72,7 +72,7 @@ TEST(Slices, are_in_proportion_within_their_bounds) {
 
 TEST(Policies, have_a_table_with_the_default_first) {
     EXPECT_EQ(policies().front().name, "default");
-    EXPECT_EQ(policies().size(), 6U);
+    EXPECT_EQ(policies().size(), 7U);
     EXPECT_NE(find_policy("one-at-a-time"), nullptr);
     EXPECT_EQ(find_policy("best"), nullptr);
 }
