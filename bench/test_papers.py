@@ -15,7 +15,7 @@ import pytest
 
 from sides import LaunchError
 
-from papers import judge, measured as kept, page, report, runner, simulated, testbed, timeline
+from papers import headlines, judge, measured as kept, page, report, runner, simulated, testbed, timeline
 from papers.experiment import Claim, Cluster, Figure, Job, Line, Servers
 from papers.figures import ALL, QUICK, TELLING, lacio_fig6, lacio_ior, resonant_fig2
 from papers.figures.engine import with_two_phase
@@ -189,7 +189,16 @@ def test_late_runs_are_recognised(median, p99, late):
     assert not testbed.too_late({"emulated": False})
 
 
-def test_copying_a_large_answer_to_the_program_is_no_lateness():
+def test_programs_that_go_first_are_the_same_programs(capfd):
+    """Also where niceness cannot be had, and with what they say of errors."""
+    command = testbed.going_first(["env", "LD_PRELOAD=", "sh", "-c", "echo $0 $1; echo wrong >&2", "a b", "c"])
+    assert command[:2] == ["env", "LD_PRELOAD="] and command[-5:] == ["sh", "-c", "echo $0 $1; echo wrong >&2", "a b", "c"]
+    subprocess.run(command, check=True)
+    said = capfd.readouterr()
+    assert (said.out, said.err.splitlines()[-1]) == ("a b c\n", "wrong")
+
+
+def test_waiting_for_another_large_answer_is_no_lateness():
     """0.2 ms and 0.2 ms for 1 MB."""
     servers = [{"read_bytes": 3e6, "written_bytes": 1e6}, {"read_bytes": 0, "written_bytes": 0}]
     for median, late in ((390, False), (410, True)):
@@ -543,6 +552,18 @@ def test_the_page_of_the_papers_is_what_its_data_say(tmp_path):
     assert named == {picture.name for picture in (DOCS / "papers").glob("*.svg")}
     blocks = {name for _start, name, _end in page.BLOCK.findall(text)}
     assert blocks == {*page.brief_blocks(figures, collections.defaultdict(str)), *made}
+
+
+def test_headlines_are_claims_of_the_papers():
+    figures = {which.name: which for which in ALL}
+    for headline in headlines.HEADLINES:
+        claims = [claim for claim in figures[headline.figure].claims
+                  if (claim.line, claim.at) == (headline.line, headline.at)]
+        assert claims and not claims[0].own and claims[0].against, headline
+    known = kept.load(DOCS / "papers")
+    measured = [(which, known[which.name]) for which in ALL if which.name in known]
+    assert len(headlines.found(measured)) == len(headlines.HEADLINES) == 12
+    assert f"{headlines.agreeing(measured)} of 12 agree" in (DOCS / "papers.md").read_text()
 
 
 def test_simulated_runs_ask_for_what_the_programs_do():

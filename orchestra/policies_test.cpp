@@ -30,7 +30,7 @@ ProgramReport program(std::string id, double file) {
 
 ProgramReport with_dedicated(ProgramReport report, double dedicated_ms) {
     for (auto& server : report.servers) {
-        server.dedicated_ms = server.reuse_ms = dedicated_ms;
+        server.dedicated_ms = server.reuse_ms = server.reuse_ms_linux = dedicated_ms;
         server.dedicated_samples = server.reuse_samples = 64;
     }
     return report;
@@ -72,7 +72,7 @@ TEST(Slices, are_in_proportion_within_their_bounds) {
 
 TEST(Policies, have_a_table_with_the_default_first) {
     EXPECT_EQ(policies().front().name, "default");
-    EXPECT_EQ(policies().size(), 6U);
+    EXPECT_EQ(policies().size(), 7U);
     EXPECT_NE(find_policy("one-at-a-time"), nullptr);
     EXPECT_EQ(find_policy("best"), nullptr);
 }
@@ -160,6 +160,18 @@ TEST(PaperPolicy, forgets_why_when_its_slices_work) {
     EXPECT_EQ(policy->decide(report).objects.size(), 2U);
     report.gap_sectors = {128, 128};
     EXPECT_TRUE(policy->decide(report).objects.empty());
+}
+
+// SL_i says something of all programs only where all are served together.
+TEST(PaperPolicy, remembers_why_in_the_third_reading) {
+    auto const policy = make_paper_kept_policy(settings());
+    auto report = report_of({program("A", 1), program("B", 2)});
+    EXPECT_EQ(policy->decide(report).objects.size(), 2U);
+    report.gap_sectors_linux = {128, 128};
+    EXPECT_EQ(policy->decide(report).objects.size(), 2U) << "slices keep them apart";
+    auto const slow = report_of({with_dedicated(program("A", 1), 20), with_dedicated(program("B", 2), 20)});
+    EXPECT_TRUE(policy->decide(slow).objects.empty()) << "the third condition ends them";
+    EXPECT_TRUE(policy->decide(report).objects.empty()) << "and without slices SL_i counts anew";
 }
 
 // ---- the default

@@ -63,6 +63,7 @@ PolicyEntry const* find_policy(std::string_view name);
 std::unique_ptr<Policy> make_default_policy(PolicySettings const& settings);
 std::unique_ptr<Policy> make_paper_policy(PolicySettings const& settings);
 std::unique_ptr<Policy> make_paper_linux_policy(PolicySettings const& settings);
+std::unique_ptr<Policy> make_paper_kept_policy(PolicySettings const& settings);
 std::unique_ptr<Policy> make_even_policy(PolicySettings const& settings);
 std::unique_ptr<Policy> make_one_at_a_time_policy(PolicySettings const& settings);
 std::unique_ptr<Policy> make_sets_policy(PolicySettings const& settings);

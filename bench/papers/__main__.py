@@ -41,7 +41,7 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("--lock", type=pathlib.Path, default=default_lock(),
         help="lock file that keeps others from measuring meanwhile (UNISONO_TIMING_LOCK)")
     add("--realtime", action="store_true",
-        help="the emulator goes before everything else on this machine (root; for busy machines)")
+        help="the emulator goes before everything else on this machine, then the programs (root; for busy machines)")
     add("--list", action="store_true", help="name the figures, and how many minutes each takes")
     arguments = parser.parse_args(words)
     arguments.build = arguments.build.resolve()

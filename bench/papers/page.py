@@ -11,7 +11,7 @@ import pathlib
 import re
 from collections import Counter
 
-from . import judge, measured, ticks
+from . import headlines, judge, measured, ticks
 from .experiment import Claim, Figure
 from .judge import Verdict
 from .measured import Measured
@@ -53,8 +53,21 @@ def blocks(known: Known, pictures: dict[str, str]) -> dict[str, str]:
 
 def brief_blocks(known: Known, pictures: dict[str, str]) -> dict[str, str]:
     """Of the documentation."""
-    return {"counts": counts(known)} | {name_of(paper): "\n\n".join(pictures_of(paper, known, pictures))
-                                        for paper in papers(known)}
+    made = {"counts": counts(known), "headlines": quoted(known)}
+    return made | {name_of(paper): "\n\n".join(pictures_of(paper, known, pictures))
+                    for paper in papers(known)}
+
+
+def quoted(known: Known) -> str:
+    """The headlines, how many of them agree, and why others do not."""
+    rows = [["", "the paper says", "paper", "ours", "seeds", "", "why ours differs"]]
+    for headline, one, verdict in headlines.found(known):
+        claim = verdict.claim
+        said = number(claim, claim.paper) + (" (in words)" if claim.in_words else "")
+        rows.append([headline.paper, headline.says, said, _ours(verdict), str(one.runs.seeds),
+                     f"**{BRIEFLY.get(verdict.word, verdict.word)}**",
+                     "" if verdict.word == judge.AGREES else claim.why])
+    return f"**{headlines.agreeing(known)} of {len(rows) - 1} agree.**\n\n{table(rows)}"
 
 
 def save_verdicts(known: Known, simulated: Known, file: pathlib.Path) -> None:

@@ -42,7 +42,7 @@ class Settings:
     folder: pathlib.Path  # of the results
     scratch: pathlib.Path  # where the pocket file system has its bytes
     lock: pathlib.Path
-    realtime: bool = False  # priority of the emulator: see docs/understand/papers-method.md
+    realtime: bool = False  # the emulator goes first, then the programs: docs/understand/papers-method.md
     timeout_s: float = 120.0
     seeds_max: int = sys.maxsize
     say: Callable[[str], None] = print
@@ -319,6 +319,8 @@ class FigureRun:
             command = [*sides.words_before(side, tools, job.ranks, report), *words]
             if line.lists_of:
                 command = counting(command, side, tools, self._counts)
+            if self.settings.realtime:
+                command = testbed.going_first(command)
             started.append((sides.start(command, pocket.environment), report))
         try:
             return self._outputs(started, side, jobs)

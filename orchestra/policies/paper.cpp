@@ -9,7 +9,10 @@
 // and not by their files.
 //
 // The paper's mean gives 7/8 to the newest sample, and is "similar to the one developed in Linux",
-// where that is 1/8: both readings are here, as policies of their own.
+// where that is 1/8: both readings are here, as policies of their own. A third one is about SL_i, the
+// locality "observed for all programs" (section III.B): while slices keep the programs apart it says
+// nothing of what they would be together, and the conditions, read literally, take the slices away
+// again; the paper's figure 3 has them go on. There SL_i stays as it was when all were served together.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -34,12 +37,15 @@ struct Reading {
     double ServerPart::*own_reuse;
     std::vector<double> Report::*all_gaps;
     std::vector<double> Report::*pool_reuse;
+    bool all_gaps_of_all = false;  // SL_i is not renewed while there are slices
 };
 
 constexpr Reading as_written{&ServerPart::gap_sectors, &ServerPart::reuse_ms, &Report::gap_sectors,
                              &Report::pool_reuse_ms};
 constexpr Reading as_linux{&ServerPart::gap_sectors_linux, &ServerPart::reuse_ms_linux,
                            &Report::gap_sectors_linux, &Report::pool_reuse_ms_linux};
+constexpr Reading as_linux_kept{&ServerPart::gap_sectors_linux, &ServerPart::reuse_ms_linux,
+                                &Report::gap_sectors_linux, &Report::pool_reuse_ms_linux, true};
 
 // 1/RD; for those that are not known (0) the mean of the others, or 1.
 std::vector<double> weights_of(std::vector<double> const& reuse_ms) {
@@ -62,6 +68,7 @@ public:
 
     Decision decide(Report const& report) override {
         Decision decision{.window = window_};
+        if (granted_.empty() || !reading_.all_gaps_of_all) all_gaps_ = report.*reading_.all_gaps;
         std::vector<double> reuse_ms;
         bool pool = false;
         for (auto const* program : wanting(report, 2 * window_)) {
@@ -107,19 +114,19 @@ private:
                                               ProgramReport const& program) const {
         std::vector<double> own;
         for (auto const& server : program.servers) own.push_back(server.*reading_.own_gap);
-        auto const& all = report.*reading_.all_gaps;
         std::vector<double> seek_ms;
-        seek_ms.reserve(all.size());
-        for (double const gap : all) seek_ms.push_back(seek_.at_ms(gap));
+        seek_ms.reserve(all_gaps_.size());
+        for (double const gap : all_gaps_) seek_ms.push_back(seek_.at_ms(gap));
         auto const reuse_ms =
             granted_.contains(program.id) ? reuse_of(program) : std::vector<double>{};
         return check_conditions(
-            {.all_gaps = all, .own_gaps = own, .reuse_ms = reuse_ms, .seek_ms = seek_ms});
+            {.all_gaps = all_gaps_, .own_gaps = own, .reuse_ms = reuse_ms, .seek_ms = seek_ms});
     }
 
     Time window_;
     SeekProfile seek_;
     Reading const& reading_;
+    std::vector<double> all_gaps_;  // SL_i
     std::set<std::string> granted_;  // in the last window
 };
 
@@ -131,6 +138,10 @@ std::unique_ptr<Policy> make_paper_policy(PolicySettings const& settings) {
 
 std::unique_ptr<Policy> make_paper_linux_policy(PolicySettings const& settings) {
     return std::make_unique<PaperPolicy>(settings, as_linux);
+}
+
+std::unique_ptr<Policy> make_paper_kept_policy(PolicySettings const& settings) {
+    return std::make_unique<PaperPolicy>(settings, as_linux_kept);
 }
 
 }  // namespace unisono::orchestra

@@ -226,8 +226,8 @@ bool Emulator::report_due(ServerThread& server, std::unique_lock<std::mutex>& lo
     lock.unlock();
     std::vector<Time> late;
     for (auto const& reply : due) {
-        std::exchange(reply.call->done, nullptr)(reply.call->error);
         late.push_back(now() - reply.due);
+        std::exchange(reply.call->done, nullptr)(reply.call->error);
     }
     lock.lock();
     for (auto const time : late) server.lateness.add(time);

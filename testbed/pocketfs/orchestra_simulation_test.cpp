@@ -84,7 +84,7 @@ TEST(OrchestraSimulation, two_programs_far_apart_gain_more_than_two_fold) {
 // Figure 8: turns lose 5 % in the paper. The table is in docs/understand/orchestra.md.
 TEST(OrchestraSimulation, distance_hardly_matters_with_turns) {
     std::map<std::string, std::vector<double>> speeds;
-    for (char const* name : {"", "paper", "paper-linux", "even", "default"})
+    for (char const* name : {"", "paper", "paper-linux", "paper-kept", "even", "default"})
         for (std::uint64_t const gigabytes : {0, 10, 20, 30})
             speeds[name].push_back(two_apart(gigabytes * gigabyte, name));
     for (auto const& [name, row] : speeds)

@@ -175,7 +175,7 @@ def test_on_storage_without_seeks_nobody_ever_waits(pocket):
 def test_a_lone_program_never_waits(pocket):
     pocket.up()
     near, _far = pocket.two_files()
-    for policy in ("default", "paper", "paper-linux", "even", "one-at-a-time", "sets"):
+    for policy in ("default", "paper", "paper-linux", "paper-kept", "even", "one-at-a-time", "sets"):
         pocket.orchestra("up", "--policy", policy, "--window-ms", 100)
         reader = Reader(near, "alone")
         time.sleep(0.7)
@@ -277,7 +277,7 @@ def test_only_the_owner_of_the_servers_may_hold_others(pocket):
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    (["--policy", "best"], "unknown policy 'best'; valid: default paper paper-linux even one-at-a-time sets"),
+    (["--policy", "best"], "unknown policy 'best'; valid: default paper paper-linux paper-kept even one-at-a-time sets"),
     (["--window-ms", "0"], "--window-ms: Value 0 not in range 1 to 5000"),
     (["--seek-profile", "/nowhere"], "valid is 7200rpm, none, or a file"),
 ])  # fmt: skip

@@ -42,6 +42,7 @@ ALL = (
     lacio_fig6.TODAY,
     lacio_ior.RANDOM,
     lacio_ior.INTERLEAVED,
+    lacio_ior.INTERLEAVED_EIGHTH,
     lacio_fig10.FIGURE,
     orthrus_fig3.WITH_LARGE_BLOCKS,
     orthrus_fig3.ON_A_CLUSTER,

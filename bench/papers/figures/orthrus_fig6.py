@@ -48,6 +48,6 @@ FIGURE = Figure(
               in_words=True, why="nothing of it goes between nodes"),
         Claim("Orthrus switches to core_first", 1.0, "section 3.5",
               "chosen by orthrus", "with messages", "core_first",
-              in_words=True, why="three calls of each, which differ by a third, decide: at times for another"),
+              in_words=True, why="a tenth of its calls examine the others"),
     ),
 )

@@ -17,6 +17,7 @@ IORCHESTRATOR = Servers("iorchestrator-2010", servers=6, scheduler="cfq", contex
 IORCHESTRATOR_LARGE = dataclasses.replace(IORCHESTRATOR, page_cache="16M")  # files of 10 GB
 PAPER = ("--policy", "paper")  # of `unisono orchestra`; docs/understand/orchestra.md says how they differ
 PAPER_LINUX = ("--policy", "paper-linux")  # the other reading of its means
+PAPER_KEPT = ("--policy", "paper-kept")  # a third: SL_i is what it was without slices
 OURS = ("--policy", "default")
 EVEN = ("--policy", "even")
 # ROMIO's driver for PVFS2 asks for the pieces; on a POSIX file system it would read whole ranges.
