@@ -169,7 +169,8 @@ TEST(PaperPolicy, remembers_why_in_the_third_reading) {
     EXPECT_EQ(policy->decide(report).objects.size(), 2U);
     report.gap_sectors_linux = {128, 128};
     EXPECT_EQ(policy->decide(report).objects.size(), 2U) << "slices keep them apart";
-    auto const slow = report_of({with_dedicated(program("A", 1), 20), with_dedicated(program("B", 2), 20)});
+    auto const slow =
+        report_of({with_dedicated(program("A", 1), 20), with_dedicated(program("B", 2), 20)});
     EXPECT_TRUE(policy->decide(slow).objects.empty()) << "the third condition ends them";
     EXPECT_TRUE(policy->decide(report).objects.empty()) << "and without slices SL_i counts anew";
 }

@@ -9,10 +9,11 @@
 // and not by their files.
 //
 // The paper's mean gives 7/8 to the newest sample, and is "similar to the one developed in Linux",
-// where that is 1/8: both readings are here, as policies of their own. A third one is about SL_i, the
-// locality "observed for all programs" (section III.B): while slices keep the programs apart it says
-// nothing of what they would be together, and the conditions, read literally, take the slices away
-// again; the paper's figure 3 has them go on. There SL_i stays as it was when all were served together.
+// where that is 1/8: both readings are here, as policies of their own. A third one is about SL_i,
+// the locality "observed for all programs" (section III.B): while slices keep the programs apart it
+// says nothing of what they would be together, and the conditions, read literally, take the slices
+// away again; the paper's figure 3 has them go on. There SL_i stays as it was when all were served
+// together.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -37,7 +38,7 @@ struct Reading {
     double ServerPart::*own_reuse;
     std::vector<double> Report::*all_gaps;
     std::vector<double> Report::*pool_reuse;
-    bool all_gaps_of_all = false;  // SL_i is not renewed while there are slices
+    bool keeps_all_gaps = false;  // SL_i is not renewed while there are slices
 };
 
 constexpr Reading as_written{&ServerPart::gap_sectors, &ServerPart::reuse_ms, &Report::gap_sectors,
@@ -68,11 +69,11 @@ public:
 
     Decision decide(Report const& report) override {
         Decision decision{.window = window_};
-        if (granted_.empty() || !reading_.all_gaps_of_all) all_gaps_ = report.*reading_.all_gaps;
+        if (granted_.empty() || !reading_.keeps_all_gaps) all_gaps_ = report.*reading_.all_gaps;
         std::vector<double> reuse_ms;
         bool pool = false;
         for (auto const* program : wanting(report, 2 * window_)) {
-            auto const eligibility = check(report, *program);
+            auto const eligibility = check(*program);
             decision.eligibilities.push_back(
                 {program->id, eligibility.eligible(), describe(eligibility)});
             if (!eligibility.eligible()) {
@@ -110,8 +111,7 @@ private:
         return reuse_ms;
     }
 
-    [[nodiscard]] EligibilityConditions check(Report const& report,
-                                              ProgramReport const& program) const {
+    [[nodiscard]] EligibilityConditions check(ProgramReport const& program) const {
         std::vector<double> own;
         for (auto const& server : program.servers) own.push_back(server.*reading_.own_gap);
         std::vector<double> seek_ms;
@@ -126,7 +126,7 @@ private:
     Time window_;
     SeekProfile seek_;
     Reading const& reading_;
-    std::vector<double> all_gaps_;  // SL_i
+    std::vector<double> all_gaps_;   // SL_i
     std::set<std::string> granted_;  // in the last window
 };
 

@@ -7,8 +7,8 @@
 
 namespace unisono::testbed {
 
-/// How much later than modelled answers were begun: counts per microsecond. What copying an answer into
-/// the program's memory takes is the program's own work, as on a real client. Not thread-safe.
+/// How much later than modelled answers were begun: counts per microsecond. What copying an answer
+/// into the program's memory takes is the program's own work, as on a real client. Not thread-safe.
 class Lateness {
 public:
     void add(Time late) {
