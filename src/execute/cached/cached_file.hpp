@@ -157,6 +157,7 @@ private:
     void leave_behind(Extent range, Direction direction, CallRecord& record);
     bool fits(Request const& request);
     IoResult move_directly(Request const& request, CallRecord& record);
+    void note_lost(Request const& request, IoResult const& result);
     void send_deposit(std::size_t aggregator, BlockTable::Blocks blocks, Request const& request);
     void take_deposit(std::uint32_t from, Message const& message);
     void take_deposits();

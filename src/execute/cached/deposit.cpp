@@ -201,13 +201,18 @@ IoResult CachedFile::move_directly(Request const& request, CallRecord& record) {
     note(request, record);
     lock.unlock();
     auto const result = perform_direct(request, request.positions, storage_, record);
-    if (!result.error || request.direction == Direction::read) return result;
+    lock.lock();
+    note_lost(request, result);
+    return result;
+}
+
+// A part of a collective write that this rank has done alone: the others hear of its error later.
+void CachedFile::note_lost(Request const& request, IoResult const& result) {
+    if (!result.error || request.direction == Direction::read) return;
     Verdict verdict{result, team_.rank()};
     verdict.lost_end = touched(request.view, request.positions).end;
     verdict.lost_bytes = request.positions.bytes() - result.bytes;
-    lock.lock();
     deferred_.note(verdict);
-    return result;
 }
 
 IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
@@ -215,7 +220,9 @@ IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
     std::lock_guard const lock{mutex_};
     if (!fits(request)) {
         misfit_ = true;
-        return independent(request, request.positions, record);
+        auto const result = independent(request, request.positions, record);
+        note_lost(request, result);
+        return result;
     }
     written_ = true;
     note(request, record);

@@ -213,6 +213,22 @@ TEST_P(Deposit, an_error_of_the_file_is_told_to_all_at_the_drain_with_what_is_lo
         "write@700=ENOSPC");
 }
 
+// Such a write goes to the file at once, and fails on its rank alone.
+TEST_P(Deposit, an_error_of_a_write_that_does_not_fit_is_told_to_all_at_the_drain) {
+    run(
+        [&](SmallCalls& writer, std::uint32_t rank) {
+            for (int call = 0; call < 4; ++call) writer.write(call);
+            std::vector<std::byte> far(record_bytes);
+            auto const outcome =
+                rank == 0 ? writer.collective(Direction::write, 1 << 30, far) : writer.write(4);
+            EXPECT_EQ(outcome.verdict.code, rank == 0 ? EIO : 0);
+            CallRecord record;
+            writer.cache.drain(record);
+            EXPECT_EQ(writer.cache.take_error().code, EIO);
+        },
+        "write@1073741830=EIO");
+}
+
 TEST_P(Deposit, wrong_arguments_are_told_to_their_rank_alone) {
     run([&](SmallCalls& writer, std::uint32_t rank) {
         for (int call = 0; call < 3; ++call) writer.write(call);
