@@ -435,20 +435,19 @@ void File::use(std::shared_ptr<FileView> view) {
     pointer_ = 0;
 }
 
-bool File::shares_pointer() {
-    if (pointer_of_team_ == nullptr && team().topology().nodes() == 1)
-        if (pointer_of_team_ = team().take_shared_pointer(); pointer_of_team_ != nullptr)
-            shared_pointer_ = SharedPointer{*pointer_of_team_};
-    return pointer_of_team_ != nullptr;
+void File::share_pointer() {
+    if (shares_pointer() || team().topology().nodes() > 1) return;
+    pointer_of_team_ = team().take_shared_pointer();
+    if (shares_pointer()) shared_pointer_ = SharedPointer{*pointer_of_team_};
 }
 
 void File::announce_shared_pointer(MPI_Offset etypes) {
-    if (pointer_of_team_ == nullptr || context_->rank() == 0) shared_pointer_.announce(etypes);
+    if (!shares_pointer() || context_->rank() == 0) shared_pointer_.announce(etypes);
 }
 
 void File::give_back_shared_pointer() {
     own_shared_pointer_.both[0] = own_shared_pointer_.both[1] = shared_pointer_.value();
-    if (pointer_of_team_ != nullptr) team().give_back(std::exchange(pointer_of_team_, nullptr));
+    if (shares_pointer()) team().give_back(std::exchange(pointer_of_team_, nullptr));
     shared_pointer_ = SharedPointer{own_shared_pointer_};
 }
 

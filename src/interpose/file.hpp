@@ -176,8 +176,11 @@ public:
     /// The shared file pointer, while the MPI library does not know the view and hence cannot have
     /// it.
     [[nodiscard]] SharedPointer& shared_pointer() { return shared_pointer_; }
-    /// It is in memory that all ranks share. Equal on all of them; collective the first time.
-    [[nodiscard]] bool shares_pointer();
+    /// Puts it in memory that all ranks share, where there is such memory. Collective; the value is
+    /// what is announced next.
+    void share_pointer();
+    /// It is there. Equal on all ranks.
+    [[nodiscard]] bool shares_pointer() const { return pointer_of_team_ != nullptr; }
     /// On every rank, before they meet: the pointer's next value.
     void announce_shared_pointer(MPI_Offset etypes);
 

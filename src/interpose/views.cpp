@@ -93,7 +93,7 @@ bool may_go_native(File& file, FileView const& view) {
 // Collective.
 Notice agree_on_views(File& file, FileView const* view, bool new_hints) {
     Notice notice{.new_hints = new_hints};
-    auto const shares_pointer = file.shares_pointer();
+    file.share_pointer();
     file.announce_shared_pointer(0);
     notice.objection.refusing_rank = static_cast<std::uint32_t>(file.context().rank());
     if (view == nullptr) {
@@ -103,7 +103,8 @@ Notice agree_on_views(File& file, FileView const* view, bool new_hints) {
         notice.defer_native_view = view->costly;
         notice.native_layout_differs = view->native_layout_differs;
         notice.objection.must_be_native = !view->usable || !view->known_representation();
-        notice.native_view_needed = !shares_pointer || new_hints || may_go_native(file, *view);
+        notice.native_view_needed =
+            !file.shares_pointer() || new_hints || may_go_native(file, *view);
     }
     if (file.context().ranks() > 1) file.team().rendezvous().meet(notice);
     return notice;

@@ -18,6 +18,16 @@ long long shared_position_of(MPI_File file) {
 // All ranks must have the same view to use shared pointers: every second int, from byte 16.
 Type every_second_int() { return make_resized(0, 8, make_contiguous(1, MPI_INT)); }
 
+// The same, as the MPI library need not know it at once.
+Type every_second_int_as_struct() {
+    int const lengths[] = {1, 1};
+    MPI_Aint const offsets[] = {0, 8};
+    MPI_Datatype const types[] = {MPI_INT, MPI_INT};
+    MPI_Datatype both = MPI_DATATYPE_NULL;
+    MPI_Type_create_struct(2, lengths, offsets, types, &both);
+    return make_resized(0, 16, Type{both});
+}
+
 std::vector<int> ints_of(Bytes const& whole, std::size_t begin, std::size_t stride_bytes) {
     std::vector<int> result;
     for (auto at = begin; at + sizeof(int) <= whole.size(); at += stride_bytes) {
@@ -211,11 +221,9 @@ void shared_writes_go_on_after_new_hints(Context const& context) {
     MPI_Request request = MPI_REQUEST_NULL;
     CHECK_MPI(MPI_File_iwrite_shared(file, &value, 1, MPI_INT, &request));
     CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
-    MPI_Info info = MPI_INFO_NULL;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "cb_buffer_size", "1048576");
-    CHECK_MPI(MPI_File_set_info(file, info));
-    MPI_Info_free(&info);
+    MPI_Info hints = make_info({{"cb_buffer_size", "1048576"}});
+    CHECK_MPI(MPI_File_set_info(file, hints));
+    MPI_Info_free(&hints);
     CHECK_MPI(MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
     close_file(file);
     context.barrier();
@@ -227,6 +235,21 @@ void shared_writes_go_on_after_new_hints(Context const& context) {
             CHECK_EQUAL(ints[i], 1 + static_cast<int>(i) / 2);
     }
     context.barrier();
+}
+
+// A view that the MPI library had better not see: it is not told of it, so the pointer stays.
+void the_shared_pointer_of_an_unusual_view_outlives_new_hints(Context const& context) {
+    Type const tile = every_second_int_as_struct();
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(MPI_File_set_view(file, 4, MPI_INT, tile, "native", MPI_INFO_NULL));
+    CHECK_MPI(MPI_File_seek_shared(file, 3, MPI_SEEK_SET));
+    CHECK_MPI(MPI_File_seek_shared(file, 2, MPI_SEEK_CUR));
+    MPI_Info hints = make_info({{"cb_buffer_size", "1048576"}});
+    CHECK_MPI(MPI_File_set_info(file, hints));
+    MPI_Info_free(&hints);
+    CHECK_MPI(MPI_File_seek_shared(file, 1, MPI_SEEK_CUR));
+    CHECK_EQUAL(shared_position_of(file), 6);
+    close_file(file);
 }
 
 // Of 10 ints each rank asks for 4 in turn: who gets there too late gets less, and the pointer goes
@@ -264,12 +287,7 @@ void an_ordered_call_with_wrong_arguments_moves_nothing(Context const& context) 
 
 // The MPI library need not know such a view before; in external32 it would not know it rightly.
 void ordered_calls_through_an_unusual_view(Context const& context) {
-    int const lengths[] = {1, 1};
-    MPI_Aint const offsets[] = {0, 8};
-    MPI_Datatype const types[] = {MPI_INT, MPI_INT};
-    MPI_Datatype both = MPI_DATATYPE_NULL;
-    MPI_Type_create_struct(2, lengths, offsets, types, &both);
-    Type const tile = make_resized(0, 16, Type{both});
+    Type const tile = every_second_int_as_struct();
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_view(file, 4, MPI_INT, tile, "native", MPI_INFO_NULL));
     std::vector<int> const mine{100 + context.rank, 200 + context.rank, 300 + context.rank};
@@ -383,6 +401,9 @@ std::span<Test const> shared_pointer_tests() {
          the_shared_pointer_is_set_from_here_and_from_the_end, under_unisono | native_mpich,
          "Open MPI 4.1.4 leaves out the displacement"},
         {"shared_writes_go_on_after_new_hints", shared_writes_go_on_after_new_hints},
+        {"the_shared_pointer_of_an_unusual_view_outlives_new_hints",
+         the_shared_pointer_of_an_unusual_view_outlives_new_hints, under_unisono,
+         "MPICH 4.0.2 aborts on such a view"},
         {"an_ordered_read_past_the_end_counts_truly", an_ordered_read_past_the_end_counts_truly,
          under_unisono | native_mpich, "Open MPI 4.1.4 counts what was asked for"},
         {"an_ordered_call_with_wrong_arguments_moves_nothing",
