@@ -73,10 +73,20 @@ std::uint64_t unpack(DataCall const& call, std::span<std::byte const> read) {
     return elements * element_bytes;
 }
 
-bool pack_by_mpi(DataCall const& call, std::span<std::byte> packed) {
+// From here on the request is for a copy of the data, unless the MPI library does not make one.
+bool use_copy_by_mpi(Prepared& prepared, DataCall const& call, std::uint64_t bytes) {
+    auto& packed = prepared.packed;
+    packed.resize(bytes);
     int end = 0;
-    return PMPI_Pack(call.buffer, static_cast<int>(call.count), call.type, packed.data(),
-                     static_cast<int>(packed.size()), &end, MPI_COMM_SELF) == MPI_SUCCESS;
+    if (call.direction == Direction::write &&
+        PMPI_Pack(call.buffer, static_cast<int>(call.count), call.type, packed.data(),
+                  static_cast<int>(bytes), &end, MPI_COMM_SELF) != MPI_SUCCESS) {
+        packed.clear();
+        return false;
+    }
+    use_packed(prepared);
+    check_amount(prepared);
+    return true;
 }
 
 // Data with holes, within stated bounds from 0 on. Open MPI 4.1 packs the wrong bytes of
@@ -98,15 +108,7 @@ bool pack_few(Prepared& prepared, DataCall const& call) {
         return false;
     if (call.buffer == MPI_BOTTOM) return false;  // MPICH packs nothing from there
     auto const bytes = bytes_asked(call);
-    if (bytes == 0 || bytes > few) return false;
-    prepared.packed.resize(bytes);
-    if (call.direction == Direction::write && !pack_by_mpi(call, prepared.packed)) {
-        prepared.packed.clear();
-        return false;
-    }
-    use_packed(prepared);
-    check_amount(prepared);
-    return true;
+    return bytes > 0 && bytes <= few && use_copy_by_mpi(prepared, call, bytes);
 }
 
 // Memory and view side of the call; positions follow once the file offset is known.
@@ -146,7 +148,8 @@ Prepared translate(File const& file, DataCall const& call, Ends ends) {
     return prepared;
 }
 
-// The MPI library knows the view, the datatypes are plain, and nobody else may call it meanwhile.
+// The MPI library knows the view or can be told of it, the datatypes are plain, and nobody else may
+// call it meanwhile.
 bool native_ready(File const& file, Prepared const& prepared) {
     auto const plain = !prepared.view->costly && prepared.type != nullptr && prepared.type->plain;
     return plain && !prepared.view->external32() && !file.context().threaded();
@@ -157,13 +160,10 @@ bool native_ready(File const& file, Prepared const& prepared) {
 void pack(Prepared& prepared, DataCall const& call) {
     auto const bytes = bytes_asked(call);
     auto const fits = bytes <= INT_MAX && call.count <= INT_MAX && !prepared.view->external32();
-    prepared.packed.resize(fits ? bytes : 0);
-    if (!fits || (call.direction == Direction::write && !pack_by_mpi(call, prepared.packed)))
-        return refuse(prepared, MPI_ERR_UNSUPPORTED_OPERATION,
-                      "Unisono cannot do it without the other ranks; unisono_write_behind=disable, "
-                      "unisono_read_ahead=disable");
-    use_packed(prepared);
-    check_amount(prepared);
+    if (!fits || !use_copy_by_mpi(prepared, call, bytes))
+        refuse(prepared, MPI_ERR_UNSUPPORTED_OPERATION,
+               "Unisono cannot do it without the other ranks; unisono_write_behind=disable, "
+               "unisono_read_ahead=disable");
 }
 
 void refuse(Prepared& prepared, int error_class, char const* why) {

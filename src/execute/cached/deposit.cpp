@@ -201,6 +201,7 @@ IoResult CachedFile::move_directly(Request const& request, CallRecord& record) {
     note(request, record);
     lock.unlock();
     auto const result = perform_direct(request, request.positions, storage_, record);
+    if (!result.error) return result;
     lock.lock();
     note_lost(request, result);
     return result;
