@@ -189,4 +189,6 @@ std::string info_value(MPI_File file, std::string const& key) {
     return found ? value : "";
 }
 
+bool strategy_is_forced() { return getenv("UNISONO_STRATEGY") != nullptr; }
+
 }  // namespace semantics

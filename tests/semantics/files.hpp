@@ -114,5 +114,7 @@ long long size_of(MPI_File file);
 MPI_Info make_info(std::vector<std::pair<std::string, std::string>> const& keys);
 /// A file's value for a key; empty when the key is not there.
 std::string info_value(MPI_File file, std::string const& key);
+/// By the environment, which goes before hints.
+bool strategy_is_forced();
 
 }  // namespace semantics

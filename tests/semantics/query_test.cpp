@@ -189,9 +189,6 @@ void hints_come_back(Context const& context) {
     close_file(file);
 }
 
-// The environment goes before hints.
-bool strategy_is_forced() { return getenv("UNISONO_STRATEGY") != nullptr; }
-
 void unisono_hints_come_back(Context const& context) {
     if (strategy_is_forced()) return skip("UNISONO_STRATEGY is set");
     MPI_Info hints = make_info({{"unisono_strategy", "two_phase"}, {"unisono_no_such_key", "1"}});
