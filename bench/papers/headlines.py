@@ -56,5 +56,5 @@ def found(known: list[tuple[Figure, Measured]]) -> list[tuple[Headline, Measured
     return result
 
 
-def agreeing(known: list[tuple[Figure, Measured]]) -> int:
-    return sum(verdict.word == judge.AGREES for _headline, _one, verdict in found(known))
+def agreeing(quoted: list[tuple[Headline, Measured, Verdict]]) -> int:
+    return sum(verdict.word == judge.AGREES for _headline, _one, verdict in quoted)

@@ -61,13 +61,14 @@ def brief_blocks(known: Known, pictures: dict[str, str]) -> dict[str, str]:
 def quoted(known: Known) -> str:
     """The headlines, how many of them agree, and why others do not."""
     rows = [["", "the paper says", "paper", "ours", "seeds", "", "why ours differs"]]
-    for headline, one, verdict in headlines.found(known):
+    found = headlines.found(known)
+    for headline, one, verdict in found:
         claim = verdict.claim
         said = number(claim, claim.paper) + (" (in words)" if claim.in_words else "")
         rows.append([headline.paper, headline.says, said, _ours(verdict), str(one.runs.seeds),
                      f"**{BRIEFLY.get(verdict.word, verdict.word)}**",
                      "" if verdict.word == judge.AGREES else claim.why])
-    return f"**{headlines.agreeing(known)} of {len(rows) - 1} agree.**\n\n{table(rows)}"
+    return f"**{headlines.agreeing(found)} of {len(rows) - 1} agree.**\n\n{table(rows)}"
 
 
 def save_verdicts(known: Known, simulated: Known, file: pathlib.Path) -> None:
