@@ -67,10 +67,21 @@ std::uint64_t bytes_before(Request const& request, std::uint64_t stopped_at) {
     return within(request.view, request.positions, {0, stopped_at}).bytes();
 }
 
-// Each rank may do calls by itself, and tell the others of errors later.
+// Small calls, beside which a meeting takes long; not those that may be about to go to memory.
+bool may_go_alone_unasked(Facts const& facts, Options const& options) {
+    constexpr std::uint64_t rank_bytes_most = 256 << 10;
+    auto const ranks = facts.topology->ranks();
+    return across_calls(options, facts.direction) == Switch::automatic && facts.pieces <= ranks &&
+           facts.bytes <= ranks * rank_bytes_most &&
+           (facts.direction == Direction::read || options.write_behind_bytes == 0);
+}
+
+// Each rank may do calls like this one by itself, and tell the others of errors later. What it
+// moves is in the file at once.
 bool may_go_alone(PlannedCall const& call, CollectiveFile const& file) {
-    return across_calls(file.options, call.facts.direction) == Switch::enable &&
-           call.facts.local_storage && call.facts.bytes > 0 && AheadOfAgreement::suits(call.plan);
+    return call.facts.bytes > 0 && AheadOfAgreement::suits(call.plan) &&
+           (across_calls(file.options, call.facts.direction) == Switch::enable ||
+            may_go_alone_unasked(call.facts, file.options));
 }
 
 // The next calls need no agreement if they go on like this one.

@@ -22,6 +22,14 @@ bool nodes_have_many_small_pieces(Facts const& facts, Options const& options) {
            may_cut_at_nodes(facts, options) && !ranges_of_nodes(facts).empty();
 }
 
+// Whether the hint for it leads to blocks that live across calls. A node's own page cache is such
+// memory already, and between nodes nothing is read ahead (execute/cached/withdrawal.cpp).
+bool blocks_asked_for(Facts const& facts, Options const& options) {
+    return across_calls(options, facts.direction) == Switch::enable && !facts.local_storage &&
+           (facts.direction == Direction::write || facts.topology->nodes() == 1) &&
+           view_based.unfit(facts).empty();
+}
+
 // Each call by itself would ask servers for little, and wait for them. A call's errors come later
 // then, and a killed program loses what is in memory: so only where somebody has said how much that
 // may be, nobody can miss it in this file, and the program is about to write on.
@@ -64,9 +72,7 @@ Selection choose(Facts const& facts, Options const& options) {
     if (facts.bytes == 0) return {&independent, &options, "nothing to do"};
     auto const* named = find_strategy(options.strategy);
     auto const reads = facts.direction == Direction::read;
-    // A node's own page cache is such memory already.
-    if (named == nullptr && across_calls(options, facts.direction) == Switch::enable &&
-        view_based.unfit(facts).empty() && !facts.local_storage)
+    if (named == nullptr && blocks_asked_for(facts, options))
         return {&view_based, &options, reads ? "hint: read-ahead" : "hint: write-behind"};
     if (named == nullptr && writes_behind_unasked(facts, options))
         return {&view_based, &options, "small writes repeat: in memory until sync or close"};

@@ -10,8 +10,8 @@
 // and what does not fit (another place, no buffer) is an independent write of that rank. Every rank
 // counts its calls, so all know, without a word, which one is agreed on again.
 //
-// Pieces that each rank had better write by itself, to the page cache of the node that all ranks
-// are on, need no buffers: that is the buffer. Their window has no memory and no end in the file.
+// Pieces that each rank had better move by itself need no buffers: what is written is in the file
+// at once. Their window has no memory and no end in the file.
 // Source: View-based collective I/O (CCGrid 2008), section IV, has the buffers and the static map;
 // its ranks still wait for their answer in every call. That they need not is ours.
 
@@ -28,6 +28,8 @@ namespace unisono {
 namespace {
 
 constexpr std::uint64_t calls_most = 1024;
+// Where each rank does them by itself: what it asks for may have changed before they agree again.
+constexpr std::uint64_t direct_calls_most = 64;
 // Of each aggregator, in one window; at least so many in all. Two windows are in memory: on one
 // node little of it, so that it is warm and new to nobody; between nodes enough that links are
 // busy, since calls that follow each other go to one block.
@@ -121,8 +123,9 @@ void CachedFile::open_window(Facts const& facts, CacheNeeds const& agreed, CallR
 void CachedFile::open_direct_window(Facts const& facts, CacheNeeds const& agreed) {
     if (agreed.advance == CacheNeeds::no_repeat) return;
     std::lock_guard const lock{mutex_};
-    window_ = {
-        .direction = facts.direction, .calls_left = earned_calls(agreed.misfit), .direct = true};
+    window_ = {.direction = facts.direction,
+               .calls_left = std::min(earned_calls(agreed.misfit), direct_calls_most),
+               .direct = true};
     misfit_ = false;
     if (facts.direction == Direction::write) wrote_alone_ = true;
 }

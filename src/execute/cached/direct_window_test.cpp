@@ -3,7 +3,7 @@
 namespace unisono {
 namespace {
 
-/// One contiguous piece a rank and call, on the node's own file system.
+/// One contiguous piece a rank and call, without a hint.
 class DirectWindow : public OnNodes {
 protected:
     static constexpr int failing = 4;  // the call that has an error
@@ -11,10 +11,12 @@ protected:
     static std::string failure_at(std::uint64_t offset, std::string const& error) {
         return "write@" + std::to_string(offset) + "=" + error;
     }
-    static void ask_for_it(SmallCalls& calls) {
-        calls.be_near();
-        calls.options.strategy = "auto";
-        calls.options.write_behind = calls.options.read_ahead = Switch::enable;
+    static void let_it_choose(SmallCalls& calls) { calls.options.strategy = "auto"; }
+    /// Of the first calls, how many were done alone.
+    static int alone_of(int calls, SmallCalls& writer, std::uint64_t bytes = record_bytes) {
+        int alone = 0;
+        for (int call = 0; call < calls; ++call) alone += writer.write(call, bytes).local ? 1 : 0;
+        return alone;
     }
     static void expect_alone(SmallCalls const& calls, Outcome const& outcome) {
         EXPECT_TRUE(outcome.local);
@@ -29,14 +31,14 @@ protected:
     }
 };
 
-INSTANTIATE_TEST_SUITE_P(Nodes, DirectWindow, testing::Values(one_node), name_of_nodes);
+INSTANTIATE_TEST_SUITE_P(Nodes, DirectWindow, testing::Values(one_node, two_nodes), name_of_nodes);
 
 // Were it to wait, the test would hang: the other rank makes its calls when all of this one's are
 // over. A program that is killed then loses nothing.
 TEST_P(DirectWindow, a_rank_waits_for_nobody_and_what_it_wrote_is_in_the_file) {
     std::atomic<bool> first_is_done = false;
     run([&](SmallCalls& writer, std::uint32_t rank) {
-        ask_for_it(writer);
+        let_it_choose(writer);
         for (int call = 0; call < 2; ++call) writer.write(call);
         while (rank == 1 && !first_is_done) std::this_thread::yield();
         for (int call = 2; call < 10; ++call) {
@@ -53,7 +55,7 @@ TEST_P(DirectWindow, a_rank_waits_for_nobody_and_what_it_wrote_is_in_the_file) {
 TEST_P(DirectWindow, reads_wait_for_nobody) {
     file.fill(initial_contents(10 * small_ranks * record_bytes));
     run([&](SmallCalls& reader, std::uint32_t rank) {
-        ask_for_it(reader);
+        let_it_choose(reader);
         for (std::uint64_t call = 0; call < 10; ++call) {
             auto const at = offset_of(call, rank);
             std::vector<std::byte> back(record_bytes);
@@ -69,7 +71,7 @@ TEST_P(DirectWindow, an_error_is_told_to_its_rank_at_once_and_to_all_at_the_drai
     auto const offset = offset_of(failing, 1) + 30;
     run(
         [&](SmallCalls& writer, std::uint32_t rank) {
-            ask_for_it(writer);
+            let_it_choose(writer);
             for (int call = 0; call < 8; ++call) {
                 auto const outcome = writer.write(call);
                 auto const fails = rank == 1 && call == failing;
@@ -94,7 +96,7 @@ TEST_P(DirectWindow, an_error_is_told_to_its_rank_at_once_and_to_all_at_the_drai
 TEST_P(DirectWindow, an_error_after_a_drain_is_told_to_all) {
     run(
         [&](SmallCalls& writer, std::uint32_t) {
-            ask_for_it(writer);
+            let_it_choose(writer);
             CallRecord record;
             for (int call = 0; call < failing; ++call) writer.write(call);
             writer.cache.drain(record);
@@ -111,7 +113,7 @@ TEST_P(DirectWindow, an_error_after_a_drain_is_told_to_all) {
 TEST_P(DirectWindow, an_agreed_call_keeps_the_error_of_those_before_it) {
     run(
         [&](SmallCalls& writer, std::uint32_t) {
-            ask_for_it(writer);
+            let_it_choose(writer);
             for (int call = 0; call < 40; ++call) writer.write(call);
             CallRecord record;
             writer.cache.drain(record);
@@ -122,25 +124,54 @@ TEST_P(DirectWindow, an_agreed_call_keeps_the_error_of_those_before_it) {
 
 TEST_P(DirectWindow, calls_with_a_new_view_are_agreed_on) {
     run([&](SmallCalls& writer, std::uint32_t) {
-        ask_for_it(writer);
+        let_it_choose(writer);
         for (int call = 0; call < 4; ++call) writer.write(call);
         writer.cache.note_new_views();
         EXPECT_FALSE(writer.write(4).local);
     });
 }
 
-TEST_P(DirectWindow, is_not_for_calls_that_may_wait_or_for_other_nodes) {
+TEST_P(DirectWindow, is_the_same_on_servers_and_on_the_nodes_own_file_system) {
+    for (auto const& place : {&SmallCalls::be_near, &SmallCalls::be_far_away})
+        run([&](SmallCalls& writer, std::uint32_t) {
+            let_it_choose(writer);
+            (writer.*place)();
+            EXPECT_EQ(alone_of(10, writer), 8);
+        });
+}
+
+TEST_P(DirectWindow, large_calls_stay_agreed_on_unless_asked_for) {
+    constexpr std::uint64_t large = (256 << 10) + 1;
     run([&](SmallCalls& writer, std::uint32_t) {
-        ask_for_it(writer);
-        writer.be_far_away();
-        for (int call = 0; call < 4; ++call)
-            EXPECT_NE(writer.write(call).strategy, "independent") << call;
-    });
-    run([&](SmallCalls& writer, std::uint32_t) {
+        let_it_choose(writer);
+        writer.options.cb_write = Switch::disable;
+        EXPECT_EQ(alone_of(4, writer, large), 0);
+        writer.options.write_behind = Switch::enable;
         writer.be_near();
-        writer.options.strategy = "auto";
-        for (int call = 0; call < 4; ++call)
-            EXPECT_FALSE(writer.write(call).local) << "nobody has asked for it";
+        EXPECT_EQ(alone_of(4, writer, large), 2) << "from the third on";
+    });
+}
+
+TEST_P(DirectWindow, can_be_forbidden) {
+    run([&](SmallCalls& writer, std::uint32_t) {
+        let_it_choose(writer);
+        writer.options.write_behind = Switch::disable;
+        EXPECT_EQ(alone_of(10, writer), 0);
+    });
+}
+
+// Nothing is read ahead between nodes; blocks there are read by one rank and sent.
+TEST_P(DirectWindow, is_what_read_ahead_comes_to_between_nodes) {
+    file.fill(initial_contents(10 * small_ranks * record_bytes));
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        let_it_choose(reader);
+        reader.be_far_away();
+        reader.options.read_ahead = Switch::enable;
+        std::vector<std::byte> back(record_bytes);
+        for (std::uint64_t call = 0; call < 4; ++call) {
+            auto const outcome = reader.collective(Direction::read, offset_of(call, rank), back);
+            EXPECT_EQ(outcome.strategy, GetParam() == two_nodes ? "independent" : "view_based");
+        }
     });
 }
 
