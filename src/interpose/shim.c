@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,12 +65,26 @@ static struct mpi_library unknown_library(void) {
     return library;
 }
 
-// Found without loading anything. Where several are loaded, the one that the program is linked
-// with; it is linked with none where it loaded its MPI library locally, as Python does.
-static struct mpi_library find_library(void) {
+// A file of this name, of a longer version (libmpi.so.12.1), or of none (libmpi.so).
+static int is_file_of(struct dl_phdr_info* object, size_t size, void* library) {
+    (void)size;
+    char const* slash = strrchr(object->dlpi_name, '/');
+    char const* file = slash == NULL ? object->dlpi_name : slash + 1;
+    size_t const length = strlen(library);
+    size_t const plain = length - strlen(strrchr(library, '.'));
+    return strncmp(file, library, length) == 0 ||
+           (strlen(file) == plain && strncmp(file, library, plain) == 0);
+}
+
+// Where several are loaded, the one that the program is linked with; it is linked with none where
+// it loaded its MPI library locally, as Python does. dlopen() looks for what is not loaded in every
+// folder, on all ranks: it is only asked about files of such names, or, `by_any_name`, always.
+static struct mpi_library known_library(void* linked, int by_any_name) {
     struct mpi_library found = {NULL, NULL, NULL};
-    void* const linked = next_open();
     for (int i = 0; i < known_library_count; ++i) {
+        char name[32] = "";
+        strncpy(name, known_libraries[i].library, sizeof name - 1);
+        if (!by_any_name && dl_iterate_phdr(is_file_of, name) == 0) continue;
         void* handle = dlopen(known_libraries[i].library, RTLD_LAZY | RTLD_NOLOAD);
         if (handle == NULL) continue;
         if (found.name == NULL || dlsym(handle, "PMPI_File_open") == linked)
@@ -77,6 +92,14 @@ static struct mpi_library find_library(void) {
                 (struct mpi_library){handle, known_libraries[i].library, known_libraries[i].engine};
         if (linked == NULL || dlsym(handle, "PMPI_File_open") == linked) break;
     }
+    return found;
+}
+
+// Found without loading anything.
+static struct mpi_library find_library(void) {
+    void* const linked = next_open();
+    struct mpi_library found = known_library(linked, /*by_any_name=*/0);
+    if (found.name == NULL && linked == NULL) found = known_library(linked, /*by_any_name=*/1);
     return found.name == NULL ? unknown_library() : found;
 }
 

@@ -1,15 +1,18 @@
 #include "support/installation.hpp"
 
+#include <dlfcn.h>
+
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 
 namespace unisono {
 namespace {
 
-// The file that the code at this address was loaded from. dladdr() has only the name that somebody
-// loaded it by: relative to an older working folder, or what argv[0] says.
-std::string file_with(std::uintptr_t address) {
+// The file that the code at this address was loaded from.
+std::string file_in_maps(std::uintptr_t address) {
     std::ifstream maps{"/proc/self/maps"};
     for (std::string line; std::getline(maps, line);) {
         std::istringstream words{line};
@@ -22,6 +25,18 @@ std::string file_with(std::uintptr_t address) {
         return path == std::string::npos ? "" : line.substr(path);
     }
     return {};
+}
+
+// The same, cheaper where somebody has loaded it by an absolute name: other names may be relative
+// to an older working folder, or what argv[0] says.
+std::string file_with(std::uintptr_t address) {
+    Dl_info info{};
+    if (dladdr(reinterpret_cast<void*>(address), &info) != 0 && info.dli_fname[0] == '/') {
+        std::error_code missing;
+        auto const path = std::filesystem::canonical(info.dli_fname, missing);
+        if (!missing) return path.string();
+    }
+    return file_in_maps(address);
 }
 
 }  // namespace
