@@ -24,8 +24,9 @@ bool wants_file_bytes(Request const& request, Storage const& storage, Options co
 }
 
 // What was done ahead may have made the file longer, and needs no mapping.
-std::uint64_t file_bytes_before(Proposal const& mine, Storage const& storage) {
-    return mine.selection.done_ahead ? 0 : file_bytes_of(storage);
+std::uint64_t file_bytes_before(Direction direction, Proposal const& mine, Storage const& storage) {
+    auto const written = mine.selection.done_ahead && direction == Direction::write;
+    return written ? 0 : file_bytes_of(storage);
 }
 
 // All that this rank asks for was moved.
@@ -33,7 +34,7 @@ bool do_ahead(CollectiveFile const& file, Request const& request, Proposal const
               CallRecord& record) {
     auto const refused = mine.objection.refusal != 0 || mine.objection.must_be_native;
     auto const cached = file.cache != nullptr && file.cache->in_use();
-    if (file.ahead == nullptr || refused || cached || OnlineTuner::wanted(file.options))
+    if (file.ahead == nullptr || refused || cached || OnlineTuner::wants_each_call(file.options))
         return false;
     if (!file.ahead->may_try(request)) return false;
     return perform_direct(request, request.positions, file.storage, record).bytes ==
@@ -76,7 +77,7 @@ Proposal agree_before(CollectiveFile const& file, Request const& request, Caller
     record.lap(Phase::other);
     mine.selection.done_ahead = do_ahead(file, request, mine, record);
     if (wants_file_bytes(request, file.storage, file.options))
-        mine.storage.file_bytes = file_bytes_before(mine, file.storage);
+        mine.storage.file_bytes = file_bytes_before(request.direction, mine, file.storage);
     record.lap(Phase::file);
     file.rendezvous.meet(mine);
     record.lap(Phase::arrival);

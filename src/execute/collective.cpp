@@ -84,16 +84,21 @@ bool may_go_alone(PlannedCall const& call, CollectiveFile const& file) {
             may_go_alone_unasked(call.facts, file.options));
 }
 
+// Each rank has done its part ahead of the agreement, which comes to the same.
+bool is_over(PlannedCall const& call, Proposal const& agreed) {
+    return agreed.selection.done_ahead && AheadOfAgreement::suits(call.plan);
+}
+
 // The next calls need no agreement if they go on like this one.
 void open_window(PlannedCall const& call, CollectiveFile const& file, Proposal const& agreed,
                  CallRecord& record) {
     auto const& options = file.options;
-    if (file.cache == nullptr || options.check != "none" || OnlineTuner::wanted(options)) return;
+    if (file.cache == nullptr || options.check != "none") return;
     auto const wanted = across_calls(options, call.facts.direction) != Switch::disable;
     if (call.plan.way == Plan::Way::cached && wanted)
         file.cache->open_window(call.facts, agreed.cache, record);
     else if (may_go_alone(call, file))
-        file.cache->open_direct_window(call.facts, agreed.cache);
+        file.cache->open_direct_window(call.facts, agreed.cache, file.tuner.choice());
 }
 
 // What went past the buffers may be the first of calls that repeat (Facts::repeats).
@@ -105,11 +110,11 @@ void note_past_cache(PlannedCall const& call, CollectiveFile const& file, Reques
         file.cache->note_call(request, record);
 }
 
-Outcome carry_out(PlannedCall const& call, CollectiveFile const& file, Request const& request,
+Outcome carry_out(Decision const& decision, CollectiveFile const& file, Request const& request,
                   Proposal const& agreed, Outcome outcome, CallRecord& record) {
-    if (file.ahead != nullptr) file.ahead->note(request.direction, call.plan);
+    auto const& call = decision.call;
     note_past_cache(call, file, request, record);
-    if (agreed.selection.done_ahead && AheadOfAgreement::suits(call.plan)) {
+    if (is_over(call, agreed)) {
         outcome.bytes = request.positions.bytes();
     } else {
         auto const performed = perform(call, file, request, record);
@@ -118,7 +123,8 @@ Outcome carry_out(PlannedCall const& call, CollectiveFile const& file, Request c
                             ? performed.mine.bytes
                             : bytes_before(request, outcome.verdict.stopped_at);
     }
-    if (outcome.verdict.code == 0) open_window(call, file, agreed, record);
+    if (outcome.verdict.code == 0 && decision.selection.lasting)
+        open_window(call, file, agreed, record);
     if (call.plan.way == Plan::Way::cached) file.cache->finish_call(call.facts, record);
     return outcome;
 }
@@ -130,7 +136,11 @@ std::uint64_t gate_waits(Storage const& storage) {
 Outcome select_and_perform(CollectiveFile const& file, Request const& request,
                            Proposal const& agreed, CallSelection& selecting, CallRecord& record) {
     auto const waits_before = gate_waits(file.storage);
-    auto const [selection, call] = decide(file, request, agreed, selecting, record);
+    // What was done ahead in vain is not the call's.
+    auto const ahead_s = record.whole_s() - record[Phase::arrival];
+    auto const decision = decide(file, request, agreed, selecting, record);
+    auto const& [selection, call] = decision;
+    if (file.ahead != nullptr) file.ahead->note(request.direction, call.plan);
     Outcome outcome{.strategy = selection.strategy->name,
                     .why = selection.why,
                     .refusal_of_strategy = selection.refusal,
@@ -138,11 +148,12 @@ Outcome select_and_perform(CollectiveFile const& file, Request const& request,
                     .examined = selecting.examined_class()};
     outcome = call.plan.way == Plan::Way::native
                   ? have_mpi_do_it(file, outcome, record)
-                  : carry_out(call, file, request, agreed, outcome, record);
+                  : carry_out(decision, file, request, agreed, outcome, record);
     record.lap(Phase::other);
     if (outcome.verdict.code == 0)
-        selecting.end(record.whole_s() - record[Phase::arrival],
-                      gate_waits(file.storage) != waits_before);
+        selecting.end(
+            record.whole_s() - record[Phase::arrival] - (is_over(call, agreed) ? 0 : ahead_s),
+            gate_waits(file.storage) != waits_before);
     return outcome;
 }
 
@@ -190,6 +201,8 @@ Outcome perform_in_window(CollectiveFile const& file, Request const& request,
     auto const result = request.device == nullptr
                             ? move(request)
                             : perform_through_host(request, file.options, record, move);
+    if (OnlineTuner::wanted(file.options) && !result.error)
+        file.tuner.add(cache.window_choice(), record.whole_s());
     return {.local = true,
             .bytes = result.bytes,
             .verdict = result.error ? Verdict{result, file.team.rank()} : Verdict{},

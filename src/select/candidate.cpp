@@ -26,11 +26,13 @@ double worst_case_seconds(Strategy const& strategy, Facts const& facts) {
     return pieces_of_a_rank * (facts.local_storage ? local_piece_s : remote_piece_s);
 }
 
-// OnlineTuner with four ranks; what is set up is the same whatever the size of the call.
-double setup_seconds(Strategy const& strategy) {
+// OnlineTuner with four ranks, and with eight on a pocket cluster; what is set up is the same
+// whatever the size of the call.
+double setup_seconds(Strategy const& strategy, Facts const& facts) {
     constexpr double native_setup_s = 2e-3;
     if (&strategy == &native) return native_setup_s;
-    return &strategy == &independent ? any_setup_s : windows_setup_s;
+    if (&strategy == &independent) return any_setup_s;
+    return facts.topology->nodes() == 1 ? windows_setup_s : windows_between_nodes_setup_s;
 }
 
 // Only what the user has left open, and what makes a difference there. On a node's own file system
@@ -56,7 +58,7 @@ std::vector<Variation> variations(Facts const& facts, Options const& options) {
 
 Candidate with_cost_bounds(Candidate candidate, Facts const& facts) {
     candidate.worst_case_s = worst_case_seconds(*candidate.strategy, facts);
-    candidate.setup_s = setup_seconds(*candidate.strategy);
+    candidate.setup_s = setup_seconds(*candidate.strategy, facts);
     return candidate;
 }
 

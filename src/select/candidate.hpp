@@ -13,6 +13,7 @@ namespace unisono {
 /// What the first call of a strategy that has windows takes longer, and of any other, and of the
 /// first once there are windows: they are made once for each communicator.
 constexpr double windows_setup_s = 2e-3;
+constexpr double windows_between_nodes_setup_s = 3e-2;
 constexpr double any_setup_s = 5e-4;
 
 /// One way of doing a call that can be measured: a strategy, and a setting that it is tried with

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "select/mpi_library.hpp"
+#include "select/online_tuner.hpp"
 #include "strategies/all.hpp"
 
 namespace unisono {
@@ -138,6 +139,17 @@ TEST(NativeFault, keeps_the_library_away_from_what_it_gets_wrong) {
     }
     EXPECT_TRUE(faulty(openmpi, [](Facts& facts) { facts.direction = Direction::write; }));
     EXPECT_TRUE(faulty({}, [](Facts&) {})) << "nothing is known of it";
+}
+
+TEST(OnlineTuner, calls_that_went_on_like_one_are_measured_with_it) {
+    CallOfFour const call;
+    OnlineTuner tuner;
+    tuner.choose(call.facts, call.options);
+    tuner.finish(1);
+    tuner.add(tuner.choice(), 3);
+    tuner.add(tuner.choice(), 8);
+    tuner.add(tuner.choice() - 1, 100);
+    EXPECT_EQ(tuner.last_seconds(), 4);
 }
 
 }  // namespace

@@ -153,7 +153,9 @@ Candidate const* Examination::next_to_try(std::span<Candidate const> candidates,
         if (one.known().calls == 0)
             extra_s = worst_case_extra_s(candidate, best_s,
                                          one.slower ? one.slower : prior_slowdown(candidate));
-        if (!affordable(extra_s, best_s)) continue;
+        // The winner has become slower than these were: going back to them is no trial.
+        auto const was_faster = one.known().calls == 0 && one.slower.value_or(0) < 0;
+        if (!was_faster && !affordable(extra_s, best_s)) continue;
         if (next != nullptr && extra_s >= next_extra_s) continue;
         next = &candidate;
         next_extra_s = extra_s;
@@ -174,7 +176,7 @@ Examination::Choice Examination::choose(std::span<Candidate const> candidates,
                 by_rule ? "the rule's choice, nothing is known yet" : "fastest for similar calls"};
     }
     if (auto const* const next = next_to_try(candidates, *best, prior_slowdown))
-        return {*next, "tried"};
+        return {*next, "tried", /*lasting=*/false};
     return {best->candidate, best->own.calls > 0 ? "fastest so far" : "fastest in earlier runs"};
 }
 

@@ -29,6 +29,7 @@ public:
     struct Choice {
         Candidate candidate;
         std::string_view why;
+        bool lasting = true;  ///< Selection::lasting
     };
     /// How much slower than the best a candidate usually is prior_slowdown, as a logarithm; nothing
     /// when that is not known.

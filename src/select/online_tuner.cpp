@@ -47,10 +47,13 @@ Selection OnlineTuner::choose(Facts const& facts, Options const& options) {
     Selector* const selector = paper ? paper_.get() : &measuring_;
     auto const choice = selector->choose(signature, candidates);
     pending_ = {selector, signature, choice.candidate};
-    if (choice.candidate.variation == Candidate::Variation::none)
-        return {choice.candidate.strategy, &options, choice.why};
-    options_ = with_setting(options, choice.candidate.variation);
-    return {choice.candidate.strategy, &options_, choice.why};
+    ++choices_;
+    auto const varied = choice.candidate.variation != Candidate::Variation::none;
+    if (varied) options_ = with_setting(options, choice.candidate.variation);
+    return {.strategy = choice.candidate.strategy,
+            .options = varied ? &options_ : &options,
+            .why = choice.why,
+            .lasting = choice.lasting};
 }
 
 void OnlineTuner::refuse() {
@@ -59,7 +62,13 @@ void OnlineTuner::refuse() {
 }
 
 void OnlineTuner::finish(double seconds) {
-    if (pending_) last_seconds_ = seconds;
+    if (!pending_) return;
+    last_seconds_ = seconds;
+    last_calls_ = 1;
+}
+
+void OnlineTuner::add(std::uint64_t choice, double seconds) {
+    if (pending_ && choice == choices_) last_seconds_ += (seconds - last_seconds_) / ++last_calls_;
 }
 
 void OnlineTuner::finish_disturbed() { finish(std::numeric_limits<double>::infinity()); }

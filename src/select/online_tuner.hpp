@@ -17,6 +17,10 @@ public:
 
     /// Whether the options ask for it.
     static bool wanted(Options const& options);
+    /// And each call by itself, as the paper does.
+    static bool wants_each_call(Options const& options) {
+        return wanted(options) && options.select == "orthrus";
+    }
 
     /// Before the first call.
     void begin(Memory memory);
@@ -40,7 +44,11 @@ public:
 
     /// The call that `choose` has answered for has ended: seconds since all ranks had met in it.
     void finish(double seconds);
-    /// The same, but what it took says nothing: it waited for the program's turn. One rank is
+    /// A number of what `choose` has answered last, and what this rank took for a call that went on
+    /// like that one, without having asked: the mean of all counts, if nobody has asked meanwhile.
+    [[nodiscard]] std::uint64_t choice() const { return choices_; }
+    void add(std::uint64_t choice, double seconds);
+    /// As finish, but what it took says nothing: it waited for the program's turn. One rank is
     /// enough to have it forgotten on all.
     void finish_disturbed();
 
@@ -69,6 +77,8 @@ private:
     std::optional<Pending> pending_;
     Options options_;  // with a candidate's setting
     double last_seconds_ = 0;
+    std::uint32_t last_calls_ = 0;  // whose mean that is
+    std::uint64_t choices_ = 0;
     bool begun_ = false;
 };
 

@@ -18,6 +18,7 @@ constexpr double deviation_max = 0.15;
 // never settle. Those of 25 differ by 6 %.
 constexpr std::size_t watched_calls = 25;
 
+// Each call is measured, so none is `lasting`.
 class PaperSelector final : public Selector {
 public:
     Choice choose(Signature const& signature, std::span<Candidate const> candidates) override {
@@ -28,8 +29,8 @@ public:
             candidates_ = now;
             examine();
         }
-        if (winner_) return {*winner_, "won its examination"};
-        return {candidates_[runs_ % candidates_.size()], "examined"};
+        if (winner_) return {*winner_, "won its examination", /*lasting=*/false};
+        return {candidates_[runs_ % candidates_.size()], "examined", /*lasting=*/false};
     }
 
     void learn(Signature const& signature, Candidate const& candidate, double seconds) override {

@@ -12,6 +12,7 @@ struct Selection {
     Options const* options = nullptr;  ///< to plan with; whoever has selected keeps them
     std::string_view why;
     std::string refusal = {};  ///< why the strategy that was asked for could not do it
+    bool lasting = true;       ///< the next such calls will be done alike: it is not just tried
 };
 
 /// Which strategy does this call: the user's word, then a rule over sizes and interleaving.

@@ -16,6 +16,7 @@ public:
     struct Choice {
         Candidate candidate;
         std::string_view why;
+        bool lasting = true;  ///< Selection::lasting
     };
 
     virtual ~Selector() = default;

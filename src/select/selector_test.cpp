@@ -135,6 +135,15 @@ TEST(MeasuringSelector, notices_when_the_winner_gets_slower_for_good) {
     EXPECT_GE(ended.last_best, 18u);
 }
 
+// The trials of the others have cost all that they may: it stayed with what had become slow.
+TEST(MeasuringSelector, goes_back_to_the_first_when_another_was_fast_at_first_only) {
+    auto const ended =
+        play("the second is fast at first only", 60, [](auto c, auto i, auto& random) {
+            return noisy(c == 1 && i > 20 ? 1.8 : std::array{1.0, 0.8, 4.0, 4.0}[c], 0.05, random);
+        });
+    EXPECT_GE(ended.last_best, 17u);
+}
+
 TEST(MeasuringSelector, does_not_try_what_a_short_run_cannot_afford) {
     auto const ended =
         play("30 calls, others are 3 to 10 times slower", 30, [](auto c, auto, auto&) {

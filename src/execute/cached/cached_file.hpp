@@ -71,8 +71,9 @@ public:
     /// After a call that repeats another one, as agreed, and went well: opens a window for the next
     /// ones. Collective.
     void open_window(Facts const& facts, CacheNeeds const& agreed, CallRecord& record);
-    /// The same after a call that was done past the buffers, by each rank for itself. Local.
-    void open_direct_window(Facts const& facts, CacheNeeds const& agreed);
+    /// The same after a call that was done past the buffers, by each rank for itself; `choice`: of
+    /// the tuner (OnlineTuner::add). Local.
+    void open_direct_window(Facts const& facts, CacheNeeds const& agreed, std::uint64_t choice);
     /// The next collective call, if it goes this way, is done in the window. Equal on all ranks.
     [[nodiscard]] bool in_window(Direction direction) const {
         return direction == window_.direction && window_.calls_left > 0 &&
@@ -80,6 +81,7 @@ public:
     }
     /// What is done in the window goes past the buffers. Equal on all ranks.
     [[nodiscard]] bool window_is_direct() const { return window_.direct; }
+    [[nodiscard]] std::uint64_t window_choice() const { return window_.choice; }
     /// Whoever calls it on one rank does so on all, at the same place among their calls.
     void end_window();
     /// The ranks have agreed on new views. Collective.
@@ -201,6 +203,7 @@ private:
         Extent range;  // whose blocks are all in buffers
         std::uint64_t calls_left = 0;
         bool direct = false;  // and no blocks
+        std::uint64_t choice = 0;
     };
     Window window_;
     bool window_open_ = false;    // until all have said that their part is over

@@ -120,12 +120,14 @@ void CachedFile::open_window(Facts const& facts, CacheNeeds const& agreed, CallR
     if (!reads) open_for_deposits(record);
 }
 
-void CachedFile::open_direct_window(Facts const& facts, CacheNeeds const& agreed) {
+void CachedFile::open_direct_window(Facts const& facts, CacheNeeds const& agreed,
+                                    std::uint64_t choice) {
     if (agreed.advance == CacheNeeds::no_repeat) return;
     std::lock_guard const lock{mutex_};
     window_ = {.direction = facts.direction,
                .calls_left = std::min(earned_calls(agreed.misfit), direct_calls_most),
-               .direct = true};
+               .direct = true,
+               .choice = choice};
     misfit_ = false;
     if (facts.direction == Direction::write) wrote_alone_ = true;
 }

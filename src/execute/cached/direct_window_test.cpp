@@ -152,6 +152,20 @@ TEST_P(DirectWindow, large_calls_stay_agreed_on_unless_asked_for) {
     });
 }
 
+// What is tried, or measured call by call as in the paper, is agreed on.
+TEST_P(DirectWindow, is_measured_as_a_whole) {
+    run([&](SmallCalls& writer, std::uint32_t) {
+        let_it_choose(writer);
+        writer.options.select = "measured";
+        EXPECT_GT(alone_of(100, writer), 50);
+    });
+    run([&](SmallCalls& writer, std::uint32_t) {
+        let_it_choose(writer);
+        writer.options.select = "orthrus";
+        EXPECT_EQ(alone_of(100, writer), 0);
+    });
+}
+
 TEST_P(DirectWindow, can_be_forbidden) {
     run([&](SmallCalls& writer, std::uint32_t) {
         let_it_choose(writer);
