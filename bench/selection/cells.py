@@ -9,7 +9,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Place:
     """Where files are, and how many ranks use them. `profile`: of a pocket file system with `servers`
-    servers; empty: an ordinary folder. `nodes`: on so many Unisono is told that the ranks are."""
+    servers; empty: an ordinary folder. `nodes`: on so many Unisono is told that the ranks are;
+    with `cluster` they are there, on a pocket cluster, and file data goes over their links."""
 
     name: str
     folder: str = "/dev/shm"
@@ -19,12 +20,14 @@ class Place:
     layout: str = ""
     profile: str = ""
     servers: int = 4
+    cluster: bool = False
 
     @property
     def settings(self) -> dict[str, str]:
         """For Unisono."""
+        pretended = self.nodes > 1 and not self.cluster
         given = {"UNISONO_LAYOUT": self.layout,
-                 "UNISONO_TOPOLOGY": f"nodes={self.nodes}" if self.nodes > 1 else ""}
+                 "UNISONO_TOPOLOGY": f"nodes={self.nodes}" if pretended else ""}
         return {name: text for name, text in given.items() if text}
 
 
@@ -71,6 +74,7 @@ INSTANT = Place("pocket-instant", nodes=2, profile="instant")
 SSD = Place("pocket-ssd", nodes=4, profile="ssd")
 SSD_OPENMPI = Place("pocket-ssd-openmpi", nodes=2, mpi="openmpi", profile="ssd")
 DISKS = Place("pocket-disks", nodes=2, profile="wd5000aaks", servers=6)
+CLUSTER = Place("cluster", ranks=8, nodes=4, profile="instant", cluster=True)
 
 # With four ranks.
 SPECKS = Calls("64-B-pieces", "noncontig", ("--elmtcount=16", "--call-bytes=1M"), MIB)
@@ -83,7 +87,12 @@ OWN_PARTS = Calls("own-parts", "ior-mpi-io", ("--transfer-bytes=256K",), MIB)
 HOLES = Calls("holes", "hpio", ("--region-count=1024", "--region-bytes=1K",
                                 "--region-spacing=1K"))
 TILES = Calls("tiles", "mpi-tile-io", ("--width=512", "--height=384"))
+LARGE_TILES = Calls("large-tiles", "mpi-tile-io", ("--width=1456", "--height=288"))
 CUBE = Calls("cube", "coll-perf", ("--side=128",))
+
+# With eight.
+EIGHT_CONTIGUOUS = Calls("contiguous", "mpi-io-test", ("--segment-bytes=512K",), 4 * MIB)
+EIGHT_CONTIGUOUS_SMALL = Calls("contiguous-small", "mpi-io-test", ("--segment-bytes=16K",), 128 * KIB)
 
 CELLS = (
     *(Cell(TMPFS, calls, mode) for calls, mode in (
@@ -110,4 +119,9 @@ CELLS = (
         (STRIDED_64K, "read"), (CONTIGUOUS, "read"), (STRIDED_4K, "overwrite"))),
     *(Cell(DISKS, calls, mode) for calls, mode in (
         (STRIDED_64K, "read"), (CONTIGUOUS, "overwrite"), (STRIDED_4K, "read"))),
+    *(Cell(CLUSTER, calls, mode) for calls, mode in (
+        (STRIDED_4K, "overwrite"), (STRIDED_4K, "read"), (STRIDED_64K, "overwrite"),
+        (STRIDED_64K, "read"), (EIGHT_CONTIGUOUS, "read"), (EIGHT_CONTIGUOUS_SMALL, "overwrite"),
+        (EIGHT_CONTIGUOUS_SMALL, "read"), (SPECKS, "read"), (CUBE, "overwrite"),
+        (LARGE_TILES, "read"))),
 )

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from papers import testbed
-from papers.experiment import Servers
+from papers.experiment import Cluster, Servers
 from run import ROOT, default_lock, timing_lock
 from sides import SIDES, Side, Tools, lines_of, start, words_before
 
@@ -89,7 +89,9 @@ class Runner:
 
     @property
     def _environment(self) -> dict[str, str] | None:
-        return {**os.environ, **testbed.ENVIRONMENT} if self.pocket else None
+        if self.pocket is None:
+            return None
+        return {**(self.pocket.environment or os.environ), **testbed.ENVIRONMENT}
 
     @property
     def _program(self) -> pathlib.Path:
@@ -142,9 +144,10 @@ def runner_at(place: Place, build: pathlib.Path, realtime: bool = False) -> Iter
         if not place.profile:
             yield Runner(build, place, folder, None, realtime)
             return
-        pocket = testbed.Pocket(testbed.commands_of(build), folder, build / "bin" / "unisono",
-                                realtime)
-        with pocket.mounted(Servers(place.profile, place.servers), place.profile, seed=1):
-            yield Runner(build, place, pocket.mountpoint, pocket, realtime)
+        with testbed.cluster_for(Cluster(place.nodes) if place.cluster else None, build) as launchers:
+            pocket = testbed.Pocket(testbed.commands_of(build), folder, build / "bin" / "unisono",
+                                    realtime, launchers)
+            with pocket.mounted(Servers(place.profile, place.servers), place.profile, seed=1):
+                yield Runner(build, place, pocket.mountpoint, pocket, realtime)
     finally:
         shutil.rmtree(folder)
