@@ -84,7 +84,7 @@ public:
     [[nodiscard]] std::uint64_t window_choice() const { return window_.choice; }
     /// Whoever calls it on one rank does so on all, at the same place among their calls.
     void end_window();
-    /// The ranks have agreed on new views. Collective.
+    /// The ranks have agreed on new views. Between nodes this drains what was written. Collective.
     void note_new_views();
     /// A call in the window begins: a deposit or withdrawal for each part of the rank's request.
     /// Local.

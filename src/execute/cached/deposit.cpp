@@ -296,10 +296,16 @@ void CachedFile::take_deposit(std::uint32_t from, Message const& message) {
                  message.data() + sizeof head);
 }
 
-// On one node whatever lies in the window can be put there; other nodes must learn views first, and
-// pieces of other sizes may want buffers.
+// On one node whatever lies in the window can be put there; pieces of other sizes may want buffers.
+// Other nodes must learn views first; and HDF5, which sets a view before and after each collective
+// call, then has single ranks read what others wrote, without a sync: it is in the file then.
 void CachedFile::note_new_views() {
-    if (several_nodes() || window_.direct) end_window();
+    if (several_nodes() && holds_writes()) {
+        CallRecord of_no_data_call;
+        drain(of_no_data_call);
+    } else if (several_nodes() || window_.direct) {
+        end_window();
+    }
 }
 
 // Without the lock while it waits: other threads may have to go on before the others come.

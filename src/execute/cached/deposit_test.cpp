@@ -357,6 +357,19 @@ TEST_P(Deposit, small_writes_that_repeat_soon_need_only_the_bound) {
     expect_records(file, 10);
 }
 
+// HDF5 (1.10) sets a view after each collective write; then rank 0 reads for all what others wrote.
+TEST_P(Deposit, a_new_view_between_nodes_puts_what_was_written_into_the_file) {
+    run([&](SmallCalls& writer, std::uint32_t) {
+        std::vector const calls{0, 1, 2, 3};
+        for (auto const call : calls) writer.write(call);
+        writer.cache.note_new_views();
+        if (GetParam() == two_nodes) {
+            EXPECT_EQ(missing_records(file, calls), 0u);
+        }
+        EXPECT_EQ(writer.cache.holds_writes(), GetParam() == one_node);
+    });
+}
+
 TEST_P(Deposit, writes_that_come_now_and_then_stay_agreed_on) {
     pretended_s = 0;
     run([&](SmallCalls& writer, std::uint32_t rank) {
