@@ -33,8 +33,8 @@ SHAPES = {
 
 
 ENOUGH = "two together write faster than one alone, but for hpio: turns have nothing to give"
-MOST = ("only mpi-io-test and hpio have more alone (figure 2): 1.2 is the most that turns can give; measured while"
-        " programs waited for cores: since they go first figure 8's two mpi-io-test gain 1.5 without distance")
+MOST = ("mpi-io-test gains (with slices kept 1.4), ior-mpi-io and mpi-tile-io have less alone than two have together"
+        " and lose by turns")
 UNKNOWN = "not known"
 NOTHING = "turns can give no more here than there is: what one has alone"
 LATE = "a third of the writes came too late to count"
