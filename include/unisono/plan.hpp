@@ -106,6 +106,9 @@ struct Plan {
     /// staged: nodes send, not ranks (unisono_intra_node_aggregation). Not the strategy's business:
     /// whoever has it planned says it.
     Switch intra_node_aggregation = Switch::automatic;
+    /// staged writes: short holes are read, and written with the pieces around them (ds_write). Not
+    /// the strategy's business, either.
+    bool writes_holes = false;
 
     /// cached: block k of the file is aggregators[k % A]'s, in one of its pool's buffers.
     std::uint64_t block_bytes = 0;

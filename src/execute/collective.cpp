@@ -22,6 +22,11 @@ PlannedCall planned(Selection const& selection, Facts const& facts, Proposal con
                      .alignment = agreed.asked.alignment,
                      .write_through = agreed.cache.write_through};
     call.plan.intra_node_aggregation = options.intra_node_aggregation;
+    // On a node's own file system pieces with holes are fast. Where whole pages are written back,
+    // what is read may be older than what another node wrote; where each node writes its own
+    // pieces, another one may be writing into the holes.
+    call.plan.writes_holes = options.ds_write == Switch::enable && !facts.local_storage &&
+                             !facts.page_cached && !call.plan.within_nodes;
     return call;
 }
 

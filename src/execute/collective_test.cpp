@@ -70,6 +70,7 @@ TEST(Collective, a_write_leaves_any_writers_byte_and_touches_nothing_else) {
     for (auto const seed : test_seeds()) {
         SCOPED_TRACE(seed);
         Case made{seed};
+        if (seed % 3 == 0) made.options.ds_write = Switch::enable;
         TemporaryFile const file;
         auto const before = initial_contents(made.file_bytes);
         file.fill(before);
@@ -104,16 +105,55 @@ TEST(Collective, a_write_leaves_any_writers_byte_and_touches_nothing_else) {
 }
 
 // One rank's part of a call on `file`; returns what was counted.
-CallRecord perform_once(Team& team, Rendezvous& rendezvous, TemporaryFile const& file,
-                        Options const& options, Request const& request) {
+CallRecord perform_once(
+    Team& team, Rendezvous& rendezvous, TemporaryFile const& file, Options const& options,
+    Request const& request,
+    std::shared_ptr<BackendCounts> const& counts = std::make_shared<BackendCounts>()) {
     Storage storage;
-    arrange(storage, file, "", std::make_shared<BackendCounts>());
+    arrange(storage, file, "", counts);
     CallRecord record;
     OnlineTuner tuner;
     GatheredFacts gathered;
     perform_collective({team, rendezvous, storage, {}, options, tuner, gathered}, request, {},
                        record);
     return record;
+}
+
+// Pieces of 8 bytes with holes of 8, some behind the end of the file, on a server: how often an
+// aggregator accesses it.
+std::uint64_t accesses_of_a_write_with_holes(Switch ds_write) {
+    TemporaryFile const file;
+    auto const before = initial_contents(100);
+    file.fill(before);
+    Options options;
+    options.strategy = "two_phase";
+    options.cb_nodes = 1;
+    options.ds_write = ds_write;
+    std::atomic<std::uint64_t> accesses{0};
+    ThreadTeams teams{make_topology({0, 1})};
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        std::vector<std::byte> data(80, std::byte{0xEE});
+        Request const request{Direction::write,
+                              {make_dense(8), std::int64_t(16 * team.rank()), 32},
+                              {0, 80},
+                              {make_dense(1), 0, 1},
+                              reinterpret_cast<std::uintptr_t>(data.data())};
+        auto const counts = std::make_shared<BackendCounts>();
+        perform_once(team, rendezvous, file, options, request, counts);
+        accesses += (*counts)[Direction::write].extents + (*counts)[Direction::read].extents;
+    });
+    auto const after = file.contents();
+    for (std::size_t at = 0; at < after.size(); ++at) {
+        auto const left = at < before.size() ? before[at] : std::byte{0};
+        EXPECT_EQ(after[at], at % 16 < 8 ? std::byte{0xEE} : left) << at;
+    }
+    return accesses;
+}
+
+TEST(Collective, holes_are_written_only_when_asked_for) {
+    EXPECT_EQ(accesses_of_a_write_with_holes(Switch::automatic), 20u);
+    EXPECT_EQ(accesses_of_a_write_with_holes(Switch::disable), 20u);
+    EXPECT_EQ(accesses_of_a_write_with_holes(Switch::enable), 2u);
 }
 
 // Two nodes of two ranks, an aggregator on each, and `bytes` of each rank for both: between nodes

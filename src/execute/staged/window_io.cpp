@@ -131,6 +131,7 @@ void WindowIo::start(Direction direction, Round const& round,
     assert(side.pending.empty());
     lists[0] = transfers(round.parts[aggregator_], call_.window(round, aggregator_), in_window);
     std::for_each(lists.begin() + 1, lists.end(), [](auto& list) { list.clear(); });
+    if (direction == Direction::write && call_.plan.writes_holes) take_in_holes(lists[0]);
     auto const order = direction == Direction::read ? deal_to_read(round, lists) : Order::any;
     auto const alone = call_.own_aggregators().size() == 1;
     auto const idle =
@@ -139,6 +140,41 @@ void WindowIo::start(Direction direction, Round const& round,
             : round.last;
     auto const at_once = alone && idle && (order == Order::any || lists[0].size() == 1);
     issue(side, direction, order, at_once);
+}
+
+// Pieces with short holes between them become one access, which writes what is in the holes once
+// more, or nulls behind the end of the file. Where that cannot be read they stay as they are.
+// Source: data sieving (Thakur, Gropp, Lusk, Frontiers '99); here only where the user says so, as
+// nobody else may write into the holes meanwhile.
+void WindowIo::take_in_holes(std::vector<Transfer>& list) const {
+    constexpr std::uint64_t short_hole_bytes = 4096;
+    auto const follows = [](Transfer const& one, Transfer const& next) {
+        auto const hole = next.offset - (one.offset + one.bytes);
+        return hole <= short_hole_bytes && next.memory == one.memory + one.bytes + hole;
+    };
+    std::vector<Transfer> taken;
+    std::vector<std::byte> there;
+    for (auto first = list.begin(); first != list.end();) {
+        auto last = first;
+        while (last + 1 != list.end() && follows(*last, last[1])) ++last;
+        auto const bytes = last->offset + last->bytes - first->offset;
+        there.assign(bytes, std::byte{0});
+        Transfer const all{first->offset, there.data(), bytes};
+        auto const known =
+            first != last && !call_.storage.backend->perform(Direction::read, {&all, 1}).error;
+        if (known) {
+            for (auto piece = first; piece != last; ++piece) {
+                auto const hole = piece->offset + piece->bytes;
+                std::copy_n(there.begin() + std::ptrdiff_t(hole - first->offset),
+                            piece[1].offset - hole, piece->memory + piece->bytes);
+            }
+            taken.push_back({first->offset, first->memory, bytes});
+        } else {
+            taken.insert(taken.end(), first, last + 1);
+        }
+        first = last + 1;
+    }
+    list = std::move(taken);
 }
 
 // In pieces if the plan says so.
