@@ -178,9 +178,35 @@ def test_small_collective_calls_are_to_be_put_together(quiet):
     write = quiet["write"]
     write["calls"]["collective"] = 5000
     write["bytes"] |= {"asked": 5000 * 4 * 1024, "moved": 5000 * 4 * 1024}
+    write["meetings"] = 5000
     set_times(write, waiting=4.0, other=1.0, file=0.1)
     assert advice(quiet) == [(5, "5,000 collective calls of 1 KiB per rank: all ranks agree on each.",
                               "gather the data of 1,024 calls for one MPI_File_write_all")]  # fmt: skip
+
+
+def test_small_collective_calls_that_repeat_need_few_meetings(quiet):
+    write = quiet["write"]
+    write["calls"]["collective"] = 5000
+    write["bytes"] |= {"asked": 5000 * 4 * 1024, "moved": 5000 * 4 * 1024}
+    write["meetings"] = 80
+    set_times(write, arrival=5.0)
+    (_, evidence, _), = advice(quiet)  # fmt: skip
+    assert evidence == "5,000 collective calls of 1 KiB per rank: the ranks met 80 times."
+
+
+def test_holes_that_are_left_out_piece_by_piece(quiet):
+    write = quiet["write"]
+    write["calls"]["collective"] = 1
+    write["strategies"] = {"two_phase": {"calls": 1, "why": ["small or interleaved pieces"]}}
+    write["bytes"] |= {"asked": 64 << 20, "moved": 64 << 20}
+    write["extents"] = 1 << 20
+    set_times(write, file=10.0)
+    quiet["backend"] = "posix uring counted"
+    assert advice(quiet) == [(10, "1,048,576 pieces of 64 B were written one by one.",
+                              "UNISONO_HINTS='*:ds_write=enable', if nobody else writes between them meanwhile")]  # fmt: skip
+    quiet["backend"] = "posix mapped counted"
+    assert "pieces" not in advice(quiet)[0][1], "a node's own file system"
+
 
 
 def test_calls_of_the_mpi_library_are_told_with_what_to_call_instead(quiet):

@@ -19,6 +19,7 @@ _MiB = 1 << 20
 _SMALL_CALL_BYTES = 64 << 10
 _SMALL_PIECE_BYTES = 4 << 10
 _MANY_CALLS = 10  # of a rank: fewer are not worth combining
+_MANY_PIECES = 1000
 _SLICE_S = 0.02  # ranks that share a core come that late to a call by the scheduler alone
 _LATE_SHARE = 0.25  # of what the others wait: a rank that waits less is the one that they wait for
 
@@ -130,6 +131,7 @@ def _small_calls(file: _File) -> _Found:
     if file.collective >= _MANY_CALLS and not file.independent and file.bytes_per_call < _SMALL_CALL_BYTES:
         seconds = file.take("arrival", "waiting", "exchange", "other")
         yield "", seconds, {"calls": file.collective, "rank_calls": file.collective * file.record["ranks"],
+                            "meetings": file.direction["meetings"],
                             "bytes": own_bytes(file.direction)}  # fmt: skip
 
 
@@ -193,6 +195,14 @@ def _striping(file: _File) -> _Found:
             yield note, file.take("file"), {"files": 1}
 
 
+def _holes(file: _File) -> _Found:
+    """Small pieces that aggregators write to servers one by one, as they write no holes."""
+    pieces, moved = file.direction["extents"], file.direction["bytes"]["moved"]
+    staged = "two_phase" in file.direction["strategies"] and "mapped" not in file.record["backend"]
+    if file.name == "write" and staged and pieces >= _MANY_PIECES and moved / pieces < _SMALL_PIECE_BYTES:
+        yield "", file.take("file", "waiting"), {"pieces": pieces, "bytes": moved}
+
+
 def _storage(file: _File) -> _Found:
     yield file.record["backend"], file.take("file"), {"bytes": file.direction["bytes"]["moved"]}
 
@@ -237,10 +247,12 @@ def _tell_crowded(claim: _Claim) -> tuple[str, str, str]:
 def _tell_small_calls(claim: _Claim) -> tuple[str, str, str]:
     size = short_bytes(claim.counts["bytes"] / claim.counts["rank_calls"])
     calls = counted(int(claim.counts["calls"]), "collective call")
+    meetings = int(claim.counts["meetings"])
+    met = "all ranks agree on each" if meetings >= claim.counts["calls"] else f"the ranks met {meetings:,} times"
     needed = _MiB * claim.counts["rank_calls"] / max(1, claim.counts["bytes"])
     together = f"{min(math.ceil(needed), int(claim.counts['calls'])):,} calls"
     how = f"gather the data of {together} for" if claim.direction == "write" else f"read the data of {together} with"
-    return ("in small collective calls", f"{calls} of {size} per rank: all ranks agree on each.",
+    return ("in small collective calls", f"{calls} of {size} per rank: {met}.",
             f"{how} one {claim.call}_all")  # fmt: skip
 
 
@@ -309,6 +321,12 @@ def _tell_striping(claim: _Claim) -> tuple[str, str, str]:
     return ("on badly striped files", f"{files}: {evidence}.", change)
 
 
+def _tell_holes(claim: _Claim) -> tuple[str, str, str]:
+    pieces, size = int(claim.counts["pieces"]), short_bytes(claim.counts["bytes"] / claim.counts["pieces"])
+    return ("in the file system, for small pieces with holes", f"{pieces:,} pieces of {size} were written one by one.",
+            "UNISONO_HINTS='*:ds_write=enable', if nobody else writes between them meanwhile")  # fmt: skip
+
+
 def _tell_storage(claim: _Claim) -> tuple[str, str, str]:
     amount = claim.counts["bytes"]
     rate = f" ({short_bytes(amount / claim.seconds)}/s)" if claim.seconds > 0 else ""
@@ -331,6 +349,7 @@ _RULES: list[tuple[Callable[[_File], _Found], _Told]] = [
     (_exchange, _tell_exchange),
     (_waiting, _tell_waiting),
     (_striping, _tell_striping),
+    (_holes, _tell_holes),
     (_storage, _tell_storage),
 ]
 
