@@ -203,7 +203,7 @@ def test_holes_that_are_left_out_piece_by_piece(quiet):
     set_times(write, file=10.0)
     quiet["backend"] = "posix uring counted"
     assert advice(quiet) == [(10, "1,048,576 pieces of 64 B were written one by one.",
-                              "UNISONO_HINTS='*:ds_write=enable', if nobody else writes between them meanwhile")]  # fmt: skip
+                              "UNISONO_HINTS='*:ds_write=enable', if it is on servers and nobody else writes between them")]  # fmt: skip
     quiet["backend"] = "posix mapped counted"
     assert "pieces" not in advice(quiet)[0][1], "a node's own file system"
 

@@ -324,7 +324,7 @@ def _tell_striping(claim: _Claim) -> tuple[str, str, str]:
 def _tell_holes(claim: _Claim) -> tuple[str, str, str]:
     pieces, size = int(claim.counts["pieces"]), short_bytes(claim.counts["bytes"] / claim.counts["pieces"])
     return ("in the file system, for small pieces with holes", f"{pieces:,} pieces of {size} were written one by one.",
-            "UNISONO_HINTS='*:ds_write=enable', if nobody else writes between them meanwhile")  # fmt: skip
+            "UNISONO_HINTS='*:ds_write=enable', if it is on servers and nobody else writes between them")  # fmt: skip
 
 
 def _tell_storage(claim: _Claim) -> tuple[str, str, str]:

@@ -34,7 +34,7 @@ bool do_ahead(CollectiveFile const& file, Request const& request, Proposal const
               CallRecord& record) {
     auto const refused = mine.objection.refusal != 0 || mine.objection.must_be_native;
     auto const cached = file.cache != nullptr && file.cache->in_use();
-    if (file.ahead == nullptr || refused || cached || OnlineTuner::wants_each_call(file.options))
+    if (file.ahead == nullptr || refused || cached || OnlineTuner::wanted(file.options))
         return false;
     if (!file.ahead->may_try(request)) return false;
     return perform_direct(request, request.positions, file.storage, record).bytes ==

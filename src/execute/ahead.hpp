@@ -24,6 +24,8 @@ public:
     [[nodiscard]] static bool suits(Plan const& plan) {
         return plan.way == Plan::Way::direct && plan.waits_for.empty();
     }
+    /// The next call waits for the others first.
+    void forget(Direction direction) { by_itself_[index(direction)] = false; }
     void note(Direction direction, Plan const& plan) { by_itself_[index(direction)] = suits(plan); }
 
 private:

@@ -1,5 +1,7 @@
 #include "execute/collective.hpp"
 
+#include <limits>
+
 #include "execute/agree.hpp"
 #include "execute/checks.hpp"
 #include "execute/perform.hpp"
@@ -89,11 +91,6 @@ bool may_go_alone(PlannedCall const& call, CollectiveFile const& file) {
             may_go_alone_unasked(call.facts, file.options));
 }
 
-// Each rank has done its part ahead of the agreement, which comes to the same.
-bool is_over(PlannedCall const& call, Proposal const& agreed) {
-    return agreed.selection.done_ahead && AheadOfAgreement::suits(call.plan);
-}
-
 // The next calls need no agreement if they go on like this one.
 void open_window(PlannedCall const& call, CollectiveFile const& file, Proposal const& agreed,
                  CallRecord& record) {
@@ -119,7 +116,7 @@ Outcome carry_out(Decision const& decision, CollectiveFile const& file, Request 
                   Proposal const& agreed, Outcome outcome, CallRecord& record) {
     auto const& call = decision.call;
     note_past_cache(call, file, request, record);
-    if (is_over(call, agreed)) {
+    if (agreed.selection.done_ahead && AheadOfAgreement::suits(call.plan)) {
         outcome.bytes = request.positions.bytes();
     } else {
         auto const performed = perform(call, file, request, record);
@@ -141,8 +138,6 @@ std::uint64_t gate_waits(Storage const& storage) {
 Outcome select_and_perform(CollectiveFile const& file, Request const& request,
                            Proposal const& agreed, CallSelection& selecting, CallRecord& record) {
     auto const waits_before = gate_waits(file.storage);
-    // What was done ahead in vain is not the call's.
-    auto const ahead_s = record.whole_s() - record[Phase::arrival];
     auto const decision = decide(file, request, agreed, selecting, record);
     auto const& [selection, call] = decision;
     if (file.ahead != nullptr) file.ahead->note(request.direction, call.plan);
@@ -156,9 +151,8 @@ Outcome select_and_perform(CollectiveFile const& file, Request const& request,
                   : carry_out(decision, file, request, agreed, outcome, record);
     record.lap(Phase::other);
     if (outcome.verdict.code == 0)
-        selecting.end(
-            record.whole_s() - record[Phase::arrival] - (is_over(call, agreed) ? 0 : ahead_s),
-            gate_waits(file.storage) != waits_before);
+        selecting.end(record.whole_s() - record[Phase::arrival],
+                      gate_waits(file.storage) != waits_before);
     return outcome;
 }
 
@@ -193,6 +187,7 @@ Outcome checked_call(CollectiveFile const& file, Request const& request, CallerF
 Outcome perform_in_window(CollectiveFile const& file, Request const& request,
                           Objection const& objection, CallRecord& record) {
     auto& cache = *file.cache;
+    auto const waits_before = gate_waits(file.storage);
     auto const direct = cache.window_is_direct();
     cache.begin_in_window();
     if (objection.refusal != 0)
@@ -206,8 +201,11 @@ Outcome perform_in_window(CollectiveFile const& file, Request const& request,
     auto const result = request.device == nullptr
                             ? move(request)
                             : perform_through_host(request, file.options, record, move);
-    if (OnlineTuner::wanted(file.options) && !result.error)
-        file.tuner.add(cache.window_choice(), record.whole_s());
+    if (cache.as_foreseen() && !result.error) {
+        constexpr auto says_nothing = std::numeric_limits<double>::infinity();
+        auto const disturbed = gate_waits(file.storage) != waits_before;
+        file.tuner.add(cache.window_choice(), disturbed ? says_nothing : record.whole_s());
+    }
     return {.local = true,
             .bytes = result.bytes,
             .verdict = result.error ? Verdict{result, file.team.rank()} : Verdict{},
@@ -224,6 +222,9 @@ Outcome perform_collective(CollectiveFile const& file, Request const& request,
     auto const before = file.team.traffic();
     auto const alone = file.cache != nullptr && file.cache->in_window(request.direction);
     if (!alone && file.cache != nullptr) {
+        // What others have written by themselves is there when they have met.
+        if (file.ahead != nullptr && file.cache->writes_in_window())
+            file.ahead->forget(Direction::read);
         // Before the ranks meet: who is waited for may wait for its data to be taken.
         file.cache->end_window();
         if (request.direction == Direction::read) file.cache->begin_reading();

@@ -98,9 +98,12 @@ static struct mpi_library known_library(void* linked, int by_any_name) {
 // Found without loading anything.
 static struct mpi_library find_library(void) {
     void* const linked = next_open();
-    struct mpi_library found = known_library(linked, /*by_any_name=*/0);
-    if (found.name == NULL && linked == NULL) found = known_library(linked, /*by_any_name=*/1);
-    return found.name == NULL ? unknown_library() : found;
+    struct mpi_library const found = known_library(linked, /*by_any_name=*/0);
+    if (found.name != NULL) return found;
+    struct mpi_library const unknown = unknown_library();
+    if (unknown.engine != NULL) return unknown;
+    struct mpi_library const renamed = known_library(linked, /*by_any_name=*/1);
+    return renamed.name == NULL ? unknown : renamed;
 }
 
 static void find_native(void* library) {

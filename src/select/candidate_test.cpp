@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "select/mpi_library.hpp"
 #include "select/online_tuner.hpp"
 #include "strategies/all.hpp"
@@ -150,6 +153,9 @@ TEST(OnlineTuner, calls_that_went_on_like_one_are_measured_with_it) {
     tuner.add(tuner.choice(), 8);
     tuner.add(tuner.choice() - 1, 100);
     EXPECT_EQ(tuner.last_seconds(), 4);
+    tuner.add(tuner.choice(), std::numeric_limits<double>::infinity());
+    tuner.add(tuner.choice(), 1);
+    EXPECT_TRUE(std::isinf(tuner.last_seconds())) << "it waited for the program's turn";
 }
 
 }  // namespace

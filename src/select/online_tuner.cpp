@@ -68,7 +68,11 @@ void OnlineTuner::finish(double seconds) {
 }
 
 void OnlineTuner::add(std::uint64_t choice, double seconds) {
-    if (pending_ && choice == choices_) last_seconds_ += (seconds - last_seconds_) / ++last_calls_;
+    if (!pending_ || choice != choices_ || !std::isfinite(last_seconds_)) return;
+    if (std::isfinite(seconds))
+        last_seconds_ += (seconds - last_seconds_) / ++last_calls_;
+    else
+        last_seconds_ = seconds;
 }
 
 void OnlineTuner::finish_disturbed() { finish(std::numeric_limits<double>::infinity()); }

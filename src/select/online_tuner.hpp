@@ -17,10 +17,6 @@ public:
 
     /// Whether the options ask for it.
     static bool wanted(Options const& options);
-    /// And each call by itself, as the paper does.
-    static bool wants_each_call(Options const& options) {
-        return wanted(options) && options.select == "orthrus";
-    }
 
     /// Before the first call.
     void begin(Memory memory);
@@ -46,6 +42,7 @@ public:
     void finish(double seconds);
     /// A number of what `choose` has answered last, and what this rank took for a call that went on
     /// like that one, without having asked: the mean of all counts, if nobody has asked meanwhile.
+    /// Infinity: that they say nothing, as in finish_disturbed.
     [[nodiscard]] std::uint64_t choice() const { return choices_; }
     void add(std::uint64_t choice, double seconds);
     /// As finish, but what it took says nothing: it waited for the program's turn. One rank is

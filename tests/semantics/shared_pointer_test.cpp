@@ -268,21 +268,34 @@ void an_ordered_read_past_the_end_counts_truly(Context const& context) {
     close_file(file);
 }
 
-void an_ordered_call_with_wrong_arguments_moves_nothing(Context const& context) {
+void wrong_ordered_call_after(Context const& context, int right_calls) {
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
     int const value = 7;
-    int const count = context.rank == context.size - 1 ? -1 : 1;
-    int const code = MPI_File_write_ordered(file, &value, count, MPI_INT, MPI_STATUS_IGNORE);
-    CHECK_EQUAL(error_class(code), MPI_ERR_COUNT);
+    auto const write = [&](int count) {
+        return MPI_File_write_ordered(file, &value, count, MPI_INT, MPI_STATUS_IGNORE);
+    };
+    for (int call = 0; call < right_calls; ++call) CHECK_MPI(write(1));
+    CHECK_EQUAL(error_class(write(context.rank == context.size - 1 ? -1 : 1)), MPI_ERR_COUNT);
     context.barrier();
-    CHECK_EQUAL(shared_position_of(file), 0);
+    CHECK_EQUAL(shared_position_of(file), right_calls * context.size);
     context.barrier();
-    CHECK_MPI(MPI_File_write_ordered(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_MPI(write(1));
     close_file(file);
     context.barrier();
-    if (context.root()) CHECK_EQUAL(read_whole(context.path()).size(), sizeof(int) * context.size);
+    if (context.root())
+        CHECK_EQUAL(read_whole(context.path()).size(),
+                    (right_calls + 1) * sizeof(int) * context.size);
     context.barrier();
+}
+
+void an_ordered_call_with_wrong_arguments_moves_nothing(Context const& context) {
+    wrong_ordered_call_after(context, 0);
+}
+
+// The others wrote over each other, where nobody meets any more for the data.
+void an_ordered_call_with_wrong_arguments_after_calls_that_repeat(Context const& context) {
+    wrong_ordered_call_after(context, 4);
 }
 
 // The MPI library need not know such a view before; in external32 it would not know it rightly.
@@ -408,6 +421,9 @@ std::span<Test const> shared_pointer_tests() {
          under_unisono | native_mpich, "Open MPI 4.1.4 counts what was asked for"},
         {"an_ordered_call_with_wrong_arguments_moves_nothing",
          an_ordered_call_with_wrong_arguments_moves_nothing, under_unisono,
+         "natively one rank leaves the others waiting"},
+        {"an_ordered_call_with_wrong_arguments_after_calls_that_repeat",
+         an_ordered_call_with_wrong_arguments_after_calls_that_repeat, under_unisono,
          "natively one rank leaves the others waiting"},
         {"ordered_calls_through_an_unusual_view", ordered_calls_through_an_unusual_view},
         {"ordered_longs_in_external32", ordered_longs_in_external32, under_unisono,

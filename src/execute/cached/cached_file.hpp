@@ -82,6 +82,12 @@ public:
     /// What is done in the window goes past the buffers. Equal on all ranks.
     [[nodiscard]] bool window_is_direct() const { return window_.direct; }
     [[nodiscard]] std::uint64_t window_choice() const { return window_.choice; }
+    /// Ranks may have written by themselves what others do not see yet.
+    [[nodiscard]] bool writes_in_window() const {
+        return window_.direct && window_.direction == Direction::write;
+    }
+    /// All of this rank's calls in the window go on like the one before it. Local.
+    [[nodiscard]] bool as_foreseen() const { return !misfit_; }
     /// Whoever calls it on one rank does so on all, at the same place among their calls.
     void end_window();
     /// The ranks have agreed on new views. Between nodes this drains what was written. Collective.

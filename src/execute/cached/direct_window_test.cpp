@@ -122,6 +122,24 @@ TEST_P(DirectWindow, an_agreed_call_keeps_the_error_of_those_before_it) {
         failure_at(offset_of(failing, 0), "EIO"));
 }
 
+// More than MPI promises without a sync, but so it was when each write was agreed on.
+TEST_P(DirectWindow, a_read_after_it_waits_for_what_others_write) {
+    file.fill(initial_contents(100 * record_bytes));
+    run([&](SmallCalls& calls, std::uint32_t rank) {
+        AheadOfAgreement ahead;
+        calls.ahead = &ahead;
+        let_it_choose(calls);
+        std::vector<std::byte> back(record_bytes);
+        calls.collective(Direction::read, offset_of(0, rank), back);
+        for (int call = 0; call < 5; ++call) {
+            if (rank == 1 && call == 4) std::this_thread::sleep_for(std::chrono::milliseconds{50});
+            calls.write(call);
+        }
+        calls.collective(Direction::read, offset_of(4, 1 - rank), back);
+        EXPECT_EQ(back[0], value_of(1 - rank, 4));
+    });
+}
+
 TEST_P(DirectWindow, calls_with_a_new_view_are_agreed_on) {
     run([&](SmallCalls& writer, std::uint32_t) {
         let_it_choose(writer);

@@ -48,9 +48,16 @@ public:
         auto const request = request_of(direction, at, data);
         CallerFacts const caller{.objection = {.refusal = std::exchange(refusal, 0)}};
         record = CallRecord{clock};
-        return perform_collective(
-            {team_, rendezvous_, storage_, layout_, options, tuner_, gathered_, &cache}, request,
-            caller, record);
+        return perform_collective({.team = team_,
+                                   .rendezvous = rendezvous_,
+                                   .storage = storage_,
+                                   .layout = layout_,
+                                   .options = options,
+                                   .tuner = tuner_,
+                                   .gathered = gathered_,
+                                   .cache = &cache,
+                                   .ahead = ahead},
+                                  request, caller, record);
     }
 
     Rendezvous& rendezvous() { return rendezvous_; }
@@ -88,6 +95,7 @@ public:
     std::shared_ptr<BackendCounts> counts = std::make_shared<BackendCounts>();
     Options options;
     std::int32_t refusal = 0;  // of the next call's arguments
+    AheadOfAgreement* ahead = nullptr;
     CachedFile cache{team_, rendezvous_, storage_};
     CallRecord::Clock clock = CallRecord::steady_clock_s;
     CallRecord record;

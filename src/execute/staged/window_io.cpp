@@ -157,12 +157,14 @@ void WindowIo::take_in_holes(std::vector<Transfer>& list) const {
     for (auto first = list.begin(); first != list.end();) {
         auto last = first;
         while (last + 1 != list.end() && follows(*last, last[1])) ++last;
+        if (first == last) {
+            taken.push_back(*first++);
+            continue;
+        }
         auto const bytes = last->offset + last->bytes - first->offset;
         there.assign(bytes, std::byte{0});
         Transfer const all{first->offset, there.data(), bytes};
-        auto const known =
-            first != last && !call_.storage.backend->perform(Direction::read, {&all, 1}).error;
-        if (known) {
+        if (!call_.storage.backend->perform(Direction::read, {&all, 1}).error) {
             for (auto piece = first; piece != last; ++piece) {
                 auto const hole = piece->offset + piece->bytes;
                 std::copy_n(there.begin() + std::ptrdiff_t(hole - first->offset),
