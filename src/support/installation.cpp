@@ -29,14 +29,14 @@ std::string file_in_maps(std::uintptr_t address) {
 
 // The same, cheaper where somebody has loaded it by an absolute name: other names may be relative
 // to an older working folder, or what argv[0] says.
-std::string file_with(std::uintptr_t address) {
+std::string file_with(void const* address) {
     Dl_info info{};
-    if (dladdr(reinterpret_cast<void*>(address), &info) != 0 && info.dli_fname[0] == '/') {
+    if (dladdr(address, &info) != 0 && info.dli_fname[0] == '/') {
         std::error_code missing;
         auto const path = std::filesystem::canonical(info.dli_fname, missing);
         if (!missing) return path.string();
     }
-    return file_in_maps(address);
+    return file_in_maps(reinterpret_cast<std::uintptr_t>(address));
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ std::string site_folder_of(std::string_view path) {
 }
 
 std::string site_folder() {
-    return site_folder_of(file_with(reinterpret_cast<std::uintptr_t>(&site_folder_of)));
+    return site_folder_of(file_with(reinterpret_cast<void const*>(&site_folder_of)));
 }
 
 }  // namespace unisono
