@@ -16,8 +16,7 @@ PAPERS  ?= telling
         simulate install uninstall wheel deb sanitize tidy format format-check clean
 
 BENCH_OPTIONS_full    := --full
-BENCH_OPTIONS_cluster := --cluster 4 --bytes 33554432 --alternations 3 --repeats 3 \
-                         --patterns strided-64,strided-1k,strided-64k,irregular,block-3d,lattice,calls-contiguous
+BENCH_OPTIONS_cluster := --cluster 4 --bytes 33554432 --alternations 3 --repeats 3
 BENCH_OPTIONS_applications := --ranks 2,4 --strategy auto,behind \
                               --patterns hdf5-flash,hdf5-small,pnetcdf-flash,pnetcdf-e3sm,coll-perf,btio
 
