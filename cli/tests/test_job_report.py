@@ -174,22 +174,22 @@ def test_large_independent_writes_get_no_advice(quiet):
     assert [change for _, _, change in advice(quiet)] == [""]
 
 
+def small_collective(record, meetings):
+    """5000 writes of 1 KiB a rank."""
+    record["write"]["calls"]["collective"] = 5000
+    record["write"]["bytes"] |= {"asked": 5000 * 4 * 1024, "moved": 5000 * 4 * 1024}
+    record["write"]["meetings"] = meetings
+    set_times(record["write"], waiting=4.0, other=1.0, file=0.1)
+
+
 def test_small_collective_calls_are_to_be_put_together(quiet):
-    write = quiet["write"]
-    write["calls"]["collective"] = 5000
-    write["bytes"] |= {"asked": 5000 * 4 * 1024, "moved": 5000 * 4 * 1024}
-    write["meetings"] = 5000
-    set_times(write, waiting=4.0, other=1.0, file=0.1)
+    small_collective(quiet, meetings=5000)
     assert advice(quiet) == [(5, "5,000 collective calls of 1 KiB per rank: all ranks agree on each.",
                               "gather the data of 1,024 calls for one MPI_File_write_all")]  # fmt: skip
 
 
 def test_small_collective_calls_that_repeat_need_few_meetings(quiet):
-    write = quiet["write"]
-    write["calls"]["collective"] = 5000
-    write["bytes"] |= {"asked": 5000 * 4 * 1024, "moved": 5000 * 4 * 1024}
-    write["meetings"] = 80
-    set_times(write, arrival=5.0)
+    small_collective(quiet, meetings=80)
     (_, evidence, _), = advice(quiet)  # fmt: skip
     assert evidence == "5,000 collective calls of 1 KiB per rank: the ranks met 80 times."
 
@@ -206,7 +206,6 @@ def test_holes_that_are_left_out_piece_by_piece(quiet):
                               "UNISONO_HINTS='*:ds_write=enable', if it is on servers and nobody else writes between them")]  # fmt: skip
     quiet["backend"] = "posix mapped counted"
     assert "pieces" not in advice(quiet)[0][1], "a node's own file system"
-
 
 
 def test_calls_of_the_mpi_library_are_told_with_what_to_call_instead(quiet):

@@ -24,9 +24,8 @@ bool wants_file_bytes(Request const& request, Storage const& storage, Options co
 }
 
 // What was done ahead may have made the file longer, and needs no mapping.
-std::uint64_t file_bytes_before(Direction direction, Proposal const& mine, Storage const& storage) {
-    auto const written = mine.selection.done_ahead && direction == Direction::write;
-    return written ? 0 : file_bytes_of(storage);
+std::uint64_t file_bytes_before(Proposal const& mine, Storage const& storage) {
+    return mine.selection.done_ahead ? 0 : file_bytes_of(storage);
 }
 
 // All that this rank asks for was moved.
@@ -77,7 +76,7 @@ Proposal agree_before(CollectiveFile const& file, Request const& request, Caller
     record.lap(Phase::other);
     mine.selection.done_ahead = do_ahead(file, request, mine, record);
     if (wants_file_bytes(request, file.storage, file.options))
-        mine.storage.file_bytes = file_bytes_before(request.direction, mine, file.storage);
+        mine.storage.file_bytes = file_bytes_before(mine, file.storage);
     record.lap(Phase::file);
     file.rendezvous.meet(mine);
     record.lap(Phase::arrival);

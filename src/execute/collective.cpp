@@ -1,7 +1,5 @@
 #include "execute/collective.hpp"
 
-#include <limits>
-
 #include "execute/agree.hpp"
 #include "execute/checks.hpp"
 #include "execute/perform.hpp"
@@ -201,11 +199,9 @@ Outcome perform_in_window(CollectiveFile const& file, Request const& request,
     auto const result = request.device == nullptr
                             ? move(request)
                             : perform_through_host(request, file.options, record, move);
-    if (cache.as_foreseen() && !result.error) {
-        constexpr auto says_nothing = std::numeric_limits<double>::infinity();
-        auto const disturbed = gate_waits(file.storage) != waits_before;
-        file.tuner.add(cache.window_choice(), disturbed ? says_nothing : record.whole_s());
-    }
+    if (cache.as_foreseen() && !result.error)
+        file.tuner.add(cache.window_choice(), record.whole_s(),
+                       gate_waits(file.storage) != waits_before);
     return {.local = true,
             .bytes = result.bytes,
             .verdict = result.error ? Verdict{result, file.team.rank()} : Verdict{},

@@ -66,8 +66,9 @@ static struct mpi_library unknown_library(void) {
 }
 
 // A file of this name, of a longer version (libmpi.so.12.1), or of none (libmpi.so).
-static int is_file_of(struct dl_phdr_info* object, size_t size, void* library) {
+static int is_file_of(struct dl_phdr_info* object, size_t size, void* data) {
     (void)size;
+    char const* library = *(char const**)data;
     char const* slash = strrchr(object->dlpi_name, '/');
     char const* file = slash == NULL ? object->dlpi_name : slash + 1;
     size_t const length = strlen(library);
@@ -82,14 +83,12 @@ static int is_file_of(struct dl_phdr_info* object, size_t size, void* library) {
 static struct mpi_library known_library(void* linked, int by_any_name) {
     struct mpi_library found = {NULL, NULL, NULL};
     for (int i = 0; i < known_library_count; ++i) {
-        char name[32] = "";
-        strncpy(name, known_libraries[i].library, sizeof name - 1);
-        if (!by_any_name && dl_iterate_phdr(is_file_of, name) == 0) continue;
-        void* handle = dlopen(known_libraries[i].library, RTLD_LAZY | RTLD_NOLOAD);
+        char const* library = known_libraries[i].library;
+        if (!by_any_name && dl_iterate_phdr(is_file_of, &library) == 0) continue;
+        void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
         if (handle == NULL) continue;
         if (found.name == NULL || dlsym(handle, "PMPI_File_open") == linked)
-            found =
-                (struct mpi_library){handle, known_libraries[i].library, known_libraries[i].engine};
+            found = (struct mpi_library){handle, library, known_libraries[i].engine};
         if (linked == NULL || dlsym(handle, "PMPI_File_open") == linked) break;
     }
     return found;

@@ -259,10 +259,12 @@ std::optional<MPI_Offset> advance_shared_pointer(File& file, DataCall const& cal
     auto const mine = parts.etypes;
     if (file.context().ranks() > 1) file.team().rendezvous().meet(parts);
     if (parts.objection.must_be_native) return {};
-    // All refuse it then; in a window only the rank that has the wrong argument would.
-    if (auto const cache = file.cache(); parts.objection.refusal != 0 && cache != nullptr)
-        cache->end_window();
-    if (parts.objection.refusal != 0 || parts.etypes == 0) return parts.begin;
+    if (parts.objection.refusal != 0) {
+        // All refuse it then; in a window only the rank that has the wrong argument would.
+        if (auto const cache = file.cache()) cache->end_window();
+        return parts.begin;
+    }
+    if (parts.etypes == 0) return parts.begin;
     auto const end = parts.begin + static_cast<MPI_Offset>(parts.etypes);
     if (!file.view()->mirrored)
         file.shared_pointer().advance_to(end);

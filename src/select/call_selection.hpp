@@ -8,7 +8,8 @@
 namespace unisono {
 
 /// One collective call as selection sees it: which strategy does it, and what that took. Nothing
-/// else about the call is told to a tuner, and nobody else tells it. Equal on all ranks.
+/// else about the call is told to a tuner, and nobody else tells it, but for OnlineTuner::add where
+/// nothing is selected any more. Equal on all ranks.
 class CallSelection {
 public:
     /// When the ranks have agreed what the previous call took on the slowest of them. Both must

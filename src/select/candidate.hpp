@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "unisono/plan.hpp"
@@ -40,6 +41,13 @@ struct Candidate {
     friend bool operator==(Candidate const& a, Candidate const& b) {
         return a.strategy == b.strategy && a.variation == b.variation;
     }
+};
+
+/// Who does a call, and why.
+struct CandidateChoice {
+    Candidate candidate;
+    std::string_view why;
+    bool lasting = true;  ///< Selection::lasting
 };
 
 /// "two_phase", "two_phase+every_rank".

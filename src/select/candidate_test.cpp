@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "select/mpi_library.hpp"
 #include "select/online_tuner.hpp"
@@ -149,12 +148,12 @@ TEST(OnlineTuner, calls_that_went_on_like_one_are_measured_with_it) {
     OnlineTuner tuner;
     tuner.choose(call.facts, call.options);
     tuner.finish(1);
-    tuner.add(tuner.choice(), 3);
-    tuner.add(tuner.choice(), 8);
-    tuner.add(tuner.choice() - 1, 100);
+    tuner.add(tuner.choice(), 3, false);
+    tuner.add(tuner.choice(), 8, false);
+    tuner.add(tuner.choice() - 1, 100, false);
     EXPECT_EQ(tuner.last_seconds(), 4);
-    tuner.add(tuner.choice(), std::numeric_limits<double>::infinity());
-    tuner.add(tuner.choice(), 1);
+    tuner.add(tuner.choice(), 1, true);
+    tuner.add(tuner.choice(), 1, false);
     EXPECT_TRUE(std::isinf(tuner.last_seconds())) << "it waited for the program's turn";
 }
 

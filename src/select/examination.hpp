@@ -26,11 +26,7 @@ namespace unisono {
 /// instead of a mean of throughputs, drift instead of a deviation by 15 %.
 class Examination {
 public:
-    struct Choice {
-        Candidate candidate;
-        std::string_view why;
-        bool lasting = true;  ///< Selection::lasting
-    };
+    using Choice = CandidateChoice;
     /// How much slower than the best a candidate usually is prior_slowdown, as a logarithm; nothing
     /// when that is not known.
     using PriorSlowdown = std::function<std::optional<double>(Candidate const&)>;

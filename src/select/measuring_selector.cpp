@@ -59,7 +59,7 @@ Selector::Choice MeasuringSelector::choose(Signature const& signature,
         return slower_elsewhere(signature_class, candidate);
     });
     has_windows_ = has_windows_ || choice.candidate.setup_s >= windows_setup_s;
-    return {choice.candidate, choice.why, choice.lasting};
+    return choice;
 }
 
 void MeasuringSelector::learn(Signature const& signature, Candidate const& candidate,

@@ -7,6 +7,11 @@
 #include "support/hash.hpp"
 
 namespace unisono {
+namespace {
+
+constexpr auto says_nothing = std::numeric_limits<double>::infinity();
+
+}  // namespace
 
 OnlineTuner::OnlineTuner() : paper_{make_paper_selector()} {}
 
@@ -29,7 +34,7 @@ std::uint64_t OnlineTuner::storage_key(std::string const& text) {
 }
 
 void OnlineTuner::learn(double seconds) {
-    last_seconds_ = 0;
+    last_calls_ = 0;
     auto const last = std::exchange(pending_, {});
     if (last && std::isfinite(seconds))
         last->selector->learn(last->signature, last->candidate, seconds);
@@ -63,19 +68,17 @@ void OnlineTuner::refuse() {
 
 void OnlineTuner::finish(double seconds) {
     if (!pending_) return;
-    last_seconds_ = seconds;
+    last_calls_s_ = seconds;
     last_calls_ = 1;
 }
 
-void OnlineTuner::add(std::uint64_t choice, double seconds) {
-    if (!pending_ || choice != choices_ || !std::isfinite(last_seconds_)) return;
-    if (std::isfinite(seconds))
-        last_seconds_ += (seconds - last_seconds_) / ++last_calls_;
-    else
-        last_seconds_ = seconds;
-}
+void OnlineTuner::finish_disturbed() { finish(says_nothing); }
 
-void OnlineTuner::finish_disturbed() { finish(std::numeric_limits<double>::infinity()); }
+void OnlineTuner::add(std::uint64_t choice, double seconds, bool disturbed) {
+    if (!pending_ || choice != choices_) return;
+    last_calls_s_ += disturbed ? says_nothing : seconds;
+    ++last_calls_;
+}
 
 std::optional<Signature> OnlineTuner::examined_class() const {
     if (!pending_ || pending_->selector != &measuring_) return {};

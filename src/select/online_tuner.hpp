@@ -28,7 +28,9 @@ public:
     void go_to(std::uint64_t storage_key) { storage_key_ = storage_key; }
 
     /// Seconds that the last measured call took on this rank; 0: there is none to be told of.
-    [[nodiscard]] double last_seconds() const { return last_seconds_; }
+    [[nodiscard]] double last_seconds() const {
+        return last_calls_ == 0 ? 0 : last_calls_s_ / last_calls_;
+    }
     /// What it took on the slowest rank.
     void learn(double seconds);
 
@@ -42,9 +44,9 @@ public:
     void finish(double seconds);
     /// A number of what `choose` has answered last, and what this rank took for a call that went on
     /// like that one, without having asked: the mean of all counts, if nobody has asked meanwhile.
-    /// Infinity: that they say nothing, as in finish_disturbed.
+    /// `disturbed`: they say nothing, as after finish_disturbed.
     [[nodiscard]] std::uint64_t choice() const { return choices_; }
-    void add(std::uint64_t choice, double seconds);
+    void add(std::uint64_t choice, double seconds, bool disturbed);
     /// As finish, but what it took says nothing: it waited for the program's turn. One rank is
     /// enough to have it forgotten on all.
     void finish_disturbed();
@@ -72,9 +74,9 @@ private:
     std::map<std::uint64_t, std::string> storage_keys_;
     std::uint64_t storage_key_ = 0;
     std::optional<Pending> pending_;
-    Options options_;  // with a candidate's setting
-    double last_seconds_ = 0;
-    std::uint32_t last_calls_ = 0;  // whose mean that is
+    Options options_;          // with a candidate's setting
+    double last_calls_s_ = 0;  // of the last measured call, and of those that went on like it
+    std::uint32_t last_calls_ = 0;
     std::uint64_t choices_ = 0;
     bool begun_ = false;
 };

@@ -13,11 +13,7 @@ namespace unisono {
 /// what it was told, and all ranks tell it the same: they never need to ask each other.
 class Selector {
 public:
-    struct Choice {
-        Candidate candidate;
-        std::string_view why;
-        bool lasting = true;  ///< Selection::lasting
-    };
+    using Choice = CandidateChoice;
 
     virtual ~Selector() = default;
 

@@ -48,16 +48,10 @@ public:
         auto const request = request_of(direction, at, data);
         CallerFacts const caller{.objection = {.refusal = std::exchange(refusal, 0)}};
         record = CallRecord{clock};
-        return perform_collective({.team = team_,
-                                   .rendezvous = rendezvous_,
-                                   .storage = storage_,
-                                   .layout = layout_,
-                                   .options = options,
-                                   .tuner = tuner_,
-                                   .gathered = gathered_,
-                                   .cache = &cache,
-                                   .ahead = ahead},
-                                  request, caller, record);
+        CollectiveFile file{team_,   rendezvous_, storage_,  layout_,
+                            options, tuner_,      gathered_, &cache};
+        file.ahead = ahead;
+        return perform_collective(file, request, caller, record);
     }
 
     Rendezvous& rendezvous() { return rendezvous_; }
