@@ -76,7 +76,10 @@ void OnlineTuner::finish_disturbed() { finish(says_nothing); }
 
 void OnlineTuner::add(std::uint64_t choice, double seconds, bool disturbed) {
     if (!pending_ || choice != choices_) return;
-    last_calls_s_ += disturbed ? says_nothing : seconds;
+    if (disturbed)
+        last_calls_s_ = says_nothing;  // and stays it
+    else
+        last_calls_s_ += seconds;
     ++last_calls_;
 }
 
