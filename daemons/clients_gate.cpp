@@ -64,7 +64,8 @@ void ClientsGate::describe(orchestra::Status& status) const {
 
 void ClientsGate::wait(Time time) {
     auto const end = monotonic_now() + time;
-    while (asked_to_end == 0 && monotonic_now() < end) {
+    nodes_are_others_ = false;
+    while (asked_to_end == 0 && !nodes_are_others_ && monotonic_now() < end) {
         if (server_gate_.slice_scheduler().advance(monotonic_now())) tell_all();
         wait_for_messages(std::min(end, server_gate_.slice_scheduler().next_event()));
         let_in();
@@ -120,6 +121,7 @@ bool ClientsGate::understand(NodeDaemon& daemon, std::string const& message) {
         auto const hello = orchestra::parse_hello(message);
         if (!hello) return false;
         daemon.node = hello->node;
+        nodes_are_others_ = true;
         tell(daemon);
         return true;
     }
@@ -130,6 +132,7 @@ bool ClientsGate::understand(NodeDaemon& daemon, std::string const& message) {
 
 void ClientsGate::drop(std::list<NodeDaemon>::iterator daemon) {
     server_gate_.lost(daemon->number, monotonic_now());
+    nodes_are_others_ = nodes_are_others_ || !daemon->node.empty();
     daemons_.erase(daemon);
 }
 

@@ -46,7 +46,8 @@ private:
     orchestra::Time lease_end_ = 0;
     std::uint64_t next_number_ = 1;
     std::list<NodeDaemon> daemons_;
-    std::string told_;  // of refusals
+    bool nodes_are_others_ = false;  // since it waits
+    std::string told_;               // of refusals
     orchestra::Time next_told_ = 0;
 };
 

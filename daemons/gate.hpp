@@ -20,7 +20,8 @@ public:
     virtual std::optional<orchestra::Report> report() = 0;
     /// 0 or errno; ESTALE: another orchestrator was there later.
     virtual int send(orchestra::Schedule const& schedule) = 0;
-    /// Does what the gate needs meanwhile. Returns early when this process is asked to end.
+    /// Does what the gate needs meanwhile. Returns early when this process is asked to end, or when
+    /// there is something new to describe.
     virtual void wait(orchestra::Time time) = 0;
     /// Adds what there is to say of it.
     virtual void describe(orchestra::Status& status) const = 0;

@@ -16,6 +16,7 @@
 
 #include "asked_to_end.hpp"
 #include "clients_gate.hpp"
+#include "orchestra/gate/client.hpp"
 #include "orchestra/policy.hpp"
 #include "orchestra/status.hpp"
 #include "orchestrator_options.hpp"
@@ -24,6 +25,7 @@
 namespace unisono {
 namespace {
 
+using orchestra::monotonic_now;
 using orchestra::Time;
 
 // One orchestrator per gate. The descriptor is kept open on purpose.
@@ -92,15 +94,19 @@ private:
     }
 
     void decide() {
-        auto const report = first_report();
-        decision_ = policy_->decide(report);
+        report_ = first_report();
+        decision_ = policy_->decide(report_);
         renew();
+        show_state();
+    }
+
+    void show_state() {
         orchestra::Status status{.policy = options_.policy,
                                  .mountpoint = options_.path,
                                  .lease_ms = orchestra::to_ms(options_.lease),
                                  .pid = getpid()};
         gate_->describe(status);
-        write_state(options_.state, orchestra::show(status, decision_, report, progress(report)));
+        write_state(options_.state, orchestra::show(status, decision_, report_, progress(report_)));
     }
 
     // Windows may be too short to tell how programs fare.
@@ -121,18 +127,25 @@ private:
                                      std::string(std::strerror(error)));
     }
 
-    // Renews the lease meanwhile.
+    // Renews the lease meanwhile, and says which nodes come and go.
     void wait_for_next() {
-        for (Time left = decision_.window; left > 0 && asked_to_end == 0;) {
-            auto const nap = std::min(left, options_.lease / 3);
-            gate_->wait(nap);
-            left -= nap;
-            if (left > 0) renew();
+        auto const end = monotonic_now() + decision_.window;
+        auto renewal = monotonic_now() + options_.lease / 3;
+        while (asked_to_end == 0) {
+            gate_->wait(std::max(std::min(end, renewal) - monotonic_now(), Time{0}));
+            auto const now = monotonic_now();
+            if (now >= end) return;
+            if (now >= renewal) {
+                renew();
+                renewal = now + options_.lease / 3;
+            }
+            show_state();
         }
     }
 
     OrchestratorOptions options_;
     std::unique_ptr<Gate> gate_;
+    orchestra::Report report_;
     orchestra::Report last_;
     orchestra::Progress progress_;
     std::unique_ptr<orchestra::Policy> policy_;

@@ -147,13 +147,14 @@ def _up(gate: Gate, options: list[str]) -> None:
     if gate.where == "servers":
         return
     keys = options[options.index("--key-file"):][:2] if "--key-file" in options else []
+    refused = None
     try:
         join(gate, address, keys)
-    except Failure:
-        # One that lost its orchestrator comes back by itself.
-        if not _within_patience(lambda: (state(gate) or {}).get("nodes")):
-            down(gate)
-            raise
+    except Failure as failure:
+        refused = failure  # one that lost its orchestrator comes back by itself
+    if not _within_patience(lambda: (state(gate) or {}).get("nodes")):
+        down(gate)
+        raise refused or Failure(f"the orchestrator has not heard of its node daemon in {_PATIENCE_S:g} s")
 
 
 def join(gate: Gate, address: str, options: list[str]) -> None:

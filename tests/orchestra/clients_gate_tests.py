@@ -344,6 +344,13 @@ def test_node_daemons_of_other_nodes_come_by_tcp_with_a_key(gate, key):
     assert one.end()["waits"] > 0 and two.end()["waits"] > 0
 
 
+def test_status_names_a_node_before_the_window_is_over(gate):
+    gate.up("--policy", "even", "--window-ms", 5000)
+    assert len(gate.status()["nodes"]) == 1
+    os.kill(gate.node_daemon(), signal.SIGTERM)
+    wait_until(lambda: not gate.status()["nodes"], "the node has left", seconds=3)
+
+
 def join_from_another_node(gate, address, key, runtime):
     """The first line that a node daemon writes: ready, or why not. It ends at once."""
     runtime.mkdir()
