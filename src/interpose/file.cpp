@@ -152,6 +152,8 @@ void File::open_storage() {
     storage_.descriptor = open_descriptor(without_driver(path_), access_mode_);
     if (storage_.descriptor < 0) return;
     if (kernel_knows(storage_.descriptor)) kernel_descriptor_ = storage_.descriptor;
+    if (struct stat status{}; fstat(storage_.descriptor, &status) == 0)
+        identity_ = {status.st_dev, status.st_ino};
     facts_ = {.open = true,
               .kernel_knows = kernel_descriptor_ >= 0,
               .read_write = (fcntl(kernel_descriptor_, F_GETFL) & O_ACCMODE) == O_RDWR,
@@ -571,7 +573,21 @@ void File::finish_report(std::string const& unfinished) {
 
 void remember(std::shared_ptr<File> file) {
     std::unique_lock const lock{table().mutex};
+    for (auto const& [handle, other] : table().files)
+        if (other->is_same_as(*file)) {
+            other->note_open_again();
+            file->note_open_again();
+        }
     table().files[key(file->handle())] = std::move(file);
+}
+
+std::vector<std::shared_ptr<File>> opened_otherwise(File const& file) {
+    if (!file.is_open_again()) return {};
+    std::vector<std::shared_ptr<File>> others;
+    std::shared_lock const lock{table().mutex};
+    for (auto const& [handle, other] : table().files)
+        if (other.get() != &file && other->is_same_as(file)) others.push_back(other);
+    return others;
 }
 
 std::shared_ptr<File> find(MPI_File handle) {

@@ -106,6 +106,13 @@ public:
     /// for what does not go through the C library's functions.
     [[nodiscard]] int kernel_descriptor() const { return kernel_descriptor_; }
     [[nodiscard]] std::string const& path() const { return path_; }
+    /// They are the same on disk, whatever their paths.
+    [[nodiscard]] bool is_same_as(File const& other) const {
+        return identity_ && identity_ == other.identity_;
+    }
+    /// This rank has, or had, the file open twice at once.
+    [[nodiscard]] bool is_open_again() const { return open_again_; }
+    void note_open_again() { open_again_ = true; }
     [[nodiscard]] std::uint64_t path_hash() const { return path_hash_; }
     [[nodiscard]] MpiTeam& team() const;
     /// Where the file's bytes are, as rank 0 sees it. Collective the first time and after use().
@@ -277,6 +284,8 @@ private:
     std::shared_ptr<orchestra::FileGate> gate_;  // as storage_ has it
     bool by_mpi_ = false;                        // the backend is the MPI library's own calls
     int kernel_descriptor_ = -1;
+    std::optional<std::pair<std::uint64_t, std::uint64_t>> identity_;  // device, inode
+    std::atomic<bool> open_again_ = false;
     mutable std::mutex mutex_;  // guards what follows
     std::shared_ptr<FileView> view_ = std::make_shared<FileView>();
     MPI_Offset pointer_ = 0;
@@ -311,6 +320,8 @@ private:
 void remember(std::shared_ptr<File> file);
 std::shared_ptr<File> find(MPI_File handle);
 std::shared_ptr<File> forget(MPI_File handle);
+/// This rank's other handles of the same file. Cost: none where there never was one.
+std::vector<std::shared_ptr<File>> opened_otherwise(File const& file);
 /// All that are open, in the order in which they were opened.
 std::vector<std::shared_ptr<File>> open_files();
 

@@ -48,6 +48,18 @@ int leave_to_mpi(File& file, DataCall const& call, Needs needs, char const* reas
     return result;
 }
 
+// Also when another handle of this rank's has some of the file in memory.
+IoResult perform_independent(File const& file, Request const& request, CallRecord& record) {
+    if (auto const cache = file.cache(); cache != nullptr)
+        if (auto const result = cache->perform_beside(request, file.storage(), record))
+            return *result;
+    for (auto const& other : opened_otherwise(file))
+        if (auto const cache = other->cache(); cache != nullptr)
+            if (auto const result = cache->perform_beside(request, file.storage(), record))
+                return *result;
+    return perform_direct(request, request.positions, file.storage(), record);
+}
+
 /// What says where a call begins that has no offset.
 enum class Pointer : bool { individual, shared };
 
@@ -66,10 +78,8 @@ int independent_on(File& file, DataCall const& call, Pointer pointer, MPI_Status
                                                  : file.advance_pointer(asked_etypes));
     auto const& request = prepared.request;
     if (request.direction == Direction::write) file.note_written();
-    auto const cache = file.cache();
     auto const perform = [&](Request const& part) {
-        return cache != nullptr ? cache->perform_independent(part, record)
-                                : perform_direct(part, part.positions, file.storage(), record);
+        return perform_independent(file, part, record);
     };
     record.lap(Phase::other);
     auto const result = request.device == nullptr

@@ -1,5 +1,6 @@
 // Collective writes that stay in memory (view_based): their errors come out at sync or close, on
 // all ranks, with what was lost, and never twice.
+#include <algorithm>
 #include <cstdlib>
 
 #include "files.hpp"
@@ -246,6 +247,39 @@ void what_is_in_memory_is_written_before_its_communicator_goes(Context const& co
     close_file(file);
 }
 
+// PnetCDF writes on through a handle of its own on each rank, without a sync: what the first handle
+// has in memory must not come out on top.
+void what_another_handle_writes_is_not_undone(Context const& context) {
+    if (!strategy_is_free(context)) return;
+    constexpr auto bytes = std::size_t{Records::bytes};
+    Records records(context, no_fault);
+    records.write(100);
+    context.barrier();
+    MPI_File alone = MPI_FILE_NULL;
+    CHECK_MPI(
+        MPI_File_open(MPI_COMM_SELF, context.path().c_str(), MPI_MODE_RDWR, MPI_INFO_NULL, &alone));
+    MPI_Offset const own = (97LL * context.size + context.rank) * Records::bytes;
+    Bytes back(bytes);
+    CHECK_MPI(
+        MPI_File_read_at(alone, own, back.data(), Records::bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, pattern_bytes(own, bytes), "this rank's own");
+    MPI_Offset const next =
+        (98LL * context.size + (context.rank + 1) % context.size) * Records::bytes;
+    Bytes const newer(bytes, 9);
+    CHECK_MPI(
+        MPI_File_write_at(alone, next, newer.data(), Records::bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    context.barrier();
+    records.write(10);
+    CHECK_MPI(MPI_File_close(&alone));
+    close_file(records.file);
+    context.barrier();
+    if (!context.root()) return;
+    auto expected = pattern_bytes(0, static_cast<std::size_t>(records.end()));
+    auto const row = bytes * static_cast<std::size_t>(context.size);
+    std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(98 * row), row, std::uint8_t{9});
+    check_bytes(read_whole(context.path()), expected, "the whole file");
+}
+
 // The MPI library would not see what is in memory; where Unisono has the pointer, it does.
 void shared_pointer_calls_go_past_nothing_that_is_in_memory(Context const& context) {
     if (!strategy_is_free(context)) return;
@@ -288,6 +322,8 @@ std::span<Test const> deferred_tests() {
          a_new_size_takes_effect_after_earlier_writes, under_unisono, ours},
         {"what_is_in_memory_is_written_before_its_communicator_goes",
          what_is_in_memory_is_written_before_its_communicator_goes, under_unisono, ours},
+        {"what_another_handle_writes_is_not_undone", what_another_handle_writes_is_not_undone,
+         under_unisono, ours},
         {"shared_pointer_calls_go_past_nothing_that_is_in_memory",
          shared_pointer_calls_go_past_nothing_that_is_in_memory, under_unisono, ours},
     };

@@ -300,16 +300,22 @@ void CachedFile::agree_on_errors() {
 Verdict CachedFile::take_error() { return std::exchange(agreed_error_, {}); }
 
 IoResult CachedFile::perform_independent(Request const& request, CallRecord& record) {
-    std::unique_lock lock{mutex_};
-    if (in_use_) return independent(request, request.positions, record);
-    lock.unlock();
+    if (auto const result = perform_beside(request, storage_, record)) return *result;
     return perform_direct(request, request.positions, storage_, record);
 }
 
-IoResult CachedFile::independent(Request const& request, Positions part, CallRecord& record) {
+std::optional<IoResult> CachedFile::perform_beside(Request const& request, Storage const& opened,
+                                                   CallRecord& record) {
+    std::lock_guard const lock{mutex_};
+    if (!in_use_) return {};
+    return independent(request, request.positions, opened, record);
+}
+
+IoResult CachedFile::independent(Request const& request, Positions part, Storage const& opened,
+                                 CallRecord& record) {
     if (request.direction == Direction::read)
         if (auto const result = grow_to_own_end(); result.error) return result;
-    auto const result = perform_direct(request, part, storage_, record);
+    auto const result = perform_direct(request, part, opened, record);
     Positions const done{part.begin, part.begin + result.bytes};
     if (request.direction == Direction::write) {
         // Between nodes what was read is forgotten; nothing older can be on its way to the file.

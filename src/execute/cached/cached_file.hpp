@@ -118,6 +118,10 @@ public:
     /// perform_direct for an independent call: sees this rank's deferred writes, and is not undone
     /// by them. Local.
     IoResult perform_independent(Request const& request, CallRecord& record);
+    /// The same for the file as this rank has opened it once more. Nothing is done, and nothing
+    /// returned, where no buffers are in use. Local.
+    std::optional<IoResult> perform_beside(Request const& request, Storage const& opened,
+                                           CallRecord& record);
 
 private:
     struct DepositHead;
@@ -148,7 +152,8 @@ private:
     void agree_on_errors();
 
     // Independent calls.
-    IoResult independent(Request const& request, Positions part, CallRecord& record);
+    IoResult independent(Request const& request, Positions part, Storage const& opened,
+                         CallRecord& record);
     void look_up(std::uint64_t offset, std::byte* memory, std::uint64_t bytes) const;
     void remember(Request const& request, Positions part, bool in_file);
     void put(std::uint64_t offset, std::byte const* memory, std::uint64_t bytes) const;
