@@ -132,6 +132,7 @@ std::string node_name() {
 ProcessFacts read_process_facts(int process, std::string const& proc) {
     auto const folder_of = [&](int number) { return proc + "/" + std::to_string(number); };
     ProcessFacts facts{.environment = read_environment(folder_of(process))};
+    if (!from_environment(facts).empty()) return facts;
     auto const own = read_stat(folder_of(process));
     facts.session = own.session;
     for (int above = own.parent; above > 1 && facts.ancestors.size() < ancestors_max;) {

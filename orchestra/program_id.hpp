@@ -38,7 +38,9 @@ std::string program_id_at_gate(std::string_view id, uid_t user, uid_t host);
 /// Of this node, as far as it can stand in an id.
 std::string node_name();
 
-/// Reads them from a /proc. What cannot be read (it is another user's, or gone) is missing.
+/// Reads them from a /proc, as far as program_id() needs them: where the environment names the
+/// program, nothing else (each ancestor takes some 20 us). What cannot be read (it is another
+/// user's, or gone) is missing.
 ProcessFacts read_process_facts(int process, std::string const& proc = "/proc");
 
 }  // namespace unisono::orchestra

@@ -52,10 +52,13 @@ TEST(ProgramId, processes_are_read_from_proc) {
     EXPECT_EQ(facts.environment, (Variables{{"A", "1"}, {"B", "2=3"}}));
     EXPECT_EQ(program_id(facts), "launch:5");
     EXPECT_EQ(program_id(read_process_facts(99, proc)), "session:0") << "it is gone";
+    write(proc / "8/stat", "8 (rank) S 5 8 3 0\n");
+    write(proc / "8/environ", std::string("PMIX_NAMESPACE=job\0", 19));
+    EXPECT_TRUE(read_process_facts(8, proc).ancestors.empty()) << "nobody asks";
 }
 
 TEST(ProgramId, this_very_process_has_one) {
-    EXPECT_EQ(read_process_facts(getpid()).session, getsid(0));
+    EXPECT_TRUE(is_program_id(program_id(read_process_facts(getpid()))));
 }
 
 TEST(ProgramIdAtGate, tells_users_apart_who_call_their_programs_the_same) {

@@ -2,16 +2,21 @@
 
 #include <sched.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <fstream>
 #include <limits>
+#include <map>
 #include <new>
 #include <numeric>
+#include <string>
 #include <tuple>
 #include <utility>
 
 #include "exchange/descriptor_socket.hpp"
 #include "exchange/learn_nodes.hpp"
+#include "support/hash.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -24,6 +29,32 @@ constexpr int tag_of_nothing = 0;
 // one.
 constexpr std::size_t fragment_bytes = 16 * 1024;
 
+constexpr std::uint64_t unknown_machine = 0;
+
+// The same where a kernel runs for both, under one name, and its sockets pass descriptors.
+std::uint64_t machine_key() {
+    std::ifstream file{"/proc/sys/kernel/random/boot_id"};
+    std::string text;
+    struct stat network {};
+    if (!(file >> text) || stat("/proc/self/ns/net", &network) != 0) return unknown_machine;
+    text += ' ' + std::to_string(network.st_ino) + ' ' + processor_name();
+    return hash64(text) | 1;
+}
+
+// Takes 0.4 ms under MPICH 4.0.
+std::vector<std::uint32_t> labels_by_mpi(MPI_Comm comm, int size) {
+    int rank = 0;
+    PMPI_Comm_rank(comm, &rank);
+    auto lowest = static_cast<std::uint32_t>(rank);
+    MPI_Comm machine = MPI_COMM_NULL;
+    PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine);
+    PMPI_Bcast(&lowest, 1, MPI_UINT32_T, 0, machine);
+    PMPI_Comm_free(&machine);
+    std::vector<std::uint32_t> labels(static_cast<std::size_t>(size));
+    PMPI_Allgather(&lowest, 1, MPI_UINT32_T, labels.data(), 1, MPI_UINT32_T, comm);
+    return labels;
+}
+
 }  // namespace
 
 std::string processor_name() {
@@ -34,17 +65,17 @@ std::string processor_name() {
 }
 
 std::vector<std::uint32_t> machine_labels(MPI_Comm comm) {
-    int rank = 0, size = 1;
-    PMPI_Comm_rank(comm, &rank);
+    int size = 1;
     PMPI_Comm_size(comm, &size);
     std::vector<std::uint32_t> labels(static_cast<std::size_t>(size));
     if (size == 1) return labels;
-    MPI_Comm machine = MPI_COMM_NULL;
-    PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine);
-    auto lowest = static_cast<std::uint32_t>(rank);
-    PMPI_Bcast(&lowest, 1, MPI_UINT32_T, 0, machine);
-    PMPI_Comm_free(&machine);
-    PMPI_Allgather(&lowest, 1, MPI_UINT32_T, labels.data(), 1, MPI_UINT32_T, comm);
+    auto const mine = machine_key();
+    std::vector<std::uint64_t> keys(labels.size());
+    PMPI_Allgather(&mine, 1, MPI_UINT64_T, keys.data(), 1, MPI_UINT64_T, comm);
+    if (std::ranges::find(keys, unknown_machine) != keys.end()) return labels_by_mpi(comm, size);
+    std::map<std::uint64_t, std::uint32_t> lowest;
+    for (std::uint32_t rank = 0; rank < labels.size(); ++rank)
+        labels[rank] = lowest.try_emplace(keys[rank], rank).first->second;
     return labels;
 }
 
