@@ -26,8 +26,8 @@ VARIATIONS = {"every_rank": "cb_config_list=*:*", "large_buffers": "cb_buffer_si
               "intra_node_aggregation": "unisono_intra_node_aggregation=enable"}
 PLAIN = "mpi"  # the MPI library by itself, without Unisono
 # Who chooses among the candidates.
-CHOOSERS = {"rule": {"UNISONO_SELECT": "rule"}, "measured": {"UNISONO_SELECT": "measured"},
-            "paper": {"UNISONO_SELECT": "orthrus"}}
+CHOOSERS = {"rule": {"UNISONO_SELECT": "rule"}, "default": {"UNISONO_SELECT": "auto"},
+            "measured": {"UNISONO_SELECT": "measured"}, "paper": {"UNISONO_SELECT": "orthrus"}}
 LONGEST_S = 3.0  # no further call after so long
 LOCKED_S = 45
 PAUSE_S = 0.3  # whoever waits for the lock needs a moment to take it

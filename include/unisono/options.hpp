@@ -17,11 +17,12 @@ using KeyValue = std::pair<std::string, std::string>;
 /// Everything that a user can choose for one open file. Zero and `automatic` mean: Unisono decides.
 /// docs/use/hints.md lists the names; src/options/options.hpp fills it.
 struct Options {
-    std::string strategy = "auto";  ///< unisono_strategy: auto or a name in strategies/all.cpp
-    std::string select = "rule";    ///< unisono_select: how auto chooses: rule, measured, orthrus
-    std::string backend = "auto";   ///< unisono_backend: auto, posix, uring, mapped, mpiio
-    std::string exchange = "auto";  ///< unisono_exchange: auto, shared_memory, messages
-    std::string layout;             ///< unisono_layout: src/layouts/layout_text.hpp; or ""
+    std::string strategy = "auto";      ///< unisono_strategy: auto or a name in strategies/all.cpp
+    std::string select = "auto";        ///< unisono_select: how strategy auto chooses: auto, rule,
+                                        ///< measured, orthrus
+    std::string backend = "auto";       ///< unisono_backend: auto, posix, uring, mapped, mpiio
+    std::string exchange = "auto";      ///< unisono_exchange: auto, shared_memory, messages
+    std::string layout;                 ///< unisono_layout: src/layouts/layout_text.hpp; or ""
     std::uint32_t pretended_nodes = 0;  ///< UNISONO_TOPOLOGY=nodes=N: split one machine's ranks
     bool native_only = false;           ///< native only: unisono_enable=false, or the site says so
     std::string left_alone_by;          ///< what said so, for the report

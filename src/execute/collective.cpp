@@ -129,6 +129,15 @@ Outcome carry_out(Decision const& decision, CollectiveFile const& file, Request 
     return outcome;
 }
 
+// Calls that are measured begin when all ranks have met.
+void note_for_ahead(AheadOfAgreement& ahead, Direction direction, Plan const& plan,
+                    CallSelection const& selecting) {
+    if (selecting.examined_class())
+        ahead.forget(direction);
+    else
+        ahead.note(direction, plan);
+}
+
 std::uint64_t gate_waits(Storage const& storage) {
     return storage.gate == nullptr ? 0 : storage.gate->waits();
 }
@@ -138,7 +147,7 @@ Outcome select_and_perform(CollectiveFile const& file, Request const& request,
     auto const waits_before = gate_waits(file.storage);
     auto const decision = decide(file, request, agreed, selecting, record);
     auto const& [selection, call] = decision;
-    if (file.ahead != nullptr) file.ahead->note(request.direction, call.plan);
+    if (file.ahead != nullptr) note_for_ahead(*file.ahead, request.direction, call.plan, selecting);
     Outcome outcome{.strategy = selection.strategy->name,
                     .why = selection.why,
                     .refusal_of_strategy = selection.refusal,
@@ -150,7 +159,7 @@ Outcome select_and_perform(CollectiveFile const& file, Request const& request,
     record.lap(Phase::other);
     if (outcome.verdict.code == 0)
         selecting.end(record.whole_s() - record[Phase::arrival],
-                      gate_waits(file.storage) != waits_before);
+                      agreed.selection.done_ahead || gate_waits(file.storage) != waits_before);
     return outcome;
 }
 

@@ -109,11 +109,13 @@ bool in_window(File const& file, Direction direction) {
 CollectiveFile collective_file(File& file, std::function<void()> native) {
     auto& team = file.team();
     auto const& options = file.call_options();
-    auto const measures = OnlineTuner::wanted(options);
+    auto const& layout = file.layout();
+    auto const measures = OnlineTuner::wanted(options) ||
+                          (OnlineTuner::possible(options) && layout.source != "local");
     return {.team = team,
             .rendezvous = team.rendezvous(),
             .storage = file.storage(),
-            .layout = file.layout(),
+            .layout = layout,
             .options = options,
             .tuner = file.context().tuner(),
             .gathered = file.gathered(),

@@ -22,7 +22,8 @@ constexpr std::array<Choice, 6> backends{{
     {"mapped", "a mapping of the file"},
     {"mpiio", "contiguous calls of the MPI library"},
 }};
-constexpr std::array<Choice, 3> selections{{
+constexpr std::array<Choice, 4> selections{{
+    {"auto", "by rule; what it only guesses is measured, off a node's own file system"},
     {"rule", "by sizes and interleaving"},
     {"measured", "by measuring the strategies on the program's own calls"},
     {"orthrus", "the same, exactly as the paper has it"},

@@ -4,7 +4,7 @@ namespace unisono {
 
 CallSelection::CallSelection(OnlineTuner& tuner, Options const& options, double last_seconds,
                              std::uint64_t storage_key)
-    : tuner_{tuner}, options_{options}, measures_{OnlineTuner::wanted(options)} {
+    : tuner_{tuner}, options_{options}, measures_{OnlineTuner::possible(options)} {
     tuner_.learn(last_seconds);
     if (measures_) tuner_.go_to(storage_key);
 }

@@ -143,8 +143,26 @@ TEST(NativeFault, keeps_the_library_away_from_what_it_gets_wrong) {
     EXPECT_TRUE(faulty({}, [](Facts&) {})) << "nothing is known of it";
 }
 
+TEST(OnlineTuner, unasked_it_measures_what_the_rule_guesses_far_from_a_nodes_own_files) {
+    auto const examines = [](auto change) {
+        CallOfFour call;
+        call.facts.local_storage = false;
+        call.facts.pieces = 1 << 14;
+        call.facts.rank_ordered = false;
+        change(call);
+        OnlineTuner tuner;
+        tuner.choose(call.facts, call.options);
+        return tuner.examined_class().has_value();
+    };
+    EXPECT_TRUE(examines([](CallOfFour&) {}));
+    EXPECT_FALSE(examines([](CallOfFour& call) { call.facts.local_storage = true; }));
+    EXPECT_FALSE(examines([](CallOfFour& call) { call.facts.pieces = 4; })) << "large pieces";
+    EXPECT_FALSE(examines([](CallOfFour& call) { call.options.cb_write = Switch::enable; }));
+}
+
 TEST(OnlineTuner, calls_that_went_on_like_one_are_measured_with_it) {
-    CallOfFour const call;
+    CallOfFour call;
+    call.options.select = "measured";
     OnlineTuner tuner;
     tuner.choose(call.facts, call.options);
     tuner.finish(1);

@@ -8,9 +8,7 @@
 namespace unisono {
 namespace {
 
-// Trying others may cost this share of all time.
-constexpr double budget_share = 0.04;
-// The same where earlier runs have tried some already.
+// Of all time, where earlier runs have tried some candidates already.
 constexpr double remembering_budget_share = 0.02;
 // A loop of so many calls has nothing to gain by a trial.
 constexpr std::uint64_t short_loop = 4;
@@ -123,8 +121,11 @@ double Examination::worst_case_extra_s(Candidate const& candidate, double best_s
 
 bool Examination::affordable(double extra_s, double best_s) const {
     // A little slower is what any of them may be.
-    auto const budget_s = (memory_.empty() ? budget_share : remembering_budget_share) * total_s_;
-    return tried_s_ <= budget_s && (extra_s < best_s || tried_s_ + extra_s <= budget_s);
+    auto const least_s = budget_.in_advance ? std::max(extra_s, best_s)
+                         : extra_s < best_s ? 0
+                                            : extra_s;
+    auto const share = memory_.empty() ? budget_.share : remembering_budget_share;
+    return tried_s_ + least_s <= share * total_s_;
 }
 
 Candidate const& Examination::first_of(std::span<Candidate const> candidates,

@@ -12,15 +12,23 @@
 
 namespace unisono {
 
+/// What trials may cost.
+struct Budget {
+    double share = 0.04;      ///< of all the time in calls of a class
+    bool in_advance = false;  ///< it has room for a whole call before anybody is tried
+};
+/// Where nobody has asked for them: short programs try nobody.
+constexpr Budget unasked_budget{.share = 0.03, .in_advance = true};
+
 /// Which of the candidates is the fastest for one class of calls, found while they are done. A
 /// function of what it was told: ranks that are told the same hold the same.
 ///
 /// After four calls others than the fastest known are tried, but only while that has cost less than
-/// 4 % of all the time in such calls (2 % where earlier runs have tried some), and losers drop out
-/// after one to three calls. Whose trial may take longer than two calls waits until the budget has
-/// room for it: for the worst case of its calls, and for what its first one sets up. Two
-/// cumulative sums tell a winner that is slower, or faster, for good from single such calls; then
-/// the examination is opened again.
+/// the budget (2 % where earlier runs have tried some), and losers drop out after one to three
+/// calls. Whose trial may take longer than two calls waits until the budget has room for it: for
+/// the worst case of its calls, and for what its first one sets up. Two cumulative sums tell a
+/// winner that is slower, or faster, for good from single such calls; then the examination is
+/// opened again.
 ///
 /// Differs from Orthrus, ISC 2014, section 2.1: no fixed number of runs, no rotation, logarithms
 /// instead of a mean of throughputs, drift instead of a deviation by 15 %.
@@ -30,6 +38,8 @@ public:
     /// How much slower than the best a candidate usually is prior_slowdown, as a logarithm; nothing
     /// when that is not known.
     using PriorSlowdown = std::function<std::optional<double>(Candidate const&)>;
+
+    explicit Examination(Budget budget = {}) : budget_{budget} {}
 
     /// Begins with what earlier runs have learnt, instead of with nothing. Their speeds are only
     /// compared with each other; when the best one turns out much slower than it was, all is
@@ -90,6 +100,7 @@ private:
     bool note_drift(Arm& winner, double speed);
     void reopen(std::string why);
 
+    Budget budget_;
     std::deque<Arm> arms_;  // stay where they are
     std::map<std::string, Score> memory_;
     bool frozen_ = false;

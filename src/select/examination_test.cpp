@@ -203,6 +203,14 @@ TEST(Examination, leaves_a_loop_of_four_calls_alone) {
               0u);
 }
 
+TEST(Examination, nobody_is_tried_unasked_before_three_per_cent_have_room_for_a_call) {
+    Examination examination{unasked_budget};
+    std::map<std::string, double> const seconds{
+        {"two_phase", 1}, {"independent", 1.5}, {"lacio", 4}};
+    EXPECT_EQ(play(examination, 34, seconds).size(), 1u);
+    EXPECT_EQ(play(examination, 1, seconds), (std::map<std::string, int>{{"independent", 1}}));
+}
+
 TEST(Examination, says_what_it_did) {
     Examination examination;
     play(examination, 10, {{"two_phase", 1}, {"independent", 0.5}, {"lacio", 4}});

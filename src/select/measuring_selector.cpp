@@ -23,7 +23,7 @@ bool similar(Signature const& a, Signature const& b) {
 void MeasuringSelector::remember(Memory memory) { memory_ = std::move(memory); }
 
 Examination& MeasuringSelector::examination(Signature const& signature_class) {
-    auto const [entry, is_new] = table_.try_emplace(signature_class);
+    auto const [entry, is_new] = table_.try_emplace(signature_class, budget_);
     auto& examination = entry->second;
     if (!is_new) return examination;
     auto const record = std::ranges::find(memory_.records, signature_class, &TuningRecord::calls);

@@ -12,6 +12,9 @@ namespace unisono {
 /// be; and what earlier runs have learnt.
 class MeasuringSelector final : public Selector {
 public:
+    /// `budget`: of each examination.
+    explicit MeasuringSelector(Budget budget = {}) : budget_{budget} {}
+
     /// Only classes that have not been met yet begin with the records; Signature::storage_key must
     /// be set in them.
     void remember(Memory memory);
@@ -32,6 +35,7 @@ private:
     [[nodiscard]] std::optional<double> slower_elsewhere(Signature const& signature_class,
                                                          Candidate const& candidate) const;
 
+    Budget budget_;
     Memory memory_;
     std::map<Signature, Examination> table_;  // by class
     bool has_windows_ = false;                // somebody has run who makes them

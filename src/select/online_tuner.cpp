@@ -16,6 +16,10 @@ constexpr auto says_nothing = std::numeric_limits<double>::infinity();
 OnlineTuner::OnlineTuner() : paper_{make_paper_selector()} {}
 
 bool OnlineTuner::wanted(Options const& options) {
+    return possible(options) && options.select != "auto";
+}
+
+bool OnlineTuner::possible(Options const& options) {
     return options.strategy == "auto" && options.select != "rule";
 }
 
@@ -43,13 +47,18 @@ void OnlineTuner::learn(double seconds) {
 Selection OnlineTuner::choose(Facts const& facts, Options const& options) {
     auto by_rule = unisono::choose(facts, options);
     if (facts.bytes == 0) return by_rule;
+    auto const unasked = options.select == "auto";
+    if (unasked && (facts.local_storage || !by_rule.guessed)) return by_rule;
     auto const paper = options.select == "orthrus";
-    auto const candidates = paper ? paper_candidates(facts)
-                                  : all_candidates(facts, options, by_rule.strategy,
-                                                   native_fault(library_, facts, options));
+    auto const candidates =
+        paper ? paper_candidates(facts)
+              : all_candidates(facts, options, by_rule.strategy,
+                               unasked ? "unasked" : native_fault(library_, facts, options));
     auto signature = signature_of(facts);
     signature.storage_key = storage_key_;
-    Selector* const selector = paper ? paper_.get() : &measuring_;
+    Selector* const selector = paper     ? paper_.get()
+                               : unasked ? static_cast<Selector*>(&unasked_)
+                                         : &measuring_;
     auto const choice = selector->choose(signature, candidates);
     pending_ = {selector, signature, choice.candidate};
     ++choices_;
@@ -84,8 +93,13 @@ void OnlineTuner::add(std::uint64_t choice, double seconds, bool disturbed) {
 }
 
 std::optional<Signature> OnlineTuner::examined_class() const {
-    if (!pending_ || pending_->selector != &measuring_) return {};
+    if (!pending_ || pending_->selector == paper_.get()) return {};
     return class_of(pending_->signature);
+}
+
+Explanation OnlineTuner::explain(Signature const& signature_class) const {
+    auto explanation = measuring_.explain(signature_class);
+    return explanation.calls_done > 0 ? explanation : unasked_.explain(signature_class);
 }
 
 std::vector<TuningRecord> OnlineTuner::take_unsaved() {

@@ -17,6 +17,9 @@ public:
 
     /// Whether the options ask for it.
     static bool wanted(Options const& options);
+    /// Or leave it to us: then what the rule only guesses is measured, off a node's own file
+    /// system, without the MPI library's own way and without a memory.
+    static bool possible(Options const& options);
 
     /// Before the first call.
     void begin(Memory memory);
@@ -53,9 +56,7 @@ public:
 
     /// The class of the call that `choose` has answered for last, when it was examined.
     [[nodiscard]] std::optional<Signature> examined_class() const;
-    [[nodiscard]] Explanation explain(Signature const& signature_class) const {
-        return measuring_.explain(signature_class);
-    }
+    [[nodiscard]] Explanation explain(Signature const& signature_class) const;
 
     [[nodiscard]] bool has_unsaved() const { return measuring_.has_unsaved(); }
     /// For the memory: what was learnt since the last time, with storage keys.
@@ -70,6 +71,7 @@ private:
 
     std::unique_ptr<Selector> paper_;
     MeasuringSelector measuring_;
+    MeasuringSelector unasked_{unasked_budget};
     MpiLibrary library_;
     std::map<std::uint64_t, std::string> storage_keys_;
     std::uint64_t storage_key_ = 0;

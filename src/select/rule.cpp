@@ -55,14 +55,20 @@ Selection by_rule(Facts const& facts, Options const& options) {
     if (facts.mean_piece_bytes() >= large_piece_bytes(facts))
         return {&independent, &options, "large pieces"};
     if (nodes_have_many_small_pieces(facts, options))
-        return {&two_phase, &options, "small pieces, side by side on each node"};
+        return {.strategy = &two_phase,
+                .options = &options,
+                .why = "small pieces, side by side on each node",
+                .guessed = true};
     auto const few = facts.pieces <= facts.topology->ranks();
     if (facts.rank_ordered && few)
         return {&independent, &options, "one contiguous piece per rank, not interleaved"};
     // Nobody need ask it for all; such as metadata, which every rank reads.
     if (facts.local_storage && few)
         return {&independent, &options, "few pieces, in the node's own page cache"};
-    return {&two_phase, &options, "small or interleaved pieces"};
+    return {.strategy = &two_phase,
+            .options = &options,
+            .why = "small or interleaved pieces",
+            .guessed = true};
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ struct Selection {
     std::string_view why;
     std::string refusal = {};  ///< why the strategy that was asked for could not do it
     bool lasting = true;       ///< the next such calls will be done alike: it is not just tried
+    bool guessed = false;      ///< another one may well be faster
 };
 
 /// Which strategy does this call: the user's word, then a rule over sizes and interleaving.

@@ -109,7 +109,7 @@ def test_times_are_the_programs_own_and_the_latest_rank_is_named(job, tmp_path, 
 
 
 def test_a_report_says_what_program_it_is_where_it_ran_and_what_was_set(job):
-    _, report = job("close", UNISONO_HINTS="*:cb_nodes=2:cb_buffer_size=16777216", UNISONO_SELECT="rule")
+    _, report = job("close", UNISONO_HINTS="*:cb_nodes=2:cb_buffer_size=16777216", UNISONO_SELECT="auto")
     program = report["program"]
     assert program["name"] == PROGRAM.name
     assert program["mpi"].startswith({"mpich": "MPICH ", "openmpi": "Open MPI "}[MPI])
