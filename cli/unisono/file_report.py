@@ -147,6 +147,8 @@ def _other_calls(record: Record) -> str:
 def _how_it_was_chosen(direction: Record) -> Iterator[str]:
     """Which candidates were measured, how often, and what that has cost."""
     for selection in direction["selections"]:
+        if len(selection["tried"]) < 2:
+            continue  # nobody was compared
         lost, whole = selection["examination_seconds"], selection["seconds"]
         share = lost / whole if whole > 0 else 0.0
         yield (

@@ -152,7 +152,7 @@ void File::open_storage() {
     storage_.descriptor = open_descriptor(without_driver(path_), access_mode_);
     if (storage_.descriptor < 0) return;
     if (kernel_knows(storage_.descriptor)) kernel_descriptor_ = storage_.descriptor;
-    if (struct stat status{}; fstat(storage_.descriptor, &status) == 0)
+    if (struct stat status{}; fstat(kernel_descriptor_, &status) == 0)
         identity_ = {status.st_dev, status.st_ino};
     facts_ = {.open = true,
               .kernel_knows = kernel_descriptor_ >= 0,
@@ -302,7 +302,10 @@ void File::note_end() {
 }
 
 Error File::close_storage() {
-    cache_.reset();
+    {
+        std::lock_guard const lock{mutex_};  // calls by other handles look for it
+        cache_.reset();
+    }
     Error error;
     auto const descriptor = std::exchange(storage_.descriptor, -1);
     kernel_descriptor_ = -1;
@@ -367,7 +370,11 @@ std::string File::describe_storage() const {
 
 std::uint64_t File::storage_key() {
     if (storage_key_) return *storage_key_;
-    layout();
+    auto const& layout = this->layout();
+    if (!OnlineTuner::wanted(options_)) {  // nothing is remembered
+        storage_key_ = hash64("unasked " + layout.describe());
+        return *storage_key_;
+    }
     std::string text;
     if (context_->rank() == 0) text = describe_storage();
     if (context_->ranks() > 1) {

@@ -120,7 +120,8 @@ public:
     /// The same for a team that does without MPI: `from_rank_0` is collective over it.
     using FromRank0 = std::function<std::vector<std::byte>(std::vector<std::byte>)>;
     [[nodiscard]] Layout layout_by(FromRank0 const& from_rank_0);
-    /// The same, as far as speeds depend on it: for OnlineTuner. Collective like layout().
+    /// The same, as far as speeds depend on it: for OnlineTuner. Collective like layout(), and with
+    /// a broadcast of its own where earlier runs are remembered.
     std::uint64_t storage_key();
 
     /// What its collective calls gathered.

@@ -31,13 +31,13 @@ constexpr std::size_t fragment_bytes = 16 * 1024;
 
 constexpr std::uint64_t unknown_machine = 0;
 
-// The same where a kernel runs for both, under one name, and its sockets pass descriptors.
+// The same where one kernel runs for both, and its sockets pass descriptors.
 std::uint64_t machine_key() {
     std::ifstream file{"/proc/sys/kernel/random/boot_id"};
     std::string text;
     struct stat network {};
     if (!(file >> text) || stat("/proc/self/ns/net", &network) != 0) return unknown_machine;
-    text += ' ' + std::to_string(network.st_ino) + ' ' + processor_name();
+    text += ' ' + std::to_string(network.st_ino);
     return hash64(text) | 1;
 }
 

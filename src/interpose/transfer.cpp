@@ -48,16 +48,34 @@ int leave_to_mpi(File& file, DataCall const& call, Needs needs, char const* reas
     return result;
 }
 
-// Also when another handle of this rank's has some of the file in memory.
-IoResult perform_independent(File const& file, Request const& request, CallRecord& record) {
-    if (auto const cache = file.cache(); cache != nullptr)
-        if (auto const result = cache->perform_beside(request, file.storage(), record))
-            return *result;
+// Handles of the same file, whose calls may have left something in memory.
+std::vector<std::shared_ptr<CachedFile>> caches_of_others(File const& file) {
+    std::vector<std::shared_ptr<CachedFile>> caches;
     for (auto const& other : opened_otherwise(file))
-        if (auto const cache = other->cache(); cache != nullptr)
-            if (auto const result = cache->perform_beside(request, file.storage(), record))
-                return *result;
-    return perform_direct(request, request.positions, file.storage(), record);
+        if (auto cache = other->cache(); cache != nullptr && cache->in_use_now())
+            caches.push_back(std::move(cache));
+    return caches;
+}
+
+IoResult perform_independent(File const& file, Request const& request, CallRecord& record) {
+    auto const others = caches_of_others(file);
+    if (request.direction == Direction::read)
+        for (auto const& other : others) other->settle_size();
+    auto const cache = file.cache();
+    auto const result = cache != nullptr
+                            ? cache->perform_independent(request, record)
+                            : perform_direct(request, request.positions, file.storage(), record);
+    auto const begin = request.positions.begin;
+    for (auto const& other : others) other->take_note_of(request, {begin, begin + result.bytes});
+    return result;
+}
+
+// False where the MPI library would not see what is in memory.
+bool prepare_bypass(File const& file) {
+    auto possible = true;
+    if (auto const cache = file.cache()) possible = cache->prepare_bypass();
+    for (auto const& other : caches_of_others(file)) possible = other->prepare_bypass() && possible;
+    return possible;
 }
 
 /// What says where a call begins that has no offset.
@@ -109,18 +127,15 @@ bool in_window(File const& file, Direction direction) {
 CollectiveFile collective_file(File& file, std::function<void()> native) {
     auto& team = file.team();
     auto const& options = file.call_options();
-    auto const& layout = file.layout();
-    auto const measures = OnlineTuner::wanted(options) ||
-                          (OnlineTuner::possible(options) && layout.source != "local");
     return {.team = team,
             .rendezvous = team.rendezvous(),
             .storage = file.storage(),
-            .layout = layout,
+            .layout = file.layout(),
             .options = options,
             .tuner = file.context().tuner(),
             .gathered = file.gathered(),
             .cache = file.make_cache().get(),
-            .storage_key = measures ? file.storage_key() : 0,
+            .storage_key = OnlineTuner::possible(options) ? file.storage_key() : 0,
             .native = std::move(native),
             .ahead = &file.ahead()};
 }
@@ -185,8 +200,9 @@ bool gains_from_overlap(File const& file, DataCall const& call) {
     constexpr std::uint64_t large = 256 * 1024;
     auto const cache = file.cache();
     return file.options().overlap != Switch::disable && !file.by_mpi() &&
-           (cache == nullptr || !cache->in_use()) && call.count > 0 &&
-           call.type != MPI_DATATYPE_NULL && bytes_asked(call) >= large && !any_driver();
+           (cache == nullptr || !cache->in_use()) && caches_of_others(file).empty() &&
+           call.count > 0 && call.type != MPI_DATATYPE_NULL && bytes_asked(call) >= large &&
+           !any_driver();
 }
 
 // All ranks begin a file's collective calls in the same order, so that these count, too.
@@ -525,7 +541,7 @@ int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& na
     if (file == nullptr) return native();
     if (needs.collective)
         file->drain();
-    else if (needs.data && file->cache() != nullptr && !file->cache()->prepare_bypass())
+    else if (needs.data && !prepare_bypass(*file))
         return raise(handle,
                      error_code(MPI_ERR_UNSUPPORTED_OPERATION,
                                 std::string{name} + " on " + file->path() +

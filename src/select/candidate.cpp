@@ -96,6 +96,8 @@ std::vector<Candidate> all_candidates(Facts const& facts, Options const& options
                                       Strategy const* first, std::string_view native_fault) {
     std::vector<Candidate> candidates{with_cost_bounds({first}, facts)};
     for (auto const* strategy : all_strategies()) {
+        // Other ranks may not have it.
+        if (is_plugin(*strategy)) continue;
         if (strategy == first || !strategy->unfit(facts).empty()) continue;
         if (strategy == &native && !native_fault.empty()) continue;
         if (strategy->worth_measuring != nullptr && !strategy->worth_measuring(facts)) continue;

@@ -65,8 +65,9 @@ Options with_setting(Options const& options, Candidate::Variation variation);
 std::vector<Candidate> paper_candidates(Facts const& facts);
 
 /// Those worth measuring, `first` before all others: every strategy that can do the call and is
-/// worth measuring, and variations of two_phase where there is something to vary. The MPI library's
-/// own where `native_fault` is empty: see select/mpi_library.hpp. Pure, O(strategies).
+/// worth measuring, and variations of two_phase where there is something to vary; no plug-ins. The
+/// MPI library's own where `native_fault` is empty: see select/mpi_library.hpp. Pure,
+/// O(strategies).
 std::vector<Candidate> all_candidates(Facts const& facts, Options const& options,
                                       Strategy const* first, std::string_view native_fault);
 

@@ -34,6 +34,16 @@ struct CallOfFour {
     }
 };
 
+// Ranks whose candidates differ would choose differently.
+TEST(Candidates, a_plug_in_that_other_ranks_may_not_have_is_no_candidate) {
+    static Strategy const from_outside{.name = "from_outside",
+                                       .summary = "as two_phase",
+                                       .unfit = two_phase.unfit,
+                                       .plan = two_phase.plan};
+    if (find_strategy(from_outside.name) == nullptr) add_strategy(from_outside);
+    EXPECT_EQ(CallOfFour{}.names(), "two_phase independent");
+}
+
 MpiLibrary const mpich{MpiLibrary::Family::mpich, "MPICH 4.0.2"};
 MpiLibrary const openmpi{MpiLibrary::Family::openmpi, "Open MPI 4.1.4"};
 

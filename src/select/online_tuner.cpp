@@ -9,6 +9,7 @@
 namespace unisono {
 namespace {
 
+constexpr auto const* not_asked_for = "nobody has asked for it";
 constexpr auto says_nothing = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -53,7 +54,7 @@ Selection OnlineTuner::choose(Facts const& facts, Options const& options) {
     auto const candidates =
         paper ? paper_candidates(facts)
               : all_candidates(facts, options, by_rule.strategy,
-                               unasked ? "unasked" : native_fault(library_, facts, options));
+                               unasked ? not_asked_for : native_fault(library_, facts, options));
     auto signature = signature_of(facts);
     signature.storage_key = storage_key_;
     Selector* const selector = paper     ? paper_.get()
@@ -66,7 +67,7 @@ Selection OnlineTuner::choose(Facts const& facts, Options const& options) {
     if (varied) options_ = with_setting(options, choice.candidate.variation);
     return {.strategy = choice.candidate.strategy,
             .options = varied ? &options_ : &options,
-            .why = choice.why,
+            .why = unasked && choice.candidate == candidates[0] ? by_rule.why : choice.why,
             .lasting = choice.lasting};
 }
 

@@ -247,6 +247,15 @@ void what_is_in_memory_is_written_before_its_communicator_goes(Context const& co
     close_file(file);
 }
 
+// Between nodes a rank knows of its own writes only.
+bool on_one_node() { return std::getenv("UNISONO_TOPOLOGY") == nullptr; }
+
+MPI_File open_once_more(MPI_Comm comm, Context const& context) {
+    MPI_File file = MPI_FILE_NULL;
+    CHECK_MPI(MPI_File_open(comm, context.path().c_str(), MPI_MODE_RDWR, MPI_INFO_NULL, &file));
+    return file;
+}
+
 // PnetCDF writes on through a handle of its own on each rank, without a sync: what the first handle
 // has in memory must not come out on top.
 void what_another_handle_writes_is_not_undone(Context const& context) {
@@ -255,19 +264,17 @@ void what_another_handle_writes_is_not_undone(Context const& context) {
     Records records(context, no_fault);
     records.write(100);
     context.barrier();
-    MPI_File alone = MPI_FILE_NULL;
-    CHECK_MPI(
-        MPI_File_open(MPI_COMM_SELF, context.path().c_str(), MPI_MODE_RDWR, MPI_INFO_NULL, &alone));
+    MPI_File alone = open_once_more(MPI_COMM_SELF, context);
     MPI_Offset const own = (97LL * context.size + context.rank) * Records::bytes;
     Bytes back(bytes);
     CHECK_MPI(
         MPI_File_read_at(alone, own, back.data(), Records::bytes, MPI_BYTE, MPI_STATUS_IGNORE));
     check_bytes(back, pattern_bytes(own, bytes), "this rank's own");
-    MPI_Offset const next =
-        (98LL * context.size + (context.rank + 1) % context.size) * Records::bytes;
+    auto const whose = (context.rank + (on_one_node() ? 1 : 0)) % context.size;
+    MPI_Offset const at = (98LL * context.size + whose) * Records::bytes;
     Bytes const newer(bytes, 9);
     CHECK_MPI(
-        MPI_File_write_at(alone, next, newer.data(), Records::bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+        MPI_File_write_at(alone, at, newer.data(), Records::bytes, MPI_BYTE, MPI_STATUS_IGNORE));
     context.barrier();
     records.write(10);
     CHECK_MPI(MPI_File_close(&alone));
@@ -277,6 +284,59 @@ void what_another_handle_writes_is_not_undone(Context const& context) {
     auto expected = pattern_bytes(0, static_cast<std::size_t>(records.end()));
     auto const row = bytes * static_cast<std::size_t>(context.size);
     std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(98 * row), row, std::uint8_t{9});
+    check_bytes(read_whole(context.path()), expected, "the whole file");
+}
+
+// The same by a call that would be done beside the program.
+void what_another_handle_writes_beside_the_program_is_not_undone(Context const& context) {
+    if (!strategy_is_free(context) || !on_one_node()) return;
+    constexpr int bytes = 300'000;
+    Records records(context, no_fault);
+    records.write(bytes / Records::bytes / context.size + 1);
+    context.barrier();
+    MPI_File alone = open_once_more(MPI_COMM_SELF, context);
+    Bytes const newer(bytes, 9);
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (context.root())
+        CHECK_MPI(MPI_File_iwrite_at(alone, 0, newer.data(), bytes, MPI_BYTE, &request));
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    context.barrier();
+    CHECK_MPI(MPI_File_close(&alone));
+    close_file(records.file);
+    context.barrier();
+    if (!context.root()) return;
+    auto whole = read_whole(context.path());
+    whole.resize(bytes);
+    check_bytes(whole, newer, "what was written last");
+}
+
+// What the first handle has in memory is no reason to keep what only the other one accesses.
+void calls_of_another_handle_keep_their_order(Context const& context) {
+    if (!strategy_is_free(context)) return;
+    Records records(context, no_fault);
+    records.write(20);
+    context.barrier();
+    MPI_File other = open_once_more(context.comm, context);
+    MPI_Offset const at = records.end() + 100LL * context.rank;  // in a block, but in no record
+    Bytes const first(100, 1), second(100, 2);
+    CHECK_MPI(MPI_File_write_at(other, at, first.data(), 100, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_sync(other));
+    context.barrier();
+    CHECK_MPI(MPI_File_sync(other));
+    auto const next = records.end() + 100LL * ((context.rank + 1) % context.size);
+    CHECK_MPI(MPI_File_write_at_all(other, next, second.data(), 100, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_sync(other));
+    context.barrier();
+    CHECK_MPI(MPI_File_sync(other));
+    Bytes back(100);
+    CHECK_MPI(MPI_File_read_at(other, at, back.data(), 100, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, second, "what was written last, read");
+    close_file(records.file);
+    close_file(other);
+    context.barrier();
+    if (!context.root()) return;
+    auto expected = pattern_bytes(0, static_cast<std::size_t>(records.end()));
+    expected.resize(expected.size() + 100 * static_cast<std::size_t>(context.size), 2);
     check_bytes(read_whole(context.path()), expected, "the whole file");
 }
 
@@ -323,6 +383,10 @@ std::span<Test const> deferred_tests() {
         {"what_is_in_memory_is_written_before_its_communicator_goes",
          what_is_in_memory_is_written_before_its_communicator_goes, under_unisono, ours},
         {"what_another_handle_writes_is_not_undone", what_another_handle_writes_is_not_undone,
+         under_unisono, ours},
+        {"what_another_handle_writes_beside_the_program_is_not_undone",
+         what_another_handle_writes_beside_the_program_is_not_undone, under_unisono, ours},
+        {"calls_of_another_handle_keep_their_order", calls_of_another_handle_keep_their_order,
          under_unisono, ours},
         {"shared_pointer_calls_go_past_nothing_that_is_in_memory",
          shared_pointer_calls_go_past_nothing_that_is_in_memory, under_unisono, ours},

@@ -140,6 +140,7 @@ std::vector<BufferRange> BlockBuffer::take_missing(BufferRange range) const {
 void BlockBuffer::mark_valid(BufferRange range) const {
     if (range.empty()) return;
     assert(range.end <= block_bytes_);
+    head().was_read.store(true, std::memory_order_relaxed);
     auto covered = to_mark(1);
     Coverage::Marker{covered}.mark(range.begin, range.bytes());
 }
@@ -185,14 +186,25 @@ bool BlockBuffer::full() const {
     return all;
 }
 
-std::vector<BufferRange> BlockBuffer::known(BufferRange range) const {
+template <class Bits>
+std::vector<BufferRange> BlockBuffer::runs_within(BufferRange range, Bits&& bits) const {
     if (range.empty()) return {};
     assert(range.end <= block_bytes_);
-    auto runs = runs_of(range.begin / 64, div_ceil(range.end, 64),
-                        [&](std::uint64_t word) { return known_bits(word); });
+    auto runs = runs_of(range.begin / 64, div_ceil(range.end, 64), bits);
     for (auto& run : runs) run = intersect(run, range);
     std::erase_if(runs, [](BufferRange run) { return run.empty(); });
     return runs;
+}
+
+std::vector<BufferRange> BlockBuffer::known(BufferRange range) const {
+    return runs_within(range, [&](std::uint64_t word) { return known_bits(word); });
+}
+
+std::vector<BufferRange> BlockBuffer::written(BufferRange range) const {
+    auto const was_read = head().was_read.load(std::memory_order_relaxed) || filled_end() > 0;
+    return runs_within(range, [&](std::uint64_t word) {
+        return was_read ? words(0)[word].load() : known_bits(word);
+    });
 }
 
 std::uint64_t BlockBuffer::known_bits(std::uint64_t word) const {
@@ -209,16 +221,13 @@ std::vector<BufferRange> BlockBuffer::unknown(std::uint64_t end) const {
     BufferRange const rest{filled_end(), end};
     if (rest.begin >= rest.end) return {};
     if (!head().marked.load(std::memory_order_relaxed)) return {rest};
-    auto runs = runs_of(rest.begin / 64, div_ceil(rest.end, 64),
-                        [&](std::uint64_t word) { return ~known_bits(word); });
-    for (auto& run : runs) run = intersect(run, rest);
-    std::erase_if(runs, [](BufferRange run) { return run.empty(); });
-    return runs;
+    return runs_within(rest, [&](std::uint64_t word) { return ~known_bits(word); });
 }
 
 void BlockBuffer::forget() const {
     head().stored_bytes.store(0, std::memory_order_relaxed);
     set_filled_end(0, /*stopped=*/false);
+    head().was_read.store(false, std::memory_order_relaxed);
     if (!head().marked.exchange(false, std::memory_order_relaxed)) return;
     for (std::size_t which = 0; which < 3; ++which)
         for (std::uint64_t word = 0; word < word_count(); ++word)

@@ -113,6 +113,9 @@ public:
     [[nodiscard]] bool full() const;
     /// What is valid or dirty within `range`, ascending.
     [[nodiscard]] std::vector<BufferRange> known(BufferRange range) const;
+    /// What was written here within `range`, ascending; where a byte of the block was read, too,
+    /// what is dirty only.
+    [[nodiscard]] std::vector<BufferRange> written(BufferRange range) const;
     void forget() const;
 
     // What ranks that have not met do to one block, with std::unique_lock: only who has it makes
@@ -146,7 +149,8 @@ private:
         std::atomic<std::uint64_t> stored_bytes;
         std::atomic<std::uint64_t> filled_end;
         std::atomic<bool> filling_stopped;
-        std::atomic<bool> marked;  // any byte, as anything
+        std::atomic<bool> marked;    // any byte, as anything
+        std::atomic<bool> was_read;  // some byte is valid without having been dirty
         std::atomic<bool> locked;
     };
 
@@ -162,6 +166,8 @@ private:
         return {words(which), 1};
     }
     [[nodiscard]] std::uint64_t known_bits(std::uint64_t word) const;
+    template <class Bits>
+    [[nodiscard]] std::vector<BufferRange> runs_within(BufferRange range, Bits&& bits) const;
 
     std::byte* memory_;
     std::uint64_t block_bytes_;

@@ -300,22 +300,53 @@ void CachedFile::agree_on_errors() {
 Verdict CachedFile::take_error() { return std::exchange(agreed_error_, {}); }
 
 IoResult CachedFile::perform_independent(Request const& request, CallRecord& record) {
-    if (auto const result = perform_beside(request, storage_, record)) return *result;
+    std::unique_lock lock{mutex_};
+    if (in_use_) return independent(request, request.positions, record);
+    lock.unlock();
     return perform_direct(request, request.positions, storage_, record);
 }
 
-std::optional<IoResult> CachedFile::perform_beside(Request const& request, Storage const& opened,
-                                                   CallRecord& record) {
+void CachedFile::take_note_of(Request const& request, Positions done) {
     std::lock_guard const lock{mutex_};
-    if (!in_use_) return {};
-    return independent(request, request.positions, opened, record);
+    if (!in_use_ || done.empty()) return;
+    auto const writes = request.direction == Direction::write;
+    if (writes && several_nodes() && !written_) may_be_stale_ = true;
+    auto const memory = request.in_memory(done);
+    walk_both(
+        request.view, done, memory.tiling, memory.positions,
+        [&](std::int64_t file, std::int64_t at, std::uint64_t bytes) {
+            auto const offset = static_cast<std::uint64_t>(file);
+            if (!several_nodes())
+                take_note_in_buffers(request.direction, {offset, offset + bytes}, memory.at(at));
+            else if (writes)
+                own_writes_.replace(offset, memory.at(at), bytes);
+            else
+                own_writes_.overlay(offset, memory.at(at), bytes);
+        });
 }
 
-IoResult CachedFile::independent(Request const& request, Positions part, Storage const& opened,
-                                 CallRecord& record) {
+// `memory` has what is, or was, at the beginning of the range.
+void CachedFile::take_note_in_buffers(Direction direction, Extent range, std::byte* memory) const {
+    memory_.for_blocks(range, [&](std::uint64_t block, Extent part) {
+        auto const buffer = memory_.buffer(block);
+        auto const lock = locked(buffer);
+        auto const place = memory_.within_block(part, block);
+        auto* const first = memory + (part.begin - range.begin);
+        auto const in_memory = [&](BufferRange run) { return first + (run.begin - place.begin); };
+        if (direction == Direction::read) {
+            for (auto const& run : buffer.written(place))
+                std::memcpy(in_memory(run), buffer.data() + run.begin, run.bytes());
+            return;
+        }
+        for (auto const& run : buffer.known(place)) buffer.store_valid(in_memory(run), run);
+        for (auto const& run : buffer.written(place)) buffer.store(in_memory(run), run);
+    });
+}
+
+IoResult CachedFile::independent(Request const& request, Positions part, CallRecord& record) {
     if (request.direction == Direction::read)
         if (auto const result = grow_to_own_end(); result.error) return result;
-    auto const result = perform_direct(request, part, opened, record);
+    auto const result = perform_direct(request, part, storage_, record);
     Positions const done{part.begin, part.begin + result.bytes};
     if (request.direction == Direction::write) {
         // Between nodes what was read is forgotten; nothing older can be on its way to the file.

@@ -118,10 +118,15 @@ public:
     /// perform_direct for an independent call: sees this rank's deferred writes, and is not undone
     /// by them. Local.
     IoResult perform_independent(Request const& request, CallRecord& record);
-    /// The same for the file as this rank has opened it once more. Nothing is done, and nothing
-    /// returned, where no buffers are in use. Local.
-    std::optional<IoResult> perform_beside(Request const& request, Storage const& opened,
-                                           CallRecord& record);
+    /// This rank has done `done` of an independent call by another handle of the file: what it, or
+    /// on one node any rank, has written here and not drained is read instead, or replaced. No
+    /// other byte: nothing of what only the other handle accesses is kept. Local.
+    void take_note_of(Request const& request, Positions done);
+    /// Something may be in buffers now. Thread-safe; local.
+    [[nodiscard]] bool in_use_now() {
+        std::lock_guard const lock{mutex_};
+        return in_use_;
+    }
 
 private:
     struct DepositHead;
@@ -152,11 +157,11 @@ private:
     void agree_on_errors();
 
     // Independent calls.
-    IoResult independent(Request const& request, Positions part, Storage const& opened,
-                         CallRecord& record);
+    IoResult independent(Request const& request, Positions part, CallRecord& record);
     void look_up(std::uint64_t offset, std::byte* memory, std::uint64_t bytes) const;
     void remember(Request const& request, Positions part, bool in_file);
     void put(std::uint64_t offset, std::byte const* memory, std::uint64_t bytes) const;
+    void take_note_in_buffers(Direction direction, Extent range, std::byte* memory) const;
 
     // Calls in a window.
     [[nodiscard]] std::uint64_t advance_of(Request const& request) const;

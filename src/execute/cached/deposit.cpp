@@ -226,7 +226,7 @@ IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
     std::lock_guard const lock{mutex_};
     if (!fits(request)) {
         misfit_ = true;
-        auto const result = independent(request, request.positions, storage_, record);
+        auto const result = independent(request, request.positions, record);
         note_lost(request, result);
         return result;
     }

@@ -34,7 +34,8 @@ void OwnWrites::put(std::uint64_t offset, std::byte const* data, std::uint64_t b
     }
 }
 
-void OwnWrites::overlay(std::uint64_t offset, std::byte* memory, std::uint64_t bytes) const {
+template <class Use>
+void OwnWrites::for_written(std::uint64_t offset, std::uint64_t bytes, Use&& use) const {
     auto const end = offset + bytes;
     for (auto entry = pages_.lower_bound(offset / page_bytes);
          entry != pages_.end() && entry->first * page_bytes < end; ++entry) {
@@ -42,8 +43,22 @@ void OwnWrites::overlay(std::uint64_t offset, std::byte* memory, std::uint64_t b
         auto const range = intersect(Extent{begin, begin + page_bytes}, {offset, end});
         for (auto at = range.begin; at < range.end; ++at)
             if (entry->second->written.test(at - begin))
-                memory[at - offset] = entry->second->data[at - begin];
+                use(*entry->second, at - begin, at - offset);
     }
+}
+
+void OwnWrites::replace(std::uint64_t offset, std::byte const* data, std::uint64_t bytes) {
+    for_written(offset, bytes, [&](Page& page, std::uint64_t at, std::uint64_t from) {
+        page.data[at] = data[from];
+        page.in_file.set(at, at + 1, true);
+        any_in_file_ = true;
+    });
+}
+
+void OwnWrites::overlay(std::uint64_t offset, std::byte* memory, std::uint64_t bytes) const {
+    for_written(offset, bytes, [&](Page const& page, std::uint64_t at, std::uint64_t to) {
+        memory[to] = page.data[at];
+    });
 }
 
 std::vector<Transfer> OwnWrites::to_rewrite() {

@@ -20,6 +20,8 @@ public:
 
     /// `in_file`: an independent write that has reached the file; a drain may overwrite it there.
     void put(std::uint64_t offset, std::byte const* data, std::uint64_t bytes, bool in_file);
+    /// The same for those bytes only that were put before: the file has newer ones.
+    void replace(std::uint64_t offset, std::byte const* data, std::uint64_t bytes);
     /// Puts this rank's bytes of [offset, offset + bytes) over what was read from the file.
     void overlay(std::uint64_t offset, std::byte* memory, std::uint64_t bytes) const;
 
@@ -34,6 +36,10 @@ public:
     void clear();
 
 private:
+    /// Calls use(page, at, offset) for each byte of [offset, offset + bytes) that was put.
+    template <class Use>
+    void for_written(std::uint64_t offset, std::uint64_t bytes, Use&& use) const;
+
     /// One bit for each byte of a page.
     class Bits {
     public:

@@ -38,7 +38,7 @@ IoResult CachedFile::withdraw(Request const& request, CallRecord& record) {
     std::lock_guard const lock{mutex_};
     if (may_be_stale_ || !fits(request)) {
         misfit_ = true;
-        return independent(request, request.positions, storage_, record);
+        return independent(request, request.positions, record);
     }
     note(request, record);
     auto rest = request.positions;
@@ -62,7 +62,7 @@ IoResult CachedFile::withdraw(Request const& request, CallRecord& record) {
     }
     // The end of the file, or an error: whichever it is, this rank sees it by itself.
     IoResult result;
-    if (!rest.empty()) result = independent(request, rest, storage_, record);
+    if (!rest.empty()) result = independent(request, rest, record);
     result.bytes += rest.begin - request.positions.begin;
     read_ahead(range.end);
     write_behind(record, calls_dirty_usually);
