@@ -72,7 +72,7 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
         metavar="A,B", help="UNISONO_STRATEGY on Unisono's sides; several: a side for each; `behind`: write-behind"
         " and read-ahead enabled")
     add("--write-only", action="store_true", help="open what is written with MPI_MODE_WRONLY, not MPI_MODE_RDWR")
-    add("--select", default="", help="UNISONO_SELECT on Unisono's sides: rule, measured, orthrus")
+    add("--select", default="", help="UNISONO_SELECT on Unisono's sides: auto, rule, measured, orthrus")
     add("--nodes", type=int, default=0,
         help="pretend that the ranks are on so many nodes, on Unisono's sides")
     add("--cluster", type=int, default=0, metavar="NODES",

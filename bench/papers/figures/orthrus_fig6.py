@@ -30,7 +30,7 @@ FIGURE = Figure(
     testbed=ORTHRUS,
     x_label="the other program",
     cluster=Cluster(nodes=4),
-    seeds=3,
+    seeds=5,
     ceiling_seeds=0,
     timeline="from the middle",
     run_seconds=11,

@@ -29,7 +29,7 @@ FIGURE = Figure(
     testbed=ORTHRUS,
     x_label="",
     cluster=Cluster(nodes=4),
-    seeds=3,
+    seeds=5,
     differs="Blocks and cells as in the paper, 24 variables in a checkpoint and 4 in a plot file, of"
             " doubles; 8 processes on 4 nodes instead of 64, so a call writes 96 KB (A) or 20 MB (B)."
             " IONMAX is not followed: it is not in the 24 unknowns of the original. Nodes have a link"
