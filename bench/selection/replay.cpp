@@ -146,7 +146,7 @@ double run_selector(Course& course, Selector& selector, Signature const& signatu
 double run_unasked(Course& course, Cell const& cell, std::size_t calls) {
     if (!cell.measured_unasked) return run_fixed(course, name_of(cell.candidates[0]), calls);
     auto candidates = cell.candidates;
-    std::erase(candidates, Candidate{&native});
+    for (auto const* strategy : {&native, &resonant}) std::erase(candidates, Candidate{strategy});
     MeasuringSelector selector{unasked_budget};
     return run_selector(course, selector, cell.signature, candidates, calls);
 }
