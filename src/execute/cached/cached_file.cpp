@@ -338,7 +338,8 @@ void CachedFile::take_note_in_buffers(Direction direction, Extent range, std::by
                 std::memcpy(in_memory(run), buffer.data() + run.begin, run.bytes());
             return;
         }
-        for (auto const& run : buffer.known(place)) buffer.store_valid(in_memory(run), run);
+        for (auto const& run : buffer.known(place))
+            std::memcpy(buffer.data() + run.begin, in_memory(run), run.bytes());
         for (auto const& run : buffer.written(place)) buffer.store(in_memory(run), run);
     });
 }

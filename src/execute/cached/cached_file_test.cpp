@@ -418,6 +418,36 @@ TEST(Cached, own_independent_writes_survive_a_drain) {
     }
 }
 
+// An older value may come to the file later than the newer one, also the second time.
+TEST(Cached, what_another_handle_has_written_survives_what_is_on_its_way) {
+    TemporaryFile const file;
+    ThreadTeams teams{make_topology({0, 0})};
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        Dealt dealt{team, rendezvous, file, ""};
+        dealt.online();
+        dealt.call(Direction::write, {0, 1600});  // three blocks are full, and on their way
+        wait_for_all(rendezvous);
+        for (auto const value : {std::byte{8}, std::byte{9}}) {
+            std::vector<std::byte> newer(16, value);
+            auto const at = 320 + 16 * std::uint64_t{team.rank()};
+            Request const request{Direction::write,
+                                  {make_dense(1), 0, 1},
+                                  {at, at + 16},
+                                  {make_dense(1), 0, 1},
+                                  reinterpret_cast<std::uintptr_t>(newer.data())};
+            dealt.cache.take_note_of(request, request.positions);
+            wait_for_all(rendezvous);
+            CallRecord record;
+            if (value == std::byte{9}) dealt.cache.drain(record);
+        }
+    });
+    auto const found = file.contents();
+    ASSERT_EQ(found.size(), 3200u);
+    EXPECT_EQ(found[319], std::byte{2});
+    for (std::size_t at = 320; at < 352; ++at) ASSERT_EQ(found[at], std::byte{9}) << at;
+    EXPECT_EQ(found[352], std::byte{1});
+}
+
 using PastTheBuffers = OnNodes;
 
 INSTANTIATE_TEST_SUITE_P(Nodes, PastTheBuffers, testing::Values(one_node, two_nodes),
