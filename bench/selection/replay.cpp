@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <stdexcept>
@@ -146,7 +147,7 @@ double run_selector(Course& course, Selector& selector, Signature const& signatu
 double run_unasked(Course& course, Cell const& cell, std::size_t calls) {
     if (!cell.measured_unasked) return run_fixed(course, name_of(cell.candidates[0]), calls);
     auto candidates = cell.candidates;
-    for (auto const* strategy : {&native, &resonant}) std::erase(candidates, Candidate{strategy});
+    std::erase_if(candidates, std::not_fn(may_be_tried_unasked));
     MeasuringSelector selector{unasked_budget};
     return run_selector(course, selector, cell.signature, candidates, calls);
 }

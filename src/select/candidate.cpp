@@ -62,6 +62,10 @@ Candidate with_cost_bounds(Candidate candidate, Facts const& facts) {
     return candidate;
 }
 
+bool may_be_tried_unasked(Candidate const& candidate) {
+    return candidate.strategy != &native && candidate.strategy != &resonant;
+}
+
 std::string name_of(Candidate const& candidate) {
     auto const variation = static_cast<std::size_t>(candidate.variation);
     return std::string{candidate.strategy->name} + std::string{variation_names.at(variation)};

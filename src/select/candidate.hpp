@@ -50,6 +50,10 @@ struct CandidateChoice {
     bool lasting = true;  ///< Selection::lasting
 };
 
+/// It may be tried where nobody has asked for trials: not the MPI library's own way, and not
+/// `resonant`, whose agents take turns. Where that is wrong, one call took as long as thirteen.
+bool may_be_tried_unasked(Candidate const& candidate);
+
 /// "two_phase", "two_phase+every_rank".
 std::string name_of(Candidate const& candidate);
 

@@ -1,16 +1,15 @@
 #include "select/online_tuner.hpp"
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
-#include "strategies/all.hpp"
 #include "support/hash.hpp"
 
 namespace unisono {
 namespace {
 
-constexpr auto const* not_asked_for = "nobody has asked for it";
 constexpr auto says_nothing = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -52,12 +51,10 @@ Selection OnlineTuner::choose(Facts const& facts, Options const& options) {
     auto const unasked = options.select == "auto";
     if (unasked && (facts.local_storage || !by_rule.guessed)) return by_rule;
     auto const paper = options.select == "orthrus";
-    auto candidates =
-        paper ? paper_candidates(facts)
-              : all_candidates(facts, options, by_rule.strategy,
-                               unasked ? not_asked_for : native_fault(library_, facts, options));
-    // Its agents take turns: where that is wrong, one call took as long as thirteen.
-    if (unasked) std::erase(candidates, Candidate{&resonant});
+    auto candidates = paper ? paper_candidates(facts)
+                            : all_candidates(facts, options, by_rule.strategy,
+                                             native_fault(library_, facts, options));
+    if (unasked) std::erase_if(candidates, std::not_fn(may_be_tried_unasked));
     auto signature = signature_of(facts);
     signature.storage_key = storage_key_;
     Selector* const selector = paper     ? paper_.get()

@@ -45,6 +45,9 @@ bool writes_behind_unasked(Facts const& facts, Options const& options) {
 }
 
 Selection by_rule(Facts const& facts, Options const& options) {
+    auto const guess = [&](std::string_view why) {
+        return Selection{.strategy = &two_phase, .options = &options, .why = why, .guessed = true};
+    };
     auto const buffering = facts.direction == Direction::read ? options.cb_read : options.cb_write;
     if (!facts.ascending) return {&independent, &options, "a view's tiles run into each other"};
     if (!independent.unfit(facts).empty()) return {&two_phase, &options, independent.unfit(facts)};
@@ -55,20 +58,14 @@ Selection by_rule(Facts const& facts, Options const& options) {
     if (facts.mean_piece_bytes() >= large_piece_bytes(facts))
         return {&independent, &options, "large pieces"};
     if (nodes_have_many_small_pieces(facts, options))
-        return {.strategy = &two_phase,
-                .options = &options,
-                .why = "small pieces, side by side on each node",
-                .guessed = true};
+        return guess("small pieces, side by side on each node");
     auto const few = facts.pieces <= facts.topology->ranks();
     if (facts.rank_ordered && few)
         return {&independent, &options, "one contiguous piece per rank, not interleaved"};
     // Nobody need ask it for all; such as metadata, which every rank reads.
     if (facts.local_storage && few)
         return {&independent, &options, "few pieces, in the node's own page cache"};
-    return {.strategy = &two_phase,
-            .options = &options,
-            .why = "small or interleaved pieces",
-            .guessed = true};
+    return guess("small or interleaved pieces");
 }
 
 }  // namespace
