@@ -43,7 +43,7 @@ private:
 
     void read();
     void begin_reading(Round const& round);
-    void ask(Round const& round);
+    void learn_what_is_wanted(Round const& round);
     void start_reading(Round const& round);
     void prefetch_then_read();
 
@@ -129,12 +129,15 @@ void Rounds::write() {
 
 // The next round's window is read while this one's is handed out. All ranks ask for the next
 // round before they hand out this one, also those whose backend cannot read meanwhile: else some
-// would wait for answers from ranks that wait for their questions.
+// would wait for answers from ranks that wait for their questions. These are on their way while
+// this round's window is read.
 void Rounds::read() {
     auto round = call_.next_round();
     begin_reading(round);
     auto const ahead = call_.storage.backend->overlaps();
     while (true) {
+        auto next = round.last ? Round{} : call_.next_round();
+        if (!round.last && !call_.exact_reads()) exchange_.request(next);
         for (auto& io : own_) result_.add(io.finish_reading(round));
         call_.record.lap(Phase::file);
         // After it, nobody uses the other side's windows any more; and nothing can fail any more
@@ -143,8 +146,7 @@ void Rounds::read() {
             agreed_ = agree_on(result_, call_.team, call_.rendezvous, call_.record);
         else
             call_.barrier();
-        auto next = round.last ? Round{} : call_.next_round();
-        if (!round.last) ask(next);
+        if (!round.last) learn_what_is_wanted(next);
         if (!round.last && ahead) start_reading(next);
         exchange_.hand_out(round);
         if (!round.last && !ahead) start_reading(next);
@@ -158,17 +160,19 @@ void Rounds::read() {
 // in the way of the answers.)
 void Rounds::begin_reading(Round const& round) {
     if (call_.exact_reads()) {
-        ask(round);
+        learn_what_is_wanted(round);
         start_reading(round);
         return;
     }
     exchange_.request(round);
     start_reading(round);
-    exchange_.collect_requests(round);
+    learn_what_is_wanted(round);
 }
 
-void Rounds::ask(Round const& round) {
-    exchange_.ask(round);
+// What is wanted exactly is marked in the windows, which must be free.
+void Rounds::learn_what_is_wanted(Round const& round) {
+    if (call_.exact_reads()) exchange_.request(round);
+    exchange_.collect_requests(round);
     if (call_.exact_reads()) call_.barrier();
 }
 
@@ -182,7 +186,7 @@ void Rounds::start_reading(Round const& round) {
 void Rounds::prefetch_then_read() {
     while (call_.any_round_left()) {
         auto const round = call_.next_round();
-        if (call_.exact_reads()) ask(round);
+        if (call_.exact_reads()) learn_what_is_wanted(round);
         start_reading(round);
         Verdict nothing;
         call_.rendezvous.meet(nothing);  // all have issued their requests
