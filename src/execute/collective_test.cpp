@@ -228,6 +228,7 @@ public:
     explicit TimedServers(int fd) : file_{make_posix_backend(fd)} {}
 
     double bytes_per_s = 0;
+    double first_bytes_per_s = 0;    // for the next access, if not 0
     std::vector<std::string> lists;  // KiB of the longest access of each list, times accesses
 
     static double now_s() { return clock_s; }
@@ -237,7 +238,8 @@ public:
     Error sync() override { return {}; }
     IoResult perform(Direction direction, std::span<Transfer const> list) override {
         auto const result = file_->perform(direction, list);
-        clock_s += static_cast<double>(result.bytes) / bytes_per_s;
+        auto const first = std::exchange(first_bytes_per_s, 0);
+        clock_s += static_cast<double>(result.bytes) / (first == 0 ? bytes_per_s : first);
         return result;
     }
     std::unique_ptr<PendingIo> start(Direction direction, std::span<Transfer const> list,
@@ -279,6 +281,8 @@ TEST(Collective, from_servers_slower_than_links_whole_windows_are_read) {
     Lists const three_dealt{"64x4", "64x4", "64x4", "64x6", "64x5", "64x5",
                             "64x6", "64x5", "64x5", "64x6", "64x5", "64x5"};
     Lists const three_whole{"768x1", "1024x1", "1024x1", "1024x1"};
+    Lists const rest_whole_then_dealt{"768x1", "64x6", "64x5", "64x5", "64x6",
+                                      "64x5",  "64x5", "64x6", "64x5", "64x5"};
     Lists const whole{"4096x1"};
     auto const after_quarter = [&](Lists const& rest) {
         auto all = quarter;
@@ -326,6 +330,10 @@ TEST(Collective, from_servers_slower_than_links_whole_windows_are_read) {
         EXPECT_EQ(lists_at(10e6), after_quarter(three_whole));
         EXPECT_EQ(lists_at(10e6), whole);
         EXPECT_EQ(lists_at(80e6), whole);
+        EXPECT_EQ(lists_at(80e6), after_quarter(three_dealt));
+        // A connection that was idle: one slow access does not make servers slow.
+        servers.first_bytes_per_s = 1e6;
+        EXPECT_EQ(lists_at(80e6), after_quarter(rest_whole_then_dealt));
         EXPECT_EQ(lists_at(80e6), after_quarter(three_dealt));
     });
 }

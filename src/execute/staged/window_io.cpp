@@ -227,24 +227,31 @@ bool WindowIo::slower_than_links(std::uint64_t bytes, double seconds) const {
 
 // Beside a call's first window nothing else comes, so its first quarter tells how fast the servers
 // are, and how the rest is read. If it was here before the requests, they are fast; what is short
-// tells nothing.
+// tells nothing. Connections that have long been idle are slow at first: the rest has the last
+// word.
 IoResult WindowIo::finish_first(Round const& round) {
     auto& side = sides_[static_cast<std::size_t>(round.side())];
     auto const waits =
         !std::ranges::all_of(side.pending, [](auto const& list) { return list->ended(); });
     auto result = finish(round.side());
     call_.record.lap(Phase::file);
-    if (result.bytes >= telling_bytes)
-        *call_.storage.slow_servers =
-            (aggregator_ != call_.own_aggregators().front() && *call_.storage.slow_servers) ||
-            (waits && slower_than_links(result.bytes, call_.record.now_s() - began_s_));
+    auto slow = waits && slower_than_links(result.bytes, call_.record.now_s() - began_s_);
+    auto const tells = result.bytes >= telling_bytes;
     if (rest_ && result.stopped_at == IoResult::nowhere) {
-        side.lists =
-            servers_are_slow() ? Lists{{{*rest_}}} : deal_beside_messages(round, {&*rest_, 1});
+        side.lists = slow || servers_are_slow() ? Lists{{{*rest_}}}
+                                                : deal_beside_messages(round, {&*rest_, 1});
         issue(side, Direction::read, Order::ascending, /*at_once=*/false);
-        result.add(finish(round.side()));
+        auto const began_s = call_.record.now_s();
+        auto const rest = finish(round.side());
+        call_.record.lap(Phase::file);
+        slow = slow && slower_than_links(rest.bytes, call_.record.now_s() - began_s);
+        result.add(rest);
     }
     rest_.reset();
+    if (tells) {
+        auto const first = aggregator_ == call_.own_aggregators().front();
+        *call_.storage.slow_servers = slow || (!first && *call_.storage.slow_servers);
+    }
     return result;
 }
 
