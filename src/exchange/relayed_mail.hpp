@@ -16,8 +16,8 @@ namespace unisono {
 class RelayedMail {
 public:
     /// What messages are for; each in order. The first are those of Team.
-    enum class Channel : std::uint8_t { data, request, turn, view, gather };
-    static constexpr std::size_t channels = 5;
+    enum class Channel : std::uint8_t { data, answer, request, turn, view, gather };
+    static constexpr std::size_t channels = 6;
 
     struct Letter {
         std::uint32_t rank = 0;  ///< to whom, or from whom

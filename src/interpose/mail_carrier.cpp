@@ -12,7 +12,7 @@ namespace {
 
 // Beyond those of MpiTeam's messages; MPI promises tags up to 32,767.
 constexpr int tags_begin = 17000;
-constexpr std::uint32_t different = 3000;
+constexpr std::uint32_t different = 2600;
 static_assert(tags_begin + different * RelayedMail::channels <= 32768);
 
 struct Carriers {

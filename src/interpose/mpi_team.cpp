@@ -29,6 +29,8 @@ constexpr int tag_of_nothing = 0;
 // one.
 constexpr std::size_t fragment_bytes = 16 * 1024;
 
+constexpr auto never_s = std::numeric_limits<double>::max();
+
 constexpr std::uint64_t unknown_machine = 0;
 
 // The same where one kernel runs for both, and its sockets pass descriptors.
@@ -302,33 +304,64 @@ void MpiTeam::find_minimum(std::span<std::uint64_t> values) const {
 }
 
 // Longer messages than a fragment are announced by most transports, and wait for the receiver's
-// answer. That is right where the network's hardware moves them; over TCP the answer waits behind
-// all that queues on the links, which costs half of their speed (docs/lab/tried.md). So it is
-// tried, once, when there is enough to send.
+// answer. That is right where the network's hardware moves them, and for what somebody waits for;
+// over TCP the answer to other data waits behind all that queues on the links, which costs half of
+// their speed (docs/lab/tried.md). TCP is known by how long an empty message takes. Trying both
+// takes as long as a small call, so that waits until it is a hundredth of what was sent.
 void MpiTeam::expect_messages(std::uint64_t bytes) {
-    constexpr std::uint64_t enough_bytes = 1 << 20;  // of each rank
+    constexpr std::uint64_t enough_to_ask_for = 256 << 10;  // of each rank
+    constexpr std::uint64_t enough_to_try_for = 200 << 20;  // of each node
+    if (topology_.nodes() == 1) return;
     expected_bytes_ += bytes;
-    if (topology_.nodes() == 1 || messages_tried_) return;
-    if (expected_bytes_ / topology_.ranks() < enough_bytes) return;
-    messages_tried_ = true;
-    double whole_s = 0, fragments_s = 0;
-    if (local_index_ == 0) std::tie(whole_s, fragments_s) = try_messages();
-    std::array seconds{whole_s, fragments_s};
-    PMPI_Allreduce(MPI_IN_PLACE, seconds.data(), 2, MPI_DOUBLE, MPI_MAX, comm_);
-    // Over TCP fragments take 0.58 to 0.95 of the time, in shared memory 1.4 to 3 times as long.
-    constexpr double clearly = 1.2;
-    send_in_fragments(seconds[1] < clearly * seconds[0]);
+    if (!network_asked_ && expected_bytes_ / topology_.ranks() >= enough_to_ask_for) {
+        constexpr double hardware_s = 16e-6;
+        auto seconds = local_index_ == 0 ? seconds_to_neighbour() : never_s;
+        PMPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MIN, comm_);
+        send_in_fragments(seconds > hardware_s);
+        network_asked_ = true;
+    }
+    if (!messages_tried_ && expected_bytes_ / topology_.nodes() >= enough_to_try_for) {
+        std::array seconds{0.0, 0.0};
+        if (local_index_ == 0) seconds = try_messages();
+        PMPI_Allreduce(MPI_IN_PLACE, seconds.data(), 2, MPI_DOUBLE, MPI_MAX, comm_);
+        // Over TCP fragments take 0.58 to 0.95 of the time, in shared memory 1.4 to 3 times as
+        // long.
+        constexpr double clearly = 1.2;
+        send_in_fragments(seconds[1] < clearly * seconds[0]);
+        messages_tried_ = true;
+    }
 }
 
-// The better one of a few tries each.
-std::pair<double, double> MpiTeam::try_messages() {
-    std::pair best{std::numeric_limits<double>::max(), std::numeric_limits<double>::max()};
-    for (int repeat = 0; repeat < 2; ++repeat) {
-        send_in_fragments(false);
-        best.first = std::min(best.first, send_around());
-        send_in_fragments(true);
-        best.second = std::min(best.second, send_around());
+// How long an empty message takes to the next node and back, at best; never_s on those who answer.
+double MpiTeam::seconds_to_neighbour() {
+    constexpr int tries = 4;
+    auto const node = topology_.node_of[rank_];
+    auto const asks = node % 2 == 0;
+    auto const other = asks ? node + 1 : node - 1;
+    auto best_s = never_s;
+    if (other >= topology_.nodes()) return best_s;
+    auto const neighbour = static_cast<int>(topology_.ranks_of[other][0]);
+    auto const send = [&] {
+        PMPI_Send(nullptr, 0, MPI_BYTE, neighbour, tag_of(Kind::data), comm_);
+    };
+    for (int i = 0; i < tries; ++i) {
+        auto const begin_s = PMPI_Wtime();
+        if (asks) send();
+        PMPI_Recv(nullptr, 0, MPI_BYTE, neighbour, tag_of(Kind::data), comm_, MPI_STATUS_IGNORE);
+        if (!asks) send();
+        if (asks) best_s = std::min(best_s, PMPI_Wtime() - begin_s);
     }
+    return best_s;
+}
+
+// The better one of a few tries each: whole, in fragments.
+std::array<double, 2> MpiTeam::try_messages() {
+    std::array best{never_s, never_s};
+    for (int repeat = 0; repeat < 2; ++repeat)
+        for (bool const fragments : {false, true}) {
+            send_in_fragments(fragments);
+            best[fragments ? 1 : 0] = std::min(best[fragments ? 1 : 0], send_around());
+        }
     return best;
 }
 
@@ -358,7 +391,8 @@ void MpiTeam::start_sending(std::uint32_t to, Kind kind, Message message) {
     auto& sending = (is_deposit(kind) ? deposits_[kind] : sending_).emplace_back();
     sending.message = std::move(message);
     std::span<std::byte const> rest = sending.message;
-    auto const whole = !in_fragments_ && rest.size() != fragment_bytes;
+    auto const at_once = !in_fragments_ || kind == Kind::answer;
+    auto const whole = at_once && rest.size() != fragment_bytes;
     sending.requests.resize(whole ? 1 : rest.size() / fragment_bytes + 1);
     for (auto& request : sending.requests) {
         auto const part = whole ? rest : rest.first(std::min(rest.size(), fragment_bytes));

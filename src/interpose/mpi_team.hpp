@@ -70,8 +70,8 @@ public:
     /// time; cost then: an exchange of 80 bytes a rank.
     void learn_nodes();
 
-    /// Local: long messages of this rank go in fragments from now on, or whole. Others receive
-    /// both.
+    /// Local: long messages of this rank but answers go in fragments from now on, or whole. Others
+    /// receive both.
     void send_in_fragments(bool fragments) { in_fragments_ = fragments; }
 
     [[nodiscard]] Rendezvous& rendezvous() { return *rendezvous_; }
@@ -127,7 +127,8 @@ private:
     static void drop_sent(std::deque<Sending>& sending);
     static void finish_oldest(std::deque<Sending>& sending);
     Message receive_all_of(MPI_Message matched, MPI_Status status, Kind kind);
-    [[nodiscard]] std::pair<double, double> try_messages();
+    [[nodiscard]] double seconds_to_neighbour();
+    [[nodiscard]] std::array<double, 2> try_messages();
     double send_around();
 
     void divide_into_nodes(Topology topology);
@@ -155,6 +156,7 @@ private:
     std::deque<Sending> sending_;                   // addresses stay: MPI writes to them
     std::map<Kind, std::deque<Sending>> deposits_;  // likewise
     std::uint64_t expected_bytes_ = 0;
+    bool network_asked_ = false;
     bool messages_tried_ = false;
     bool in_fragments_ = false;  // long messages
     unsigned idle_calls_ = 0;

@@ -19,6 +19,8 @@ char const* name_of(Team::Kind kind) {
     switch (kind) {
         case Team::Kind::data:
             return "data";
+        case Team::Kind::answer:
+            return "an answer";
         case Team::Kind::request:
             return "a request";
         case Team::Kind::turn:

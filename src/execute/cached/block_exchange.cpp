@@ -56,7 +56,7 @@ public:
         if (bytes == 0) return;
         Message message(bytes);
         pack(call_.memory, blocks, call_.request, aggregator, message.data());
-        call_.send(call_.memory.aggregator(aggregator), std::move(message));
+        call_.send(call_.memory.aggregator(aggregator), Team::Kind::data, std::move(message));
     }
 
     void collect(BlockTable::Blocks const& blocks) override {
@@ -79,7 +79,7 @@ public:
     void reply(BlockTable::Blocks const& blocks) override {
         for_own_and_far(blocks, [&](std::size_t aggregator, std::uint32_t rank, Positions positions,
                                     Tiling const& view) {
-            call_.send(rank, answer(blocks, aggregator, positions, view));
+            call_.send(rank, Team::Kind::answer, answer(blocks, aggregator, positions, view));
         });
     }
 
@@ -87,7 +87,7 @@ public:
         if (own_bytes(blocks, aggregator) == 0) return;
         auto const& request = call_.request;
         auto const message =
-            call_.team.receive(call_.memory.aggregator(aggregator), Team::Kind::data);
+            call_.team.receive(call_.memory.aggregator(aggregator), Team::Kind::answer);
         std::uint64_t readable_end = 0;
         std::memcpy(&readable_end, message.data(), sizeof readable_end);
         auto const* at = message.data() + sizeof readable_end;

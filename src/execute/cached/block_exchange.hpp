@@ -34,9 +34,9 @@ struct BlockCall {
     template <class Use>
     void for_far_ranks(Blocks blocks, std::size_t aggregator, Use&& use) const;
 
-    void send(std::uint32_t to, Message message) {
+    void send(std::uint32_t to, Team::Kind kind, Message message) {
         ++sent;
-        team.send(to, Team::Kind::data, std::move(message));
+        team.send(to, kind, std::move(message));
     }
 };
 

@@ -115,7 +115,7 @@ void AggregatorMail::reply(Round const& round, std::uint32_t to, Message const& 
     answers.reserve(bytes);
     for_each_block(request, /*has_data=*/false,
                    [&](Block const& block) { append_answer(round, block, answers); });
-    call_.send(to, Team::Kind::data, std::move(answers));
+    call_.send(to, Team::Kind::answer, std::move(answers));
 }
 
 void AggregatorMail::append_answer(Round const& round, Block const& request,

@@ -97,7 +97,7 @@ public:
     void fetch(Round const& round) override {
         for (auto const& [aggregator, who] : std::exchange(asked(round), {})) {
             auto const answer =
-                call_.team.receive(call_.plan.aggregators[aggregator], Team::Kind::data);
+                call_.team.receive(call_.plan.aggregators[aggregator], Team::Kind::answer);
             if (who.empty())
                 unpack(round, aggregator, answer);
             else
