@@ -160,8 +160,10 @@ void apply_begun(Step const& step, FileState& file) {
     auto& pending = file.pending[step.begins];
     pending.accesses = step.accesses;
     pending.conflicting.assign(step.accesses.size(), false);
-    for (std::size_t m = 0; m < step.accesses.size(); ++m)
+    for (std::size_t m = 0; m < step.accesses.size(); ++m) {
+        pending.views.push_back(file.state[m].view);
         pending.touched.emplace_back(step.accesses[m], file.state[m].view);
+    }
     for (std::size_t m = 0; m < step.accesses.size(); ++m) {
         auto const& access = step.accesses[m];
         if (!access.takes_part || access.bytes() == 0) continue;
@@ -190,7 +192,7 @@ void perhaps_write_pending(FileState& file) {
         for (std::size_t m = 0; m < pending.accesses.size(); ++m)
             if (pending.conflicting[m] && pending.accesses[m].writes)
                 apply_write(pending.accesses[m], {.failed = true, .bytes = 0}, static_cast<int>(m),
-                            file.state[m].view, file.model);
+                            pending.views[m], file.model);
 }
 
 void apply_seek(Step const& step, FileState& file) {
@@ -218,7 +220,7 @@ void complete(FileState& file, std::uint64_t id) {
         auto const& access = pending.accesses[m];
         if (!access.takes_part || access.bytes() == 0) continue;
         auto const rank = static_cast<int>(m);
-        auto const& view = file.state[m].view;
+        auto const& view = pending.views[m];
         Outcome const outcome{.failed = pending.conflicting[m], .bytes = 0};
         if (access.writes)
             apply_write(access, outcome, rank, view, file.model);

@@ -169,6 +169,7 @@ struct Outcome {
 /// meanwhile: then nobody can say which is first.
 struct PendingAccess {
     std::vector<Access> accesses;   ///< per member
+    std::vector<View> views;        ///< per member, when it began
     std::vector<Touched> touched;   ///< per member
     std::vector<bool> conflicting;  ///< per member: with somebody's write
     bool split = false;

@@ -18,7 +18,7 @@ struct Options {
     bool power_cuts = false;
     /// Comma list of features to look past: large_count, interleaving, bottom, split, nonblocking,
     /// short_transfers, sparse_offsets, tiny_buffers, unlink, atomicity, forbidden_open, ordered,
-    /// representations, pending, freed, library_nonblocking, dealt, lone_request.
+    /// representations, pending, freed, library_nonblocking, dealt, lone_request, lone_pending.
     std::string skip;
     bool threaded = false;           ///< the program has MPI_THREAD_MULTIPLE
     std::uint64_t steps_max = 1000;  ///< stop each case after so many, to narrow a failure down
@@ -53,7 +53,8 @@ private:
 
     void plan_opening();
     Step opening_step();
-    void add_lone_request(Step& step, FileState const& file);
+    bool add_lone_request(Step& step, FileState& file);
+    void plan_pending();
     StepKind choose_kind(FileState const& file);
     bool fill(Step& step, FileState& file);
     bool fill_access(Step& step, FileState& file, bool collective);
@@ -91,12 +92,15 @@ private:
     [[nodiscard]] TypeLimits limits(FileState const& file) const;
 
     Random random_;
-    Random opening_random_;  // of its own: a case without an opening is the same as ever
+    // Of their own: a case without an opening or an extra is the same as ever.
+    Random opening_random_;
+    Random extra_random_;
     int ranks_;
     Options options_;
     std::vector<FileState> files_;
     std::uint64_t step_count_ = 0;
     std::vector<StepKind> opening_;  // of file 0, the next one last: what a case begins with
+    bool pends_ = false;             // large requests of the opening go on while others do theirs
     Step repeated_;  // a collective write that is made again further on, so many times
     std::uint64_t repeats_ = 0;
     std::uint64_t begun_ = 0;  // accesses that were left pending, so far

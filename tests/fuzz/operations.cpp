@@ -332,7 +332,7 @@ void Performer::perform_access(Step const& step, FileState& file, Open& open) {
                      " from its origin");
         }
         check_outcome(step, file, outcomes[member], open.member);
-        check_data(file, access, buffer, outcomes[member], open.member);
+        check_data(file, access, file.state[member].view, buffer, outcomes[member], open.member);
     }
     if (may_fail && !step.goes_on) recover(file, open);
 }
@@ -431,9 +431,8 @@ void Performer::check_outcome(Step const& step, FileState const& file, Outcome c
     }
 }
 
-void Performer::check_data(FileState const& file, Access const& access, Buffer const& buffer,
-                           Outcome const& outcome, int member) {
-    auto const& view = file.state[static_cast<std::size_t>(member)].view;
+void Performer::check_data(FileState const& file, Access const& access, View const& view,
+                           Buffer const& buffer, Outcome const& outcome, int member) {
     auto least = access.bytes();
     auto most = access.bytes();
     if (!access.writes && access.bytes() > 0) {

@@ -79,8 +79,8 @@ private:
     void check_completed(PendingName const& name, int code);
     std::vector<Outcome> agree(Step const& step, Outcome const& mine, Open const& open);
     void check_outcome(Step const& step, FileState const& file, Outcome const& outcome, int member);
-    void check_data(FileState const& file, Access const& access, Buffer const& buffer,
-                    Outcome const& outcome, int member);
+    void check_data(FileState const& file, Access const& access, View const& view,
+                    Buffer const& buffer, Outcome const& outcome, int member);
     void check_type(TypePtr const& type);
     void check_counts(Access const& access, std::uint64_t bytes);
     void recover(FileState& file, Open& open);

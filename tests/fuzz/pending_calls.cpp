@@ -182,7 +182,8 @@ void Performer::check_completed(PendingName const& name, int code) {
     MPI_Get_elements(&status_, MPI_BYTE, &bytes);
     Outcome const outcome{.bytes = static_cast<std::uint64_t>(bytes)};
     if (!pending.conflicting[member] || access.writes)
-        return check_data(file, access, mine.buffer, outcome, static_cast<int>(member));
+        return check_data(file, access, pending.views[member], mine.buffer, outcome,
+                          static_cast<int>(member));
     if (outcome.bytes != access.bytes())
         complain("bytes in the status of #" + std::to_string(name.id) + ": expected " +
                  std::to_string(access.bytes()) + ", found " + std::to_string(bytes));
