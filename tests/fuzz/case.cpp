@@ -155,6 +155,12 @@ void apply_access(Step const& step, std::vector<Outcome> const& outcomes, FileSt
     }
 }
 
+// What a collective write may read and write back: nothing where it has no holes.
+Touched sieved_by(Step const& step, FileState const& file, std::vector<Touched> const& touched) {
+    auto const sieves = file.sieves && step.accesses[0].collective && step.accesses[0].writes;
+    return sieves ? Touched::range_of(touched) : Touched{};
+}
+
 // Bytes that may be in the file at any time from now on.
 void apply_begun(Step const& step, FileState& file) {
     auto& pending = file.pending[step.begins];
@@ -164,6 +170,8 @@ void apply_begun(Step const& step, FileState& file) {
         pending.views.push_back(file.state[m].view);
         pending.touched.emplace_back(step.accesses[m], file.state[m].view);
     }
+    pending.sieved = sieved_by(step, file, pending.touched);
+    note_sieving(file, pending.sieved, &pending);
     for (std::size_t m = 0; m < step.accesses.size(); ++m) {
         auto const& access = step.accesses[m];
         if (!access.takes_part || access.bytes() == 0) continue;
@@ -171,6 +179,8 @@ void apply_begun(Step const& step, FileState& file) {
         auto const& view = file.state[m].view;
         pending.split = pending.split || access.flavour == Flavour::split;
         note_conflicts(file, access, pending.touched[m], &pending, m);
+        if (access.writes && is_sieved(file, pending.touched[m], &pending))
+            pending.conflicting[m] = true;
         if (access.writes)
             apply_write(access, {.failed = true, .bytes = 0}, rank, view, file.model);
         else
@@ -181,9 +191,12 @@ void apply_begun(Step const& step, FileState& file) {
 
 void note_all_conflicts(Step const& step, FileState& file) {
     if (file.pending.empty()) return;
-    for (std::size_t m = 0; m < step.accesses.size(); ++m)
-        note_conflicts(file, step.accesses[m], Touched{step.accesses[m], file.state[m].view},
-                       nullptr, 0);
+    std::vector<Touched> touched;
+    for (std::size_t m = 0; m < step.accesses.size(); ++m) {
+        touched.emplace_back(step.accesses[m], file.state[m].view);
+        note_conflicts(file, step.accesses[m], touched[m], nullptr, 0);
+    }
+    note_sieving(file, sieved_by(step, file, touched), nullptr);
 }
 
 // What is pending may come into the file after what was just written over it.
@@ -193,6 +206,17 @@ void perhaps_write_pending(FileState& file) {
             if (pending.conflicting[m] && pending.accesses[m].writes)
                 apply_write(pending.accesses[m], {.failed = true, .bytes = 0}, static_cast<int>(m),
                             pending.views[m], file.model);
+}
+
+// And what was just written may be undone by what sieves.
+void perhaps_undo(Step const& step, FileState& file) {
+    for (std::size_t m = 0; m < step.accesses.size(); ++m) {
+        auto const& access = step.accesses[m];
+        auto const& view = file.state[m].view;
+        if (access.takes_part && access.writes && is_sieved(file, {access, view}, nullptr))
+            apply_write(access, {.failed = true, .bytes = 0}, static_cast<int>(m), view,
+                        file.model);
+    }
 }
 
 void apply_seek(Step const& step, FileState& file) {
@@ -236,6 +260,7 @@ void apply(Step const& step, std::vector<Outcome> const& outcomes, FileState& fi
             if (step.begins != 0) return apply_begun(step, file);
             note_all_conflicts(step, file);
             apply_access(step, outcomes, file);
+            perhaps_undo(step, file);
             return perhaps_write_pending(file);
         case StepKind::complete:  // of several files: see Performer
             return;

@@ -171,6 +171,7 @@ struct PendingAccess {
     std::vector<Access> accesses;   ///< per member
     std::vector<View> views;        ///< per member, when it began
     std::vector<Touched> touched;   ///< per member
+    Touched sieved;                 ///< may be read, and written back
     std::vector<bool> conflicting;  ///< per member: with somebody's write
     bool split = false;
     bool freed = false;
@@ -191,6 +192,9 @@ struct FileState {
     bool native = false;  ///< served by the MPI library: its known bugs are not ours
     bool sync_at_close = false;
     bool atomic = false;  ///< the file is in atomic mode
+    /// Collective writes write what they have read from holes between their pieces: who writes there
+    /// meanwhile may have it undone.
+    bool sieves = false;
     std::uint64_t scale_bytes = 0;
     std::uint64_t base_bytes = 0;  ///< added to displacements
     std::vector<std::pair<std::string, std::string>> hints;
@@ -213,6 +217,11 @@ struct FileState {
 /// this member's part.
 void note_conflicts(FileState& file, Access const& access, Touched const& touched,
                     PendingAccess* own, std::size_t own_member);
+
+/// A collective write may sieve that range: what is pending there, but for `own`, is conflicting.
+void note_sieving(FileState& file, Touched const& sieved, PendingAccess* own);
+/// May a pending write, but for `own`, undo what is written to these bytes?
+bool is_sieved(FileState const& file, Touched const& touched, PendingAccess const* own);
 
 /// A pending access is over: it is in the file, or what it has read is looked at.
 void complete(FileState& file, std::uint64_t id);

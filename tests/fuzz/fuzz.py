@@ -76,7 +76,7 @@ class Batch:
         command += ["--cases", str(cases or 1000000), "--threads", self.threads]
         if seconds:
             command += ["--seconds", f"{seconds:.1f}"]
-        for switch in ("native", "canary", "power-cuts"):
+        for switch in ("native", "canary", "pocket", "power-cuts"):
             if getattr(self.arguments, switch.replace("-", "_")):
                 command.append(f"--{switch}")
         if self.faults:

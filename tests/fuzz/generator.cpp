@@ -63,6 +63,7 @@ Generator::Generator(std::uint64_t seed, int ranks, Options const& options)
       ranks_(ranks),
       options_(options) {
     make_files(seed);
+    choose_sieving();
     step_count_ = std::min(options.steps_max, 3 + random_.small_below(40));
     plan_opening();
 }
@@ -279,6 +280,15 @@ void Generator::choose_hints(FileState& file) {
     if (file.sync_at_close) file.hints.emplace_back("unisono_sync_at_close", "true");
     if (options_.native) file.native = true;
     if (file.native) file.model.let_holes_be_anything();
+}
+
+/// Only on servers it makes a difference.
+void Generator::choose_sieving() {
+    if (!options_.pocket || options_.skips("sieving")) return;
+    for (auto& file : files_) {
+        file.sieves = !file.native && extra_random_.chance(30);
+        if (file.sieves) file.hints.emplace_back("ds_write", "enable");
+    }
 }
 
 void Generator::choose_fault(FileState& file) {

@@ -13,12 +13,13 @@ struct Options {
     bool native = false;  ///< no Unisono: only what every MPI library is known to get right
     bool faults = false;  ///< inject failures
     bool canary = false;  ///< spoil one byte: must be found
-    /// The folder is the mountpoint of a pocket file system, and its power is cut before each look
-    /// at a file and after each close.
+    bool pocket = false;  ///< the folder is the mountpoint of a pocket file system
+    /// The power of the pocket file system is cut before each look at a file and after each close.
     bool power_cuts = false;
     /// Comma list of features to look past: large_count, interleaving, bottom, split, nonblocking,
     /// short_transfers, sparse_offsets, tiny_buffers, unlink, atomicity, forbidden_open, ordered,
-    /// representations, pending, freed, library_nonblocking, dealt, lone_request, lone_pending.
+    /// representations, pending, freed, library_nonblocking, dealt, lone_request, lone_pending,
+    /// sieving.
     std::string skip;
     bool threaded = false;           ///< the program has MPI_THREAD_MULTIPLE
     std::uint64_t steps_max = 1000;  ///< stop each case after so many, to narrow a failure down
@@ -47,6 +48,7 @@ private:
     std::vector<std::vector<int>> random_members();
     FileState make_file(std::string path, std::vector<int> members);
     void choose_hints(FileState& file);
+    void choose_sieving();
     void choose_fault(FileState& file);
     int random_mode(bool exists);
     char const* choose_representation(FileState const& file);

@@ -43,7 +43,7 @@ int usage() {
                  "usage: fuzz --folder DIR [--seed S] [--cases N] [--seconds T] [--steps N]\n"
                  "            [--native] [--faults] [--canary] [--verbose] [--progress FILE]\n"
                  "            [--threads single|funneled|serialized|multiple]\n"
-                 "            [--power-cuts] [--skip FEATURE,...]\n");
+                 "            [--pocket] [--power-cuts] [--skip FEATURE,...]\n");
     return 2;
 }
 
@@ -56,6 +56,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
             arguments.options.faults = true;
         } else if (name == "--canary") {
             arguments.options.canary = true;
+        } else if (name == "--pocket") {
+            arguments.options.pocket = true;
         } else if (name == "--power-cuts") {
             arguments.options.power_cuts = true;
         } else if (name == "--verbose") {
@@ -231,6 +233,7 @@ private:
         text += " --seed " + std::to_string(seed);
         if (arguments_.options.native) text += " --native";
         if (arguments_.options.faults) text += " --faults";
+        if (arguments_.options.pocket) text += " --pocket";
         if (arguments_.options.power_cuts) text += " --power-cuts";
         static char const* const levels[] = {"single", "funneled", "serialized", "multiple"};
         for (char const* const level : levels)

@@ -21,6 +21,20 @@ Touched::Touched(Access const& access, View const& view) {
     }
 }
 
+Touched Touched::range_of(std::vector<Touched> const& all) {
+    Touched range;
+    for (auto const& one : all) {
+        if (one.extents_.empty()) continue;
+        auto const [begin, end] =
+            std::pair{one.extents_.front().first, one.extents_.back().second};
+        if (range.extents_.empty()) range.extents_.emplace_back(begin, end);
+        auto& [first, last] = range.extents_[0];
+        first = std::min(first, begin);
+        last = std::max(last, end);
+    }
+    return range;
+}
+
 bool Touched::meets(Touched const& other) const {
     auto mine = extents_.begin();
     auto theirs = other.extents_.begin();
@@ -33,6 +47,19 @@ bool Touched::meets(Touched const& other) const {
             return true;
     }
     return false;
+}
+
+void note_sieving(FileState& file, Touched const& sieved, PendingAccess* own) {
+    for (auto& [id, other] : file.pending)
+        for (std::size_t m = 0; m < other.accesses.size() && &other != own; ++m)
+            if (other.accesses[m].writes && sieved.meets(other.touched[m]))
+                other.conflicting[m] = true;
+}
+
+bool is_sieved(FileState const& file, Touched const& touched, PendingAccess const* own) {
+    return std::ranges::any_of(file.pending, [&](auto const& entry) {
+        return &entry.second != own && touched.meets(entry.second.sieved);
+    });
 }
 
 void note_conflicts(FileState& file, Access const& access, Touched const& touched,

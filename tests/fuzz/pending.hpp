@@ -14,6 +14,8 @@ class Touched {
 public:
     Touched() = default;
     Touched(Access const& access, View const& view);
+    /// All of a range, from the first byte of these to the last.
+    static Touched range_of(std::vector<Touched> const& all);
     [[nodiscard]] bool meets(Touched const& other) const;
 
 private:
