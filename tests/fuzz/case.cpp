@@ -115,7 +115,8 @@ void move_pointer(Access const& access, Outcome const& outcome, int rank, FileSt
     auto moved = access.bytes();
     if (!access.writes) {
         auto const first = access.offset * member.view.etype_bytes();
-        moved = member.view.bytes_before(model.size_least(rank), first, access.bytes());
+        moved = member.view.bytes_before(model.size_least(file.reader(rank)), first,
+                                         access.bytes());
         auto const most = member.view.bytes_before(model.size_most(), first, access.bytes());
         bool const whole_etypes = moved % member.view.etype_bytes() == 0;
         // The MPI libraries move the pointer over what was asked for, or over what was read.
@@ -137,11 +138,16 @@ void owe(Step const& step, std::vector<Outcome> const& outcomes, FileState& file
     if (file.owed != Failure::never) file.model.doubt_from(file.fault->offset);
 }
 
+void note_written_past(Step const& step, FileState& file) {
+    file.written_past = file.written_past || (step.by_other && !file.on_one_node);
+}
+
 void apply_access(Step const& step, std::vector<Outcome> const& outcomes, FileState& file) {
     for (std::size_t m = 0; m < file.members.size(); ++m) {
         auto const& access = step.accesses[m];
         if (!access.takes_part || !access.writes || access.bytes() == 0) continue;
         apply_write(access, outcomes[m], static_cast<int>(m), file.state[m].view, file.model);
+        note_written_past(step, file);
     }
     if (file.writes_behind && file.fault->writes) owe(step, outcomes, file);
     for (std::size_t m = 0; m < file.members.size(); ++m) {
@@ -185,6 +191,7 @@ void apply_begun(Step const& step, FileState& file) {
             apply_write(access, {.failed = true, .bytes = 0}, rank, view, file.model);
         else
             note_reads(access, rank, view, file.model);
+        if (access.writes) note_written_past(step, file);
         move_pointer(access, {}, rank, file);
     }
 }
@@ -230,6 +237,22 @@ void apply_seek(Step const& step, FileState& file) {
 
 }  // namespace
 
+void FileState::settle() {
+    model.settle();
+    model.barrier();
+    written_past = false;
+}
+
+void change_handles(FileState& file) {
+    auto& other = *file.other;
+    other.stands_in = !other.stands_in;
+    std::swap(file.open_mode, other.open_mode);
+    std::swap(file.atomic, other.atomic);
+    std::swap(file.hints, other.hints);
+    std::swap(file.state, other.state);
+    std::swap(file.shared_position, other.shared_position);
+}
+
 void reset_members(FileState& file) {
     bool const append = (file.open_mode & MPI_MODE_APPEND) != 0;
     file.state.assign(file.members.size(), Member{});
@@ -261,7 +284,9 @@ void apply(Step const& step, std::vector<Outcome> const& outcomes, FileState& fi
             note_all_conflicts(step, file);
             apply_access(step, outcomes, file);
             perhaps_undo(step, file);
-            return perhaps_write_pending(file);
+            perhaps_write_pending(file);
+            if (step.settles) file.settle();
+            return;
         case StepKind::complete:  // of several files: see Performer
             return;
         case StepKind::seek:
@@ -284,23 +309,26 @@ void apply(Step const& step, std::vector<Outcome> const& outcomes, FileState& fi
             return;
         case StepKind::settle:
         case StepKind::peek:
-            file.model.settle();
-            file.model.barrier();
-            return;
+            return file.settle();
         case StepKind::set_size:
         case StepKind::preallocate:
-            file.model.settle();
-            file.model.barrier();
+            file.settle();
             if (step.kind == StepKind::set_size || step.size_bytes > file.model.size_most()) {
                 file.model.resize(step.size_bytes);
             }
             return;
         case StepKind::reopen:
-            file.model.settle();
-            file.model.barrier();
+            file.settle();
             if (step.delete_before) file.model.resize(0);
             file.open_mode = step.open_mode;
             reset_members(file);
+            return;
+        case StepKind::open_other:
+            file.other = OtherHandle{.alone = step.alone, .open_mode = step.open_mode};
+            file.other->state.assign(file.members.size(), Member{});
+            return;
+        case StepKind::close_other:
+            file.other.reset();
             return;
         case StepKind::toggle_atomicity:
             file.atomic = !file.native && !file.atomic;

@@ -125,6 +125,8 @@ enum class StepKind : std::uint8_t {
     forbidden_access,
     reopen,
     complete,
+    open_other,
+    close_other,
 };
 
 /// An access of some files' ranks that has begun in one step and is over in another one.
@@ -141,6 +143,8 @@ enum class Failure : std::uint8_t { never, perhaps, surely };
 struct Step {
     StepKind kind = StepKind::access;
     std::size_t file = 0;
+    bool by_other = false;  ///< by the file's other handle
+    bool settles = false;   ///< access: between two settlings
     bool barrier_before = false;
     std::vector<Access> accesses;   ///< per member
     std::uint64_t advance = 0;      ///< of records: how far the next ones are, in etypes
@@ -152,6 +156,7 @@ struct Step {
     std::uint64_t size_bytes = 0;
     std::uint64_t shared_position = 0;  ///< seek_shared
     int open_mode = 0;
+    bool alone = false;          ///< open_other: by each rank for itself
     bool delete_before = false;  ///< reopen: the file is made anew
     std::uint64_t begins = 0;    ///< access: only begun, by this number; 0: over in this step
     std::vector<PendingName> completes;
@@ -183,6 +188,19 @@ struct Member {
     bool position_known = true;
 };
 
+using Hints = std::vector<std::pair<std::string, std::string>>;
+
+/// A second handle of a file, open beside the first.
+struct OtherHandle {
+    bool alone = false;      ///< each rank has one of its own
+    bool stands_in = false;  ///< see change_handles
+    int open_mode = 0;
+    bool atomic = false;
+    Hints hints;
+    std::vector<Member> state;
+    std::optional<std::uint64_t> shared_position;
+};
+
 /// One file of a case, as every rank knows it.
 struct FileState {
     std::string path;
@@ -197,7 +215,7 @@ struct FileState {
     bool sieves = false;
     std::uint64_t scale_bytes = 0;
     std::uint64_t base_bytes = 0;  ///< added to displacements
-    std::vector<std::pair<std::string, std::string>> hints;
+    Hints hints;
     std::optional<std::vector<std::uint8_t>> initial;  ///< contents before the open, if it existed
     std::optional<Fault> fault;
     bool writes_behind = false;     ///< with a fault: writes may fail as late as at a sync or close
@@ -207,7 +225,19 @@ struct FileState {
     /// The shared file pointer in etypes; nothing: not known, or the ranks' views differ.
     std::optional<std::uint64_t> shared_position = 0;
     std::map<std::uint64_t, PendingAccess> pending;  ///< by number
+    std::optional<OtherHandle> other;
+    bool on_one_node = true;
+    /// The other handle has written past what the first one may have in memory on other nodes, which
+    /// does not see it before all have synced.
+    bool written_past = false;
 
+    /// Whose eyes a member's reads are looked at with.
+    [[nodiscard]] int reader(int member) const {
+        auto const first = !other || !other->stands_in;
+        return first && written_past ? FileModel::stranger : member;
+    }
+    /// All is where everyone sees it.
+    void settle();
     [[nodiscard]] bool may_read() const { return (open_mode & MPI_MODE_WRONLY) == 0; }
     [[nodiscard]] bool may_write() const { return (open_mode & MPI_MODE_RDONLY) == 0; }
 };
@@ -228,6 +258,9 @@ void complete(FileState& file, std::uint64_t id);
 
 /// Brings the model up to date after a step; outcomes per member, for accesses.
 void apply(Step const& step, std::vector<Outcome> const& outcomes, FileState& file);
+
+/// The other handle's mode, hints, views and pointers stand where the first one's were, or go back.
+void change_handles(FileState& file);
 
 /// Puts the file pointers where MPI_File_open leaves them.
 void reset_members(FileState& file);

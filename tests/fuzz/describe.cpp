@@ -84,6 +84,11 @@ std::string title(Step const& step) {
             return "a call that the open mode forbids";
         case StepKind::complete:
             return title_of_completion(step);
+        case StepKind::open_other:
+            return std::string("open another handle ") +
+                   (step.alone ? "on MPI_COMM_SELF " : "") + describe_mode(step.open_mode);
+        case StepKind::close_other:
+            return "close the other handle";
         case StepKind::reopen:
             return std::string("close, ") + (step.delete_before ? "delete, " : "") + "open " +
                    describe_mode(step.open_mode);
@@ -121,7 +126,9 @@ std::string describe(FileState const& file) {
 }
 
 std::string describe(Step const& step, FileState const& file) {
-    std::string text = "file " + std::to_string(step.file) + ": " + title(step);
+    std::string text = "file " + std::to_string(step.file) +
+                       (step.by_other ? ", other handle: " : ": ") + title(step);
+    if (step.settles) text += " between two sync-barrier-syncs";
     if (step.barrier_before) text += " (after a barrier)";
     if (step.begins != 0) text += " begun as #" + std::to_string(step.begins);
     for (std::size_t m = 0; m < file.members.size(); ++m) {

@@ -11,6 +11,14 @@ namespace {
 constexpr std::uint64_t kRunsPerAccess = 8192;  // bounds the work of the model per rank
 constexpr std::int64_t kMemorySpanBytes = 1 << 20;
 
+bool has_hint(FileState const& file, char const* key, char const* value) {
+    return std::ranges::find(file.hints, std::pair<std::string, std::string>{key, value}) !=
+           file.hints.end();
+}
+
+/// Between nodes a handle that only writes does not know what it has in memory.
+bool knows_its_own(FileState const& file) { return file.on_one_node || file.may_read(); }
+
 bool any_collective(Step const& step) {
     return std::any_of(step.accesses.begin(), step.accesses.end(),
                        [](Access const& access) { return access.collective; });
@@ -64,6 +72,7 @@ Generator::Generator(std::uint64_t seed, int ranks, Options const& options)
       options_(options) {
     make_files(seed);
     choose_sieving();
+    choose_other();
     step_count_ = std::min(options.steps_max, 3 + random_.small_below(40));
     plan_opening();
 }
@@ -194,6 +203,8 @@ FileState Generator::make_file(std::string path, std::vector<int> members) {
     file.open_mode = random_mode(file.initial.has_value());
     file.unlink_after_open = random_.chance(4) && !options_.skips("unlink");
     choose_hints(file);
+    file.on_one_node = std::getenv("UNISONO_TOPOLOGY") == nullptr &&
+                       !has_hint(file, "unisono_exchange", "messages");
     choose_fault(file);
     reset_members(file);
     return file;
@@ -291,6 +302,23 @@ void Generator::choose_sieving() {
     }
 }
 
+/// What may go wrong with a second handle is what the first one has in memory: that often.
+void Generator::choose_other() {
+    if (options_.native || options_.one_file() || options_.skips("other_handle") ||
+        !extra_random_.chance(12))
+        return;
+    others_ = true;
+    for (auto& file : files_) {
+        if (file.native || !extra_random_.chance(60)) continue;
+        std::erase_if(file.hints, [](auto const& hint) {
+            return hint.first == "unisono_strategy" || hint.first == "unisono_write_behind";
+        });
+        file.hints.emplace_back("unisono_strategy",
+                                extra_random_.chance(70) ? "view_based" : "auto");
+        file.hints.emplace_back("unisono_write_behind", "enable");
+    }
+}
+
 void Generator::choose_fault(FileState& file) {
     if (options_.native) return;
     if (!options_.faults) {
@@ -363,7 +391,10 @@ Step Generator::next() {
             if (random_.chance(12)) {
                 step.file = repeated_.file;
                 step.kind = StepKind::access;
+                step.by_other = file.other && knows_its_own(file) && random_.chance(50);
+                if (step.by_other) change_handles(file);
                 fill_access(step, file, /*collective=*/false);
+                if (step.by_other) change_handles(file);
                 return step;
             }
             if (fill_repeat(step, file)) return step;
@@ -374,6 +405,7 @@ Step Generator::next() {
         step.file = random_.below(files_.size());
         auto& file = files_[step.file];
         step.kind = choose_kind(file);
+        if (others_ && !file.native) choose_handle(step, file);
         // MPI wants nothing pending there.
         if (!goes_beside_pending(step.kind) && !file.pending.empty())
             return complete_step(pending_of(step.file));
@@ -394,7 +426,7 @@ bool Generator::may_repeat(Step const& step, FileState const& file) const {
         return access.collective && access.writes == step.accesses[0].writes &&
                access.flavour == Flavour::blocking && !access.ordered;
     };
-    return step.kind == StepKind::access && (!file.fault || file.writes_behind) &&
+    return step.kind == StepKind::access && !step.by_other && (!file.fault || file.writes_behind) &&
            !options_.skips("repeats") &&
            std::all_of(step.accesses.begin(), step.accesses.end(), suits);
 }
@@ -427,11 +459,52 @@ bool Generator::fill_repeat(Step& step, FileState& file) {
     return true;
 }
 
+void Generator::choose_handle(Step& step, FileState const& file) {
+    auto const dice = random_.below(100);
+    if (!file.other) {
+        if (dice < 15) step.kind = StepKind::open_other;
+        return;
+    }
+    if (step.kind == StepKind::reopen || dice < 3) {
+        step.kind = StepKind::close_other;
+        return;
+    }
+    auto const either = step.kind == StepKind::access || step.kind == StepKind::set_view ||
+                        step.kind == StepKind::seek || step.kind == StepKind::byte_offset ||
+                        step.kind == StepKind::check_view;
+    step.by_other = either && dice < 40 && (knows_its_own(file) || file.pending.empty());
+}
+
+bool Generator::fill_open_other(Step& step, FileState const& file) {
+    static std::vector<int> const modes = {MPI_MODE_RDWR, MPI_MODE_RDWR, MPI_MODE_RDONLY,
+                                           MPI_MODE_WRONLY};
+    if ((file.open_mode & (MPI_MODE_UNIQUE_OPEN | MPI_MODE_DELETE_ON_CLOSE)) != 0 ||
+        file.unlink_after_open)
+        return false;
+    step.alone = random_.chance(50);
+    // A handle that only reads cannot be synced, to see what the other has written.
+    step.open_mode =
+        file.may_write() || file.on_one_node ? random_.pick(modes) : MPI_MODE_RDONLY;
+    return true;
+}
+
 bool Generator::fill(Step& step, FileState& file) {
+    if (!step.by_other) return fill_here(step, file);
+    change_handles(file);
+    auto const filled = fill_here(step, file);
+    change_handles(file);
+    return filled;
+}
+
+bool Generator::fill_here(Step& step, FileState& file) {
     switch (step.kind) {
         case StepKind::access:
             // Beside a split call there may be no other collective one on its file.
-            return fill_access(step, file, random_.chance(70) && !split_pending(file));
+            return fill_access(step, file,
+                               random_.chance(step.by_other ? 20 : 70) && !split_pending(file) &&
+                                   (!step.by_other || file.pending.empty()));
+        case StepKind::open_other:
+            return fill_open_other(step, file);
         case StepKind::seek:
             return fill_seek(step, file);
         case StepKind::seek_shared:
@@ -459,6 +532,7 @@ bool Generator::fill(Step& step, FileState& file) {
         case StepKind::check_view:
         case StepKind::toggle_atomicity:
         case StepKind::set_info:
+        case StepKind::close_other:
             return true;
     }
     return false;
@@ -545,6 +619,14 @@ void Generator::add_records(Step& step, FileState const& file, bool writes) {
     }
 }
 
+/// What the first handle may have in memory is only reckoned with in the other's independent calls.
+void Generator::settle_before(Step& step, FileState& file, bool collective) {
+    auto const only_writes = [](int mode) { return (mode & MPI_MODE_WRONLY) != 0; };
+    if (!step.by_other) return;
+    step.settles = collective || (!file.on_one_node && only_writes(file.other->open_mode));
+    if (step.settles) file.settle();
+}
+
 bool Generator::fill_access(Step& step, FileState& file, bool collective) {
     bool writes = file.may_write() && (!file.may_read() || random_.chance(55));
     bool at_offset = random_.chance(60);
@@ -558,6 +640,7 @@ bool Generator::fill_access(Step& step, FileState& file, bool collective) {
         }
     }
     bool const idle_ranks = random_.chance(30);
+    settle_before(step, file, collective);
     if (collective && random_.chance(25)) add_records(step, file, writes);
     for (auto const& member : file.state) {
         if (step.advance != 0) break;
@@ -586,6 +669,7 @@ bool Generator::fill_access(Step& step, FileState& file, bool collective) {
 /// nobody syncs: a power cut takes it away.
 bool Generator::knows_shared_pointer(FileState const& file) const {
     return !file.native && file.shared_position && !options_.power_cuts &&
+           !(file.other && file.other->stands_in) &&
            !options_.skips("ordered");
 }
 
@@ -619,20 +703,14 @@ bool Generator::fill_seek_shared(Step& step, FileState& file) {
 /// Where Unisono does split and nonblocking calls beside the program: they may be of any kind, and
 /// there are many. Elsewhere they are the MPI library's business, and kept simple enough for it.
 bool Generator::beside(FileState const& file) const {
-    auto const has = [&](char const* key, char const* value) {
-        return std::ranges::find(file.hints, std::pair<std::string, std::string>{key, value}) !=
-               file.hints.end();
-    };
-    if (file.native || has("unisono_overlap", "disable")) return false;
-    auto const one_node =
-        std::getenv("UNISONO_TOPOLOGY") == nullptr && !has("unisono_exchange", "messages");
-    return one_node || options_.threaded || has("unisono_overlap", "enable");
+    if (file.native || has_hint(file, "unisono_overlap", "disable")) return false;
+    return file.on_one_node || options_.threaded || has_hint(file, "unisono_overlap", "enable");
 }
 
 /// A nonblocking or split access may go on while other steps are done.
 void Generator::choose_pending(Step& step, FileState const& file) {
     if (file.native || file.fault || options_.skips("pending") || !random_.chance(85)) return;
-    if (!opening_.empty()) return;
+    if (!opening_.empty() || step.settles) return;
     constexpr std::uint64_t most_bytes = 20000;  // the model notes each byte that is in doubt
     std::uint64_t bytes = 0;
     for (auto const& access : step.accesses) {
@@ -762,7 +840,11 @@ void Generator::find_races(Step& step, FileState& file) {
                                  }
                              });
     }
+    // On one node all see what is in memory, too, through whichever handle.
+    auto const shows = file.other && file.on_one_node;
+    if (shows && !step.barrier_before) step.barrier_before = random_.chance(50);
     if (step.barrier_before) file.model.barrier();
+    if (step.barrier_before && shows) file.model.show();
 }
 
 Failure Generator::failure_of(Access const& access, View const& view, FileState const& file) {

@@ -19,7 +19,7 @@ struct Options {
     /// Comma list of features to look past: large_count, interleaving, bottom, split, nonblocking,
     /// short_transfers, sparse_offsets, tiny_buffers, unlink, atomicity, forbidden_open, ordered,
     /// representations, pending, freed, library_nonblocking, dealt, lone_request, lone_pending,
-    /// sieving.
+    /// sieving, other_handle.
     std::string skip;
     bool threaded = false;           ///< the program has MPI_THREAD_MULTIPLE
     std::uint64_t steps_max = 1000;  ///< stop each case after so many, to narrow a failure down
@@ -49,6 +49,7 @@ private:
     FileState make_file(std::string path, std::vector<int> members);
     void choose_hints(FileState& file);
     void choose_sieving();
+    void choose_other();
     void choose_fault(FileState& file);
     int random_mode(bool exists);
     char const* choose_representation(FileState const& file);
@@ -58,7 +59,11 @@ private:
     bool add_lone_request(Step& step, FileState& file);
     void plan_pending();
     StepKind choose_kind(FileState const& file);
+    void choose_handle(Step& step, FileState const& file);
+    bool fill_open_other(Step& step, FileState const& file);
     bool fill(Step& step, FileState& file);
+    bool fill_here(Step& step, FileState& file);
+    void settle_before(Step& step, FileState& file, bool collective);
     bool fill_access(Step& step, FileState& file, bool collective);
     void add_records(Step& step, FileState const& file, bool writes);
     bool fill_repeat(Step& step, FileState& file);
@@ -102,6 +107,7 @@ private:
     std::vector<FileState> files_;
     std::uint64_t step_count_ = 0;
     std::vector<StepKind> opening_;  // of file 0, the next one last: what a case begins with
+    bool others_ = false;            // files may have another handle
     bool pends_ = false;             // large requests of the opening go on while others do theirs
     Step repeated_;  // a collective write that is made again further on, so many times
     std::uint64_t repeats_ = 0;

@@ -112,6 +112,10 @@ void FileModel::settle() {
     settled_size_most_ = size_most();
     std::fill(own_end_.begin(), own_end_.end(), 0);
     perhaps_end_ = 0;
+    show();
+}
+
+void FileModel::show() {
     for (auto& [index, page] : pages_) {
         if (!page->pending) continue;
         page->pending = false;
@@ -187,6 +191,7 @@ std::uint8_t FileModel::expected(int rank, std::uint64_t offset) const {
 }
 
 std::uint64_t FileModel::size_least(int rank) const {
+    if (rank == stranger) return settled_size_;
     return std::max(settled_size_, own_end_[static_cast<std::size_t>(rank)]);
 }
 

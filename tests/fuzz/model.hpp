@@ -18,6 +18,9 @@ namespace fuzz {
 /// made when touched, so offsets beyond 2^40 cost nothing. Ranks are those of the communicator.
 class FileModel {
 public:
+    /// Nobody's rank: it may find what any of the others may.
+    static constexpr int stranger = -3;
+
     explicit FileModel(int ranks);
 
     /// Bytes that nobody wrote may hold anything: natively, ROMIO's read-modify-write fills holes
@@ -33,6 +36,8 @@ public:
     void doubt_from(std::uint64_t offset);
     /// sync-barrier-sync, or close.
     void settle();
+    /// Everyone sees what anyone has written, as after settling. Of the file's size that is not said.
+    void show();
     /// The file's size is set, cutting off or adding zeros. Only on a settled model.
     void resize(std::uint64_t size_bytes);
     /// Everything is known again: the file holds exactly `offset` -> `data` within its pages.

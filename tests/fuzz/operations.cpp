@@ -226,7 +226,7 @@ void Performer::close_file(FileState& file, Open& open) {
 }
 
 void Performer::check_closed(FileState& file, Open& open) {
-    file.model.settle();
+    file.settle();
     if (open.descriptor < 0) return;
     auto wrong = check_file(open.descriptor, file.model);
     if (wrong) complain("after close: " + *wrong);
@@ -244,7 +244,10 @@ void Performer::close_all(std::uint64_t number) {
     step_number_ = number;
     for (std::size_t i = 0; i < files_.size(); ++i) {
         if (open_[i].member < 0) continue;
+        auto const other_first = number % 2 == 0;
+        if (files_[i].other && other_first) close_other(open_[i]);
         close_file(files_[i], open_[i]);
+        if (files_[i].other && !other_first) close_other(open_[i]);
         while (!files_[i].pending.empty()) complete(files_[i], files_[i].pending.begin()->first);
         check_closed(files_[i], open_[i]);
         if (open_[i].member == 0) unlink(files_[i].path.c_str());
@@ -253,6 +256,17 @@ void Performer::close_all(std::uint64_t number) {
 
 void Performer::perform(std::uint64_t number, Step const& step) {
     step_number_ = number;
+    if (!step.by_other) return perform_here(step);
+    auto const change = [&] {
+        change_handles(files_[step.file]);
+        std::swap(open_[step.file].handle, open_[step.file].other);
+    };
+    change();
+    perform_here(step);
+    change();
+}
+
+void Performer::perform_here(Step const& step) {
     auto& file = files_[step.file];
     auto& open = open_[step.file];
     bool const takes_part = open.member >= 0;
@@ -308,6 +322,10 @@ void Performer::perform_kind(Step const& step, FileState& file, Open& open) {
             return perform_forbidden(step, open);
         case StepKind::reopen:
             return perform_reopen(step, file, open);
+        case StepKind::open_other:
+            return open_other(step, file, open);
+        case StepKind::close_other:
+            return close_other(open);
     }
 }
 
@@ -322,8 +340,10 @@ void Performer::perform_access(Step const& step, FileState& file, Open& open) {
     bool const calls = open.member >= 0 && access.takes_part;
     error_handler_calls = 0;
     call_code_ = MPI_SUCCESS;
+    if (open.member >= 0 && step.settles) settle(file, open);
     if (calls) check_type(access.memory);
     if (calls) call_and_look(open.handle, access, buffer, outcomes[member]);
+    if (open.member >= 0 && step.settles) settle(file, open);
     if (may_fail) outcomes = agree(step, outcomes[member], open);
     apply(step, outcomes, file);
     if (calls) {
@@ -437,7 +457,7 @@ void Performer::check_data(FileState const& file, Access const& access, View con
     auto most = access.bytes();
     if (!access.writes && access.bytes() > 0) {
         auto const first = access.offset * view.etype_bytes();
-        least = view.bytes_before(file.model.size_least(member), first, access.bytes());
+        least = view.bytes_before(file.model.size_least(file.reader(member)), first, access.bytes());
         most = view.bytes_before(file.model.size_most(), first, access.bytes());
         if (view.external32()) {
             least = whole_numbers(access.memory->map, least);
@@ -455,7 +475,7 @@ void Performer::check_data(FileState const& file, Access const& access, View con
     if (access.writes) return;
     auto const delivered = checks_count || outcome.failed ? std::min(outcome.bytes, most) : least;
     auto const background = Buffer(access).packed_for(view);
-    if (auto const wrong = check_read(access, view, member, file.model, delivered,
+    if (auto const wrong = check_read(access, view, file.reader(member), file.model, delivered,
                                       buffer.packed_for(view), background)) {
         complain(*wrong);
     }
@@ -660,12 +680,32 @@ void Performer::perform_reopen(Step const& step, FileState& file, Open& open) {
     MPI_Barrier(open.control);
 }
 
+void Performer::open_other(Step const& step, FileState const& file, Open& open) {
+    int const code =
+        MPI_File_open(step.alone ? MPI_COMM_SELF : open.communicator, file.path.c_str(),
+                      step.open_mode, MPI_INFO_NULL, &open.other);
+    expect_success(code, "MPI_File_open of another handle");
+    if (code != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 4);
+    MPI_File_set_errhandler(open.other, counting_handler());
+}
+
+void Performer::close_other(Open& open) {
+    expect_success(MPI_File_close(&open.other), "MPI_File_close of the other handle");
+    MPI_Barrier(open.control);
+}
+
+void Performer::sync(FileState& file, Open& open) {
+    if (file.may_write()) expect_owed(MPI_File_sync(open.handle), "MPI_File_sync", file, open);
+    if (file.other && (file.other->open_mode & MPI_MODE_RDONLY) == 0)
+        expect_success(MPI_File_sync(open.other), "MPI_File_sync of the other handle");
+}
+
 /// sync-barrier-sync: afterwards everyone sees what anyone wrote. A file that is only read has
 /// nothing to sync, and MPI forbids it there.
 void Performer::settle(FileState& file, Open& open) {
-    if (file.may_write()) expect_owed(MPI_File_sync(open.handle), "MPI_File_sync", file, open);
+    sync(file, open);
     MPI_Barrier(open.control);
-    if (file.may_write()) expect_success(MPI_File_sync(open.handle), "MPI_File_sync");
+    sync(file, open);
 }
 
 /// Once all ranks have synced.

@@ -43,6 +43,7 @@ private:
         MPI_Comm communicator = MPI_COMM_NULL;  ///< what the file is opened on
         MPI_Comm control = MPI_COMM_NULL;       ///< the same ranks, for the fuzzer itself
         MPI_File handle = MPI_FILE_NULL;
+        MPI_File other = MPI_FILE_NULL;  ///< see OtherHandle
         int descriptor = -1;  ///< the first member's, to look at the file even when it is unlinked
         int member = -1;      ///< this rank's, -1 when it does not take part
     };
@@ -67,6 +68,7 @@ private:
     void close_file(FileState& file, Open& open);
     void check_closed(FileState& file, Open& open);
 
+    void perform_here(Step const& step);
     void perform_kind(Step const& step, FileState& file, Open& open);
     void perform_access(Step const& step, FileState& file, Open& open);
     void call_and_look(MPI_File handle, Access const& access, Buffer& buffer, Outcome& outcome);
@@ -99,6 +101,9 @@ private:
     void perform_forbidden(Step const& step, Open& open);
     void perform_toggle(FileState const& file, Open& open);
     void perform_reopen(Step const& step, FileState& file, Open& open);
+    void open_other(Step const& step, FileState const& file, Open& open);
+    void close_other(Open& open);
+    void sync(FileState& file, Open& open);
     void settle(FileState& file, Open& open);
     void look(FileState& file, Open& open);
     void cut_power(Open const& open);
