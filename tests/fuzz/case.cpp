@@ -115,8 +115,8 @@ void move_pointer(Access const& access, Outcome const& outcome, int rank, FileSt
     auto moved = access.bytes();
     if (!access.writes) {
         auto const first = access.offset * member.view.etype_bytes();
-        moved = member.view.bytes_before(model.size_least(file.reader(rank)), first,
-                                         access.bytes());
+        moved =
+            member.view.bytes_before(model.size_least(file.reader(rank)), first, access.bytes());
         auto const most = member.view.bytes_before(model.size_most(), first, access.bytes());
         bool const whole_etypes = moved % member.view.etype_bytes() == 0;
         // The MPI libraries move the pointer over what was asked for, or over what was read.
@@ -171,6 +171,7 @@ Touched sieved_by(Step const& step, FileState const& file, std::vector<Touched> 
 void apply_begun(Step const& step, FileState& file) {
     auto& pending = file.pending[step.begins];
     pending.accesses = step.accesses;
+    pending.by_other = step.by_other;
     pending.conflicting.assign(step.accesses.size(), false);
     for (std::size_t m = 0; m < step.accesses.size(); ++m) {
         pending.views.push_back(file.state[m].view);
@@ -284,9 +285,7 @@ void apply(Step const& step, std::vector<Outcome> const& outcomes, FileState& fi
             note_all_conflicts(step, file);
             apply_access(step, outcomes, file);
             perhaps_undo(step, file);
-            perhaps_write_pending(file);
-            if (step.settles) file.settle();
-            return;
+            return perhaps_write_pending(file);
         case StepKind::complete:  // of several files: see Performer
             return;
         case StepKind::seek:

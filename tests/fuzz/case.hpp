@@ -178,6 +178,7 @@ struct PendingAccess {
     std::vector<Touched> touched;   ///< per member
     Touched sieved;                 ///< may be read, and written back
     std::vector<bool> conflicting;  ///< per member: with somebody's write
+    bool by_other = false;
     bool split = false;
     bool freed = false;
 };
@@ -210,8 +211,8 @@ struct FileState {
     bool native = false;  ///< served by the MPI library: its known bugs are not ours
     bool sync_at_close = false;
     bool atomic = false;  ///< the file is in atomic mode
-    /// Collective writes write what they have read from holes between their pieces: who writes there
-    /// meanwhile may have it undone.
+    /// Collective writes write what they have read from holes between their pieces: who writes
+    /// there meanwhile may have it undone.
     bool sieves = false;
     std::uint64_t scale_bytes = 0;
     std::uint64_t base_bytes = 0;  ///< added to displacements
@@ -227,8 +228,8 @@ struct FileState {
     std::map<std::uint64_t, PendingAccess> pending;  ///< by number
     std::optional<OtherHandle> other;
     bool on_one_node = true;
-    /// The other handle has written past what the first one may have in memory on other nodes, which
-    /// does not see it before all have synced.
+    /// The other handle has written past what the first one may have in memory on other nodes,
+    /// which does not see it before all have synced.
     bool written_past = false;
 
     /// Whose eyes a member's reads are looked at with.

@@ -85,8 +85,8 @@ std::string title(Step const& step) {
         case StepKind::complete:
             return title_of_completion(step);
         case StepKind::open_other:
-            return std::string("open another handle ") +
-                   (step.alone ? "on MPI_COMM_SELF " : "") + describe_mode(step.open_mode);
+            return std::string("open another handle ") + (step.alone ? "on MPI_COMM_SELF " : "") +
+                   describe_mode(step.open_mode);
         case StepKind::close_other:
             return "close the other handle";
         case StepKind::reopen:

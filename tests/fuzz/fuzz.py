@@ -7,6 +7,7 @@ that shows it again.
     fuzz.py --seconds 60 --faults                injected failures only (else one batch in five)
     fuzz.py --seconds 60 --turns                 takes turns with a rival, under an orchestrator
     fuzz.py --seconds 60 --pocket                on a pocket file system: storage of several servers
+    fuzz.py --seconds 60 --pocket --deal loops   there, and selection measures: others must be tried
     fuzz.py --seconds 60 --power-cuts            on a pocket file system that loses what is not synced
     fuzz.py --seconds 20 --native                without Unisono, to check the fuzzer itself
     fuzz.py --seconds 10 --native --canary       spoils a byte per case: each must be noticed
@@ -81,8 +82,9 @@ class Batch:
                 command.append(f"--{switch}")
         if self.faults:
             command.append("--faults")
-        if self.arguments.skip:
-            command += ["--skip", self.arguments.skip]
+        for option in ("skip", "deal"):
+            if features := getattr(self.arguments, option):
+                command += [f"--{option}", features]
         if progress:
             command += ["--progress", str(progress)]
         return command
@@ -164,6 +166,18 @@ def took_turns(arguments, folder):
     return bool(json.loads(shown.stdout)["turns"])
 
 
+def others_were_tried(reports):
+    """Whether selection has measured more than one way to do a call: else nothing was tried."""
+    lines = reports.read_text().splitlines() if reports.exists() else []
+    directions = [json.loads(line)[direction] for line in lines for direction in ("read", "write")]
+    return any(len(kind["tried"]) > 1 for direction in directions for kind in direction["selections"])
+
+
+def shown(lines):
+    """What a failed launch has said, without the middle of a long case."""
+    return lines if len(lines) <= 120 else lines[:20] + ["..."] + lines[-100:]
+
+
 class Fuzzer:
     def __init__(self, arguments):
         self.arguments = arguments
@@ -221,7 +235,7 @@ class Fuzzer:
         places = read_progress(progress, batch.ranks)
         if code is None or not VERDICT.search(output):
             print("  seed and step per rank: " + ", ".join(f"{s}/{n}" for s, n in places))
-        print("\n".join("  | " + line for line in output.strip().splitlines()[-120:]))
+        print("\n".join("  | " + line for line in shown(output.strip().splitlines())))
         if self.arguments.pocket:
             print("  mount:  " + shlex.join(pocket_command(self.arguments, "up", batch.folder)))
         # The case alone, and with all that went before it in the same processes.
@@ -272,6 +286,7 @@ def parse():
     parser.add_argument("--pocket", action="store_true")
     parser.add_argument("--power-cuts", action="store_true")
     parser.add_argument("--skip", help="features to look past, see generator.hpp")
+    parser.add_argument("--deal", help="features that each case has, see generator.hpp")
     parser.add_argument("--failures", type=int, default=3, help="stop after so many")
     parser.add_argument("--batch-seconds", type=float, default=6)
     parser.add_argument("--hang-seconds", type=float, default=45,
@@ -305,7 +320,14 @@ def main():
         if arguments.turns:
             os.environ["UNISONO_RUNTIME"] = str(fuzzer.scratch)
             orchestrate(arguments, "up")
+        reports = fuzzer.scratch / "reports"
+        loops = arguments.pocket and "loops" in (arguments.deal or "").split(",")
+        if loops:
+            os.environ |= {"UNISONO_REPORT": "json", "UNISONO_REPORT_FILE": str(reports)}
         failed = fuzzer.run()
+        if loops and not others_were_tried(reports):
+            print("FAILED: selection has tried nothing")
+            failed = 1
         if arguments.turns and not any(took_turns(arguments, f) for f in arguments.folders):
             print("FAILED: no program had a turn")
             failed = 1

@@ -16,6 +16,13 @@ bool has_hint(FileState const& file, char const* key, char const* value) {
            file.hints.end();
 }
 
+/// While the other handle stands in. The first one could not be synced, to see what was written,
+/// where it only reads.
+bool may_settle(FileState const& file) {
+    auto const only_reads = (file.other->open_mode & MPI_MODE_RDONLY) != 0;
+    return file.pending.empty() && !(only_reads && file.may_write());
+}
+
 /// Between nodes a handle that only writes does not know what it has in memory.
 bool knows_its_own(FileState const& file) { return file.on_one_node || file.may_read(); }
 
@@ -72,8 +79,10 @@ Generator::Generator(std::uint64_t seed, int ranks, Options const& options)
       options_(options) {
     make_files(seed);
     choose_sieving();
+    choose_loops();
     choose_other();
-    step_count_ = std::min(options.steps_max, 3 + random_.small_below(40));
+    step_count_ = std::min(options.steps_max,
+                           3 + random_.small_below(40) + (loops_ ? 200 : 0) + (others_ ? 20 : 0));
     plan_opening();
 }
 
@@ -84,15 +93,16 @@ void Generator::plan_opening() {
                                                   StepKind::set_view};
     auto const& file = files_[0];
     if (file.native || options_.faults || !file.may_write()) return;
-    pends_ = !options_.skips("lone_pending") && extra_random_.chance(8);
+    pends_ = deals("lone_pending", 8);
     if (pends_) return plan_pending();
     if (file.members.size() == 1 || options_.skips("lone_request") || !opening_random_.chance(10))
         return;
     opening_ = {opening_random_.pick(changes), StepKind::access};
 }
 
-/// The same while the request is pending. Not always what MPI allows, which wants nothing pending in
-/// some of these calls, but what Unisono keeps to: what has begun is over before anything changes.
+/// The same while the request is pending. Not always what MPI allows, which wants nothing pending
+/// in some of these calls, but what Unisono keeps to: what has begun is over before anything
+/// changes.
 void Generator::plan_pending() {
     static std::vector<StepKind> const changes = {
         StepKind::toggle_atomicity, StepKind::set_info, StepKind::set_view, StepKind::set_size,
@@ -104,7 +114,7 @@ void Generator::plan_pending() {
         opening_.push_back(extra_random_.pick(changes));
         if (extra_random_.chance(40)) opening_.push_back(StepKind::access);
         opening_.push_back(StepKind::access);
-        if (extra_random_.chance(60)) opening_.push_back(StepKind::settle);
+        opening_.push_back(StepKind::settle);
     }
     step_count_ = std::min(options_.steps_max, step_count_ + opening_.size());
 }
@@ -293,21 +303,42 @@ void Generator::choose_hints(FileState& file) {
     if (file.native) file.model.let_holes_be_anything();
 }
 
+bool Generator::deals(char const* feature, unsigned percent) {
+    auto const by_chance = extra_random_.chance(percent);
+    return options_.deals(feature) || (by_chance && !options_.skips(feature));
+}
+
 /// Only on servers it makes a difference.
 void Generator::choose_sieving() {
-    if (!options_.pocket || options_.skips("sieving")) return;
+    if (!options_.pocket) return;
     for (auto& file : files_) {
-        file.sieves = !file.native && extra_random_.chance(30);
+        file.sieves = deals("sieving", 30) && !file.native && !file.writes_behind;
         if (file.sieves) file.hints.emplace_back("ds_write", "enable");
+    }
+}
+
+/// Selection tries other ways once it has seen some 30 calls of a kind, or a few where it is asked
+/// for. On a node's own file system only then.
+void Generator::choose_loops() {
+    if (options_.native || options_.one_file() || !deals("loops", options_.pocket ? 6 : 2)) return;
+    static std::vector<std::string> const ways = {"auto", "measured"};
+    loops_ = true;
+    for (auto& file : files_) {
+        file.native = false;
+        std::erase_if(file.hints, [](auto const& hint) {
+            return hint.first != "ds_write" && hint.first != "unisono_layout" &&
+                   hint.first != "unisono_faults" && hint.first != "unisono_overlap";
+        });
+        file.hints.emplace_back("unisono_select", extra_random_.pick(ways));
     }
 }
 
 /// What may go wrong with a second handle is what the first one has in memory: that often.
 void Generator::choose_other() {
-    if (options_.native || options_.one_file() || options_.skips("other_handle") ||
-        !extra_random_.chance(12))
-        return;
+    if (options_.native || options_.one_file() || !deals("other_handle", 12)) return;
     others_ = true;
+    last_written_.resize(files_.size());
+    if (loops_) return;
     for (auto& file : files_) {
         if (file.native || !extra_random_.chance(60)) continue;
         std::erase_if(file.hints, [](auto const& hint) {
@@ -388,7 +419,7 @@ Step Generator::next() {
         if (repeats_ > 0) {
             auto& file = files_[repeated_.file];
             step.failures.assign(file.members.size(), Failure::never);
-            if (random_.chance(12)) {
+            if (random_.chance(file.other ? 30 : 12)) {
                 step.file = repeated_.file;
                 step.kind = StepKind::access;
                 step.by_other = file.other && knows_its_own(file) && random_.chance(50);
@@ -414,7 +445,8 @@ Step Generator::next() {
         repeats_ = may_repeat(step, file) && random_.chance(step.advance == 0 ? 50 : 90)
                        ? 2 + random_.below(12)
                        : 0;
-        if (repeats_ > 0) repeated_ = step;
+        if (repeats_ > 0) repeated_ = first_of_loop_ = step;
+        if (repeats_ > 0 && loops_) repeats_ = 40 + random_.below(100);
         return step;
     }
 }
@@ -431,8 +463,17 @@ bool Generator::may_repeat(Step const& step, FileState const& file) const {
            std::all_of(step.accesses.begin(), step.accesses.end(), suits);
 }
 
+/// What repeats has come too far; a loop goes back to where it began.
+bool Generator::goes_too_far(Access const& access, View const& view, FileState const& file) const {
+    return !view.empty() && view.offset_of(access.offset * view.etype_bytes()) >
+                                file.base_bytes + 8 * file.scale_bytes;
+}
+
 bool Generator::fill_repeat(Step& step, FileState& file) {
     --repeats_;
+    for (std::size_t m = 0; loops_ && m < file.members.size(); ++m)
+        if (goes_too_far(repeated_.accesses[m], file.state[m].view, file))
+            repeated_ = first_of_loop_;
     step.file = repeated_.file;
     step.kind = StepKind::access;
     for (std::size_t m = 0; m < file.members.size(); ++m) {
@@ -443,12 +484,11 @@ bool Generator::fill_repeat(Step& step, FileState& file) {
             access.at_offset
                 ? access.offset + (repeated_.advance == 0 ? own_bytes : repeated_.advance)
                 : member.position;
-        if (random_.chance(3)) access = make_access(file, member, access.writes, access.at_offset);
+        if (!loops_ && random_.chance(3))
+            access = make_access(file, member, access.writes, access.at_offset);
         access.collective = true;
         access.pattern = random_.next();
-        auto const& view = member.view;
-        auto const far = !view.empty() && view.offset_of(access.offset * view.etype_bytes()) >
-                                              file.base_bytes + 8 * file.scale_bytes;
+        auto const far = !loops_ && goes_too_far(access, member.view, file);
         if (far || (!access.at_offset && !member.position_known)) return false;
         step.accesses.push_back(std::move(access));
     }
@@ -456,13 +496,14 @@ bool Generator::fill_repeat(Step& step, FileState& file) {
     find_races(step, file);
     expect_failures(step, file);
     repeated_.accesses = step.accesses;
+    if (others_) note_written(step, file);
     return true;
 }
 
 void Generator::choose_handle(Step& step, FileState const& file) {
     auto const dice = random_.below(100);
     if (!file.other) {
-        if (dice < 15) step.kind = StepKind::open_other;
+        if (dice < 30) step.kind = StepKind::open_other;
         return;
     }
     if (step.kind == StepKind::reopen || dice < 3) {
@@ -472,7 +513,7 @@ void Generator::choose_handle(Step& step, FileState const& file) {
     auto const either = step.kind == StepKind::access || step.kind == StepKind::set_view ||
                         step.kind == StepKind::seek || step.kind == StepKind::byte_offset ||
                         step.kind == StepKind::check_view;
-    step.by_other = either && dice < 40 && (knows_its_own(file) || file.pending.empty());
+    step.by_other = either && dice < 50 && (knows_its_own(file) || file.pending.empty());
 }
 
 bool Generator::fill_open_other(Step& step, FileState const& file) {
@@ -483,8 +524,7 @@ bool Generator::fill_open_other(Step& step, FileState const& file) {
         return false;
     step.alone = random_.chance(50);
     // A handle that only reads cannot be synced, to see what the other has written.
-    step.open_mode =
-        file.may_write() || file.on_one_node ? random_.pick(modes) : MPI_MODE_RDONLY;
+    step.open_mode = file.may_write() || file.on_one_node ? random_.pick(modes) : MPI_MODE_RDONLY;
     return true;
 }
 
@@ -502,7 +542,7 @@ bool Generator::fill_here(Step& step, FileState& file) {
             // Beside a split call there may be no other collective one on its file.
             return fill_access(step, file,
                                random_.chance(step.by_other ? 20 : 70) && !split_pending(file) &&
-                                   (!step.by_other || file.pending.empty()));
+                                   (!step.by_other || may_settle(file)));
         case StepKind::open_other:
             return fill_open_other(step, file);
         case StepKind::seek:
@@ -619,6 +659,41 @@ void Generator::add_records(Step& step, FileState const& file, bool writes) {
     }
 }
 
+void Generator::note_written(Step const& step, FileState const& file) {
+    auto& written = last_written_[step.file];
+    written.assign(file.state.size(), {0, 0});
+    for (std::size_t m = 0; m < file.state.size(); ++m) {
+        auto const& access = step.accesses[m];
+        auto const& view = file.state[m].view;
+        if (!access.writes || access.bytes() == 0) continue;
+        auto& range = written[m];
+        range.first = ~std::uint64_t{0};
+        view.for_each_extent(access.offset * view.etype_bytes(), access.bytes(),
+                             [&](std::uint64_t offset, std::uint64_t, std::uint64_t bytes) {
+                                 range.first = std::min(range.first, offset);
+                                 range.second = std::max(range.second, offset + bytes);
+                             });
+    }
+}
+
+/// Most calls of the other handle are where the first one has just written, and may have it in
+/// memory.
+void Generator::aim(Step& step, FileState const& file) {
+    auto const& written = last_written_[step.file];
+    for (std::size_t m = 0; m < written.size(); ++m) {
+        auto& access = step.accesses[m];
+        auto const [begin, end] = written[file.on_one_node ? random_.below(written.size()) : m];
+        auto const plain = file.state[m].view == View{};
+        if (!access.takes_part || !plain || begin == end || random_.chance(30)) continue;
+        constexpr std::uint64_t most_bytes = 10'000;
+        access.at_offset = true;
+        access.offset = begin + random_.below(end - begin);
+        access.memory = basic_byte();
+        access.count = 1 + random_.small_below(std::min(end - access.offset, most_bytes));
+        access.from_bottom = false;
+    }
+}
+
 /// What the first handle may have in memory is only reckoned with in the other's independent calls.
 void Generator::settle_before(Step& step, FileState& file, bool collective) {
     auto const only_writes = [](int mode) { return (mode & MPI_MODE_WRONLY) != 0; };
@@ -629,7 +704,7 @@ void Generator::settle_before(Step& step, FileState& file, bool collective) {
 
 bool Generator::fill_access(Step& step, FileState& file, bool collective) {
     bool writes = file.may_write() && (!file.may_read() || random_.chance(55));
-    bool at_offset = random_.chance(60);
+    bool at_offset = random_.chance(60) || loops_;
     for (auto const& member : file.state) {
         // Far out, or unknown after a short read: use an explicit offset.
         if (!member.position_known ||
@@ -656,6 +731,8 @@ bool Generator::fill_access(Step& step, FileState& file, bool collective) {
     auto const dealt =
         std::ranges::all_of(file.state, [](Member const& member) { return member.view.dealt; });
     if (collective && dealt && random_.chance(80)) make_whole_tiles(step, file);
+    if (step.by_other) aim(step, file);
+    if (others_ && !step.by_other) note_written(step, file);
     if (file.native) part_writers(step, file);
     choose_flavour(step, file);
     choose_order(step, file);
@@ -666,10 +743,10 @@ bool Generator::fill_access(Step& step, FileState& file, bool collective) {
 }
 
 /// Where the shared file pointer is. MPICH keeps it in a file beside the one it belongs to, which
-/// nobody syncs: a power cut takes it away.
+/// nobody syncs: a power cut takes it away. OMPIO's goes back to the beginning when the file is
+/// opened a second time.
 bool Generator::knows_shared_pointer(FileState const& file) const {
-    return !file.native && file.shared_position && !options_.power_cuts &&
-           !(file.other && file.other->stands_in) &&
+    return !file.native && file.shared_position && !options_.power_cuts && !others_ &&
            !options_.skips("ordered");
 }
 
@@ -747,12 +824,13 @@ std::vector<PendingName> Generator::some_pending() {
     return names;
 }
 
-/// Requests of Unisono's own calls that write: what is read into a buffer could not be waited for.
+/// Requests of the first handle, which is synced, in Unisono's own calls that write: what is read
+/// into a buffer could not be waited for.
 bool Generator::may_free(std::vector<PendingName> const& names) const {
     return std::ranges::all_of(names, [&](PendingName const& name) {
         auto const& file = files_[name.file];
         auto const& pending = file.pending.at(name.id);
-        return !pending.freed && !pending.split &&
+        return !pending.freed && !pending.split && !pending.by_other &&
                std::ranges::all_of(pending.accesses, [&](Access const& access) {
                    return !access.takes_part || access.writes;
                });
@@ -840,8 +918,9 @@ void Generator::find_races(Step& step, FileState& file) {
                                  }
                              });
     }
-    // On one node all see what is in memory, too, through whichever handle.
-    auto const shows = file.other && file.on_one_node;
+    // On one node all see what is in memory, too, through whichever handle. When what is pending
+    // comes, nobody knows.
+    auto const shows = file.other && file.on_one_node && file.pending.empty();
     if (shows && !step.barrier_before) step.barrier_before = random_.chance(50);
     if (step.barrier_before) file.model.barrier();
     if (step.barrier_before && shows) file.model.show();
@@ -864,7 +943,10 @@ Failure Generator::failure_of(Access const& access, View const& view, FileState 
                 touches || (!ended && offset <= fault.offset && fault.offset < offset + bytes);
             ended = ended || (!fault.writes && offset + bytes > file.model.size_least(0));
         });
-    if (fault.writes) return touches ? Failure::surely : Failure::never;
+    constexpr std::uint64_t hole = 4096;
+    auto const sieved = file.sieves && access.collective && fault.offset + hole >= low &&
+                        fault.offset < high + hole;
+    if (fault.writes) return touches ? Failure::surely : sieved ? Failure::perhaps : Failure::never;
     // Sieving may read what lies between, a whole aligned block of it.
     constexpr std::uint64_t reach = 1 << 22;
     if (touches && fault.offset < file.model.size_least(0)) return Failure::surely;

@@ -19,8 +19,10 @@ struct Options {
     /// Comma list of features to look past: large_count, interleaving, bottom, split, nonblocking,
     /// short_transfers, sparse_offsets, tiny_buffers, unlink, atomicity, forbidden_open, ordered,
     /// representations, pending, freed, library_nonblocking, dealt, lone_request, lone_pending,
-    /// sieving, other_handle.
+    /// sieving, other_handle, loops.
     std::string skip;
+    /// Comma list of features that each case has: lone_pending, sieving, other_handle, loops.
+    std::string deal;
     bool threaded = false;           ///< the program has MPI_THREAD_MULTIPLE
     std::uint64_t steps_max = 1000;  ///< stop each case after so many, to narrow a failure down
 
@@ -28,6 +30,9 @@ struct Options {
     [[nodiscard]] bool one_file() const { return faults || power_cuts; }
     [[nodiscard]] bool skips(std::string const& feature) const {
         return ("," + skip + ",").find("," + feature + ",") != std::string::npos;
+    }
+    [[nodiscard]] bool deals(std::string const& feature) const {
+        return ("," + deal + ",").find("," + feature + ",") != std::string::npos;
     }
 };
 
@@ -48,7 +53,9 @@ private:
     std::vector<std::vector<int>> random_members();
     FileState make_file(std::string path, std::vector<int> members);
     void choose_hints(FileState& file);
+    bool deals(char const* feature, unsigned percent);
     void choose_sieving();
+    void choose_loops();
     void choose_other();
     void choose_fault(FileState& file);
     int random_mode(bool exists);
@@ -63,10 +70,14 @@ private:
     bool fill_open_other(Step& step, FileState const& file);
     bool fill(Step& step, FileState& file);
     bool fill_here(Step& step, FileState& file);
+    void note_written(Step const& step, FileState const& file);
+    void aim(Step& step, FileState const& file);
     void settle_before(Step& step, FileState& file, bool collective);
     bool fill_access(Step& step, FileState& file, bool collective);
     void add_records(Step& step, FileState const& file, bool writes);
     bool fill_repeat(Step& step, FileState& file);
+    [[nodiscard]] bool goes_too_far(Access const& access, View const& view,
+                                    FileState const& file) const;
     [[nodiscard]] bool knows_shared_pointer(FileState const& file) const;
     bool fill_seek_shared(Step& step, FileState& file);
     void choose_order(Step& step, FileState& file);
@@ -108,8 +119,11 @@ private:
     std::uint64_t step_count_ = 0;
     std::vector<StepKind> opening_;  // of file 0, the next one last: what a case begins with
     bool others_ = false;            // files may have another handle
-    bool pends_ = false;             // large requests of the opening go on while others do theirs
-    Step repeated_;  // a collective write that is made again further on, so many times
+    std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> last_written_;  // by file
+    bool loops_ = false;  // calls repeat so often that others are measured
+    Step first_of_loop_;
+    bool pends_ = false;  // large requests of the opening go on while others do theirs
+    Step repeated_;       // a collective write that is made again further on, so many times
     std::uint64_t repeats_ = 0;
     std::uint64_t begun_ = 0;  // accesses that were left pending, so far
 };

@@ -39,11 +39,12 @@ int thread_level(std::string const& name) {
 }
 
 int usage() {
-    std::fprintf(stderr,
-                 "usage: fuzz --folder DIR [--seed S] [--cases N] [--seconds T] [--steps N]\n"
-                 "            [--native] [--faults] [--canary] [--verbose] [--progress FILE]\n"
-                 "            [--threads single|funneled|serialized|multiple]\n"
-                 "            [--pocket] [--power-cuts] [--skip FEATURE,...]\n");
+    std::fprintf(
+        stderr,
+        "usage: fuzz --folder DIR [--seed S] [--cases N] [--seconds T] [--steps N]\n"
+        "            [--native] [--faults] [--canary] [--verbose] [--progress FILE]\n"
+        "            [--threads single|funneled|serialized|multiple]\n"
+        "            [--pocket] [--power-cuts] [--skip FEATURE,...] [--deal FEATURE,...]\n");
     return 2;
 }
 
@@ -78,6 +79,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
             arguments.options.steps_max = std::strtoull(argv[++i], nullptr, 10);
         } else if (name == "--skip") {
             arguments.options.skip = argv[++i];
+        } else if (name == "--deal") {
+            arguments.options.deal = argv[++i];
         } else if (name == "--progress") {
             arguments.progress = argv[++i];
         } else {
@@ -240,6 +243,7 @@ private:
             if (thread_level(level) == arguments_.threads)
                 text += std::string(" --threads ") + level;
         if (!arguments_.options.skip.empty()) text += " --skip " + arguments_.options.skip;
+        if (!arguments_.options.deal.empty()) text += " --deal " + arguments_.options.deal;
         return text;
     }
 

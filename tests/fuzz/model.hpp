@@ -36,7 +36,8 @@ public:
     void doubt_from(std::uint64_t offset);
     /// sync-barrier-sync, or close.
     void settle();
-    /// Everyone sees what anyone has written, as after settling. Of the file's size that is not said.
+    /// Everyone sees what anyone has written, as after settling. Of the file's size that is not
+    /// said.
     void show();
     /// The file's size is set, cutting off or adding zeros. Only on a settled model.
     void resize(std::uint64_t size_bytes);

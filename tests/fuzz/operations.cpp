@@ -355,6 +355,7 @@ void Performer::perform_access(Step const& step, FileState& file, Open& open) {
         check_data(file, access, file.state[member].view, buffer, outcomes[member], open.member);
     }
     if (may_fail && !step.goes_on) recover(file, open);
+    if (step.settles) file.settle();
 }
 
 void Performer::begin(Step const& step, Open const& open) {
@@ -457,7 +458,8 @@ void Performer::check_data(FileState const& file, Access const& access, View con
     auto most = access.bytes();
     if (!access.writes && access.bytes() > 0) {
         auto const first = access.offset * view.etype_bytes();
-        least = view.bytes_before(file.model.size_least(file.reader(member)), first, access.bytes());
+        least =
+            view.bytes_before(file.model.size_least(file.reader(member)), first, access.bytes());
         most = view.bytes_before(file.model.size_most(), first, access.bytes());
         if (view.external32()) {
             least = whole_numbers(access.memory->map, least);
@@ -681,9 +683,8 @@ void Performer::perform_reopen(Step const& step, FileState& file, Open& open) {
 }
 
 void Performer::open_other(Step const& step, FileState const& file, Open& open) {
-    int const code =
-        MPI_File_open(step.alone ? MPI_COMM_SELF : open.communicator, file.path.c_str(),
-                      step.open_mode, MPI_INFO_NULL, &open.other);
+    int const code = MPI_File_open(step.alone ? MPI_COMM_SELF : open.communicator,
+                                   file.path.c_str(), step.open_mode, MPI_INFO_NULL, &open.other);
     expect_success(code, "MPI_File_open of another handle");
     if (code != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 4);
     MPI_File_set_errhandler(open.other, counting_handler());

@@ -25,8 +25,7 @@ Touched Touched::range_of(std::vector<Touched> const& all) {
     Touched range;
     for (auto const& one : all) {
         if (one.extents_.empty()) continue;
-        auto const [begin, end] =
-            std::pair{one.extents_.front().first, one.extents_.back().second};
+        auto const [begin, end] = std::pair{one.extents_.front().first, one.extents_.back().second};
         if (range.extents_.empty()) range.extents_.emplace_back(begin, end);
         auto& [first, last] = range.extents_[0];
         first = std::min(first, begin);
