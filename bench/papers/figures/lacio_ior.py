@@ -11,11 +11,11 @@ XS = ("64M", "128M", "256M")
 HOLES = ("ROMIO reads (and writes) what lies between, nearly all of the file in each call; `two_phase` of our own"
          " gains as much: it is not LACIO's idea. Made to read that, too (bdda82c), lacio has 0.62 of ROMIO's speed")
 EXCHANGING = "ROMIO made to exchange"
-EXCHANGE = ("16 processes' exchange on two cores is the limit: with instant servers lacio has 250 MB/s, and ROMIO,"
-            " which does not exchange here, 550; simulated, where exchange costs nothing, 1.58 and 1.46",
-            "as with reads: with instant servers lacio has 211 MB/s, ROMIO 555; made to exchange, 338")
-OWN_EXCHANGE = ("its exchange costs more than ROMIO's: with instant servers lacio reads 250 and writes 211 MB/s,"
-                " ROMIO made to exchange 343 and 338")
+EXCHANGE = ("16 processes' exchange on two cores is the limit: with instant servers lacio has 243 MB/s, and ROMIO,"
+            " which does not exchange here, 542; simulated, where exchange costs nothing, 1.58 and 1.46",
+            "as with reads: with instant servers lacio has 198 MB/s, ROMIO 533; made to exchange, 319")
+OWN_EXCHANGE = ("its exchange costs more than ROMIO's: with instant servers lacio reads 243 and writes 198 MB/s,"
+                " ROMIO made to exchange 310 and 319")
 TRANSFER = "256K"  # the paper does not say
 
 
