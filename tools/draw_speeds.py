@@ -16,6 +16,7 @@ SECTION = "## Between nodes (emulated)"
 
 SAID = {"strided-64": "64 B in turn", "strided-1k": "1 KiB in turn", "strided-64k": "64 KiB in turn",
         "irregular": "irregular, 8-64 B", "block-3d": "3-D blocks", "lattice": "4-D lattice",
+        "tile": "2-D tiles", "contiguous": "contiguous",
         "calls-contiguous": "1000 small calls"}
 PANELS = {"O": "written, MB/s", "R": "read, MB/s"}
 

@@ -90,13 +90,14 @@ bool use_copy_by_mpi(Prepared& prepared, DataCall const& call, std::uint64_t byt
 }
 
 // Data with holes, within stated bounds from 0 on. Open MPI 4.1 packs the wrong bytes of
-// MPI_Type_create_hvector(n, 1, -1, MPI_CHAR), which is none of those.
+// MPI_Type_create_hvector(n, 1, -1, MPI_CHAR), on whatever level, and is mistaken about its bounds.
 bool like_part_of_array(MPI_Datatype type) {
     MPI_Count bytes = 0, low = 0, extent = 0, true_low = 0, true_extent = 0;
     PMPI_Type_size_x(type, &bytes);
     PMPI_Type_get_extent_x(type, &low, &extent);
     PMPI_Type_get_true_extent_x(type, &true_low, &true_extent);
-    return low == 0 && true_low > 0 && bytes < true_extent && true_low + true_extent < extent;
+    return low == 0 && true_low > 0 && bytes < true_extent && true_low + true_extent < extent &&
+           made_forwards(type);
 }
 
 // The MPI library packs so few data in less time than it describes a type of many levels in: HDF5

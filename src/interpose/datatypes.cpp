@@ -6,6 +6,7 @@
 #include <memory_resource>
 #include <mutex>
 #include <new>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -107,6 +108,13 @@ public:
     [[nodiscard]] DatatypePtr const& child() const {
         if (child_ == nullptr) child_ = decoder_(datatypes_.at(0), Keep::if_long);
         return child_;
+    }
+    [[nodiscard]] std::span<MPI_Datatype const> parts() const { return datatypes_; }
+    [[nodiscard]] bool any_negative() const {
+        auto const any = [](auto const& numbers) {
+            return std::ranges::any_of(numbers, [](auto number) { return number < 0; });
+        };
+        return any(integers_) || any(addresses_) || any(large_);
     }
     /// A struct's, where one type may come often.
     [[nodiscard]] DatatypePtr child(std::size_t index) const {
@@ -733,6 +741,19 @@ std::shared_ptr<Datatype const> decode_external32(MPI_Datatype type, int* mpi_er
 }
 
 bool predefined(MPI_Datatype type) { return envelope_of(type).predefined(); }
+
+bool made_forwards(MPI_Datatype type) {
+    try {
+        auto const envelope = envelope_of(type);
+        if (envelope.predefined()) return true;
+        Contents const contents{type, envelope, decode_or_throw};
+        return !contents.any_negative() && std::ranges::all_of(contents.parts(), made_forwards);
+    } catch (DecodeFailure const&) {
+        return false;
+    } catch (std::bad_alloc const&) {
+        return false;
+    }
+}
 
 int unusable(MPI_Datatype type, MPI_Comm quiet) {
     char nothing = 0;

@@ -718,6 +718,22 @@ void expect_as_of_ints(Make const& make) {
     expect_as_of_ints(make(long_tile), make(int_tile));
 }
 
+// Open MPI 4.1 packs the wrong bytes of it, and is mistaken about its bounds.
+TEST(MadeForwards, not_what_goes_backwards_somewhere_inside) {
+    auto const backwards = Type::make(MPI_Type_create_hvector, 13, 1, MPI_Aint{-1}, MPI_CHAR);
+    auto const positive =
+        Type::make(MPI_Type_create_hvector, 13, 1, MPI_Aint{2}, MPI_Datatype{MPI_CHAR});
+    auto const array_of = [](MPI_Datatype element) {
+        std::array<int, 2> const sizes{5, 1}, part{1, 1}, starts{3, 0};
+        return Type::make(MPI_Type_create_subarray, 2, sizes.data(), part.data(), starts.data(),
+                          MPI_ORDER_FORTRAN, element);
+    };
+    EXPECT_TRUE(made_forwards(MPI_DOUBLE));
+    EXPECT_TRUE(made_forwards(array_of(positive)));
+    EXPECT_FALSE(made_forwards(backwards));
+    EXPECT_FALSE(made_forwards(array_of(backwards)));
+}
+
 TEST(External32, has_shapes_and_bounds_as_of_shorter_types) {
     int const lengths[] = {2, 0, 1}, places[] = {3, 9, -2}, sizes[] = {4, 6}, parts[] = {2, 3},
               starts[] = {1, 2}, kinds[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC},
