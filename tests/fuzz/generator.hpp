@@ -28,11 +28,12 @@ struct Options {
 
     /// One file that all ranks have open: others would not know of a failure, or lose bytes.
     [[nodiscard]] bool one_file() const { return faults || power_cuts; }
-    [[nodiscard]] bool skips(std::string const& feature) const {
-        return ("," + skip + ",").find("," + feature + ",") != std::string::npos;
-    }
-    [[nodiscard]] bool deals(std::string const& feature) const {
-        return ("," + deal + ",").find("," + feature + ",") != std::string::npos;
+    [[nodiscard]] bool skips(std::string const& feature) const { return lists(skip, feature); }
+    [[nodiscard]] bool deals(std::string const& feature) const { return lists(deal, feature); }
+
+private:
+    static bool lists(std::string const& features, std::string const& feature) {
+        return ("," + features + ",").find("," + feature + ",") != std::string::npos;
     }
 };
 

@@ -227,6 +227,16 @@ TEST(Cached, calls_one_after_the_other_leave_what_the_last_one_wrote) {
     }
 }
 
+// For contiguous data in `memory`, which must outlive it.
+Request request_for(Direction direction, Tiling const& view, Positions positions,
+                    std::vector<std::byte>& memory) {
+    return {.direction = direction,
+            .view = view,
+            .positions = positions,
+            .memory = {make_dense(1), 0, 1},
+            .base = reinterpret_cast<std::uintptr_t>(memory.data())};
+}
+
 /// Ranks that deal pieces of 16 bytes to each other, in blocks of 1 KiB.
 class Dealt {
 public:
@@ -246,11 +256,9 @@ public:
     Outcome call(Direction direction, Positions positions, std::int64_t displacement = 0) {
         auto const ranks = std::int64_t(team_.topology().ranks());
         memory.resize(positions.bytes(), std::byte(team_.rank() + 1));
-        Request const request{direction,
-                              {make_dense(16), displacement + 16 * team_.rank(), 16 * ranks},
-                              positions,
-                              {make_dense(1), 0, 1},
-                              reinterpret_cast<std::uintptr_t>(memory.data())};
+        auto const request =
+            request_for(direction, {make_dense(16), displacement + 16 * team_.rank(), 16 * ranks},
+                        positions, memory);
         record = CallRecord{};
         return perform_collective(
             {team_, rendezvous_, storage_, layout_, options_, measured_, gathered_, &cache},
@@ -398,11 +406,8 @@ TEST(Cached, own_independent_writes_survive_a_drain) {
             Dealt dealt{team, rendezvous, file, ""};
             dealt.call(Direction::write, {0, 1600});
             std::vector<std::byte> mine(16, std::byte(100 + team.rank()));
-            Request const request{Direction::write,
-                                  {make_dense(16), 16 * team.rank(), 32},
-                                  {160, 176},
-                                  {make_dense(1), 0, 1},
-                                  reinterpret_cast<std::uintptr_t>(mine.data())};
+            auto const request = request_for(
+                Direction::write, {make_dense(16), 16 * team.rank(), 32}, {160, 176}, mine);
             CallRecord record;
             EXPECT_EQ(dealt.cache.perform_independent(request, record).bytes, 16u);
             dealt.call(Direction::read, {160, 176});
@@ -430,11 +435,8 @@ TEST(Cached, what_another_handle_has_written_survives_what_is_on_its_way) {
         for (auto const value : {std::byte{8}, std::byte{9}}) {
             std::vector<std::byte> newer(16, value);
             auto const at = 320 + 16 * std::uint64_t{team.rank()};
-            Request const request{Direction::write,
-                                  {make_dense(1), 0, 1},
-                                  {at, at + 16},
-                                  {make_dense(1), 0, 1},
-                                  reinterpret_cast<std::uintptr_t>(newer.data())};
+            auto const request =
+                request_for(Direction::write, {make_dense(1), 0, 1}, {at, at + 16}, newer);
             dealt.cache.take_note_of(request, request.positions);
             wait_for_all(rendezvous);
             CallRecord record;
