@@ -30,6 +30,15 @@ std::vector<Mode> modes_from(std::string const& names) {
     return modes;
 }
 
+Memory memory_from(std::string const& name) {
+    static std::map<std::string, Memory> const known{
+        {"host", Memory::host}, {"gpu", Memory::gpu}, {"gpu-copied", Memory::gpu_copied}};
+    auto const found = known.find(name);
+    if (found == known.end())
+        throw std::invalid_argument("unknown memory " + name + ": use host, gpu or gpu-copied");
+    return found->second;
+}
+
 /// A hint's value may itself hold a comma-free `key=value`; only the first `=` separates.
 std::vector<std::pair<std::string, std::string>> hints_from(std::string const& text) {
     std::vector<std::pair<std::string, std::string>> hints;
@@ -79,6 +88,7 @@ std::map<std::string_view, Setter> setters(Options& options) {
                  [](std::string const& text, std::size_t* used) { return std::stod(text, used); });
          }},
         {"--hints", [&](auto& value) { options.hints = hints_from(value); }},
+        {"--memory", [&](auto& value) { options.memory = memory_from(value); }},
         {"--flip-byte", [&](auto& value) { options.flip_offset = whole_from(value); }},
     };
 }
@@ -124,6 +134,8 @@ Options parse_options(int argument_count, char const* const* arguments) {
     if (options.patterns.empty()) throw std::invalid_argument("--pattern is missing, see --list");
     if (options.path.empty()) throw std::invalid_argument("--path is missing");
     if (options.repeats < 1) throw std::invalid_argument("--repeats must be at least 1");
+    if (options.posix && options.memory == Memory::gpu)
+        throw std::invalid_argument("--posix wants --memory host or gpu-copied");
     return options;
 }
 
@@ -137,6 +149,9 @@ char const* usage() {
            "  --repeats N       measurements of each mode (default 5)\n"
            "  --limit-seconds S begin no further repeat of a mode after S measured seconds\n"
            "  --hints K=V,K=V   MPI_Info hints for the open\n"
+           "  --memory M        where the data are: host (default), gpu, gpu-copied (the program\n"
+           "                    copies them to or from pinned memory of the host, within the "
+           "time)\n"
            "  --posix           the same bytes by contiguous pwrite / pread, without MPI-IO\n"
            "  --write-only      open what is written with MPI_MODE_WRONLY, not MPI_MODE_RDWR\n"
            "  --flip-byte N     spoil the byte at offset N, to test the verification\n"

@@ -12,6 +12,10 @@ enum class Mode { fresh, overwrite, read, sync };
 
 char const* name_of(Mode mode);
 
+/// Where the user's data are. `gpu`: the calls get a GPU's memory; `gpu_copied`: they get pinned
+/// memory of the host that the program copies from or to the GPU's, within the time.
+enum class Memory { host, gpu, gpu_copied };
+
 struct Options {
     std::vector<std::string> patterns;  ///< names; `all` stands for every one
     std::vector<Mode> modes{Mode::fresh};
@@ -20,6 +24,7 @@ struct Options {
     int repeats = 5;
     double limit_seconds = 0;  ///< no further repeat after so much measured time; 0: no limit
     std::vector<std::pair<std::string, std::string>> hints;
+    Memory memory = Memory::host;
     bool posix = false;       ///< the same bytes by contiguous pwrite / pread instead of MPI-IO
     bool write_only = false;  ///< what is written is open for nothing else
     std::optional<std::uint64_t> flip_offset;  ///< spoil this byte, to see that it is noticed

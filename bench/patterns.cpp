@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "contents.hpp"
+#include "gpu.hpp"
 #include "mpi_support.hpp"
 #include "options.hpp"
 #include "pattern_table.hpp"
@@ -48,6 +49,8 @@ public:
         total_bytes_ = sum_over_ranks(access_.bytes);
         if (options.posix) access_ = contiguous_instead();
         buffer_.resize(access_.buffer_bytes());
+        if (options.memory != Memory::host) gpu_.emplace(buffer_.size());
+        if (copies()) pinned_.emplace(buffer_);
     }
 
     ~Run() { free_datatypes(access_); }
@@ -60,14 +63,21 @@ public:
         close_seconds_.clear();
         spoilt_hole_bytes_ = 0;
         double measured_seconds = 0;
-        if (mode != Mode::read) fill_buffer();
+        if (mode != Mode::read) {
+            fill_buffer();
+            if (gpu_) gpu_->put(0, buffer_);
+        }
         for (int repeat = 0; repeat < options_.repeats; ++repeat) {
             prepare_file(mode, repeat);
-            if (mode == Mode::read) std::fill(buffer_.begin(), buffer_.end(), poison);
+            if (mode == Mode::read) {
+                std::fill(buffer_.begin(), buffer_.end(), poison);
+                if (gpu_) gpu_->put(0, buffer_);
+            }
             if (options_.posix)
                 transfer_by_posix(mode);
             else
                 transfer_by_mpi(mode);
+            if (gpu_ && mode == Mode::read) gpu_->get(0, buffer_);
             if (!verify(mode)) return false;
             measured_seconds += seconds_.back();
             if (options_.limit_seconds > 0 && measured_seconds >= options_.limit_seconds) break;
@@ -89,6 +99,12 @@ private:
         block.file_piece = [=](std::uint64_t) -> Piece { return {before, own}; };
         block.file_bytes = total_bytes_;
         return block;
+    }
+
+    [[nodiscard]] bool copies() const { return options_.memory == Memory::gpu_copied; }
+
+    [[nodiscard]] std::span<std::byte> part(std::size_t begin, std::size_t end) {
+        return std::span{buffer_}.subspan(begin, end - begin);
     }
 
     [[nodiscard]] Piece own_slice() const { return slice_of(access_.file_bytes, job_); }
@@ -139,7 +155,10 @@ private:
     /// One collective call; returns the bytes that its status reports.
     std::uint64_t call(MPI_File file, Mode mode, std::uint64_t index) {
         auto const at = access_.memory.at(index * access_.bytes_per_call()).offset;
-        std::byte* const memory = buffer_.data() + at;
+        auto const end = access_.memory.at((index + 1) * access_.bytes_per_call()).offset;
+        if (copies() && mode != Mode::read) gpu_->get(at, part(at, end));
+        std::byte* const memory =
+            (options_.memory == Memory::gpu ? gpu_->data() : buffer_.data()) + at;
         auto const count = static_cast<int>(access_.count);
         MPI_Status status;
         if (!access_.explicit_offsets) {
@@ -151,6 +170,7 @@ private:
             check_mpi(move(file, offset, memory, count, access_.memtype, &status),
                       "collective call");
         }
+        if (copies() && mode == Mode::read) gpu_->put(at, part(at, end));
         MPI_Count elements = 0;
         MPI_Get_elements_x(&status, MPI_BYTE, &elements);
         return static_cast<std::uint64_t>(elements);
@@ -201,10 +221,12 @@ private:
         std::uint64_t const offset = access_.file_piece(0).offset;
         MPI_Barrier(MPI_COMM_WORLD);
         double const begin_s = now_s();
+        if (copies() && mode != Mode::read) gpu_->get(0, buffer_);
         if (mode == Mode::read)
             file.read(buffer_, offset);
         else
             file.write(buffer_, offset);
+        if (copies() && mode == Mode::read) gpu_->put(0, buffer_);
         if (mode == Mode::sync) file.sync();
         seconds_.push_back(span_s(begin_s, now_s()));
         close_seconds_.push_back(0);
@@ -294,6 +316,8 @@ private:
     Access access_;
     std::uint64_t total_bytes_ = 0;
     std::vector<std::byte> buffer_;
+    std::optional<GpuMemory> gpu_;  ///< with the same layout, where the data are on a GPU
+    std::optional<Pinned> pinned_;  ///< the buffer, where the program copies between them
     std::vector<double> seconds_;
     std::vector<double> close_seconds_;
     std::uint64_t spoilt_hole_bytes_ = 0;

@@ -119,6 +119,11 @@ EXPORT int hipStreamSynchronize(void* stream) {
 static int context;           // its address stands for it
 static __thread int current;  // how often it has been pushed
 static __thread int retained;
+static size_t pins, pinned;
+
+// For tests.
+EXPORT size_t stand_in_pins(void) { return pins; }      // so far
+EXPORT size_t stand_in_pinned(void) { return pinned; }  // now
 
 EXPORT int cuInit(unsigned flags) {
     (void)flags;
@@ -148,6 +153,19 @@ EXPORT int cuCtxPopCurrent_v2(void** popped) {
 EXPORT int cuMemAlloc_v2(unsigned long long* memory, size_t bytes) {
     *memory = (uintptr_t)allocate(bytes);
     return *memory == 0 ? invalid_value : success;
+}
+EXPORT int cuMemHostRegister_v2(void* memory, size_t bytes, unsigned flags) {
+    (void)memory, (void)bytes, (void)flags;
+    if (current == 0) return invalid_context;
+    ++pins;
+    ++pinned;
+    return success;
+}
+EXPORT int cuMemHostUnregister(void* memory) {
+    (void)memory;
+    if (current == 0 || pinned == 0) return invalid_context;
+    --pinned;
+    return success;
 }
 EXPORT int cuMemFree_v2(unsigned long long memory) {
     if (memory != 0) let_go();
