@@ -36,6 +36,8 @@ struct Functions {
     int (*to_device)(unsigned long long to, void const* from, std::size_t bytes);
     int (*copy_rows)(Rows const*);
     int (*synchronize)(void* stream);
+    int (*pin)(void* host, std::size_t bytes, unsigned flags);  // or null
+    int (*unpin)(void* host);
 };
 
 // Copies need a current context: the memory's own, or the device's for memory of pools.
@@ -99,6 +101,16 @@ public:
         return copied && (to_host || driver_.synchronize(nullptr) == success);
     }
 
+    [[nodiscard]] bool pin(std::uintptr_t address, std::span<std::byte> host) const override {
+        CurrentContext const current{driver_, address};
+        return driver_.pin != nullptr && driver_.pin(host.data(), host.size(), 0) == success;
+    }
+
+    void unpin(std::uintptr_t address, std::span<std::byte> host) const override {
+        CurrentContext const current{driver_, address};
+        driver_.unpin(host.data());
+    }
+
 private:
     Functions driver_;
 };
@@ -116,6 +128,9 @@ std::unique_ptr<DeviceMemory> make_cuda(void* library) {
                           find_function(library, "cuMemcpyHtoD_v2", driver.to_device) &&
                           find_function(library, "cuMemcpy2DUnaligned_v2", driver.copy_rows) &&
                           find_function(library, "cuStreamSynchronize", driver.synchronize);
+    if (!find_function(library, "cuMemHostRegister_v2", driver.pin) ||
+        !find_function(library, "cuMemHostUnregister", driver.unpin))
+        driver.pin = nullptr;
     return complete ? std::make_unique<Cuda>(driver) : nullptr;
 }
 

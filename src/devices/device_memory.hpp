@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
 #include "access/copy.hpp"
 
 namespace unisono {
@@ -21,6 +25,15 @@ public:
     /// by side, and returns when they are there. False when the driver refuses.
     [[nodiscard]] virtual bool copy(Direction direction, std::uintptr_t base, PieceRun const& run,
                                     std::byte* packed) const = 0;
+
+    /// Lets the device of the memory at `address` access host memory by itself, until unpin.
+    /// Copies are four times as fast then, of pieces of 24 bytes a hundred times (CUDA 13, H200).
+    /// False when the driver refuses or has no such thing. Cost, with unpin: 0.4 ms for 4 MiB.
+    [[nodiscard]] virtual bool pin(std::uintptr_t /*address*/,
+                                   std::span<std::byte> /*host*/) const {
+        return false;
+    }
+    virtual void unpin(std::uintptr_t /*address*/, std::span<std::byte> /*host*/) const {}
 };
 
 /// The program has loaded a driver that Unisono knows. Cost: 20 ns; after the program has loaded

@@ -21,6 +21,8 @@ struct Gpu {
     std::function<int()> last_error = [] { return 0; };
     std::size_t (*copies)() = nullptr;          ///< a stand-in's
     std::size_t (*copy_bytes_max)() = nullptr;  ///< a stand-in's
+    std::size_t (*pins)() = nullptr;            ///< a stand-in's
+    std::size_t (*pinned)() = nullptr;          ///< a stand-in's
 };
 
 template <class Function>
@@ -97,6 +99,8 @@ Gpu const& gpu() {
         auto made = dlsym(library, "cuInit") != nullptr ? cuda(library) : hip(library);
         made.copies = function<std::size_t()>(library, "stand_in_copies");
         made.copy_bytes_max = function<std::size_t()>(library, "stand_in_copy_bytes_max");
+        made.pins = function<std::size_t()>(library, "stand_in_pins");
+        made.pinned = function<std::size_t()>(library, "stand_in_pinned");
         return made;
     }();
     return loaded;
@@ -279,6 +283,24 @@ void never_all_of_it_is_in_host_memory(Context const& context) {
     close_file(file);
 }
 
+// Drivers copy them much faster from there.
+void host_memory_is_pinned_for_narrow_pieces_while_a_call_lasts(Context const& context) {
+    if (no_gpu(context) || gpu().pins == nullptr) return;
+    MPI_File file = open_file(context, context.path());
+    void* const from = gpu().allocate(10 << 20);
+    Type const narrow = make_vector(1000, 24, 40, MPI_BYTE);
+    auto const pins_of = [&](int count, MPI_Datatype type) {
+        auto const before = gpu().pins();
+        CHECK_MPI(MPI_File_write_at(file, 0, from, count, type, MPI_STATUS_IGNORE));
+        CHECK_EQUAL(gpu().pinned(), 0U);
+        return gpu().pins() - before;
+    };
+    CHECK_EQUAL(pins_of(1, narrow), 1U);
+    CHECK_EQUAL(pins_of(10 << 20, MPI_BYTE), 0U);
+    gpu().release(from);
+    close_file(file);
+}
+
 void independent_calls_move_it(Context const& context) {
     if (no_gpu(context)) return;
     MPI_File file = open_file(context, context.path());
@@ -403,6 +425,8 @@ std::span<Test const> device_tests() {
         {"derived_types_of_memory_are_obeyed", derived_types_of_memory_are_obeyed},
         {"a_regular_type_takes_few_calls_of_the_driver",
          a_regular_type_takes_few_calls_of_the_driver},
+        {"host_memory_is_pinned_for_narrow_pieces_while_a_call_lasts",
+         host_memory_is_pinned_for_narrow_pieces_while_a_call_lasts},
         {"never_all_of_it_is_in_host_memory", never_all_of_it_is_in_host_memory},
         {"independent_calls_move_it", independent_calls_move_it},
         {"ranks_that_ask_for_nothing_take_part", ranks_that_ask_for_nothing_take_part},
