@@ -224,6 +224,7 @@ Outcome perform_in_window(CollectiveFile const& file, Request const& request,
 
 Outcome perform_collective(CollectiveFile const& file, Request const& request,
                            CallerFacts const& caller, CallRecord& record) {
+    record.lap(Phase::other);  // of the caller, looking at what is asked for
     auto const before = file.team.traffic();
     auto const alone = file.cache != nullptr && file.cache->in_window(request.direction);
     if (!alone && file.cache != nullptr) {

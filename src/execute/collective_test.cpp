@@ -492,6 +492,35 @@ TEST(Collective, bytes_far_apart_take_few_rounds) {
     EXPECT_EQ(lseek(file.descriptor(), 0, SEEK_END), (off_t{1} << 40) + 8);
 }
 
+double hand_set_s = 0;
+
+// Decoding HDF5's datatypes was told as an exchange between ranks.
+TEST(Collective, what_the_caller_has_done_before_is_no_exchange) {
+    auto const topology = make_topology({0});
+    TemporaryFile const file;
+    Options options;
+    options.strategy = "independent";
+    ThreadTeams teams{topology};
+    std::vector<std::byte> data(8, std::byte{5});
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        Storage storage;
+        storage.descriptor = file.descriptor();
+        storage.backend = make_posix_backend(storage.descriptor);
+        Tiling const dense{make_dense(8), 0, 8};
+        Request const request{
+            Direction::write, dense, {0, 8}, dense, reinterpret_cast<std::uintptr_t>(data.data())};
+        CallRecord record{[] { return hand_set_s; }};
+        hand_set_s = 5;
+        OnlineTuner tuner;
+        GatheredFacts gathered;
+        Layout const layout;
+        perform_collective({team, rendezvous, storage, layout, options, tuner, gathered}, request,
+                           {}, record);
+        EXPECT_EQ(record[Phase::other], 5.0);
+        EXPECT_EQ(record.whole_s(), 5.0);
+    });
+}
+
 // A clock that every look at it moves by something, differently on every rank.
 thread_local std::mt19937_64 jumps;
 thread_local double jumping_clock_now_s = 0;

@@ -7,6 +7,7 @@
 #include "access/copy.hpp"
 #include "devices/device_memory.hpp"
 #include "interpose/errors.hpp"
+#include "interpose/program.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -89,15 +90,21 @@ bool use_copy_by_mpi(Prepared& prepared, DataCall const& call, std::uint64_t byt
     return true;
 }
 
-// Data with holes, within stated bounds from 0 on. Open MPI 4.1 packs the wrong bytes of
-// MPI_Type_create_hvector(n, 1, -1, MPI_CHAR), on whatever level, and is mistaken about its bounds.
+// Open MPI 4.1 packs the wrong bytes of MPI_Type_create_hvector(n, 1, -1, MPI_CHAR), on whatever
+// level, and is mistaken about its bounds.
+bool packed_rightly(MPI_Datatype type) {
+    static bool const always = mpi_library().family == MpiLibrary::Family::mpich;
+    return always || made_forwards(type);
+}
+
+// Data with holes, within stated bounds from 0 on.
 bool like_part_of_array(MPI_Datatype type) {
     MPI_Count bytes = 0, low = 0, extent = 0, true_low = 0, true_extent = 0;
     PMPI_Type_size_x(type, &bytes);
     PMPI_Type_get_extent_x(type, &low, &extent);
     PMPI_Type_get_true_extent_x(type, &true_low, &true_extent);
     return low == 0 && true_low > 0 && bytes < true_extent && true_low + true_extent < extent &&
-           made_forwards(type);
+           packed_rightly(type);
 }
 
 // The MPI library packs so few data in less time than it describes a type of many levels in: HDF5
