@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <span>
 #include <string>
 
 #include "exchange/team.hpp"
@@ -7,8 +9,19 @@
 
 namespace unisono {
 
-/// Completes the team's topology with what nodes are called and what they have. Collective over the
-/// team; cost: an exchange of 80 bytes a rank.
+/// What a node is called and what it has, as ranks send it.
+struct NodeFacts {
+    Machine machine;
+    std::array<char, 72> name{};
+};
+
+/// This rank's node. Cost: some files of /sys.
+NodeFacts facts_of_own_node(std::string const& name);
+
+/// Completes a topology; `nodes` in its order.
+void describe_nodes(Topology& topology, std::span<NodeFacts const> nodes);
+
+/// The same by one exchange of all ranks. Collective over the team; cost: 80 bytes a rank.
 void learn_nodes(Team& team, Topology& topology, std::string const& own_name);
 
 }  // namespace unisono

@@ -153,7 +153,16 @@ void MpiTeam::divide_into_nodes(Topology topology) {
 
 void MpiTeam::learn_nodes() {
     if (std::exchange(nodes_known_, true)) return;
-    unisono::learn_nodes(*this, topology_, processor_name());
+    std::vector<NodeFacts> nodes(topology_.nodes());
+    auto const bytes = static_cast<int>(sizeof(NodeFacts));
+    if (local_index_ == 0) {
+        auto const own = facts_of_own_node(processor_name());
+        nodes[0] = own;
+        if (leaders_ != MPI_COMM_NULL)
+            PMPI_Allgather(&own, bytes, MPI_BYTE, nodes.data(), bytes, MPI_BYTE, leaders_);
+    }
+    PMPI_Bcast(nodes.data(), bytes * static_cast<int>(nodes.size()), MPI_BYTE, 0, node_);
+    describe_nodes(topology_, nodes);
 }
 
 void MpiTeam::leave_nodes() {

@@ -67,7 +67,8 @@ public:
     void expect_messages(std::uint64_t bytes) override;
 
     /// Completes the topology with what nodes are called and what they have. Collective the first
-    /// time; cost then: an exchange of 80 bytes a rank.
+    /// time; cost then: 80 bytes a node, by its
+    /// first rank.
     void learn_nodes();
 
     /// Local: long messages of this rank but answers go in fragments from now on, or whole. Others
