@@ -32,7 +32,10 @@ int forget_context(MPI_Comm comm, int, void* value, void*) {
     if (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF)
         write_what_is_in_memory("its communicator was freed", comm);
     if (holder->context != nullptr) holder->context->keep_last_tuning_records();
-    if (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF) delete holder;
+    if (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF)
+        delete holder;
+    else if (holder->context != nullptr)  // MPICH complains of datatypes that are left
+        holder->context->free_datatypes();
     return MPI_SUCCESS;
 }
 
@@ -85,6 +88,10 @@ Context::~Context() {
     keep_last_tuning_records();
     teams_.clear();
     PMPI_Comm_free(&comm_);
+}
+
+void Context::free_datatypes() {
+    for (auto& entry : teams_) entry.team.free_datatype();
 }
 
 void Context::progress() const {

@@ -68,6 +68,9 @@ public:
     /// The last time, from where no exception may get out.
     void keep_last_tuning_records();
 
+    /// What MPI_Finalize would find of it; no team may meet any more. Local.
+    void free_datatypes();
+
     /// Calls of several threads may be under way at once.
     [[nodiscard]] bool threaded() const { return threaded_; }
 

@@ -70,6 +70,8 @@ public:
     /// time; cost then: 80 bytes a node, by its
     /// first rank.
     void learn_nodes();
+    /// Local; leaders may not meet any more.
+    void free_datatype() { merging_.reset(); }
 
     /// Local: long messages of this rank but answers go in fragments from now on, or whole. Others
     /// receive both.

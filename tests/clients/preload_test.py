@@ -128,6 +128,18 @@ class MpiPrograms(MpiJobs):
                 self.assertNotEqual(job.reports(), [], job.transcript())
 
 
+    def test_the_mpi_library_has_nothing_to_complain_of_at_the_end(self):
+        """MPICH did, of a datatype that leaders of nodes had left."""
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                native = self.job(mpi, 4).run([])
+                job = self.job(mpi, 4)
+                job.environment["UNISONO_TOPOLOGY"] = "nodes=2"
+                job.run([library(mpi)])
+                job.require_success()
+                self.assertEqual(job.errors, native.errors, job.transcript())
+
+
 class RanksThatDiffer(MpiJobs):
     """Rank 1 of four has something else: nobody hangs, and everybody is told."""
 
