@@ -67,8 +67,7 @@ public:
     void expect_messages(std::uint64_t bytes) override;
 
     /// Completes the topology with what nodes are called and what they have. Collective the first
-    /// time; cost then: 80 bytes a node, by its
-    /// first rank.
+    /// time; cost then: 80 bytes a node, by its first rank.
     void learn_nodes();
     /// Local; leaders may not meet any more.
     void free_datatype() { merging_.reset(); }
