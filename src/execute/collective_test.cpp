@@ -462,11 +462,13 @@ TEST(Collective, a_driver_that_fails_is_the_same_error_on_all_ranks) {
     }
 }
 
-TEST(Collective, bytes_far_apart_take_few_rounds) {
-    auto const topology = make_topology({0, 0});
-    TemporaryFile const file;
+// Every rank writes 8 bytes, a terabyte after those of the rank before it; then `look`.
+void write_far_apart(std::vector<std::uint32_t> const& labels, char const* strategy,
+                     CallRecord::Clock clock, TemporaryFile const& file,
+                     std::function<void(Outcome const&, CallRecord const&)> const& look) {
+    auto const topology = make_topology(labels);
     Options options;
-    options.strategy = "two_phase";
+    options.strategy = strategy;
     ThreadTeams teams{topology};
     std::vector<std::byte> data(8, std::byte{5});
     teams.run([&](Team& team, Rendezvous& rendezvous) {
@@ -480,45 +482,40 @@ TEST(Collective, bytes_far_apart_take_few_rounds) {
                               {0, 8},
                               dense,
                               reinterpret_cast<std::uintptr_t>(data.data())};
-        CallRecord record;
+        CallRecord record{clock};
         OnlineTuner tuner;
         GatheredFacts gathered;
         Layout const layout;
         auto const outcome = perform_collective(
             {team, rendezvous, storage, layout, options, tuner, gathered}, request, {}, record);
-        EXPECT_EQ(outcome.bytes, 8u);
-        EXPECT_EQ(record.rounds, 1u);
+        look(outcome, record);
     });
+}
+
+TEST(Collective, bytes_far_apart_take_few_rounds) {
+    TemporaryFile const file;
+    write_far_apart({0, 0}, "two_phase", CallRecord::steady_clock_s, file,
+                    [](Outcome const& outcome, CallRecord const& record) {
+                        EXPECT_EQ(outcome.bytes, 8u);
+                        EXPECT_EQ(record.rounds, 1u);
+                    });
     EXPECT_EQ(lseek(file.descriptor(), 0, SEEK_END), (off_t{1} << 40) + 8);
 }
 
-double hand_set_s = 0;
+// 5 s pass after its first look.
+double late_clock_s() {
+    thread_local bool begun = false;
+    return std::exchange(begun, true) ? 5 : 0;
+}
 
 // Decoding HDF5's datatypes was told as an exchange between ranks.
 TEST(Collective, what_the_caller_has_done_before_is_no_exchange) {
-    auto const topology = make_topology({0});
     TemporaryFile const file;
-    Options options;
-    options.strategy = "independent";
-    ThreadTeams teams{topology};
-    std::vector<std::byte> data(8, std::byte{5});
-    teams.run([&](Team& team, Rendezvous& rendezvous) {
-        Storage storage;
-        storage.descriptor = file.descriptor();
-        storage.backend = make_posix_backend(storage.descriptor);
-        Tiling const dense{make_dense(8), 0, 8};
-        Request const request{
-            Direction::write, dense, {0, 8}, dense, reinterpret_cast<std::uintptr_t>(data.data())};
-        CallRecord record{[] { return hand_set_s; }};
-        hand_set_s = 5;
-        OnlineTuner tuner;
-        GatheredFacts gathered;
-        Layout const layout;
-        perform_collective({team, rendezvous, storage, layout, options, tuner, gathered}, request,
-                           {}, record);
-        EXPECT_EQ(record[Phase::other], 5.0);
-        EXPECT_EQ(record.whole_s(), 5.0);
-    });
+    write_far_apart({0}, "independent", late_clock_s, file,
+                    [](Outcome const&, CallRecord const& record) {
+                        EXPECT_EQ(record[Phase::other], 5.0);
+                        EXPECT_EQ(record.whole_s(), 5.0);
+                    });
 }
 
 // A clock that every look at it moves by something, differently on every rank.

@@ -29,10 +29,10 @@ struct Holder {
 // more: what belongs to those ends with the process.
 int forget_context(MPI_Comm comm, int, void* value, void*) {
     auto* const holder = static_cast<Holder*>(value);
-    if (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF)
-        write_what_is_in_memory("its communicator was freed", comm);
+    auto const finalizing = comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF;
+    if (!finalizing) write_what_is_in_memory("its communicator was freed", comm);
     if (holder->context != nullptr) holder->context->keep_last_tuning_records();
-    if (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF)
+    if (!finalizing)
         delete holder;
     else if (holder->context != nullptr)  // MPICH complains of datatypes that are left
         holder->context->free_datatypes();

@@ -127,7 +127,6 @@ class MpiPrograms(MpiJobs):
                 self.assertNotEqual(job.strategy(), "", job.transcript())
                 self.assertNotEqual(job.reports(), [], job.transcript())
 
-
     def test_the_mpi_library_has_nothing_to_complain_of_at_the_end(self):
         """MPICH did, of a datatype that leaders of nodes had left."""
         for mpi in MPIS:
