@@ -134,7 +134,7 @@ class Checker:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=1200, help="limit for the whole run")
+    parser.add_argument("--seconds", type=float, default=2400, help="limit for the whole run")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
 
