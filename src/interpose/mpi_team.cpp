@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <new>
@@ -25,9 +27,23 @@ constexpr int tag_of(Team::Kind kind) { return 1 + static_cast<int>(kind); }
 // MPICH's MPI_Iprobe drives progress only if it finds nothing: no message has this tag.
 constexpr int tag_of_nothing = 0;
 
-// What transports send at once. A part of a message that has just so many bytes is not its last
-// one.
+// What transports send at once.
 constexpr std::size_t fragment_bytes = 16 * 1024;
+// Of a message; before them stands its size.
+constexpr std::size_t in_first_fragment = fragment_bytes - sizeof(std::uint64_t);
+
+constexpr std::size_t fragments_of(std::size_t bytes) {
+    return 1 + div_ceil(bytes - in_first_fragment, fragment_bytes);
+}
+
+template <class Byte, class Use>
+void for_each_later_fragment(std::span<Byte> message, Use&& use) {
+    for (auto rest = message.subspan(in_first_fragment); !rest.empty();) {
+        auto const part = rest.first(std::min(rest.size(), fragment_bytes));
+        use(part);
+        rest = rest.subspan(part.size());
+    }
+}
 
 constexpr auto never_s = std::numeric_limits<double>::max();
 
@@ -410,53 +426,94 @@ double MpiTeam::send_around() {
     return PMPI_Wtime() - begin_s;
 }
 
+// What goes in fragments begins with one of exactly so many bytes: how many it has, and its first
+// bytes. No whole message is as long, so receivers tell them apart.
 void MpiTeam::start_sending(std::uint32_t to, Kind kind, Message message) {
     rendezvous_->note().note_message();
     if (is_deposit(kind)) drop_sent(deposits_[kind]);
     auto& sending = (is_deposit(kind) ? deposits_[kind] : sending_).emplace_back();
     sending.message = std::move(message);
-    std::span<std::byte const> rest = sending.message;
-    auto const at_once = !in_fragments_ || kind == Kind::answer;
-    auto const whole = at_once && rest.size() != fragment_bytes;
-    sending.requests.resize(whole ? 1 : rest.size() / fragment_bytes + 1);
-    for (auto& request : sending.requests) {
-        auto const part = whole ? rest : rest.first(std::min(rest.size(), fragment_bytes));
-        PMPI_Isend(part.data(), static_cast<int>(part.size()), MPI_BYTE, static_cast<int>(to),
-                   tag_of(kind), comm_, &request);
-        rest = rest.subspan(part.size());
-    }
+    auto const send = [&](std::span<std::byte const> bytes) {
+        PMPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, static_cast<int>(to),
+                   tag_of(kind), comm_, &sending.requests.emplace_back());
+    };
+    std::span<std::byte const> const all = sending.message;
+    auto const may_divide = in_fragments_ && kind != Kind::answer;
+    if (may_divide ? all.size() < fragment_bytes : all.size() != fragment_bytes) return send(all);
+    sending.requests.reserve(fragments_of(all.size()));
+    std::uint64_t const size = all.size();
+    sending.first.resize(fragment_bytes);
+    std::memcpy(sending.first.data(), &size, sizeof size);
+    std::memcpy(sending.first.data() + sizeof size, all.data(), in_first_fragment);
+    send(sending.first);
+    for_each_later_fragment(all, send);
 }
 
 Message MpiTeam::receive(std::uint32_t from, Kind kind) {
-    MPI_Message matched = MPI_MESSAGE_NULL;
-    MPI_Status status;
-    PMPI_Mprobe(static_cast<int>(from), tag_of(kind), comm_, &matched, &status);
-    return receive_all_of(matched, status, kind);
-}
-
-std::optional<Team::Received> MpiTeam::receive_any(Kind kind) {
-    int found = 0;
-    MPI_Message matched = MPI_MESSAGE_NULL;
-    MPI_Status status;
-    PMPI_Improbe(MPI_ANY_SOURCE, tag_of(kind), comm_, &found, &matched, &status);
-    if (found == 0) return std::nullopt;
-    auto const from = static_cast<std::uint32_t>(status.MPI_SOURCE);
-    return Received{from, receive_all_of(matched, status, kind)};
-}
-
-// The message whose first part has come; the others are on their way.
-Message MpiTeam::receive_all_of(MPI_Message matched, MPI_Status status, Kind kind) {
-    Message message;
-    while (true) {
-        int bytes = 0;
-        PMPI_Get_count(&status, MPI_BYTE, &bytes);
-        auto const end = message.size();
-        message.resize(end + static_cast<std::size_t>(bytes));
-        PMPI_Mrecv(message.data() + end, bytes, MPI_BYTE, &matched, MPI_STATUS_IGNORE);
-        rendezvous_->note().note_message();
-        if (static_cast<std::size_t>(bytes) != fragment_bytes) return message;
-        PMPI_Mprobe(status.MPI_SOURCE, tag_of(kind), comm_, &matched, &status);
+    auto under_way = std::ranges::find_if(receiving_, [&](Receiving const& receiving) {
+        return receiving.from == from && receiving.kind == kind;
+    });
+    if (under_way == receiving_.end()) {
+        MPI_Message matched = MPI_MESSAGE_NULL;
+        MPI_Status status;
+        PMPI_Mprobe(static_cast<int>(from), tag_of(kind), comm_, &matched, &status);
+        start_receiving(matched, status, kind);
+        under_way = std::prev(receiving_.end());
     }
+    auto& requests = under_way->requests;
+    PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    return take(under_way).message;
+}
+
+// Later fragments are received into their place: who has seen the first one waits for them while
+// others' begin.
+std::optional<Team::Received> MpiTeam::receive_any(Kind kind) {
+    for (int found = 1; found != 0;) {
+        MPI_Message matched = MPI_MESSAGE_NULL;
+        MPI_Status status;
+        PMPI_Improbe(MPI_ANY_SOURCE, tag_of(kind), comm_, &found, &matched, &status);
+        if (found != 0) start_receiving(matched, status, kind);
+    }
+    std::vector<std::uint32_t> waited_for;  // those whose older message has not come
+    for (auto receiving = receiving_.begin(); receiving != receiving_.end(); ++receiving) {
+        if (receiving->kind != kind || std::ranges::count(waited_for, receiving->from) != 0)
+            continue;
+        auto& requests = receiving->requests;
+        int whole = 0;
+        PMPI_Testall(static_cast<int>(requests.size()), requests.data(), &whole,
+                     MPI_STATUSES_IGNORE);
+        if (whole != 0) return take(receiving);
+        waited_for.push_back(receiving->from);
+    }
+    return std::nullopt;
+}
+
+// A message whose first part has come.
+void MpiTeam::start_receiving(MPI_Message matched, MPI_Status const& status, Kind kind) {
+    auto& receiving = receiving_.emplace_back(static_cast<std::uint32_t>(status.MPI_SOURCE), kind);
+    auto& message = receiving.message;
+    int bytes = 0;
+    PMPI_Get_count(&status, MPI_BYTE, &bytes);
+    message.resize(static_cast<std::size_t>(bytes));
+    PMPI_Mrecv(message.data(), bytes, MPI_BYTE, &matched, MPI_STATUS_IGNORE);
+    rendezvous_->note().note_message();
+    if (message.size() != fragment_bytes) return;
+    auto const first = std::exchange(message, {});
+    std::uint64_t size = 0;
+    std::memcpy(&size, first.data(), sizeof size);
+    message.resize(size);
+    std::memcpy(message.data(), first.data() + sizeof size, in_first_fragment);
+    receiving.requests.reserve(fragments_of(size));
+    for_each_later_fragment(std::span{message}, [&](std::span<std::byte> part) {
+        PMPI_Irecv(part.data(), static_cast<int>(part.size()), MPI_BYTE, status.MPI_SOURCE,
+                   tag_of(kind), comm_, &receiving.requests.emplace_back());
+    });
+}
+
+Team::Received MpiTeam::take(std::list<Receiving>::iterator receiving) {
+    Received received{receiving->from, std::move(receiving->message)};
+    receiving_.erase(receiving);
+    return received;
 }
 
 void MpiTeam::finish_sends(std::size_t still_under_way) {

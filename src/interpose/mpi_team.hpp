@@ -7,6 +7,7 @@
 #include <bitset>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -119,6 +120,14 @@ private:
     struct Sending {
         std::vector<MPI_Request> requests;
         Message message;
+        Message first;  ///< fragment, where it goes in fragments
+    };
+
+    struct Receiving {
+        std::uint32_t from;
+        Kind kind;
+        Message message;
+        std::vector<MPI_Request> requests;  ///< for what has not come yet
     };
 
     void merge(Meeting& meeting) override;
@@ -128,7 +137,8 @@ private:
     void start_sending(std::uint32_t to, Kind kind, Message message) override;
     static void drop_sent(std::deque<Sending>& sending);
     static void finish_oldest(std::deque<Sending>& sending);
-    Message receive_all_of(MPI_Message matched, MPI_Status status, Kind kind);
+    void start_receiving(MPI_Message matched, MPI_Status const& status, Kind kind);
+    Received take(std::list<Receiving>::iterator receiving);
     [[nodiscard]] double seconds_to_neighbour();
     [[nodiscard]] std::array<double, 2> try_messages();
     double send_around();
@@ -157,6 +167,7 @@ private:
     std::optional<Merging> merging_;
     std::deque<Sending> sending_;                   // addresses stay: MPI writes to them
     std::map<Kind, std::deque<Sending>> deposits_;  // likewise
+    std::list<Receiving> receiving_;                // in the order in which they began
     std::uint64_t expected_bytes_ = 0;
     bool network_asked_ = false;
     bool messages_tried_ = false;
