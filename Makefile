@@ -47,7 +47,7 @@ unit: setup configure ## Build and run the unit tests
 	@$(BUILD_TARGETS) unit_tests unit_tests_mpi
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -R '^unit\.'
 
-test: setup      ## Run all tests (30 minutes on 2 cores)
+test: setup      ## Run all tests (30 to 60 minutes on 2 cores)
 	@$(PYTHON) tools/run_tests.py --build $(BUILD)
 
 # Interrupted when it takes too long, so that the cluster goes away.

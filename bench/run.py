@@ -340,7 +340,6 @@ def measure_and_save(arguments: argparse.Namespace, measurement: Measurement) ->
         return {"environment": described, "settings": settings,
                 "cells": list(map(as_json, measurement.cells))}
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ranks must not outlive us
     try:
         measurement.measure(groups_of(arguments), lambda: save_json(arguments.json, content()))
     except KeyboardInterrupt:
@@ -364,6 +363,8 @@ def main() -> int:
         print("nothing to measure", file=sys.stderr)
         return 2
     measurement = Measurement(arguments, tools, chosen)
+    # Ranks, nodes and mounts must not outlive us.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with timing_lock(arguments.lock), nodes.place(arguments) as directories:
         arguments.directories = directories
         measure_and_save(arguments, measurement)
