@@ -466,9 +466,12 @@ Message MpiTeam::receive(std::uint32_t from, Kind kind) {
 }
 
 // Later fragments are received into their place: who has seen the first one waits for them while
-// others' begin.
+// others' begin. No more than at_once of them: links are full with fewer, and each is looked at
+// here.
 std::optional<Team::Received> MpiTeam::receive_any(Kind kind) {
-    for (int found = 1; found != 0;) {
+    constexpr int at_once = 64;
+    auto under_way = std::ranges::count(receiving_, kind, &Receiving::kind);
+    for (int found = 1; found != 0 && under_way < at_once; ++under_way) {
         MPI_Message matched = MPI_MESSAGE_NULL;
         MPI_Status status;
         PMPI_Improbe(MPI_ANY_SOURCE, tag_of(kind), comm_, &found, &matched, &status);
