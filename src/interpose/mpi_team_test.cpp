@@ -122,6 +122,11 @@ TEST(MpiTeam, messages_go_on_while_the_network_is_asked_and_tried) {
     MPI_Comm_free(&comm);
 }
 
+TEST(MpiTeam, the_kernel_and_mpi_tell_the_same_of_who_shares_a_machine) {
+    EXPECT_EQ(machine_labels_by_mpi(MPI_COMM_WORLD), machine_labels(MPI_COMM_WORLD));
+    EXPECT_EQ(machine_labels(MPI_COMM_WORLD), (std::vector<std::uint32_t>{0, 0}));
+}
+
 // The last test: what it forbids stays forbidden.
 TEST(MpiTeam, ranks_of_a_node_without_shared_memory_are_nodes_of_their_own) {
     if (rank_of_world() == 0) forbid_system_call(SYS_memfd_create);
