@@ -36,6 +36,10 @@ constexpr std::size_t fragments_of(std::size_t bytes) {
     return 1 + div_ceil(bytes - in_first_fragment, fragment_bytes);
 }
 
+void wait_for(std::vector<MPI_Request>& requests) {
+    PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+}
+
 template <class Byte, class Use>
 void for_each_later_fragment(std::span<Byte> message, Use&& use) {
     for (auto rest = message.subspan(in_first_fragment); !rest.empty();) {
@@ -161,6 +165,8 @@ MpiTeam::MpiTeam(MPI_Comm comm, Topology topology) : comm_{comm} {
 }
 
 MpiTeam::~MpiTeam() {
+    // After calls that did not go together some may not be whole. All of them is on its way.
+    for (auto& receiving : receiving_) wait_for(receiving.requests);
     finish_sends(0);
     for (auto& [kind, sending] : deposits_)
         while (!sending.empty()) finish_oldest(sending);
@@ -460,8 +466,7 @@ Message MpiTeam::receive(std::uint32_t from, Kind kind) {
         start_receiving(matched, status, kind);
         under_way = std::prev(receiving_.end());
     }
-    auto& requests = under_way->requests;
-    PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    wait_for(under_way->requests);
     return take(under_way).message;
 }
 
@@ -541,8 +546,7 @@ void MpiTeam::drop_sent(std::deque<Sending>& sending) {
 }
 
 void MpiTeam::finish_oldest(std::deque<Sending>& sending) {
-    auto& requests = sending.front().requests;
-    PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    wait_for(sending.front().requests);
     sending.pop_front();
 }
 

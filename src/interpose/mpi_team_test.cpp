@@ -107,6 +107,23 @@ TEST(MpiTeam, messages_of_any_length_arrive_in_order_whole_or_in_fragments) {
     MPI_Comm_free(&comm);
 }
 
+// Its later fragments came when there was no memory for them any more.
+TEST(MpiTeam, a_team_may_end_while_a_message_is_half_received) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    {
+        MpiTeam team{comm, place_ranks({0, 0}, {.messages_only = true})};
+        team.send_in_fragments(true);
+        if (team.rank() == 0) {
+            team.send(1, Team::Kind::data, Message(long_bytes));
+        } else {
+            wait_for_a_message_from(0, comm);
+            EXPECT_FALSE(team.receive_any(Team::Kind::data));
+        }
+    }
+    MPI_Comm_free(&comm);
+}
+
 TEST(MpiTeam, messages_go_on_while_the_network_is_asked_and_tried) {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
