@@ -498,7 +498,8 @@ std::optional<Team::Received> MpiTeam::receive_any(Kind kind) {
 
 // A message whose first part has come.
 void MpiTeam::start_receiving(MPI_Message matched, MPI_Status const& status, Kind kind) {
-    auto& receiving = receiving_.emplace_back(static_cast<std::uint32_t>(status.MPI_SOURCE), kind);
+    auto& receiving = receiving_.emplace_back(
+        Receiving{.from = static_cast<std::uint32_t>(status.MPI_SOURCE), .kind = kind});
     auto& message = receiving.message;
     int bytes = 0;
     PMPI_Get_count(&status, MPI_BYTE, &bytes);

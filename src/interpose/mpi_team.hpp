@@ -128,8 +128,8 @@ private:
     struct Receiving {
         std::uint32_t from;
         Kind kind;
-        Message message;
-        std::vector<MPI_Request> requests;  ///< for what has not come yet
+        Message message{};
+        std::vector<MPI_Request> requests{};  ///< for what has not come yet
     };
 
     void merge(Meeting& meeting) override;
