@@ -63,20 +63,6 @@ std::uint64_t machine_key() {
     return hash64(text) | 1;
 }
 
-// Only the ranks in it take part: each knows who they are, so that nothing is gathered from all, as
-// MPI_Comm_split does.
-MPI_Comm communicator_of(MPI_Comm comm, std::vector<std::uint32_t> const& ranks) {
-    std::vector<int> const numbers(ranks.begin(), ranks.end());
-    MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
-    PMPI_Comm_group(comm, &all);
-    PMPI_Group_incl(all, static_cast<int>(numbers.size()), numbers.data(), &some);
-    auto group_comm = MPI_COMM_NULL;
-    PMPI_Comm_create_group(comm, some, tag_of_nothing, &group_comm);
-    PMPI_Group_free(&some);
-    PMPI_Group_free(&all);
-    return group_comm;
-}
-
 }  // namespace
 
 std::string processor_name() {
@@ -182,11 +168,9 @@ void MpiTeam::divide_into_nodes(Topology topology) {
                                               ranks.begin());
     node_ = comm_;
     if (topology_.nodes() == 1) return;
-    node_ = communicator_of(comm_, ranks);
-    if (local_index_ != 0) return;
-    std::vector<std::uint32_t> leaders;
-    for (auto const& of_node : topology_.ranks_of) leaders.push_back(of_node[0]);
-    leaders_ = communicator_of(comm_, leaders);
+    auto const rank = static_cast<int>(rank_);
+    PMPI_Comm_split(comm_, static_cast<int>(node), rank, &node_);
+    PMPI_Comm_split(comm_, local_index_ == 0 ? 0 : MPI_UNDEFINED, rank, &leaders_);
 }
 
 void MpiTeam::learn_nodes() {
