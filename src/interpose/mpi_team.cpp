@@ -40,6 +40,12 @@ void wait_for(std::vector<MPI_Request>& requests) {
     PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
 }
 
+bool are_done(std::vector<MPI_Request>& requests) {
+    int done = 0;
+    PMPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
+    return done != 0;
+}
+
 template <class Byte, class Use>
 void for_each_later_fragment(std::span<Byte> message, Use&& use) {
     for (auto rest = message.subspan(in_first_fragment); !rest.empty();) {
@@ -429,7 +435,8 @@ void MpiTeam::start_sending(std::uint32_t to, Kind kind, Message message) {
     };
     std::span<std::byte const> const all = sending.message;
     auto const may_divide = in_fragments_ && kind != Kind::answer;
-    if (may_divide ? all.size() < fragment_bytes : all.size() != fragment_bytes) return send(all);
+    if (all.size() < fragment_bytes || (all.size() > fragment_bytes && !may_divide))
+        return send(all);
     sending.requests.reserve(fragments_of(all.size()));
     std::uint64_t const size = all.size();
     sending.first.resize(fragment_bytes);
@@ -470,11 +477,7 @@ std::optional<Team::Received> MpiTeam::receive_any(Kind kind) {
     for (auto receiving = receiving_.begin(); receiving != receiving_.end(); ++receiving) {
         if (receiving->kind != kind || std::ranges::count(waited_for, receiving->from) != 0)
             continue;
-        auto& requests = receiving->requests;
-        int whole = 0;
-        PMPI_Testall(static_cast<int>(requests.size()), requests.data(), &whole,
-                     MPI_STATUSES_IGNORE);
-        if (whole != 0) return take(receiving);
+        if (are_done(receiving->requests)) return take(receiving);
         waited_for.push_back(receiving->from);
     }
     return std::nullopt;
@@ -521,13 +524,7 @@ void MpiTeam::finish_deposits(Kind kind) {
 
 // Nobody waits for deposits, so their memory is given back when there are more.
 void MpiTeam::drop_sent(std::deque<Sending>& sending) {
-    int sent = 1;
-    while (!sending.empty() && sent != 0) {
-        auto& requests = sending.front().requests;
-        PMPI_Testall(static_cast<int>(requests.size()), requests.data(), &sent,
-                     MPI_STATUSES_IGNORE);
-        if (sent != 0) sending.pop_front();
-    }
+    while (!sending.empty() && are_done(sending.front().requests)) sending.pop_front();
 }
 
 void MpiTeam::finish_oldest(std::deque<Sending>& sending) {
