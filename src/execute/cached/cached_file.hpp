@@ -86,11 +86,13 @@ public:
     [[nodiscard]] bool writes_in_window() const {
         return window_.direct && window_.direction == Direction::write;
     }
+    /// They have made calls in it. Equal on all ranks.
+    [[nodiscard]] bool window_was_used() const { return window_.used; }
     /// All of this rank's calls in the window go on like the one before it. Local.
     [[nodiscard]] bool as_foreseen() const { return !misfit_; }
     /// Whoever calls it on one rank does so on all, at the same place among their calls.
     void end_window();
-    /// The ranks have agreed on new views. Between nodes this drains what was written. Collective.
+    /// There are new views on all ranks. Between nodes this drains what was written. Collective.
     void note_new_views();
     /// A call in the window begins: a deposit or withdrawal for each part of the rank's request.
     /// Local.
@@ -219,6 +221,7 @@ private:
         Extent range;  // whose blocks are all in buffers
         std::uint64_t calls_left = 0;
         bool direct = false;  // and no blocks
+        bool used = false;    // some calls were made in it
         std::uint64_t choice = 0;
     };
     Window window_;

@@ -129,7 +129,6 @@ void CachedFile::open_direct_window(Facts const& facts, CacheNeeds const& agreed
                .direct = true,
                .choice = choice};
     misfit_ = false;
-    if (facts.direction == Direction::write) wrote_alone_ = true;
 }
 
 bool CachedFile::open_blocks(Extent range, CallRecord& record) {
@@ -187,6 +186,8 @@ void CachedFile::begin_in_window() {
     std::lock_guard const lock{mutex_};
     assert(window_.calls_left > 0);
     --window_.calls_left;
+    window_.used = true;
+    wrote_alone_ = wrote_alone_ || writes_in_window();
     ++call_;
 }
 

@@ -149,6 +149,21 @@ TEST_P(DirectWindow, calls_with_a_new_view_are_agreed_on) {
     });
 }
 
+// HDF5 sets a view before and after each call.
+TEST_P(DirectWindow, one_that_nobody_has_used_costs_the_next_call_no_meeting) {
+    run([&](SmallCalls& writer, std::uint32_t) {
+        AheadOfAgreement ahead;
+        writer.ahead = &ahead;
+        let_it_choose(writer);
+        for (int call = 0; call < 6; ++call) {
+            writer.write(call);
+            EXPECT_EQ(writer.record.traffic.meetings, call == 0 ? 2u : 1u);
+            EXPECT_FALSE(writer.cache.window_was_used());
+            writer.cache.note_new_views();
+        }
+    });
+}
+
 TEST_P(DirectWindow, is_the_same_on_servers_and_on_the_nodes_own_file_system) {
     for (auto const& place : {&SmallCalls::be_near, &SmallCalls::be_far_away})
         run([&](SmallCalls& writer, std::uint32_t) {
