@@ -74,6 +74,19 @@ struct Objection {
     }
 };
 
+/// What ranks have kept to themselves since a new view that they did not meet for.
+struct SinceView {
+    std::uint32_t refused = 0;  ///< ranks that have the view before it still
+    Objection first{};          ///< of these
+    bool new_hints = false;
+
+    void merge(SinceView const& later) {
+        refused += later.refused;
+        first.merge(later.first);
+        new_hints = new_hints || later.new_hints;
+    }
+};
+
 /// What a rank needs of buffers that live across calls.
 struct CacheNeeds {
     bool possible = true;        ///< there can be such
@@ -130,6 +143,7 @@ struct Proposal {
     AskedFor asked;
     StorageFacts storage;
     Objection objection;
+    SinceView since_view;
     CacheNeeds cache;
     bool as_gathered = false;  ///< what was gathered last is still true
     SelectionFacts selection;
@@ -139,6 +153,7 @@ struct Proposal {
         asked.merge(later.asked);
         storage.merge(later.storage);
         objection.merge(later.objection);
+        since_view.merge(later.since_view);
         cache.merge(later.cache);
         as_gathered = as_gathered && later.as_gathered;
         selection.merge(later.selection);
@@ -151,15 +166,17 @@ struct Notice {
     Objection objection;
     bool defer_native_view = false;  ///< the MPI library had better not see some rank's view yet
     bool native_layout_differs = false;  ///< it would have some rank's data elsewhere in the file
-    bool native_view_needed = false;     ///< some rank may need it for a call of its own
     bool new_hints = false;              ///< of some rank
+    bool keep_views_back = true;         ///< all ranks can do without the MPI library's knowing
+    std::uint64_t secret = 0;            ///< the largest of those that ranks have thought of
 
     void merge(Notice const& later) {
         objection.merge(later.objection);
         defer_native_view = defer_native_view || later.defer_native_view;
         native_layout_differs = native_layout_differs || later.native_layout_differs;
-        native_view_needed = native_view_needed || later.native_view_needed;
         new_hints = new_hints || later.new_hints;
+        keep_views_back = keep_views_back && later.keep_views_back;
+        secret = std::max(secret, later.secret);
     }
 };
 

@@ -65,6 +65,7 @@ Proposal agree_before(CollectiveFile const& file, Request const& request, Caller
                       CallRecord& record) {
     auto mine = propose(request, file.storage);
     mine.objection = caller.objection;
+    mine.since_view = caller.since_view;
     mine.asked.request_hash += caller.file_hash;
     mine.selection.native_ready = caller.native_ready;
     mine.selection.last_seconds = static_cast<float>(file.tuner.last_seconds());

@@ -168,6 +168,11 @@ Outcome agree_and_perform(CollectiveFile const& file, Request const& request,
     auto const agreed = agree_before(file, request, caller, record);
     CallSelection selecting{file.tuner, file.options, agreed.selection.last_seconds,
                             file.storage_key};
+    auto const& [refused, first, new_hints] = agreed.since_view;
+    if (new_hints) return {.new_hints = true};
+    if (refused > 0 && refused < file.team.topology().ranks())
+        return {
+            .refusal = first.refusal, .refusing_rank = first.refusing_rank, .views_differ = true};
     auto const& [refusal, refusing_rank, must_be_native] = agreed.objection;
     if (refusal != 0) return {.refusal = refusal, .refusing_rank = refusing_rank};
     if (must_be_native)

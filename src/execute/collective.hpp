@@ -36,10 +36,12 @@ struct Outcome {
     bool native = false;       ///< the MPI library did it: it knows how it went
     std::int32_t refusal = 0;  ///< nothing was done: MPI error class of bad arguments
     std::uint32_t refusing_rank = 0;
-    bool local = false;       ///< errors are this rank's own: nothing was agreed on
-    std::string fault;        ///< nothing was done: what UNISONO_CHECK found; equal on all ranks
-    std::uint64_t bytes = 0;  ///< of this rank's request, in data order, truly moved
-    Verdict verdict;          ///< agreed by all ranks
+    bool views_differ = false;  ///< why: that rank's new view was refused, others' were not
+    bool new_hints = false;     ///< nothing was done: the ranks have to take hints before
+    bool local = false;         ///< errors are this rank's own: nothing was agreed on
+    std::string fault;          ///< nothing was done: what UNISONO_CHECK found; equal on all ranks
+    std::uint64_t bytes = 0;    ///< of this rank's request, in data order, truly moved
+    Verdict verdict;            ///< agreed by all ranks
     std::string_view strategy;
     std::string_view why;
     std::string refusal_of_strategy;  ///< why the one that was asked for could not do it
@@ -53,6 +55,7 @@ struct Outcome {
 /// What only the caller knows of this rank's part in a call.
 struct CallerFacts {
     Objection objection;          ///< bad arguments, things that must go to the MPI library
+    SinceView since_view{};       ///< what is to be told of it
     std::uint64_t file_hash = 0;  ///< tells files apart for what is kept between calls
     bool native_ready = false;    ///< Facts::native_ready, as far as this rank goes
 };

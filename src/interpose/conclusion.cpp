@@ -19,6 +19,9 @@ int code_of(File& file, DataCall const& call, int error_class, std::string const
 namespace {
 
 std::string why_refused(Prepared const& prepared, Outcome const& outcome) {
+    if (outcome.views_differ)
+        return "rank " + std::to_string(outcome.refusing_rank) +
+               " has its old view, as MPI_File_set_view failed there, and others have new ones";
     if (prepared.refusal != 0) return prepared.why;
     auto const* const what = outcome.refusal == MPI_ERR_NO_MEM ? "no memory" : "wrong arguments";
     return what + (" on rank " + std::to_string(outcome.refusing_rank));

@@ -237,9 +237,13 @@ bool out_of_reach(FileView const& view, DataCall const& call, Datatype const& ty
 }
 
 CallerFacts caller_facts(File const& file, Prepared const& prepared) {
+    auto const rank = static_cast<std::uint32_t>(file.context().rank());
+    auto const refused = file.refused_view();
     return {.objection = {.refusal = prepared.refusal,
-                          .refusing_rank = static_cast<std::uint32_t>(file.context().rank()),
+                          .refusing_rank = rank,
                           .must_be_native = !prepared.usable},
+            .since_view = {.refused = refused != 0 ? 1U : 0U,
+                           .first = {.refusal = refused, .refusing_rank = rank}},
             .file_hash = file.path_hash(),
             .native_ready = native_ready(file, prepared)};
 }

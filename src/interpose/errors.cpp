@@ -63,13 +63,16 @@ int error_code(int error_class, std::string const& message) {
     return entry->second.code;
 }
 
+std::string describe_errno(int code) {
+    return std::string{strerror(code)} + " (errno " + std::to_string(code) + ")";
+}
+
 std::string describe(Verdict const& verdict) {
     auto const where = verdict.offset == Error::whole_file
                            ? std::string{}
                            : " at offset " + std::to_string(verdict.offset);
     auto text = std::string{verdict.call.data()} + " failed" + where + " on rank " +
-                std::to_string(verdict.rank) + ": " + strerror(verdict.code) + " (errno " +
-                std::to_string(verdict.code) + ")";
+                std::to_string(verdict.rank) + ": " + describe_errno(verdict.code);
     if (verdict.lost_bytes > 0)
         text += "; a deferred write: data in [" + std::to_string(verdict.offset) + ", " +
                 std::to_string(verdict.lost_end) + ") is lost, " +

@@ -18,6 +18,9 @@ int error_class_of(int code);
 /// end, so there is one per class and its string is that of the latest error.
 int error_code(int error_class, std::string const& message);
 
+/// An errno, for people.
+std::string describe_errno(int code);
+
 /// What happened, for people: call, offset, rank and errno.
 std::string describe(Verdict const& verdict);
 

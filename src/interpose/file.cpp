@@ -5,11 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <random>
 #include <shared_mutex>
 #include <unordered_map>
 
 #include "backends/choice.hpp"
 #include "backends/descriptor.hpp"
+#include "backends/range_locks.hpp"
+#include "devices/device_memory.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/messages.hpp"
 #include "interpose/mpiio_backend.hpp"
@@ -36,6 +40,14 @@ std::string without_driver(std::string const& path) {
                             (slash == std::string::npos || colon < slash) &&
                             access(path.c_str(), F_OK) != 0;
     return has_driver ? path.substr(colon + 1) : path;
+}
+
+// Of a file that is open, wherever the program's folder is by now.
+std::string whole_path(int descriptor, std::string const& path) {
+    std::error_code unreadable;
+    auto const whole =
+        std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(descriptor), unreadable);
+    return unreadable ? path : whole.string();
 }
 
 // Mapping needs a descriptor that can read, also for a program that only writes.
@@ -285,10 +297,10 @@ File::Synced File::sync() {
 
 File::Synced File::close() {
     end_nonblocking();
-    give_back_shared_pointer();
     auto ended = options_.sync_at_close ? sync() : Synced{.verdict = settle()};
     note_end();
     ended.verdict = context_->agree(first_failure(ended.verdict, close_storage()));
+    give_back_shared_pointer();  // nobody moves it any more
     return ended;
 }
 
@@ -406,6 +418,7 @@ void File::use(Options options) {
     options_ = std::move(options);
     atomic_options_ = for_atomic_mode(options_);
     give_back_shared_pointer();
+    keeps_views_back_.reset();
     team_ = nullptr;
     be_seen();
     layout_.reset();
@@ -438,26 +451,61 @@ std::shared_ptr<FileView const> File::view() const {
 }
 
 void File::use(std::shared_ptr<FileView> view) {
-    shared_pointer_.take_announced();
+    set_shared_pointer(0);
     std::lock_guard const lock{mutex_};
     view_ = std::move(view);
     pointer_ = 0;
 }
 
-void File::share_pointer() {
-    if (shares_pointer() || team().topology().nodes() > 1) return;
-    pointer_of_team_ = team().take_shared_pointer();
-    if (shares_pointer()) shared_pointer_ = SharedPointer{*pointer_of_team_};
+// The pointer needs a place that all ranks see, whose counts nobody uses yet.
+void File::propose_to_keep_views_back(Notice& notice) {
+    auto const one_node = team().topology().nodes() == 1;
+    auto* const counters = one_node ? team().take_shared_pointer() : nullptr;
+    if (counters != nullptr) {
+        if (context_->rank() == 0)
+            for (auto& count : counters->of) count = 0;
+        shared_pointer_ = std::make_unique<SharedPointer>(*counters);
+    }
+    std::random_device secret;
+    notice.secret = std::uint64_t{secret()} << 32U | secret();
+    // Where whole pages are written back, ranks of several nodes must not write by themselves: all
+    // that nonblocking collective calls can do while the MPI library does not know the view.
+    auto const apart = one_node || !storage_.page_cached || NonblockingCalls::possible(*this);
+    auto const can_count =
+        counters != nullptr ||
+        (kernel_descriptor_ >= 0 &&
+         RangeLocks{kernel_descriptor_}.work(
+             (access_mode_ & MPI_MODE_WRONLY) != 0 ? Direction::write : Direction::read));
+    notice.keep_views_back =
+        !by_mpi_ && storage_.backend != nullptr && !any_driver() && apart && can_count;
 }
 
-void File::announce_shared_pointer(MPI_Offset etypes) {
-    if (!shares_pointer() || context_->rank() == 0) shared_pointer_.announce(etypes);
+void File::learn_to_keep_views_back(Notice const& agreed) {
+    keeps_views_back_ = agreed.keep_views_back;
+    if (!agreed.keep_views_back) return give_back_shared_pointer();
+    if (!shared_pointer_->counted())
+        shared_pointer_ = std::make_unique<SharedPointer>(CounterFile::beside(
+            whole_path(kernel_descriptor_, without_driver(path_)), agreed.secret));
+}
+
+MPI_Offset File::agreed_shared_pointer() {
+    OrderedParts parts{.begin = shared_pointer_->reached()};
+    if (context_->ranks() > 1) team().rendezvous().meet(parts);
+    return parts.begin;
+}
+
+void File::set_shared_pointer(MPI_Offset etypes) {
+    if (!shared_pointer_->begin(etypes)) return;
+    team().rendezvous().barrier();
+    if (context_->rank() == 0) shared_pointer_->forget_old();
 }
 
 void File::give_back_shared_pointer() {
-    own_shared_pointer_.both[0] = own_shared_pointer_.both[1] = shared_pointer_.value();
-    if (shares_pointer()) team().give_back(std::exchange(pointer_of_team_, nullptr));
-    shared_pointer_ = SharedPointer{own_shared_pointer_};
+    shared_pointer_->end();
+    if (auto* const counters = shared_pointer_->counters()) team().give_back(counters);
+    auto const kept = shared_pointer_->reached();
+    shared_pointer_ = std::make_unique<SharedPointer>();
+    static_cast<void>(shared_pointer_->begin(kept));
 }
 
 void File::mark_mirrored() {

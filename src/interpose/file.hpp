@@ -30,18 +30,16 @@ class FileGate;
 
 namespace unisono::interpose {
 
-/// A file view. The MPI library's own handle gets it (`mirrored`) where it may be asked to do a
-/// call of one rank alone, unless that would take long or be dangerous (`costly` on some rank).
-/// Else it gets it at the next collective call that is passed on.
+/// A file view. Where Unisono keeps it back (`kept_back`), ranks set it without waiting for each
+/// other, and the MPI library's own handle gets it at the next collective call that is passed on.
+/// Else the handle has it (`mirrored`), unless that would take long or be dangerous (`costly` on
+/// some rank).
 struct FileView {
     Tiling tiling{make_dense(1), 0, 1};
     Tiling as_given{tiling};  ///< the same, of the program's own tiles
     std::uint64_t etype_bytes = 1;
     bool usable = true;   ///< Unisono can walk it; may differ between ranks
     bool costly = false;  ///< for the MPI library; may differ between ranks
-    /// It had better not be told of it: some rank's is costly, or would lie elsewhere; equal on all
-    /// ranks.
-    bool dangerous = false;
     /// Of data, as the program has named it; equal on all ranks.
     std::string representation = "native";
     /// Some rank's is not usable, or has a representation that Unisono does not know; equal on all
@@ -50,8 +48,7 @@ struct FileView {
     /// The MPI library has some rank's data elsewhere in the file, and wrongly; equal on all ranks.
     bool native_layout_differs = false;
     bool mirrored = true;
-    /// Not mirrored, and no rank will need that for a call of its own; calls with the shared file
-    /// pointer are Unisono's. Equal on all ranks.
+    /// Not mirrored; calls with the shared file pointer are Unisono's. Equal on all ranks.
     bool kept_back = false;
     MPI_Offset displacement = 0;
     MPI_Datatype etype = MPI_DATATYPE_NULL;  ///< Unisono's own, while not mirrored
@@ -169,8 +166,7 @@ public:
     Synced close();
 
     [[nodiscard]] std::shared_ptr<FileView const> view() const;
-    /// Both pointers are at its start from now on: the shared one was announced to be, and the
-    /// ranks have met. Collective.
+    /// Both pointers are at its start from now on. Collective, as set_shared_pointer is.
     void use(std::shared_ptr<FileView> view);
     void mark_mirrored();
     void mark_not_kept_back();
@@ -181,16 +177,34 @@ public:
     /// Reserves a part of the file for a call that moves the pointer: returns it and advances it.
     MPI_Offset advance_pointer(MPI_Offset etypes);
 
+    /// Whether views may be kept back, by what is known of all ranks since their last new view;
+    /// nothing: they have to meet for that. Equal on all ranks.
+    [[nodiscard]] std::optional<bool> keeps_views_back() const { return keeps_views_back_; }
+    /// What this rank has to say about it: the first part, before the ranks meet. Local.
+    void propose_to_keep_views_back(Notice& notice);
+    /// The second part. Equal on all ranks.
+    void learn_to_keep_views_back(Notice const& agreed);
+
+    /// A new view was this rank's own affair, and was refused (an MPI error class), or not (0).
+    void note_refused_view(int refusal) { refused_view_ = refusal; }
+    [[nodiscard]] int refused_view() const { return refused_view_; }
+    /// Hints came with a view that ranks have not met for: all take them at their next call.
+    void put_hints_off() { has_new_hints_ = true; }
+    [[nodiscard]] bool take_new_hints() { return std::exchange(has_new_hints_, false); }
+    [[nodiscard]] bool has_new_hints() const { return has_new_hints_; }
+
+    /// Nonblocking collective calls were made that are the MPI library's. Equal on all ranks.
+    void note_native_nonblocking() { native_nonblocking_ = true; }
+    [[nodiscard]] bool native_nonblocking() const { return native_nonblocking_; }
+
     /// The shared file pointer, while the MPI library does not know the view and hence cannot have
     /// it.
-    [[nodiscard]] SharedPointer& shared_pointer() { return shared_pointer_; }
-    /// Puts it in memory that all ranks share, where there is such memory. Collective; the value is
-    /// what is announced next.
-    void share_pointer();
-    /// It is there. Equal on all ranks.
-    [[nodiscard]] bool shares_pointer() const { return pointer_of_team_ != nullptr; }
-    /// On every rank, before they meet: the pointer's next value.
-    void announce_shared_pointer(MPI_Offset etypes);
+    [[nodiscard]] SharedPointer& shared_pointer() { return *shared_pointer_; }
+    /// Where it is, once no rank moves it any more. Collective; one meeting.
+    [[nodiscard]] MPI_Offset agreed_shared_pointer();
+    /// It is there from now on, for calls that come after this one on any rank. Collective, but
+    /// waits for others one time in many only.
+    void set_shared_pointer(MPI_Offset etypes);
 
     /// What the first half of a split call that Unisono did has moved, for the second half.
     void set_split_bytes(std::optional<MPI_Count> bytes) { split_bytes_ = bytes; }
@@ -254,7 +268,8 @@ private:
     /// Lets the node's ranks see where this one is. Collective when the placement is new.
     void be_seen();
     void make_backend();
-    /// All ranks do at the same place among collective calls.
+    /// It stays where it is, and only collective calls move it from now on. All ranks do at the
+    /// same place among collective calls, when none moves it.
     void give_back_shared_pointer();
     Error close_storage();
     [[nodiscard]] Verdict first_failure(Verdict const& earlier, Error const& error) const;
@@ -290,9 +305,11 @@ private:
     mutable std::mutex mutex_;  // guards what follows
     std::shared_ptr<FileView> view_ = std::make_shared<FileView>();
     MPI_Offset pointer_ = 0;
-    SharedPointer::Values own_shared_pointer_;  // of this rank, where it has no place elsewhere
-    SharedPointer::Values* pointer_of_team_ = nullptr;
-    SharedPointer shared_pointer_{own_shared_pointer_};
+    std::unique_ptr<SharedPointer> shared_pointer_ = std::make_unique<SharedPointer>();
+    std::optional<bool> keeps_views_back_;
+    int refused_view_ = 0;
+    bool has_new_hints_ = false;
+    bool native_nonblocking_ = false;
     FileReport report_;
     std::optional<std::uint64_t> last_bytes_;  // size of the file when it was closed
     std::unique_ptr<Trace> trace_;             // rank 0's, where there is a place for it

@@ -105,9 +105,10 @@ bool has_new_hints(File const& file, MPI_Info info) {
     return merged != file.hints;
 }
 
-void take_hints(File& file, MPI_Info info) {
+void keep_hints(File& file, MPI_Info info) { merge_into(file.hints, pairs_of(info)); }
+
+void take_hints(File& file) {
     let_go_of_view(file);  // its ranks may meet elsewhere from now on
-    merge_into(file.hints, pairs_of(info));
     auto const& context = file.context();
     file.use(agree_on(own_options(file.path(), file.hints, context.rank() == 0), context));
     settle_options(file);

@@ -27,7 +27,11 @@ void settle_options(File& file);
 /// They say something that the file does not know yet. Local.
 bool has_new_hints(File const& file, MPI_Info info);
 
-/// The program gives hints for a file that is open. Collective.
-void take_hints(File& file, MPI_Info info);
+/// The program gives hints for a file that is open: they are there, and count once they are taken.
+/// Local.
+void keep_hints(File& file, MPI_Info info);
+
+/// What the file's hints say by now counts from here on. Collective.
+void take_hints(File& file);
 
 }  // namespace unisono::interpose

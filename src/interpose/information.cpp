@@ -21,7 +21,10 @@ int file_set_info(MPI_File handle, MPI_Info info) {
     auto const file = find(handle);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_info};
     auto const result = UNISONO_NATIVE(File_set_info)(handle, info);
-    if (result == MPI_SUCCESS && file != nullptr) take_hints(*file, info);
+    if (result == MPI_SUCCESS && file != nullptr) {
+        keep_hints(*file, info);
+        take_hints(*file);
+    }
     return result;
 }
 

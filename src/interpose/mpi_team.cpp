@@ -226,7 +226,7 @@ std::optional<NodeTeam::Name> MpiTeam::secret() const {
     return NodeTeam::Name{high, secret.low.load(std::memory_order_relaxed)};
 }
 
-SharedPointer::Values* MpiTeam::take_shared_pointer() {
+SharedPointer::Counters* MpiTeam::take_shared_pointer() {
     for (std::size_t i = 0; i < pointers_taken_.size(); ++i)
         if (!pointers_taken_[i]) {
             pointers_taken_.set(i);
@@ -235,7 +235,7 @@ SharedPointer::Values* MpiTeam::take_shared_pointer() {
     return nullptr;
 }
 
-void MpiTeam::give_back(SharedPointer::Values const* pointer) {
+void MpiTeam::give_back(SharedPointer::Counters const* pointer) {
     pointers_taken_.reset(static_cast<std::size_t>(pointer - shared().pointers.data()));
 }
 

@@ -87,8 +87,8 @@ public:
 
     /// Memory of the node's ranks for one more shared file pointer; null when there is none left.
     /// All ranks take and give back in the same order.
-    [[nodiscard]] SharedPointer::Values* take_shared_pointer();
-    void give_back(SharedPointer::Values const* pointer);
+    [[nodiscard]] SharedPointer::Counters* take_shared_pointer();
+    void give_back(SharedPointer::Counters const* pointer);
 
 private:
     /// Memory of one purpose: shared by the node, or private where a node has one rank.
@@ -108,7 +108,7 @@ private:
     /// In memory that the node's ranks share, behind the places where they meet.
     struct Shared {
         Secret secret;
-        std::array<SharedPointer::Values, 64> pointers;
+        std::array<SharedPointer::Counters, 64> pointers;
     };
 
     /// The MPI operation that merges a meeting over leaders, in rank order.

@@ -52,25 +52,21 @@ int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
     auto const from_end = whence == numbers().seek_end;
     if (from_end ? !known->usable || !known->tiling.ascending() : known->mirrored)
         return native(offset, whence);
-    auto& pointer = file->shared_pointer();
-    auto const meet = [&] {
-        if (file->shares_pointer()) file->team().rendezvous().barrier();
-    };
-    meet();  // nobody moves it any more
     auto target = offset;
-    if (whence == numbers().seek_cur) target += pointer.value();
+    if (whence == numbers().seek_cur) target += file->agreed_shared_pointer();
     if (from_end) {
         file->drain();
         MPI_Offset size = 0;
-        if (auto const result = file_get_size(handle, &size); result != MPI_SUCCESS) return result;
+        file->team().rendezvous().barrier();  // nobody makes it longer any more
+        auto const result = file_get_size(handle, &size);
+        file->team().rendezvous().barrier();  // nor yet
+        if (result != MPI_SUCCESS) return result;
         target += end_in_etypes(size, *known);
     }
     if (target < 0)
         return fail(*file, MPI_ERR_ARG, "MPI_File_seek_shared", "before the start of the view");
     if (known->mirrored) return native(target, numbers().seek_set);
-    file->announce_shared_pointer(target);
-    meet();
-    pointer.take_announced();
+    file->set_shared_pointer(target);
     return MPI_SUCCESS;
 }
 
@@ -78,7 +74,11 @@ int file_get_position_shared(MPI_File handle, MPI_Offset* offset) {
     auto const file = find(handle);
     if (file == nullptr || file->view()->mirrored)
         return UNISONO_NATIVE(File_get_position_shared)(handle, offset);
-    *offset = file->shared_pointer().value();
+    auto const value = file->shared_pointer().value();
+    if (value.error != 0)
+        return fail(*file, error_class_of(value.error), "MPI_File_get_position_shared",
+                    "its hidden file: " + describe_errno(value.error));
+    *offset = value.etypes;
     return MPI_SUCCESS;
 }
 

@@ -4,44 +4,65 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "backends/counter_file.hpp"
 
 namespace unisono::interpose {
 
-/// The shared file pointer of a file whose view the MPI library does not know, in etypes. Its value
-/// is in memory that the ranks share, or that one rank has for itself: then only collective calls
-/// may move it, on all ranks alike. Movable; refers to the memory.
+/// The shared file pointer of a file whose view the MPI library does not know, in etypes. Every
+/// new view, seek and ordered call begins a *generation*, at a value that all ranks know; how far
+/// single ranks have moved it since is counted elsewhere, from 0 on. So nobody waits for others
+/// where a generation begins, as long as all begin the same ones in the same order. Thread-safe
+/// but for begin().
 class SharedPointer {
 public:
-    /// Zeroed. Two values take turns: when all ranks have left the old one, the next one is there.
-    struct Values {
-        std::array<std::atomic<MPI_Offset>, 2> both{};
+    /// In memory that all ranks share, zeroed: counters of generations, which take turns. Those of
+    /// one half are cleared while those of the other are used.
+    struct Counters {
+        static constexpr std::uint64_t half = 32;
+        std::array<std::atomic<MPI_Offset>, 2 * half> of{};
     };
 
-    explicit SharedPointer(Values& values) : values_{&values} {}
+    /// Nobody has to count: it is moved by collective calls alone, or not at all.
+    SharedPointer() = default;
+    explicit SharedPointer(Counters& counters) : place_{&counters} {}
+    explicit SharedPointer(std::string const& path) : place_{std::make_unique<CounterFile>(path)} {}
 
-    [[nodiscard]] MPI_Offset value() const { return now().load(std::memory_order_acquire); }
-    /// Reserves so many etypes: where they begin. Any rank, at any time.
-    MPI_Offset advance(MPI_Offset etypes) {
-        return now().fetch_add(etypes, std::memory_order_acq_rel);
-    }
-    /// Not back. On all ranks, before they do anything else with it.
-    void advance_to(MPI_Offset target) {
-        for (auto seen = value(); seen < target;)
-            if (now().compare_exchange_weak(seen, target, std::memory_order_acq_rel)) return;
-    }
+    /// A value, or the errno for which there is none.
+    struct Value {
+        MPI_Offset etypes = 0;
+        int error = 0;
+    };
 
-    /// The value after the next meeting. On one rank of those that share it.
-    void announce(MPI_Offset next) {
-        values_->both[1 - turn_].store(next, std::memory_order_release);
-    }
-    /// On all ranks, after they have met: what was announced is the value now.
-    void take_announced() { turn_ = 1 - turn_; }
+    [[nodiscard]] bool counted() const { return place_.index() != 0; }
+    /// In memory: the pointer's own, for who gives it back.
+    [[nodiscard]] Counters* counters() const;
+
+    /// Where it is now.
+    [[nodiscard]] Value value();
+    /// Reserves so many etypes: where they begin. Any rank, at any time; where it is counted.
+    [[nodiscard]] Value advance(MPI_Offset etypes);
+    /// The last value that this rank has to do with; that of all ranks is the largest of theirs,
+    /// once they have met. Costs nothing.
+    [[nodiscard]] MPI_Offset reached() const;
+
+    /// A generation begins there. On all ranks. True: at this one all have to meet before any goes
+    /// on, and one of them forgets the generations that are over, before the next such one.
+    [[nodiscard]] bool begin(MPI_Offset etypes);
+    void forget_old() const;
+
+    /// Nobody uses it any more: what it has left in the file system goes. Local.
+    void end();
 
 private:
-    [[nodiscard]] std::atomic<MPI_Offset>& now() const { return values_->both[turn_]; }
-
-    Values* values_;
-    std::size_t turn_ = 0;
+    std::variant<std::monostate, Counters*, std::unique_ptr<CounterFile>> place_;
+    MPI_Offset base_ = 0;
+    std::atomic<MPI_Offset> reached_ = 0;  // by this rank, beyond the base
+    std::uint64_t generation_ = 0;
 };
 
 }  // namespace unisono::interpose

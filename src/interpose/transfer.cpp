@@ -8,6 +8,7 @@
 #include "interpose/conclusion.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
+#include "interpose/hints.hpp"
 #include "interpose/in_call.hpp"
 #include "interpose/native.hpp"
 #include "interpose/nonblocking.hpp"
@@ -78,22 +79,34 @@ bool prepare_bypass(File const& file) {
     return possible;
 }
 
+int fail_by_pointer(File& file, DataCall const& call, int error) {
+    return fail(file, call, error_class_of(error),
+                "the shared file pointer is in a hidden file beside it, which cannot be used: " +
+                    describe_errno(error));
+}
+
 /// What says where a call begins that has no offset.
 enum class Pointer : bool { individual, shared };
 
 int independent_on(File& file, DataCall const& call, Pointer pointer, MPI_Status* status) {
     CallRecord record;
     auto prepared = prepare(file, call, Ends::at_return);
-    if (!prepared.usable && prepared.refusal == 0 && prepared.view->kept_back) pack(prepared, call);
+    auto const& view = *prepared.view;
+    if (!prepared.usable && prepared.refusal == 0 && view.usable && view.kept_back)
+        pack(prepared, call);
     if (prepared.refusal != 0) return fail(file, call, prepared.refusal, prepared.why);
     if (!prepared.usable)
         return fail(file, call, MPI_ERR_UNSUPPORTED_OPERATION,
                     "Unisono cannot do it, and the MPI library has no such view yet");
     auto const asked = prepared.request.positions.bytes();
     auto const asked_etypes = etypes_of(prepared, asked);
-    place(prepared, call.offset                  ? *call.offset
-                    : pointer == Pointer::shared ? file.shared_pointer().advance(asked_etypes)
-                                                 : file.advance_pointer(asked_etypes));
+    SharedPointer::Value begin{call.offset.value_or(0)};
+    if (pointer == Pointer::shared)
+        begin = file.shared_pointer().advance(asked_etypes);
+    else if (!call.offset)
+        begin.etypes = file.advance_pointer(asked_etypes);
+    if (begin.error != 0) return fail_by_pointer(file, call, begin.error);
+    place(prepared, begin.etypes);
     auto const& request = prepared.request;
     if (request.direction == Direction::write) file.note_written();
     auto const perform = [&](Request const& part) {
@@ -248,13 +261,20 @@ int collective_on(File& file, DataCall const& call, Prepared& prepared, CallReco
     if (prepared.refusal == 0) place(prepared, call.offset ? *call.offset : file.pointer());
     if (call.direction == Direction::write) file.note_written();
     int native_result = MPI_SUCCESS;
+    auto caller = caller_facts(file, prepared);
+    caller.since_view.new_hints = file.take_new_hints();
     auto const outcome = perform_collective(
         collective_file(file,
                         [&] {
                             native_result = pass_data_on(file, call, native,
                                                          prepared.request.positions.bytes());
                         }),
-        prepared.request, caller_facts(file, prepared), record);
+        prepared.request, caller, record);
+    if (outcome.new_hints) {
+        take_hints(file);
+        prepared = prepare(file, call, Ends::at_return);
+        return collective_on(file, call, prepared, record, status, native);
+    }
     record_collective(file, prepared, outcome, record);
     if (outcome.native) return native_result;
     set_count(status, deliver(prepared, call, outcome.bytes));
@@ -272,8 +292,14 @@ OrderedParts own_part(File& file, DataCall const& call, Prepared const& prepared
             prepared.type != nullptr ? prepared.request.positions.bytes() : bytes_asked(call);
         part.etypes = bytes / prepared.view->etype_bytes;
     }
+    if (!file.view()->mirrored) {
+        part.begin = file.shared_pointer().reached();
+        part.objection.must_be_native = !file.view()->usable;
+        return part;
+    }
     MPI_Offset begin = 0;
-    part.objection.must_be_native = file_get_position_shared(file.handle(), &begin) != MPI_SUCCESS;
+    part.objection.must_be_native =
+        UNISONO_NATIVE(File_get_position_shared)(file.handle(), &begin) != MPI_SUCCESS;
     part.begin = begin;
     return part;
 }
@@ -295,7 +321,7 @@ std::optional<MPI_Offset> advance_shared_pointer(File& file, DataCall const& cal
     if (parts.etypes == 0) return parts.begin;
     auto const end = parts.begin + static_cast<MPI_Offset>(parts.etypes);
     if (!file.view()->mirrored)
-        file.shared_pointer().advance_to(end);
+        file.set_shared_pointer(end);
     else if (UNISONO_NATIVE(File_seek_shared)(file.handle(), end, numbers().seek_set) !=
              MPI_SUCCESS)
         return {};
@@ -444,8 +470,13 @@ int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
     auto const needs = call.offset ? view_for_data : view_and_pointer_for_data;
     if (!file->taken_over())
         return leave_to_mpi(*file, call, needs, why_not_taken_over(*file), native);
-    if (!can_overlap(*file))
-        return leave_to_mpi(*file, call, needs, "nonblocking collective call", native);
+    if (!can_overlap(*file)) {
+        // Telling the MPI library of the view would wait for others: each rank does its part.
+        auto const alone = file->view()->kept_back;
+        file->note_native_nonblocking();
+        return alone ? transfer_nonblocking(call, request, later)
+                     : leave_to_mpi(*file, call, needs, "nonblocking collective call", native);
+    }
     auto pending = begin(file, call, later);
     if (auto const result = PendingCalls::all().add(pending, request); result != MPI_SUCCESS)
         return result;
@@ -513,25 +544,26 @@ int transfer_end(MPI_File handle, Direction direction, MPI_Status* status,
 int mirror_view(File& file) {
     auto const view = file.view();
     if (view->mirrored) return MPI_SUCCESS;
-    if (view->kept_back) file.team().rendezvous().barrier();  // nobody moves the pointer any more
+    auto const pointer = file.agreed_shared_pointer();
     auto const result =
         UNISONO_NATIVE(File_set_view)(file.handle(), view->displacement, view->etype,
                                       view->filetype, view->native_representation(), MPI_INFO_NULL);
     if (result != MPI_SUCCESS) return result;
     file.mark_mirrored();
-    auto const pointer = file.shared_pointer().value();
     if (pointer == 0) return result;
     return UNISONO_NATIVE(File_seek_shared)(file.handle(), pointer, numbers().seek_set);
 }
 
 void let_go_of_view(File& file) {
     auto const view = file.view();
-    if (!view->kept_back) return;
-    if (!view->dangerous) {
+    if (view->mirrored) return;
+    Notice notice{.defer_native_view = view->costly || view->native_layout_differs};
+    if (file.context().ranks() > 1) file.team().rendezvous().meet(notice);
+    if (!notice.defer_native_view) {
         mirror_view(file);
         return;
     }
-    file.team().rendezvous().barrier();
+    file.set_shared_pointer(file.agreed_shared_pointer());
     file.mark_not_kept_back();
 }
 

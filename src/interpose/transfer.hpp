@@ -82,7 +82,7 @@ int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& na
 /// Gives the native handle the view that it does not know yet. Collective.
 int mirror_view(File& file);
 
-/// The same if the view is kept back, because single ranks may need it there from now on. If it is
+/// The same because single ranks may need it there from now on. If that would be costly or
 /// dangerous it stays where it is, and their calls with the shared pointer are refused. Collective.
 void let_go_of_view(File& file);
 

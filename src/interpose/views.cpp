@@ -1,7 +1,6 @@
 #include <cstring>
 #include <new>
 
-#include "devices/device_memory.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
 #include "interpose/hints.hpp"
@@ -81,33 +80,78 @@ std::shared_ptr<FileView> make_view(MPI_Offset displacement, MPI_Datatype etype,
     }
 }
 
-// The MPI library may have to do calls of this rank alone.
-bool may_go_native(File& file, FileView const& view) {
-    return file.by_mpi() || file.storage().backend == nullptr ||
-           (file.atomic() && file.storage().range_locks == nullptr) || any_driver() ||
-           view.external32() || !view.tiling.ascending() || !NonblockingCalls::possible(file);
+// Unisono does the calls of single ranks with such a view, too, and nonblocking collective ones if
+// there are any. Equal on all ranks.
+bool may_keep_back(File const& file, std::string const& representation) {
+    auto const native = representation == "native" || representation == "internal";
+    auto const by_locks = !file.atomic() || file.storage().range_locks != nullptr;
+    auto const unlikely = !file.native_nonblocking() && file.options().overlap != Switch::disable;
+    return native && by_locks && (unlikely || NonblockingCalls::possible(file));
 }
 
-// What all ranks have to say about their new views: wrong or missing ones (refusal), ones that
-// Unisono cannot walk, ones that the MPI library had better be told of now, or had better not.
-// Collective.
-Notice agree_on_views(File& file, FileView const* view, bool new_hints) {
+// Whether ranks wait for each other: where they have something to agree on, and after calls for
+// which they have not waited, as programs may rely on seeing then what others have written. Equal
+// on all ranks.
+bool has_to_meet(File const& file, std::string const& representation) {
+    auto const cache = file.cache();
+    auto const alone = cache != nullptr && (cache->in_use() || cache->window_was_used());
+    return !file.keeps_views_back().value_or(false) || alone ||
+           !may_keep_back(file, representation);
+}
+
+// What this rank has to say about its new view: wrong or missing ones (refusal), ones that Unisono
+// cannot walk, ones that the MPI library had better not be told of.
+Notice notice_of(File const& file, FileView const* view, bool new_hints) {
     Notice notice{.new_hints = new_hints};
-    file.share_pointer();
-    file.announce_shared_pointer(0);
     notice.objection.refusing_rank = static_cast<std::uint32_t>(file.context().rank());
     if (view == nullptr) {
         notice.objection.refusal = MPI_ERR_NO_MEM;
-    } else {
-        notice.objection.refusal = view->displacement < 0 ? MPI_ERR_ARG : 0;
-        notice.defer_native_view = view->costly;
-        notice.native_layout_differs = view->native_layout_differs;
-        notice.objection.must_be_native = !view->usable || !view->known_representation();
-        notice.native_view_needed =
-            !file.shares_pointer() || new_hints || may_go_native(file, *view);
+        return notice;
     }
-    if (file.context().ranks() > 1) file.team().rendezvous().meet(notice);
+    notice.objection.refusal = view->displacement < 0 ? MPI_ERR_ARG : 0;
+    notice.defer_native_view = view->costly;
+    notice.native_layout_differs = view->native_layout_differs;
+    notice.objection.must_be_native = !view->usable || !view->known_representation();
     return notice;
+}
+
+// Collective.
+void agree_on_views(File& file, Notice& notice) {
+    auto const first = !file.keeps_views_back();
+    if (first) file.propose_to_keep_views_back(notice);
+    if (file.context().ranks() > 1) file.team().rendezvous().meet(notice);
+    if (first) file.learn_to_keep_views_back(notice);
+}
+
+int refuse_view(File& file, Objection const& objection) {
+    return fail(file, objection.refusal, "MPI_File_set_view",
+                "rank " + std::to_string(objection.refusing_rank) +
+                    (objection.refusal == MPI_ERR_NO_MEM ? " has no memory for its view"
+                                                         : " gave a negative displacement"));
+}
+
+void keep_types(FileView& view, MPI_Datatype etype, MPI_Datatype filetype) {
+    view.mirrored = false;
+    view.etype = lasting(etype);
+    view.filetype = lasting(filetype);
+}
+
+// No rank waits for another one: what is wrong comes out at the next call that they agree on.
+int set_view_alone(File& file, std::shared_ptr<FileView> view, Notice const& notice,
+                   MPI_Datatype etype, MPI_Datatype filetype, MPI_Info info) {
+    file.note_refused_view(notice.objection.refusal);
+    if (notice.objection.refusal != 0) {
+        file.set_shared_pointer(file.shared_pointer().value().etypes);  // in step with the others
+        return refuse_view(file, notice.objection);
+    }
+    keep_types(*view, etype, filetype);
+    view->kept_back = true;
+    file.use(std::move(view));
+    if (notice.new_hints) {
+        keep_hints(file, info);
+        file.put_hints_off();
+    }
+    return MPI_SUCCESS;
 }
 
 }  // namespace
@@ -120,30 +164,32 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
     auto const file = find(handle);
     if (file == nullptr) return native(representation);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_view};
+    auto const known_as = std::string{representation == nullptr ? "" : representation};
     auto view = make_view(displacement, etype, filetype, representation);
-    auto const agreed = agree_on_views(*file, view.get(), has_new_hints(*file, info));
+    auto notice = notice_of(*file, view.get(), has_new_hints(*file, info));
+    auto const alone = !has_to_meet(*file, known_as);
+    if (!alone) agree_on_views(*file, notice);
     if (auto const cache = file->cache()) cache->note_new_views();
-    auto const& [refusal, refusing_rank, must_be_native] = agreed.objection;
-    if (refusal != 0)
-        return fail(*file, refusal, "MPI_File_set_view",
-                    "rank " + std::to_string(refusing_rank) +
-                        (refusal == MPI_ERR_NO_MEM ? " has no memory for its view"
-                                                   : " gave a negative displacement"));
-    view->kept_back = !agreed.native_view_needed && !must_be_native;
-    view->dangerous = agreed.defer_native_view || agreed.native_layout_differs;
-    if (view->kept_back || (view->dangerous && !must_be_native)) {
-        view->mirrored = false;
-        view->etype = lasting(etype);
-        view->filetype = lasting(filetype);
-    } else if (auto const result = native(view->native_representation()); result != MPI_SUCCESS) {
+    if (alone) return set_view_alone(*file, std::move(view), notice, etype, filetype, info);
+    if (notice.objection.refusal != 0) return refuse_view(*file, notice.objection);
+    file->note_refused_view(0);
+    auto const must_be_native = notice.objection.must_be_native;
+    view->kept_back =
+        *file->keeps_views_back() && may_keep_back(*file, known_as) && !must_be_native;
+    auto const dangerous = notice.defer_native_view || notice.native_layout_differs;
+    if (view->kept_back || (dangerous && !must_be_native))
+        keep_types(*view, etype, filetype);
+    else if (auto const result = native(view->native_representation()); result != MPI_SUCCESS)
         return result;
-    }
     view->native_only = must_be_native;
-    view->native_layout_differs = agreed.native_layout_differs;
+    view->native_layout_differs = notice.native_layout_differs;
     // Independent calls with views that Unisono cannot walk go to the MPI library.
     if (must_be_native) file->drain();
     file->use(std::move(view));
-    if (agreed.new_hints) take_hints(*file, info);
+    if (notice.new_hints) {
+        keep_hints(*file, info);
+        take_hints(*file);
+    }
     return MPI_SUCCESS;
 }
 

@@ -14,6 +14,7 @@ std::span<Suite const> all_suites() {
         {"nonblocking", nonblocking_tests()},
         {"shared_pointer", shared_pointer_tests()},
         {"representation", representation_tests()},
+        {"view", view_tests()},
         {"thread", thread_tests()},
         {"many", many_tests()},
         {"lifetime", lifetime_tests()},

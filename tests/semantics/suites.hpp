@@ -18,6 +18,7 @@ std::span<Test const> pending_call_tests();
 std::span<Test const> nonblocking_tests();
 std::span<Test const> shared_pointer_tests();
 std::span<Test const> representation_tests();
+std::span<Test const> view_tests();
 std::span<Test const> thread_tests();
 std::span<Test const> many_tests();
 std::span<Test const> lifetime_tests();

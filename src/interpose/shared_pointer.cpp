@@ -1,0 +1,57 @@
+#include "interpose/shared_pointer.hpp"
+
+namespace unisono::interpose {
+
+SharedPointer::Counters* SharedPointer::counters() const {
+    auto* const* const counters = std::get_if<Counters*>(&place_);
+    return counters == nullptr ? nullptr : *counters;
+}
+
+SharedPointer::Value SharedPointer::value() {
+    if (auto* const memory = counters())
+        return {base_ +
+                memory->of[generation_ % memory->of.size()].load(std::memory_order_acquire)};
+    auto const* const file = std::get_if<std::unique_ptr<CounterFile>>(&place_);
+    if (file == nullptr) return {base_};
+    auto const count = (*file)->read(generation_);
+    return {base_ + count.value, count.error};
+}
+
+SharedPointer::Value SharedPointer::advance(MPI_Offset etypes) {
+    MPI_Offset before = 0;
+    if (auto* const memory = counters()) {
+        before = memory->of[generation_ % memory->of.size()].fetch_add(etypes,
+                                                                       std::memory_order_acq_rel);
+    } else {
+        auto const count = std::get<std::unique_ptr<CounterFile>>(place_)->add(generation_, etypes);
+        if (count.error != 0) return {0, count.error};
+        before = count.value;
+    }
+    auto const after = before + etypes;
+    for (auto known = reached_.load();
+         known < after && !reached_.compare_exchange_weak(known, after);)
+        ;
+    return {base_ + before};
+}
+
+MPI_Offset SharedPointer::reached() const { return base_ + reached_; }
+
+bool SharedPointer::begin(MPI_Offset etypes) {
+    base_ = etypes;
+    reached_ = 0;
+    ++generation_;
+    return counters() != nullptr && generation_ % Counters::half == 0;
+}
+
+void SharedPointer::forget_old() const {
+    auto& of = counters()->of;
+    auto const first = (generation_ + Counters::half) % of.size();
+    for (std::uint64_t i = 0; i < Counters::half; ++i) of[first + i] = 0;
+}
+
+void SharedPointer::end() {
+    if (auto const* const file = std::get_if<std::unique_ptr<CounterFile>>(&place_))
+        (*file)->remove();
+}
+
+}  // namespace unisono::interpose

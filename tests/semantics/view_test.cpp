@@ -1,0 +1,184 @@
+// New views: ranks set them without waiting for each other, and what was wrong with one comes out
+// at the next call that they make together.
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "files.hpp"
+#include "suites.hpp"
+
+namespace semantics {
+namespace {
+
+// By now Unisono knows of all ranks whether the MPI library has to know their views.
+MPI_File open_with_a_view(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(DealtView(context, 16).set(file));
+    return file;
+}
+
+void write_and_check(Context const& context, MPI_File file, DealtView const& view) {
+    Bytes const data = view.data(0, 160);
+    CHECK_MPI(MPI_File_write_all(file, data.data(), 160, MPI_BYTE, MPI_STATUS_IGNORE));
+    Bytes back(160);
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 160, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, data, "what was read");
+    context.barrier();
+}
+
+void a_new_view_waits_for_nobody(Context const& context) {
+    MPI_File file = open_with_a_view(context);
+    DealtView const next(context, 40);
+    int const word = 1;
+    int heard = 0;
+    if (!context.root()) MPI_Recv(&heard, 1, MPI_INT, 0, 0, context.comm, MPI_STATUS_IGNORE);
+    CHECK_MPI(next.set(file));
+    for (int rank = 1; context.root() && rank < context.size; ++rank)
+        MPI_Send(&word, 1, MPI_INT, rank, 0, context.comm);
+    write_and_check(context, file, next);
+    close_file(file);
+    check_file(context, context.path(), 160 * static_cast<std::size_t>(context.size));
+}
+
+void a_wrong_view_on_one_rank_is_an_error_there_and_at_the_next_call(Context const& context) {
+    MPI_File file = open_with_a_view(context);
+    DealtView const next(context, 40);
+    auto const mistaken = context.rank == context.size - 1;
+    auto const code = MPI_File_set_view(file, mistaken ? -5 : next.displacement(), MPI_BYTE,
+                                        next.filetype(), "native", MPI_INFO_NULL);
+    CHECK_EQUAL(code != MPI_SUCCESS, mistaken);
+    std::uint8_t byte = 1;
+    auto const next_code = MPI_File_write_all(file, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE);
+    CHECK(next_code != MPI_SUCCESS);
+    CHECK(same_on_all(context, error_class(next_code)));
+    CHECK(error_text(next_code).find("MPI_File_set_view failed there") != std::string::npos);
+    CHECK_EQUAL(size_of(file), 0);
+    context.barrier();
+    CHECK_MPI(next.set(file));
+    write_and_check(context, file, next);
+    for (int i = 0; i < 100; ++i)
+        CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    CHECK_MPI(MPI_File_write_shared(file, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE));
+    context.barrier();
+    MPI_Offset end = 0;
+    CHECK_MPI(MPI_File_get_position_shared(file, &end));
+    CHECK_EQUAL(end, context.size);
+    close_file(file);
+}
+
+void hints_with_a_later_view_count_from_the_next_call_on(Context const& context) {
+    if (strategy_is_forced()) return skip("UNISONO_STRATEGY is set");
+    MPI_File file = open_with_a_view(context);
+    MPI_Info hints = make_info({{"unisono_strategy", "independent"}});
+    DealtView const next(context, 40);
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, next.filetype(), "native",
+                                context.root() ? hints : MPI_INFO_NULL));
+    MPI_Info_free(&hints);
+    write_and_check(context, file, next);
+    CHECK_EQUAL(info_value(file, "unisono_strategy"), "independent");
+    close_file(file);
+    check_file(context, context.path(), 160 * static_cast<std::size_t>(context.size));
+}
+
+// Counters of old views are used again for new ones.
+void the_shared_pointer_begins_anew_with_each_of_many_views(Context const& context) {
+    constexpr int views = 150;
+    MPI_File file = open_file(context, context.path());
+    for (int i = 0; i < views; ++i) {
+        CHECK_MPI(MPI_File_set_view(file, MPI_Offset{4} * i * context.size, MPI_INT, MPI_INT,
+                                    "native", MPI_INFO_NULL));
+        int const value = 1 + i * context.size + context.rank;
+        CHECK_MPI(MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+    }
+    context.barrier();
+    MPI_Offset end = 0;
+    CHECK_MPI(MPI_File_get_position_shared(file, &end));
+    CHECK_EQUAL(end, context.size);
+    close_file(file);
+    if (context.root()) {
+        auto const whole = read_whole(context.path());
+        CHECK_EQUAL(whole.size(), std::size_t{4} * views * context.size);
+        std::set<std::vector<std::uint8_t>> different;
+        for (std::size_t at = 0; at + 4 <= whole.size(); at += 4)
+            different.emplace(whole.begin() + static_cast<std::ptrdiff_t>(at),
+                              whole.begin() + static_cast<std::ptrdiff_t>(at) + 4);
+        CHECK_EQUAL(different.size(), static_cast<std::size_t>(views * context.size));
+    }
+    context.barrier();
+}
+
+// Between nodes the shared pointer is in a hidden file.
+void nothing_but_the_file_is_left(Context const& context) {
+    MPI_File file = open_with_a_view(context);
+    std::uint8_t const byte = 1;
+    CHECK_MPI(MPI_File_write_shared(file, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE));
+    close_file(file);
+    context.barrier();
+    std::filesystem::directory_iterator const files{context.directory};
+    CHECK_EQUAL(std::distance(begin(files), end(files)), 1);
+    context.barrier();
+}
+
+void a_shared_pointer_without_a_place_is_an_error(Context const& context) {
+    if (getenv("UNISONO_TOPOLOGY") == nullptr) return skip("on one node it is in memory");
+    auto const folder = context.path("folder");
+    if (context.root()) std::filesystem::create_directory(folder);
+    context.barrier();
+    MPI_File file = open_file(context, folder + "/data");
+    CHECK_MPI(DealtView(context, 16).set(file));
+    context.barrier();
+    if (context.root()) std::filesystem::remove_all(folder);
+    context.barrier();
+    std::uint8_t const byte = 1;
+    auto const code = MPI_File_write_shared(file, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE);
+    CHECK_EQUAL(error_class(code), MPI_ERR_NO_SUCH_FILE);
+    CHECK(error_text(code).find("hidden file") != std::string::npos);
+    CHECK_MPI(MPI_File_write_all(file, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE));
+    close_file(file);
+}
+
+// The MPI library does not know the first view; the second one it is told of.
+void beginning_a_nonblocking_collective_call_waits_for_nobody(Context const& context) {
+    MPI_File file = open_with_a_view(context);
+    for (int const block : {40, 24}) {
+        DealtView const view(context, block);
+        CHECK_MPI(view.set(file));
+        Bytes const data = view.data(0, 240);
+        MPI_Request request = MPI_REQUEST_NULL;
+        if (!context.root()) context.barrier();
+        CHECK_MPI(MPI_File_iwrite_at_all(file, 0, data.data(), 240, MPI_BYTE, &request));
+        if (context.root()) context.barrier();
+        MPI_Status status{};
+        CHECK_MPI(MPI_Wait(&request, &status));
+        CHECK_EQUAL(count_of(status), 240);
+        context.barrier();
+        check_file(context, context.path(), 240 * static_cast<std::size_t>(context.size));
+        context.barrier();
+    }
+    close_file(file);
+}
+
+}  // namespace
+
+std::span<Test const> view_tests() {
+    constexpr char const* waits = "natively new views wait for all ranks";
+    static Test const tests[] = {
+        {"a_new_view_waits_for_nobody", a_new_view_waits_for_nobody, under_unisono, waits},
+        {"a_wrong_view_on_one_rank_is_an_error_there_and_at_the_next_call",
+         a_wrong_view_on_one_rank_is_an_error_there_and_at_the_next_call, under_unisono, waits, 2},
+        {"hints_with_a_later_view_count_from_the_next_call_on",
+         hints_with_a_later_view_count_from_the_next_call_on, under_unisono, "Unisono's own hints"},
+        {"the_shared_pointer_begins_anew_with_each_of_many_views",
+         the_shared_pointer_begins_anew_with_each_of_many_views},
+        {"nothing_but_the_file_is_left", nothing_but_the_file_is_left, under_unisono,
+         "natively the shared pointer's file may be left"},
+        {"a_shared_pointer_without_a_place_is_an_error",
+         a_shared_pointer_without_a_place_is_an_error, under_unisono, "Unisono's own message"},
+        {"beginning_a_nonblocking_collective_call_waits_for_nobody",
+         beginning_a_nonblocking_collective_call_waits_for_nobody, under_unisono,
+         "MPICH 4.0.2 hangs in some"},
+    };
+    return tests;
+}
+
+}  // namespace semantics
