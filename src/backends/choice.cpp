@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "backends/end_first.hpp"
 #include "backends/fault.hpp"
 #include "backends/gated.hpp"
 #include "backends/posix.hpp"
@@ -59,6 +60,7 @@ void add_layers(BackendChoice& choice, FileFacts const& facts, Options const& op
         choice.why = first_of(obstacle, choice.why);
         if (obstacle.empty()) choice.layers.push_back(Layer::uring);
     }
+    if (facts.file_system.grows_alone) choice.layers.push_back(Layer::end_first);
 }
 
 std::string_view reason(FileFacts const& facts, Options const& options, bool by_mpi) {
@@ -82,6 +84,8 @@ std::unique_ptr<Backend> around(Layer layer, std::unique_ptr<Backend> inner,
             return make_threaded_backend(std::move(inner));
         case Layer::uring:
             return make_uring_backend(parts.descriptor, std::move(inner));
+        case Layer::end_first:
+            return make_end_first_backend(parts.descriptor, std::move(inner));
         case Layer::gate:
             return make_gated_backend(std::move(inner), parts.gate);
         case Layer::counted:
@@ -106,8 +110,8 @@ BackendChoice choose_backend(FileFacts const& facts, Options const& options) {
 }
 
 std::string describe(BackendChoice const& choice) {
-    static constexpr std::array names{"mpiio",   "posix", "faults", "mapped",
-                                      "threads", "uring", "gate",   "counted"};
+    static constexpr std::array names{"mpiio", "posix",     "faults", "mapped", "threads",
+                                      "uring", "end_first", "gate",   "counted"};
     std::string text;
     for (auto const layer : choice.layers)
         text += (text.empty() ? "" : " ") + std::string(names[static_cast<std::size_t>(layer)]);

@@ -24,7 +24,17 @@ struct FileFacts {
 };
 
 /// One layer of a backend: what accesses the file, or what is around that.
-enum class Layer : std::uint8_t { mpiio, posix, faults, mapped, threads, uring, gate, counted };
+enum class Layer : std::uint8_t {
+    mpiio,
+    posix,
+    faults,
+    mapped,
+    threads,
+    uring,
+    end_first,
+    gate,
+    counted
+};
 
 /// How one rank accesses an open file.
 struct BackendChoice {

@@ -41,6 +41,13 @@ TEST(BackendChoice, servers_are_asked_in_the_background) {
     EXPECT_EQ(why(on_servers), "servers let a rank wait");
 }
 
+TEST(BackendChoice, where_longer_files_are_written_one_at_a_time_the_last_page_goes_first) {
+    auto on_fuse = on_servers;
+    on_fuse.file_system.grows_alone = true;
+    EXPECT_EQ(layers(on_fuse), "posix threads uring end_first gate counted");
+    EXPECT_EQ(layers(on_fuse, "posix"), "posix end_first gate counted");
+}
+
 TEST(BackendChoice, a_descriptor_that_the_kernel_does_not_know_gets_no_ring) {
     EXPECT_EQ(layers(of_a_client), "posix threads gate counted");
     EXPECT_EQ(layers(of_a_client, "uring"), "posix threads gate counted");

@@ -36,6 +36,7 @@ constexpr Known known_file_systems[] = {
     {CIFS_SUPER_MAGIC, {.page_cached = true}},
     {SMB2_SUPER_MAGIC, {.page_cached = true}},
     {V9FS_MAGIC, {.page_cached = true}},
+    {FUSE_SUPER_MAGIC, {.grows_alone = true}},
 };
 
 }  // namespace

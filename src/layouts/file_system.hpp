@@ -10,6 +10,7 @@ struct FileSystemFacts {
     bool keeps_blocks =
         false;  ///< writing a page back does not move it: the next store needs no space
     bool page_cached = false;  ///< clients may write whole pages back: nodes must not share one
+    bool grows_alone = false;  ///< writes that make a file longer go one at a time on each node
 };
 
 /// For the file behind a descriptor; nothing is known of what is not a regular file or not on a
