@@ -40,10 +40,11 @@ struct FileView {
     std::uint64_t etype_bytes = 1;
     bool usable = true;   ///< Unisono can walk it; may differ between ranks
     bool costly = false;  ///< for the MPI library; may differ between ranks
+    int refusal = 0;      ///< an MPI error class: it cannot be set; may differ between ranks
     /// Of data, as the program has named it; equal on all ranks.
     std::string representation = "native";
-    /// Some rank's is not usable, or has a representation that Unisono does not know; equal on all
-    /// ranks.
+    /// Some rank's is not usable, or has a representation that Unisono does not know, where ranks
+    /// have met for it; equal on all ranks.
     bool native_only = false;
     /// The MPI library has some rank's data elsewhere in the file, and wrongly; equal on all ranks.
     bool native_layout_differs = false;
@@ -191,7 +192,6 @@ public:
     /// Hints came with a view that ranks have not met for: all take them at their next call.
     void put_hints_off() { has_new_hints_ = true; }
     [[nodiscard]] bool take_new_hints() { return std::exchange(has_new_hints_, false); }
-    [[nodiscard]] bool has_new_hints() const { return has_new_hints_; }
 
     /// Nonblocking collective calls were made that are the MPI library's. Equal on all ranks.
     void note_native_nonblocking() { native_nonblocking_ = true; }

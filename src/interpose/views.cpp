@@ -31,6 +31,7 @@ void say_representation(FileView const& view, char* text) {
 /// What the two types of a view are in the file; null where Unisono does not know.
 struct InFile {
     std::shared_ptr<Datatype const> element, tile;
+    int mpi_error = MPI_SUCCESS;
 
     [[nodiscard]] bool usable() const {
         return element != nullptr && tile != nullptr && element->bytes > 0 &&
@@ -45,9 +46,9 @@ struct InFile {
 
 InFile in_file(MPI_Datatype etype, MPI_Datatype filetype,
                std::shared_ptr<Datatype const> (*decoder)(MPI_Datatype, int*)) {
-    int mpi_error = MPI_SUCCESS;
-    InFile types{.element = decoder(etype, &mpi_error), .tile = nullptr};
-    if (types.element != nullptr) types.tile = decoder(filetype, &mpi_error);
+    InFile types;
+    types.element = decoder(etype, &types.mpi_error);
+    if (types.element != nullptr) types.tile = decoder(filetype, &types.mpi_error);
     return types;
 }
 
@@ -59,8 +60,12 @@ std::shared_ptr<FileView> view_of(MPI_Offset displacement, MPI_Datatype etype,
     auto const native = in_file(etype, filetype, decode_once);
     auto const types = view->external32() ? in_file(etype, filetype, decode_external32) : native;
     view->usable = native.usable() && types.usable();
+    if (displacement < 0)
+        view->refusal = MPI_ERR_ARG;
+    else if (native.mpi_error != MPI_ERR_UNSUPPORTED_OPERATION)
+        view->refusal = native.mpi_error;
     if (!view->usable) return view;
-    auto const& [element, tile] = types;
+    auto const& [element, tile, mpi_error] = types;
     view->as_given = {tile->shape, displacement, tile->extent};
     view->tiling = with_long_tiles(view->as_given);
     view->costly =
@@ -108,7 +113,7 @@ Notice notice_of(File const& file, FileView const* view, bool new_hints) {
         notice.objection.refusal = MPI_ERR_NO_MEM;
         return notice;
     }
-    notice.objection.refusal = view->displacement < 0 ? MPI_ERR_ARG : 0;
+    notice.objection.refusal = view->refusal;
     notice.defer_native_view = view->costly;
     notice.native_layout_differs = view->native_layout_differs;
     notice.objection.must_be_native = !view->usable || !view->known_representation();
@@ -124,10 +129,11 @@ void agree_on_views(File& file, Notice& notice) {
 }
 
 int refuse_view(File& file, Objection const& objection) {
+    auto const* const what = objection.refusal == MPI_ERR_NO_MEM ? " has no memory for its view"
+                             : objection.refusal == MPI_ERR_ARG  ? " gave a negative displacement"
+                                                                 : " gave no datatype";
     return fail(file, objection.refusal, "MPI_File_set_view",
-                "rank " + std::to_string(objection.refusing_rank) +
-                    (objection.refusal == MPI_ERR_NO_MEM ? " has no memory for its view"
-                                                         : " gave a negative displacement"));
+                "rank " + std::to_string(objection.refusing_rank) + what);
 }
 
 void keep_types(FileView& view, MPI_Datatype etype, MPI_Datatype filetype) {

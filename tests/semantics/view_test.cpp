@@ -44,6 +44,9 @@ void a_wrong_view_on_one_rank_is_an_error_there_and_at_the_next_call(Context con
     MPI_File file = open_with_a_view(context);
     DealtView const next(context, 40);
     auto const mistaken = context.rank == context.size - 1;
+    auto const no_type = MPI_File_set_view(
+        file, 0, MPI_BYTE, mistaken ? MPI_DATATYPE_NULL : next.filetype(), "native", MPI_INFO_NULL);
+    CHECK_EQUAL(error_class(no_type), mistaken ? MPI_ERR_TYPE : MPI_SUCCESS);
     auto const code = MPI_File_set_view(file, mistaken ? -5 : next.displacement(), MPI_BYTE,
                                         next.filetype(), "native", MPI_INFO_NULL);
     CHECK_EQUAL(code != MPI_SUCCESS, mistaken);
