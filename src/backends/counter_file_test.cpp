@@ -49,6 +49,7 @@ TEST_F(Counting, counters_do_not_touch_each_other) {
 TEST_F(Counting, nothing_is_lost_where_many_count_at_once) {
     constexpr int ranks = 4, calls = 200;
     std::vector<std::thread> threads;
+    threads.reserve(ranks);
     std::array<int, ranks * calls> seen{};
     for (int rank = 0; rank < ranks; ++rank)
         threads.emplace_back([&] {

@@ -140,6 +140,12 @@ void a_shared_pointer_without_a_place_is_an_error(Context const& context) {
     close_file(file);
 }
 
+long long bytes_at_the_end_of(MPI_Request request) {
+    MPI_Status status{};
+    CHECK_MPI(MPI_Wait(&request, &status));
+    return count_of(status);
+}
+
 // The MPI library does not know the first view; the second one it is told of.
 void beginning_a_nonblocking_collective_call_waits_for_nobody(Context const& context) {
     MPI_File file = open_with_a_view(context);
@@ -151,9 +157,7 @@ void beginning_a_nonblocking_collective_call_waits_for_nobody(Context const& con
         if (!context.root()) context.barrier();
         CHECK_MPI(MPI_File_iwrite_at_all(file, 0, data.data(), 240, MPI_BYTE, &request));
         if (context.root()) context.barrier();
-        MPI_Status status{};
-        CHECK_MPI(MPI_Wait(&request, &status));
-        CHECK_EQUAL(count_of(status), 240);
+        CHECK_EQUAL(bytes_at_the_end_of(request), 240);
         context.barrier();
         check_file(context, context.path(), 240 * static_cast<std::size_t>(context.size));
         context.barrier();
