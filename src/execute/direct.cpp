@@ -1,5 +1,7 @@
 #include "execute/direct.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <new>
@@ -118,6 +120,34 @@ void perform_packed(Request const& request, Storage const& storage, Positions al
     }
 }
 
+bool makes_longer(Request const& request, Positions part, Storage const& storage) {
+    struct stat status {};
+    return fstat(storage.descriptor, &status) == 0 &&
+           touched(request.view, part).end > static_cast<std::uint64_t>(status.st_size);
+}
+
+// What is written in several parts had better have its last page written first, for the same reason
+// as in make_end_first_backend: how much there is of that.
+std::uint64_t bytes_to_put_first(Request const& request, Positions part, Storage const& storage) {
+    constexpr std::uint64_t page_bytes = 4096;
+    auto const may_gain = request.direction == Direction::write && storage.grows_alone &&
+                          part.bytes() > scratch_bytes_max;
+    return may_gain && makes_longer(request, part, storage) ? page_bytes : 0;
+}
+
+// Where they fail all is written as ever.
+void perform_packed_end_first(Request const& request, Storage const& storage, Positions all,
+                              CallRecord& record, IoResult& total) {
+    auto rest = all;
+    if (auto const bytes = bytes_to_put_first(request, all, storage); bytes != 0) {
+        IoResult end;
+        perform_packed(request, storage, {all.end - bytes, all.end}, record, end);
+        if (end.bytes == bytes) rest.end -= bytes;
+    }
+    perform_packed(request, storage, rest, record, total);
+    if (!stopped(total)) total.bytes = all.bytes();
+}
+
 }  // namespace
 
 IoResult perform_direct(Request const& request, Positions part, Storage const& storage,
@@ -133,7 +163,9 @@ IoResult perform_direct(Request const& request, Positions part, Storage const& s
     auto const memory_pieces = piece_estimate(memory.tiling, memory.positions);
     auto const packed = memory_pieces * straight_piece_bytes > part.bytes() && memory_pieces > 1;
     auto const whole = one_piece(request.view, part) && one_piece(memory.tiling, memory.positions);
-    auto* const perform = whole ? perform_whole : packed ? perform_packed : perform_straight;
+    auto* const perform = whole    ? perform_whole
+                          : packed ? perform_packed_end_first
+                                   : perform_straight;
     try {
         perform(request, storage, part, record, total);
     } catch (std::bad_alloc const&) {

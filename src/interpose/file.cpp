@@ -172,6 +172,7 @@ void File::open_storage() {
               .file_system = file_system_facts(kernel_descriptor_)};
     storage_.local = facts_.file_system.local;
     storage_.page_cached = facts_.file_system.page_cached;
+    storage_.grows_alone = facts_.file_system.grows_alone;
     storage_.write_only = (access_mode_ & MPI_MODE_WRONLY) != 0;
     gate_ = std::make_shared<orchestra::FileGate>(
         orchestra::FileGate::Setup{.descriptor = storage_.descriptor,
