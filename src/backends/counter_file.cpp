@@ -6,7 +6,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <sstream>
-#include <utility>
+
+#include "backends/range_locks.hpp"
 
 namespace unisono {
 namespace {
@@ -26,47 +27,43 @@ CounterFile::Count read_at(int descriptor, Extent place) {
 
 }  // namespace
 
-CounterFile::~CounterFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-}
-
 int CounterFile::open(bool make) {
-    if (descriptor_ >= 0) return 0;
+    if (file_) return 0;
     constexpr mode_t owners = 0600;
     auto const flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | (make ? O_CREAT : 0);
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg)
-    descriptor_ = ::open(path_.c_str(), flags, owners);
-    return descriptor_ < 0 ? errno : 0;
+    file_ = Descriptor{::open(path_.c_str(), flags, owners)};
+    return file_ ? 0 : errno;
 }
 
 CounterFile::Count CounterFile::read(std::uint64_t number) {
     std::lock_guard const lock{mutex_};
     if (auto const error = open(/*make=*/false)) return {.error = error == ENOENT ? 0 : error};
-    RangeLocks locks{descriptor_};
+    RangeLocks locks{file_.get()};
     auto const place = place_of(number);
     RangeLocks::Held const held{locks, Direction::read, place};
-    return held.error() != 0 ? Count{.error = held.error()} : read_at(descriptor_, place);
+    return held.error() != 0 ? Count{.error = held.error()} : read_at(file_.get(), place);
 }
 
 CounterFile::Count CounterFile::add(std::uint64_t number, std::int64_t more) {
     std::lock_guard const lock{mutex_};
     if (auto const error = open(/*make=*/true)) return {.error = error};
-    RangeLocks locks{descriptor_};
+    RangeLocks locks{file_.get()};
     auto const place = place_of(number);
     RangeLocks::Held const held{locks, Direction::write, place};
     if (held.error() != 0) return {.error = held.error()};
-    auto const before = read_at(descriptor_, place);
+    auto const before = read_at(file_.get(), place);
     if (before.error != 0) return before;
     auto const after = before.value + more;
-    auto const written = pwrite(descriptor_, &after, sizeof after, static_cast<off_t>(place.begin));
+    auto const written = pwrite(file_.get(), &after, sizeof after, static_cast<off_t>(place.begin));
     if (written == sizeof after) return before;
     return {.error = written < 0 ? errno : ENOSPC};
 }
 
 void CounterFile::remove() {
     std::lock_guard const lock{mutex_};
-    if (descriptor_ < 0) return;
-    ::close(std::exchange(descriptor_, -1));
+    if (!file_) return;
+    file_ = Descriptor{};
     unlink(path_.c_str());
 }
 

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <string>
 
-#include "backends/range_locks.hpp"
+#include "support/descriptor.hpp"
 
 namespace unisono {
 
@@ -14,9 +14,6 @@ namespace unisono {
 class CounterFile {
 public:
     explicit CounterFile(std::string path) : path_{std::move(path)} {}
-    ~CounterFile();
-    CounterFile(CounterFile const&) = delete;
-    CounterFile& operator=(CounterFile const&) = delete;
 
     struct Count {
         std::int64_t value = 0;  ///< 0: nobody has counted
@@ -39,7 +36,7 @@ private:
 
     std::string path_;
     std::mutex mutex_;  // guards what follows
-    int descriptor_ = -1;
+    Descriptor file_;
 };
 
 }  // namespace unisono

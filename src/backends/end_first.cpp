@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
 #include <vector>
 
@@ -14,9 +15,7 @@ constexpr std::uint64_t long_list_bytes = 64 * 1024;
 
 std::uint64_t end_of(Transfer const& transfer) { return transfer.offset + transfer.bytes; }
 
-bool complete(IoResult const& result) {
-    return !result.error && result.stopped_at == IoResult::nowhere;
-}
+bool complete(IoResult const& result) { return result.stopped_at == IoResult::nowhere; }
 
 /// A list in two parts.
 class Parts {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <random>
 #include <shared_mutex>
 #include <unordered_map>
@@ -27,6 +26,7 @@
 #include "layouts/striping_note.hpp"
 #include "orchestra/gate/file_gate.hpp"
 #include "strategies/all.hpp"
+#include "support/descriptor.hpp"
 #include "support/helper_thread.hpp"
 
 namespace unisono::interpose {
@@ -44,10 +44,8 @@ std::string without_driver(std::string const& path) {
 
 // Of a file that is open, wherever the program's folder is by now.
 std::string whole_path(int descriptor, std::string const& path) {
-    std::error_code unreadable;
-    auto const whole =
-        std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(descriptor), unreadable);
-    return unreadable ? path : whole.string();
+    auto const whole = path_of(descriptor);
+    return whole.empty() ? path : whole.string();
 }
 
 // Mapping needs a descriptor that can read, also for a program that only writes.
@@ -467,8 +465,10 @@ void File::propose_to_keep_views_back(Notice& notice) {
             for (auto& count : counters->of) count = 0;
         shared_pointer_ = std::make_unique<SharedPointer>(*counters);
     }
-    std::random_device secret;
-    notice.secret = std::uint64_t{secret()} << 32U | secret();
+    if (counters == nullptr) {
+        std::random_device secret;
+        notice.secret = std::uint64_t{secret()} << 32U | secret();
+    }
     // Where whole pages are written back, ranks of several nodes must not write by themselves: all
     // that nonblocking collective calls can do while the MPI library does not know the view.
     auto const apart = one_node || !storage_.page_cached || NonblockingCalls::possible(*this);

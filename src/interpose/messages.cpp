@@ -1,9 +1,10 @@
 #include "interpose/messages.hpp"
 
 #include <cstdio>
-#include <cstring>
 #include <mutex>
 #include <set>
+
+#include "interpose/errors.hpp"
 
 namespace unisono::interpose {
 
@@ -20,8 +21,8 @@ void print_report(Options const& options, FileReport const& report) {
     auto const& path = options.report_file;
     auto const error = append_line(path, line);
     if (error == 0 || path.empty()) return;
-    print_once({"unisono: the report cannot be written to " + path + ": " + std::strerror(error) +
-                " (errno " + std::to_string(error) + "); it comes here instead"});
+    print_once({"unisono: the report cannot be written to " + path + ": " + describe_errno(error) +
+                "; it comes here instead"});
     append_line({}, line);
 }
 

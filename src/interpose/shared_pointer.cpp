@@ -9,8 +9,7 @@ SharedPointer::Counters* SharedPointer::counters() const {
 
 SharedPointer::Value SharedPointer::value() {
     if (auto* const memory = counters())
-        return {base_ +
-                memory->of[generation_ % memory->of.size()].load(std::memory_order_acquire)};
+        return {base_ + memory->at(generation_).load(std::memory_order_acquire)};
     auto const* const file = std::get_if<std::unique_ptr<CounterFile>>(&place_);
     if (file == nullptr) return {base_};
     auto const count = (*file)->read(generation_);
@@ -20,8 +19,7 @@ SharedPointer::Value SharedPointer::value() {
 SharedPointer::Value SharedPointer::advance(MPI_Offset etypes) {
     MPI_Offset before = 0;
     if (auto* const memory = counters()) {
-        before = memory->of[generation_ % memory->of.size()].fetch_add(etypes,
-                                                                       std::memory_order_acq_rel);
+        before = memory->at(generation_).fetch_add(etypes, std::memory_order_acq_rel);
     } else {
         auto const count = std::get<std::unique_ptr<CounterFile>>(place_)->add(generation_, etypes);
         if (count.error != 0) return {0, count.error};
@@ -44,9 +42,8 @@ bool SharedPointer::begin(MPI_Offset etypes) {
 }
 
 void SharedPointer::forget_old() const {
-    auto& of = counters()->of;
-    auto const first = (generation_ + Counters::half) % of.size();
-    for (std::uint64_t i = 0; i < Counters::half; ++i) of[first + i] = 0;
+    for (std::uint64_t i = 0; i < Counters::half; ++i)
+        counters()->at(generation_ + Counters::half + i) = 0;
 }
 
 void SharedPointer::end() {

@@ -25,6 +25,9 @@ public:
     struct Counters {
         static constexpr std::uint64_t half = 32;
         std::array<std::atomic<MPI_Offset>, 2 * half> of{};
+        [[nodiscard]] std::atomic<MPI_Offset>& at(std::uint64_t generation) {
+            return of[generation % of.size()];
+        }
     };
 
     /// Nobody has to count: it is moved by collective calls alone, or not at all.

@@ -10,6 +10,8 @@
 #include <memory>
 #include <thread>
 
+#include "support/descriptor.hpp"
+
 namespace unisono {
 namespace {
 
@@ -60,12 +62,10 @@ std::optional<Library> load_library() {
 
 /// The file's path below the mount point; nothing if it has no name any more.
 std::optional<std::filesystem::path> path_in_file_system(int descriptor) {
-    std::error_code error;
-    auto const link = "/proc/self/fd/" + std::to_string(descriptor);
-    auto const path = std::filesystem::read_symlink(link, error);
+    auto const path = path_of(descriptor);
     struct stat file {};
     struct stat folder {};
-    if (error || fstat(descriptor, &file) != 0) return std::nullopt;
+    if (path.empty() || fstat(descriptor, &file) != 0) return std::nullopt;
     auto mount_point = path;
     while (mount_point.has_relative_path() &&
            stat(mount_point.parent_path().c_str(), &folder) == 0 && folder.st_dev == file.st_dev)

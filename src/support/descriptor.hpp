@@ -2,9 +2,18 @@
 
 #include <unistd.h>
 
+#include <filesystem>
+#include <string>
 #include <utility>
 
 namespace unisono {
+
+/// Where the file behind it is now, whole; empty where the kernel does not say. Cost: a system
+/// call.
+inline std::filesystem::path path_of(int descriptor) {
+    std::error_code unreadable;
+    return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(descriptor), unreadable);
+}
 
 /// Owns a file descriptor.
 class Descriptor {
