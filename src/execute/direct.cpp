@@ -1,7 +1,5 @@
 #include "execute/direct.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <new>
@@ -120,29 +118,17 @@ void perform_packed(Request const& request, Storage const& storage, Positions al
     }
 }
 
-bool makes_longer(Request const& request, Positions part, Storage const& storage) {
-    struct stat status {};
-    return fstat(storage.descriptor, &status) == 0 &&
-           touched(request.view, part).end > static_cast<std::uint64_t>(status.st_size);
-}
-
-// What is written in several parts had better have its last page written first, for the same reason
-// as in make_end_first_backend: how much there is of that.
-std::uint64_t bytes_to_put_first(Request const& request, Positions part, Storage const& storage) {
-    constexpr std::uint64_t page_bytes = 4096;
-    auto const may_gain = request.direction == Direction::write && storage.grows_alone &&
-                          part.bytes() > scratch_bytes_max;
-    return may_gain && makes_longer(request, part, storage) ? page_bytes : 0;
-}
-
-// Where they fail all is written as ever.
+// Where only writes that make the file longer go alone, the last part goes first, for the same reason
+// as the last page does in make_end_first_backend; if it fails, all is written as ever.
 void perform_packed_end_first(Request const& request, Storage const& storage, Positions all,
                               CallRecord& record, IoResult& total) {
     auto rest = all;
-    if (auto const bytes = bytes_to_put_first(request, all, storage); bytes != 0) {
-        IoResult end;
-        perform_packed(request, storage, {all.end - bytes, all.end}, record, end);
-        if (end.bytes == bytes) rest.end -= bytes;
+    if (request.direction == Direction::write && storage.grows_alone &&
+        all.bytes() > scratch_bytes_max) {
+        auto const last_bytes = (all.bytes() - 1) % scratch_bytes_max + 1;
+        IoResult last;
+        perform_packed(request, storage, {all.end - last_bytes, all.end}, record, last);
+        if (last.bytes == last_bytes) rest.end -= last_bytes;
     }
     perform_packed(request, storage, rest, record, total);
     if (!stopped(total)) total.bytes = all.bytes();

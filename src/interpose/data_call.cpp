@@ -90,11 +90,13 @@ bool use_copy_by_mpi(Prepared& prepared, DataCall const& call, std::uint64_t byt
     return true;
 }
 
-// Open MPI 4.1 packs the wrong bytes of MPI_Type_create_hvector(n, 1, -1, MPI_CHAR), on whatever
-// level, and is mistaken about its bounds.
+// Open MPI (4.1, 5.0) packs the wrong bytes of MPI_Type_create_hvector(n, 1, -1, MPI_CHAR), on
+// whatever level, and is mistaken about its bounds; Intel MPI (2021.19) those of arrays that are
+// distributed in several blocks.
 bool packed_rightly(MPI_Datatype type) {
-    static bool const always = mpi_library().family == MpiLibrary::Family::mpich;
-    return always || made_forwards(type);
+    static bool const always = mpi_library().family == MpiLibrary::Family::mpich &&
+                               !mpi_library().name.starts_with("Intel");
+    return always || plainly_made(type);
 }
 
 // Data with holes, within stated bounds from 0 on.

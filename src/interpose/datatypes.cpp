@@ -742,12 +742,13 @@ std::shared_ptr<Datatype const> decode_external32(MPI_Datatype type, int* mpi_er
 
 bool predefined(MPI_Datatype type) { return envelope_of(type).predefined(); }
 
-bool made_forwards(MPI_Datatype type) {
+bool plainly_made(MPI_Datatype type) {
     try {
         auto const envelope = envelope_of(type);
         if (envelope.predefined()) return true;
+        if (envelope.combiner == MPI_COMBINER_DARRAY) return false;
         Contents const contents{type, envelope, decode_or_throw};
-        return !contents.any_negative() && std::ranges::all_of(contents.parts(), made_forwards);
+        return !contents.any_negative() && std::ranges::all_of(contents.parts(), plainly_made);
     } catch (DecodeFailure const&) {
         return false;
     } catch (std::bad_alloc const&) {

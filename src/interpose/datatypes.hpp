@@ -50,9 +50,10 @@ std::shared_ptr<Datatype const> decode_external32(MPI_Datatype type, int* mpi_er
 /// It has no parts, and may not be freed. Any valid datatype.
 bool predefined(MPI_Datatype type);
 
-/// No stride, displacement or bound that it was made with is negative, on any level. Cost: its
-/// description, of which nothing is made. Any valid datatype.
-bool made_forwards(MPI_Datatype type);
+/// No stride, displacement or bound that it was made with is negative, and no part of it is a
+/// distributed array, on any level. Cost: its description, of which nothing is made. Any valid
+/// datatype.
+bool plainly_made(MPI_Datatype type);
 
 /// MPI_SUCCESS if data can be moved with `type`; MPI_ERR_TYPE if it is null, not committed or no
 /// datatype at all. `quiet` is any communicator whose error handler is MPI_ERRORS_RETURN.

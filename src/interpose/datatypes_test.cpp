@@ -718,8 +718,8 @@ void expect_as_of_ints(Make const& make) {
     expect_as_of_ints(make(long_tile), make(int_tile));
 }
 
-// Open MPI 4.1 packs the wrong bytes of it, and is mistaken about its bounds.
-TEST(MadeForwards, not_what_goes_backwards_somewhere_inside) {
+// What Open MPI and Intel MPI pack wrongly.
+TEST(PlainlyMade, not_what_goes_backwards_or_is_distributed_somewhere_inside) {
     auto const backwards = Type::make(MPI_Type_create_hvector, 13, 1, MPI_Aint{-1}, MPI_CHAR);
     auto const positive =
         Type::make(MPI_Type_create_hvector, 13, 1, MPI_Aint{2}, MPI_Datatype{MPI_CHAR});
@@ -728,10 +728,14 @@ TEST(MadeForwards, not_what_goes_backwards_somewhere_inside) {
         return Type::make(MPI_Type_create_subarray, 2, sizes.data(), part.data(), starts.data(),
                           MPI_ORDER_FORTRAN, element);
     };
-    EXPECT_TRUE(made_forwards(MPI_DOUBLE));
-    EXPECT_TRUE(made_forwards(array_of(positive)));
-    EXPECT_FALSE(made_forwards(backwards));
-    EXPECT_FALSE(made_forwards(array_of(backwards)));
+    EXPECT_TRUE(plainly_made(MPI_DOUBLE));
+    EXPECT_TRUE(plainly_made(array_of(positive)));
+    EXPECT_FALSE(plainly_made(backwards));
+    EXPECT_FALSE(plainly_made(array_of(backwards)));
+    int const size = 9, kind = MPI_DISTRIBUTE_CYCLIC, block = 2, ranks = 3;
+    auto const distributed = Type::make(MPI_Type_create_darray, 3, 1, 1, &size, &kind, &block,
+                                        &ranks, MPI_ORDER_C, MPI_Datatype{MPI_CHAR});
+    EXPECT_FALSE(plainly_made(array_of(distributed)));
 }
 
 TEST(External32, has_shapes_and_bounds_as_of_shorter_types) {

@@ -1,0 +1,92 @@
+"""Fetches the sources of Debian packages and compiles the parallel tests that lie in them."""
+
+import itertools
+import pathlib
+import re
+import subprocess
+from collections.abc import Iterator
+
+APT_LISTS = pathlib.Path("/etc/apt")
+
+
+def run(command: list, **options) -> str:
+    done = subprocess.run([str(word) for word in command], text=True, capture_output=True, timeout=300,
+                          stdin=subprocess.DEVNULL, **options)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def lists_of_sources() -> dict[str, str]:
+    """The system's package lists of its Debian release, by file ending, as lists of sources."""
+    release = run(["sh", "-c", ". /etc/os-release; echo $VERSION_CODENAME"]).strip()
+    stanzas = itertools.chain.from_iterable(
+        path.read_text().split("\n\n") for path in APT_LISTS.glob("sources.list.d/*.sources"))
+    lines = itertools.chain.from_iterable(
+        path.read_text().splitlines() for path in APT_LISTS.glob("**/*.list"))
+    return {
+        "sources": "\n\n".join(re.sub(r"^Types:.*$", "Types: deb-src", stanza, flags=re.MULTILINE)
+                               for stanza in stanzas if re.search(rf"^Suites:.*\b{release}\b", stanza, re.MULTILINE)),
+        "list": "\n".join(re.sub(r"^deb\b", "deb-src", line)
+                          for line in lines if re.match(rf"deb\s.*\b{release}\s+main\b", line)),
+    }  # fmt: skip
+
+
+def fetch(package: str, folder: pathlib.Path) -> pathlib.Path:
+    """Puts the sources of the system's version of a package below `folder`, unless they are there."""
+    complete = folder / package / "complete"
+    if not complete.exists():
+        for part in ("parts", "lists/partial", package):
+            (folder / part).mkdir(parents=True, exist_ok=True)
+        for ending, text in lists_of_sources().items():
+            (folder / "parts" / f"debian.{ending}").write_text(text + "\n")
+        apt = ["apt-get", "-q", "-o", "Dir::Etc::sourcelist=/dev/null", "-o", f"Dir::State::lists={folder}/lists",
+               "-o", f"Dir::Etc::sourceparts={folder}/parts", "-o", f"Dir::Cache={folder}", "-o", "APT::Sandbox::User=root"]
+        run([*apt, "update"])
+        run([*apt, "source", package], cwd=folder / package)
+        complete.touch()
+    return next(path for path in (folder / package).iterdir() if path.is_dir())
+
+
+def compiled(mpi: str, sources: list[pathlib.Path], program: pathlib.Path, options: list) -> pathlib.Path:
+    """`program`, made of `sources` unless it is there."""
+    program.parent.mkdir(parents=True, exist_ok=True)
+    if not program.exists():
+        run([f"mpicc.{mpi}", "-O1", "-w", *sources, "-o", program, *options])
+    return program
+
+
+HDF5_TESTS = {
+    "testphdf5": ["testphdf5", "t_dset", "t_file", "t_file_image", "t_mdset", "t_ph5basic", "t_coll_chunk",
+                  "t_span_tree", "t_chunk_alloc", "t_filter_read", "t_prop", "t_coll_md_read"],
+    **{name: [name] for name in ("t_mpi", "t_bigio", "t_shapesame", "t_pread", "t_filters_parallel")},
+}  # fmt: skip
+
+
+def hdf5_tests(mpi: str, folder: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Of the library that Debian has compiled: those that need no other program before them."""
+    source = fetch("hdf5", folder)
+    (source / "test/H5srcdir_str.h").write_text('#define config_srcdir ""\n')
+    options = [f"-I/usr/include/hdf5/{mpi}", *(f"-I{source / part}" for part in ("src", "test", "testpar")),
+               f"-L/usr/lib/x86_64-linux-gnu/hdf5/{mpi}", "-lhdf5", "-lm", "-lz"]
+    common = [source / "test/h5test.c", source / "test/testframe.c"]
+    for name, parts in HDF5_TESTS.items():
+        sources = [source / "testpar" / f"{part}.c" for part in parts]
+        yield compiled(mpi, sources + common, folder / "programs" / f"{name}.{mpi}", options)
+
+
+def pnetcdf_tests(mpi: str, folder: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Of the library that Debian has compiled (for Open MPI only)."""
+    source = fetch("pnetcdf", folder)
+    common = source / "test/common"
+    (common / "config.h").write_text("#define SIZEOF_LONG 8\n#define HAVE_DECL_MPI_ERR_BUFFER 1\n")
+    types = {"schar": "signed char", "uchar": "unsigned char", "longlong": "long long", "ulonglong": "unsigned long long"}
+    options = [f"-I{common}", "-D_GNU_SOURCE", *(f"-D{name}={type}" for name, type in types.items()),
+               "-lpnetcdf", "-lm", "-lpthread"]
+    for kind, ending in itertools.product(("testcases", "nonblocking"), ("c", "m4")):
+        for path in sorted((source / "test" / kind).glob(f"*.{ending}")):
+            program = folder / "programs" / f"{path.stem}.{mpi}"
+            if ending == "m4":
+                text = run(["m4", "-DPNETCDF", f"-I{source / 'm4'}", path])
+                path = program.with_suffix(".c")
+                path.write_text(text)
+            yield compiled(mpi, [path, common / "testutils.c"], program, options)
