@@ -118,8 +118,8 @@ void perform_packed(Request const& request, Storage const& storage, Positions al
     }
 }
 
-// Where only writes that make the file longer go alone, the last part goes first, for the same reason
-// as the last page does in make_end_first_backend; if it fails, all is written as ever.
+// Where only writes that make the file longer go alone, the last part goes first, for the same
+// reason as the last page does in make_end_first_backend; if it fails, all is written as ever.
 void perform_packed_end_first(Request const& request, Storage const& storage, Positions all,
                               CallRecord& record, IoResult& total) {
     auto rest = all;

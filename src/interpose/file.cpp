@@ -42,7 +42,7 @@ std::string without_driver(std::string const& path) {
     return has_driver ? path.substr(colon + 1) : path;
 }
 
-// Of a file that is open, wherever the program's folder is by now.
+// Wherever the program's folder is later.
 std::string whole_path(int descriptor, std::string const& path) {
     auto const whole = path_of(descriptor);
     return whole.empty() ? path : whole.string();
@@ -162,6 +162,7 @@ void File::open_storage() {
     storage_.descriptor = open_descriptor(without_driver(path_), access_mode_);
     if (storage_.descriptor < 0) return;
     if (kernel_knows(storage_.descriptor)) kernel_descriptor_ = storage_.descriptor;
+    whole_path_ = whole_path(kernel_descriptor_, without_driver(path_));
     if (struct stat status{}; fstat(kernel_descriptor_, &status) == 0)
         identity_ = {status.st_dev, status.st_ino};
     facts_ = {.open = true,
@@ -463,7 +464,7 @@ void File::propose_to_keep_views_back(Notice& notice) {
     if (counters != nullptr) {
         if (context_->rank() == 0)
             for (auto& count : counters->of) count = 0;
-        shared_pointer_ = std::make_unique<SharedPointer>(*counters);
+        replace_shared_pointer(std::make_unique<SharedPointer>(*counters));
     }
     if (counters == nullptr) {
         std::random_device secret;
@@ -485,28 +486,41 @@ void File::learn_to_keep_views_back(Notice const& agreed) {
     keeps_views_back_ = agreed.keep_views_back;
     if (!agreed.keep_views_back) return give_back_shared_pointer();
     if (!shared_pointer_->counted())
-        shared_pointer_ = std::make_unique<SharedPointer>(CounterFile::beside(
-            whole_path(kernel_descriptor_, without_driver(path_)), agreed.secret));
+        replace_shared_pointer(
+            std::make_unique<SharedPointer>(CounterFile::beside(whole_path_, agreed.secret)));
 }
 
-MPI_Offset File::agreed_shared_pointer() {
-    OrderedParts parts{.begin = shared_pointer_->reached()};
+MPI_Offset File::agreed_shared_pointer() { return largest(shared_pointer_->reached()); }
+
+MPI_Offset File::largest(MPI_Offset mine) {
+    OrderedParts parts{.begin = mine};
     if (context_->ranks() > 1) team().rendezvous().meet(parts);
     return parts.begin;
 }
 
 void File::set_shared_pointer(MPI_Offset etypes) {
     if (!shared_pointer_->begin(etypes)) return;
-    team().rendezvous().barrier();
+    largest(0);
+    if (context_->rank() == 0) shared_pointer_->forget_old();
+}
+
+void File::keep_shared_pointer() {
+    auto const reached = shared_pointer_->reached();
+    if (!shared_pointer_->stay()) return;
+    shared_pointer_->begin_after_all(largest(reached));
     if (context_->rank() == 0) shared_pointer_->forget_old();
 }
 
 void File::give_back_shared_pointer() {
     shared_pointer_->end();
     if (auto* const counters = shared_pointer_->counters()) team().give_back(counters);
-    auto const kept = shared_pointer_->reached();
-    shared_pointer_ = std::make_unique<SharedPointer>();
-    static_cast<void>(shared_pointer_->begin(kept));
+    replace_shared_pointer(std::make_unique<SharedPointer>());
+}
+
+// It stays where it is.
+void File::replace_shared_pointer(std::unique_ptr<SharedPointer> next) {
+    next->begin_after_all(shared_pointer_->reached());
+    shared_pointer_ = std::move(next);
 }
 
 void File::mark_mirrored() {

@@ -113,6 +113,8 @@ public:
     void note_open_again() { open_again_ = true; }
     [[nodiscard]] std::uint64_t path_hash() const { return path_hash_; }
     [[nodiscard]] MpiTeam& team() const;
+    /// Whether layout() waits for nobody. Equal on all ranks.
+    [[nodiscard]] bool knows_layout() const { return layout_.has_value(); }
     /// Where the file's bytes are, as rank 0 sees it. Collective the first time and after use().
     Layout const& layout();
     /// The same for a team that does without MPI: `from_rank_0` is collective over it.
@@ -205,6 +207,10 @@ public:
     /// It is there from now on, for calls that come after this one on any rank. Collective, but
     /// waits for others one time in many only.
     void set_shared_pointer(MPI_Offset etypes);
+    /// The same on a rank whose new view was refused: it stays where it is.
+    void keep_shared_pointer();
+    /// Of all ranks' values, none of them negative. Collective; one meeting.
+    MPI_Offset largest(MPI_Offset mine);
 
     /// What the first half of a split call that Unisono did has moved, for the second half.
     void set_split_bytes(std::optional<MPI_Count> bytes) { split_bytes_ = bytes; }
@@ -271,6 +277,7 @@ private:
     /// It stays where it is, and only collective calls move it from now on. All ranks do at the
     /// same place among collective calls, when none moves it.
     void give_back_shared_pointer();
+    void replace_shared_pointer(std::unique_ptr<SharedPointer> next);
     Error close_storage();
     [[nodiscard]] Verdict first_failure(Verdict const& earlier, Error const& error) const;
     /// What the report needs of the storage before it is closed.
@@ -287,6 +294,7 @@ private:
     MPI_Comm opened_on_;
     std::shared_ptr<Context> context_;
     std::string path_;
+    std::string whole_path_;  // when it was opened
     std::uint64_t path_hash_ = hash64(path_);
     int access_mode_;
     Options options_;

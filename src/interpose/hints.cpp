@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "interpose/messages.hpp"
+#include "interpose/native.hpp"
 #include "interpose/program.hpp"
 #include "interpose/transfer.hpp"
 #include "orchestra/program_id.hpp"
@@ -106,6 +107,14 @@ bool has_new_hints(File const& file, MPI_Info info) {
 }
 
 void keep_hints(File& file, MPI_Info info) { merge_into(file.hints, pairs_of(info)); }
+
+void pass_hints_on(File& file) {
+    MPI_Info info = MPI_INFO_NULL;
+    PMPI_Info_create(&info);
+    for (auto const& [key, value] : file.hints) PMPI_Info_set(info, key.c_str(), value.c_str());
+    UNISONO_NATIVE(File_set_info)(file.handle(), info);
+    PMPI_Info_free(&info);
+}
 
 void take_hints(File& file) {
     let_go_of_view(file);  // its ranks may meet elsewhere from now on

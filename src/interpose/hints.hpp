@@ -34,4 +34,8 @@ void keep_hints(File& file, MPI_Info info);
 /// What the file's hints say by now counts from here on. Collective.
 void take_hints(File& file);
 
+/// Gives the program's hints to the MPI library, where they came with a view that it has not been
+/// told of. Collective, as MPI_File_set_info is; what that says is nobody's business.
+void pass_hints_on(File& file);
+
 }  // namespace unisono::interpose

@@ -50,16 +50,18 @@ int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_seek_shared};
     auto const known = file->view();
     auto const from_end = whence == numbers().seek_end;
+    if (!from_end && whence != numbers().seek_set && whence != numbers().seek_cur)
+        return fail(*file, MPI_ERR_ARG, "MPI_File_seek_shared", "whence is none of MPI_SEEK_*");
     if (from_end ? !known->usable || !known->tiling.ascending() : known->mirrored)
         return native(offset, whence);
     auto target = offset;
     if (whence == numbers().seek_cur) target += file->agreed_shared_pointer();
     if (from_end) {
         file->drain();
+        // Ranks have no later size than when they came, and nobody writes on before all have come.
         MPI_Offset size = 0;
-        file->team().rendezvous().barrier();  // nobody makes it longer any more
         auto const result = file_get_size(handle, &size);
-        file->team().rendezvous().barrier();  // nor yet
+        size = file->largest(size);
         if (result != MPI_SUCCESS) return result;
         target += end_in_etypes(size, *known);
     }
@@ -92,11 +94,16 @@ int file_get_position(MPI_File handle, MPI_Offset* offset) {
 int file_get_byte_offset(MPI_File handle, MPI_Offset offset, MPI_Offset* displacement) {
     auto const file = find(handle);
     auto const view = file == nullptr ? nullptr : file->view();
-    if (view == nullptr || !view->usable || view->tiling.shape->empty())
-        return UNISONO_NATIVE(File_get_byte_offset)(handle, offset, displacement);
+    auto const has_data = view != nullptr && view->usable && !view->tiling.shape->empty();
+    if (!has_data && (view == nullptr || view->mirrored || !view->usable))
+        return pass_on(handle, known_view, "MPI_File_get_byte_offset", [&] {
+            return UNISONO_NATIVE(File_get_byte_offset)(handle, offset, displacement);
+        });
     if (offset < 0)
         return fail(*file, MPI_ERR_ARG, "MPI_File_get_byte_offset", "the offset is negative");
-    *displacement = offset_of(view->tiling, static_cast<std::uint64_t>(offset) * view->etype_bytes);
+    *displacement =
+        has_data ? offset_of(view->tiling, static_cast<std::uint64_t>(offset) * view->etype_bytes)
+                 : view->displacement;
     return MPI_SUCCESS;
 }
 

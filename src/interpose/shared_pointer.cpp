@@ -9,19 +9,19 @@ SharedPointer::Counters* SharedPointer::counters() const {
 
 SharedPointer::Value SharedPointer::value() {
     if (auto* const memory = counters())
-        return {base_ + memory->at(generation_).load(std::memory_order_acquire)};
+        return {base_ + memory->at(counted_in_).load(std::memory_order_acquire)};
     auto const* const file = std::get_if<std::unique_ptr<CounterFile>>(&place_);
     if (file == nullptr) return {base_};
-    auto const count = (*file)->read(generation_);
+    auto const count = (*file)->read(counted_in_);
     return {base_ + count.value, count.error};
 }
 
 SharedPointer::Value SharedPointer::advance(MPI_Offset etypes) {
     MPI_Offset before = 0;
     if (auto* const memory = counters()) {
-        before = memory->at(generation_).fetch_add(etypes, std::memory_order_acq_rel);
+        before = memory->at(counted_in_).fetch_add(etypes, std::memory_order_acq_rel);
     } else {
-        auto const count = std::get<std::unique_ptr<CounterFile>>(place_)->add(generation_, etypes);
+        auto const count = std::get<std::unique_ptr<CounterFile>>(place_)->add(counted_in_, etypes);
         if (count.error != 0) return {0, count.error};
         before = count.value;
     }
@@ -35,10 +35,20 @@ SharedPointer::Value SharedPointer::advance(MPI_Offset etypes) {
 MPI_Offset SharedPointer::reached() const { return base_ + reached_; }
 
 bool SharedPointer::begin(MPI_Offset etypes) {
-    base_ = etypes;
-    reached_ = 0;
+    auto const all_meet = stay();
+    begin_after_all(etypes);
+    return all_meet;
+}
+
+bool SharedPointer::stay() {
     ++generation_;
     return counters() != nullptr && generation_ % Counters::half == 0;
+}
+
+void SharedPointer::begin_after_all(MPI_Offset etypes) {
+    base_ = etypes;
+    reached_ = 0;
+    counted_in_ = generation_;
 }
 
 void SharedPointer::forget_old() const {

@@ -53,9 +53,13 @@ public:
     /// once they have met. Costs nothing.
     [[nodiscard]] MPI_Offset reached() const;
 
-    /// A generation begins there. On all ranks. True: at this one all have to meet before any goes
-    /// on, and one of them forgets the generations that are over, before the next such one.
+    /// A generation begins, on all ranks: there, or (stay) for the others only, while this rank
+    /// goes on with the one that it has. True: at this one all have to meet before any goes on, who
+    /// stayed begins it where they are after all, and one of them forgets the generations that are
+    /// over, before the next such one.
     [[nodiscard]] bool begin(MPI_Offset etypes);
+    [[nodiscard]] bool stay();
+    void begin_after_all(MPI_Offset etypes);
     void forget_old() const;
 
     /// Nobody uses it any more: what it has left in the file system goes. Local.
@@ -66,6 +70,7 @@ private:
     MPI_Offset base_ = 0;
     std::atomic<MPI_Offset> reached_ = 0;  // by this rank, beyond the base
     std::uint64_t generation_ = 0;
+    std::uint64_t counted_in_ = 0;  // generation; an earlier one where this rank stayed
 };
 
 }  // namespace unisono::interpose

@@ -139,6 +139,8 @@ bool in_window(File const& file, Direction direction) {
 
 CollectiveFile collective_file(File& file, std::function<void()> native) {
     auto& team = file.team();
+    // Ranks that are in other calls hear of it here; in a broadcast all would wait for ever.
+    if (Notice notice; !file.knows_layout()) team.rendezvous().meet(notice);
     auto const& options = file.call_options();
     return {.team = team,
             .rendezvous = team.rendezvous(),
@@ -271,6 +273,7 @@ int collective_on(File& file, DataCall const& call, Prepared& prepared, CallReco
                         }),
         prepared.request, caller, record);
     if (outcome.new_hints) {
+        pass_hints_on(file);
         take_hints(file);
         prepared = prepare(file, call, Ends::at_return);
         return collective_on(file, call, prepared, record, status, native);

@@ -22,6 +22,7 @@ constexpr Needs view{.pointer = false, .collective = true};
 constexpr Needs view_and_pointer{.pointer = true, .collective = true};
 constexpr Needs view_for_data{.pointer = false, .collective = true, .data = true};
 constexpr Needs view_and_pointer_for_data{.pointer = true, .collective = true, .data = true};
+constexpr Needs known_view{.pointer = false, .collective = false};
 constexpr Needs known_view_and_pointer{.pointer = true, .collective = false};
 constexpr Needs known_view_for_data{.pointer = false, .collective = false, .data = true};
 constexpr Needs known_view_and_pointer_for_data{.pointer = true, .collective = false, .data = true};

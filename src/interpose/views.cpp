@@ -52,7 +52,45 @@ InFile in_file(MPI_Datatype etype, MPI_Datatype filetype,
     return types;
 }
 
-std::shared_ptr<FileView> view_of(MPI_Offset displacement, MPI_Datatype etype,
+bool goes_backwards(Datatype const& type) {
+    auto backwards = false;
+    auto last = type.shape->low;
+    walk({type.shape, 0, type.extent}, {0, type.bytes}, [&](std::int64_t at, std::uint64_t) {
+        backwards = backwards || at < last;
+        last = at;
+    });
+    return backwards;
+}
+
+// Types of files have no data before their beginning, and go forwards; they overlap only where
+// nothing may be written.
+bool fits_into_files(Datatype const& type, File const& file) {
+    auto const read_only = (file.access_mode() & MPI_MODE_RDONLY) != 0;
+    return type.bytes == 0 || (type.shape->low >= 0 &&
+                               (type.shape->ascending || (read_only && !goes_backwards(type))));
+}
+
+// Both libraries refuse these.
+int class_of_misfits() {
+    return mpi_library().family == MpiLibrary::Family::mpich ? MPI_ERR_IO : MPI_ERR_TYPE;
+}
+
+// An MPI error class, or 0.
+int refusal_of(File const& file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
+               InFile const& types) {
+    if (displacement < 0) return MPI_ERR_ARG;
+    auto const comm = file.context().comm();
+    if (unusable(etype, comm) != MPI_SUCCESS || unusable(filetype, comm) != MPI_SUCCESS)
+        return MPI_ERR_TYPE;
+    auto const& [element, tile, mpi_error] = types;
+    if (element == nullptr || tile == nullptr)
+        return mpi_error == MPI_ERR_UNSUPPORTED_OPERATION ? 0 : mpi_error;
+    if (!fits_into_files(*element, file) || !fits_into_files(*tile, file))
+        return class_of_misfits();
+    return element->bytes > 0 && tile->bytes % element->bytes != 0 ? MPI_ERR_ARG : 0;
+}
+
+std::shared_ptr<FileView> view_of(File const& file, MPI_Offset displacement, MPI_Datatype etype,
                                   MPI_Datatype filetype, char const* representation) {
     auto view = std::make_shared<FileView>();
     view->representation = representation == nullptr ? "" : representation;
@@ -60,10 +98,7 @@ std::shared_ptr<FileView> view_of(MPI_Offset displacement, MPI_Datatype etype,
     auto const native = in_file(etype, filetype, decode_once);
     auto const types = view->external32() ? in_file(etype, filetype, decode_external32) : native;
     view->usable = native.usable() && types.usable();
-    if (displacement < 0)
-        view->refusal = MPI_ERR_ARG;
-    else if (native.mpi_error != MPI_ERR_UNSUPPORTED_OPERATION)
-        view->refusal = native.mpi_error;
+    view->refusal = refusal_of(file, displacement, etype, filetype, types);
     if (!view->usable) return view;
     auto const& [element, tile, mpi_error] = types;
     view->as_given = {tile->shape, displacement, tile->extent};
@@ -76,10 +111,10 @@ std::shared_ptr<FileView> view_of(MPI_Offset displacement, MPI_Datatype etype,
 }
 
 // Null when there is no memory for it.
-std::shared_ptr<FileView> make_view(MPI_Offset displacement, MPI_Datatype etype,
+std::shared_ptr<FileView> make_view(File const& file, MPI_Offset displacement, MPI_Datatype etype,
                                     MPI_Datatype filetype, char const* representation) {
     try {
-        return view_of(displacement, etype, filetype, representation);
+        return view_of(file, displacement, etype, filetype, representation);
     } catch (std::bad_alloc const&) {
         return nullptr;
     }
@@ -129,9 +164,12 @@ void agree_on_views(File& file, Notice& notice) {
 }
 
 int refuse_view(File& file, Objection const& objection) {
-    auto const* const what = objection.refusal == MPI_ERR_NO_MEM ? " has no memory for its view"
-                             : objection.refusal == MPI_ERR_ARG  ? " gave a negative displacement"
-                                                                 : " gave no datatype";
+    auto const* const what =
+        objection.refusal == MPI_ERR_NO_MEM ? " has no memory for its view"
+        : objection.refusal == MPI_ERR_ARG
+            ? " gave a negative displacement, or a filetype that is not made of whole etypes"
+            : " gave a datatype that is null, not committed, or whose data overlap, go backwards "
+              "or lie before its beginning";
     return fail(file, objection.refusal, "MPI_File_set_view",
                 "rank " + std::to_string(objection.refusing_rank) + what);
 }
@@ -147,7 +185,7 @@ int set_view_alone(File& file, std::shared_ptr<FileView> view, Notice const& not
                    MPI_Datatype etype, MPI_Datatype filetype, MPI_Info info) {
     file.note_refused_view(notice.objection.refusal);
     if (notice.objection.refusal != 0) {
-        file.set_shared_pointer(file.shared_pointer().value().etypes);  // in step with the others
+        file.keep_shared_pointer();  // in step with ranks whose view is right
         return refuse_view(file, notice.objection);
     }
     keep_types(*view, etype, filetype);
@@ -171,7 +209,7 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
     if (file == nullptr) return native(representation);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_view};
     auto const known_as = std::string{representation == nullptr ? "" : representation};
-    auto view = make_view(displacement, etype, filetype, representation);
+    auto view = make_view(*file, displacement, etype, filetype, representation);
     auto notice = notice_of(*file, view.get(), has_new_hints(*file, info));
     auto const alone = !has_to_meet(*file, known_as);
     if (!alone) agree_on_views(*file, notice);
@@ -183,7 +221,8 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
     view->kept_back =
         *file->keeps_views_back() && may_keep_back(*file, known_as) && !must_be_native;
     auto const dangerous = notice.defer_native_view || notice.native_layout_differs;
-    if (view->kept_back || (dangerous && !must_be_native))
+    auto const told = !view->kept_back && (!dangerous || must_be_native);
+    if (!told)
         keep_types(*view, etype, filetype);
     else if (auto const result = native(view->native_representation()); result != MPI_SUCCESS)
         return result;
@@ -194,6 +233,7 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
     file->use(std::move(view));
     if (notice.new_hints) {
         keep_hints(*file, info);
+        if (!told) pass_hints_on(*file);
         take_hints(*file);
     }
     return MPI_SUCCESS;

@@ -140,6 +140,121 @@ void a_shared_pointer_without_a_place_is_an_error(Context const& context) {
     close_file(file);
 }
 
+MPI_File open_with_bytes(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    return file;
+}
+
+void write_shared(MPI_File file, int bytes) {
+    Bytes const data(static_cast<std::size_t>(bytes), 1);
+    CHECK_MPI(MPI_File_write_shared(file, data.data(), bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+}
+
+void check_position_shared(Context const& context, MPI_File file, MPI_Offset expected) {
+    context.barrier();
+    MPI_Offset position = 0;
+    CHECK_MPI(MPI_File_get_position_shared(file, &position));
+    CHECK_EQUAL(position, expected);
+    context.barrier();
+}
+
+// Between nodes some took the end for the shared pointer when others had written behind it already.
+void a_seek_finds_the_same_end_on_all_ranks(Context const& context) {
+    constexpr int rounds = 20, bytes = 16;
+    MPI_File file = open_with_bytes(context);
+    for (int i = 0; i < rounds; ++i) {
+        CHECK_MPI(MPI_File_sync(file));
+        context.barrier();
+        CHECK_MPI(MPI_File_seek_shared(file, 0, MPI_SEEK_END));
+        write_shared(file, bytes);
+    }
+    context.barrier();
+    CHECK_EQUAL(size_of(file), MPI_Offset{rounds} * bytes * context.size);
+    CHECK_EQUAL(error_class(MPI_File_seek_shared(file, 0, 12345)), MPI_ERR_ARG);
+    close_file(file);
+}
+
+// Between nodes ranks made hidden files of different names for the shared pointer.
+void the_file_may_be_unlinked_right_after_its_view(Context const& context) {
+    constexpr int rounds = 20, bytes = 16;
+    for (int i = 0; i < rounds; ++i) {
+        MPI_File file = open_with_bytes(context);
+        if (context.root()) std::filesystem::remove(context.path());
+        write_shared(file, bytes);
+        check_position_shared(context, file, MPI_Offset{bytes} * context.size);
+        close_file(file);
+        context.barrier();
+    }
+}
+
+// Each rank went on where it found the pointer when its view was refused.
+void a_view_refused_on_all_ranks_leaves_the_shared_pointer(Context const& context) {
+    MPI_File file = open_with_bytes(context);
+    if (!context.root()) write_shared(file, 2);
+    MPI_Offset expected = MPI_Offset{2} * (context.size - 1);
+    // Sometimes ranks meet for it: counters are used again.
+    for (int refused = 1; refused <= 40; ++refused) {
+        CHECK(MPI_File_set_view(file, -5, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL) !=
+              MPI_SUCCESS);
+        write_shared(file, 3);
+        expected += MPI_Offset{3} * context.size;
+        if (refused == 1) check_position_shared(context, file, expected);
+    }
+    check_position_shared(context, file, expected);
+    close_file(file);
+}
+
+// They were accepted once the MPI library was not told of views any more.
+void wrong_filetypes_are_refused(Context const& context) {
+    MPI_File file = open_with_a_view(context);
+    auto const set = [&](MPI_Datatype filetype) {
+        auto const code = MPI_File_set_view(file, 0, MPI_INT, filetype, "native", MPI_INFO_NULL);
+        MPI_Type_free(&filetype);
+        return error_class(code);
+    };
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(4, MPI_INT, &type);
+    CHECK_EQUAL(set(type), MPI_ERR_TYPE);  // not committed
+    MPI_Type_contiguous(6, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    CHECK_EQUAL(set(type), MPI_ERR_ARG);  // one and a half etypes
+    for (int const second : {-1, 1}) {    // before the view, before the first
+        int const lengths[] = {1, 1}, displacements[] = {3, second};
+        MPI_Type_indexed(2, lengths, displacements, MPI_INT, &type);
+        MPI_Type_commit(&type);
+        CHECK(set(type) != MPI_SUCCESS);
+    }
+    write_and_check(context, file, DealtView(context, 16));
+    close_file(file);
+}
+
+void the_mpi_library_gets_hints_of_a_later_view(Context const& context) {
+    MPI_File file = open_with_a_view(context);
+    auto const* const key = "ind_wr_buffer_size";
+    auto const known = !info_value(file, key).empty();
+    MPI_Info hints = make_info({{key, "16384"}});
+    DealtView const next(context, 40);
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, next.filetype(), "native", hints));
+    MPI_Info_free(&hints);
+    write_and_check(context, file, next);
+    if (known) CHECK_EQUAL(info_value(file, key), "16384");
+    close_file(file);
+    if (!known) skip("this MPI library has no such hint");
+}
+
+// Others waited in a broadcast for the rank that waited for them.
+void ranks_in_different_calls_after_a_view_get_an_error(Context const& context) {
+    MPI_File file = open_with_a_view(context);
+    std::uint8_t const byte = 1;
+    auto const code =
+        context.root() ? MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "external32", MPI_INFO_NULL)
+                       : MPI_File_write_all(file, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE);
+    CHECK(code != MPI_SUCCESS);
+    context.barrier();
+    close_file(file);
+}
+
 void write_without_blocking(Context const& context, MPI_File file, int block) {
     DealtView const view(context, block);
     CHECK_MPI(view.set(file));
@@ -177,7 +292,20 @@ std::span<Test const> view_tests() {
         {"nothing_but_the_file_is_left", nothing_but_the_file_is_left, under_unisono,
          "natively the shared pointer's file may be left"},
         {"a_shared_pointer_without_a_place_is_an_error",
-         a_shared_pointer_without_a_place_is_an_error, under_unisono, "Unisono's own message"},
+         a_shared_pointer_without_a_place_is_an_error, under_unisono, "Unisono's own message", 2},
+        {"a_seek_finds_the_same_end_on_all_ranks", a_seek_finds_the_same_end_on_all_ranks},
+        {"the_file_may_be_unlinked_right_after_its_view",
+         the_file_may_be_unlinked_right_after_its_view, under_unisono,
+         "MPICH 4.0.2 takes seconds for some"},
+        {"a_view_refused_on_all_ranks_leaves_the_shared_pointer",
+         a_view_refused_on_all_ranks_leaves_the_shared_pointer, under_unisono,
+         "Open MPI 4.1.4 takes over part of a view that it refuses"},
+        {"wrong_filetypes_are_refused", wrong_filetypes_are_refused, under_unisono,
+         "Open MPI 4.1.4 takes over part of a view that it refuses"},
+        {"the_mpi_library_gets_hints_of_a_later_view", the_mpi_library_gets_hints_of_a_later_view},
+        {"ranks_in_different_calls_after_a_view_get_an_error",
+         ranks_in_different_calls_after_a_view_get_an_error, under_unisono, "natively they hang",
+         2},
         {"beginning_a_nonblocking_collective_call_waits_for_nobody",
          beginning_a_nonblocking_collective_call_waits_for_nobody, under_unisono,
          "MPICH 4.0.2 hangs in some"},
