@@ -83,7 +83,7 @@ struct Options {
     std::string report = "none";  ///< UNISONO_REPORT: none, summary, json
     std::string report_file;      ///< UNISONO_REPORT_FILE: where to append; empty: stderr
     std::string report_traces;    ///< UNISONO_REPORT_TRACES: folder for what is open; "": none
-    std::string faults;           ///< UNISONO_FAULTS, for tests: see src/backends/fault.hpp
+    std::string faults;           ///< UNISONO_FAULTS, for tests: see src/options/fault_text.hpp
 
     /// What differs from the defaults, but for reports, with where it was said, from weak to
     /// strong: "cb_nodes=2 (MPI_Info)". For the report.

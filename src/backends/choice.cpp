@@ -101,8 +101,7 @@ BackendChoice choose_backend(FileFacts const& facts, Options const& options) {
     BackendChoice choice{.why = reason(facts, options, by_mpi)};
     if (!by_mpi && !facts.open) return choice;
     choice.layers = {by_mpi ? Layer::mpiio : Layer::posix};
-    if (!options.faults.empty() && parse_faults(options.faults).error.empty())
-        choice.layers.push_back(Layer::faults);
+    if (!options.faults.empty()) choice.layers.push_back(Layer::faults);
     if (!by_mpi) add_layers(choice, facts, options);
     if (facts.open) choice.layers.push_back(Layer::gate);
     choice.layers.push_back(Layer::counted);

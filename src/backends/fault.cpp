@@ -1,75 +1,16 @@
 #include "backends/fault.hpp"
 
-#include <string.h>  // strerrorname_np is no part of <cstring>
-
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <chrono>
-#include <optional>
 #include <random>
 #include <thread>
+
+#include "options/fault_text.hpp"
 
 namespace unisono {
 
 namespace {
-
-std::optional<std::uint64_t> parse_number(std::string_view text) {
-    std::uint64_t number = 0;
-    auto const* const end = text.data() + text.size();
-    auto const [stop, code] = std::from_chars(text.data(), end, number);
-    if (code != std::errc{} || stop != end) return std::nullopt;
-    return number;
-}
-
-std::optional<int> parse_errno(std::string_view text) {
-    constexpr int code_max = 4095;  // the kernel returns none above
-    auto const number = parse_number(text);
-    if (number && *number >= 1 && *number <= code_max) return static_cast<int>(*number);
-    for (int code = 1; code <= code_max; ++code) {
-        auto const* const name = strerrorname_np(code);
-        if (name != nullptr && text == name) return code;
-    }
-    return std::nullopt;
-}
-
-bool take_prefix(std::string_view& text, std::string_view prefix) {
-    if (!text.starts_with(prefix)) return false;
-    text.remove_prefix(prefix.size());
-    return true;
-}
-
-std::optional<Fault> parse_error_fault(std::string_view text, Direction direction) {
-    auto const equals = text.find('=');
-    if (equals == std::string_view::npos) return std::nullopt;
-    auto const offset = parse_number(text.substr(0, equals));
-    auto const code = parse_errno(text.substr(equals + 1));
-    if (!offset || !code) return std::nullopt;
-    return Fault{Fault::Kind::error, direction, *offset, *code, 0};
-}
-
-std::optional<Fault> parse_code_fault(std::string_view text, Fault::Kind kind) {
-    auto const code = parse_errno(text);
-    if (!code) return std::nullopt;
-    return Fault{.kind = kind, .code = *code};
-}
-
-std::optional<Fault> parse_fault(std::string_view text) {
-    if (take_prefix(text, "sync=")) return parse_code_fault(text, Fault::Kind::sync);
-    if (take_prefix(text, "close=")) return parse_code_fault(text, Fault::Kind::close);
-    auto direction = Direction::write;
-    if (take_prefix(text, "read")) {
-        direction = Direction::read;
-    } else if (!take_prefix(text, "write")) {
-        return std::nullopt;
-    }
-    if (take_prefix(text, "@")) return parse_error_fault(text, direction);
-    if (text == "=short") return Fault{Fault::Kind::short_transfers, direction, 0, 0, 0};
-    if (!take_prefix(text, "=delay:")) return std::nullopt;
-    auto const delay_us = parse_number(text);
-    if (!delay_us) return std::nullopt;
-    return Fault{Fault::Kind::delay, direction, 0, 0, *delay_us};
-}
 
 class FaultBackend final : public Backend {
 public:
@@ -172,30 +113,11 @@ private:
 
 }  // namespace
 
-ParsedFaults parse_faults(std::string_view specification) {
-    ParsedFaults parsed;
-    while (!specification.empty()) {
-        auto const item = specification.substr(0, specification.find(','));
-        specification.remove_prefix(std::min(specification.size(), item.size() + 1));
-        if (auto const fault = parse_fault(item)) {
-            parsed.faults.push_back(*fault);
-            continue;
-        }
-        parsed.error = "invalid fault '" + std::string(item) +
-                       "': use write@OFFSET=ERRNO (a name such as ENOSPC, or a number), "
-                       "write=short or write=delay:MICROSECONDS, or the same with read; "
-                       "sync=ERRNO, close=ERRNO";
-        parsed.faults.clear();
-        break;
-    }
-    return parsed;
-}
-
 std::unique_ptr<Backend> make_fault_backend(std::unique_ptr<Backend> inner,
                                             std::string_view specification) {
-    auto parsed = parse_faults(specification);
-    if (!parsed.error.empty()) return nullptr;
-    return std::make_unique<FaultBackend>(std::move(inner), std::move(parsed.faults));
+    auto faults = parse_faults(specification);
+    if (!faults) return nullptr;
+    return std::make_unique<FaultBackend>(std::move(inner), std::move(*faults));
 }
 
 }  // namespace unisono

@@ -10,36 +10,8 @@ namespace unisono {
 
 namespace {
 
-TEST(ParseFaults, reads_every_form) {
-    auto const parsed = parse_faults(
-        "write@4096=ENOSPC,read@0=5,write=short,read=short,write=delay:250,"
-        "sync=EIO,close=EDQUOT");
-    ASSERT_EQ(parsed.error, "");
-    ASSERT_EQ(parsed.faults.size(), 7u);
-    EXPECT_EQ(parsed.faults[0].direction, Direction::write);
-    EXPECT_EQ(parsed.faults[0].offset, 4096u);
-    EXPECT_EQ(parsed.faults[0].code, ENOSPC);
-    EXPECT_EQ(parsed.faults[1].direction, Direction::read);
-    EXPECT_EQ(parsed.faults[1].code, EIO);
-    EXPECT_EQ(parsed.faults[3].kind, Fault::Kind::short_transfers);
-    EXPECT_EQ(parsed.faults[4].delay_us, 250u);
-    EXPECT_EQ(parsed.faults[5].kind, Fault::Kind::sync);
-    EXPECT_EQ(parsed.faults[5].code, EIO);
-    EXPECT_EQ(parsed.faults[6].kind, Fault::Kind::close);
-    EXPECT_EQ(parsed.faults[6].code, EDQUOT);
-    EXPECT_TRUE(parse_faults("").faults.empty());
-    EXPECT_EQ(parse_faults("").error, "");
-}
-
-TEST(ParseFaults, names_the_valid_forms_when_it_reads_none) {
-    for (auto const* const wrong : {"write", "write@=EIO", "write@1", "write@1=ENOSUCHNAME",
-                                    "write@1=0", "write@-1=EIO", "write@1=EIO ", "sync=short",
-                                    "read=delay:", "read=delay:1ms", "write=short,,read=short"}) {
-        auto const parsed = parse_faults(wrong);
-        EXPECT_TRUE(parsed.faults.empty()) << wrong;
-        EXPECT_NE(parsed.error.find("write@OFFSET=ERRNO"), std::string::npos) << wrong;
-        EXPECT_EQ(make_fault_backend(make_posix_backend(0), wrong), nullptr) << wrong;
-    }
+TEST(FaultBackend, is_none_where_the_specification_is_invalid) {
+    EXPECT_EQ(make_fault_backend(make_posix_backend(0), "write"), nullptr);
 }
 
 class FaultTest : public testing::Test {
