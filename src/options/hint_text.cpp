@@ -47,12 +47,32 @@ std::optional<HintSpec> parse_spec(std::string_view text) {
     return spec;
 }
 
-void add_spec(Parsed<HintFile>& into, std::string_view text, std::string_view name) {
+constexpr std::string_view valid_spec = "glob:key=value:key=value";
+constexpr std::string_view valid_site_line = "glob:key=value:key=value, leave_alone glob";
+
+std::string complaint(std::string_view name, std::string_view text, std::string_view valid) {
+    return std::string(name) + ": cannot read \"" + std::string(text) +
+           "\"; ignored; valid: " + std::string(valid);
+}
+
+void add_spec(Parsed<HintFile>& into, std::string_view text, std::string_view name,
+              std::string_view valid) {
     if (auto spec = parse_spec(text)) {
         into.value.specs.push_back(std::move(*spec));
     } else {
-        into.complaints.push_back(std::string(name) + ": cannot read \"" + std::string(text) +
-                                  "\"; ignored; valid: glob:key=value:key=value");
+        into.complaints.push_back(complaint(name, text, valid));
+    }
+}
+
+/// Calls `take` with each line that says something, and with the file's name and the line's number.
+template <class Take>
+void each_line(std::string_view text, std::string_view name, Take take) {
+    std::size_t line_number = 0;
+    for (auto const raw : split(text, '\n')) {
+        ++line_number;
+        auto const line = trim(raw);
+        if (line.empty() || line.front() == '#') continue;
+        take(line, std::string(name) + " line " + std::to_string(line_number));
     }
 }
 
@@ -80,39 +100,44 @@ std::optional<Switch> parse_switch(std::string_view text) {
 
 Parsed<HintFile> parse_hint_file(std::string_view text, std::string_view name) {
     Parsed<HintFile> file;
-    std::size_t line_number = 0;
-    for (auto const raw : split(text, '\n')) {
-        ++line_number;
-        auto const line = trim(raw);
-        if (line.empty() || line.front() == '#') continue;
+    each_line(text, name, [&](std::string_view line, std::string const& where) {
+        add_spec(file, line, where, valid_spec);
+    });
+    return file;
+}
+
+Parsed<HintFile> parse_site_file(std::string_view text, std::string_view name) {
+    Parsed<HintFile> file;
+    each_line(text, name, [&](std::string_view line, std::string const& where) {
         if (auto const glob = after_word(line, "leave_alone")) {
             file.value.leave_alone.emplace_back(*glob);
         } else {
-            add_spec(file, line, std::string(name) + " line " + std::to_string(line_number));
+            add_spec(file, line, where, valid_site_line);
         }
-    }
+    });
     return file;
 }
 
 Parsed<HintFile> parse_hint_list(std::string_view text, std::string_view name) {
     Parsed<HintFile> file;
     for (auto const& spec : join_continuations(text, ',', begins_spec)) {
-        add_spec(file, trim(spec), name);
+        add_spec(file, trim(spec), name, valid_spec);
     }
     return file;
 }
 
-std::vector<KeyValue> parse_romio_hints(std::string_view text) {
-    std::vector<KeyValue> hints;
-    for (auto const raw : split(text, '\n')) {
-        auto const line = trim(raw);
-        auto const end = line.find_first_of(" \t");
-        if (line.empty() || line.front() == '#' || end == std::string_view::npos) continue;
-        auto const key = line.substr(0, end), value = trim(line.substr(end));
-        if (value.find_first_of(" \t") != std::string_view::npos) continue;
-        if (std::ranges::find(hints, key, &KeyValue::first) != hints.end()) continue;
-        hints.emplace_back(key, value);
-    }
+Parsed<std::vector<KeyValue>> parse_romio_hints(std::string_view text, std::string_view name) {
+    constexpr std::string_view blanks = " \t";
+    Parsed<std::vector<KeyValue>> hints;
+    each_line(text, name, [&](std::string_view line, std::string const& where) {
+        auto const key = line.substr(0, line.find_first_of(blanks));
+        auto const value = trim(line.substr(key.size()));
+        if (value.empty() || value.find_first_of(blanks) != std::string_view::npos) {
+            hints.complaints.push_back(complaint(where, line, "key value"));
+        } else if (std::ranges::find(hints.value, key, &KeyValue::first) == hints.value.end()) {
+            hints.value.emplace_back(key, value);
+        }
+    });
     return hints;
 }
 

@@ -31,18 +31,21 @@ struct HintFile {
     std::vector<std::string> leave_alone;  ///< globs after the word `leave_alone`
 };
 
-/// Reads a hints file: lines "glob:key=value:key=value", "leave_alone glob", comments after "#" at
-/// the beginning of a line, empty lines. A part without "=" belongs to the value before it, so that
+/// Reads a hints file: lines "glob:key=value:key=value", comments after "#" at the beginning of a
+/// line, empty lines. A part without "=" belongs to the value before it, so that
 /// "*:cb_config_list=*:4" means what it seems to. `name` is for the complaints.
 Parsed<HintFile> parse_hint_file(std::string_view text, std::string_view name);
+
+/// The same with lines "leave_alone glob".
+Parsed<HintFile> parse_site_file(std::string_view text, std::string_view name);
 
 /// Reads a list "spec,spec,..." in one line, as Cray's MPICH_MPIIO_HINTS has it. A part between
 /// commas that does not begin with "glob:key=" belongs to the value before it.
 Parsed<HintFile> parse_hint_list(std::string_view text, std::string_view name);
 
 /// Reads ROMIO's hints file as ROMIO does: lines of two words, "key value"; the first one of a key
-/// counts; comments after "#" in the first column; other lines are ignored.
-std::vector<KeyValue> parse_romio_hints(std::string_view text);
+/// counts; comments after "#" in the first column; other lines are ignored, and complained of.
+Parsed<std::vector<KeyValue>> parse_romio_hints(std::string_view text, std::string_view name);
 
 /// Whether a shell pattern (*, ?, [...], \; "*" also matches "/") names this file. It is compared
 /// with the name as the program gave it, without a file system prefix such as "ufs:", made

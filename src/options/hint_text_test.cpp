@@ -18,7 +18,7 @@ TEST(ParseSwitch, takes_what_romio_and_ompio_users_write) {
 }
 
 TEST(HintFile, has_globs_comments_and_paths_to_leave_alone) {
-    auto const file = parse_hint_file(
+    auto const file = parse_site_file(
         "# our site\n"
         "\n"
         "  /scratch/*.nc : cb_nodes=8 : romio_cb_write=enable\r\n"
@@ -40,6 +40,20 @@ TEST(HintFile, complains_with_the_line_and_reads_on) {
     ASSERT_EQ(file.value.specs.size(), 1u);
 }
 
+TEST(HintFile, names_both_forms_of_a_line_only_where_both_are_valid) {
+    auto const* const text = "leave_alon /x\nleave_alone\n";
+    EXPECT_EQ(
+        parse_site_file(text, "site").complaints,
+        (std::vector<std::string>{"site line 1: cannot read \"leave_alon /x\"; ignored; valid: "
+                                  "glob:key=value:key=value, leave_alone glob",
+                                  "site line 2: cannot read \"leave_alone\"; ignored; valid: "
+                                  "glob:key=value:key=value, leave_alone glob"}));
+    EXPECT_EQ(
+        parse_hint_file("leave_alone /x\n", "mine").complaints,
+        std::vector<std::string>{"mine line 1: cannot read \"leave_alone /x\"; ignored; valid: "
+                                 "glob:key=value:key=value"});
+}
+
 TEST(HintList, is_what_cray_sites_write) {
     auto const list = parse_hint_list(
         "*/mpsout.d01.*:cb_nodes=8:striping_factor=6,*/MPASPR*:cb_nodes=8,file1:direct_io=true",
@@ -59,17 +73,26 @@ TEST(HintList, keeps_colons_and_commas_inside_a_value) {
 }
 
 TEST(RomioHints, are_lines_of_key_and_value) {
-    EXPECT_EQ(parse_romio_hints("# comment\ncb_nodes 32\n\ncb_config_list  n01,n11:2 \nlonely\n"),
-              (Hints{{"cb_nodes", "32"}, {"cb_config_list", "n01,n11:2"}}));
+    auto const hints =
+        parse_romio_hints("# comment\ncb_nodes 32\n\ncb_config_list  n01,n11:2 \n", "");
+    EXPECT_EQ(hints.value, (Hints{{"cb_nodes", "32"}, {"cb_config_list", "n01,n11:2"}}));
+    EXPECT_TRUE(hints.complaints.empty());
 }
 
 TEST(RomioHints, keep_the_first_of_a_repeated_key_as_romio_does) {
-    EXPECT_EQ(parse_romio_hints("cb_nodes 1\ncb_nodes 2\n"), (Hints{{"cb_nodes", "1"}}));
+    EXPECT_EQ(parse_romio_hints("cb_nodes 1\ncb_nodes 2\n", "").value, (Hints{{"cb_nodes", "1"}}));
 }
 
 TEST(RomioHints, ignore_lines_of_three_words_as_romio_does) {
-    EXPECT_EQ(parse_romio_hints("cb_nodes 2 3\ncb_nodes 4\ncb_nodes 5 \t\r\n"),
+    EXPECT_EQ(parse_romio_hints("cb_nodes 2 3\ncb_nodes 4\ncb_nodes 5 \t\r\n", "").value,
               (Hints{{"cb_nodes", "4"}}));
+}
+
+TEST(RomioHints, complain_of_lines_that_are_ignored) {
+    EXPECT_EQ(parse_romio_hints("cb_nodes 4\nzzz\ncb_nodes 5 6\n", "ROMIO_HINTS").complaints,
+              (std::vector<std::string>{
+                  "ROMIO_HINTS line 2: cannot read \"zzz\"; ignored; valid: key value",
+                  "ROMIO_HINTS line 3: cannot read \"cb_nodes 5 6\"; ignored; valid: key value"}));
 }
 
 TEST(FileSystemPrefix, is_a_word_before_a_colon) {

@@ -7,7 +7,9 @@
 #include <fstream>
 #include <iterator>
 
+#include "layouts/layout_text.hpp"
 #include "options/cb_config_list.hpp"
+#include "options/fault_text.hpp"
 #include "options/spelling.hpp"
 #include "support/installation.hpp"
 
@@ -92,8 +94,10 @@ struct Setting {
     std::string_view subject;            ///< for messages: hint name and source, or variable
     std::span<Choice const> strategies;  ///< with "auto"
     std::vector<std::string>* messages;
+    bool refused = false;
 
-    void refuse(std::string_view valid) const {
+    void refuse(std::string_view valid) {
+        refused = true;
         say("unisono: " + std::string(subject) + ": \"" + std::string(value) +
             "\" ignored; valid: " + std::string(valid));
     }
@@ -104,9 +108,9 @@ struct Setting {
     }
 };
 
-using Setter = void (*)(Options&, Setting const&);
+using Setter = void (*)(Options&, Setting&);
 
-void choose(std::string& field, Setting const& setting, std::span<Choice const> choices) {
+void choose(std::string& field, Setting& setting, std::span<Choice const> choices) {
     if (setting.value == "help") return setting.say(describe(setting.subject, choices));
     if (std::ranges::find(choices, setting.value, &Choice::name) == choices.end()) {
         return setting.refuse(names_of(choices));
@@ -115,7 +119,7 @@ void choose(std::string& field, Setting const& setting, std::span<Choice const> 
 }
 
 template <auto field>
-void set_switch(Options& options, Setting const& setting) {
+void set_switch(Options& options, Setting& setting) {
     if (auto const value = parse_switch(setting.value)) {
         options.*field = *value;
     } else {
@@ -124,7 +128,7 @@ void set_switch(Options& options, Setting const& setting) {
 }
 
 template <auto field, bool when_true = true>
-void set_boolean(Options& options, Setting const& setting) {
+void set_boolean(Options& options, Setting& setting) {
     if (auto const value = parse_boolean(setting.value)) {
         options.*field = *value == when_true;
     } else {
@@ -133,7 +137,7 @@ void set_boolean(Options& options, Setting const& setting) {
 }
 
 template <bool when_true>
-void set_native_only(Options& options, Setting const& setting) {
+void set_native_only(Options& options, Setting& setting) {
     set_boolean<&Options::native_only, when_true>(options, setting);
     if (!parse_boolean(setting.value)) return;
     auto const said = std::string(setting.subject) + ": " + std::string(setting.value);
@@ -141,7 +145,7 @@ void set_native_only(Options& options, Setting const& setting) {
 }
 
 template <auto field>
-void set_bytes(Options& options, Setting const& setting) {
+void set_bytes(Options& options, Setting& setting) {
     if (auto const value = parse_bytes(setting.value); value && *value > 0) {
         options.*field = *value;
     } else {
@@ -150,7 +154,7 @@ void set_bytes(Options& options, Setting const& setting) {
 }
 
 template <auto field>
-void set_count(Options& options, Setting const& setting) {
+void set_count(Options& options, Setting& setting) {
     if (auto const value = parse_count(setting.value); value && *value > 0) {
         options.*field = *value;
     } else {
@@ -159,11 +163,33 @@ void set_count(Options& options, Setting const& setting) {
 }
 
 template <auto field>
-void set_text(Options& options, Setting const& setting) {
+void set_text(Options& options, Setting& setting) {
     options.*field = setting.value;
 }
 
-void set_strategy(Options& options, Setting const& setting) {
+void set_layout(Options& options, Setting& setting) {
+    auto const layout = parse_layout(setting.value, "");
+    if (setting.value.empty() || layout.known()) {
+        options.layout = setting.value;
+    } else {
+        setting.refuse("stripe_bytes=64K,servers=4 and the like (" + layout.reason + ")");
+    }
+}
+
+void set_faults(Options& options, Setting& setting) {
+    if (parse_faults(setting.value)) {
+        options.faults = setting.value;
+    } else {
+        setting.refuse(valid_faults);
+    }
+}
+
+/// Others obey it before there are options; whether it is valid is said with the others.
+void check_boolean(Options& /*options*/, Setting& setting) {
+    if (!parse_boolean(setting.value)) setting.refuse("true, false");
+}
+
+void set_strategy(Options& options, Setting& setting) {
     if (setting.value == paper_strategy.name) {
         options.strategy = automatic_strategy.name;
         options.select = paper_strategy.name;
@@ -171,37 +197,31 @@ void set_strategy(Options& options, Setting const& setting) {
     }
     choose(options.strategy, setting, setting.strategies);
 }
-void set_select(Options& options, Setting const& setting) {
-    choose(options.select, setting, selections);
-}
-void set_backend(Options& options, Setting const& setting) {
-    choose(options.backend, setting, backends);
-}
-void set_exchange(Options& options, Setting const& setting) {
+void set_select(Options& options, Setting& setting) { choose(options.select, setting, selections); }
+void set_backend(Options& options, Setting& setting) { choose(options.backend, setting, backends); }
+void set_exchange(Options& options, Setting& setting) {
     choose(options.exchange, setting, exchanges);
 }
-void set_resonant_read(Options& options, Setting const& setting) {
+void set_resonant_read(Options& options, Setting& setting) {
     std::string how;
     choose(how, setting, resonant_reads);
     if (!how.empty()) options.prefetch_then_read = how == "direct";
 }
-void set_resonant_groups(Options& options, Setting const& setting) {
+void set_resonant_groups(Options& options, Setting& setting) {
     std::string how;
     choose(how, setting, resonant_groups);
     if (!how.empty()) options.as_many_groups_as_servers = how == "by_count";
 }
-void set_flush(Options& options, Setting const& setting) {
+void set_flush(Options& options, Setting& setting) {
     std::string when;
     choose(when, setting, flushes);
     if (!when.empty()) options.flush_at_close = when == "close";
 }
-void set_check(Options& options, Setting const& setting) { choose(options.check, setting, checks); }
-void set_stall(Options& options, Setting const& setting) { choose(options.stall, setting, stalls); }
-void set_report(Options& options, Setting const& setting) {
-    choose(options.report, setting, reports);
-}
+void set_check(Options& options, Setting& setting) { choose(options.check, setting, checks); }
+void set_stall(Options& options, Setting& setting) { choose(options.stall, setting, stalls); }
+void set_report(Options& options, Setting& setting) { choose(options.report, setting, reports); }
 
-void set_striping_factor(Options& options, Setting const& setting) {
+void set_striping_factor(Options& options, Setting& setting) {
     // Lustre's "all servers": for the file's creator; to us it means that the count is not known.
     if (setting.value == "-1") {
         options.striping_factor = 0;
@@ -210,7 +230,7 @@ void set_striping_factor(Options& options, Setting const& setting) {
     }
 }
 
-void set_cb_config_list(Options& options, Setting const& setting) {
+void set_cb_config_list(Options& options, Setting& setting) {
     if (parse_cb_config_list(setting.value)) {
         options.cb_config_list = setting.value;
     } else {
@@ -218,12 +238,12 @@ void set_cb_config_list(Options& options, Setting const& setting) {
     }
 }
 
-void set_collective_buffering(Options& options, Setting const& setting) {
+void set_collective_buffering(Options& options, Setting& setting) {
     set_switch<&Options::cb_read>(options, setting);
     if (parse_switch(setting.value)) options.cb_write = options.cb_read;
 }
 
-void set_topology(Options& options, Setting const& setting) {
+void set_topology(Options& options, Setting& setting) {
     constexpr std::string_view prefix = "nodes=";
     auto const nodes = setting.value.starts_with(prefix)
                            ? parse_count(setting.value.substr(prefix.size()))
@@ -278,9 +298,9 @@ constexpr std::array known_hints{
     Known{"unisono_sync_at_close", set_boolean<&Options::sync_at_close>},
     Known{"unisono_stall", set_stall},
     Known{"unisono_stall_s", set_count<&Options::stall_s>},
-    Known{"unisono_layout", set_text<&Options::layout>},
+    Known{"unisono_layout", set_layout},
     Known{"unisono_enable", set_native_only<false>},
-    Known{"unisono_faults", set_text<&Options::faults>},
+    Known{"unisono_faults", set_faults},
 };
 
 /// A variable that is no option of a file. Others read it; here it is only known.
@@ -301,25 +321,25 @@ constexpr std::array known_variables{
     Known{"UNISONO_STALL_S", set_count<&Options::stall_s>},
     Known{"UNISONO_TUNE", set_text<&Options::tune>},
     Known{"UNISONO_TUNE_SITE", set_text<&Options::tune_site>},
-    Known{"UNISONO_LAYOUT", set_text<&Options::layout>},
+    Known{"UNISONO_LAYOUT", set_layout},
     Known{"UNISONO_TOPOLOGY", set_topology},
     Known{"UNISONO_REPORT", set_report},
     Known{"UNISONO_REPORT_FILE", set_text<&Options::report_file>},
     Known{"UNISONO_REPORT_TRACES", set_text<&Options::report_traces>},
     Known{"UNISONO_REPORT_TIMELINE", set_boolean<&Options::report_timeline>},
     Known{"UNISONO_REPORT_CALLS", set_boolean<&Options::report_calls>},
-    Known{"UNISONO_FAULTS", set_text<&Options::faults>},
+    Known{"UNISONO_FAULTS", set_faults},
     Known{"UNISONO_WRITE_BEHIND", set_switch<&Options::write_behind>},
     Known{"UNISONO_READ_AHEAD", set_switch<&Options::read_ahead>},
     Known{"UNISONO_OVERLAP", set_switch<&Options::overlap>},
     Known{"UNISONO_SYNC_AT_CLOSE", set_boolean<&Options::sync_at_close>},
     Known{"UNISONO_ALLOW_LONE_RANKS", set_boolean<&Options::allow_lone_ranks>},
     Known{"UNISONO_DISABLE", set_native_only<true>},
+    Known{"UNISONO_PRELOAD_CHILDREN", check_boolean},
     elsewhere("UNISONO_HINTS"),
     elsewhere("UNISONO_SITE_FILE"),
     elsewhere("UNISONO_PLUGINS"),
     elsewhere("UNISONO_PROGRAM"),
-    elsewhere("UNISONO_PRELOAD_CHILDREN"),
     elsewhere("UNISONO_RUNTIME"),
     elsewhere("UNISONO_ROOT"),  // set by modulefiles and read by CMake, as UNISONO_DIR
     elsewhere("UNISONO_DIR"),
@@ -330,6 +350,7 @@ constexpr std::array known_variables{
 };
 
 constexpr std::string_view own_prefix = "unisono_";
+constexpr std::string_view system_romio_hints = "/etc/romio-hints";
 
 std::string own_hint_names() {
     std::string names;
@@ -364,27 +385,32 @@ std::string advice_for(std::string_view variable) {
     return "did you mean " + std::string(variable_prefix) + std::string(meant) + "?";
 }
 
-/// Obeys a setting and keeps its words, if it makes a difference.
-void apply_setting(Options& options, Known const& known, Setting const& setting,
+/// Obeys a setting and keeps its words, if it makes a difference. False if it was refused.
+bool apply_setting(Options& options, Known const& known, Setting setting,
                    std::string const& words) {
     auto const before = options;
     known.set(options, setting);
     if (options != before) options.settings.push_back(words);
+    return !setting.refused;
 }
 
 std::string assignment(std::string_view name, std::string_view value) {
     return std::string{name}.append("=").append(value);
 }
 
-void apply_hints(Options& options, std::span<KeyValue const> hints, std::string_view source,
-                 std::span<Choice const> strategies, std::vector<std::string>& messages) {
+/// Obeys hints, and returns them without those that were refused.
+std::vector<KeyValue> apply_hints(Options& options, std::span<KeyValue const> hints,
+                                  std::string_view source, std::span<Choice const> strategies,
+                                  std::vector<std::string>& messages) {
+    std::vector<KeyValue> valid(hints.begin(), hints.end());
     for (auto const& known : known_hints) {
         for (auto const& [key, value] : hints) {
             if (key != known.name) continue;
             auto const from = " (" + std::string(source) + ")";
             auto const subject = std::string{"hint "}.append(key).append(from);
-            apply_setting(options, known, {value, subject, strategies, &messages},
-                          assignment(key, value).append(from));
+            if (!apply_setting(options, known, {value, subject, strategies, &messages},
+                               assignment(key, value).append(from)))
+                std::erase(valid, KeyValue{key, value});
         }
     }
     for (auto const& [key, value] : hints) {
@@ -393,6 +419,7 @@ void apply_hints(Options& options, std::span<KeyValue const> hints, std::string_
         Setting{key, "unknown hint (" + std::string(source) + ")", strategies, &messages}.refuse(
             own_hint_names());
     }
+    return valid;
 }
 
 /// Hints of the first specification that names the file.
@@ -463,20 +490,20 @@ std::string OptionSources::default_site_file() {
 }
 
 OptionSources::OptionSources(Surroundings const& surroundings, std::span<Choice const> strategies)
-    : strategies_(strategies) {
+    : strategies_{automatic_strategy, paper_strategy} {
+    strategies_.insert(strategies_.end(), strategies.begin(), strategies.end());
     auto const value_of = [&](char const* name) -> std::string {
         auto const* const value = surroundings.variable(name);
         return value == nullptr ? "" : std::string(trim(value));
     };
 
     auto const site = value_of("UNISONO_SITE_FILE");
-    site_ = read_hint_file(surroundings, site.empty() ? default_site_file() : site, !site.empty());
-    read_romio_hints(surroundings);
+    site_ = read_hint_file(surroundings, site.empty() ? default_site_file() : site, parse_site_file,
+                           !site.empty());
+    auto const* const romio = surroundings.variable("ROMIO_HINTS");
+    read_romio_hints(surroundings, romio == nullptr ? "" : romio);
     hints_ = read_unisono_hints(surroundings, value_of("UNISONO_HINTS"));
-    if (auto const text = value_of("MPICH_MPIIO_HINTS"); !text.empty()) {
-        // Complaints about it are its own library's affair.
-        cray_hints_ = {"MPICH_MPIIO_HINTS", parse_hint_list(text, "MPICH_MPIIO_HINTS").value};
-    }
+    cray_hints_ = read_hint_list("MPICH_MPIIO_HINTS", value_of("MPICH_MPIIO_HINTS"));
     complain_of_unknown(surroundings.names(variable_prefix));
     for (auto const& known : known_variables) {
         if (known.set == nullptr) continue;
@@ -492,42 +519,58 @@ void OptionSources::complain_of_unknown(std::vector<std::string> const& variable
     }
 }
 
+void OptionSources::complain(std::vector<std::string> const& complaints) {
+    for (auto const& complaint : complaints) messages_.push_back("unisono: " + complaint);
+}
+
 OptionSources::HintSource OptionSources::read_hint_file(Surroundings const& surroundings,
-                                                        std::string const& path, bool must_exist) {
+                                                        std::string const& path, Parser parse,
+                                                        bool must_exist) {
     auto const text = surroundings.content(path);
     if (!text) {
-        if (must_exist) messages_.push_back("unisono: " + path + ": cannot be read; ignored");
+        if (must_exist) complain({path + ": cannot be read; ignored"});
         return {};
     }
-    auto parsed = parse_hint_file(*text, path);
-    for (auto const& complaint : parsed.complaints) messages_.push_back("unisono: " + complaint);
+    auto parsed = parse(*text, path);
+    complain(parsed.complaints);
     return {path, std::move(parsed.value)};
+}
+
+OptionSources::HintSource OptionSources::read_hint_list(std::string const& variable,
+                                                        std::string const& text) {
+    auto parsed = parse_hint_list(text, variable);
+    complain(parsed.complaints);
+    return {variable, std::move(parsed.value)};
 }
 
 OptionSources::HintSource OptionSources::read_unisono_hints(Surroundings const& surroundings,
                                                             std::string const& setting) {
     if (setting.empty()) return {};
-    if (setting.find('=') == std::string::npos) return read_hint_file(surroundings, setting, true);
-    auto parsed = parse_hint_list(setting, "UNISONO_HINTS");
-    for (auto const& complaint : parsed.complaints) messages_.push_back("unisono: " + complaint);
-    return {"UNISONO_HINTS", std::move(parsed.value)};
+    if (setting.find('=') == std::string::npos)
+        return read_hint_file(surroundings, setting, parse_hint_file, /*must_exist=*/true);
+    return read_hint_list("UNISONO_HINTS", setting);
 }
 
-void OptionSources::read_romio_hints(Surroundings const& surroundings) {
-    auto const* const path = surroundings.variable("ROMIO_HINTS");
-    auto text = path == nullptr ? std::nullopt : surroundings.content(path);
-    if (!text) text = surroundings.content("/etc/romio-hints");
-    if (text) romio_hints_ = parse_romio_hints(*text);
+void OptionSources::read_romio_hints(Surroundings const& surroundings, std::string const& path) {
+    romio_name_ = "ROMIO_HINTS";
+    auto text = path.empty() ? std::nullopt : surroundings.content(path);
+    if (!text) {
+        if (!path.empty()) complain({romio_name_ + ": " + path + " cannot be read; ignored"});
+        romio_name_ = system_romio_hints;
+        text = surroundings.content(romio_name_);
+    }
+    if (!text) return;
+    auto parsed = parse_romio_hints(*text, romio_name_);
+    complain(parsed.complaints);
+    romio_hints_ = std::move(parsed.value);
 }
 
 ChosenOptions OptionSources::options_for(std::string_view path,
                                          std::span<KeyValue const> info) const {
     ChosenOptions chosen{.options = {}, .messages = messages_};
     auto& options = chosen.options;
-    std::vector<Choice> strategies{automatic_strategy, paper_strategy};
-    strategies.insert(strategies.end(), strategies_.begin(), strategies_.end());
     auto const apply = [&](std::span<KeyValue const> hints, std::string_view source) {
-        apply_hints(options, hints, source, strategies, chosen.messages);
+        return apply_hints(options, hints, source, strategies_, chosen.messages);
     };
 
     options.native_only = std::ranges::any_of(
@@ -535,23 +578,18 @@ ChosenOptions OptionSources::options_for(std::string_view path,
     if (options.native_only) options.left_alone_by = "a line leave_alone of " + site_.name;
     auto const weaker = {
         std::pair{hints_for(site_.file, path), std::string_view(site_.name)},
-        std::pair{std::span<KeyValue const>(romio_hints_), std::string_view("ROMIO_HINTS")},
+        std::pair{std::span<KeyValue const>(romio_hints_), std::string_view(romio_name_)},
         std::pair{hints_for(hints_.file, path), std::string_view(hints_.name)}};
-    for (auto const& [hints, source] : weaker) {
-        apply(hints, source);
-        pass_on(options.native_hints, hints);
-    }
+    for (auto const& [hints, source] : weaker) pass_on(options.native_hints, apply(hints, source));
     std::erase_if(options.native_hints,
                   [&](auto const& hint) { return has_key(info, hint.first); });
 
     apply(info, "MPI_Info");
-    auto const cray_hints = hints_for(cray_hints_.file, path);
-    apply(cray_hints, cray_hints_.name);
-    pass_on(options.native_hints, cray_hints);
+    pass_on(options.native_hints, apply(hints_for(cray_hints_.file, path), cray_hints_.name));
 
     for (auto const& [name, value] : variables_) {
         auto const known = std::ranges::find(known_variables, name, &Known::name);
-        Setting const setting{value, name, strategies, &chosen.messages};
+        Setting setting{value, name, strategies_, &chosen.messages};
         if (name.starts_with(report_prefix))
             known->set(options, setting);
         else
@@ -560,6 +598,14 @@ ChosenOptions OptionSources::options_for(std::string_view path,
     // ROMIO: without independent access, all access is collective, whatever else was said.
     if (options.no_indep_rw) options.cb_read = options.cb_write = Switch::enable;
     return chosen;
+}
+
+std::vector<std::string> OptionSources::complaints() const {
+    auto [options, messages] = options_for("", {});
+    for (auto const* source : {&site_, &hints_, &cray_hints_})
+        for (auto const& spec : source->file.specs)
+            apply_hints(options, spec.hints, source->name, strategies_, messages);
+    return messages;
 }
 
 std::vector<KeyValue> effective_hints(Options const& options) {

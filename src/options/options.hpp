@@ -45,7 +45,7 @@ struct ChosenOptions {
 /// Immutable after construction, so it can be shared by threads.
 class OptionSources {
 public:
-    /// Reads variables and files now. `strategies` must outlive this; "auto" is added to it.
+    /// Reads variables and files now. `strategies`: those besides "auto", as names that stay.
     /// Cost: a few small files; on many ranks let one read and send the Options (to_bytes).
     OptionSources(Surroundings const& surroundings, std::span<Choice const> strategies);
 
@@ -54,9 +54,13 @@ public:
     static std::string default_site_file();
 
     /// The options for the file that the program opens as `path` with these hints. Errors: none;
-    /// what cannot be understood is ignored, with a message if it was meant for Unisono.
+    /// what cannot be understood is ignored, with a message if it was meant for Unisono, and not
+    /// among the native hints either.
     [[nodiscard]] ChosenOptions options_for(std::string_view path,
                                             std::span<KeyValue const> info) const;
+
+    /// The messages for any file, whichever it is: those of hints for some files only as well.
+    [[nodiscard]] std::vector<std::string> complaints() const;
 
 private:
     /// Hint files and lists, each with the name that messages call it by.
@@ -65,14 +69,19 @@ private:
         HintFile file;
     };
 
+    using Parser = Parsed<HintFile> (*)(std::string_view text, std::string_view name);
+
     HintSource read_hint_file(Surroundings const& surroundings, std::string const& path,
-                              bool must_exist);
+                              Parser parse, bool must_exist);
+    HintSource read_hint_list(std::string const& variable, std::string const& text);
     HintSource read_unisono_hints(Surroundings const& surroundings, std::string const& setting);
-    void read_romio_hints(Surroundings const& surroundings);
+    void read_romio_hints(Surroundings const& surroundings, std::string const& path);
+    void complain(std::vector<std::string> const& complaints);
     void complain_of_unknown(std::vector<std::string> const& variables);
 
-    std::span<Choice const> strategies_;
+    std::vector<Choice> strategies_;
     HintSource site_;
+    std::string romio_name_;
     std::vector<KeyValue> romio_hints_;
     HintSource hints_;
     HintSource cray_hints_;

@@ -5,6 +5,8 @@
 #include <array>
 #include <map>
 
+#include "options/fault_text.hpp"
+
 namespace unisono {
 namespace {
 
@@ -75,12 +77,12 @@ TEST(Options, stronger_sources_override_weaker_ones) {
 TEST(Options, variables_are_the_last_word) {
     World world;
     world.variables = {
-        {"UNISONO_STRATEGY", "native"},      {"UNISONO_BACKEND", "posix"},
-        {"UNISONO_EXCHANGE", "messages"},    {"UNISONO_TOPOLOGY", "nodes=3"},
-        {"UNISONO_REPORT", "json"},          {"UNISONO_CHECK", "communicate"},
-        {"UNISONO_REPORT_FILE", "r.json"},   {"UNISONO_REPORT_TRACES", "/t"},
-        {"UNISONO_FAULTS", "eio at 4096"},   {"UNISONO_LAYOUT", "stripe_bytes=64K,servers=4"},
-        {"UNISONO_REPORT_TIMELINE", "true"}, {"UNISONO_REPORT_CALLS", "true"}};
+        {"UNISONO_STRATEGY", "native"},       {"UNISONO_BACKEND", "posix"},
+        {"UNISONO_EXCHANGE", "messages"},     {"UNISONO_TOPOLOGY", "nodes=3"},
+        {"UNISONO_REPORT", "json"},           {"UNISONO_CHECK", "communicate"},
+        {"UNISONO_REPORT_FILE", "r.json"},    {"UNISONO_REPORT_TRACES", "/t"},
+        {"UNISONO_FAULTS", "write@4096=EIO"}, {"UNISONO_LAYOUT", "stripe_bytes=64K,servers=4"},
+        {"UNISONO_REPORT_TIMELINE", "true"},  {"UNISONO_REPORT_CALLS", "true"}};
     auto const chosen = world.open("x", {{"unisono_strategy", "two_phase"},
                                          {"unisono_backend", "mapped"},
                                          {"unisono_exchange", "shared_memory"},
@@ -96,7 +98,7 @@ TEST(Options, variables_are_the_last_word) {
     EXPECT_EQ(chosen.options.report_traces, "/t");
     EXPECT_TRUE(chosen.options.report_timeline);
     EXPECT_TRUE(chosen.options.report_calls);
-    EXPECT_EQ(chosen.options.faults, "eio at 4096");
+    EXPECT_EQ(chosen.options.faults, "write@4096=EIO");
     EXPECT_EQ(chosen.options.layout, "stripe_bytes=64K,servers=4");
 }
 
@@ -262,6 +264,85 @@ TEST(Options, pass_foreign_hints_on_but_not_over_the_programs_own) {
     auto const options = world.open("x", {{"striping_factor", "4"}, {"cb_nodes", "1"}}).options;
     EXPECT_EQ(options.native_hints, (Hints{{"direct_io", "true"}, {"cb_nodes", "2"}}));
     EXPECT_EQ(options.striping_factor, 4u);
+}
+
+TEST(Options, a_refused_value_reaches_the_mpi_librarys_open_from_no_source) {
+    World world;
+    world.variables = {{"UNISONO_SITE_FILE", "site"},
+                       {"ROMIO_HINTS", "romio"},
+                       {"UNISONO_HINTS", "*:cb_nodes=many:romio_ds_read=perhaps"},
+                       {"MPICH_MPIIO_HINTS", "*:cb_buffer_size=-5:striping_unit=0"}};
+    world.files["site"] = "*:cb_buffer_size=-5:cb_nodes=3:direct_io=true\n";
+    world.files["romio"] = "romio_cb_write maybe\n";
+    auto const chosen = world.open("x");
+    EXPECT_EQ(chosen.options.native_hints, (Hints{{"cb_nodes", "3"}, {"direct_io", "true"}}));
+    EXPECT_EQ(chosen.messages.size(), 6u);
+    EXPECT_EQ(chosen.messages[0],
+              "unisono: hint cb_buffer_size (site): \"-5\" ignored; valid: a positive number of "
+              "bytes, such as 16777216 or 16M");
+}
+
+TEST(Options, the_programs_own_hint_is_not_replaced_where_another_is_refused) {
+    World world;
+    world.variables["MPICH_MPIIO_HINTS"] = "*:cb_nodes=many";
+    EXPECT_EQ(world.open("x", {{"cb_nodes", "-1"}}).options.native_hints, Hints{});
+}
+
+TEST(Options, layouts_and_faults_that_cannot_be_read_are_named_and_not_used) {
+    World world;
+    world.variables = {{"UNISONO_LAYOUT", "bogus"}, {"UNISONO_FAULTS", "x"}};
+    auto const chosen =
+        world.open("x", {{"unisono_layout", "servers=4"}, {"unisono_faults", "write"}});
+    EXPECT_EQ(chosen.options, Options{});
+    std::string const faults = std::string{" ignored; valid: "}.append(valid_faults);
+    std::string const layout = " ignored; valid: stripe_bytes=64K,servers=4 and the like ";
+    EXPECT_EQ(chosen.messages,
+              (std::vector<std::string>{
+                  "unisono: hint unisono_layout (MPI_Info): \"servers=4\"" + layout +
+                      "(stripe_bytes is missing)",
+                  "unisono: hint unisono_faults (MPI_Info): \"write\"" + faults,
+                  "unisono: UNISONO_LAYOUT: \"bogus\"" + layout +
+                      "(unknown key \"bogus\"; valid: stripe_bytes, servers, first, end)",
+                  "unisono: UNISONO_FAULTS: \"x\"" + faults}));
+}
+
+TEST(Options, words_that_are_no_boolean_are_named_also_where_others_obey_the_variable) {
+    World world;
+    world.variables = {{"UNISONO_PRELOAD_CHILDREN", "never"}, {"UNISONO_DISABLE", "maybe"}};
+    auto const chosen = world.open("x");
+    EXPECT_FALSE(chosen.options.native_only);
+    EXPECT_EQ(chosen.messages,
+              (std::vector<std::string>{
+                  "unisono: UNISONO_DISABLE: \"maybe\" ignored; valid: true, false",
+                  "unisono: UNISONO_PRELOAD_CHILDREN: \"never\" ignored; valid: true, false"}));
+    world.variables = {{"UNISONO_PRELOAD_CHILDREN", "No"}, {"UNISONO_DISABLE", "no"}};
+    EXPECT_EQ(world.open("x").messages, std::vector<std::string>{});
+}
+
+TEST(Options, what_cannot_be_read_in_variables_of_other_products_is_named) {
+    World world;
+    world.variables = {{"MPICH_MPIIO_HINTS", "garbage"}, {"ROMIO_HINTS", "/nonexist"}};
+    EXPECT_EQ(world.open("x").messages,
+              (std::vector<std::string>{
+                  "unisono: ROMIO_HINTS: /nonexist cannot be read; ignored",
+                  "unisono: MPICH_MPIIO_HINTS: cannot read \"garbage\"; ignored; valid: "
+                  "glob:key=value:key=value"}));
+    world.variables = {{"ROMIO_HINTS", "romio"}};
+    world.files["romio"] = "zzz\ncb_nodes zero\n";
+    EXPECT_EQ(world.open("x").messages,
+              (std::vector<std::string>{
+                  "unisono: ROMIO_HINTS line 1: cannot read \"zzz\"; ignored; valid: key value",
+                  "unisono: hint cb_nodes (ROMIO_HINTS): \"zero\" ignored; valid: a positive "
+                  "number"}));
+}
+
+TEST(Options, mistakes_for_some_files_are_found_before_one_of_them_is_opened) {
+    World world;
+    world.variables["UNISONO_HINTS"] = "/data/*:cb_nodes=many,*:cb_nodes=2";
+    EXPECT_EQ(world.open("x").messages, std::vector<std::string>{});
+    EXPECT_EQ(world.sources().complaints(),
+              std::vector<std::string>{"unisono: hint cb_nodes (UNISONO_HINTS): \"many\" ignored; "
+                                       "valid: a positive number"});
 }
 
 TEST(EffectiveHints, say_what_is_in_force) {

@@ -1,6 +1,7 @@
 // Prints one line per strategy: name, summary, source, separated by tabs.
 // --draw NAME: what a strategy's plans look like, by examples.
-// --check [PATH]: what the library would say about this environment when it opens that file.
+// --check [PATH]: what the library would say about this environment when it opens that file, or
+// any.
 // --settings PATH: the name of the site file where nothing else is said, and the options of that
 // file that are not the defaults.
 #include <algorithm>
@@ -28,17 +29,18 @@ std::vector<std::string> load_plugins() {
     return paths == nullptr ? std::vector<std::string>{} : unisono::load_plugins(paths);
 }
 
-unisono::ChosenOptions options_for(char const* path) {
+unisono::OptionSources sources() {
     std::vector<unisono::Choice> choices;
     for (auto const* strategy : unisono::all_strategies())
         choices.push_back({strategy->name, strategy->summary});
-    unisono::OptionSources const sources{unisono::Surroundings::real(), choices};
-    return sources.options_for(path, {});
+    return {unisono::Surroundings::real(), choices};
 }
 
-int check(char const* path) {
+int check(std::string_view path) {
     for (auto const& message : load_plugins()) std::puts(message.c_str());
-    for (auto const& message : options_for(path).messages) std::puts(message.c_str());
+    auto const messages =
+        path.empty() ? sources().complaints() : sources().options_for(path, {}).messages;
+    for (auto const& message : messages) std::puts(message.c_str());
     return 0;
 }
 
@@ -46,7 +48,7 @@ int show_settings(char const* path) {
     load_plugins();
     std::printf("site file\t%s\n", unisono::OptionSources::default_site_file().c_str());
     auto const usual = unisono::effective_hints({});
-    for (auto const& hint : unisono::effective_hints(options_for(path).options)) {
+    for (auto const& hint : unisono::effective_hints(sources().options_for(path, {}).options)) {
         if (std::ranges::find(usual, hint) != usual.end()) continue;
         std::printf("%s\t%s\n", hint.first.c_str(), hint.second.c_str());
     }
