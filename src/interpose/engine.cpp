@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
 
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
@@ -13,6 +12,7 @@
 #include "interpose/requests.hpp"
 #include "interpose/transfer.hpp"
 #include "report/trace.hpp"
+#include "support/text.hpp"
 
 namespace unisono::interpose {
 
@@ -199,8 +199,7 @@ constexpr auto File_get_byte_offset = file_get_byte_offset;
 
 bool switched_off() {
     auto const* const setting = secure_getenv("UNISONO_DISABLE");
-    std::string_view const value = setting == nullptr ? "" : setting;
-    return !value.empty() && value != "0";
+    return setting != nullptr && parse_boolean(trim(setting)).value_or(false);
 }
 
 }  // namespace

@@ -16,16 +16,31 @@
 namespace unisono::interpose {
 namespace {
 
-OptionSources const& option_sources() {
-    static std::vector<Choice> const choices = [] {
-        if (auto const* paths = secure_getenv("UNISONO_PLUGINS")) print_once(load_plugins(paths));
-        std::vector<Choice> all;
-        for (auto const* strategy : all_strategies())
-            all.push_back({strategy->name, strategy->summary});
-        return all;
+// What there is to say about UNISONO_PLUGINS.
+std::vector<std::string> const& plugin_messages() {
+    static std::vector<std::string> const messages = [] {
+        auto const* const paths = secure_getenv("UNISONO_PLUGINS");
+        return paths == nullptr ? std::vector<std::string>{} : load_plugins(paths);
     }();
-    static OptionSources const sources{Surroundings::real(), choices};
+    return messages;
+}
+
+OptionSources const& option_sources() {
+    static OptionSources const sources = [] {
+        plugin_messages();  // which loads them
+        std::vector<Choice> choices;
+        for (auto const* strategy : all_strategies())
+            choices.push_back({strategy->name, strategy->summary});
+        return OptionSources{Surroundings::real(), choices};
+    }();
     return sources;
+}
+
+// Of a null communicator nobody is: it is left to the MPI library to refuse it.
+bool is_first_of(MPI_Comm comm) {
+    int rank = -1;
+    if (comm != MPI_COMM_NULL) PMPI_Comm_rank(comm, &rank);
+    return rank == 0;
 }
 
 void merge_into(std::vector<KeyValue>& hints, std::vector<KeyValue> const& newer) {
@@ -71,10 +86,13 @@ std::vector<KeyValue> pairs_of(MPI_Info info) {
     return pairs;
 }
 
-Options own_options(std::string const& path, std::vector<KeyValue> const& hints, bool print) {
-    auto chosen = option_sources().options_for(path, hints);
-    if (print) print_once(chosen.messages);
-    return chosen.options;
+Options own_options(std::string const& path, std::vector<KeyValue> const& hints, MPI_Comm comm) {
+    auto const& sources = option_sources();
+    auto messages = plugin_messages();
+    auto chosen = sources.options_for(path, hints);
+    messages.insert(messages.end(), chosen.messages.begin(), chosen.messages.end());
+    if (!messages.empty() && is_first_of(comm)) print_once(messages);
+    return std::move(chosen.options);
 }
 
 Options agree_on(Options const& own, Context const& context) {
@@ -119,7 +137,7 @@ void pass_hints_on(File& file) {
 void take_hints(File& file) {
     let_go_of_view(file);  // its ranks may meet elsewhere from now on
     auto const& context = file.context();
-    file.use(agree_on(own_options(file.path(), file.hints, context.rank() == 0), context));
+    file.use(agree_on(own_options(file.path(), file.hints, context.comm()), context));
     settle_options(file);
 }
 

@@ -13,8 +13,9 @@ namespace unisono::interpose {
 std::vector<KeyValue> pairs_of(MPI_Info info);
 
 /// What this rank would do with a file: its environment, files of site and user, the program's
-/// hints. Loads plug-ins the first time. `print`: what was wrong with them, once per process.
-Options own_options(std::string const& path, std::vector<KeyValue> const& hints, bool print);
+/// hints. Loads plug-ins the first time. Rank 0 of `comm` says what was wrong with them, once per
+/// process. Local.
+Options own_options(std::string const& path, std::vector<KeyValue> const& hints, MPI_Comm comm);
 
 /// Rank 0's word: ranks may see different environments and files, but must do the same. With it
 /// comes which program they are. Collective.

@@ -65,13 +65,12 @@ void report_left_alone(MPI_Comm comm, char const* path, Options const& options,
 
 // Null: the MPI library keeps the file, and the report says why. Collective.
 std::shared_ptr<File> take_over(MPI_File handle, MPI_Comm comm, char const* path, int access_mode,
-                                std::vector<KeyValue> hints, Options own) {
+                                std::vector<KeyValue> hints, Options const& own) {
     if (!all_take_part(comm, /*takes_part=*/true)) {
         report_left_alone(comm, path, own, "its ranks differ");
         return nullptr;
     }
     auto context = Context::of(comm);
-    if (context->rank() == 0) own = own_options(path, hints, /*print=*/true);
     auto options = agree_on(own, *context);
     if (options.native_only) {
         report_left_alone(comm, path, options, options.left_alone_by);
@@ -99,7 +98,8 @@ void prepare(File& file) {
 int file_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, MPI_File* handle) {
     Timed timed{nullptr, FilePhase::open};
     auto hints = pairs_of(info);
-    auto own = own_options(path, hints, /*print=*/false);
+    // Says what is wrong before the MPI library's open, which ends programs over some hints.
+    auto own = own_options(path, hints, comm);
     refuse_lone_rank(path, own);
     auto const result = open_natively(comm, path, access_mode, info, own, handle);
     if (!concerns_unisono(result, handle, access_mode)) {
@@ -109,7 +109,7 @@ int file_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, M
             leave_mark(own.report_traces, "not-opened");
         return result;
     }
-    auto file = take_over(*handle, comm, path, access_mode, std::move(hints), std::move(own));
+    auto file = take_over(*handle, comm, path, access_mode, std::move(hints), own);
     if (file == nullptr) return result;
     prepare(*file);
     timed.file = file;

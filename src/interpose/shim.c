@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "entry_points.h"
@@ -121,14 +122,26 @@ static int is_own(char const* entry, size_t length) {
     return length - begin >= sizeof own - 1 && strncmp(entry + begin, own, sizeof own - 1) == 0;
 }
 
+// As parse_boolean() of the engine, which complains of other words.
+static int says_no(char const* variable) {
+    static char const* const words[] = {"false", "disable", "disabled", "no", "off", "0"};
+    static char const blanks[] = " \t\r\n";
+    char const* word = secure_getenv(variable);
+    if (word == NULL) return 0;
+    word += strspn(word, blanks);
+    size_t const length = strcspn(word, blanks);
+    if (word[length + strspn(word + length, blanks)] != '\0') return 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
+        if (strlen(words[i]) == length && strncasecmp(word, words[i], length) == 0) return 1;
+    return 0;
+}
+
 // Where the user says so, children of an MPI program do not get what this one was given. Before
 // main, while nobody else can look at the environment, and in place. Shells and the like, which may
 // yet become the program, keep it.
 __attribute__((constructor)) static void keep_from_children(void) {
-    char const* setting = secure_getenv("UNISONO_PRELOAD_CHILDREN");
     char* list = secure_getenv("LD_PRELOAD");
-    if (setting == NULL || strcmp(setting, "false") != 0 || list == NULL || next_open() == NULL)
-        return;
+    if (!says_no("UNISONO_PRELOAD_CHILDREN") || list == NULL || next_open() == NULL) return;
     char* kept = list;
     for (char const* entry = list; *entry != '\0';) {
         size_t const length = strcspn(entry, ": ");

@@ -112,11 +112,51 @@ class MpiPrograms(MpiJobs):
 
     def test_disable_means_off(self):
         for mpi in MPIS:
+            for word in ("1", "Yes"):
+                with self.subTest(mpi=mpi, word=word):
+                    job = self.job(mpi, 2)
+                    job.environment["UNISONO_DISABLE"] = word
+                    self.assert_native(job.run([library(mpi)]))
+                    self.assertEqual(job.lines_from_unisono(), [])
+
+    def test_a_word_that_does_not_mean_disable_does_not_disable(self):
+        for mpi in MPIS:
+            for word, lines in (("no", 0), ("maybe", 1)):
+                with self.subTest(mpi=mpi, word=word):
+                    job = self.job(mpi, 2)
+                    job.environment["UNISONO_DISABLE"] = word
+                    job.run([library(mpi)]).require_success()
+                    self.assertNotEqual(job.strategy(), "", job.transcript())
+                    self.assertEqual(len(set(job.lines_from_unisono())), lines, job.transcript())
+
+    def assert_named_by_first_ranks(self, job, words):
+        """The program opens files on all ranks, and on those with odd and even numbers."""
+        job.require_success()
+        self.assertNotEqual(job.reports(), [], job.transcript())
+        lines = job.lines_from_unisono()
+        self.assertEqual(len(lines), 2, job.transcript())
+        self.assertEqual(lines[0], lines[1], job.transcript())
+        self.assertIn(words, lines[0])
+
+    def test_a_hint_that_is_not_valid_does_not_reach_the_mpi_library_and_is_named(self):
+        """MPICH asked for -5 bytes and ended the program: "Out of memory"."""
+        wrong = "*:cb_buffer_size=-5"
+        site = self.directory / "site"
+        site.write_text(wrong + "\n")
+        for mpi in MPIS:
+            for name, value in (("MPICH_MPIIO_HINTS", wrong), ("UNISONO_HINTS", wrong),
+                                ("UNISONO_SITE_FILE", site)):
+                with self.subTest(mpi=mpi, source=name):
+                    job = self.job(mpi, 4)
+                    job.environment[name] = str(value)
+                    self.assert_named_by_first_ranks(job.run([library(mpi)]), "hint cb_buffer_size")
+
+    def test_a_plugin_that_is_not_there_is_not_named_by_every_rank(self):
+        for mpi in MPIS:
             with self.subTest(mpi=mpi):
-                job = self.job(mpi, 2)
-                job.environment["UNISONO_DISABLE"] = "1"
-                self.assert_native(job.run([library(mpi)]))
-                self.assertEqual(job.lines_from_unisono(), [])
+                job = self.job(mpi, 4)
+                job.environment["UNISONO_PLUGINS"] = "/no/such/plugin.so"
+                self.assert_named_by_first_ranks(job.run([library(mpi)]), "/no/such/plugin.so")
 
     def test_without_disable_it_is_on(self):
         """The counterpart: the same job with the same library is not native."""

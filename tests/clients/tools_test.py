@@ -165,14 +165,16 @@ class Children(Jobs):
         for mpi in MPIS:
             with self.subTest(mpi=mpi):
                 self.assertIn(str(library(mpi)), self.child_preload(mpi))
-                self.assertIn(str(library(mpi)), self.child_preload(mpi, UNISONO_PRELOAD_CHILDREN="true"))
+                for word in ("true", "", "falsely", "no child"):
+                    self.assertIn(str(library(mpi)), self.child_preload(mpi, UNISONO_PRELOAD_CHILDREN=word), word)
 
     def test_on_request_they_have_all_but_unisono(self):
         for mpi in MPIS:
             with self.subTest(mpi=mpi):
-                left = self.child_preload(mpi, UNISONO_PRELOAD_CHILDREN="false")
-                self.assertNotIn("libunisono", left)
-                self.assertRegex(left, r"^/no-such/libother.so:libmpi")
+                for word in ("false", "0", " No ", "disabled"):
+                    left = self.child_preload(mpi, UNISONO_PRELOAD_CHILDREN=word)
+                    self.assertNotIn("libunisono", left, word)
+                    self.assertRegex(left, r"^/no-such/libother.so:libmpi")
 
     def test_the_program_itself_is_still_under_unisono(self):
         for mpi in MPIS:
