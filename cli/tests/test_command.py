@@ -1,10 +1,13 @@
 """The command as users call it, with real launchers where the machine has them."""
 
+import fcntl
 import os
+import pty
 import re
 import shutil
 import signal
 import subprocess
+import termios
 import time
 
 import pytest
@@ -178,17 +181,39 @@ def test_a_named_report_file_is_kept_and_only_its_news_are_shown(unisono, sample
     assert "earlier" in file.read_text()
 
 
-def test_signals_are_handed_on():
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_are_handed_on(number):
     process = subprocess.Popen(
         [BUILD / "bin" / "unisono", "run", "--report", "--mpi", _any_mpi(), "--", "sh", "-c",
-         "trap 'echo got it; exit 5' TERM; echo ready; while :; do sleep 0.05; done"],
+         "trap 'echo got it; exit 5' TERM INT; echo ready; while :; do sleep 0.05; done"],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=ENVIRONMENT,
     )  # fmt: skip
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.2)
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(number)
     out, _ = process.communicate(timeout=20)
     assert (out, process.returncode) == ("got it\n", 5)
+
+
+@pytest.mark.parametrize("interrupt", [
+    lambda terminal, _group: os.write(terminal, b"\x03"),
+    lambda _terminal, group: os.killpg(group, signal.SIGINT),
+], ids=["terminal", "group"])  # fmt: skip
+def test_an_interrupt_of_the_whole_group_reaches_the_program_once(interrupt):
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [BUILD / "bin" / "unisono", "run", "--report", "--mpi", _any_mpi(), "--", "sh", "-c",
+         "trap 'echo got it' INT; echo ready; for turn in $(seq 10); do sleep 0.05; done"],
+        stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT,
+        start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY),
+    )  # fmt: skip
+    assert process.stdout.readline() == "ready\n"
+    interrupt(ours, process.pid)
+    out, errors = process.communicate(timeout=20)
+    os.close(ours)
+    os.close(theirs)
+    assert (out, process.returncode) == ("got it\n", 0)
+    assert "no report" in errors
 
 
 def test_unknown_strategy_names_the_valid_ones(unisono):

@@ -259,6 +259,22 @@ def test_a_pattern_that_names_nothing_is_said(compared):
 
 
 @needs_library
+def test_a_misspelt_file_does_not_keep_the_right_one_from_being_put_back(compared, place):
+    (place / "data").write_text("precious\n")
+    done = compared("echo same > data", "--file", "dota", words=["data"])
+    assert done.returncode == 1 and "--file dota: after the first run there is no such file" in done.stderr
+    assert left(place) == ["data"] and (place / "data").read_text() == "precious\n"
+
+
+@needs_library
+def test_a_file_that_is_made_and_one_that_is_only_read_are_told_apart(compared, place):
+    (place / "input").write_text("precious\n")
+    done = compared("cat input > data", "--file", "data", words=["input"])
+    assert f"Contents: equal ({place}/data)." in done.stdout, done.stderr
+    assert left(place) == ["input"]
+
+
+@needs_library
 def test_what_a_killed_comparison_has_left_is_not_overwritten(compared, place):
     (place / "data").write_text("changed\n")
     kept = place / ".unisono-compare-x" / "data.before"

@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -45,11 +47,45 @@ def test_what_is_wrong_gives_exit_code_1_and_what_to_change(unisono, tmp_path):
     assert "take UNISONO_DISABLE back" in words(done)
 
 
-def test_a_folder_and_a_command_that_are_not_there_are_named(unisono, tmp_path):
-    done = unisono("doctor", tmp_path / "no" / "x", "--", "no-such-program", env=ENVIRONMENT)
+def test_a_command_that_is_not_there_is_named(unisono, tmp_path):
+    done = unisono("doctor", tmp_path, "--", "no-such-program", env=ENVIRONMENT)
     assert done.returncode == 1
-    assert "is not there" in words(done)
     assert "command wrong program not found:" in words(done)
+
+
+def test_for_a_folder_that_is_not_there_no_other_is_examined(unisono, tmp_path):
+    done = unisono("doctor", tmp_path / "no", env=ENVIRONMENT)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"unisono: {tmp_path}/no is not there")
+
+
+def test_a_full_folder_is_said_to_be_full(monkeypatch, tmp_path):
+    monkeypatch.setattr(doctor, "_FOLDER_LEAST_BYTES", 1 << 62)
+    found, = doctor._place(tmp_path, named=True)
+    assert found.state == doctor.WRONG
+    assert "is full: " in found.said and found.change.startswith("free space there")
+
+
+@needs_mpi
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_leaves_no_folder_beside_the_users_files(tmp_path, number):
+    process = subprocess.Popen([places.PREFIX / "bin" / "unisono", "doctor", tmp_path], env=ENVIRONMENT,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    deadline = time.monotonic() + 30
+    while not list(tmp_path.glob(".unisono-doctor-*/traces")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(number)
+    assert process.communicate(timeout=30)[1] == "unisono: interrupted\n"
+    assert process.returncode == 128 + number
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_mpi
+def test_the_launcher_of_a_program_that_is_not_there_starts_no_other_mpis_ranks(monkeypatch):
+    tried = []
+    monkeypatch.setattr(doctor, "_trial", lambda name, *_: tried.append(name) or [])
+    doctor.examine(None, [f"mpiexec.{READY[0]}", "-n", "2", "./nope"])
+    assert tried == [READY[0]]
 
 
 def test_the_command_begins_after_the_first_dashes():
@@ -102,6 +138,34 @@ def test_what_became_of_a_trial_is_told_apart():
     assert "did not reach them" in state(0, [])[1]
     assert "take UNISONO_DISABLE back" in state(0, [], "UNISONO_DISABLE is set")[2]
     assert "jobs of 1 rank each" in state(0, [{"ranks": 1}])[1]
+
+
+CALL = "MPI_File_write_all on /f/x: pwritev failed at offset 0 on rank 0: "
+
+
+@pytest.mark.parametrize(("output", "line"), [
+    (f"rank 1: {CALL}Input/output error\n"
+     "Abort(1) on node 1 (rank 1 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 1) - process 1\n",
+     f"rank 1: {CALL}Input/output error"),
+    (f"unisono: a remark\nrank 1: {CALL}No space left on device (errno 28)\n-----\n"
+     "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\nwith errorcode 1.\n\n"
+     "NOTE: invoking MPI_ABORT causes Open MPI to kill all MPI processes.\n"
+     "You may or may not see output from other processes, depending on\nexactly when Open MPI kills them.\n-----\n"
+     "[vm:1] 1 more process has sent help message help-mpi-api.txt / mpi-abort\n"
+     '[vm:1] Set MCA parameter "orte_base_help_aggregate" to 0 to see all help / error messages\n',
+     f"rank 1: {CALL}No space left on device (errno 28)"),
+    ("unisono: why\nrank 1: what\n", "unisono: why"),
+    ("Abort(1) on node 0: application called MPI_Abort\n",) * 2,
+    ("\n----\n", ""),
+    ("words " * 40, "words " * 32 + "..."),
+])  # fmt: skip
+def test_of_what_a_trial_wrote_the_line_that_tells_is_shown_and_no_word_cut(output, line):
+    assert doctor._telling_line(output) == line.strip()
+
+
+def test_no_mpi_is_blamed_for_a_full_folder():
+    found = doctor._of_trial("two ranks", 1, f"rank 1: {CALL}No space left on device\nAbort(1)\n", [], "", 30)
+    assert found.said == f"rank 1: {CALL}No space left on device" and found.change.startswith("free space there")
 
 
 @pytest.mark.parametrize(("options", "family", "ranks", "trial"), [

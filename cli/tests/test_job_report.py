@@ -8,7 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from unisono import report, screen, summary
+from unisono import file_report, report, screen, summary
 from unisono.causes import causes
 from unisono.job import Job, jobs_of
 
@@ -98,6 +98,21 @@ def test_what_failed_and_what_was_not_closed_stands_at_the_top(quiet):
     assert "1 call failed; the program was told." in top
     assert "Not closed (1 file): the program was killed." in top
     assert "what follows is of 1 of 4 ranks." in top
+
+
+def test_bytes_of_calls_that_failed_are_not_said_to_be_written(quiet):
+    quiet["write"]["calls"]["failed"] = 60
+    quiet["write"]["bytes"]["moved"] = 160 << 20
+    text = flat(quiet, {**quiet, "file": "/scratch/other.h5"})
+    assert "Wrote 320 MiB at 16 MiB/s of 800 MiB asked for, in 200 collective calls, 1 MiB per rank" in text
+    assert [row.written for row in summary.file_rows(Job([quiet]))] == [160 << 20]
+    assert file_report._rate(quiet["write"]) == "16.00 MiB/s"
+
+
+def test_bytes_that_had_not_to_be_moved_are_not_said_to_have_failed(quiet):
+    """Of two ranks that write the same, one's are enough."""
+    quiet["write"]["bytes"]["moved"] = 100 << 20
+    assert "Wrote 400 MiB at 40 MiB/s, in 100" in flat(quiet)
 
 
 def test_a_job_whose_files_were_all_left_alone_is_said_to_be_the_mpi_librarys(quiet):

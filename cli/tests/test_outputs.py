@@ -4,7 +4,9 @@ import copy
 import html
 import io
 import json
+import os
 import re
+import resource
 import shutil
 import subprocess
 from html.parser import HTMLParser
@@ -14,7 +16,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from unisono import chrome_trace, figures, screen, timeline
+from unisono import chrome_trace, figures, places, screen, timeline
 from unisono.job import Job, jobs_of
 from unisono.schema import schema
 
@@ -126,6 +128,44 @@ def test_a_file_that_cannot_be_written_is_said_before_the_program_runs(unisono, 
     done = unisono("run", option, tmp_path / "no" / "file", "--", "touch", tmp_path / "ran")
     assert done.returncode == 2 and f"there is no folder {tmp_path}/no" in done.stderr
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_folder_that_takes_no_files_is_noticed_before_the_program_runs(unisono, tmp_path):
+    done = unisono("run", "--json", "/proc/x.json", "--", "touch", tmp_path / "ran")
+    assert done.returncode == 2 and "/proc/x.json cannot be written" in done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_file_that_cannot_be_written_takes_no_other_with_it(unisono, sample_report, tmp_path):
+    """The three after it were lost, and the exit code was 0."""
+    script = f'cat {sample_report} >> "$UNISONO_REPORT_FILE"'
+    done = unisono("run", "--html", "/dev/full", "--json", "json", "--trace", "/dev/full", "--record", "record",
+                   "--mpi", "mpich", "--", "sh", "-c", script, cwd=tmp_path)  # fmt: skip
+    assert done.stderr == "unisono: /dev/full: No space left on device\n" * 2
+    assert done.returncode == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["json", "record"]
+
+
+def test_a_reader_of_the_screen_that_has_gone_takes_no_file_with_it(sample_report, tmp_path):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    script = f'cat {sample_report} >> "$UNISONO_REPORT_FILE"'
+    subprocess.run([places.PREFIX / "bin" / "unisono", "run", "--report", "--json", tmp_path / "json", "--mpi", "mpich",
+                    "--", "sh", "-c", script], stderr=theirs, timeout=60, check=False)  # fmt: skip
+    os.close(theirs)
+    assert (tmp_path / "json").exists()
+
+
+def test_nothing_half_written_stays(unisono, sample_report, tmp_path):
+    def up_to_the_size_of_the_report():
+        size = sample_report.stat().st_size
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    done = unisono("report", "--html", "page", "--json", "json", "--trace", "trace", sample_report, cwd=tmp_path,
+                   preexec_fn=up_to_the_size_of_the_report)  # fmt: skip
+    assert done.stderr == "unisono: page: File too large\nunisono: json: File too large\n"
+    assert done.returncode == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["trace"]
 
 
 def test_several_files_become_one_page_and_the_screen_stays_empty(unisono, record, tmp_path):

@@ -56,6 +56,9 @@ class _Group(click.Group):
         except Failure as failure:
             click.echo(f"unisono: {failure}", err=True)
             sys.exit(failure.exit_code)
+        except run.Interrupted as interrupted:
+            click.echo("unisono: interrupted", err=True)
+            sys.exit(128 + interrupted.number)
 
 
 def _tell_version(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
@@ -102,6 +105,9 @@ def run_command(
 
     \b
     unisono run -- mpiexec -n 4 ./app
+
+    The exit code is the program's; where that is 0, 1 if a file of --html, --json, --trace or --record could not be
+    written.
     """
     variables = settings.variables(**choices)
     wanted = outputs.Outputs(html, json_file, trace, recording)
@@ -151,14 +157,11 @@ def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | N
     if not records and not remarks:
         remarks = [f"no report: {ending.why_nothing(ended, prepared.static)}"]
     jobs = job.jobs_of(records, wall_s)
+    lost = shown.outputs.write(jobs)  # first, as nobody may be there to read the screen
     shown.on_screen(jobs, terminal.console(sys.stderr))
-    try:
-        shown.outputs.write(jobs)
-    except Failure as failure:  # the exit code is the program's all the same
-        remarks.append(str(failure))
-    for remark in remarks:
+    for remark in [*remarks, *lost]:
         click.echo(f"unisono: {remark}", err=True)
-    return ended.code
+    return ended.code or int(bool(lost))
 
 
 @main.command("report", short_help="Show report files: what I/O took, why, and what to change.")
@@ -171,7 +174,8 @@ def report_command(
     names: tuple[str, ...], help_fields: bool, show_schema: bool, files: bool, html: str | None,
     json_file: str | None, trace: str | None,
 ) -> None:  # fmt: skip
-    """Show report files (UNISONO_REPORT=json): what each program's I/O took, why, and what to change."""
+    """Show report files (UNISONO_REPORT=json): what each program's I/O took, why, and what to change; exit code 1
+    where a file could not be written."""
     if help_fields:
         report.show_fields(terminal.console(sys.stdout))
     elif show_schema:
@@ -183,7 +187,8 @@ def report_command(
     by_file = [job.jobs_of(_records_of(name)) for name in names]
     for jobs in by_file:
         shown.on_screen(jobs, terminal.console(sys.stdout))
-    wanted.write([one for jobs in by_file for one in jobs])
+    if lost := wanted.write([one for jobs in by_file for one in jobs]):
+        raise Failure("\nunisono: ".join(lost), 1)
 
 
 def _records_of(file: str) -> list[report.Record]:
@@ -241,7 +246,8 @@ class _WithCommand(click.Command):
 @click.argument("path", required=False, metavar="[PATH] [-- COMMAND...]")
 @click.pass_context
 def doctor_command(ctx: click.Context, path: str | None) -> None:
-    """Look for what keeps Unisono from working here; exit code 1 where something does.
+    """Look for what keeps Unisono from working here, and in the folder PATH; exit code 1 where something does, 2 where
+    PATH is not there.
 
     \b
     unisono doctor /scratch/me -- mpiexec -n 64 ./app

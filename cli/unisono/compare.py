@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 import re
 import shutil
-import signal
 import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from . import ending, places, preload, report, reports, run
 from .fresh import Difference, FreshFiles
@@ -129,7 +126,7 @@ class Comparison:
 
     def run(self, first: Side, sides: list[Side], repeats: int) -> Outcome:
         self._notes += _load()
-        with interruptible():
+        with run.interruptible():
             try:
                 self._files.set_aside()
                 self._find_files(first)
@@ -138,7 +135,7 @@ class Comparison:
                     self._measure(side, sides[0], f"run {number} of {repeats * len(sides)}")
                 files, contents = self._files.files(), self._contents()
             finally:
-                with undisturbed():
+                with run.undisturbed():
                     self._files.end(self._keep)
                     for path in [path for side in [first, *sides] for path in side.job.temporary]:
                         path.unlink(missing_ok=True)
@@ -263,39 +260,3 @@ def _of_records(side: Side) -> Iterator[str]:
             for strategy, refused in record[name]["refusals"].items():
                 calls = report.counted(refused["calls"], f"{name} call")
                 yield f"{side.name}: {calls} could not be done by {strategy}: {', '.join(refused['why'])}."
-
-
-# ---- signals ---------------------------------------------------------------------------------------
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-class Interrupted(KeyboardInterrupt):
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        self.number = number
-
-
-def _interrupt(number: int, _frame: Any) -> None:
-    raise Interrupted(number)
-
-
-@contextlib.contextmanager
-def _handled(handler: Any) -> Iterator[None]:
-    # What is ignored, for instance because of nohup, stays so.
-    heard = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, handler) for number in heard}
-    try:
-        yield
-    finally:
-        for number, previous in before.items():
-            signal.signal(number, previous)
-
-
-def interruptible() -> contextlib.AbstractContextManager[None]:
-    """A signal that would end this process becomes an exception first."""
-    return _handled(_interrupt)
-
-
-def undisturbed() -> contextlib.AbstractContextManager[None]:
-    return _handled(signal.SIG_IGN)

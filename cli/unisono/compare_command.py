@@ -17,6 +17,7 @@ from . import completion, settings, terminal
 from .compare import Outcome, Side
 from .fresh import FreshFiles
 from .places import Failure
+from .run import Interrupted
 
 _WIDTH_WITHOUT_TERMINAL = 80
 
@@ -43,10 +44,11 @@ def compare(command: tuple[str, ...], patterns: tuple[str, ...], repeats: int, s
     A first run, under Unisono, is not counted: it finds out which files the program writes, and warms caches.
     Then each run begins with fresh files, and what it wrote is compared with what the first native run wrote.
 
-    Your files are safe: those that are there already and that --file names (without it, the command line) are
-    copied before the program first runs, into a hidden folder beside them; each run finds them as they were, and
-    so do you at the end. Other files that the program writes are removed if they were certainly not there before.
-    If one may have been, the comparison stops after the first run and asks you to name it.
+    Your files are safe: those that are there already and that --file names (without it, or where one names nothing
+    that is there yet, also the command line) are copied before the program first runs, into a hidden folder beside
+    them; each run finds them as they were, and so do you at the end. Other files that the program writes are
+    removed if they were certainly not there before. If one may have been, the comparison stops after the first run
+    and asks you to name it.
 
     Times are of the whole program, from start to end; "in MPI-IO" is what a rank spent in the calls, on average, as
     Unisono reports it (of native runs nobody knows it). Caches of the system are not dropped.
@@ -74,7 +76,7 @@ def run(comparison: comparing.Comparison, words: list[str], variables: dict[str,
             tell(f"warning: {warning}")
         try:
             return comparison.run(first, sides, repeats)
-        except comparing.Interrupted as interrupted:
+        except Interrupted as interrupted:
             raise Failure("interrupted; files were put back", 128 + interrupted.number) from None
         except OSError as error:
             raise Failure(f"{error.filename}: {error.strerror}", 1) from error

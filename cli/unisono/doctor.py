@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +20,17 @@ from .run import Ending
 OK, NOTE, WRONG = "ok", "note", "wrong"
 
 _TRIAL_LIMIT_S = 30
+_LINE_WIDTH = 200
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 _HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
 _SHM_LEAST_BYTES = 64 << 20  # less is a container's default, which MPI libraries fill with a few ranks
+_FOLDER_LEAST_BYTES = 2 << 20  # what the trial writes, and its report
+_NAME_A_FOLDER = "name a folder where the program's files will be"
+_MAKE_SPACE = f"free space there, or {_NAME_A_FOLDER}"
+_NO_SPACE = re.compile(r"No space left|quota exceeded", re.IGNORECASE)
+# What launchers say of any program that has called MPI_Abort.
+_SAYS_NOTHING = re.compile(r"MPI_ABORT (was|causes)|called MPI_Abort|with errorcode|You may or may not see"
+                           r"|exactly when Open MPI|sent help message|help_aggregate|ORTE_ERROR_LOG")  # fmt: skip
 _SONAMES = {"mpich": ["libmpich.so.12", "libmpi.so.12"], "openmpi": ["libmpi.so.40"],
             "abi": ["libmpi_abi.so.1"]}
 _COUNT_OPTIONS = frozenset(["n", "np", "c", "ntasks"])
@@ -44,15 +53,17 @@ class Finding:
 
 def examine(path: str | None, command: list[str]) -> list[Finding]:
     """All findings. Starts two ranks of each MPI that could be used, with a time limit."""
+    folder = Path(path or ".").absolute()
+    if not os.path.exists(folder):
+        raise Failure(f"{folder} is not there: {_NAME_A_FOLDER}")
+    folder = folder if folder.is_dir() else folder.parent
     family, segment = _launcher_of(command)
     findings = list(_command(command))
-    wanted = _mpi_of(command)
+    wanted = _mpi_of(command) or (family and family.mpi)
     findings += [finding for name in mpi.ENGINES for finding in _mpi(name, wanted)]
     if not any(finding.state == OK for finding in findings if finding.subject in mpi.ENGINES):
         findings.append(Finding("MPI", WRONG, "no MPI here has an engine of Unisono",
                                 "install MPICH 4.0 or Open MPI 4.1, and build Unisono for it"))  # fmt: skip
-    folder = Path(path or ".").absolute()
-    folder = folder if folder.is_dir() else folder.parent
     findings += _place(folder, named=path is not None)
     usable = [f.subject for f in findings if f.state == OK and f.subject in bench.MPIS]
     for name in usable:
@@ -159,11 +170,11 @@ def _trial(name: str, folder: Path, words: list[str] | None, limit_s: float = _T
         yield Finding(subject, NOTE, f"not tried: {failure}")
         return
     try:
-        scratch = tempfile.TemporaryDirectory(prefix=".unisono-doctor-", dir=folder)
+        made = tempfile.mkdtemp(prefix=".unisono-doctor-", dir=folder)
     except OSError as error:
         yield Finding(subject, NOTE, f"not tried: {folder}: {error.strerror}")
         return
-    with scratch as made:
+    with run.removed_at_the_end(Path(made)):
         settings = {k: v for k, v in os.environ.items() if k.startswith("UNISONO_") and k != "UNISONO_REPORT_FILE"}
         collected = reports.collect_in(Path(made), settings)
         try:
@@ -181,17 +192,21 @@ def _trial(name: str, folder: Path, words: list[str] | None, limit_s: float = _T
 
 
 def _telling_line(output: str) -> str:
-    """What Unisono says, else the last line that is more than a frame."""
+    """That there is no space, else what Unisono says, else the last line that says something."""
     lines = [line.strip() for line in output.splitlines() if re.search(r"\w", line)]
-    return next((line for line in lines if line.startswith("unisono:")), lines[-1] if lines else "")
+    telling = [line for line in lines if not _SAYS_NOTHING.search(line)] or lines or [""]
+    best = [*filter(_NO_SPACE.search, telling), *(line for line in telling if line.startswith("unisono:")), telling[-1]]
+    return textwrap.shorten(best[0], _LINE_WIDTH, placeholder=" ...")
 
 
 def _of_trial(subject: str, code: int | None, output: str, records: list[report.Record], why: str,
               limit_s: float) -> Finding:  # fmt: skip
-    last = _telling_line(output)[:200]
+    last = _telling_line(output)
     if code is None:
         return Finding(subject, WRONG, f"did not end within {limit_s:g} s: {last}",
                        "start the launcher with two ranks of `hostname`: if that hangs, it is the MPI or its network")  # fmt: skip
+    if code != 0 and _NO_SPACE.search(last):
+        return Finding(subject, WRONG, last, _MAKE_SPACE)
     if code != 0:
         return Finding(subject, WRONG, ending.describe(Ending(code if code > 0 else 128 - code)) + f": {last}",
                        "start the same launcher without Unisono: if that fails too, it is the MPI")  # fmt: skip
@@ -222,15 +237,15 @@ def _what_was_done(record: report.Record, name: str) -> Iterator[Finding]:
 
 
 def _place(folder: Path, named: bool) -> Iterator[Finding]:
-    if not folder.is_dir():
-        yield Finding("folder", WRONG, f"{folder} is not there", "name a folder where the program's files will be")
-        return
     kind = mpi.output_of(["stat", "-f", "-c", "%T", str(folder)]).strip()
-    if os.access(folder, os.W_OK | os.X_OK):
-        yield Finding("folder", OK, f"{folder} is on {kind}")
+    space = os.statvfs(folder)
+    free = space.f_bavail * space.f_frsize
+    if not os.access(folder, os.W_OK | os.X_OK):
+        yield Finding("folder", WRONG if named else NOTE, f"{folder} ({kind}) is not writable for you", _NAME_A_FOLDER)
+    elif space.f_blocks and free < _FOLDER_LEAST_BYTES:
+        yield Finding("folder", WRONG, f"{folder} ({kind}) is full: {report.short_bytes(free)} free", _MAKE_SPACE)
     else:
-        yield Finding("folder", WRONG if named else NOTE, f"{folder} ({kind}) is not writable for you",
-                      "name a folder where the program's files will be")  # fmt: skip
+        yield Finding("folder", OK, f"{folder} is on {kind}")
 
 
 def _preloaded() -> Iterator[Finding]:

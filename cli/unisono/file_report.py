@@ -15,6 +15,7 @@ from .report import (
     Record,
     calls_of,
     counted,
+    done_bytes,
     fields,
     human_bytes,
     human_seconds,
@@ -28,7 +29,7 @@ from .report import (
 
 def _rate(direction: Record) -> str:
     seconds = direction["seconds"]["whole"]["longest"]
-    return f"{human_bytes(direction['bytes']['asked'] / seconds)}/s" if seconds > 0 else ""
+    return f"{human_bytes(done_bytes(direction) / seconds)}/s" if seconds > 0 else ""
 
 
 def _moved_per_asked(direction: Record) -> str:

@@ -54,8 +54,9 @@ class Before:
 
 class FreshFiles:
     def __init__(self, patterns: Iterable[str], words: Iterable[str], progress: Callable[[str], None]) -> None:
-        """`patterns` are files that the program writes; `words` its command line. Without patterns,
-        files named there are copied as well, as the program may write them."""
+        """`patterns` are files that the program writes; `words` its command line. Where no pattern is given, or one
+        names nothing that is there yet (it may be misspelt), files named there are copied as well, as the program
+        may write them."""
         self.patterns = list(patterns)
         self._progress = progress
         self._beside: dict[Path, Path] = {}  # hidden folders
@@ -66,7 +67,9 @@ class FreshFiles:
         self._reference: dict[Path, tuple[str, Path]] | None = None  # digests, and files that were kept
         parents = [folder for pattern in self.patterns for folder in _folders_in(pattern)]
         self.before = Before([Path.cwd(), *_folders_of([*words, *parents])])
-        self._originals = self._matches() if self.patterns else set(_named_in(words))
+        self._originals = self._matches()
+        if not self.patterns or not all(map(_matches, self.patterns)):
+            self._originals |= set(_named_in(words))
 
     def set_aside(self) -> None:
         for path in sorted(self._originals):
@@ -83,8 +86,8 @@ class FreshFiles:
         others = {_as_file(name) for name in other_names}
         written = {_as_file(name) for name in written_names}
         written |= {path for path in others if self.before.had(path) is False}
-        for path in sorted(set(self._copies) - written):
-            if not self.patterns and _state(path) == self._states[path]:
+        for path in sorted(set(self._copies) - written - self._matches()):
+            if _state(path) == self._states[path]:
                 self._copies.pop(path).unlink()  # only read
         self.missing = sorted(path for path in written if not path.exists())
         self._take_for_new(written)
@@ -161,7 +164,8 @@ class FreshFiles:
                 self._beside[path.parent] = Path(tempfile.mkdtemp(prefix=_FOLDER, dir=path.parent))
             except OSError as error:
                 raise Failure(f"{path.parent}: cannot make a folder for copies of {path.name}: {error.strerror}. If the"
-                              " program does not write that file, name those that it writes with --file", 1) from error  # fmt: skip
+                              " program does not write that file, name with --file those that it writes and that are"
+                              " there", 1) from error  # fmt: skip
         return self._beside[path.parent]
 
     def _set_aside(self, path: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib.util
 import json
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,6 @@ import click
 
 from . import chrome_trace, summary
 from .job import Job
-from .places import Failure
 
 
 def _check_writable(_context: Any, _parameter: Any, name: str | None) -> str | None:
@@ -24,8 +26,13 @@ def _check_writable(_context: Any, _parameter: Any, name: str | None) -> str | N
     folder = Path(name).absolute().parent
     if not folder.is_dir():
         raise click.BadParameter(f"there is no folder {folder}")
-    if not os.access(name if Path(name).exists() else folder, os.W_OK):
-        raise click.BadParameter(f"{name} cannot be written")
+    try:
+        if not Path(name).exists():
+            tempfile.TemporaryFile(dir=folder).close()
+        elif not os.access(name, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise click.BadParameter(f"{name} cannot be written: {error.strerror}") from error
     return name
 
 
@@ -73,18 +80,10 @@ class Outputs:
     def need_timeline(self) -> bool:
         return any((self.html, self.trace))
 
-    def write(self, jobs: list[Job]) -> None:
-        """Nothing where there is no report: somebody has said so."""
-        if not jobs:
-            return
-        if self.html:
-            _write(self.html, _page(jobs))
-        if self.json:
-            _write(self.json, json.dumps(summary.as_json(jobs)) + "\n")
-        if self.recording:
-            _write(self.recording, "".join(json.dumps(record) + "\n" for job in jobs for record in job.records))
-        if self.trace:
-            _write(self.trace, json.dumps(chrome_trace.trace(jobs), separators=(",", ":")) + "\n")
+    def write(self, jobs: list[Job]) -> list[str]:
+        """A line on each that cannot be written. Nothing where there is no report: somebody has said so."""
+        makers = [(self.html, _page), (self.json, _json), (self.recording, _records), (self.trace, _trace)]
+        return [line for name, make in makers if name and jobs for line in _write(name, make(jobs))]
 
 
 def _page(jobs: list[Job]) -> str:
@@ -93,9 +92,28 @@ def _page(jobs: list[Job]) -> str:
     return html_report.render(jobs)
 
 
-def _write(name: str, text: str) -> None:
+def _json(jobs: list[Job]) -> str:
+    return json.dumps(summary.as_json(jobs)) + "\n"
+
+
+def _records(jobs: list[Job]) -> str:
+    return "".join(json.dumps(record) + "\n" for job in jobs for record in job.records)
+
+
+def _trace(jobs: list[Job]) -> str:
+    return json.dumps(chrome_trace.trace(jobs), separators=(",", ":")) + "\n"
+
+
+def _write(name: str, text: str) -> Iterator[str]:
+    """All of it or nothing; says why nothing."""
+    begun = False
     try:
         with click.open_file(name, "w", encoding="utf-8") as file:
+            begun = True
             file.write(text)
+            file.flush()
     except OSError as error:
-        raise Failure(f"{name}: {error.strerror}") from error
+        if begun and name != "-" and os.path.isfile(name):
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.realpath(name))
+        yield f"{name}: {error.strerror}"

@@ -125,6 +125,14 @@ def own_bytes(direction: Record) -> int:
     return direction["bytes"]["asked"] - direction["bytes"]["native"]
 
 
+def done_bytes(direction: Record) -> int:
+    """What came to pass of what the program asked for: where no call failed, all of it, whatever was moved for it."""
+    asked, calls = direction["bytes"]["asked"], direction["calls"]
+    if not calls["failed"] + calls["failed_independent"]:
+        return asked
+    return min(asked, direction["bytes"]["moved"] + direction["bytes"]["native"])
+
+
 def phases(part: str) -> list[str]:
     return [phase["name"] for phase in fields()["phases"][part]]
 

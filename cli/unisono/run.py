@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from .places import Failure
 from .preload import Job
 
 _HANDED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _PATIENCE_S = 5.0
-_FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)  # the terminal sends them to the program as well
+_GRACE_S = 2.0
+_INTERRUPTS = (signal.SIGINT, signal.SIGQUIT)
 
 
 Side = TypeVar("Side")
@@ -28,7 +31,7 @@ class Ending:
     """How a program ended."""
 
     code: int  # as a shell gives it: 128 + the number of a signal that ended the program
-    interrupted: bool = False  # from the terminal
+    interrupted: bool = False
     at: float = 0.0  # seconds since the epoch
 
 
@@ -45,20 +48,34 @@ def run_and_wait(job: Job) -> int:
 
 
 def run_to_the_end(job: Job) -> Ending:
-    interrupts: list[int] = []
+    interrupted = False
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would not come
     try:
         with subprocess.Popen(job.command) as process:
-            for number in _FROM_TERMINAL:
-                signal.signal(number, lambda received, _frame: interrupts.append(received))
-            for number in _HANDED_ON:
-                signal.signal(number, lambda received, _frame: process.send_signal(received))
-            code = process.wait()
+            heard = {signal.SIGCHLD, *_INTERRUPTS, *_HANDED_ON}
+            signal.pthread_sigmask(signal.SIG_BLOCK, heard)  # for good: what follows is not to be interrupted
+            while process.poll() is None:
+                interrupted |= _hand_on(signal.sigwaitinfo(heard), process)
+            code = process.returncode
     except OSError as error:
         raise Failure(f"{job.command[0]}: {error.strerror}", 126) from error
     finally:
         for path in job.temporary:
             path.unlink(missing_ok=True)
-    return Ending(128 - code if code < 0 else code, bool(interrupts), time.time())
+    return Ending(128 - code if code < 0 else code, interrupted, time.time())
+
+
+def _hand_on(received: signal.struct_siginfo, process: subprocess.Popen[bytes]) -> bool:
+    """Whether it is an interrupt. The terminal sends those to the program as well. So may a process, as `timeout -s
+    INT` does: then the program ends by itself, and a second one would make launchers abort it."""
+    number, from_a_process = received.si_signo, received.si_code <= 0
+    if number in _INTERRUPTS and from_a_process:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE_S)
+        process.send_signal(number)  # nothing, where it has ended
+    elif number in _HANDED_ON:
+        process.send_signal(number)
+    return number in _INTERRUPTS
 
 
 def turns(sides: list[Side], repeats: int) -> Iterator[list[Side]]:
@@ -93,3 +110,50 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             os.killpg(process.pid, request)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_PATIENCE_S)
+
+
+# ---- signals ---------------------------------------------------------------------------------------
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupted(KeyboardInterrupt):
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+def _interrupt(number: int, _frame: Any) -> None:
+    raise Interrupted(number)
+
+
+@contextlib.contextmanager
+def _handled(handler: Any) -> Iterator[None]:
+    # What is ignored, for instance because of nohup, stays so.
+    heard = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in heard}
+    try:
+        yield
+    finally:
+        for number, previous in before.items():
+            signal.signal(number, previous)
+
+
+def interruptible() -> contextlib.AbstractContextManager[None]:
+    """A signal that would end this process becomes an exception first."""
+    return _handled(_interrupt)
+
+
+def undisturbed() -> contextlib.AbstractContextManager[None]:
+    return _handled(signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def removed_at_the_end(folder: Path) -> Iterator[None]:
+    """Also where a signal comes."""
+    with interruptible():
+        try:
+            yield
+        finally:
+            with undisturbed():
+                shutil.rmtree(folder, ignore_errors=True)

@@ -8,7 +8,9 @@ from dataclasses import asdict, dataclass
 
 from .causes import Cause, causes
 from .job import Job
-from .report import DIRECTIONS, Record, calls_of, counted, fields, human_seconds, phases, short_bytes, size_range
+from .report import (
+    DIRECTIONS, Record, calls_of, counted, done_bytes, fields, human_seconds, phases, short_bytes, size_range,
+)  # fmt: skip
 
 _REASONS_AT_MOST = 2
 _SIZES_AT_MOST = 6
@@ -227,9 +229,11 @@ def _measured(job: Job, name: str) -> Iterator[str]:
 def _data(job: Job) -> Iterator[Line]:
     for name in job.used():
         asked, spent_s = job.total(name, "bytes/asked"), job.direction_s(name)
-        rate = f" at {short_bytes(asked / spent_s)}/s" if spent_s > 0 else ""
+        done = sum(done_bytes(record[name]) for record in job.records)
+        rate = f" at {short_bytes(done / spent_s)}/s" if spent_s > 0 else ""
+        rate += f" of {short_bytes(asked)} asked for" if done < asked else ""
         calls = _calls(job, name)
-        what = f"{short_bytes(asked)}{rate}, in {calls}" if calls else "nothing: all calls failed"
+        what = f"{short_bytes(done)}{rate}, in {calls}" if calls else "nothing: all calls failed"
         first = [what, _sizes(job, name), _busiest(job, name)]
         yield "Wrote" if name == "write" else "Read", "; ".join(filter(None, first))
         for way in [*_strategies(job, name), *dict.fromkeys(_measured(job, name))][:_WAYS_AT_MOST]:
@@ -288,8 +292,8 @@ class FileRow:
 
     def add(self, job: Job, record: Record) -> None:
         self.seconds += sum(job.seconds_of(record).values())
-        self.written += record["write"]["bytes"]["asked"]
-        self.read += record["read"]["bytes"]["asked"]
+        self.written += done_bytes(record["write"])
+        self.read += done_bytes(record["read"])
         self.failed += len(record["errors"])
 
 
