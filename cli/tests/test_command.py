@@ -286,6 +286,11 @@ def test_an_empty_report_file_is_said_to_be_empty(unisono, tmp_path):
         ("UNISONO_BACKEND=foo", "unknown backend 'foo'; valid: auto, posix,"),
         ("UNISONO_HINTS=*:unisono_strategy=foo", 'hint unisono_strategy (UNISONO_HINTS): "foo" ignored; valid: '),
         ("UNISONO_HINTS=*:unisono_backend=foo", 'hint unisono_backend (UNISONO_HINTS): "foo" ignored; valid: '),
+        ("UNISONO_HINTS=/data/*:cb_nodes=foo", 'hint cb_nodes (UNISONO_HINTS): "foo" ignored; valid: '),
+        ("UNISONO_LAYOUT=foo", 'UNISONO_LAYOUT: "foo" ignored; valid: stripe_bytes=64K,servers=4 '),
+        ("UNISONO_FAULTS=foo", 'UNISONO_FAULTS: "foo" ignored; valid: write@OFFSET=ERRNO '),
+        ("UNISONO_PRELOAD_CHILDREN=foo", 'UNISONO_PRELOAD_CHILDREN: "foo" ignored; valid: true, false'),
+        ("UNISONO_DISABLE=foo", 'UNISONO_DISABLE: "foo" ignored; valid: true, false'),
     ],
 )
 def test_a_mistake_in_the_environment_ends_the_command_as_one_in_an_option_does(unisono, variable, message):
@@ -299,6 +304,26 @@ def test_a_mistake_in_the_environment_ends_the_command_as_one_in_an_option_does(
 def test_a_variable_that_nobody_reads_does_not_end_the_command(unisono):
     done = unisono("env", "--mpi", "mpich", env=ENVIRONMENT | {"UNISONO_FOO": "1"})
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("variable", ["ROMIO_HINTS", "MPICH_MPIIO_HINTS"])
+@pytest.mark.parametrize("own", [{}, {"UNISONO_STRATEGY": "native"}])
+def test_what_is_wrong_in_variables_of_other_products_does_not_end_the_command(unisono, tmp_path, variable, own):
+    """It did where some variable of Unisono's was set."""
+    hints = tmp_path / "hints"
+    hints.write_text("zzz\ncb_nodes zero\n")
+    for wrong in ("*:cb_nodes=zero,zzz", str(hints)):
+        done = unisono("env", "--mpi", "mpich", env=ENVIRONMENT | own | {variable: wrong})
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_mistake_in_the_sites_file_ends_the_command(unisono, tmp_path):
+    site = tmp_path / "site"
+    site.write_text("leave_alon /x\n")
+    done = unisono("env", "--mpi", "mpich", env=ENVIRONMENT | {"UNISONO_SITE_FILE": str(site)})
+    assert done.returncode == 2
+    assert f'{site} line 1: cannot read "leave_alon /x"; ignored; valid: ' in done.stderr
+    assert "leave_alone glob" in done.stderr
 
 
 def test_strategy_help_lists_them_all(unisono):

@@ -97,6 +97,9 @@ def settings_for(path: str, prefix: Path = PREFIX) -> dict[str, str]:
 
 _NOT_VALID = re.compile(r'UNISONO_(\w+): "(.*)" ignored; (valid: .*)')
 _UNKNOWN_VARIABLE = "unknown variable "
+_OPTIONS = {"STRATEGY", "BACKEND", "TOPOLOGY"}  # those of the command line as well
+# What is wrong in hints that are there for other products as well.
+_OF_OTHERS = re.compile(r"((unknown )?hint [^\"]*\()?(ROMIO_HINTS|/etc/romio-hints|MPICH_MPIIO_HINTS)\b")
 
 
 def valid_values(variable: str, prefix: Path = PREFIX) -> list[str]:
@@ -108,15 +111,16 @@ def valid_values(variable: str, prefix: Path = PREFIX) -> list[str]:
 
 
 def check_options(variables: dict[str, str], prefix: Path = PREFIX) -> None:
-    """Refuses values that the library would ignore, whether they come from the command line or from the
-    environment. A variable that nobody reads is left for the library to name: it may be another
-    program's. Where the helper is missing the library will say so itself."""
-    lines = complaints(variables=variables, prefix=prefix) if variables else []
+    """Refuses values that the library would ignore, whether they come from the command line, from the
+    environment, or from the site's file. A variable that nobody reads is left for the library to name:
+    it may be another program's. So is what is wrong in the variables of other products. Where the helper
+    is missing the library will say so itself."""
+    lines = complaints(variables=variables, prefix=prefix)
     for line in lines:
         if line.startswith("values of "):  # UNISONO_STRATEGY=help
             raise Failure("\n".join(lines), 0)
-        if line.startswith(_UNKNOWN_VARIABLE):
+        if line.startswith(_UNKNOWN_VARIABLE) or _OF_OTHERS.match(line):
             continue
-        if match := _NOT_VALID.fullmatch(line):
+        if (match := _NOT_VALID.fullmatch(line)) and match[1] in _OPTIONS:
             line = f"unknown {match[1].lower()} '{match[2]}'; {match[3]}"
         raise Failure(line.removesuffix("; ignored"))
