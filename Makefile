@@ -12,8 +12,8 @@ PAPERS  ?= telling
 .DEFAULT_GOAL := help
 # The parts of one target use the whole machine already, and follow on each other.
 .NOTPARALLEL:
-.PHONY: help setup abi-header configure build demo unit test test-ceph test-mpis test-packages bench papers scale fuzz \
-        simulate install uninstall wheel deb sanitize tidy format format-check clean
+.PHONY: help setup abi-header configure build demo unit test test-ceph test-mpis test-suites test-packages \
+        bench papers scale fuzz simulate install uninstall wheel deb sanitize tidy format format-check clean
 
 BENCH_OPTIONS_full    := --full
 BENCH_OPTIONS_cluster := --cluster 4 --bytes 33554432 --alternations 3 --repeats 3
@@ -62,6 +62,11 @@ test-mpis: setup ## Try MPI libraries from PyPI (MPICH 5, the standard ABI, Inte
 	@cmake --preset default
 	@$(BUILD_TARGETS) mpis
 	@$(PYTHON) tests/mpis/test_mpis.py --build $(BUILD)
+
+test-suites: setup configure ## Run the tests of MPI-IO in MPICH, HDF5 and PnetCDF under Unisono (20 minutes)
+	@tools/setup.sh tests/suites/debian-packages.txt
+	@$(BUILD_TARGETS) product
+	@UNISONO_BUILD_DIR=$(abspath $(BUILD)) $(PYTHON) -m pytest -v -p no:cacheprovider tests/suites
 
 test-packages: abi-header configure ## Try Debian packages in a clean system, modulefiles, EasyBuild (15 minutes)
 	@tools/setup.sh tests/packages/debian-packages.txt

@@ -28,6 +28,7 @@
 #include "strategies/all.hpp"
 #include "support/descriptor.hpp"
 #include "support/helper_thread.hpp"
+#include "support/scarce_descriptors.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -161,7 +162,10 @@ void File::end_nonblocking() {
 void File::open_storage() {
     storage_.descriptor = open_descriptor(without_driver(path_), access_mode_);
     if (storage_.descriptor < 0) return;
-    if (kernel_knows(storage_.descriptor)) kernel_descriptor_ = storage_.descriptor;
+    if (kernel_knows(storage_.descriptor)) {
+        storage_.descriptor = kernel_descriptor_ = out_of_the_way(storage_.descriptor);
+        if (storage_.descriptor < 0) return note_scarce_descriptors();
+    }
     whole_path_ = whole_path(kernel_descriptor_, without_driver(path_));
     if (struct stat status{}; fstat(kernel_descriptor_, &status) == 0)
         identity_ = {status.st_dev, status.st_ino};
@@ -182,6 +186,16 @@ void File::open_storage() {
                                        },
                                    .program = own_program});
     storage_.gate = gate_;
+}
+
+// The MPI library has no descriptor to spare either.
+void File::note_scarce_descriptors() {
+    facts_.mpi_library_opens = false;
+    record([](FileReport& report) {
+        report.notes.push_back(
+            "the MPI library does this file alone: the program has come to the upper half of the "
+            "descriptors that it may have; raise the hard limit (ulimit -Hn)");
+    });
 }
 
 void File::keep_timeline() {

@@ -267,6 +267,7 @@ public:
 
 private:
     void open_storage();
+    void note_scarce_descriptors();
     /// Notes from now on what happens when.
     void keep_timeline();
     /// Notes from now on what collective calls ask for.

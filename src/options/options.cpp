@@ -222,11 +222,20 @@ void set_stall(Options& options, Setting& setting) { choose(options.stall, setti
 void set_report(Options& options, Setting& setting) { choose(options.report, setting, reports); }
 
 void set_striping_factor(Options& options, Setting& setting) {
-    // Lustre's "all servers": for the file's creator; to us it means that the count is not known.
-    if (setting.value == "-1") {
+    // Lustre's "all servers", and what ROMIO says of a file of which it does not know: programs
+    // hand it back. To us both mean that the count is not known.
+    if (setting.value == "-1" || setting.value == "0") {
         options.striping_factor = 0;
     } else {
         set_count<&Options::striping_factor>(options, setting);
+    }
+}
+
+void set_striping_unit(Options& options, Setting& setting) {
+    if (setting.value == "0") {  // as above
+        options.striping_unit = 0;
+    } else {
+        set_bytes<&Options::striping_unit>(options, setting);
     }
 }
 
@@ -270,7 +279,7 @@ constexpr std::array known_hints{
     Known{"cb_write", set_switch<&Options::cb_write>},
     Known{"ds_read", set_switch<&Options::ds_read>},
     Known{"ds_write", set_switch<&Options::ds_write>},
-    Known{"striping_unit", set_bytes<&Options::striping_unit>},
+    Known{"striping_unit", set_striping_unit},
     Known{"striping_factor", set_striping_factor},
     Known{"romio_cb_read", set_switch<&Options::cb_read>},
     Known{"romio_cb_write", set_switch<&Options::cb_write>},

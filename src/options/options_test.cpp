@@ -138,6 +138,15 @@ TEST(Options, know_the_names_of_all_implementations) {
     EXPECT_EQ(options.cb_read, Switch::disable);
 }
 
+// ROMIO's own test hands it back: the file's default.
+TEST(Hints, of_stripes_that_are_nought_are_not_complained_of) {
+    World world;
+    auto const chosen = world.open("x", {{"striping_factor", "0"}, {"striping_unit", "0"}});
+    EXPECT_TRUE(chosen.messages.empty());
+    EXPECT_EQ(chosen.options.striping_factor, 0u);
+    EXPECT_EQ(chosen.options.striping_unit, 0u);
+}
+
 TEST(Options, special_hint_wins_over_general_one_in_any_order) {
     auto const options =
         World{}
@@ -271,7 +280,7 @@ TEST(Options, a_refused_value_reaches_the_mpi_librarys_open_from_no_source) {
     world.variables = {{"UNISONO_SITE_FILE", "site"},
                        {"ROMIO_HINTS", "romio"},
                        {"UNISONO_HINTS", "*:cb_nodes=many:romio_ds_read=perhaps"},
-                       {"MPICH_MPIIO_HINTS", "*:cb_buffer_size=-5:striping_unit=0"}};
+                       {"MPICH_MPIIO_HINTS", "*:cb_buffer_size=-5:striping_unit=-1"}};
     world.files["site"] = "*:cb_buffer_size=-5:cb_nodes=3:direct_io=true\n";
     world.files["romio"] = "romio_cb_write maybe\n";
     auto const chosen = world.open("x");

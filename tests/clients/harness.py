@@ -26,6 +26,7 @@ class Job:
         self.command = [str(word) for word in command]
         self.report_path = Path(directory) / "report.json"
         self.environment = {}
+        self.folder = None  # where the launcher is started; None: here
         self.returncode = None
         self.output = ""
         self.errors = ""
@@ -55,7 +56,7 @@ class Job:
                           if name in os.environ})
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, errors="replace",
-                                   env=inherited, start_new_session=True)
+                                   env=inherited, cwd=self.folder, start_new_session=True)
         try:
             self.output, self.errors = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:

@@ -5,6 +5,7 @@ import pathlib
 import re
 import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 APT_LISTS = pathlib.Path("/etc/apt")
 
@@ -55,6 +56,12 @@ def compiled(mpi: str, sources: list[pathlib.Path], program: pathlib.Path, optio
     return program
 
 
+@dataclass
+class Program:
+    path: pathlib.Path
+    ranks: tuple[int, ...] = (2, 4)  # each in a run of its own
+
+
 HDF5_TESTS = {
     "testphdf5": ["testphdf5", "t_dset", "t_file", "t_file_image", "t_mdset", "t_ph5basic", "t_coll_chunk",
                   "t_span_tree", "t_chunk_alloc", "t_filter_read", "t_prop", "t_coll_md_read"],
@@ -62,7 +69,7 @@ HDF5_TESTS = {
 }  # fmt: skip
 
 
-def hdf5_tests(mpi: str, folder: pathlib.Path) -> Iterator[pathlib.Path]:
+def hdf5_tests(mpi: str, folder: pathlib.Path) -> Iterator[Program]:
     """Of the library that Debian has compiled: those that need no other program before them."""
     source = fetch("hdf5", folder)
     (source / "test/H5srcdir_str.h").write_text('#define config_srcdir ""\n')
@@ -71,15 +78,16 @@ def hdf5_tests(mpi: str, folder: pathlib.Path) -> Iterator[pathlib.Path]:
     common = [source / "test/h5test.c", source / "test/testframe.c"]
     for name, parts in HDF5_TESTS.items():
         sources = [source / "testpar" / f"{part}.c" for part in parts]
-        yield compiled(mpi, sources + common, folder / "programs" / f"{name}.{mpi}", options)
+        yield Program(compiled(mpi, sources + common, folder / "programs" / f"{name}.{mpi}", options))
 
 
-def pnetcdf_tests(mpi: str, folder: pathlib.Path) -> Iterator[pathlib.Path]:
+def pnetcdf_tests(mpi: str, folder: pathlib.Path) -> Iterator[Program]:
     """Of the library that Debian has compiled (for Open MPI only)."""
     source = fetch("pnetcdf", folder)
     common = source / "test/common"
     (common / "config.h").write_text("#define SIZEOF_LONG 8\n#define HAVE_DECL_MPI_ERR_BUFFER 1\n")
-    types = {"schar": "signed char", "uchar": "unsigned char", "longlong": "long long", "ulonglong": "unsigned long long"}
+    types = {"schar": "signed char", "uchar": "unsigned char", "longlong": "long long",
+             "ulonglong": "unsigned long long"}  # fmt: skip
     options = [f"-I{common}", "-D_GNU_SOURCE", *(f"-D{name}={type}" for name, type in types.items()),
                "-lpnetcdf", "-lm", "-lpthread"]
     for kind, ending in itertools.product(("testcases", "nonblocking"), ("c", "m4")):
@@ -89,4 +97,28 @@ def pnetcdf_tests(mpi: str, folder: pathlib.Path) -> Iterator[pathlib.Path]:
                 text = run(["m4", "-DPNETCDF", f"-I{source / 'm4'}", path])
                 path = program.with_suffix(".c")
                 path.write_text(text)
-            yield compiled(mpi, [path, common / "testutils.c"], program, options)
+            yield Program(compiled(mpi, [path, common / "testutils.c"], program, options))
+
+
+MPITESTCONF = """
+#define HAVE_STDLIB_H 1
+#define HAVE_STRING_H 1
+#define HAVE_STDARG_H 1
+#define HAVE_UNISTD_H 1
+#define HAVE_INTTYPES_H 1
+#define HAVE_LONG_LONG 1
+"""
+
+
+def mpich_tests(mpi: str, folder: pathlib.Path) -> Iterator[Program]:
+    """Those of MPI-IO, in C, but for those that need 6.5 GB of memory. Each says how many ranks it wants."""
+    source = fetch("mpich", folder) / "test/mpi"
+    (source / "include/mpitestconf.h").write_text(MPITESTCONF)
+    common = [source / "util" / f"{name}.c" for name in ("mtest", "mtest_common", "mtest_single")]
+    for line in (source / "io/testlist.in").read_text().splitlines():
+        name, ranks, *more = line.split()
+        path = source / "io" / f"{name}.c"
+        if path.exists() and not any(word.startswith("mem=") for word in more):
+            program = folder / "programs" / f"{name}.{mpi}"
+            options = [f"-I{source / 'include'}", "-lpthread"]
+            yield Program(compiled(mpi, [path, *common], program, options), (int(ranks),))
