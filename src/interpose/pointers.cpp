@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
 #include "interpose/native.hpp"
@@ -59,10 +61,12 @@ int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
     if (from_end) {
         file->drain();
         // Ranks have no later size than when they came, and nobody writes on before all have come.
+        constexpr auto unknown = std::numeric_limits<MPI_Offset>::max();
         MPI_Offset size = 0;
-        auto const result = file_get_size(handle, &size);
+        if (file_get_size(handle, &size) != MPI_SUCCESS) size = unknown;
         size = file->largest(size);
-        if (result != MPI_SUCCESS) return result;
+        if (size == unknown)
+            return fail(*file, MPI_ERR_IO, "MPI_File_seek_shared", "some rank cannot tell the end");
         target += end_in_etypes(size, *known);
     }
     if (target < 0)
@@ -94,16 +98,15 @@ int file_get_position(MPI_File handle, MPI_Offset* offset) {
 int file_get_byte_offset(MPI_File handle, MPI_Offset offset, MPI_Offset* displacement) {
     auto const file = find(handle);
     auto const view = file == nullptr ? nullptr : file->view();
-    auto const has_data = view != nullptr && view->usable && !view->tiling.shape->empty();
-    if (!has_data && (view == nullptr || view->mirrored || !view->usable))
+    if (view == nullptr || !view->usable || (view->tiling.shape->empty() && view->mirrored))
         return pass_on(handle, known_view, "MPI_File_get_byte_offset", [&] {
             return UNISONO_NATIVE(File_get_byte_offset)(handle, offset, displacement);
         });
     if (offset < 0)
         return fail(*file, MPI_ERR_ARG, "MPI_File_get_byte_offset", "the offset is negative");
+    auto const position = static_cast<std::uint64_t>(offset) * view->etype_bytes;
     *displacement =
-        has_data ? offset_of(view->tiling, static_cast<std::uint64_t>(offset) * view->etype_bytes)
-                 : view->displacement;
+        view->tiling.shape->empty() ? view->displacement : offset_of(view->tiling, position);
     return MPI_SUCCESS;
 }
 

@@ -379,6 +379,15 @@ int do_at_last(PendingCall& pending, MPI_Status* status, NativeCall const& nativ
     return result;
 }
 
+// After a split call the file pointer is behind what was moved, as after a blocking one.
+void take_pointer_back(File& file, PendingCall const& pending) {
+    auto const& prepared = pending.prepared;
+    if (pending.call.offset || prepared.refusal != 0 || !prepared.usable) return;
+    auto const asked = etypes_of(prepared, prepared.request.positions.bytes());
+    if (file.pointer() == prepared.first + asked)  // the program has not moved it since
+        file.set_pointer(prepared.first + etypes_of(prepared, pending.bytes));
+}
+
 int end_beside(File& file, PendingCall& pending, MPI_Status* status, NativeCall const& native) {
     CallRecord record;
     {
@@ -395,6 +404,7 @@ int end_beside(File& file, PendingCall& pending, MPI_Status* status, NativeCall 
     if (pending.stage == PendingCall::Stage::native_wanted)
         return do_at_last(pending, status, native);
     move_on(pending);
+    take_pointer_back(file, pending);
     set_count(status, pending.bytes);
     return raise(file.handle(), pending.code);
 }

@@ -6,6 +6,7 @@
 #include "interpose/hints.hpp"
 #include "interpose/native.hpp"
 #include "interpose/nonblocking.hpp"
+#include "interpose/program.hpp"
 #include "interpose/timed.hpp"
 
 namespace unisono::interpose {

@@ -151,6 +151,22 @@ void split_calls_move_it(Context const& context) {
     close_file(file);
 }
 
+// As a blocking one does: it was where the whole request would have ended.
+void a_short_split_read_moves_it_by_what_was_read(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    Bytes const data(30, 7);
+    CHECK_MPI(MPI_File_write_at_all(file, 0, data.data(), 30, MPI_BYTE, MPI_STATUS_IGNORE));
+    context.barrier();
+    Bytes back(40);
+    MPI_Status status;
+    CHECK_MPI(MPI_File_seek(file, 10, MPI_SEEK_SET));
+    CHECK_MPI(MPI_File_read_all_begin(file, back.data(), 40, MPI_BYTE));
+    CHECK_MPI(MPI_File_read_all_end(file, back.data(), &status));
+    CHECK_EQUAL(count_of(status, MPI_BYTE), 20);
+    CHECK_EQUAL(position_of(file), 30);
+    close_file(file);
+}
+
 // MPI: the pointer is updated by the call that starts the access.
 void nonblocking_calls_move_it_at_once(Context const& context) {
     DealtView const view(context, block_ints, MPI_INT);
@@ -264,6 +280,9 @@ std::span<Test const> pointer_tests() {
          "OMPIO of Open MPI 4.1.4 takes the wrong end of a view with holes"},
         {"set_view_resets_it", set_view_resets_it},
         {"split_calls_move_it", split_calls_move_it},
+        {"a_short_split_read_moves_it_by_what_was_read",
+         a_short_split_read_moves_it_by_what_was_read, under_unisono,
+         "Open MPI 4.1.4 counts what it asked for"},
         {"nonblocking_calls_move_it_at_once", nonblocking_calls_move_it_at_once},
         {"byte_offsets_follow_the_view", byte_offsets_follow_the_view},
         {"byte_offsets_of_a_nested_view", byte_offsets_of_a_nested_view},
