@@ -34,10 +34,7 @@ int before_finalize() {
             at = file.get();
             in_calls.emplace_back(*file, unisono_entry_Finalize);
         }
-        for (auto const& file : files) {
-            file->end_nonblocking();
-            file->shared_pointer().end();
-        }
+        for (auto const& file : files) file->end_nonblocking();
         write_what_is_in_memory("MPI_Finalize was called");
     } catch (CallsDiffer const& differ) {
         print_once({"unisono: MPI_Finalize with " + at->path() + " open: " + differ.what()});
