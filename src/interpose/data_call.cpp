@@ -226,6 +226,11 @@ MPI_Offset etypes_of(Prepared const& prepared, std::uint64_t bytes) {
     return static_cast<MPI_Offset>(bytes / prepared.view->etype_bytes);
 }
 
+MPI_Offset etypes_asked(Prepared const& prepared, DataCall const& call) {
+    return etypes_of(prepared, prepared.type != nullptr ? prepared.request.positions.bytes()
+                                                        : bytes_asked(call));
+}
+
 std::uint64_t bytes_asked(DataCall const& call) {
     MPI_Count bytes = 0;
     PMPI_Type_size_x(call.type, &bytes);

@@ -58,6 +58,8 @@ std::uint64_t deliver(Prepared const& prepared, DataCall const& call, std::uint6
 void place(Prepared& prepared, MPI_Offset first_etype);
 
 MPI_Offset etypes_of(Prepared const& prepared, std::uint64_t bytes);
+/// That the call wants moved, also where Unisono does not know its datatype.
+MPI_Offset etypes_asked(Prepared const& prepared, DataCall const& call);
 
 /// Wrong arguments: nothing is to be moved.
 void refuse(Prepared& prepared, int error_class, char const* why);

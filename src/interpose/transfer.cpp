@@ -241,12 +241,9 @@ std::shared_ptr<PendingCall> begin(std::shared_ptr<File> const& file, DataCall c
     auto prepared = prepare(*file, call, Ends::later);
     auto& request = prepared.request;
     if (request.device != nullptr || file->by_mpi()) prepared.usable = false;
-    if (prepared.refusal == 0) {
-        auto const etypes = prepared.type != nullptr
-                                ? etypes_of(prepared, request.positions.bytes())
-                                : etypes_of(prepared, bytes_asked(call));
-        place(prepared, call.offset ? *call.offset : file->advance_pointer(etypes));
-    }
+    if (prepared.refusal == 0)
+        place(prepared,
+              call.offset ? *call.offset : file->advance_pointer(etypes_asked(prepared, call)));
     if (call.direction == Direction::write) file->note_written();
     record.lap(Phase::other);
     file->record([&](FileReport& report) { add_call(report[call.direction], record); });
@@ -363,8 +360,16 @@ int transfer_ordered(DataCall const& call, MPI_Status* status, OrderedCall const
 
 namespace {
 
+// After a split call the file pointer is where a blocking one would have left it.
+void take_pointer_back(File& file, PendingCall const& pending, MPI_Offset to) {
+    auto const& prepared = pending.prepared;
+    if (pending.call.offset || prepared.refusal != 0) return;
+    auto const behind = prepared.first + etypes_asked(prepared, pending.call);
+    if (file.pointer() == behind) file.set_pointer(to);  // else the program has moved it since
+}
+
 // A split call that no helper thread can do: as a blocking one, from where it began.
-int do_at_last(PendingCall& pending, MPI_Status* status, NativeCall const& native) {
+int do_at_last(File& file, PendingCall& pending, MPI_Status* status, NativeCall const& native) {
     bool passed_on = false;
     auto call = pending.call;
     call.offset = pending.prepared.first;
@@ -375,17 +380,11 @@ int do_at_last(PendingCall& pending, MPI_Status* status, NativeCall const& nativ
         return pending.native(call.type, nullptr);
     });
     if (passed_on && result == MPI_SUCCESS) result = native();
+    MPI_Offset behind = 0;
+    if (passed_on && UNISONO_NATIVE(File_get_position)(call.handle, &behind) == MPI_SUCCESS)
+        take_pointer_back(file, pending, behind);
     pending.end();
     return result;
-}
-
-// After a split call the file pointer is behind what was moved, as after a blocking one.
-void take_pointer_back(File& file, PendingCall const& pending) {
-    auto const& prepared = pending.prepared;
-    if (pending.call.offset || prepared.refusal != 0 || !prepared.usable) return;
-    auto const asked = etypes_of(prepared, prepared.request.positions.bytes());
-    if (file.pointer() == prepared.first + asked)  // the program has not moved it since
-        file.set_pointer(prepared.first + etypes_of(prepared, pending.bytes));
 }
 
 int end_beside(File& file, PendingCall& pending, MPI_Status* status, NativeCall const& native) {
@@ -402,9 +401,10 @@ int end_beside(File& file, PendingCall& pending, MPI_Status* status, NativeCall 
     record.lap(Phase::waiting);
     file.record([&](FileReport& report) { add_call(report[pending.call.direction], record); });
     if (pending.stage == PendingCall::Stage::native_wanted)
-        return do_at_last(pending, status, native);
+        return do_at_last(file, pending, status, native);
     move_on(pending);
-    take_pointer_back(file, pending);
+    auto const& prepared = pending.prepared;
+    take_pointer_back(file, pending, prepared.first + etypes_of(prepared, pending.outcome.bytes));
     set_count(status, pending.bytes);
     return raise(file.handle(), pending.code);
 }

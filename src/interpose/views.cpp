@@ -71,7 +71,7 @@ bool fits_into_files(Datatype const& type, File const& file) {
                                (type.shape->ascending || (read_only && !goes_backwards(type))));
 }
 
-// Both libraries refuse these.
+// As the libraries say it.
 int class_of_misfits() {
     return mpi_library().family == MpiLibrary::Family::mpich ? MPI_ERR_IO : MPI_ERR_TYPE;
 }
@@ -136,7 +136,7 @@ bool may_keep_back(File const& file, std::string const& representation) {
 bool has_to_meet(File const& file, std::string const& representation) {
     auto const cache = file.cache();
     auto const alone = cache != nullptr && (cache->in_use() || cache->window_was_used());
-    return !file.keeps_views_back().value_or(false) || alone ||
+    return !file.keeps_views_back().value_or(false) || alone || file.view()->mirrored ||
            !may_keep_back(file, representation);
 }
 
@@ -225,8 +225,10 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
     auto const told = !view->kept_back && (!dangerous || must_be_native);
     if (!told)
         keep_types(*view, etype, filetype);
-    else if (auto const result = native(view->native_representation()); result != MPI_SUCCESS)
+    else if (auto const result = native(view->native_representation()); result != MPI_SUCCESS) {
+        file->keep_shared_pointer();  // others may have more luck
         return result;
+    }
     view->native_only = must_be_native;
     view->native_layout_differs = notice.native_layout_differs;
     // Independent calls with views that Unisono cannot walk go to the MPI library.

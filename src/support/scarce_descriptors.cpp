@@ -23,9 +23,9 @@ int out_of_the_way(int descriptor) {
     if (descriptor < 0 || static_cast<rlim_t>(descriptor) < programs.rlim_cur / 2)
         return descriptor;
     auto limit = descriptor_limit();
-    auto const raised = std::min(2 * programs.rlim_cur, limit.rlim_max);
-    if (limit.rlim_cur < raised) {
-        limit.rlim_cur = raised;
+    constexpr rlim_t times = 4;  // the program's, the one that is moved, and a ring's
+    if (limit.rlim_cur == programs.rlim_cur) {
+        limit.rlim_cur = std::min(times * programs.rlim_cur, limit.rlim_max);
         setrlimit(RLIMIT_NOFILE, &limit);
     }
     auto const moved = fcntl(descriptor, F_DUPFD_CLOEXEC, static_cast<int>(programs.rlim_cur));

@@ -328,6 +328,18 @@ void internal_is_native(Context const& context) {
     close_file(file);
 }
 
+// In the file a long has four bytes.
+void split_calls_move_the_pointer_by_etypes(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(MPI_File_set_view(file, MPI_Offset{40} * context.rank, MPI_LONG, MPI_LONG,
+                                "external32", MPI_INFO_NULL));
+    long const data[10] = {};
+    CHECK_MPI(MPI_File_write_all_begin(file, data, 10, MPI_LONG));
+    CHECK_MPI(MPI_File_write_all_end(file, data, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(position_of(file), 10);
+    close_file(file);
+}
+
 }  // namespace
 
 std::span<Test const> representation_tests() {
@@ -336,6 +348,8 @@ std::span<Test const> representation_tests() {
          wrong_lengths},
         {"written_alone", written_alone, not_native, wrong_lengths},
         {"nonblocking_and_split", nonblocking_and_split, not_native, wrong_lengths},
+        {"split_calls_move_the_pointer_by_etypes", split_calls_move_the_pointer_by_etypes,
+         not_native, wrong_lengths},
         {"a_nonblocking_call_converts_ints", a_nonblocking_call_converts_ints,
          under_unisono | native_openmpi, "MPICH 4.0.2 does not convert in nonblocking calls"},
         {"extents_in_the_file", extents_in_the_file, not_native,

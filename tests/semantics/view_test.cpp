@@ -205,6 +205,23 @@ void a_view_refused_on_all_ranks_leaves_the_shared_pointer(Context const& contex
     close_file(file);
 }
 
+// Some ranks had a view then that the library knew, others one that it did not.
+void a_wrong_view_after_a_call_of_the_mpi_librarys_is_refused_on_all(Context const& context) {
+    if (strategy_is_forced()) return skip("UNISONO_STRATEGY is set");
+    MPI_Info hints = make_info({{"unisono_strategy", "native"}});
+    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
+    MPI_Info_free(&hints);
+    DealtView const view(context, 16);
+    CHECK_MPI(view.set(file));
+    write_and_check(context, file, view);
+    auto const type = context.root() ? MPI_BYTE : MPI_DATATYPE_NULL;
+    CHECK(MPI_File_set_view(file, 0, MPI_BYTE, type, "native", MPI_INFO_NULL) != MPI_SUCCESS);
+    std::uint8_t const byte = 1;
+    CHECK_MPI(MPI_File_write_ordered(file, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_MPI(view.set(file));
+    close_file(file);
+}
+
 // They were accepted once the MPI library was not told of views any more.
 void wrong_filetypes_are_refused(Context const& context) {
     MPI_File file = open_with_a_view(context);
@@ -303,6 +320,9 @@ std::span<Test const> view_tests() {
          "Open MPI 4.1.4 takes over part of a view that it refuses"},
         {"wrong_filetypes_are_refused", wrong_filetypes_are_refused, under_unisono,
          "Open MPI 4.1.4 takes over part of a view that it refuses"},
+        {"a_wrong_view_after_a_call_of_the_mpi_librarys_is_refused_on_all",
+         a_wrong_view_after_a_call_of_the_mpi_librarys_is_refused_on_all, under_unisono,
+         "natively the others wait for ever", 2},
         {"the_mpi_library_gets_hints_of_a_later_view", the_mpi_library_gets_hints_of_a_later_view},
         {"ranks_in_different_calls_after_a_view_get_an_error",
          ranks_in_different_calls_after_a_view_get_an_error, under_unisono, "natively they hang",
