@@ -360,29 +360,32 @@ int transfer_ordered(DataCall const& call, MPI_Status* status, OrderedCall const
 
 namespace {
 
-// After a split call the file pointer is where a blocking one would have left it.
-void take_pointer_back(File& file, PendingCall const& pending, MPI_Offset to) {
+// The file pointer is where the call has left it when it began.
+bool left_the_pointer(File const& file, PendingCall const& pending) {
     auto const& prepared = pending.prepared;
-    if (pending.call.offset || prepared.refusal != 0) return;
-    auto const behind = prepared.first + etypes_asked(prepared, pending.call);
-    if (file.pointer() == behind) file.set_pointer(to);  // else the program has moved it since
+    return !pending.call.offset && prepared.refusal == 0 &&
+           file.pointer() == prepared.first + etypes_asked(prepared, pending.call);
 }
 
 // A split call that no helper thread can do: as a blocking one, from where it began.
 int do_at_last(File& file, PendingCall& pending, MPI_Status* status, NativeCall const& native) {
     bool passed_on = false;
     auto call = pending.call;
-    call.offset = pending.prepared.first;
+    auto const first = pending.prepared.first;
+    if (left_the_pointer(file, pending))
+        file.set_pointer(first);
+    else
+        call.offset = first;
     auto result = transfer_collective(call, status, [&] {
         passed_on = true;
-        if (!pending.call.offset)
-            UNISONO_NATIVE(File_seek)(call.handle, *call.offset, numbers().seek_set);
+        if (!pending.call.offset) UNISONO_NATIVE(File_seek)(call.handle, first, numbers().seek_set);
         return pending.native(call.type, nullptr);
     });
     if (passed_on && result == MPI_SUCCESS) result = native();
     MPI_Offset behind = 0;
-    if (passed_on && UNISONO_NATIVE(File_get_position)(call.handle, &behind) == MPI_SUCCESS)
-        take_pointer_back(file, pending, behind);
+    if (passed_on && !call.offset &&
+        UNISONO_NATIVE(File_get_position)(call.handle, &behind) == MPI_SUCCESS)
+        file.set_pointer(behind);
     pending.end();
     return result;
 }
@@ -403,8 +406,9 @@ int end_beside(File& file, PendingCall& pending, MPI_Status* status, NativeCall 
     if (pending.stage == PendingCall::Stage::native_wanted)
         return do_at_last(file, pending, status, native);
     move_on(pending);
-    auto const& prepared = pending.prepared;
-    take_pointer_back(file, pending, prepared.first + etypes_of(prepared, pending.outcome.bytes));
+    if (left_the_pointer(file, pending))
+        file.set_pointer(pending.prepared.first +
+                         etypes_of(pending.prepared, pending.outcome.bytes));
     set_count(status, pending.bytes);
     return raise(file.handle(), pending.code);
 }

@@ -613,7 +613,8 @@ std::vector<std::string> OptionSources::complaints() const {
     auto [options, messages] = options_for("", {});
     for (auto const* source : {&site_, &hints_, &cray_hints_})
         for (auto const& spec : source->file.specs)
-            apply_hints(options, spec.hints, source->name, strategies_, messages);
+            if (spec.hints.data() != hints_for(source->file, "").data())  // else it was said above
+                apply_hints(options, spec.hints, source->name, strategies_, messages);
     return messages;
 }
 

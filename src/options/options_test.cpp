@@ -354,6 +354,12 @@ TEST(Options, mistakes_for_some_files_are_found_before_one_of_them_is_opened) {
                                        "valid: a positive number"});
 }
 
+TEST(Options, mistakes_for_all_files_are_named_once) {
+    World world;
+    world.variables["UNISONO_HINTS"] = "*:cb_nodes=many";
+    EXPECT_EQ(world.sources().complaints().size(), 1u);
+}
+
 TEST(EffectiveHints, say_what_is_in_force) {
     Options options;
     options.strategy = "two_phase";
