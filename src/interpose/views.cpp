@@ -35,8 +35,7 @@ struct InFile {
     int mpi_error = MPI_SUCCESS;
 
     [[nodiscard]] bool usable() const {
-        return element != nullptr && tile != nullptr && element->bytes > 0 &&
-               (tile->bytes == 0 || tile->shape->low >= 0);
+        return element != nullptr && tile != nullptr && element->bytes > 0;
     }
     [[nodiscard]] bool same_layout(InFile const& other) const {
         return element->bytes == other.element->bytes && tile->bytes == other.tile->bytes &&
@@ -100,7 +99,7 @@ std::shared_ptr<FileView> view_of(File const& file, MPI_Offset displacement, MPI
     auto const types = view->external32() ? in_file(etype, filetype, decode_external32) : native;
     view->usable = native.usable() && types.usable();
     view->refusal = refusal_of(file, displacement, etype, filetype, types);
-    if (!view->usable) return view;
+    if (!view->usable || view->refusal != 0) return view;
     auto const& [element, tile, mpi_error] = types;
     view->as_given = {tile->shape, displacement, tile->extent};
     view->tiling = with_long_tiles(view->as_given);

@@ -3,18 +3,14 @@
 import itertools
 import pathlib
 import re
-import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "install"))
+from installed import run  # noqa: E402
+
 APT_LISTS = pathlib.Path("/etc/apt")
-
-
-def run(command: list, **options) -> str:
-    done = subprocess.run([str(word) for word in command], text=True, capture_output=True, timeout=300,
-                          stdin=subprocess.DEVNULL, **options)
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
 
 
 def lists_of_sources() -> dict[str, str]:

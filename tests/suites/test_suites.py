@@ -3,7 +3,6 @@
 What fails without Unisono as well is no fault of it, and named at the end.
 """
 
-import os
 import pathlib
 import shutil
 import sys
@@ -11,10 +10,10 @@ import sys
 import pytest
 from sources import Program, hdf5_tests, mpich_tests, pnetcdf_tests
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("UNISONO_BUILD_DIR", ROOT / "build"))
-sys.path.insert(0, str(ROOT / "tests/clients"))
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS / "install"), str(TESTS / "clients")]
 from harness import Job, JobFailed  # noqa: E402
+from installed import BUILD  # noqa: E402
 
 SUITES = [
     ("MPICH", "mpich", mpich_tests),
