@@ -118,18 +118,18 @@ class Checker:
         return run.returncode == 0, run.stdout.strip() or run.stderr.strip()
 
     def arguments_for(self, unit: Unit) -> list[str]:
-        if len(unit.sources) == 1:
-            return ["-p", str(self.build), str(unit.sources[0])]
         name = digest_of([], " ".join(map(str, unit.sources)))[:16]
         folder = self.build / "tidy-units" / name
         folder.mkdir(parents=True, exist_ok=True)
-        # The analyzer searches the functions of included sources only below this name.
-        all_of_them = folder / f"UnifiedSource{unit.sources[0].suffix}"
-        all_of_them.write_text("".join(f'#include "{source}"\n' for source in unit.sources))
-        entry = {"directory": unit.folder, "file": str(all_of_them),
-                 "command": unit.command_for(all_of_them)}
+        file, settings = unit.sources[0], []
+        if len(unit.sources) > 1:
+            # The analyzer searches the functions of included sources only below this name.
+            file, settings = folder / f"UnifiedSource{file.suffix}", [f"--checks={NOT_TOGETHER}"]
+            file.write_text("".join(f'#include "{source}"\n' for source in unit.sources))
+        # One command for the file: clang-tidy looks at it once for each.
+        entry = {"directory": unit.folder, "file": str(file), "command": unit.command_for(file)}
         (folder / "compile_commands.json").write_text(json.dumps([entry]))
-        return ["-p", str(folder), f"--checks={NOT_TOGETHER}", str(all_of_them)]
+        return ["-p", str(folder), *settings, str(file)]
 
 
 def main() -> int:
