@@ -95,6 +95,7 @@ struct Setting {
     std::span<Choice const> strategies;  ///< with "auto"
     std::vector<std::string>* messages;
     bool refused = false;
+    std::string plain{value};  ///< as MPI libraries read it
 
     void refuse(std::string_view valid) {
         refused = true;
@@ -148,6 +149,7 @@ template <auto field>
 void set_bytes(Options& options, Setting& setting) {
     if (auto const value = parse_bytes(setting.value); value && *value > 0) {
         options.*field = *value;
+        setting.plain = std::to_string(*value);  // ROMIO takes 32M for 32
     } else {
         setting.refuse("a positive number of bytes, such as 16777216 or 16M");
     }
@@ -394,20 +396,22 @@ std::string advice_for(std::string_view variable) {
     return "did you mean " + std::string(variable_prefix) + std::string(meant) + "?";
 }
 
-/// Obeys a setting and keeps its words, if it makes a difference. False if it was refused.
-bool apply_setting(Options& options, Known const& known, Setting setting,
-                   std::string const& words) {
+/// Obeys a setting and keeps its words, if it makes a difference. Returns its value as MPI libraries
+/// read it; nothing if it was refused.
+std::optional<std::string> apply_setting(Options& options, Known const& known, Setting setting,
+                                         std::string const& words) {
     auto const before = options;
     known.set(options, setting);
     if (options != before) options.settings.push_back(words);
-    return !setting.refused;
+    if (setting.refused) return std::nullopt;
+    return std::move(setting.plain);
 }
 
 std::string assignment(std::string_view name, std::string_view value) {
     return std::string{name}.append("=").append(value);
 }
 
-/// Obeys hints, and returns them without those that were refused.
+/// Obeys hints, and returns them as MPI libraries read them, without those that were refused.
 std::vector<KeyValue> apply_hints(Options& options, std::span<KeyValue const> hints,
                                   std::string_view source, std::span<Choice const> strategies,
                                   std::vector<std::string>& messages) {
@@ -417,9 +421,13 @@ std::vector<KeyValue> apply_hints(Options& options, std::span<KeyValue const> hi
             if (key != known.name) continue;
             auto const from = " (" + std::string(source) + ")";
             auto const subject = std::string{"hint "}.append(key).append(from);
-            if (!apply_setting(options, known, {value, subject, strategies, &messages},
-                               assignment(key, value).append(from)))
+            auto const plain =
+                apply_setting(options, known, {value, subject, strategies, &messages},
+                              assignment(key, value).append(from));
+            if (!plain)
                 std::erase(valid, KeyValue{key, value});
+            else
+                std::ranges::replace(valid, KeyValue{key, value}, KeyValue{key, *plain});
         }
     }
     for (auto const& [key, value] : hints) {
