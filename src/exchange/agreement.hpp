@@ -220,8 +220,8 @@ struct Verdict {
             code = later.code;
             rank = later.rank;
             call = later.call;
-            lost_end = later.lost_end;
         }
+        lost_end = std::max(lost_end, later.lost_end);
         lost_bytes += later.lost_bytes;
         stopped_at = std::min(stopped_at, later.stopped_at);
     }

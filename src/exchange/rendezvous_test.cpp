@@ -211,6 +211,23 @@ TEST(Rendezvous, ranks_of_a_node_see_where_each_other_is) {
     });
 }
 
+TEST(Verdict, of_several_losses_names_the_range_that_holds_all) {
+    auto const lost = [](std::uint64_t begin, std::uint64_t end) {
+        IoResult result;
+        result.error = {.code = EDQUOT, .call = "pwritev", .offset = begin};
+        Verdict verdict{result, 0};
+        verdict.lost_end = end;
+        verdict.lost_bytes = end - begin;
+        return verdict;
+    };
+    auto verdict = lost(100, 120);
+    verdict.merge(lost(300, 350));
+    verdict.merge(lost(40, 60));
+    EXPECT_EQ(verdict.offset, 40U);
+    EXPECT_EQ(verdict.lost_end, 350U);
+    EXPECT_EQ(verdict.lost_bytes, 90U);
+}
+
 TEST(RendezvousContract, has_room_for_its_ranks_and_is_one_of_them) {
     ThreadTeams teams{make_topology({0})};
     alignas(64) std::array<std::byte, 2048> memory{};

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cassert>
@@ -29,6 +30,13 @@ int make_memory_file() {
     return memfd_create("unisono", flags);
 }
 
+// The limit of a program's files holds for memory, too: beyond it a signal would end the program.
+bool set_size(int descriptor, std::size_t bytes) {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur) return false;
+    return ftruncate(descriptor, static_cast<off_t>(bytes)) == 0;
+}
+
 }  // namespace
 
 SharedSegment::SharedSegment(SharedSegment&& other) noexcept
@@ -50,7 +58,7 @@ SharedSegment SharedSegment::create(std::size_t bytes) {
     auto const descriptor = make_memory_file();
     auto const whole_pages = round_up(bytes, page_bytes());  // which is what parts are made of
     auto const fixed =
-        ftruncate(descriptor, static_cast<off_t>(whole_pages)) == 0 &&
+        set_size(descriptor, whole_pages) &&
         fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
     if (fixed) return open(descriptor, bytes);
     if (descriptor >= 0) close(descriptor);

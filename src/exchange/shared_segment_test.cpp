@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -83,6 +84,12 @@ TEST(SharedSegment, none_was_handed_over) {
     std::_Exit(SharedSegment::create(bytes).bytes().empty() ? 0 : 1);
 }
 
+[[noreturn]] void create_beyond_the_limit_of_files() {
+    rlimit const limit{.rlim_cur = bytes - 1, .rlim_max = RLIM_INFINITY};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) std::_Exit(2);
+    std::_Exit(SharedSegment::create(bytes).bytes().empty() ? 0 : 1);
+}
+
 TEST(SharedSegment, asks_for_no_room_in_dev_shm) {
     if (SmallFileSystem{64 << 10}.folder().empty()) GTEST_SKIP() << "mounting is not allowed";
     EXPECT_EXIT(take_128_kib(), testing::ExitedWithCode(0), "");
@@ -95,6 +102,7 @@ TEST(SharedSegment, needs_no_new_kernel) {
 TEST(SharedSegment, memory_that_cannot_be_had_is_known_and_no_sigbus) {
     EXPECT_EXIT(take_some_where_there_is_none(), testing::ExitedWithCode(1), "");
     EXPECT_EXIT(create_where_that_is_forbidden(), testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(create_beyond_the_limit_of_files(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -74,9 +74,9 @@ std::string describe(Verdict const& verdict) {
     auto text = std::string{verdict.call.data()} + " failed" + where + " on rank " +
                 std::to_string(verdict.rank) + ": " + describe_errno(verdict.code);
     if (verdict.lost_bytes > 0)
-        text += "; a deferred write: data in [" + std::to_string(verdict.offset) + ", " +
-                std::to_string(verdict.lost_end) + ") is lost, " +
-                std::to_string(verdict.lost_bytes) + " bytes in all";
+        text += "; " + std::to_string(verdict.lost_bytes) + " bytes written earlier to [" +
+                std::to_string(verdict.offset) + ", " + std::to_string(verdict.lost_end) +
+                ") are lost";
     return text;
 }
 

@@ -396,8 +396,8 @@ std::string advice_for(std::string_view variable) {
     return "did you mean " + std::string(variable_prefix) + std::string(meant) + "?";
 }
 
-/// Obeys a setting and keeps its words, if it makes a difference. Returns its value as MPI libraries
-/// read it; nothing if it was refused.
+/// Obeys a setting and keeps its words, if it makes a difference. Returns its value as MPI
+/// libraries read it; nothing if it was refused.
 std::optional<std::string> apply_setting(Options& options, Known const& known, Setting setting,
                                          std::string const& words) {
     auto const before = options;

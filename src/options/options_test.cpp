@@ -295,9 +295,9 @@ TEST(Options, numbers_of_bytes_reach_the_mpi_librarys_open_in_digits) {
     World world;
     world.variables = {{"UNISONO_HINTS", "*:cb_buffer_size=32M:striping_unit=1M:cb_nodes=2"},
                        {"MPICH_MPIIO_HINTS", "*:cb_buffer_size=64M"}};
-    EXPECT_EQ(world.open("x").options.native_hints, (Hints{{"cb_buffer_size", "67108864"},
-                                                           {"striping_unit", "1048576"},
-                                                           {"cb_nodes", "2"}}));
+    EXPECT_EQ(
+        world.open("x").options.native_hints,
+        (Hints{{"cb_buffer_size", "67108864"}, {"striping_unit", "1048576"}, {"cb_nodes", "2"}}));
 }
 
 TEST(Options, the_programs_own_hint_is_not_replaced_where_another_is_refused) {
