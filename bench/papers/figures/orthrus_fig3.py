@@ -74,7 +74,9 @@ ON_A_CLUSTER = dataclasses.replace(
             " Orthrus' choice, which contain its examination; two block sizes instead of six."
             " Messages and file data share a link of 1 Gbit/s of each node, as in the paper.",
     claims=(
-        *FIGURE.claims[:-1],
+        *(dataclasses.replace(claim, why="exchange over the links is ROMIO's limit, not the disks: with servers"
+                              " that take no time Orthrus reads 3.5 times as fast and writes 4.2 times")
+          for claim in FIGURE.claims[:-1]),
         dataclasses.replace(FIGURE.claims[-1], why="exchange over the links is the limit, and the disks"
                             " hardly position: order saves nothing"),
         Claim("core_first reads as fast as ROMIO or faster at 256K", 1.1,
