@@ -14,8 +14,10 @@
 #include "backends/range_locks.hpp"
 #include "devices/device_memory.hpp"
 #include "interpose/errors.hpp"
+#include "interpose/hints.hpp"
 #include "interpose/messages.hpp"
 #include "interpose/mpiio_backend.hpp"
+#include "interpose/native.hpp"
 #include "interpose/nonblocking.hpp"
 #include "interpose/program.hpp"
 #include "interpose/run_history.hpp"
@@ -33,13 +35,23 @@
 namespace unisono::interpose {
 namespace {
 
-// "ufs:/scratch/x" names a driver of ROMIO; the path is behind it.
-std::string without_driver(std::string const& path) {
+bool opened_by_romio(MPI_File handle) {
+    MPI_Info info = MPI_INFO_NULL;
+    if (UNISONO_NATIVE(File_get_info)(handle, &info) != MPI_SUCCESS) return false;
+    auto const hints = pairs_of(info);
+    PMPI_Info_free(&info);
+    return std::ranges::any_of(hints,
+                               [](auto const& hint) { return hint.first.starts_with("romio_"); });
+}
+
+// "ufs:/scratch/x" names a driver of ROMIO; the path is behind it. For others it is a path.
+std::string without_driver(std::string const& path, MPI_File handle) {
     auto const colon = path.find(':');
     auto const slash = path.find('/');
-    auto const has_driver = colon != std::string::npos && colon > 1 &&
-                            (slash == std::string::npos || colon < slash) &&
-                            access(path.c_str(), F_OK) != 0;
+    auto const may_have_driver =
+        colon != std::string::npos && colon > 1 && (slash == std::string::npos || colon < slash);
+    if (!may_have_driver) return path;
+    auto const has_driver = access(path.c_str(), F_OK) != 0 || opened_by_romio(handle);
     return has_driver ? path.substr(colon + 1) : path;
 }
 
@@ -160,13 +172,14 @@ void File::end_nonblocking() {
 }
 
 void File::open_storage() {
-    storage_.descriptor = open_descriptor(without_driver(path_), access_mode_);
+    auto const path = without_driver(path_, handle_);
+    storage_.descriptor = open_descriptor(path, access_mode_);
     if (storage_.descriptor < 0) return;
     if (kernel_knows(storage_.descriptor)) {
         storage_.descriptor = kernel_descriptor_ = out_of_the_way(storage_.descriptor);
         if (storage_.descriptor < 0) return note_scarce_descriptors();
     }
-    whole_path_ = whole_path(kernel_descriptor_, without_driver(path_));
+    whole_path_ = whole_path(kernel_descriptor_, path);
     if (struct stat status{}; fstat(kernel_descriptor_, &status) == 0)
         identity_ = {status.st_dev, status.st_ino};
     facts_ = {.open = true,

@@ -212,12 +212,15 @@ public:
     /// Of all ranks' values, none of them negative. Collective; one meeting.
     MPI_Offset largest(MPI_Offset mine);
 
-    /// What the first half of a split call that Unisono did has moved, for the second half.
-    void set_split_bytes(std::optional<MPI_Count> bytes) { split_bytes_ = bytes; }
-    std::optional<MPI_Count> take_split_bytes() { return std::exchange(split_bytes_, {}); }
-    /// The split call that is done beside the program.
-    void set_split_call(std::shared_ptr<PendingCall> call) { split_call_ = std::move(call); }
-    std::shared_ptr<PendingCall> take_split_call() { return std::exchange(split_call_, {}); }
+    /// The first half of a split call, for the second.
+    struct SplitCall {
+        std::shared_ptr<PendingCall> beside;  ///< done beside the program
+        std::optional<MPI_Count> bytes;       ///< that were moved; neither: the MPI library does it
+        bool begun = true;                    ///< false: it failed, and may be left without an end
+    };
+    void set_split_call(SplitCall call) { split_call_ = std::move(call); }
+    SplitCall take_split_call() { return std::exchange(split_call_, {.begun = false}); }
+    [[nodiscard]] bool in_split_call() const { return split_call_.begun; }
 
     /// Its nonblocking calls that are done beside the program; where NonblockingCalls::possible().
     NonblockingCalls& nonblocking();
@@ -325,8 +328,7 @@ private:
     Layout layout_of_accesses_;                // for the timeline
     std::string storage_text_;                 // for the history of runs
     std::shared_ptr<BackendCounts> io_counts_ = std::make_shared<BackendCounts>();
-    std::optional<MPI_Count> split_bytes_;
-    std::shared_ptr<PendingCall> split_call_;
+    SplitCall split_call_{.begun = false};
     std::uint32_t nonblocking_ended_ = 0;  // collective, unlike making one: equal on all ranks
     std::unique_ptr<NonblockingCalls> nonblocking_;
     std::optional<Layout> layout_;

@@ -13,6 +13,7 @@
 #include "interpose/native.hpp"
 #include "interpose/nonblocking.hpp"
 #include "interpose/numbers.hpp"
+#include "interpose/program.hpp"
 #include "strategies/all.hpp"
 
 namespace unisono::interpose {
@@ -413,6 +414,19 @@ int end_beside(File& file, PendingCall& pending, MPI_Status* status, NativeCall 
     return raise(file.handle(), pending.code);
 }
 
+File::SplitCall begun(int result, bool passed_on, MPI_Status const& status) {
+    File::SplitCall call{.begun = result == MPI_SUCCESS};
+    if (!passed_on) call.bytes = bytes_of(status);
+    return call;
+}
+
+// The class is that of the library's own.
+int refuse_second_split(File& file, DataCall const& call) {
+    auto const mpich = mpi_library().family == MpiLibrary::Family::mpich;
+    return fail(file, mpich ? MPI_ERR_IO : MPI_ERR_REQUEST, call.name(),
+                "a split call has begun and not ended: a file has one at a time");
+}
+
 }  // namespace
 
 int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall const& native) {
@@ -504,19 +518,21 @@ int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
 int transfer_begin_ordered(DataCall const& call, OrderedCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native.ordered();
-    file->set_split_bytes({});
-    if (!orders(*file))
-        return leave_to_mpi(*file, call, view_for_data, by_shared_pointer, native.ordered);
+    if (file->in_split_call()) return refuse_second_split(*file, call);
     bool passed_on = false;
     MPI_Status status{};
-    auto const result = transfer_ordered(
-        call, &status,
-        {[&] {
-             passed_on = true;
-             return native.ordered();
-         },
-         [&](MPI_Offset offset, MPI_Status*) { return native.at(offset, &status); }});
-    if (!passed_on) file->set_split_bytes(bytes_of(status));
+    auto const pass_on_ordered = [&] {
+        passed_on = true;
+        return native.ordered();
+    };
+    auto const result =
+        orders(*file)
+            ? transfer_ordered(
+                  call, &status,
+                  {pass_on_ordered,
+                   [&](MPI_Offset offset, MPI_Status*) { return native.at(offset, &status); }})
+            : leave_to_mpi(*file, call, view_for_data, by_shared_pointer, pass_on_ordered);
+    file->set_split_call(begun(result, passed_on, status));
     return result;
 }
 
@@ -524,9 +540,10 @@ int transfer_begin(DataCall const& call, LaterCall const& later) {
     auto const native = [&] { return later(call.type, nullptr); };
     auto const file = find(call.handle);
     if (file == nullptr) return native();
+    if (file->in_split_call()) return refuse_second_split(*file, call);
     if (file->taken_over() && can_overlap(*file) && !may_deposit(file->call_options())) {
         auto pending = begin(file, call, later);
-        file->set_split_call(pending);
+        file->set_split_call({.beside = pending});
         file->nonblocking().post(std::move(pending));
         return MPI_SUCCESS;
     }
@@ -536,7 +553,7 @@ int transfer_begin(DataCall const& call, LaterCall const& later) {
         passed_on = true;
         return native();
     });
-    file->set_split_bytes(passed_on ? std::nullopt : std::optional{bytes_of(status)});
+    file->set_split_call(begun(result, passed_on, status));
     return result;
 }
 
@@ -544,17 +561,16 @@ int transfer_end(MPI_File handle, Direction direction, MPI_Status* status,
                  NativeCall const& native) {
     auto const file = find(handle);
     if (file == nullptr) return native();
-    if (auto const pending = file->take_split_call())
-        return end_beside(*file, *pending, status, native);
-    auto const bytes = file->take_split_bytes();
-    if (!bytes) {
+    auto const first_half = file->take_split_call();
+    if (first_half.beside != nullptr) return end_beside(*file, *first_half.beside, status, native);
+    if (!first_half.bytes) {
         CallRecord record;
         auto const result = pass_on(handle, view_and_pointer, "the end of a split call", native);
         record.lap(Phase::native);
         file->record([&](FileReport& report) { add_call(report[direction], record); });
         return result;
     }
-    set_count(status, static_cast<std::uint64_t>(*bytes));
+    set_count(status, static_cast<std::uint64_t>(*first_half.bytes));
     return MPI_SUCCESS;
 }
 

@@ -1,6 +1,9 @@
 // Open modes, errors of open, and which ranks a file belongs to.
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "files.hpp"
 #include "suites.hpp"
 
@@ -159,6 +162,33 @@ void one_shared_file_on_comm_self(Context const& context) {
     check_file(context, context.path(), 40960 * static_cast<std::size_t>(context.size));
 }
 
+// ROMIO takes "ufs:x" for x, OMPIO for a file of that name; both may be there. Data calls, which
+// are Unisono's, and sizes, which are the library's, are of the same file.
+void a_drivers_name_before_the_path_is_taken_as_the_library_does(Context const& context) {
+    std::filesystem::path const path = context.path();
+    auto const with_driver = "ufs:" + path.filename().string();
+    if (context.rank == 0)
+        for (auto const& one : {path, path.parent_path() / with_driver})
+            std::ofstream{one} << "old";
+    auto const folder = std::filesystem::current_path();
+    std::filesystem::current_path(path.parent_path());
+    context.barrier();
+    MPI_File file = MPI_FILE_NULL;
+    CHECK_MPI(
+        MPI_File_open(context.comm, with_driver.c_str(), MPI_MODE_RDWR, MPI_INFO_NULL, &file));
+    Bytes const data(10, 7);
+    CHECK_MPI(MPI_File_write_at_all(file, context.rank * 10, data.data(), 10, MPI_BYTE,
+                                    MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_sync(file));
+    context.barrier();
+    MPI_Offset size = 0;
+    CHECK_MPI(MPI_File_get_size(file, &size));
+    CHECK_EQUAL(size, 10 * context.size);
+    close_file(file);
+    if (context.rank == 0) std::filesystem::remove(with_driver);
+    std::filesystem::current_path(folder);
+}
+
 void no_file_on_an_intercommunicator(Context const& context) {
     MPI_Comm half = MPI_COMM_NULL, between = MPI_COMM_NULL;
     MPI_Comm_split(context.comm, context.rank % 2, 0, &half);
@@ -185,6 +215,8 @@ std::span<Test const> opening_tests() {
         {"subsets_of_ranks_have_their_own_files", subsets_of_ranks_have_their_own_files},
         {"one_file_per_rank_on_comm_self", one_file_per_rank_on_comm_self},
         {"one_shared_file_on_comm_self", one_shared_file_on_comm_self},
+        {"a_drivers_name_before_the_path_is_taken_as_the_library_does",
+         a_drivers_name_before_the_path_is_taken_as_the_library_does},
         {.name = "no_file_on_an_intercommunicator",
          .run = no_file_on_an_intercommunicator,
          .ranks_min = 2},

@@ -167,6 +167,24 @@ void a_short_split_read_moves_it_by_what_was_read(Context const& context) {
     close_file(file);
 }
 
+// MPI: one at a time for a file.
+void a_second_split_call_is_refused_and_the_first_goes_on(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    Bytes const data(100, 7);
+    Bytes back(10);
+    MPI_Offset const mine = context.rank * 100;
+    CHECK_MPI(MPI_File_write_at_all_begin(file, mine, data.data(), 100, MPI_BYTE));
+    CHECK(MPI_File_read_at_all_begin(file, 0, back.data(), 10, MPI_BYTE) != MPI_SUCCESS);
+    CHECK(MPI_File_write_ordered_begin(file, data.data(), 10, MPI_BYTE) != MPI_SUCCESS);
+    MPI_Status status;
+    CHECK_MPI(MPI_File_write_at_all_end(file, data.data(), &status));
+    CHECK_EQUAL(count_of(status, MPI_BYTE), 100);
+    CHECK_MPI(MPI_File_read_at_all_begin(file, mine, back.data(), 10, MPI_BYTE));
+    CHECK_MPI(MPI_File_read_at_all_end(file, back.data(), MPI_STATUS_IGNORE));
+    check_bytes(back, Bytes(10, 7), "what was read");
+    close_file(file);
+}
+
 // MPI: the pointer is updated by the call that starts the access.
 void nonblocking_calls_move_it_at_once(Context const& context) {
     DealtView const view(context, block_ints, MPI_INT);
@@ -283,6 +301,8 @@ std::span<Test const> pointer_tests() {
         {"a_short_split_read_moves_it_by_what_was_read",
          a_short_split_read_moves_it_by_what_was_read, under_unisono,
          "Open MPI 4.1.4 counts what it asked for"},
+        {"a_second_split_call_is_refused_and_the_first_goes_on",
+         a_second_split_call_is_refused_and_the_first_goes_on},
         {"nonblocking_calls_move_it_at_once", nonblocking_calls_move_it_at_once},
         {"byte_offsets_follow_the_view", byte_offsets_follow_the_view},
         {"byte_offsets_of_a_nested_view", byte_offsets_of_a_nested_view},
