@@ -86,8 +86,9 @@ int fail_by_pointer(File& file, DataCall const& call, int error) {
                     describe_errno(error));
 }
 
-/// What says where a call begins that has no offset.
-enum class Pointer : bool { individual, shared };
+/// What says where a call begins that has no offset. The individual pointer is left behind what was
+/// moved, or, by nonblocking calls, behind what was asked for.
+enum class Pointer : std::uint8_t { individual, individual_at_start, shared };
 
 int independent_on(File& file, DataCall const& call, Pointer pointer, MPI_Status* status) {
     CallRecord record;
@@ -490,7 +491,7 @@ int transfer_nonblocking(DataCall const& call, MPI_Request* request, LaterCall c
         }
         pending->end();
     }
-    return complete_at_once(*file, call, Pointer::individual, request);
+    return complete_at_once(*file, call, Pointer::individual_at_start, request);
 }
 
 int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,

@@ -222,6 +222,27 @@ void types_freed_meanwhile(Context const& context) {
     pending.check_and_close();
 }
 
+// MPI: the pointer is updated by the call that starts the access.
+void short_reads_move_the_pointer_by_what_was_asked(Context const& context) {
+    DealtView const view(context, 10);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    Bytes const data = view.data(0, 30);
+    CHECK_MPI(MPI_File_write_at_all(file, 0, data.data(), 30, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_sync(file));
+    context.barrier();
+    Bytes back(40);
+    MPI_Request request = MPI_REQUEST_NULL;
+    for (auto* const read : {MPI_File_iread, MPI_File_iread_all}) {
+        CHECK_MPI(MPI_File_seek(file, 10, MPI_SEEK_SET));
+        CHECK_MPI(read(file, back.data(), 40, MPI_BYTE, &request));
+        CHECK_EQUAL(position_of(file), 50);
+        CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK_EQUAL(position_of(file), 50);
+    }
+    close_file(file);
+}
+
 void reads_past_the_end_are_short(Context const& context) {
     Pending pending(context, "data");
     pending.begin_all();
@@ -368,6 +389,9 @@ std::span<Test const> nonblocking_tests() {
         {"freed_before_they_are_complete", freed_before_they_are_complete, under_unisono,
          "ROMIO never does the access, OMPIO perhaps after the close"},
         {"types_freed_meanwhile", types_freed_meanwhile, not_mpich, "ROMIO loses the count"},
+        {"short_reads_move_the_pointer_by_what_was_asked",
+         short_reads_move_the_pointer_by_what_was_asked, under_unisono | native_mpich,
+         "Open MPI 4.1.4 waits for ever for nonblocking reads that end early"},
         {"reads_past_the_end_are_short", reads_past_the_end_are_short, under_unisono,
          "ROMIO counts what was asked for, OMPIO hangs"},
         {"errors_come_out_at_the_end", errors_come_out_at_the_end, under_unisono,
