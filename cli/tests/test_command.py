@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import termios
 import time
 
@@ -214,6 +215,26 @@ def test_an_interrupt_of_the_whole_group_reaches_the_program_once(interrupt):
     os.close(theirs)
     assert (out, process.returncode) == ("got it\n", 0)
     assert "no report" in errors
+
+
+def test_an_interrupt_while_the_program_is_being_started_ends_the_program_not_the_command():
+    script = """
+import os, signal, subprocess, sys
+from unisono import preload, run
+
+class Interrupted(subprocess.Popen):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, stdout=subprocess.PIPE, **options)
+        self.stdout.readline()
+        os.kill(os.getpid(), signal.SIGINT)
+
+subprocess.Popen = Interrupted
+program = ["sh", "-c", "trap 'exit 5' INT; echo ready; while :; do sleep 0.05; done"]
+sys.exit(run.run_and_wait(preload.Job(program, "mpich")))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=20,
+                          env=ENVIRONMENT | {"PYTHONPATH": str(BUILD / "lib/unisono/python")})  # fmt: skip
+    assert (done.returncode, done.stderr) == (5, "")
 
 
 def test_unknown_strategy_names_the_valid_ones(unisono):

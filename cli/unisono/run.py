@@ -50,10 +50,11 @@ def run_and_wait(job: Job) -> int:
 def run_to_the_end(job: Job) -> Ending:
     interrupted = False
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would not come
+    heard = {signal.SIGCHLD, *_INTERRUPTS, *_HANDED_ON}
+    # From before there is a program that could be interrupted, and for good: nor is what follows to be.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, heard)
     try:
-        with subprocess.Popen(job.command) as process:
-            heard = {signal.SIGCHLD, *_INTERRUPTS, *_HANDED_ON}
-            signal.pthread_sigmask(signal.SIG_BLOCK, heard)  # for good: what follows is not to be interrupted
+        with subprocess.Popen(job.command, preexec_fn=lambda: _set_mask(before)) as process:
             while process.poll() is None:
                 interrupted |= _hand_on(signal.sigwaitinfo(heard), process)
             code = process.returncode
@@ -63,6 +64,10 @@ def run_to_the_end(job: Job) -> Ending:
         for path in job.temporary:
             path.unlink(missing_ok=True)
     return Ending(128 - code if code < 0 else code, interrupted, time.time())
+
+
+def _set_mask(blocked: set[int]) -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def _hand_on(received: signal.struct_siginfo, process: subprocess.Popen[bytes]) -> bool:
