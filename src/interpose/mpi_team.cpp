@@ -40,6 +40,12 @@ void wait_for(std::vector<MPI_Request>& requests) {
     PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
 }
 
+bool is_done(MPI_Request& request) {
+    int done = 0;
+    PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    return done != 0;
+}
+
 bool are_done(std::vector<MPI_Request>& requests) {
     int done = 0;
     PMPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
@@ -158,7 +164,8 @@ MpiTeam::MpiTeam(MPI_Comm comm, Topology topology) : comm_{comm} {
 
 MpiTeam::~MpiTeam() {
     // After calls that did not go together some may not be whole. All of them is on its way.
-    for (auto& receiving : receiving_) wait_for(receiving.requests);
+    for (auto& receiving : receiving_)
+        while (!are_done(receiving.requests)) send_answers();
     finish_sends(0);
     for (auto& [kind, sending] : deposits_)
         while (!sending.empty()) finish_oldest(sending);
@@ -296,6 +303,7 @@ std::shared_ptr<std::span<std::byte> const> MpiTeam::own_node_memory(std::size_t
 }
 
 void MpiTeam::idle() {
+    send_answers();
     constexpr unsigned progress_every = 8;
     constexpr unsigned call_every = 64;  // few: each takes some ms where ranks share cores
     if (++idle_calls_ % progress_every == 0) {
@@ -308,17 +316,20 @@ void MpiTeam::idle() {
 }
 
 void MpiTeam::merge(Meeting& meeting) {
+    finish_answers();
     if (!merging_) merging_.emplace();
     PMPI_Allreduce(MPI_IN_PLACE, &meeting, 1, merging_->type, merging_->operation, leaders_);
 }
 
 void MpiTeam::gather_bytes(std::span<std::byte const> mine, std::span<std::byte> all) {
+    finish_answers();
     auto const bytes = static_cast<int>(mine.size());
     PMPI_Allgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm_);
 }
 
 void MpiTeam::reduce(std::span<std::uint64_t> values, Reduction reduction, Among among) {
     if (topology_.ranks() == 1) return;
+    finish_answers();
     if (reduction == Reduction::minimum) return find_minimum(values);
     PMPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_UINT64_T,
                    reduction == Reduction::unite ? MPI_BOR : MPI_SUM,
@@ -341,10 +352,10 @@ void MpiTeam::find_minimum(std::span<std::uint64_t> values) const {
 }
 
 // Longer messages than a fragment are announced by most transports, and wait for the receiver's
-// answer. That is right where the network's hardware moves them, and for what somebody waits for;
-// over TCP the answer to other data waits behind all that queues on the links, which costs half of
-// their speed (docs/lab/tried.md). TCP is known by how long an empty message takes. Trying both
-// takes as long as a small call, so that waits until it is a hundredth of what was sent.
+// answer. That is right where the network's hardware moves them; over TCP it waits behind all that
+// queues on the links, which costs half of their speed (docs/lab/tried.md). TCP is known by how
+// long an empty message takes. Trying both takes as long as a small call, so that waits until it is
+// a hundredth of what was sent.
 void MpiTeam::expect_messages(std::uint64_t bytes) {
     constexpr std::uint64_t enough_to_ask_for = 256 << 10;  // of each rank
     constexpr std::uint64_t enough_to_try_for = 200 << 20;  // of each node
@@ -434,31 +445,59 @@ void MpiTeam::start_sending(std::uint32_t to, Kind kind, Message message) {
                    tag_of(kind), comm_, &sending.requests.emplace_back());
     };
     std::span<std::byte const> const all = sending.message;
-    auto const may_divide = in_fragments_ && kind != Kind::answer;
-    if (all.size() < fragment_bytes || (all.size() > fragment_bytes && !may_divide))
-        return send(all);
-    sending.requests.reserve(fragments_of(all.size()));
+    auto const whole =
+        all.size() < fragment_bytes || (all.size() > fragment_bytes && !in_fragments_);
+    auto const in_turn = kind == Kind::answer && (!whole || answers_.contains(to));
+    if (whole) return in_turn ? answers_[to].unsent.push_back(all) : send(all);
     std::uint64_t const size = all.size();
     sending.first.resize(fragment_bytes);
     std::memcpy(sending.first.data(), &size, sizeof size);
     std::memcpy(sending.first.data() + sizeof size, all.data(), in_first_fragment);
+    if (in_turn) {
+        auto& unsent = answers_[to].unsent;
+        unsent.emplace_back(sending.first);
+        for_each_later_fragment(all, [&](auto part) { unsent.push_back(part); });
+        send_answers();
+        return;
+    }
+    sending.requests.reserve(fragments_of(all.size()));
     send(sending.first);
     for_each_later_fragment(all, send);
 }
 
-Message MpiTeam::receive(std::uint32_t from, Kind kind) {
-    auto under_way = std::ranges::find_if(receiving_, [&](Receiving const& receiving) {
-        return receiving.from == from && receiving.kind == kind;
-    });
-    if (under_way == receiving_.end()) {
-        MPI_Message matched = MPI_MESSAGE_NULL;
-        MPI_Status status;
-        PMPI_Mprobe(static_cast<int>(from), tag_of(kind), comm_, &matched, &status);
-        start_receiving(matched, status, kind);
-        under_way = std::prev(receiving_.end());
+// Many ranks answer one at once: each sends no more than keeps the links busy, or switches drop
+// what does not fit their queues, and TCP may wait for 200 ms.
+void MpiTeam::send_answers() {
+    constexpr std::size_t at_once = 2;
+    for (auto lane = answers_.begin(); lane != answers_.end();) {
+        auto& [unsent, under_way] = lane->second;
+        std::erase_if(under_way, is_done);
+        for (; under_way.size() < at_once && !unsent.empty(); unsent.pop_front())
+            PMPI_Issend(unsent.front().data(), static_cast<int>(unsent.front().size()), MPI_BYTE,
+                        static_cast<int>(lane->first), tag_of(Kind::answer), comm_,
+                        &under_way.emplace_back());
+        lane = under_way.empty() ? answers_.erase(lane) : std::next(lane);
     }
-    wait_for(under_way->requests);
-    return take(under_way).message;
+}
+
+// Before MPI waits by itself: those who wait for answers may be waited for.
+void MpiTeam::finish_answers() {
+    for (send_answers(); !answers_.empty(); send_answers()) idle();
+}
+
+// Whose answer comes meanwhile is not kept waiting.
+Message MpiTeam::receive(std::uint32_t from, Kind kind) {
+    auto const from_any = in_fragments_ && kind == Kind::answer;
+    while (true) {
+        auto const oldest = std::ranges::find_if(receiving_, [&](Receiving const& receiving) {
+            return receiving.from == from && receiving.kind == kind;
+        });
+        auto const begun = oldest != receiving_.end();
+        if (begun && are_done(oldest->requests)) return take(oldest).message;
+        auto const may_begin = from_any || !begun;
+        auto const source = from_any ? MPI_ANY_SOURCE : static_cast<int>(from);
+        if (!may_begin || !start_receiving(source, kind)) idle();
+    }
 }
 
 // Later fragments are received into their place: who has seen the first one waits for them while
@@ -467,12 +506,7 @@ Message MpiTeam::receive(std::uint32_t from, Kind kind) {
 std::optional<Team::Received> MpiTeam::receive_any(Kind kind) {
     constexpr int at_once = 64;
     auto under_way = std::ranges::count(receiving_, kind, &Receiving::kind);
-    for (int found = 1; found != 0 && under_way < at_once; ++under_way) {
-        MPI_Message matched = MPI_MESSAGE_NULL;
-        MPI_Status status;
-        PMPI_Improbe(MPI_ANY_SOURCE, tag_of(kind), comm_, &found, &matched, &status);
-        if (found != 0) start_receiving(matched, status, kind);
-    }
+    while (under_way < at_once && start_receiving(MPI_ANY_SOURCE, kind)) ++under_way;
     std::vector<std::uint32_t> waited_for;  // those whose older message has not come
     for (auto receiving = receiving_.begin(); receiving != receiving_.end(); ++receiving) {
         if (receiving->kind != kind || std::ranges::count(waited_for, receiving->from) != 0)
@@ -483,8 +517,13 @@ std::optional<Team::Received> MpiTeam::receive_any(Kind kind) {
     return std::nullopt;
 }
 
-// A message whose first part has come.
-void MpiTeam::start_receiving(MPI_Message matched, MPI_Status const& status, Kind kind) {
+// A message whose first part has come, if there is one.
+bool MpiTeam::start_receiving(int from, Kind kind) {
+    int found = 0;
+    MPI_Message matched = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    PMPI_Improbe(from, tag_of(kind), comm_, &found, &matched, &status);
+    if (found == 0) return false;
     auto& receiving = receiving_.emplace_back(
         Receiving{.from = static_cast<std::uint32_t>(status.MPI_SOURCE), .kind = kind});
     auto& message = receiving.message;
@@ -493,7 +532,7 @@ void MpiTeam::start_receiving(MPI_Message matched, MPI_Status const& status, Kin
     message.resize(static_cast<std::size_t>(bytes));
     PMPI_Mrecv(message.data(), bytes, MPI_BYTE, &matched, MPI_STATUS_IGNORE);
     rendezvous_->note().note_message();
-    if (message.size() != fragment_bytes) return;
+    if (message.size() != fragment_bytes) return true;
     auto const first = std::exchange(message, {});
     std::uint64_t size = 0;
     std::memcpy(&size, first.data(), sizeof size);
@@ -504,6 +543,7 @@ void MpiTeam::start_receiving(MPI_Message matched, MPI_Status const& status, Kin
         PMPI_Irecv(part.data(), static_cast<int>(part.size()), MPI_BYTE, status.MPI_SOURCE,
                    tag_of(kind), comm_, &receiving.requests.emplace_back());
     });
+    return true;
 }
 
 Team::Received MpiTeam::take(std::list<Receiving>::iterator receiving) {
@@ -513,6 +553,7 @@ Team::Received MpiTeam::take(std::list<Receiving>::iterator receiving) {
 }
 
 void MpiTeam::finish_sends(std::size_t still_under_way) {
+    finish_answers();
     while (sending_.size() > still_under_way) finish_oldest(sending_);
 }
 

@@ -75,8 +75,8 @@ public:
     /// Local; leaders may not meet any more.
     void free_datatype() { merging_.reset(); }
 
-    /// Local: long messages of this rank but answers go in fragments from now on, or whole. Others
-    /// receive both.
+    /// Local: long messages of this rank go in fragments from now on, or whole. Others receive
+    /// both.
     void send_in_fragments(bool fragments) { in_fragments_ = fragments; }
 
     [[nodiscard]] Rendezvous& rendezvous() { return *rendezvous_; }
@@ -125,6 +125,12 @@ private:
         Message first;  ///< fragment, where it goes in fragments
     };
 
+    /// Of answers to one rank, while any is under way.
+    struct Answers {
+        std::deque<std::span<std::byte const>> unsent;  ///< within `sending_`
+        std::vector<MPI_Request> under_way;
+    };
+
     struct Receiving {
         std::uint32_t from;
         Kind kind;
@@ -139,7 +145,9 @@ private:
     void start_sending(std::uint32_t to, Kind kind, Message message) override;
     static void drop_sent(std::deque<Sending>& sending);
     static void finish_oldest(std::deque<Sending>& sending);
-    void start_receiving(MPI_Message matched, MPI_Status const& status, Kind kind);
+    void send_answers();
+    void finish_answers();
+    bool start_receiving(int from, Kind kind);
     Received take(std::list<Receiving>::iterator receiving);
     [[nodiscard]] double seconds_to_neighbour();
     [[nodiscard]] std::array<double, 2> try_messages();
@@ -169,6 +177,7 @@ private:
     std::optional<Merging> merging_;
     std::deque<Sending> sending_;                   // addresses stay: MPI writes to them
     std::map<Kind, std::deque<Sending>> deposits_;  // likewise
+    std::map<std::uint32_t, Answers> answers_;      // by receiver
     std::list<Receiving> receiving_;                // in the order in which they began
     std::uint64_t expected_bytes_ = 0;
     bool network_asked_ = false;

@@ -107,6 +107,27 @@ TEST(MpiTeam, messages_of_any_length_arrive_in_order_whole_or_in_fragments) {
     MPI_Comm_free(&comm);
 }
 
+// Answers to one rank are sent a few fragments at a time, also by who waits for a meeting.
+TEST(MpiTeam, a_rank_that_goes_to_a_meeting_has_answered_first) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    {
+        MpiTeam team{comm, place_ranks({0, 0}, {.messages_only = true})};
+        auto const other = 1 - team.rank();
+        team.send_in_fragments(true);
+        std::array<std::uint64_t, 1> values{1};
+        for (std::uint32_t const answers : {0U, 1U}) {
+            if (team.rank() == answers)
+                team.send(other, Team::Kind::answer, numbered(long_bytes));
+            else
+                EXPECT_EQ(team.receive(other, Team::Kind::answer), numbered(long_bytes));
+            team.sum(values, Team::Among::all);
+        }
+        EXPECT_EQ(values[0], 4U);
+    }
+    MPI_Comm_free(&comm);
+}
+
 // Its later fragments came when there was no memory for them any more.
 TEST(MpiTeam, a_team_may_end_while_a_message_is_half_received) {
     MPI_Comm comm = MPI_COMM_NULL;
