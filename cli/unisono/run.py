@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -53,8 +54,9 @@ def run_to_the_end(job: Job) -> Ending:
     heard = {signal.SIGCHLD, *_INTERRUPTS, *_HANDED_ON}
     # From before there is a program that could be interrupted, and for good: nor is what follows to be.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, heard)
+    as_before = partial(signal.pthread_sigmask, signal.SIG_SETMASK, before)
     try:
-        with subprocess.Popen(job.command, preexec_fn=lambda: _set_mask(before)) as process:
+        with subprocess.Popen(job.command, preexec_fn=as_before) as process:
             while process.poll() is None:
                 interrupted |= _hand_on(signal.sigwaitinfo(heard), process)
             code = process.returncode
@@ -64,10 +66,6 @@ def run_to_the_end(job: Job) -> Ending:
         for path in job.temporary:
             path.unlink(missing_ok=True)
     return Ending(128 - code if code < 0 else code, interrupted, time.time())
-
-
-def _set_mask(blocked: set[int]) -> None:
-    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def _hand_on(received: signal.struct_siginfo, process: subprocess.Popen[bytes]) -> bool:

@@ -440,29 +440,26 @@ void MpiTeam::start_sending(std::uint32_t to, Kind kind, Message message) {
     if (is_deposit(kind)) drop_sent(deposits_[kind]);
     auto& sending = (is_deposit(kind) ? deposits_[kind] : sending_).emplace_back();
     sending.message = std::move(message);
-    auto const send = [&](std::span<std::byte const> bytes) {
-        PMPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, static_cast<int>(to),
-                   tag_of(kind), comm_, &sending.requests.emplace_back());
-    };
     std::span<std::byte const> const all = sending.message;
     auto const whole =
         all.size() < fragment_bytes || (all.size() > fragment_bytes && !in_fragments_);
     auto const in_turn = kind == Kind::answer && (!whole || answers_.contains(to));
-    if (whole) return in_turn ? answers_[to].unsent.push_back(all) : send(all);
+    auto const send = [&](std::span<std::byte const> part) {
+        if (in_turn)
+            answers_[to].unsent.push_back(part);
+        else
+            PMPI_Isend(part.data(), static_cast<int>(part.size()), MPI_BYTE, static_cast<int>(to),
+                       tag_of(kind), comm_, &sending.requests.emplace_back());
+    };
+    if (whole) return send(all);
+    if (!in_turn) sending.requests.reserve(fragments_of(all.size()));
     std::uint64_t const size = all.size();
     sending.first.resize(fragment_bytes);
     std::memcpy(sending.first.data(), &size, sizeof size);
     std::memcpy(sending.first.data() + sizeof size, all.data(), in_first_fragment);
-    if (in_turn) {
-        auto& unsent = answers_[to].unsent;
-        unsent.emplace_back(sending.first);
-        for_each_later_fragment(all, [&](auto part) { unsent.push_back(part); });
-        send_answers();
-        return;
-    }
-    sending.requests.reserve(fragments_of(all.size()));
     send(sending.first);
     for_each_later_fragment(all, send);
+    send_answers();
 }
 
 // Many ranks answer one at once: each sends no more than keeps the links busy, or switches drop
@@ -482,7 +479,7 @@ void MpiTeam::send_answers() {
 
 // Before MPI waits by itself: those who wait for answers may be waited for.
 void MpiTeam::finish_answers() {
-    for (send_answers(); !answers_.empty(); send_answers()) idle();
+    while (!answers_.empty()) idle();
 }
 
 // Whose answer comes meanwhile is not kept waiting.
