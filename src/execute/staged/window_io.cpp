@@ -61,17 +61,23 @@ std::vector<BufferRange> WindowIo::touched(Round const& round) const {
     return ranges;
 }
 
-// The same bytes in pieces that end where `unit` does, dealt to `count` lists.
+// The same bytes in pieces that end where `unit` does, dealt to as many lists as have so many units
+// under way: more of short pieces, which would wait for servers.
 WindowIo::Lists WindowIo::deal(std::span<Transfer const> list, std::uint64_t unit,
-                               std::size_t count) {
-    Lists lists;
-    std::size_t pieces = 0;
-    for (auto rest : list)
+                               std::size_t units) {
+    constexpr std::size_t most = 32;
+    std::vector<Transfer> pieces;
+    std::uint64_t bytes = 0;
+    for (auto rest : list) {
+        bytes += rest.bytes;
         while (rest.bytes > 0) {
-            auto const bytes = std::min(rest.bytes, unit - rest.offset % unit);
-            lists[pieces++ % count].push_back({rest.offset, rest.memory, bytes});
-            rest = {rest.offset + bytes, rest.memory + bytes, rest.bytes - bytes};
+            auto const first = std::min(rest.bytes, unit - rest.offset % unit);
+            pieces.push_back({rest.offset, rest.memory, first});
+            rest = {rest.offset + first, rest.memory + first, rest.bytes - first};
         }
+    }
+    Lists lists{std::clamp(div_ceil(units * unit * pieces.size(), bytes), units, most)};
+    for (std::size_t i = 0; i < pieces.size(); ++i) lists[i % lists.size()].push_back(pieces[i]);
     return lists;
 }
 
@@ -80,8 +86,7 @@ WindowIo::Lists WindowIo::deal_beside_messages(Round const& round,
                                                std::span<Transfer const> list) const {
     constexpr std::uint64_t little = 8;
     auto const few = bytes_from_elsewhere(round) < round.bytes(aggregator_) / little;
-    return deal(list, call_.facts.layout->unit_at(call_.facts.touched.begin),
-                few ? lists_at_once : lists_at_once / 2);
+    return deal(list, call_.facts.layout->unit_at(call_.facts.touched.begin), few ? 6 : 3);
 }
 
 // Not all of it lies side by side in one server's object.
@@ -103,18 +108,18 @@ Order WindowIo::deal_to_read(Round const& round, Lists& lists) {
     if (call_.exact_reads()) return Order::any;
     if (!on_several_servers(lists[0]) || servers_are_slow()) return Order::ascending;
     auto const contiguous = lists[0].size() == 1;
-    if (!is_read_beside_messages(round)) return contiguous ? Order::ascending : Order::any;
+    if (!is_read_beside_messages()) return contiguous ? Order::ascending : Order::any;
     if (round.number == 0 && contiguous && lists[0][0].bytes >= 4 * telling_bytes)
         rest_ = split_off(lists[0][0], lists[0][0].bytes / 4);
     lists = deal_beside_messages(round, lists[0]);
     return Order::ascending;
 }
 
-// Some of it goes to other nodes meanwhile, which ask for it over the link on which it comes.
-bool WindowIo::is_read_beside_messages(Round const& round) const {
+// Nodes ask each other for data meanwhile, over the link on which it comes.
+bool WindowIo::is_read_beside_messages() const {
     return call_.facts.layout != nullptr && call_.facts.layout->known() && !call_.exact_reads() &&
            !call_.plan.prefetch_then_read && call_.storage.backend->overlaps() &&
-           bytes_from_elsewhere(round) > 0;
+           call_.sends_messages();
 }
 
 // Of the window's bytes, what also goes to other memories, or comes from there.
@@ -129,8 +134,9 @@ void WindowIo::start(Direction direction, Round const& round,
     auto& side = sides_[static_cast<std::size_t>(round.side())];
     auto& lists = side.lists;
     assert(side.pending.empty());
-    lists[0] = transfers(round.parts[aggregator_], call_.window(round, aggregator_), in_window);
-    std::for_each(lists.begin() + 1, lists.end(), [](auto& list) { list.clear(); });
+    lists.clear();
+    lists.push_back(
+        transfers(round.parts[aggregator_], call_.window(round, aggregator_), in_window));
     if (direction == Direction::write && call_.plan.writes_holes) take_in_holes(lists[0]);
     auto const order = direction == Direction::read ? deal_to_read(round, lists) : Order::any;
     auto const alone = call_.own_aggregators().size() == 1;
@@ -238,7 +244,7 @@ IoResult WindowIo::finish_first(Round const& round) {
     auto slow = waits && slower_than_links(result.bytes, call_.record.now_s() - began_s_);
     auto const tells = result.bytes >= telling_bytes;
     if (rest_ && result.stopped_at == IoResult::nowhere) {
-        side.lists = slow || servers_are_slow() ? Lists{{{*rest_}}}
+        side.lists = slow || servers_are_slow() ? Lists{{*rest_}}
                                                 : deal_beside_messages(round, {&*rest_, 1});
         issue(side, Direction::read, Order::ascending, /*at_once=*/false);
         auto const began_s = call_.record.now_s();
@@ -257,7 +263,7 @@ IoResult WindowIo::finish_first(Round const& round) {
 
 IoResult WindowIo::finish_reading(Round const& round) {
     if (round.empty(aggregator_)) return {};
-    auto const first = round.number == 0 && is_read_beside_messages(round);
+    auto const first = round.number == 0 && is_read_beside_messages();
     auto const result = first ? finish_first(round) : finish(round.side());
     auto& valid = call_.valid_bytes(round, aggregator_);
     valid = round.bytes(aggregator_);

@@ -34,11 +34,9 @@ public:
     void drop_reading(Round const& round) { finish(round.side()); }
 
 private:
-    /// Of a window that is read beside few messages; beside many half as many.
-    static constexpr std::size_t lists_at_once = 6;
     /// How long it takes to read so much tells how fast servers are.
     static constexpr std::uint64_t telling_bytes = 256 << 10;
-    using Lists = std::array<std::vector<Transfer>, lists_at_once>;
+    using Lists = std::vector<std::vector<Transfer>>;
 
     /// Lists under way, each ascending; the backend may look at them until their end.
     struct Side {
@@ -46,12 +44,12 @@ private:
         std::vector<std::unique_ptr<PendingIo>> pending;
     };
 
-    static Lists deal(std::span<Transfer const> list, std::uint64_t unit, std::size_t count);
+    static Lists deal(std::span<Transfer const> list, std::uint64_t unit, std::size_t units);
     [[nodiscard]] bool on_several_servers(std::span<Transfer const> list) const;
     [[nodiscard]] Lists deal_beside_messages(Round const& round,
                                              std::span<Transfer const> list) const;
     [[nodiscard]] Order deal_to_read(Round const& round, Lists& lists);
-    [[nodiscard]] bool is_read_beside_messages(Round const& round) const;
+    [[nodiscard]] bool is_read_beside_messages() const;
     /// What ranks have marked in the window, and clears the marks; what is touched of it.
     [[nodiscard]] std::vector<BufferRange> marked(Round const& round) const;
     [[nodiscard]] std::vector<BufferRange> touched(Round const& round) const;
