@@ -141,7 +141,7 @@ std::vector<Realm> realms_of_nodes(Facts const& facts, Options const& options, P
     auto const is_even = busiest_link_bytes(owners_in(even, facts), facts);
     auto const by_holder = busiest_link_bytes(holders, facts);
     // Files are accessed in more and smaller pieces then.
-    if (by_holder + by_holder / 8 >= is_even) return {};
+    if (by_holder + by_holder / 4 >= is_even) return {};
     return cells_by_holder(facts);
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 
 #include "strategies/aggregators.hpp"
 #include "strategies/all.hpp"
@@ -31,6 +32,22 @@ std::uint64_t window_bytes_of_call(Facts const& facts, Options const& options) {
     return alone ? usual : std::clamp(stripes_bytes, usual, most);
 }
 
+// Where pieces are dealt in turn to more ranks than have some in a window, the first windows of all
+// aggregators are the same few ranks', and the other links would be idle. (But neighbours, who have
+// to do with each other's edges, get at them in the same round if all begin with the first.)
+bool turn_is_longer_than(std::uint64_t window_bytes, Facts const& facts) {
+    return facts.mean_piece_bytes() * facts.topology->ranks() > window_bytes;
+}
+
+// Reads: somewhat longer ones, if the largest realm is a few whole windows then. A round for the
+// rest of it would take about as long as any other.
+std::uint64_t fill_windows(Plan const& plan, std::uint64_t unit) {
+    auto const bytes = [](Realm const& realm) { return realm.positions.bytes(); };
+    auto const largest = std::ranges::max(plan.realms | std::views::transform(bytes));
+    auto const rounds = div_ceil(largest, plan.window_bytes + plan.window_bytes / 8);
+    return rounds < 2 ? plan.window_bytes : round_up(div_ceil(largest, rounds), unit);
+}
+
 // As many aggregators on each node as there are in the mean, for what its own ranks ask for.
 void own_by_nodes(Plan& plan, std::vector<Realm> const& realms, Facts const& facts,
                   std::uint64_t unit) {
@@ -60,14 +77,17 @@ void own_by_nodes(Plan& plan, std::vector<Realm> const& realms, Facts const& fac
 Plan plan_two_phase(Facts const& facts, Options const& options) {
     Plan plan{.way = Plan::Way::staged,
               .aggregators = choose_equally_many_of_nodes(facts, options),
-              .staggered = true,
               .window_bytes = window_bytes_of_call(facts, options)};
+    plan.staggered = turn_is_longer_than(plan.window_bytes, facts);
     auto const count = static_cast<std::uint32_t>(plan.aggregators.size());
     auto const unit = cut_unit(facts, options);
     for (auto const& share : split_evenly(facts.touched, count, unit))
         plan.realms.push_back(contiguous_realm(share));
     if (auto const realms = realms_of_nodes(facts, options, plan); !realms.empty())
         own_by_nodes(plan, realms, facts, unit);
+    auto const windows_may_grow = options.cb_buffer_size == 0 && !facts.local_storage;
+    if (windows_may_grow && facts.direction == Direction::read)
+        plan.window_bytes = fill_windows(plan, unit);
     return plan;
 }
 

@@ -53,6 +53,22 @@ TEST(TwoPhase, reads_from_servers_take_several_stripes_of_each_at_a_time) {
     EXPECT_EQ(window_kib(64, 8), 512u);
 }
 
+// Derivation: each of 4 nodes has 113 stripes: 7 windows of 16 and one stripe more, or 7 of 17.
+TEST(TwoPhase, reads_have_no_round_for_the_one_stripe_that_is_left) {
+    auto scene = interleaved(/*ranks=*/4, /*servers=*/4, /*blocks_each=*/113);
+    scene.direction = Direction::read;
+    EXPECT_EQ(plan_for(two_phase, scene).window_bytes, 17 * block);
+}
+
+// Derivation: a window is 1 MiB, a turn of 4 ranks 256 KiB, and 2 MiB with pieces of 512 KiB.
+TEST(TwoPhase, aggregators_begin_with_different_windows_where_a_turn_is_longer_than_one) {
+    auto scene = interleaved(/*ranks=*/4, /*servers=*/4, /*blocks_each=*/64);
+    scene.direction = Direction::read;
+    EXPECT_FALSE(plan_for(two_phase, scene).staggered);
+    scene.requests = block_requests(8 * block, {0, 1, 2, 3}, 8, 4);
+    EXPECT_TRUE(plan_for(two_phase, scene).staggered);
+}
+
 // Derivation: 4 stripes; 512 KiB at least, 4 MiB at most.
 TEST(TwoPhase, writes_to_servers_take_some_stripes_at_a_time) {
     constexpr std::uint64_t kib = 1 << 10;
