@@ -108,18 +108,21 @@ Order WindowIo::deal_to_read(Round const& round, Lists& lists) {
     if (call_.exact_reads()) return Order::any;
     if (!on_several_servers(lists[0]) || servers_are_slow()) return Order::ascending;
     auto const contiguous = lists[0].size() == 1;
-    if (!is_read_beside_messages()) return contiguous ? Order::ascending : Order::any;
-    if (round.number == 0 && contiguous && lists[0][0].bytes >= 4 * telling_bytes)
+    if (!is_read_beside_messages(round)) return contiguous ? Order::ascending : Order::any;
+    auto const others_wait = round.number == 0 && bytes_from_elsewhere(round) > 0;
+    if (others_wait && contiguous && lists[0][0].bytes >= 4 * telling_bytes)
         rest_ = split_off(lists[0][0], lists[0][0].bytes / 4);
     lists = deal_beside_messages(round, lists[0]);
     return Order::ascending;
 }
 
-// Nodes ask each other for data meanwhile, over the link on which it comes.
-bool WindowIo::is_read_beside_messages() const {
-    return call_.facts.layout != nullptr && call_.facts.layout->known() && !call_.exact_reads() &&
-           !call_.plan.prefetch_then_read && call_.storage.backend->overlaps() &&
-           call_.sends_messages();
+// Nodes ask each other for data meanwhile, over the link on which it comes; not in a call that has
+// just one window, for this node alone.
+bool WindowIo::is_read_beside_messages(Round const& round) const {
+    auto const alone = round.number == 0 && round.last && bytes_from_elsewhere(round) == 0;
+    return !alone && call_.facts.layout != nullptr && call_.facts.layout->known() &&
+           !call_.exact_reads() && !call_.plan.prefetch_then_read &&
+           call_.storage.backend->overlaps() && call_.sends_messages();
 }
 
 // Of the window's bytes, what also goes to other memories, or comes from there.
@@ -231,10 +234,10 @@ bool WindowIo::slower_than_links(std::uint64_t bytes, double seconds) const {
     return static_cast<double>(here) * static_cast<double>(bytes) < enough_bytes_per_s * seconds;
 }
 
-// Beside a call's first window nothing else comes, so its first quarter tells how fast the servers
-// are, and how the rest is read. If it was here before the requests, they are fast; what is short
-// tells nothing. Connections that have long been idle are slow at first: the rest has the last
-// word.
+// Beside a call's first window nothing else comes, so it tells how fast the servers are, and its
+// first quarter how the rest is read. If it was here before the requests, they are fast; what is
+// short tells nothing. Connections that have long been idle are slow at first: the rest has the
+// last word.
 IoResult WindowIo::finish_first(Round const& round) {
     auto& side = sides_[static_cast<std::size_t>(round.side())];
     auto const waits =
@@ -263,7 +266,7 @@ IoResult WindowIo::finish_first(Round const& round) {
 
 IoResult WindowIo::finish_reading(Round const& round) {
     if (round.empty(aggregator_)) return {};
-    auto const first = round.number == 0 && is_read_beside_messages();
+    auto const first = round.number == 0 && is_read_beside_messages(round);
     auto const result = first ? finish_first(round) : finish(round.side());
     auto& valid = call_.valid_bytes(round, aggregator_);
     valid = round.bytes(aggregator_);

@@ -49,7 +49,7 @@ private:
     [[nodiscard]] Lists deal_beside_messages(Round const& round,
                                              std::span<Transfer const> list) const;
     [[nodiscard]] Order deal_to_read(Round const& round, Lists& lists);
-    [[nodiscard]] bool is_read_beside_messages() const;
+    [[nodiscard]] bool is_read_beside_messages(Round const& round) const;
     /// What ranks have marked in the window, and clears the marks; what is touched of it.
     [[nodiscard]] std::vector<BufferRange> marked(Round const& round) const;
     [[nodiscard]] std::vector<BufferRange> touched(Round const& round) const;
