@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 
 #include "strategies/aggregators.hpp"
 #include "strategies/all.hpp"
@@ -43,7 +42,7 @@ bool turn_is_longer_than(std::uint64_t window_bytes, Facts const& facts) {
 // rest of it would take about as long as any other.
 std::uint64_t fill_windows(Plan const& plan, std::uint64_t unit) {
     auto const bytes = [](Realm const& realm) { return realm.positions.bytes(); };
-    auto const largest = std::ranges::max(plan.realms | std::views::transform(bytes));
+    auto const largest = bytes(*std::ranges::max_element(plan.realms, {}, bytes));
     auto const rounds = div_ceil(largest, plan.window_bytes + plan.window_bytes / 8);
     return rounds < 2 ? plan.window_bytes : round_up(div_ceil(largest, rounds), unit);
 }

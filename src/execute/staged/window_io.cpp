@@ -76,6 +76,7 @@ WindowIo::Lists WindowIo::deal(std::span<Transfer const> list, std::uint64_t uni
             rest = {rest.offset + first, rest.memory + first, rest.bytes - first};
         }
     }
+    assert(bytes > 0);
     Lists lists{std::clamp(div_ceil(units * unit * pieces.size(), bytes), units, most)};
     for (std::size_t i = 0; i < pieces.size(); ++i) lists[i % lists.size()].push_back(pieces[i]);
     return lists;
