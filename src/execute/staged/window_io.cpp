@@ -82,7 +82,8 @@ WindowIo::Lists WindowIo::deal(std::span<Transfer const> list, std::uint64_t uni
     return lists;
 }
 
-// The same, as many lists as may be under way while messages to other nodes wait behind them.
+// The same, with as many stripes under way as may be while messages to other nodes wait behind
+// them.
 WindowIo::Lists WindowIo::deal_beside_messages(Round const& round,
                                                std::span<Transfer const> list) const {
     constexpr std::uint64_t little = 8;
