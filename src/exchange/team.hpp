@@ -43,8 +43,9 @@ struct Traffic {
 /// of traffic() after it and before.
 class Team {
 public:
-    /// Of a message; each in order. An `answer` is waited for; `data` may come before anybody wants
-    /// it. From `deposit` on there is one for each file (deposits_of).
+    /// Of a message; each in order. An `answer` is waited for, and taken before its receiver comes
+    /// to anything collective over all ranks; `data` may come before anybody wants it. From
+    /// `deposit` on there is one for each file (deposits_of).
     enum class Kind : std::uint16_t { data, answer, request, turn, view, deposit };
     enum class Area : std::uint8_t { windows, coverage, mail };  ///< of node memory
     static constexpr std::size_t areas = 3;

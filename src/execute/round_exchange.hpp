@@ -94,10 +94,19 @@ public:
 
     /// Reads: what was asked for.
     void hand_out(Round const& round) {
+        answer(round);
+        take_answers(round);
+    }
+    /// The first half: what stays in this memory, and what goes to others. The buffers are free
+    /// after it.
+    void answer(Round const& round) {
         far_->reply(round);
         call_.record.lap(Phase::exchange);
         take(round, /*near=*/true);
         call_.record.lap(Phase::copying);
+    }
+    /// The second half: what comes from others, which may be a round later.
+    void take_answers(Round const& round) {
         far_->fetch(round);
         take(round, /*near=*/false);
         call_.record.lap(Phase::exchange);

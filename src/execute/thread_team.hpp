@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -182,6 +183,7 @@ private:
         changed_.wait(lock, [&] { return !brought_.contains(rank) && taken_ == 0; });
         auto const* begin = static_cast<std::byte const*>(data);
         brought_[rank] = {begin, begin + bytes};
+        assert(brought_.size() < count || all_answers_taken());
         changed_.notify_all();
         changed_.wait(lock, [&] { return brought_.size() == count; });
         auto all = brought_;
@@ -193,6 +195,13 @@ private:
             changed_.wait(lock, [&] { return taken_ == 0; });
         }
         return all;
+    }
+
+    // Where one of many waits in MPI, who sends to it would wait for ever.
+    [[nodiscard]] bool all_answers_taken() const {
+        return std::ranges::all_of(mail_, [](auto const& box) {
+            return box.first.second != Team::Kind::answer || box.second.empty();
+        });
     }
 
     void merge(Meeting& meeting, std::uint32_t rank) {

@@ -309,6 +309,7 @@ void MpiTeam::idle() {
     if (++idle_calls_ % progress_every == 0) {
         int found = 0;
         PMPI_Iprobe(MPI_ANY_SOURCE, tag_of_nothing, comm_, &found, MPI_STATUS_IGNORE);
+        if (in_fragments_) start_receiving(MPI_ANY_SOURCE, Kind::answer);
     }
     if (auto* const call = in_every_wait.load(std::memory_order_relaxed)) call();
     if (idle_calls_ % call_every == 0 && when_idle_) when_idle_();
@@ -445,11 +446,13 @@ void MpiTeam::start_sending(std::uint32_t to, Kind kind, Message message) {
         all.size() < fragment_bytes || (all.size() > fragment_bytes && !in_fragments_);
     auto const in_turn = kind == Kind::answer && (!whole || answers_.contains(to));
     auto const send = [&](std::span<std::byte const> part) {
-        if (in_turn)
-            answers_[to].unsent.push_back(part);
-        else
+        if (in_turn) {
+            ++sending.in_turn;
+            answers_[to].unsent.push_back({part, &sending});
+        } else {
             PMPI_Isend(part.data(), static_cast<int>(part.size()), MPI_BYTE, static_cast<int>(to),
                        tag_of(kind), comm_, &sending.requests.emplace_back());
+        }
     };
     if (whole) return send(all);
     if (!in_turn) sending.requests.reserve(fragments_of(all.size()));
@@ -468,16 +471,22 @@ void MpiTeam::send_answers() {
     constexpr std::size_t at_once = 2;
     for (auto lane = answers_.begin(); lane != answers_.end();) {
         auto& [unsent, under_way] = lane->second;
-        std::erase_if(under_way, is_done);
-        for (; under_way.size() < at_once && !unsent.empty(); unsent.pop_front())
-            PMPI_Issend(unsent.front().data(), static_cast<int>(unsent.front().size()), MPI_BYTE,
-                        static_cast<int>(lane->first), tag_of(Kind::answer), comm_,
-                        &under_way.emplace_back());
+        std::erase_if(under_way, [](Part& part) {
+            auto const left = is_done(part.request);
+            if (left) --part.sending->in_turn;
+            return left;
+        });
+        for (; under_way.size() < at_once && !unsent.empty(); unsent.pop_front()) {
+            auto& part = under_way.emplace_back(unsent.front());
+            PMPI_Issend(part.bytes.data(), static_cast<int>(part.bytes.size()), MPI_BYTE,
+                        static_cast<int>(lane->first), tag_of(Kind::answer), comm_, &part.request);
+        }
         lane = under_way.empty() ? answers_.erase(lane) : std::next(lane);
     }
 }
 
-// Before MPI waits by itself: those who wait for answers may be waited for.
+// Before MPI waits by itself: those who wait for answers may be waited for. Who comes there has
+// taken all that it has asked for.
 void MpiTeam::finish_answers() {
     while (!answers_.empty()) idle();
 }
@@ -550,7 +559,6 @@ Team::Received MpiTeam::take(std::list<Receiving>::iterator receiving) {
 }
 
 void MpiTeam::finish_sends(std::size_t still_under_way) {
-    finish_answers();
     while (sending_.size() > still_under_way) finish_oldest(sending_);
 }
 
@@ -566,7 +574,9 @@ void MpiTeam::drop_sent(std::deque<Sending>& sending) {
 }
 
 void MpiTeam::finish_oldest(std::deque<Sending>& sending) {
-    wait_for(sending.front().requests);
+    auto& oldest = sending.front();
+    while (oldest.in_turn > 0 || (!answers_.empty() && !are_done(oldest.requests))) idle();
+    wait_for(oldest.requests);
     sending.pop_front();
 }
 

@@ -122,13 +122,21 @@ private:
     struct Sending {
         std::vector<MPI_Request> requests;
         Message message;
-        Message first;  ///< fragment, where it goes in fragments
+        Message first;            ///< fragment, where it goes in fragments
+        std::size_t in_turn = 0;  ///< so many parts of it are in `answers_`
+    };
+
+    /// Of an answer that goes part by part.
+    struct Part {
+        std::span<std::byte const> bytes;
+        Sending* sending;  ///< it is part of
+        MPI_Request request = MPI_REQUEST_NULL;
     };
 
     /// Of answers to one rank, while any is under way.
     struct Answers {
-        std::deque<std::span<std::byte const>> unsent;  ///< within `sending_`
-        std::vector<MPI_Request> under_way;
+        std::deque<Part> unsent;
+        std::vector<Part> under_way;
     };
 
     struct Receiving {
@@ -144,7 +152,7 @@ private:
     void find_minimum(std::span<std::uint64_t> values) const;
     void start_sending(std::uint32_t to, Kind kind, Message message) override;
     static void drop_sent(std::deque<Sending>& sending);
-    static void finish_oldest(std::deque<Sending>& sending);
+    void finish_oldest(std::deque<Sending>& sending);
     void send_answers();
     void finish_answers();
     bool start_receiving(int from, Kind kind);

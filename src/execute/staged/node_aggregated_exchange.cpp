@@ -41,7 +41,7 @@ public:
     }
 
     void begin(Round const& round) override {
-        if (node_) node_->empty_own(round.side());
+        if (node_) node_->empty_own(round.number);
     }
 
     void put(Round const& round, std::size_t aggregator) override {
@@ -108,7 +108,7 @@ public:
 
     void take(Round const& round, std::size_t aggregator) override {
         if (!node_) return;
-        auto const own = node_->block(round.side(), node_->local_index(), aggregator);
+        auto const own = node_->block(round.number, node_->local_index(), aggregator);
         if (!own.bytes.empty()) unpack_own(call_, round, aggregator, own.answer);
     }
 
@@ -120,14 +120,14 @@ private:
     };
 
     [[nodiscard]] std::vector<Asked>& asked(Round const& round) {
-        return asked_[static_cast<std::size_t>(round.side())];
+        return asked_[round.number % NodeMail::sides];
     }
 
     [[nodiscard]] std::span<std::byte> room_for(Round const& round, std::size_t aggregator,
                                                 std::uint64_t block_bytes,
                                                 std::uint64_t answer_bytes) {
         if (!node_) return {};
-        return node_->put(round.side(), aggregator, block_bytes, answer_bytes);
+        return node_->put(round.number, aggregator, block_bytes, answer_bytes);
     }
 
     // The node's ranks share the work, in turn from their node's place on, so that not all nodes
@@ -142,7 +142,7 @@ private:
     template <class Use>
     void for_each_left(Round const& round, std::size_t aggregator, Use&& use) const {
         for (std::size_t rank = 0; rank < node_->local_ranks(); ++rank)
-            if (auto const left = node_->block(round.side(), rank, aggregator); !left.bytes.empty())
+            if (auto const left = node_->block(round.number, rank, aggregator); !left.bytes.empty())
                 use(rank, left.bytes);
     }
 
@@ -199,8 +199,8 @@ private:
                     std::span<std::vector<std::size_t> const> who, Message const& answer) {
         for_each_block(answer, /*has_data=*/true, [&](Block const& block) {
             for (auto const rank : who.front()) {
-                node_->shorten_answer(round.side(), rank, aggregator, block.data.size());
-                auto const to = node_->block(round.side(), rank, aggregator).answer;
+                node_->shorten_answer(round.number, rank, aggregator, block.data.size());
+                auto const to = node_->block(round.number, rank, aggregator).answer;
                 std::memcpy(to.data(), block.data.data(), block.data.size());
             }
             who = who.subspan(1);
@@ -210,8 +210,8 @@ private:
     StagedCall& call_;
     AggregatorMail mail_;
     std::optional<NodeMail> node_;
-    std::size_t first_ = 0;                    // aggregator after those of this node
-    std::array<std::vector<Asked>, 2> asked_;  // by side, in order
+    std::size_t first_ = 0;                                  // aggregator after those of this node
+    std::array<std::vector<Asked>, NodeMail::sides> asked_;  // of the last rounds, in order
 };
 
 }  // namespace

@@ -26,38 +26,38 @@ TEST(NodeMail, has_what_each_rank_has_to_say_to_each_aggregator_and_room_for_the
         ASSERT_TRUE(mail.there());
         auto const own = mail.local_index();
         auto const has = [](std::size_t rank, std::size_t to) { return rank != to; };
-        auto const value = [&](std::size_t rank, std::size_t to, int side) {
-            return 1 + rank + 3 * to + 15 * static_cast<std::size_t>(side) + team.rank() / 3 * 100;
+        auto const value = [&](std::size_t rank, std::size_t to, std::uint64_t round) {
+            return 1 + rank + 3 * to + 15 * (round % 3) + team.rank() / 3 * 100;
         };
-        for (auto const round : {0, 1, 2}) {  // the third one has what was the first one's
-            auto const side = round % 2;
-            mail.empty_own(side);
+        for (std::uint64_t const round :
+             {0, 1, 2, 3}) {  // the fourth one has what was the first one's
+            mail.empty_own(round);
             for (std::size_t to = 0; to < aggregators; ++to) {
                 if (!has(own, to)) continue;
-                auto const room = mail.put(side, to, 10 + to, 20);
+                auto const room = mail.put(round, to, 10 + to, 20);
                 ASSERT_EQ(room.size(), 10 + to);
-                std::ranges::fill(room, static_cast<std::byte>(value(own, to, side)));
+                std::ranges::fill(room, static_cast<std::byte>(value(own, to, round)));
             }
             rendezvous.barrier();
             for (std::size_t rank = 0; rank < 3; ++rank)
                 for (std::size_t to = 0; to < aggregators; ++to) {
-                    auto const bytes = mail.block(side, rank, to).bytes;
+                    auto const bytes = mail.block(round, rank, to).bytes;
                     EXPECT_EQ(bytes.size(), has(rank, to) ? 10 + to : 0);
-                    EXPECT_TRUE(all_are(bytes, value(rank, to, side)));
+                    EXPECT_TRUE(all_are(bytes, value(rank, to, round)));
                 }
             rendezvous.barrier();
             auto const next = (own + 1) % 3;
             for (std::size_t to = 0; to < aggregators; ++to) {
                 if (!has(next, to)) continue;
-                std::ranges::fill(mail.block(side, next, to).answer,
+                std::ranges::fill(mail.block(round, next, to).answer,
                                   static_cast<std::byte>(200 + to));
-                mail.shorten_answer(side, next, to, 15);
+                mail.shorten_answer(round, next, to, 15);
             }
             rendezvous.barrier();
             for (std::size_t to = 0; to < aggregators; ++to) {
-                auto const [bytes, answer] = mail.block(side, own, to);
+                auto const [bytes, answer] = mail.block(round, own, to);
                 EXPECT_EQ(answer.size(), has(own, to) ? 15 : 0);
-                EXPECT_TRUE(all_are(bytes, value(own, to, side)) && all_are(answer, 200 + to));
+                EXPECT_TRUE(all_are(bytes, value(own, to, round)) && all_are(answer, 200 + to));
             }
         }
     });

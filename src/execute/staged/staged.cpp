@@ -130,12 +130,18 @@ void Rounds::write() {
 // The next round's window is read while this one's is handed out. All ranks ask for the next
 // round before they hand out this one, also those whose backend cannot read meanwhile: else some
 // would wait for answers from ranks that wait for their questions. These are on their way while
-// this round's window is read.
+// this round's window is read; its answers, while the next one's is, but not while all ranks meet:
+// who waits there receives none.
 void Rounds::read() {
     auto round = call_.next_round();
+    std::optional<Round> answered;  // and not taken
     begin_reading(round);
     auto const ahead = call_.storage.backend->overlaps();
     while (true) {
+        if (answered && (round.last || !call_.knows_next_round())) {
+            exchange_.take_answers(*answered);
+            answered.reset();
+        }
         auto next = round.last ? Round{} : call_.next_round();
         if (!round.last && !call_.exact_reads()) exchange_.request(next);
         for (auto& io : own_) result_.add(io.finish_reading(round));
@@ -148,12 +154,15 @@ void Rounds::read() {
             call_.barrier();
         if (!round.last) learn_what_is_wanted(next);
         if (!round.last && ahead) start_reading(next);
-        exchange_.hand_out(round);
+        exchange_.answer(round);
+        if (answered) exchange_.take_answers(*answered);
         if (!round.last && !ahead) start_reading(next);
         call_.end_round();
-        if (round.last) return;
-        round = std::move(next);
+        auto const last = round.last;
+        answered = std::exchange(round, std::move(next));
+        if (last) break;
     }
+    exchange_.take_answers(*answered);
 }
 
 // While the first requests come there is nothing else to do. (In later rounds what is read would be

@@ -90,7 +90,7 @@ bool StagedCall::wants_node_aggregation() const {
 }
 
 Round StagedCall::next_round() {
-    if (sends_messages() && !expected_.know(schedule_->rounds_taken())) learn_what_comes(0);
+    if (!knows_next_round()) learn_what_comes(0);
     return schedule_->next();
 }
 

@@ -43,8 +43,11 @@ public:
     [[nodiscard]] bool windows_missing() const { return windows_missing_; }
     [[nodiscard]] bool lacks_windows() const { return windows_->missing(); }
     [[nodiscard]] bool any_round_left() const { return schedule_->any_left(); }
-    /// Only while there are any. Collective now and then.
+    /// Only while there are any. Collective where it is not known.
     [[nodiscard]] Round next_round();
+    [[nodiscard]] bool knows_next_round() const {
+        return !sends_messages() || expected_.know(schedule_->rounds_taken());
+    }
 
     /// Some data go to ranks with which theirs shares no memory.
     [[nodiscard]] bool sends_messages() const {
