@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <vector>
 
 #include "backends/file_mapping.hpp"
+#include "backends/run.hpp"
 #include "layouts/file_system.hpp"
 
 namespace unisono {
@@ -85,6 +87,14 @@ bool mapping_pays(Chunk const& chunk, Direction direction) {
                                                         costs.map_ns;
 }
 
+// So many tell how fast a way is.
+constexpr std::uint64_t telling_bytes = 64 << 10;
+
+double now_s() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
 void copy(FileMapping const& mapping, Direction direction, std::span<Transfer const> list) {
     for (auto const& transfer : list) {
         if (transfer.bytes == 0) continue;
@@ -100,23 +110,27 @@ void copy(FileMapping const& mapping, Direction direction, std::span<Transfer co
 class MappedBackend final : public Backend {
 public:
     MappedBackend(int fd, std::unique_ptr<Backend> fallback, MmapSafeBytes mmap_safe_bytes,
-                  bool maps_writes)
+                  std::shared_ptr<FasterWay> writes, bool maps_writes)
         : fd_(fd),
           fallback_(std::move(fallback)),
           mmap_safe_bytes_(std::move(mmap_safe_bytes)),
-          maps_writes_(maps_writes) {}
+          maps_writes_(maps_writes),
+          writes_(std::move(writes)) {}
 
     [[nodiscard]] std::string_view name() const override { return "mapped"; }
 
     IoResult perform(Direction direction, std::span<Transfer const> list) override {
         struct stat status {};
-        bool const may_map = (direction == Direction::read || maps_writes_) &&
-                             mapping_may_pay(list.size(), direction);
-        if (!may_map || fstat(fd_, &status) != 0) return fallback_->perform(direction, list);
+        auto const writes = direction == Direction::write;
+        auto const queued = writes && writes_->is_mapping();
+        auto const may_map =
+            (!writes || maps_writes_) && (queued || mapping_may_pay(list.size(), direction));
+        if (!may_map || fstat(fd_, &status) != 0) return by_calls(direction, list);
         auto mappable_bytes = static_cast<std::uint64_t>(status.st_size);
-        if (direction == Direction::write)
+        if (writes)
             mappable_bytes =
                 std::min(mappable_bytes, mmap_safe_bytes_->load(std::memory_order_acquire));
+        if (queued) return perform(direction, cut_at(chunk_bytes_max, list), mappable_bytes);
         return perform(direction, list, mappable_bytes);
     }
 
@@ -132,11 +146,14 @@ private:
         while (!list.empty()) {
             cut_chunk(chunk, list, direction);
             auto const transfers = list.first(chunk.transfer_count);
-            if (chunk.extent.end <= mappable_bytes && mapping_pays(chunk, direction) &&
-                move(chunk, direction, transfers)) {
+            auto const mapped =
+                chunk.extent.end <= mappable_bytes &&
+                ((mapping_pays(chunk, direction) && move(chunk, direction, transfers)) ||
+                 (direction == Direction::write && moved_faster(chunk, transfers)));
+            if (mapped) {
                 result.bytes += chunk.bytes;
             } else {
-                result = joined(result, fallback_->perform(direction, transfers));
+                result = joined(result, by_calls(direction, transfers));
                 if (result.stopped_at != IoResult::nowhere) return result;
             }
             list = list.subspan(chunk.transfer_count);
@@ -154,6 +171,27 @@ private:
         return true;
     }
 
+    // Instead of by calls that wait for others.
+    [[nodiscard]] bool moved_faster(Chunk const& chunk, std::span<Transfer const> list) {
+        if (chunk.bytes < telling_bytes || 2 * chunk.bytes < chunk.page_count * page_bytes() ||
+            !writes_->is_mapping())
+            return false;
+        auto const began_s = now_s();
+        if (!move(chunk, Direction::write, list)) return false;
+        writes_->note_mapping(chunk.bytes, now_s() - began_s);
+        return true;
+    }
+
+    IoResult by_calls(Direction direction, std::span<Transfer const> list) {
+        auto const tells = direction == Direction::write && maps_writes_ &&
+                           total_bytes(list) >= telling_bytes * list.size();
+        if (!tells) return fallback_->perform(direction, list);
+        auto const began_s = now_s();
+        auto const result = fallback_->perform(direction, list);
+        if (!result.error && result.bytes > 0) writes_->note_call(result.bytes, now_s() - began_s);
+        return result;
+    }
+
     static IoResult joined(IoResult const& before, IoResult const& after) {
         return {before.bytes + after.bytes, after.stopped_at, after.error};
     }
@@ -162,12 +200,14 @@ private:
     std::unique_ptr<Backend> fallback_;
     MmapSafeBytes mmap_safe_bytes_;
     bool maps_writes_;
+    std::shared_ptr<FasterWay> writes_;  // of long pieces
 };
 
 }  // namespace
 
 std::unique_ptr<Backend> make_mapped_backend(int fd, std::unique_ptr<Backend> fallback,
-                                             MmapSafeBytes mmap_safe_bytes) {
+                                             MmapSafeBytes mmap_safe_bytes,
+                                             std::shared_ptr<FasterWay> writes) {
     int const flags = fcntl(fd, F_GETFL);
     auto const file_system = file_system_facts(fd);
     if (flags < 0 || !file_system.local) return fallback;
@@ -177,7 +217,7 @@ std::unique_ptr<Backend> make_mapped_backend(int fd, std::unique_ptr<Backend> fa
     }
     bool const maps_writes = access == O_RDWR && file_system.keeps_blocks;
     return std::make_unique<MappedBackend>(fd, std::move(fallback), std::move(mmap_safe_bytes),
-                                           maps_writes);
+                                           std::move(writes), maps_writes);
 }
 
 }  // namespace unisono

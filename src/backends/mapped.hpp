@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "backends/faster_way.hpp"
 #include "unisono/backend.hpp"
 
 namespace unisono {
@@ -17,7 +18,8 @@ using MmapSafeBytes = std::shared_ptr<std::atomic<std::uint64_t>>;
 
 /// Copies small pieces from and to a shared mapping of the file, which takes no system call per
 /// piece; hands large or far-apart pieces to `fallback`, where one system call per piece is
-/// cheaper. Maps a few MiB at a time, so that memory stays flat.
+/// cheaper, but writes large ones itself where calls wait for each other so long that it is faster.
+/// Maps a few MiB at a time, so that memory stays flat.
 ///
 /// Writes beyond `mmap_safe_bytes` are done by `fallback`, and so is the rest of a list when a page
 /// cannot be had: errors are those of system calls, with true counts.
@@ -29,7 +31,8 @@ using MmapSafeBytes = std::shared_ptr<std::atomic<std::uint64_t>>;
 ///
 /// Does not own `fd`, which must stay open as long as the backend lives. Nobody may truncate the
 /// file during an access (file_mapping.hpp says why).
-std::unique_ptr<Backend> make_mapped_backend(int fd, std::unique_ptr<Backend> fallback,
-                                             MmapSafeBytes mmap_safe_bytes);
+std::unique_ptr<Backend> make_mapped_backend(
+    int fd, std::unique_ptr<Backend> fallback, MmapSafeBytes mmap_safe_bytes,
+    std::shared_ptr<FasterWay> writes = std::make_shared<FasterWay>());
 
 }  // namespace unisono

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "backends/fault.hpp"
 #include "backends/posix.hpp"
@@ -13,14 +15,16 @@ namespace unisono {
 
 namespace {
 
-// Passes on to system calls and counts.
+// Passes on to system calls and counts. Writes may have to wait, as for the file's lock.
 class Counter final : public Backend {
 public:
-    Counter(int fd, std::uint64_t& bytes) : posix_(make_posix_backend(fd)), bytes_(bytes) {}
+    Counter(int fd, std::uint64_t& bytes, std::chrono::milliseconds const& wait)
+        : posix_(make_posix_backend(fd)), bytes_(bytes), wait_(wait) {}
 
     [[nodiscard]] std::string_view name() const override { return "counter"; }
 
     IoResult perform(Direction direction, std::span<Transfer const> list) override {
+        if (direction == Direction::write) std::this_thread::sleep_for(wait_);
         auto const result = posix_->perform(direction, list);
         bytes_ += result.bytes;
         return result;
@@ -30,13 +34,14 @@ public:
 private:
     std::unique_ptr<Backend> posix_;
     std::uint64_t& bytes_;
+    std::chrono::milliseconds const& wait_;
 };
 
 class MappedTest : public testing::TestWithParam<std::string> {
 protected:
     void SetUp() override {
-        backend = make_mapped_backend(file.fd(), std::make_unique<Counter>(file.fd(), by_call),
-                                      mmap_safe_bytes);
+        backend = make_mapped_backend(
+            file.fd(), std::make_unique<Counter>(file.fd(), by_call, wait), mmap_safe_bytes);
         if (backend->name() != "mapped") GTEST_SKIP() << "not mapped on this file system";
         for (std::uint64_t i = 0; i < memory.size() / 64; ++i) {
             list.push_back({i * 128, &memory[i * 64], 64});
@@ -46,6 +51,7 @@ protected:
     TemporaryFile file{GetParam()};
     MmapSafeBytes mmap_safe_bytes = std::make_shared<std::atomic<std::uint64_t>>(~std::uint64_t{0});
     std::uint64_t by_call = 0;  // bytes moved by the fallback
+    std::chrono::milliseconds wait{0};
     std::unique_ptr<Backend> backend;
     std::vector<std::byte> memory = pattern(1 << 20, 1);
     std::vector<Transfer> list;  // 64 of every 128 bytes
@@ -79,6 +85,28 @@ TEST_P(MappedTest, large_and_far_pieces_go_by_system_call) {
     for (std::uint64_t i = 0; i < 16; ++i) far.push_back({i << 16, &memory[i], 1});
     EXPECT_EQ(backend->perform(Direction::read, far).bytes, 16u);
     EXPECT_EQ(by_call, memory.size() + 16);
+}
+
+// 16 ranks that overwrote one file had what one core copies, 4.2 GB/s.
+TEST_P(MappedTest, large_pieces_are_overwritten_without_calls_that_wait_for_each_other) {
+    constexpr std::size_t bytes = (9 << 20) + 5;  // several mappings
+    file.fill(std::vector<std::byte>(3 + bytes));
+    auto const overwrite = [&](unsigned seed) {
+        auto data = pattern(bytes, seed);
+        std::vector<Transfer> const piece{{3, data.data(), bytes}};
+        EXPECT_EQ(backend->perform(Direction::write, piece).bytes, bytes);
+        data.insert(data.begin(), 3, std::byte{0});
+        EXPECT_EQ(file.contents(), data);
+    };
+    wait = std::chrono::milliseconds{300};
+    for (unsigned call = 0; call < 4; ++call) overwrite(call);
+    EXPECT_EQ(by_call, 4 * bytes);
+    overwrite(4);
+    EXPECT_EQ(by_call, 4 * bytes);
+    wait = {};
+    *mmap_safe_bytes = 9 << 20;
+    overwrite(5);
+    EXPECT_EQ(by_call, 4 * bytes + (1 << 20) + 8) << "where somebody may be growing it";
 }
 
 TEST_P(MappedTest, growing_is_done_by_system_calls_with_their_errors_and_counts) {

@@ -32,6 +32,23 @@ Run collect_run(std::span<Transfer const> list, ListPosition from, std::uint64_t
     return run;
 }
 
+std::vector<Transfer> cut_at(std::uint64_t unit, std::span<Transfer const> list) {
+    std::vector<Transfer> pieces;
+    for (auto rest : list)
+        while (rest.bytes > 0) {
+            auto const first = std::min(rest.bytes, unit - rest.offset % unit);
+            pieces.push_back({rest.offset, rest.memory, first});
+            rest = {rest.offset + first, rest.memory + first, rest.bytes - first};
+        }
+    return pieces;
+}
+
+std::uint64_t total_bytes(std::span<Transfer const> list) {
+    std::uint64_t bytes = 0;
+    for (auto const& transfer : list) bytes += transfer.bytes;
+    return bytes;
+}
+
 std::uint64_t bytes_before(std::span<Transfer const> list, std::uint64_t end) {
     std::uint64_t bytes = 0;
     for (auto const& transfer : list) {

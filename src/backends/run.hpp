@@ -36,6 +36,12 @@ ListPosition advance(std::span<Transfer const> list, ListPosition from, std::uin
 Run collect_run(std::span<Transfer const> list, ListPosition from, std::uint64_t bytes_max,
                 std::vector<iovec>& memory);
 
+/// The same bytes in pieces that end where a multiple of `unit` does; no empty ones.
+std::vector<Transfer> cut_at(std::uint64_t unit, std::span<Transfer const> list);
+
+/// Bytes of the list.
+std::uint64_t total_bytes(std::span<Transfer const> list);
+
 /// Bytes of the list that lie before file offset `end`.
 std::uint64_t bytes_before(std::span<Transfer const> list, std::uint64_t end);
 

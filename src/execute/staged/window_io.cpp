@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "backends/run.hpp"
+
 namespace unisono {
 namespace {
 
@@ -66,16 +68,8 @@ std::vector<BufferRange> WindowIo::touched(Round const& round) const {
 WindowIo::Lists WindowIo::deal(std::span<Transfer const> list, std::uint64_t unit,
                                std::size_t units) {
     constexpr std::size_t most = 32;
-    std::vector<Transfer> pieces;
-    std::uint64_t bytes = 0;
-    for (auto rest : list) {
-        bytes += rest.bytes;
-        while (rest.bytes > 0) {
-            auto const first = std::min(rest.bytes, unit - rest.offset % unit);
-            pieces.push_back({rest.offset, rest.memory, first});
-            rest = {rest.offset + first, rest.memory + first, rest.bytes - first};
-        }
-    }
+    auto const pieces = cut_at(unit, list);
+    auto const bytes = total_bytes(list);
     assert(bytes > 0);
     Lists lists{std::clamp(div_ceil(units * unit * pieces.size(), bytes), units, most)};
     for (std::size_t i = 0; i < pieces.size(); ++i) lists[i % lists.size()].push_back(pieces[i]);
