@@ -80,7 +80,7 @@ std::unique_ptr<Backend> around(Layer layer, std::unique_ptr<Backend> inner,
             return make_fault_backend(std::move(inner), parts.faults);
         case Layer::mapped:
             return make_mapped_backend(parts.descriptor, std::move(inner), parts.mmap_safe_bytes,
-                                       faster_way_on_file_system_of(parts.descriptor));
+                                       faster_way_for(parts.descriptor, parts.ranks));
         case Layer::threads:
             return make_threaded_backend(std::move(inner));
         case Layer::uring:

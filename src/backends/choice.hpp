@@ -58,6 +58,7 @@ struct BackendParts {
     std::unique_ptr<Backend> mpiio;  ///< where choice.by_mpi()
     std::string_view faults;
     MmapSafeBytes mmap_safe_bytes;
+    std::uint32_t ranks = 1;  ///< that open the file together
     std::shared_ptr<AdmissionGate> gate;
     std::shared_ptr<BackendCounts> counts;
 };

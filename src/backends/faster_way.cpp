@@ -4,43 +4,52 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace unisono {
 
+// Of calls the best one counts, as the others may have lost the core meanwhile; of mappings the
+// second best one: of a file that is not in memory a page now and then is.
 bool FasterWay::is_mapping() const {
     constexpr double worth_trying_s_per_byte = 5e-6 / 4096;  // where calls need not wait: 1e-6
     constexpr double clearly = 0.8;
+    constexpr std::size_t tries = 2;
     std::lock_guard const lock{mutex_};
-    return call_.seen >= call_.s_per_byte.size() && call_.best() > worth_trying_s_per_byte &&
-           (mapping_.seen == 0 || mapping_.best() < clearly * call_.best());
+    if (calls_.seen < calls_.s_per_byte.size()) return false;
+    auto const call = calls_.best(0);
+    if (call <= worth_trying_s_per_byte) return false;
+    return mappings_.seen < tries ||
+           mappings_.best(mappings_.seen == tries ? 0 : 1) < clearly * call;
 }
 
 void FasterWay::note_call(std::uint64_t bytes, double seconds) {
     std::lock_guard const lock{mutex_};
-    call_.note(bytes, seconds);
+    calls_.note(bytes, seconds);
 }
 
 void FasterWay::note_mapping(std::uint64_t bytes, double seconds) {
     std::lock_guard const lock{mutex_};
-    mapping_.note(bytes, seconds);
+    mappings_.note(bytes, seconds);
 }
 
 void FasterWay::Times::note(std::uint64_t bytes, double seconds) {
     s_per_byte[seen++ % s_per_byte.size()] = seconds / static_cast<double>(bytes);
 }
 
-double FasterWay::Times::best() const {
-    auto const filled = static_cast<std::ptrdiff_t>(std::min(seen, s_per_byte.size()));
-    return *std::min_element(s_per_byte.begin(), s_per_byte.begin() + filled);
+double FasterWay::Times::best(std::size_t which) const {
+    auto sorted = s_per_byte;
+    std::sort(sorted.begin(),
+              sorted.begin() + static_cast<std::ptrdiff_t>(std::min(seen, sorted.size())));
+    return sorted[which];
 }
 
-std::shared_ptr<FasterWay> faster_way_on_file_system_of(int fd) {
+std::shared_ptr<FasterWay> faster_way_for(int fd, std::uint32_t ranks) {
     static std::mutex mutex;
-    static std::map<dev_t, std::shared_ptr<FasterWay>> known;
+    static std::map<std::pair<dev_t, std::uint32_t>, std::shared_ptr<FasterWay>> known;
     struct stat status {};
     if (fstat(fd, &status) != 0) return std::make_shared<FasterWay>();
     std::lock_guard const lock{mutex};
-    auto& way = known[status.st_dev];
+    auto& way = known[{status.st_dev, ranks}];
     if (way == nullptr) way = std::make_shared<FasterWay>();
     return way;
 }

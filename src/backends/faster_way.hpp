@@ -8,32 +8,34 @@
 
 namespace unisono {
 
-/// Whether long pieces of files are overwritten faster through a mapping or by system calls, as
+/// Whether large pieces of files are overwritten faster through a mapping or by system calls, as
 /// this process has seen it. Writers of one file wait for its lock in a system call, each for all
 /// others; where they are few, calls are faster (docs/lab/tried.md). Thread-safe.
 class FasterWay {
 public:
-    /// Also while nothing is known about mappings, where calls take so long that it may pay.
+    /// Also, for a few writes, while little is known about mappings, where calls take so long that
+    /// it may pay.
     [[nodiscard]] bool is_mapping() const;
     void note_call(std::uint64_t bytes, double seconds);
     void note_mapping(std::uint64_t bytes, double seconds);
 
 private:
-    /// The last few. The best of them counts: others may have lost the core meanwhile.
+    /// The last few.
     struct Times {
         std::array<double, 4> s_per_byte{};
         std::size_t seen = 0;
 
         void note(std::uint64_t bytes, double seconds);
-        [[nodiscard]] double best() const;
+        /// The best one, second best one, and so on of those that were seen.
+        [[nodiscard]] double best(std::size_t which) const;
     };
 
     mutable std::mutex mutex_;
-    Times call_;
-    Times mapping_;
+    Times calls_;
+    Times mappings_;
 };
 
-/// The same for all files of one file system that this process opens.
-std::shared_ptr<FasterWay> faster_way_on_file_system_of(int fd);
+/// The same for all files of one file system that as many ranks open together.
+std::shared_ptr<FasterWay> faster_way_for(int fd, std::uint32_t ranks);
 
 }  // namespace unisono

@@ -1,6 +1,7 @@
 #include "backends/faster_way.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace unisono {
 namespace {
@@ -43,11 +44,28 @@ TEST(FasterWay, is_left_when_the_other_one_is) {
     FasterWay way;
     note_calls(way, 4, queued_s);
     way.note_mapping(bytes, queued_s);
+    EXPECT_TRUE(way.is_mapping()) << "once does not tell";
+    way.note_mapping(bytes, queued_s);
     EXPECT_FALSE(way.is_mapping()) << "as fast is not faster";
     note_calls(way, 4, 2 * queued_s);
     EXPECT_TRUE(way.is_mapping()) << "calls have become slower";
     for (int i = 0; i < 4; ++i) way.note_mapping(bytes, 4 * queued_s);
     EXPECT_FALSE(way.is_mapping());
+}
+
+TEST(FasterWay, is_by_calls_where_mappings_are_fast_only_now_and_then) {
+    FasterWay way;
+    note_calls(way, 4, queued_s);
+    way.note_mapping(bytes, mapping_s);
+    for (int i = 0; i < 3; ++i) way.note_mapping(bytes, 4 * queued_s);
+    EXPECT_FALSE(way.is_mapping());
+}
+
+TEST(FasterWay, is_found_out_apart_for_few_ranks_and_many) {
+    auto const many = faster_way_for(STDIN_FILENO, 16);
+    note_calls(*many, 4, queued_s);
+    EXPECT_TRUE(faster_way_for(STDIN_FILENO, 16)->is_mapping());
+    EXPECT_FALSE(faster_way_for(STDIN_FILENO, 2)->is_mapping());
 }
 
 }  // namespace

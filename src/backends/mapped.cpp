@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "backends/file_mapping.hpp"
@@ -89,6 +90,7 @@ bool mapping_pays(Chunk const& chunk, Direction direction) {
 
 // So many tell how fast a way is.
 constexpr std::uint64_t telling_bytes = 64 << 10;
+constexpr auto never_s = std::numeric_limits<double>::infinity();
 
 double now_s() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
@@ -122,15 +124,15 @@ public:
     IoResult perform(Direction direction, std::span<Transfer const> list) override {
         struct stat status {};
         auto const writes = direction == Direction::write;
-        auto const queued = writes && writes_->is_mapping();
+        auto const map_large = writes && overwrites(list) && writes_->is_mapping();
         auto const may_map =
-            (!writes || maps_writes_) && (queued || mapping_may_pay(list.size(), direction));
+            (!writes || maps_writes_) && (map_large || mapping_may_pay(list.size(), direction));
         if (!may_map || fstat(fd_, &status) != 0) return by_calls(direction, list);
         auto mappable_bytes = static_cast<std::uint64_t>(status.st_size);
         if (writes)
             mappable_bytes =
                 std::min(mappable_bytes, mmap_safe_bytes_->load(std::memory_order_acquire));
-        if (queued) return perform(direction, cut_at(chunk_bytes_max, list), mappable_bytes);
+        if (map_large) return perform(direction, cut_at(chunk_bytes_max, list), mappable_bytes);
         return perform(direction, list, mappable_bytes);
     }
 
@@ -149,7 +151,7 @@ private:
             auto const mapped =
                 chunk.extent.end <= mappable_bytes &&
                 ((mapping_pays(chunk, direction) && move(chunk, direction, transfers)) ||
-                 (direction == Direction::write && moved_faster(chunk, transfers)));
+                 (direction == Direction::write && write_large(chunk, transfers)));
             if (mapped) {
                 result.bytes += chunk.bytes;
             } else {
@@ -171,19 +173,25 @@ private:
         return true;
     }
 
-    // Instead of by calls that wait for others.
-    [[nodiscard]] bool moved_faster(Chunk const& chunk, std::span<Transfer const> list) {
-        if (chunk.bytes < telling_bytes || 2 * chunk.bytes < chunk.page_count * page_bytes() ||
-            !writes_->is_mapping())
+    // All of it is where writes may be mapped.
+    [[nodiscard]] bool overwrites(std::span<Transfer const> list) const {
+        return !list.empty() && list.back().offset + list.back().bytes <=
+                                    mmap_safe_bytes_->load(std::memory_order_acquire);
+    }
+
+    // Large pieces, while a mapping is faster than calls, which wait for those of others.
+    [[nodiscard]] bool write_large(Chunk const& chunk, std::span<Transfer const> list) {
+        if (chunk.bytes < telling_bytes || chunk.extent.bytes() > chunk_bytes_max ||
+            2 * chunk.bytes < chunk.page_count * page_bytes() || !writes_->is_mapping())
             return false;
         auto const began_s = now_s();
-        if (!move(chunk, Direction::write, list)) return false;
-        writes_->note_mapping(chunk.bytes, now_s() - began_s);
-        return true;
+        auto const moved = move(chunk, Direction::write, list);
+        writes_->note_mapping(chunk.bytes, moved ? now_s() - began_s : never_s);
+        return moved;
     }
 
     IoResult by_calls(Direction direction, std::span<Transfer const> list) {
-        auto const tells = direction == Direction::write && maps_writes_ &&
+        auto const tells = direction == Direction::write && maps_writes_ && overwrites(list) &&
                            total_bytes(list) >= telling_bytes * list.size();
         if (!tells) return fallback_->perform(direction, list);
         auto const began_s = now_s();
@@ -200,7 +208,7 @@ private:
     std::unique_ptr<Backend> fallback_;
     MmapSafeBytes mmap_safe_bytes_;
     bool maps_writes_;
-    std::shared_ptr<FasterWay> writes_;  // of long pieces
+    std::shared_ptr<FasterWay> writes_;  // of large pieces
 };
 
 }  // namespace

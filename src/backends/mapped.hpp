@@ -18,8 +18,9 @@ using MmapSafeBytes = std::shared_ptr<std::atomic<std::uint64_t>>;
 
 /// Copies small pieces from and to a shared mapping of the file, which takes no system call per
 /// piece; hands large or far-apart pieces to `fallback`, where one system call per piece is
-/// cheaper, but writes large ones itself where calls wait for each other so long that it is faster.
-/// Maps a few MiB at a time, so that memory stays flat.
+/// cheaper. Large overwrites are copied to a mapping, too, where `writes` has seen that to be
+/// faster than calls, which wait for the file's lock. Maps a few MiB at a time, so that memory
+/// stays flat.
 ///
 /// Writes beyond `mmap_safe_bytes` are done by `fallback`, and so is the rest of a list when a page
 /// cannot be had: errors are those of system calls, with true counts.

@@ -141,7 +141,8 @@ public:
         return std::move(*received);
     }
     /// Local: waits until all but the `still_under_way` newest messages have left, deposits apart:
-    /// these may not be taken before another call of their own file.
+    /// these may not be taken before another call of their own file. Those that stay move while
+    /// this rank waits, here or elsewhere.
     virtual void finish_sends(std::size_t still_under_way) = 0;
     /// Local: waits until all of one file's have left; once their receivers have taken them all.
     virtual void finish_deposits(Kind kind) = 0;

@@ -17,7 +17,8 @@ namespace unisono {
 /// put, ask and take are for each aggregator that this rank may have data for; the others once a
 /// round. All are local, but wait for the ranks whose data they need; who waits for whom goes in
 /// the order above, so nobody waits for ever. What a round sends may be sent before the one before
-/// it is collected, and file I/O may begin before requests are, where it does not depend on them.
+/// it is collected, its answers may be fetched and taken after the next round's reply, and file I/O
+/// may begin before requests are collected, where it does not depend on them.
 ///
 /// `Round` says what of the file is in the buffers: windows (staged/), or blocks (cached/).
 template <class Round>

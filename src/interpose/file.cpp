@@ -254,12 +254,14 @@ void File::make_backend() {
     }
     by_mpi_ = by_mpi != nullptr;
     storage_.mappable_write = choice.mappable_write;
-    storage_.backend = unisono::make_backend(choice, {.descriptor = storage_.descriptor,
-                                                      .mpiio = std::move(by_mpi),
-                                                      .faults = options_.faults,
-                                                      .mmap_safe_bytes = storage_.mmap_safe_bytes,
-                                                      .gate = gate_,
-                                                      .counts = io_counts_});
+    storage_.backend =
+        unisono::make_backend(choice, {.descriptor = storage_.descriptor,
+                                       .mpiio = std::move(by_mpi),
+                                       .faults = options_.faults,
+                                       .mmap_safe_bytes = storage_.mmap_safe_bytes,
+                                       .ranks = static_cast<std::uint32_t>(context_->ranks()),
+                                       .gate = gate_,
+                                       .counts = io_counts_});
     record([&](FileReport& report) { report.backend_why = choice.why; });
 }
 

@@ -163,10 +163,9 @@ MpiTeam::MpiTeam(MPI_Comm comm, Topology topology) : comm_{comm} {
 }
 
 MpiTeam::~MpiTeam() {
-    // After calls that did not go together some may not be whole. All of them is on its way.
-    for (auto& receiving : receiving_)
-        while (!are_done(receiving.requests)) send_answers();
     finish_sends(0);
+    // After calls that did not go together some may not be whole. All of them is on its way.
+    for (auto& receiving : receiving_) wait_for(receiving.requests);
     for (auto& [kind, sending] : deposits_)
         while (!sending.empty()) finish_oldest(sending);
     leave_nodes();

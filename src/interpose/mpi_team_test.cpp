@@ -128,6 +128,32 @@ TEST(MpiTeam, a_rank_that_goes_to_a_meeting_has_answered_first) {
     MPI_Comm_free(&comm);
 }
 
+// Two rounds' answers may be on their way while their receiver waits for something else.
+TEST(MpiTeam, who_waits_for_something_else_receives_answers) {
+    auto const arrived = marker();
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    {
+        MpiTeam team{comm, place_ranks({0, 0}, {.messages_only = true})};
+        constexpr std::array<std::size_t, 2> lengths{3 << 20, 1 << 20};
+        team.send_in_fragments(true);
+        if (team.rank() == 0) {
+            for (auto const bytes : lengths) team.send(1, Team::Kind::answer, numbered(bytes));
+            team.finish_sends(1);
+            team.finish_sends(0);
+            std::ofstream{arrived} << "yes";
+        } else {
+            auto const give_up = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+            while (!fs::exists(arrived) && std::chrono::steady_clock::now() < give_up) team.idle();
+            EXPECT_TRUE(fs::exists(arrived)) << "not received";
+            for (auto const bytes : lengths)
+                EXPECT_EQ(team.receive(0, Team::Kind::answer), numbered(bytes)) << bytes;
+            fs::remove(arrived);
+        }
+    }
+    MPI_Comm_free(&comm);
+}
+
 // Its later fragments came when there was no memory for them any more.
 TEST(MpiTeam, a_team_may_end_while_a_message_is_half_received) {
     MPI_Comm comm = MPI_COMM_NULL;

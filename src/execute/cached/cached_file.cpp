@@ -120,7 +120,8 @@ Performed CachedFile::perform(Facts const& facts, bool write_through, Request co
             exchange.hand_out(blocks);
         }
         ++record.rounds;
-        team_.finish_sends(std::exchange(call.sent, 0));
+        // Answers have come to all; nobody waits for them while this rank reads on.
+        team_.finish_sends(writes ? std::exchange(call.sent, 0) : 0);
         if (next == last) break;
         barrier(record);
         if (writes) start_writes(record, calls_dirty_usually);

@@ -10,8 +10,8 @@ namespace unisono {
 /// Memory in which a node's ranks put what they have to say to aggregators of other nodes, so that
 /// one of them sends it for all: blocks of bytes, and room for the answers. Each rank has a slice
 /// of its own, and an index of which block in it is for which aggregator; three of both, which take
-/// turns: a round's are put while the last two's answers come. There is no more of it than a node's
-/// data, whatever windows there are.
+/// turns: a round's are put while answers to the last two are still to come. There is no more of it
+/// than a node's data, whatever windows there are.
 ///
 /// Who wants to look at others' has to meet them first.
 class NodeMail {

@@ -130,8 +130,8 @@ void Rounds::write() {
 // The next round's window is read while this one's is handed out. All ranks ask for the next
 // round before they hand out this one, also those whose backend cannot read meanwhile: else some
 // would wait for answers from ranks that wait for their questions. These are on their way while
-// this round's window is read; its answers, while the next one's is, but not while all ranks meet:
-// who waits there receives none.
+// this round's window is read. Its answers may come while the next window is read; they are taken
+// before all ranks meet, since a rank that waits in MPI receives none.
 void Rounds::read() {
     auto round = call_.next_round();
     std::optional<Round> answered;  // and not taken
