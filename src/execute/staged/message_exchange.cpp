@@ -1,5 +1,3 @@
-#include <cassert>
-
 #include "execute/staged/aggregator_mail.hpp"
 #include "execute/staged/window_exchange.hpp"
 
@@ -39,7 +37,6 @@ public:
         auto const answer =
             call_.team.receive(call_.plan.aggregators[aggregator], Team::Kind::answer);
         for_each_block(answer, /*has_data=*/true, [&](Block const& block) {
-            assert(block.head.round == static_cast<std::uint32_t>(round.number));
             unpack_own(call_, round, aggregator, block.data);
         });
     }

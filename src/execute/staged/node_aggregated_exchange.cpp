@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <cstring>
 #include <utility>
 
@@ -192,7 +191,6 @@ private:
 
     void unpack(Round const& round, std::size_t aggregator, Message const& answer) const {
         for_each_block(answer, /*has_data=*/true, [&](Block const& block) {
-            assert(block.head.round == static_cast<std::uint32_t>(round.number));
             unpack_own(call_, round, aggregator, block.data);
         });
     }
@@ -200,7 +198,6 @@ private:
     void hand_round(Round const& round, std::size_t aggregator,
                     std::span<std::vector<std::size_t> const> who, Message const& answer) {
         for_each_block(answer, /*has_data=*/true, [&](Block const& block) {
-            assert(block.head.round == static_cast<std::uint32_t>(round.number));
             for (auto const rank : who.front()) {
                 node_->shorten_answer(round.number, rank, aggregator, block.data.size());
                 auto const to = node_->block(round.number, rank, aggregator).answer;
