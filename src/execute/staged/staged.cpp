@@ -45,11 +45,13 @@ private:
     void begin_reading(Round const& round);
     void learn_what_is_wanted(Round const& round);
     void start_reading(Round const& round);
+    void take_answers();
     void prefetch_then_read();
 
     StagedCall& call_;
     NearAndFar<StagedCall, Round> exchange_;
     std::vector<WindowIo> own_;
+    std::optional<Round> answered_;  // and its answers to this rank not taken
     IoResult result_;
     std::optional<Verdict> agreed_;
 };
@@ -134,14 +136,10 @@ void Rounds::write() {
 // before all ranks meet, since a rank that waits in MPI receives none.
 void Rounds::read() {
     auto round = call_.next_round();
-    std::optional<Round> answered;  // and not taken
     begin_reading(round);
     auto const ahead = call_.storage.backend->overlaps();
     while (true) {
-        if (answered && (round.last || !call_.knows_next_round())) {
-            exchange_.take_answers(*answered);
-            answered.reset();
-        }
+        if (round.last || !call_.knows_next_round()) take_answers();
         auto next = round.last ? Round{} : call_.next_round();
         if (!round.last && !call_.exact_reads()) exchange_.request(next);
         for (auto& io : own_) result_.add(io.finish_reading(round));
@@ -155,14 +153,19 @@ void Rounds::read() {
         if (!round.last) learn_what_is_wanted(next);
         if (!round.last && ahead) start_reading(next);
         exchange_.answer(round);
-        if (answered) exchange_.take_answers(*answered);
+        take_answers();
         if (!round.last && !ahead) start_reading(next);
         call_.end_round();
         auto const last = round.last;
-        answered = std::exchange(round, std::move(next));
+        answered_ = std::exchange(round, std::move(next));
         if (last) break;
     }
-    exchange_.take_answers(*answered);
+    take_answers();
+}
+
+void Rounds::take_answers() {
+    if (answered_) exchange_.take_answers(*answered_);
+    answered_.reset();
 }
 
 // While the first requests come there is nothing else to do. (In later rounds what is read would be
