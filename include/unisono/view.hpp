@@ -48,6 +48,11 @@ std::uint64_t position_of(Tiling const& tiling, std::int64_t offset);
 /// O(tiles' bounds): a superset then.
 Extent touched(Tiling const& tiling, Positions positions);
 
+/// Whether `bytes` bytes from the position `first` * `unit_bytes` on are at offsets below 2^62, so
+/// that whatever is derived from these fits into 64 bits, too. Cost: O(depth * log list).
+bool within_reach(Tiling const& tiling, std::uint64_t first, std::uint64_t unit_bytes,
+                  std::uint64_t bytes);
+
 /// Those of `positions` whose offsets lie in `window`. Only for ascending tilings.
 Positions within(Tiling const& tiling, Positions positions, Extent window);
 

@@ -172,6 +172,23 @@ TEST(View, offsets_and_positions_are_inverse_on_ascending_tilings) {
     }
 }
 
+TEST(View, nothing_is_within_reach_whose_offset_has_wrapped_round) {
+    constexpr auto far = std::uint64_t{1} << 62;
+    Tiling const dense{make_dense(1), 0, 1};
+    EXPECT_TRUE(within_reach(dense, far - 1, 1, 1));
+    EXPECT_FALSE(within_reach(dense, far, 1, 1));
+    EXPECT_FALSE(within_reach(dense, far / 4, 8, 8));  // 2^63
+    EXPECT_FALSE(within_reach(dense, far / 2, 8, 8));  // 0
+    EXPECT_FALSE(within_reach(dense, 0, 1, UINT64_MAX));
+    EXPECT_TRUE(within_reach(dense, UINT64_MAX, 8, 0));
+    Tiling const displaced{make_dense(8), INT64_MAX - 8, 8};
+    EXPECT_FALSE(within_reach(displaced, 0, 8, 8));
+    Tiling const sparse{make_dense(1), 0, std::int64_t{1} << 40};
+    EXPECT_TRUE(within_reach(sparse, (far >> 40) - 1, 1, 1));
+    EXPECT_FALSE(within_reach(sparse, far >> 40, 1, 1));
+    EXPECT_FALSE(within_reach(sparse, far, 1, 1));
+}
+
 TEST(View, bounds_and_alignment_hold_for_every_piece) {
     for (auto const seed : test_seeds()) {
         SCOPED_TRACE(seed);

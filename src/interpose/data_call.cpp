@@ -216,8 +216,12 @@ Prepared prepare(File const& file, DataCall const& call, Ends ends) {
 }
 
 void place(Prepared& prepared, MPI_Offset first_etype) {
-    auto const begin = static_cast<std::uint64_t>(first_etype) * prepared.view->etype_bytes;
     auto& positions = prepared.request.positions;
+    auto const first = static_cast<std::uint64_t>(first_etype);
+    auto const etype_bytes = prepared.view->etype_bytes;
+    if (!within_reach(prepared.request.view, first, etype_bytes, positions.bytes()))
+        return refuse(prepared, MPI_ERR_ARG, "the offset leads beyond 2^62 bytes");
+    auto const begin = first * etype_bytes;
     prepared.first = first_etype;
     positions = {begin, begin + positions.bytes()};
 }

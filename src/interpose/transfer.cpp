@@ -109,6 +109,10 @@ int independent_on(File& file, DataCall const& call, Pointer pointer, MPI_Status
         begin.etypes = file.advance_pointer(asked_etypes);
     if (begin.error != 0) return fail_by_pointer(file, call, begin.error);
     place(prepared, begin.etypes);
+    if (prepared.refusal != 0) {
+        if (!call.offset && pointer != Pointer::shared) file.set_pointer(begin.etypes);
+        return fail(file, call, prepared.refusal, prepared.why);
+    }
     auto const& request = prepared.request;
     if (request.direction == Direction::write) file.note_written();
     auto const perform = [&](Request const& part) {
@@ -243,9 +247,12 @@ std::shared_ptr<PendingCall> begin(std::shared_ptr<File> const& file, DataCall c
     auto prepared = prepare(*file, call, Ends::later);
     auto& request = prepared.request;
     if (request.device != nullptr || file->by_mpi()) prepared.usable = false;
-    if (prepared.refusal == 0)
-        place(prepared,
-              call.offset ? *call.offset : file->advance_pointer(etypes_asked(prepared, call)));
+    if (prepared.refusal == 0) {
+        auto const first =
+            call.offset ? *call.offset : file->advance_pointer(etypes_asked(prepared, call));
+        place(prepared, first);
+        if (prepared.refusal != 0 && !call.offset) file->set_pointer(first);
+    }
     if (call.direction == Direction::write) file->note_written();
     record.lap(Phase::other);
     file->record([&](FileReport& report) { add_call(report[call.direction], record); });

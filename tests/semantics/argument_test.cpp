@@ -140,6 +140,31 @@ void a_wrong_view_is_an_error_and_the_old_one_stays(Context const& context) {
     check_file(context, context.path(), 160 * static_cast<std::size_t>(context.size));
 }
 
+// In 64 bits, 2^61 doubles from the beginning of a file on come back to its beginning.
+void an_offset_that_wrapped_round_was_written_to_the_beginning(Context const& context) {
+    constexpr MPI_Offset far = MPI_Offset{1} << 61;
+    prepare_file(context, context.path(), 1000);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_DOUBLE, MPI_DOUBLE, "native", MPI_INFO_NULL));
+    double value = 1;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int const culprit = context.size - 1;
+    auto const offset = context.rank == culprit ? far : MPI_Offset{0};
+    CHECK_FAILS(MPI_File_write_at_all(file, far, &value, 1, MPI_DOUBLE, MPI_STATUS_IGNORE));
+    CHECK_FAILS(MPI_File_write_at_all(file, offset, &value, 1, MPI_DOUBLE, MPI_STATUS_IGNORE));
+    CHECK_FAILS(MPI_File_read_at_all(file, far, &value, 1, MPI_DOUBLE, MPI_STATUS_IGNORE));
+    CHECK_FAILS(MPI_File_write_at(file, far, &value, 1, MPI_DOUBLE, MPI_STATUS_IGNORE));
+    CHECK_FAILS(MPI_File_iwrite_at(file, far, &value, 1, MPI_DOUBLE, &request));
+    CHECK_MPI(MPI_File_seek(file, far, MPI_SEEK_SET));
+    CHECK_FAILS(MPI_File_write(file, &value, 1, MPI_DOUBLE, MPI_STATUS_IGNORE));
+    CHECK_FAILS(MPI_File_write_all(file, &value, 1, MPI_DOUBLE, MPI_STATUS_IGNORE));
+    MPI_Offset pointer = 0;
+    CHECK_MPI(MPI_File_get_position(file, &pointer));
+    CHECK_EQUAL(pointer, far);
+    close_file(file);
+    check_file(context, context.path(), 1000);
+}
+
 }  // namespace
 
 std::span<Test const> argument_tests() {
@@ -154,6 +179,9 @@ std::span<Test const> argument_tests() {
         {"writing_a_read_only_file_fails", writing_a_read_only_file_fails, where, unchecked},
         {"reading_a_write_only_file_fails", reading_a_write_only_file_fails, where, unchecked},
         {"a_null_file_is_an_error", a_null_file_is_an_error},
+        {"an_offset_that_wrapped_round_was_written_to_the_beginning",
+         an_offset_that_wrapped_round_was_written_to_the_beginning, under_unisono,
+         "natively the beginning is written"},
         {"a_wrong_view_is_an_error_and_the_old_one_stays",
          a_wrong_view_is_an_error_and_the_old_one_stays, where, unchecked},
     };
