@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "backends/file_mapping.hpp"
 #include "backends/run.hpp"
 #include "layouts/file_system.hpp"
+#include "support/clock.hpp"
 
 namespace unisono {
 
@@ -91,11 +91,6 @@ bool mapping_pays(Chunk const& chunk, Direction direction) {
 // So many tell how fast a way is.
 constexpr std::uint64_t telling_bytes = 64 << 10;
 constexpr auto never_s = std::numeric_limits<double>::infinity();
-
-double now_s() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
 
 void copy(FileMapping const& mapping, Direction direction, std::span<Transfer const> list) {
     for (auto const& transfer : list) {
@@ -184,9 +179,9 @@ private:
         if (chunk.bytes < telling_bytes || chunk.extent.bytes() > chunk_bytes_max ||
             2 * chunk.bytes < chunk.page_count * page_bytes() || !writes_->is_mapping())
             return false;
-        auto const began_s = now_s();
+        auto const began_s = steady_clock_s();
         auto const moved = move(chunk, Direction::write, list);
-        writes_->note_mapping(chunk.bytes, moved ? now_s() - began_s : never_s);
+        writes_->note_mapping(chunk.bytes, moved ? steady_clock_s() - began_s : never_s);
         return moved;
     }
 
@@ -194,9 +189,10 @@ private:
         auto const tells = direction == Direction::write && maps_writes_ && overwrites(list) &&
                            total_bytes(list) >= telling_bytes * list.size();
         if (!tells) return fallback_->perform(direction, list);
-        auto const began_s = now_s();
+        auto const began_s = steady_clock_s();
         auto const result = fallback_->perform(direction, list);
-        if (!result.error && result.bytes > 0) writes_->note_call(result.bytes, now_s() - began_s);
+        if (!result.error && result.bytes > 0)
+            writes_->note_call(result.bytes, steady_clock_s() - began_s);
         return result;
     }
 

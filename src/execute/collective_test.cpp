@@ -526,7 +526,7 @@ void write_far_apart(std::vector<std::uint32_t> const& labels, char const* strat
 
 TEST(Collective, bytes_far_apart_take_few_rounds) {
     TemporaryFile const file;
-    write_far_apart({0, 0}, "two_phase", CallRecord::steady_clock_s, file,
+    write_far_apart({0, 0}, "two_phase", steady_clock_s, file,
                     [](Outcome const& outcome, CallRecord const& record) {
                         EXPECT_EQ(outcome.bytes, 8u);
                         EXPECT_EQ(record.rounds, 1u);

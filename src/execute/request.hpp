@@ -3,7 +3,6 @@
 #include <array>
 #include <atomic>
 #include <cassert>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -15,6 +14,7 @@
 #include "exchange/team.hpp"
 #include "report/phases.hpp"
 #include "report/timeline.hpp"
+#include "support/clock.hpp"
 #include "unisono/admission_gate.hpp"
 #include "unisono/backend.hpp"
 #include "unisono/view.hpp"
@@ -64,10 +64,6 @@ class CallRecord {
 public:
     using Clock = double (*)();  ///< seconds since whenever
 
-    static double steady_clock_s() {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-            .count();
-    }
     explicit CallRecord(Clock clock = steady_clock_s) : clock_{clock} {}
 
     std::uint64_t rounds = 0;

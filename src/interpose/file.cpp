@@ -28,6 +28,7 @@
 #include "layouts/striping_note.hpp"
 #include "orchestra/gate/file_gate.hpp"
 #include "strategies/all.hpp"
+#include "support/clock.hpp"
 #include "support/descriptor.hpp"
 #include "support/helper_thread.hpp"
 #include "support/scarce_descriptors.hpp"
@@ -93,7 +94,7 @@ GateReport gate_report(orchestra::FileGate::Counts const& counts) {
 
 void add_access(DirectionReport& report, std::span<Transfer const> list, Layout const& layout) {
     if (list.empty()) return;
-    auto const now_s = since_epoch(CallRecord::steady_clock_s());
+    auto const now_s = since_epoch(steady_clock_s());
     Extent const touched{list.front().offset, list.back().offset + list.back().bytes};
     AccessesInTime access{.begin_s = now_s, .end_s = now_s, .touched = touched};
     for (auto const& transfer : list) {

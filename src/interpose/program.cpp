@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +14,7 @@
 #include <system_error>
 
 #include "orchestra/program_id.hpp"
+#include "support/clock.hpp"
 
 namespace unisono::interpose {
 
@@ -98,14 +98,12 @@ MpiLibrary mpi_library() {
 
 ProgramReport program_report() {
     auto const seconds = seconds_since_start();
-    auto const now_s =
-        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     return {.id = own_program(),
             .name = name_of_what_runs(),
             .mpi = mpi_library().name,
             .ranks = ranks_of_program(0),
             .cores = own_cpus(),
-            .began = now_s - seconds,
+            .began = wall_clock_s() - seconds,
             .seconds = seconds};
 }
 

@@ -6,6 +6,7 @@
 #include "interpose/conclusion.hpp"
 #include "interpose/file.hpp"
 #include "interpose/in_call.hpp"
+#include "support/clock.hpp"
 
 namespace unisono::interpose {
 
@@ -13,11 +14,11 @@ namespace unisono::interpose {
 struct Timed {
     std::shared_ptr<File> file;
     FilePhase phase;
-    double begin_s = CallRecord::steady_clock_s();
+    double begin_s = steady_clock_s();
 
     ~Timed() {
         if (file == nullptr) return;
-        auto const end_s = CallRecord::steady_clock_s();
+        auto const end_s = steady_clock_s();
         file->record([&](FileReport& report) { add_file_call(report, phase, begin_s, end_s); });
     }
 };

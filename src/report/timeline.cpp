@@ -1,16 +1,8 @@
 #include "report/timeline.hpp"
 
-#include <chrono>
+#include "support/clock.hpp"
 
 namespace unisono {
-namespace {
-
-template <class Clock>
-double now_s() {
-    return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 void Laps::sum_up() {
     if (summed_up_) return;
@@ -60,8 +52,7 @@ std::size_t timeline_entries_at_most(std::uint64_t ranks, std::uint64_t earlier_
 }
 
 double since_epoch(double steady_s) {
-    static double const distance_s =
-        now_s<std::chrono::system_clock>() - now_s<std::chrono::steady_clock>();
+    static double const distance_s = wall_clock_s() - steady_clock_s();
     return steady_s + distance_s;
 }
 

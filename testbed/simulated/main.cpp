@@ -30,8 +30,6 @@ struct Arguments {
     Canary canary = Canary::none;
 };
 
-double wall_s() { return CallRecord::steady_clock_s(); }
-
 void print(Event const& event) {
     std::printf("%12.6f ms  rank %u  %s %llu\n", event.at_s * 1e3, event.rank, name_of(event.await),
                 static_cast<unsigned long long>(event.detail));
@@ -66,7 +64,7 @@ int sweep_one(Arguments const& arguments) {
 }
 
 int run_many(Arguments const& arguments) {
-    auto const begun_s = wall_s();
+    auto const begun_s = steady_clock_s();
     std::uint64_t events = 0;
     std::uint64_t digest = 0;
     for (std::uint64_t i = 0; i < arguments.seeds; ++i) {
@@ -79,7 +77,7 @@ int run_many(Arguments const& arguments) {
         explain(scenario, judgement, "seed " + std::to_string(seed));
         return 1;
     }
-    auto const took_s = wall_s() - begun_s;
+    auto const took_s = steady_clock_s() - begun_s;
     std::printf("%llu seeds, %llu await points in %.1f s: %.0f seeds a minute; digest %016llx\n",
                 static_cast<unsigned long long>(arguments.seeds),
                 static_cast<unsigned long long>(events), took_s,
@@ -99,7 +97,7 @@ int run_scale(ScaleCase scale, std::optional<std::uint32_t> traced_rank) {
         bytes_before = heap_bytes();
         count_heap_peak_anew();
     };
-    auto const begun_s = wall_s();
+    auto const begun_s = steady_clock_s();
     auto const result = run(scale);
     auto const memory = (heap_peak_bytes() - bytes_before) / scale.ranks +
                         result.node_memory_bytes / scale.ranks_per_node;
@@ -122,7 +120,7 @@ int run_scale(ScaleCase scale, std::optional<std::uint32_t> traced_rank) {
                                       {"memory_bytes_per_rank", memory},
                                       {"bytes_compared", !scale.sizes_only},
                                       {"await_points", result.awaits},
-                                      {"took_s", wall_s() - begun_s},
+                                      {"took_s", steady_clock_s() - begun_s},
                                       {"wrong", result.wrong}};
     std::printf("%s\n", line.dump().c_str());
     return result.wrong.empty() ? 0 : 1;

@@ -41,7 +41,7 @@ struct CountedCall {
 /// Does the call twice and counts the second one, with what it leaves in memory: with threads as
 /// ranks, nodes that talk by messages, and a file that only keeps account. `clock`: of its records.
 CountedCall count_call(Scene const& scene, std::string const& strategy,
-                       CallRecord::Clock clock = CallRecord::steady_clock_s);
+                       CallRecord::Clock clock = steady_clock_s);
 
 /// A clock of this rank's that moves while it accesses the file, by 1 s for each list, and only
 /// then.

@@ -8,6 +8,7 @@
 #include "execute/collective.hpp"
 #include "execute/collective_cases.hpp"
 #include "execute/thread_team.hpp"
+#include "support/clock.hpp"
 
 // Test equipment: two ranks that make many small collective calls.
 
@@ -91,7 +92,7 @@ public:
     std::int32_t refusal = 0;  // of the next call's arguments
     AheadOfAgreement* ahead = nullptr;
     CachedFile cache{team_, rendezvous_, storage_};
-    CallRecord::Clock clock = CallRecord::steady_clock_s;
+    CallRecord::Clock clock = steady_clock_s;
     CallRecord record;
 };
 
