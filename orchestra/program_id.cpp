@@ -7,9 +7,10 @@
 #include <cctype>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <sstream>
 #include <string_view>
+
+#include "support/file_content.hpp"
 
 namespace unisono::orchestra {
 
@@ -78,8 +79,7 @@ struct Stat {
 
 // "PID (name) state parent group session ...", and a name may have blanks and brackets.
 Stat read_stat(std::string const& folder) {
-    std::ifstream file(folder + "/stat");
-    std::string const text(std::istreambuf_iterator<char>(file), {});
+    auto const text = file_content(folder + "/stat").value_or("");
     auto const open = text.find('(');
     auto const close = text.rfind(')');
     if (open == std::string::npos || close == std::string::npos || close < open) return {};

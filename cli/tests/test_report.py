@@ -40,6 +40,14 @@ def test_a_file_that_is_no_report_is_named_with_its_line(tmp_path, line):
         report.read_records(str(file))
 
 
+def test_one_line_that_was_cut_off_made_the_others_unreadable(tmp_path, sample_report, capsys):
+    line = sample_report.read_text().strip()
+    file = tmp_path / "report.json"
+    file.write_text(f"{line}\n{line[:100]}\n{line}\n")
+    assert len(report.read_records(str(file))) == 2
+    assert capsys.readouterr().err == f"unisono: {file} line 2 is cut off: left out\n"
+
+
 def test_a_report_of_an_earlier_version_is_said_to_be_one(tmp_path):
     file = tmp_path / "report.json"
     file.write_text('{"file": "x", "write": {}, "opened_by": 1}\n')

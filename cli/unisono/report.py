@@ -12,6 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import click
 from rich.console import Console
 from rich.markup import escape
 
@@ -45,7 +46,7 @@ def show_fields(console: Console) -> None:
 
 
 def read_records(path: str, offset: int = 0) -> list[Record]:
-    """The records after `offset` bytes of the file."""
+    """The records after `offset` bytes of the file; says which lines are left out because they are cut off."""
     try:
         with open(path, "rb") as file:
             file.seek(offset)
@@ -53,13 +54,15 @@ def read_records(path: str, offset: int = 0) -> list[Record]:
     except OSError as error:
         raise Failure(f"{path}: {error.strerror}") from error
     records = []
+    cut_off = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             record = json.loads(line)
         except json.JSONDecodeError as error:
-            raise Failure(f"{path} line {number}: not a report of Unisono: no JSON: {error}") from error
+            cut_off[number] = error
+            continue
         if isinstance(record, dict) and "programs" in record:
             raise Failure(f"{path}: what --json wrote, for programs; name the report file (UNISONO_REPORT=json)")
         if not isinstance(record, dict) or "file" not in record or "write" not in record:
@@ -68,6 +71,10 @@ def read_records(path: str, offset: int = 0) -> list[Record]:
             than = "an earlier" if version < fields()["format"] else "a later"
             raise Failure(f"{path} line {number}: a report of {than} version of Unisono")
         records.append(record)
+    for number, error in cut_off.items():
+        if not records:
+            raise Failure(f"{path} line {number}: not a report of Unisono: no JSON: {error}") from error
+        click.echo(f"unisono: {path} line {number} is cut off: left out", err=True)
     return records
 
 

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <sstream>
+
+#include "support/file_content.hpp"
 
 namespace unisono::orchestra {
 
@@ -17,8 +17,7 @@ namespace {
 
 // When a process began, in ticks since the machine did; 0 if there is none, or only its remains.
 std::uint64_t process_began(int process) {
-    std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-    std::string const text(std::istreambuf_iterator<char>(file), {});
+    auto const text = file_content("/proc/" + std::to_string(process) + "/stat").value_or("");
     auto const close = text.rfind(')');
     if (close == std::string::npos) return 0;
     std::istringstream rest(text.substr(close + 1));

@@ -37,6 +37,7 @@ std::string_view not_mapped_because(FileFacts const& facts, Options const& optio
 
 std::string_view no_ring_because(FileFacts const& facts, Options const& options) {
     if (!facts.kernel_knows) return "no io_uring: the kernel does not know the descriptor";
+    if (!facts.has_offsets) return "no io_uring, which ignores offsets that a file does not have";
     return options.faults.empty() ? "" : "no io_uring: faults are injected";
 }
 

@@ -18,6 +18,7 @@ namespace unisono {
 struct FileFacts {
     bool open = false;              ///< there is a descriptor
     bool kernel_knows = false;      ///< and it is the kernel's: backends/descriptor.hpp
+    bool has_offsets = true;        ///< no pipe, say
     bool read_write = false;        ///< for both
     bool mpi_library_opens = true;  ///< a second time, for this rank alone; until it was tried
     FileSystemFacts file_system;

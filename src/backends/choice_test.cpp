@@ -54,6 +54,14 @@ TEST(BackendChoice, a_descriptor_that_the_kernel_does_not_know_gets_no_ring) {
     EXPECT_EQ(why(of_a_client, "uring"), "no io_uring: the kernel does not know the descriptor");
 }
 
+// Independent writes to a FIFO went well, collective ones did not.
+TEST(BackendChoice, a_file_without_offsets_gets_no_ring) {
+    auto pipe = on_servers;
+    pipe.has_offsets = false;
+    EXPECT_EQ(layers(pipe), "posix threads gate counted");
+    EXPECT_EQ(why(pipe), "no io_uring, which ignores offsets that a file does not have");
+}
+
 TEST(BackendChoice, the_users_word_is_kept) {
     EXPECT_EQ(layers(on_disk, "posix"), "posix gate counted");
     EXPECT_EQ(layers(on_disk, "threads"), "posix threads gate counted");

@@ -185,6 +185,7 @@ void File::open_storage() {
         identity_ = {status.st_dev, status.st_ino};
     facts_ = {.open = true,
               .kernel_knows = kernel_descriptor_ >= 0,
+              .has_offsets = lseek(kernel_descriptor_, 0, SEEK_CUR) >= 0 || errno != ESPIPE,
               .read_write = (fcntl(kernel_descriptor_, F_GETFL) & O_ACCMODE) == O_RDWR,
               .file_system = file_system_facts(kernel_descriptor_)};
     storage_.local = facts_.file_system.local;

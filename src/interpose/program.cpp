@@ -7,14 +7,13 @@
 #include <array>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <sstream>
 #include <system_error>
 
 #include "orchestra/program_id.hpp"
 #include "support/clock.hpp"
+#include "support/file_content.hpp"
 
 namespace unisono::interpose {
 
@@ -36,8 +35,7 @@ double seconds_since_boot() {
 // "PID (name) state ..." has the start as its 22nd word, in ticks since the machine was started; a
 // name may have blanks and brackets.
 double seconds_since_start() {
-    std::ifstream file{"/proc/self/stat"};
-    std::string const text{std::istreambuf_iterator<char>(file), {}};
+    auto const text = file_content("/proc/self/stat").value_or("");
     std::istringstream rest{text.substr(std::min(text.rfind(')'), text.size() - 1) + 1)};
     std::string word;
     for (int number = 3; number <= 22 && rest >> word; ++number) {

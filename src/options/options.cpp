@@ -5,12 +5,12 @@
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 
 #include "layouts/layout_text.hpp"
 #include "options/cb_config_list.hpp"
 #include "options/fault_text.hpp"
 #include "options/spelling.hpp"
+#include "support/file_content.hpp"
 #include "support/installation.hpp"
 
 namespace unisono {
@@ -479,13 +479,7 @@ char const* text_of(Switch value) {
 
 Surroundings Surroundings::real() {
     return {.variable = [](char const* name) -> char const* { return secure_getenv(name); },
-            .content = [](std::string const& path) -> std::optional<std::string> {
-                std::ifstream file(path, std::ios::binary);
-                if (!file) return std::nullopt;
-                std::string text{std::istreambuf_iterator<char>(file), {}};
-                if (file.bad()) return std::nullopt;  // a directory, for instance
-                return text;
-            },
+            .content = file_content,
             .names =
                 [](std::string_view prefix) {
                     // What the process was started with: the engine uses no environ (see

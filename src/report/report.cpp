@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <fstream>
 
 namespace unisono {
 namespace {
@@ -20,13 +21,21 @@ void take_larger(Number& mine, Number theirs) {
     mine = std::max(mine, theirs);
 }
 
-int write_at_once(int descriptor, std::string_view text) {
-    ssize_t written = 0;
-    do {
-        written = ::write(descriptor, text.data(), text.size());
-    } while (written < 0 && errno == EINTR);
-    if (written < 0) return errno;
-    return static_cast<std::size_t>(written) == text.size() ? 0 : ENOSPC;
+// In one call, unless that cannot write it all: the next one says why.
+int write_all(int descriptor, std::string_view text) {
+    while (!text.empty()) {
+        auto const written = ::write(descriptor, text.data(), text.size());
+        if (written < 0 && errno != EINTR) return errno;
+        text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
+    }
+    return 0;
+}
+
+// What a program left there that could not write it all.
+bool ends_within_a_line(std::string const& path) {
+    std::ifstream file{path, std::ios::binary};
+    file.seekg(-1, std::ios::end);
+    return file && file.get() != '\n';
 }
 
 }  // namespace
@@ -136,11 +145,12 @@ void FileReport::forget_details() {
 void FileReport::add_error(std::string_view text) { add_distinct(errors, text); }
 
 int append_line(std::string const& path, std::string_view line) {
-    auto const text = std::string(line) + '\n';
-    if (path.empty()) return write_at_once(STDERR_FILENO, text);
+    auto text = std::string(line) + '\n';
+    if (path.empty()) return write_all(STDERR_FILENO, text);
+    if (ends_within_a_line(path)) text.insert(text.begin(), '\n');
     int const descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (descriptor < 0) return errno;
-    int const error = write_at_once(descriptor, text);
+    int const error = write_all(descriptor, text);
     if (::close(descriptor) != 0 && error == 0) return errno;
     return error;
 }

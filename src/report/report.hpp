@@ -193,7 +193,8 @@ std::string summary_line(FileReport const& report);
 std::string to_json(FileReport const& report);
 
 /// Appends `line` and a newline in a single write to a file opened for appending, so that lines of
-/// concurrent programs stay whole (not guaranteed by NFS). An empty path is standard error.
+/// concurrent programs stay whole (not guaranteed by NFS); behind what was cut off, for want of
+/// space, in a line of its own. Lines may be empty. An empty path is standard error.
 /// Returns 0 or errno.
 int append_line(std::string const& path, std::string_view line);
 

@@ -1,9 +1,11 @@
 #include "report/report.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -11,6 +13,7 @@
 #include <thread>
 
 #include "report/trace.hpp"
+#include "support/file_content.hpp"
 
 namespace unisono {
 namespace {
@@ -266,6 +269,7 @@ protected:
     std::string const path_ =
         (std::filesystem::temp_directory_path() / ("report_test." + std::to_string(::getpid())))
             .string();
+    [[nodiscard]] std::string content() const { return file_content(path_).value_or(""); }
     void TearDown() override { std::filesystem::remove(path_); }
 };
 
@@ -283,7 +287,11 @@ TEST_F(AppendLine, keeps_lines_of_concurrent_writers_whole) {
     }
     std::ifstream file(path_);
     int count = 0;
-    for (std::string got; std::getline(file, got); ++count) EXPECT_EQ(got, line);
+    for (std::string got; std::getline(file, got);) {
+        if (got.empty()) continue;  // where somebody took what was being written for cut off
+        EXPECT_EQ(got, line);
+        ++count;
+    }
     EXPECT_EQ(count, writers * lines);
 }
 
@@ -316,6 +324,27 @@ TEST(Trace, is_there_while_a_file_is_open_and_gone_afterwards) {
 TEST_F(AppendLine, says_what_went_wrong) {
     EXPECT_EQ(append_line("/no/such/directory/report", "x"), ENOENT);
     EXPECT_EQ(append_line("/dev/full", "x"), ENOSPC);
+}
+
+// It went on behind what an earlier one could not write all of, so that both were lost.
+TEST_F(AppendLine, begins_a_line_of_its_own) {
+    std::ofstream{path_} << "cut o";
+    EXPECT_EQ(append_line(path_, "whole"), 0);
+    EXPECT_EQ(append_line(path_, "and whole"), 0);
+    EXPECT_EQ(content(), "cut o\nwhole\nand whole\n");
+}
+
+// It was said to be no space left, whatever it was.
+TEST_F(AppendLine, says_why_a_part_only_was_written) {
+    struct rlimit before {};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    auto const handler = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit const small{.rlim_cur = 10, .rlim_max = before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+    auto const error = append_line(path_, "more than 10 bytes");
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    EXPECT_EQ(error, EFBIG);
 }
 
 }  // namespace
