@@ -443,11 +443,12 @@ void MpiTeam::start_sending(std::uint32_t to, Kind kind, Message message) {
     std::span<std::byte const> const all = sending.message;
     auto const whole =
         all.size() < fragment_bytes || (all.size() > fragment_bytes && !in_fragments_);
-    auto const in_turn = kind == Kind::answer && (!whole || answers_.contains(to));
+    auto const node = topology_.node_of[to];
+    auto const in_turn = kind == Kind::answer && (!whole || answers_.contains(node));
     auto const send = [&](std::span<std::byte const> part) {
         if (in_turn) {
             ++sending.in_turn;
-            answers_[to].unsent.push_back({part, &sending});
+            answers_[node].unsent.push_back({to, part, &sending});
         } else {
             PMPI_Isend(part.data(), static_cast<int>(part.size()), MPI_BYTE, static_cast<int>(to),
                        tag_of(kind), comm_, &sending.requests.emplace_back());
@@ -467,7 +468,7 @@ void MpiTeam::start_sending(std::uint32_t to, Kind kind, Message message) {
 // Many ranks answer one at once: each sends no more than keeps the links busy, or switches drop
 // what does not fit their queues, and TCP may wait for 200 ms.
 void MpiTeam::send_answers() {
-    constexpr std::size_t at_once = 2;
+    constexpr std::size_t at_once = 4;
     for (auto lane = answers_.begin(); lane != answers_.end();) {
         auto& [unsent, under_way] = lane->second;
         std::erase_if(under_way, [](Part& part) {
@@ -478,7 +479,7 @@ void MpiTeam::send_answers() {
         for (; under_way.size() < at_once && !unsent.empty(); unsent.pop_front()) {
             auto& part = under_way.emplace_back(unsent.front());
             PMPI_Issend(part.bytes.data(), static_cast<int>(part.bytes.size()), MPI_BYTE,
-                        static_cast<int>(lane->first), tag_of(Kind::answer), comm_, &part.request);
+                        static_cast<int>(part.to), tag_of(Kind::answer), comm_, &part.request);
         }
         lane = under_way.empty() ? answers_.erase(lane) : std::next(lane);
     }

@@ -128,12 +128,13 @@ private:
 
     /// Of an answer that goes part by part.
     struct Part {
+        std::uint32_t to;
         std::span<std::byte const> bytes;
         Sending* sending;  ///< it is part of
         MPI_Request request = MPI_REQUEST_NULL;
     };
 
-    /// Of answers to one rank, while any is under way.
+    /// Of answers to one node's ranks, while any is under way.
     struct Answers {
         std::deque<Part> unsent;
         std::vector<Part> under_way;
@@ -185,7 +186,7 @@ private:
     std::optional<Merging> merging_;
     std::deque<Sending> sending_;                   // addresses stay: MPI writes to them
     std::map<Kind, std::deque<Sending>> deposits_;  // likewise
-    std::map<std::uint32_t, Answers> answers_;      // by receiver
+    std::map<std::uint32_t, Answers> answers_;      // by the receiver's node
     std::list<Receiving> receiving_;                // in the order in which they began
     std::uint64_t expected_bytes_ = 0;
     bool network_asked_ = false;

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 namespace unisono {
 namespace {
@@ -25,14 +27,17 @@ void take_larger(Number& mine, Number theirs) {
 int write_all(int descriptor, std::string_view text) {
     while (!text.empty()) {
         auto const written = ::write(descriptor, text.data(), text.size());
-        if (written < 0 && errno != EINTR) return errno;
-        text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return written < 0 ? errno : ENOSPC;
+        text.remove_prefix(static_cast<std::size_t>(written));
     }
     return 0;
 }
 
-// What a program left there that could not write it all.
+// What a program left there that could not write it all. Opening a FIFO might wait for ever.
 bool ends_within_a_line(std::string const& path) {
+    std::error_code unknown;
+    if (!std::filesystem::is_regular_file(path, unknown)) return false;
     std::ifstream file{path, std::ios::binary};
     file.seekg(-1, std::ios::end);
     return file && file.get() != '\n';

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -332,6 +333,12 @@ TEST_F(AppendLine, begins_a_line_of_its_own) {
     EXPECT_EQ(append_line(path_, "whole"), 0);
     EXPECT_EQ(append_line(path_, "and whole"), 0);
     EXPECT_EQ(content(), "cut o\nwhole\nand whole\n");
+}
+
+TEST_F(AppendLine, waits_for_no_second_reader_of_a_fifo) {
+    ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+    std::jthread const reader{[&] { EXPECT_EQ(content(), "x\n"); }};
+    EXPECT_EQ(append_line(path_, "x"), 0);
 }
 
 // It was said to be no space left, whatever it was.

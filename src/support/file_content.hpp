@@ -7,8 +7,8 @@
 
 namespace unisono {
 
-/// All of a file; nothing where it cannot be opened, or read to its end: a directory, a process that
-/// has ended. (Iterators over the stream would throw there.)
+/// All of a file; nothing where it cannot be opened, or read to its end: a directory, a process
+/// that has ended. (Iterators over the stream would throw there.)
 inline std::optional<std::string> file_content(std::string const& path) {
     std::ifstream file{path, std::ios::binary};
     if (!file) return std::nullopt;
