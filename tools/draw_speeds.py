@@ -14,10 +14,12 @@ LAB = pathlib.Path(__file__).resolve().parent.parent / "docs" / "lab"
 TABLE, PICTURE = LAB / "performance.md", LAB / "between-nodes.svg"
 SECTION = "## Between nodes (emulated)"
 
-SAID = {"strided-64": "64 B in turn", "strided-1k": "1 KiB in turn", "strided-64k": "64 KiB in turn",
-        "irregular": "irregular, 8-64 B", "block-3d": "3-D blocks", "lattice": "4-D lattice",
-        "tile": "2-D tiles", "contiguous": "contiguous",
-        "calls-contiguous": "1000 small calls"}
+SAID = {"strided-64": "64 B in turn", "strided-1k": "1 KiB in turn", "strided-4k": "4 KiB in turn",
+        "strided-64k": "64 KiB in turn", "strided-1m": "1 MiB in turn", "irregular": "irregular, 8-64 B",
+        "block-3d": "3-D blocks", "lattice": "4-D lattice", "tile": "2-D tiles", "noncontig": "noncontig",
+        "memory-24": "24 B in memory", "hpio-64": "64 B, holes", "hpio-1k": "1 KiB, holes",
+        "contiguous": "contiguous", "calls-contiguous": "1000 small calls", "calls-strided": "1000 strided",
+        "ior-hard": "ior-hard"}
 PANELS = {"O": "written, MB/s", "R": "read, MB/s"}
 
 WIDTH, NAMES, TOP, ROW, BAR, FOOT = 760, 120, 54, 38, 13, 34
