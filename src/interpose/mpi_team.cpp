@@ -465,7 +465,7 @@ void MpiTeam::start_sending(std::uint32_t to, Kind kind, Message message) {
     send_answers();
 }
 
-// Many ranks answer one at once: each sends no more than keeps the links busy, or switches drop
+// Many ranks answer a node at once: each sends no more than keeps its link busy, or switches drop
 // what does not fit their queues, and TCP may wait for 200 ms.
 void MpiTeam::send_answers() {
     constexpr std::size_t at_once = 4;
