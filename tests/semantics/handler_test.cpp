@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <filesystem>
 
 #include "files.hpp"
 #include "suites.hpp"
@@ -206,6 +207,7 @@ void fatal_handler_ends_the_program(Context const& context) {
                                     : open_file(context, context.path());
     context.barrier();
     if (context.root()) {
+        std::filesystem::remove_all(context.directory);  // nobody does afterwards
         printf("about to fail\n");
         fflush(stdout);
     }
