@@ -219,9 +219,9 @@ void place(Prepared& prepared, MPI_Offset first_etype) {
     auto& positions = prepared.request.positions;
     auto const first = static_cast<std::uint64_t>(first_etype);
     auto const etype_bytes = prepared.view->etype_bytes;
-    auto const reads = prepared.request.direction == Direction::read;
     if (!within_reach(prepared.request.view, first, etype_bytes, positions.bytes())) {
-        if (!reads) return refuse(prepared, MPI_ERR_ARG, "the offset leads beyond 2^62 bytes");
+        if (prepared.request.direction == Direction::write)
+            return refuse(prepared, MPI_ERR_ARG, "the offset leads beyond 2^62 bytes");
         positions = {};  // there is nothing to read
     }
     auto const begin = first * etype_bytes;

@@ -1,21 +1,18 @@
 #include "model/test_support.hpp"
 
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
 
 #include "model/geometry.hpp"
 #include "model/random.hpp"
+#include "support/file_content.hpp"
 
 namespace unisono::testbed {
 
 std::string shipped_profile_text(std::string const& name) {
-    std::ifstream file(std::string(UNISONO_PROFILES) + "/" + name + ".json");
-    if (!file) throw std::runtime_error("no profile " + name);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
+    auto const text = file_content(std::string(UNISONO_PROFILES) + "/" + name + ".json");
+    if (!text) throw std::runtime_error("no profile " + name);
+    return *text;
 }
 
 Profile shipped_profile(std::string const& name) {

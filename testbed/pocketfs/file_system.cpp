@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -19,6 +18,7 @@
 
 #include "pocketfs/node_wires.hpp"
 #include "support/descriptor.hpp"
+#include "support/file_content.hpp"
 
 namespace unisono::testbed {
 
@@ -62,11 +62,9 @@ std::optional<std::uint64_t> parse_number(std::string const& text) {
 }
 
 Profile read_profile(MountOptions const& options) {
-    std::ifstream file(options.profile_file);
-    std::ostringstream text;
-    text << file.rdbuf();
-    if (!file) throw std::runtime_error(options.profile_file + ": cannot be read");
-    auto profile = parse_profile(text.str());
+    auto const text = file_content(options.profile_file);
+    if (!text) throw std::runtime_error(options.profile_file + ": cannot be read");
+    auto profile = parse_profile(*text);
     auto& host = profile.host;
     if (options.page_cache_bytes >= 0 && host.page_cache_bytes > 0) {
         double const scale = options.page_cache_bytes / host.page_cache_bytes;

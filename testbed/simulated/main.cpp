@@ -1,10 +1,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -15,6 +13,7 @@
 #include "simulated/servers_case.hpp"
 #include "simulated/shrink.hpp"
 #include "simulated/sweep.hpp"
+#include "support/file_content.hpp"
 
 // Runs the executor on simulated teams: scenarios that are made up from seeds, or one call of many
 // ranks. See docs/understand/testbed.md.
@@ -136,10 +135,7 @@ struct ServersArguments {
 };
 
 testbed::Profile read_profile(ServersArguments const& arguments) {
-    std::ifstream file{arguments.profile_file};
-    std::ostringstream text;
-    text << file.rdbuf();
-    auto profile = testbed::parse_profile(text.str());
+    auto profile = testbed::parse_profile(file_content(arguments.profile_file).value_or(""));
     if (arguments.page_cache_bytes > 0)
         profile.host.page_cache_bytes = static_cast<double>(arguments.page_cache_bytes);
     return profile;
