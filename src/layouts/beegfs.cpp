@@ -44,7 +44,7 @@ std::optional<std::uint32_t> target_at(FileProbe const& probe, std::uint16_t ind
     return std::nullopt;
 }
 
-std::optional<Layout> find(FileProbe const& probe, Options const&) {
+std::optional<Layout> find_beegfs(FileProbe const& probe, Options const&) {
     if (probe.magic != magic::beegfs) return std::nullopt;
     StripeInfo info{};
     if (!probe.control(get_stripe_info, &info))
@@ -63,6 +63,6 @@ std::optional<Layout> find(FileProbe const& probe, Options const&) {
 
 }  // namespace
 
-constinit Provider const beegfs_layouts{"beegfs", find};
+constinit Provider const beegfs_layouts{"beegfs", find_beegfs};
 
 }  // namespace unisono

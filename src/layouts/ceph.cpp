@@ -59,7 +59,7 @@ Layout layout_over(CephStriping const& striping, std::vector<std::uint32_t> serv
                       std::move(remark));
 }
 
-std::optional<Layout> find(FileProbe const& probe, Options const&) {
+std::optional<Layout> find_ceph(FileProbe const& probe, Options const&) {
     auto const kernel_client = probe.magic == magic::ceph;
     if (!kernel_client && probe.magic != magic::fuse) return std::nullopt;
     auto const attribute = text_attribute(probe, "ceph.file.layout");
@@ -111,6 +111,6 @@ Layout ceph_layout(CephStriping const& striping, ObjectPlacement const& placemen
                        "by object, it is not known which server has which");
 }
 
-constinit Provider const ceph_layouts{"ceph", find};
+constinit Provider const ceph_layouts{"ceph", find_ceph};
 
 }  // namespace unisono

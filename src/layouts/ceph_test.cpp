@@ -1,12 +1,11 @@
 #include <gtest/gtest.h>
 
+#include "layouts/byte_units.hpp"
 #include "layouts/fake_file_system.hpp"
 #include "layouts/magic.hpp"
 
 namespace unisono {
 namespace {
-
-constexpr std::uint64_t kib = 1024;
 
 // As ceph-fuse 16.2 has them.
 constexpr auto defaults = "stripe_unit=4194304 stripe_count=1 object_size=4194304 pool=cephfs_data";

@@ -4,13 +4,13 @@
 namespace unisono {
 namespace {
 
-std::optional<Layout> find(FileProbe const&, Options const& options) {
+std::optional<Layout> find_environment(FileProbe const&, Options const& options) {
     if (options.layout.empty()) return std::nullopt;
     return parse_layout(options.layout, "UNISONO_LAYOUT");
 }
 
 }  // namespace
 
-constinit Provider const environment_layouts{"environment", find};
+constinit Provider const environment_layouts{"environment", find_environment};
 
 }  // namespace unisono

@@ -4,7 +4,7 @@
 namespace unisono {
 namespace {
 
-std::optional<Layout> find(FileProbe const& probe, Options const&) {
+std::optional<Layout> find_gpfs(FileProbe const& probe, Options const&) {
     if (probe.magic != magic::gpfs) return std::nullopt;
     return Layout::of("gpfs", {Striping::round_robin(probe.block_bytes, {})},
                       "only the block size can be found out without its library");
@@ -12,6 +12,6 @@ std::optional<Layout> find(FileProbe const& probe, Options const&) {
 
 }  // namespace
 
-constinit Provider const gpfs_layouts{"gpfs", find};
+constinit Provider const gpfs_layouts{"gpfs", find_gpfs};
 
 }  // namespace unisono

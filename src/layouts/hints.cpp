@@ -1,14 +1,13 @@
 #include <numeric>
 
+#include "layouts/layout_text.hpp"
 #include "layouts/providers.hpp"
 
 namespace unisono {
 namespace {
 
-constexpr std::uint32_t servers_most = 1 << 16;
-
 // Hints speak of new files: for a file that exists already they are only a user's word.
-std::optional<Layout> find(FileProbe const&, Options const& options) {
+std::optional<Layout> find_hints(FileProbe const&, Options const& options) {
     auto const unit = options.striping_unit;
     auto const count = options.striping_factor;
     if (unit == 0 && count == 0) return std::nullopt;
@@ -22,6 +21,6 @@ std::optional<Layout> find(FileProbe const&, Options const& options) {
 
 }  // namespace
 
-constinit Provider const hint_layouts{"hints", find};
+constinit Provider const hint_layouts{"hints", find_hints};
 
 }  // namespace unisono

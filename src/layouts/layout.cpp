@@ -73,31 +73,31 @@ std::vector<ShapePtr> tiles_of(Striping const& striping, std::uint32_t servers) 
     return tiles;
 }
 
-struct Part {
-    Striping striping;
-    std::uint64_t begin = 0;
-    std::vector<ShapePtr> tiles;  ///< index = server
-
-    /// The server's bytes as if this striping were the whole file's.
-    [[nodiscard]] Tiling tiling(std::uint32_t server) const {
-        return {tiles[server], 0, static_cast<std::int64_t>(period_of(striping))};
-    }
-    [[nodiscard]] std::uint64_t bytes_below(std::uint32_t server, std::uint64_t offset) const {
-        return position_of(tiling(server), static_cast<std::int64_t>(offset));
-    }
-    /// The server's bytes in `range`.
-    [[nodiscard]] ShapePtr clipped(std::uint32_t server, Extent range) const {
-        auto const period = period_of(striping);
-        auto const endless =
-            make_repeat(offset_most / period, static_cast<std::int64_t>(period), tiles[server]);
-        return clip(endless, static_cast<std::int64_t>(range.begin),
-                    static_cast<std::int64_t>(range.end));
-    }
-};
-
 }  // namespace
 
 struct Layout::Map {
+    struct Part {
+        Striping striping;
+        std::uint64_t begin = 0;
+        std::vector<ShapePtr> tiles;  ///< index = server
+
+        /// The server's bytes as if this striping were the whole file's.
+        [[nodiscard]] Tiling tiling(std::uint32_t server) const {
+            return {tiles[server], 0, static_cast<std::int64_t>(period_of(striping))};
+        }
+        [[nodiscard]] std::uint64_t bytes_below(std::uint32_t server, std::uint64_t offset) const {
+            return position_of(tiling(server), static_cast<std::int64_t>(offset));
+        }
+        /// The server's bytes in `range`.
+        [[nodiscard]] ShapePtr clipped(std::uint32_t server, Extent range) const {
+            auto const period = period_of(striping);
+            auto const endless =
+                make_repeat(offset_most / period, static_cast<std::int64_t>(period), tiles[server]);
+            return clip(endless, static_cast<std::int64_t>(range.begin),
+                        static_cast<std::int64_t>(range.end));
+        }
+    };
+
     std::vector<Striping> stripings;
     std::vector<Part> parts;  // none when a striping's servers are not known
     std::uint32_t servers = 0;

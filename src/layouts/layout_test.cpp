@@ -6,11 +6,10 @@
 #include <numeric>
 #include <random>
 
+#include "layouts/byte_units.hpp"
+
 namespace unisono {
 namespace {
-
-constexpr std::uint64_t kib = 1024;
-constexpr std::uint64_t mib = 1024 * kib;
 
 /// The bytes of a realm, one by one.
 std::vector<std::uint64_t> offsets_of(Realm const& realm) {

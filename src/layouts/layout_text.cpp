@@ -5,8 +5,6 @@
 namespace unisono {
 namespace {
 
-constexpr std::uint32_t servers_most = 1 << 16;
-
 /// One component on its way, zero where nothing was said.
 struct Component {
     std::uint64_t end = Striping::no_end;

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "unisono/layout.hpp"
 
 namespace unisono {
+
+/// More servers than this are a mistake in what a user wrote.
+inline constexpr std::uint32_t servers_most = 1 << 16;
 
 /// Reads a layout as people write it: components separated by ";", each with keys separated by ",":
 ///

@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::uint64_t page_bytes = 4096;
 
-std::optional<Layout> find(FileProbe const& probe, Options const&) {
+std::optional<Layout> find_local(FileProbe const& probe, Options const&) {
     if (!probe.local) return std::nullopt;
     auto const unit = probe.block_bytes != 0 ? probe.block_bytes : page_bytes;
     return Layout::of("local", {Striping::round_robin(unit, {0})});
@@ -13,6 +13,6 @@ std::optional<Layout> find(FileProbe const& probe, Options const&) {
 
 }  // namespace
 
-constinit Provider const local_layouts{"local", find};
+constinit Provider const local_layouts{"local", find_local};
 
 }  // namespace unisono

@@ -212,7 +212,7 @@ Layout parse_composite(FieldReader fields) {
     return Layout::unknown("lustre", std::move(complaint));
 }
 
-std::optional<Layout> find(FileProbe const& probe, Options const&) {
+std::optional<Layout> find_lustre(FileProbe const& probe, Options const&) {
     if (probe.magic != magic::lustre) return std::nullopt;
     auto const attribute = probe.attribute("lustre.lov");
     if (!attribute) return Layout::unknown("lustre", "lustre.lov cannot be read");
@@ -234,6 +234,6 @@ Layout parse_lustre_layout(std::span<std::byte const> attribute) {
     return layout_of({component}, {});
 }
 
-constinit Provider const lustre_layouts{"lustre", find};
+constinit Provider const lustre_layouts{"lustre", find_lustre};
 
 }  // namespace unisono

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "layouts/byte_units.hpp"
 #include "layouts/fake_file_system.hpp"
 
 namespace unisono {
@@ -7,7 +8,6 @@ namespace {
 
 using Osts = std::vector<std::uint32_t>;
 
-constexpr std::uint64_t mib = 1 << 20;
 constexpr std::uint64_t no_end = Striping::no_end;
 constexpr std::uint32_t v1 = 0x0BD10BD0;
 constexpr std::uint32_t v3 = 0x0BD30BD0;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t handle_bytes = 8;
 constexpr std::uint64_t name_bytes_most = 32;
 
-std::optional<Layout> find(FileProbe const& probe, Options const&) {
+std::optional<Layout> find_orangefs(FileProbe const& probe, Options const&) {
     if (probe.magic != magic::orangefs) return std::nullopt;
     auto const distribution = probe.attribute("system.pvfs2.md");
     auto const handles = probe.attribute("system.pvfs2.dh");
@@ -43,6 +43,6 @@ Layout parse_orangefs_layout(std::span<std::byte const> distribution,
     return Layout::of("orangefs", {Striping::round_robin(unit, std::move(servers))});
 }
 
-constinit Provider const orangefs_layouts{"orangefs", find};
+constinit Provider const orangefs_layouts{"orangefs", find_orangefs};
 
 }  // namespace unisono

@@ -6,7 +6,7 @@ namespace unisono {
 namespace {
 
 // Only on FUSE: elsewhere it may be a copy that came along with a file.
-std::optional<Layout> find(FileProbe const& probe, Options const&) {
+std::optional<Layout> find_pocket(FileProbe const& probe, Options const&) {
     if (probe.magic != magic::fuse) return std::nullopt;
     auto const attribute = text_attribute(probe, "user.pocketfs.layout");
     if (!attribute) return std::nullopt;
@@ -15,6 +15,6 @@ std::optional<Layout> find(FileProbe const& probe, Options const&) {
 
 }  // namespace
 
-constinit Provider const pocket_layouts{"pocketfs", find};
+constinit Provider const pocket_layouts{"pocketfs", find_pocket};
 
 }  // namespace unisono

@@ -4,11 +4,10 @@
 
 #include <numeric>
 
+#include "layouts/byte_units.hpp"
+
 namespace unisono {
 namespace {
-
-constexpr std::uint64_t kib = 1024;
-constexpr std::uint64_t gib = kib * kib * kib;
 
 Layout striped(std::uint64_t unit, std::uint32_t count) {
     std::vector<std::uint32_t> servers(count);
