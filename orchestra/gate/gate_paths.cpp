@@ -2,8 +2,11 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <stdexcept>
 
 namespace unisono::orchestra {
 
@@ -26,5 +29,9 @@ bool is_folder_of(uid_t owner, std::string const& path) {
 }
 
 std::string page_path(std::string const& folder) { return folder + "/page"; }
+
+void fail_at(std::string const& path, char const* why) {
+    throw std::runtime_error(path + ": " + (why != nullptr ? why : std::strerror(errno)));
+}
 
 }  // namespace unisono::orchestra

@@ -27,4 +27,7 @@ bool is_folder_of(uid_t owner, std::string const& path);
 /// The page in a gate's folder.
 std::string page_path(std::string const& folder);
 
+/// Throws "`path`: `why`", or what errno says.
+[[noreturn]] void fail_at(std::string const& path, char const* why = nullptr);
+
 }  // namespace unisono::orchestra

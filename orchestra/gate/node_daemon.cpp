@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <set>
 #include <stdexcept>
@@ -22,19 +21,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(std::string const& path, char const* what = nullptr) {
-    throw std::runtime_error(path + ": " + (what != nullptr ? what : std::strerror(errno)));
-}
-
 void make_folder(std::string const& path, mode_t mode) {
-    if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) fail(path);
-    if (!is_folder_of(geteuid(), path)) fail(path, "somebody else's");
-    if (chmod(path.c_str(), mode) != 0) fail(path);  // whatever the umask is
+    if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) fail_at(path);
+    if (!is_folder_of(geteuid(), path)) fail_at(path, "somebody else's");
+    if (chmod(path.c_str(), mode) != 0) fail_at(path);  // whatever the umask is
 }
 
 int take_lock(std::string const& path) {
     int const fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) fail(path);
+    if (fd < 0) fail_at(path);
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         close(fd);
         throw std::runtime_error("there is a node daemon already");
@@ -54,7 +49,7 @@ NodeEvent::Kind kind_of(SlotEvent::Kind kind) {
 
 GatePaths make_gate_paths(std::string const& path, std::string const& runtime) {
     struct stat status {};
-    if (stat(path.c_str(), &status) != 0) fail(path);
+    if (stat(path.c_str(), &status) != 0) fail_at(path);
     auto paths = gate_paths(status.st_dev, geteuid(), runtime);
     bool const is_for_all = geteuid() == 0;
     make_folder(paths.folder, is_for_all ? 0755 : 0700);

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
-#include <stdexcept>
 
 #include "orchestra/gate/gate_paths.hpp"
 #include "support/hash.hpp"
@@ -14,10 +12,6 @@
 namespace unisono::orchestra {
 
 namespace {
-
-[[noreturn]] void fail(std::string const& path) {
-    throw std::runtime_error(path + ": " + std::strerror(errno));
-}
 
 // A page that is written while somebody looks at a clock may end a little later than lease_max.
 constexpr Time lease_end_max = lease_max + second;
@@ -59,17 +53,17 @@ int make_page(std::string const& path, double capacity_bytes) {
     auto const next = path + ".new";
     unlink(next.c_str());
     int const fd = open(next.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (fd < 0) fail(next);
+    if (fd < 0) fail_at(next);
     fchmod(fd, 0644);  // whatever the umask is
     if (int const error = posix_fallocate(fd, 0, sizeof(PageMemory)); error != 0) {
         errno = error;
-        fail(next);
+        fail_at(next);
     }
     SharedFile<PageMemory> const memory(fd, true);
-    if (!memory) fail(next);
+    if (!memory) fail_at(next);
     memory->version = PageMemory::right_version;
     memory->capacity_bytes = capacity_bytes;
-    if (rename(next.c_str(), path.c_str()) != 0) fail(path);
+    if (rename(next.c_str(), path.c_str()) != 0) fail_at(path);
     return fd;
 }
 
@@ -90,7 +84,7 @@ Page::Page(std::string const& folder, double capacity_bytes) {
         memory_ = SharedFile<PageMemory>(fd, true);
     }
     close(fd);
-    if (!memory_) fail(path);
+    if (!memory_) fail_at(path);
     tell({});
 }
 
