@@ -163,7 +163,7 @@ bool call_the_roll(MPI_Comm comm, bool takes_part) {
     return all_the_same && takes_part;
 }
 
-int attribute_key() {
+int answer_key() {
     static std::once_flag once;
     static int key = MPI_KEYVAL_INVALID;
     std::call_once(once, [] {
@@ -179,10 +179,10 @@ bool all_take_part(MPI_Comm comm, bool takes_part) {
     static bool yes = true, no = false;
     void* answer = nullptr;
     int found = 0;
-    PMPI_Comm_get_attr(comm, attribute_key(), static_cast<void*>(&answer), &found);
+    PMPI_Comm_get_attr(comm, answer_key(), static_cast<void*>(&answer), &found);
     if (found == 0) {
         answer = call_the_roll(comm, takes_part) ? &yes : &no;
-        PMPI_Comm_set_attr(comm, attribute_key(), answer);
+        PMPI_Comm_set_attr(comm, answer_key(), answer);
     }
     return *static_cast<bool const*>(answer);
 }

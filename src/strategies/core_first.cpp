@@ -7,8 +7,6 @@
 namespace unisono {
 namespace {
 
-constexpr std::uint64_t page_bytes = 4096;
-
 // First to last byte that the node's ranks ask for.
 Extent touched_by(std::vector<std::uint32_t> const& ranks, Facts const& facts) {
     Extent all;
@@ -32,8 +30,9 @@ Plan plan_core_first(Facts const& facts, Options const& options) {
     for (std::size_t node = 0; node < allowed.size(); ++node) {
         auto const& ranks = facts.topology->ranks_of[node];
         auto const aggregators = with_most_bytes(facts, ranks, std::max(allowed[node], 1U));
-        auto const shares = split_evenly(
-            touched_by(ranks, facts), static_cast<std::uint32_t>(aggregators.size()), page_bytes);
+        auto const shares =
+            split_evenly(touched_by(ranks, facts), static_cast<std::uint32_t>(aggregators.size()),
+                         storage_page_bytes);
         for (std::size_t i = 0; i < aggregators.size(); ++i) {
             plan.aggregators.push_back(aggregators[i]);
             plan.realms.push_back(contiguous_realm(shares[i]));

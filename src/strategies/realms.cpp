@@ -7,8 +7,6 @@
 namespace unisono {
 namespace {
 
-constexpr std::uint64_t page_bytes = 4096;
-
 template <class Of>
 std::vector<Interval<Of>> even_shares(Interval<Of> whole, std::uint32_t count, std::uint64_t unit) {
     assert(count > 0);
@@ -52,8 +50,8 @@ std::uint64_t stripe_unit_to_cut_at(Facts const& facts) {
 
 std::uint64_t cut_unit(Facts const& facts, Options const& options) {
     auto unit = stripe_unit_to_cut_at(facts);
-    if (unit == 0) unit = options.striping_unit != 0 ? options.striping_unit : page_bytes;
-    return pages_must_not_be_shared(facts) ? round_up(unit, page_bytes) : unit;
+    if (unit == 0) unit = options.striping_unit != 0 ? options.striping_unit : storage_page_bytes;
+    return pages_must_not_be_shared(facts) ? round_up(unit, storage_page_bytes) : unit;
 }
 
 bool pages_must_not_be_shared(Facts const& facts) {
@@ -88,7 +86,7 @@ std::string_view unfit_for_servers(Facts const& facts) {
     if (facts.layout == nullptr || !facts.layout->known())
         return "it is not known which server has which byte";
     if (pages_must_not_be_shared(facts) &&
-        facts.layout->unit_at(facts.touched.begin) % page_bytes != 0)
+        facts.layout->unit_at(facts.touched.begin) % storage_page_bytes != 0)
         return "this file system writes whole pages back, and stripes cut them";
     return unfit_to_stage(facts);
 }

@@ -6,6 +6,9 @@
 
 namespace unisono {
 
+/// What storage writes at once, at the least.
+inline constexpr std::uint64_t storage_page_bytes = 4096;
+
 /// Cuts `touched` into `count` realms of about equal size whose inner cuts are multiples of `unit`.
 ///
 /// @param touched  file bytes [begin, end); may be empty

@@ -15,9 +15,9 @@ constexpr std::uint64_t sparse_ratio = 16;
 std::uint64_t block_bytes(Options const& options) {
     auto const bytes = options.cb_buffer_size != 0 ? options.cb_buffer_size : default_block_bytes;
     if (options.write_behind_bytes == 0) return bytes;
-    constexpr std::uint64_t page_bytes = 4096;
     auto const quarter = options.write_behind_bytes / 4;
-    auto const most = quarter < page_bytes ? quarter : quarter - quarter % page_bytes;
+    auto const most =
+        quarter < storage_page_bytes ? quarter : quarter - quarter % storage_page_bytes;
     return std::min(bytes, std::max<std::uint64_t>(most, 1));
 }
 
