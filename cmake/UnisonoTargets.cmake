@@ -32,7 +32,7 @@ function(unisono_unit_test name)
   target_link_libraries(${name} PRIVATE ${ARG_NEEDS} GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   # Tests are compiled more often than they run.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-Og>)
   add_test(NAME unit.${name} COMMAND ${name})
 endfunction()
 
