@@ -70,8 +70,8 @@ std::vector<unsigned> test_seeds() {
     if (auto const* const seed = std::getenv("UNISONO_TEST_SEED")) {
         return {static_cast<unsigned>(std::stoul(seed))};
     }
-#ifdef __SANITIZE_THREAD__
-    constexpr unsigned count = 3;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    constexpr unsigned count = 4;
 #else
     constexpr unsigned count = 12;
 #endif
