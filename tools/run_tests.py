@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Builds Unisono and runs all of its tests: every part, whatever becomes of the others.
 
-Most tests wait rather than compute, so that what only computes is done beside them, at idle priority.
+Most tests wait rather than compute, so that what only computes is done beside them, at idle priority, and
+tests that bear company (their label is "patient") at a low one.
 Each part's output goes to BUILD/test-logs/PART.log and to the terminal: as it comes, or, of parts that
 are done beside others, when all of those are over. At the end come the tests that were skipped, the
 parts with their outcome and time, and the summary lines of ctest and pytest. The exit code is 0 only
@@ -22,8 +23,10 @@ from typing import TextIO
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PYTHON = "/usr/bin/python3"
 UNIT_TESTS = r"^unit\.[a-z0-9_]+$"  # without MPI
+PATIENT = "^patient$"
 PYTEST_FOLDERS = ("bench", "cli", "demo", "tests", "tools")
 AT_IDLE_PRIORITY = ["chrt", "--idle", "0"]
+AT_LOW_PRIORITY = ["nice", "--adjustment", "15"]
 LINE_BYTES_MAX = 1 << 24
 CLEAN_UP_S = 10
 
@@ -93,16 +96,21 @@ async def end_group(process: asyncio.subprocess.Process) -> None:
 
 @dataclasses.dataclass
 class Stage:
-    """Parts one after the other and, at the same time, others that leave the cores to them."""
+    """Parts one after the other and, at the same time, chains of others that leave the cores to them."""
 
     parts: list[Part]
-    beside: list[Part] = dataclasses.field(default_factory=list)
+    beside: list[list[Part]] = dataclasses.field(default_factory=list)
+
+    @property
+    def all_parts(self) -> list[Part]:
+        return [part for chain in (self.parts, *self.beside) for part in chain]
 
     async def run(self, log_folder: pathlib.Path, environment: dict[str, str]) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(run_in_turn(self.parts, log_folder, environment))
-            group.create_task(run_in_turn(self.beside, log_folder, environment, shown=False))
-        for part in self.beside:
+            for chain in self.beside:
+                group.create_task(run_in_turn(chain, log_folder, environment, shown=False))
+        for part in self.all_parts[len(self.parts):]:
             part.show(log_folder)
 
 
@@ -123,17 +131,19 @@ def stages_of_test_run(build: str) -> list[Stage]:
         Stage([
             Part("configure", ["cmake", "--preset", "default"]),
             Part("build", ["cmake", "--build", build]),
-            Part("format", ["tools/format.sh", "--check"]),
         ]),
         Stage([
             Part("unit", [*ctest, "--tests-regex", UNIT_TESTS, "--parallel", str(os.cpu_count())]),
             # One at a time: an MPI test alone has more ranks than most machines cores. pytest, below, runs
             # the tests of the command, too.
-            Part("ctest", [*ctest, "--exclude-regex", f"{UNIT_TESTS}|^cli$", "--parallel", "1"]),
+            Part("ctest", [*ctest, "--exclude-regex", f"{UNIT_TESTS}|^cli$", "--label-exclude", PATIENT,
+                           "--parallel", "1"]),
             Part("pytest", [PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", *folders]),
         ], beside=[
-            Part("tidy", [*AT_IDLE_PRIORITY, PYTHON, "tools/tidy.py"]),
-            Part("sanitizers-build", [*AT_IDLE_PRIORITY, "tools/sanitize.sh", "--build"]),
+            [Part("patient", [*AT_LOW_PRIORITY, *ctest, "--label-regex", PATIENT])],
+            [Part("format", [*AT_IDLE_PRIORITY, "tools/format.sh", "--check"]),
+             Part("tidy", [*AT_IDLE_PRIORITY, PYTHON, "tools/tidy.py"]),
+             Part("sanitizers-build", [*AT_IDLE_PRIORITY, "tools/sanitize.sh", "--build"])],
         ]),
         Stage([Part("sanitizers", ["tools/sanitize.sh"])]),
     ]
@@ -161,7 +171,8 @@ def main() -> int:
     stages = stages_of_test_run(options.build)
     if options.only:
         stages = [Stage([part for part in stage.parts if part.name in options.only],
-                        [part for part in stage.beside if part.name in options.only]) for stage in stages]
+                        [[part for part in chain if part.name in options.only] for chain in stage.beside])
+                  for stage in stages]
     log_folder = ROOT / options.build / "test-logs"
     log_folder.mkdir(parents=True, exist_ok=True)
     environment = os.environ | {"UNISONO_BUILD_DIR": str(ROOT / options.build),
@@ -170,7 +181,7 @@ def main() -> int:
     start_s = time.monotonic()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     asyncio.run(run_stages(stages, log_folder, environment))
-    parts = [part for stage in stages for part in (*stage.parts, *stage.beside)]
+    parts = [part for stage in stages for part in stage.all_parts]
     print_end(parts, time.monotonic() - start_s)
     return 0 if parts and all(part.passed for part in parts) else 1
 

@@ -48,10 +48,10 @@ def test_parts_beside_others_run_meanwhile_and_are_shown_afterwards(tmp_path, ca
     os.mkfifo(first)
     os.mkfifo(second)
     stage = Stage([Part("shown", ["sh", "-c", f"cat {first}; echo back > {second}"])],
-                  beside=[Part("quiet", ["sh", "-c", f"echo to > {first}; cat {second}; exit 1"])])
+                  beside=[[Part("quiet", ["sh", "-c", f"echo to > {first}; cat {second}; exit 1"])]])
     asyncio.run(stage.run(tmp_path, {}))
     assert capfd.readouterr().out == "\n==== shown ====\nto\n\n==== quiet ====\nback\n"
-    assert stage.parts[0].passed and not stage.beside[0].passed
+    assert stage.parts[0].passed and not stage.beside[0][0].passed
 
 
 def test_an_interrupt_ends_all(tmp_path):
@@ -65,7 +65,7 @@ def test_an_interrupt_ends_all(tmp_path):
         run_tests.CLEAN_UP_S = 1
         waits = lambda name, first="": Part(
             name, ["sh", "-c", f"{{first}} echo $$ > {{folder / name}}; exec sleep 100"])
-        stage = Stage([waits("shown")], beside=[waits("quiet", "trap '' INT;"), waits("never")])
+        stage = Stage([waits("shown")], beside=[[waits("quiet", "trap '' INT;"), waits("never")]])
         asyncio.run(stage.run(folder, {{}}))
     """
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

@@ -2,7 +2,7 @@
 """Runs clang-tidy over Unisono; what is compiled for several MPIs, for one of them.
 
 Sources that are compiled alike are looked at several at a time, through a file that includes them:
-most of the time goes into headers. Only where something is found are they looked at one by one.
+most of the time goes into headers. Where something is found, each half of them is looked at again.
 What passed is not looked at again until it, a header, or the settings change. The whole run is
 bounded by --seconds: what could not be checked within that time counts as failed.
 """
@@ -30,7 +30,7 @@ EXTRA = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xcl
                                             "-fconstexpr-steps=10000000")]
 
 
-SOURCES_AT_ONCE = 8  # more of them find names of one another that are alike
+SOURCES_AT_ONCE = 16  # more of them find names of one another that are alike
 
 # What these find in sources that are together are no mistakes.
 NOT_TOGETHER = "-bugprone-suspicious-include,-bugprone-forward-declaration-namespace"
@@ -44,9 +44,10 @@ class Unit:
     command: str  # of the first source
     folder: str  # where it is run
 
-    def apart(self) -> list["Unit"]:
-        return [dataclasses.replace(self, sources=[source], command=self.command_for(source))
-                for source in self.sources]
+    def halves(self) -> list["Unit"]:
+        middle = len(self.sources) // 2
+        return [dataclasses.replace(self, sources=some, command=self.command_for(some[0]))
+                for some in (self.sources[:middle], self.sources[middle:])]
 
     def command_for(self, path: pathlib.Path) -> str:
         return self.command.replace(str(self.sources[0]), str(path))
@@ -104,7 +105,7 @@ class Checker:
             return {}
         if len(unit.sources) == 1:
             return {unit.sources[0]: text}
-        return dict(itertools.chain.from_iterable(self.check(one).items() for one in unit.apart()))
+        return dict(itertools.chain.from_iterable(self.check(one).items() for one in unit.halves()))
 
     def look_at(self, unit: Unit) -> tuple[bool, str]:
         left_s = self.deadline_s - time.monotonic()
