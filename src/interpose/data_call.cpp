@@ -221,7 +221,7 @@ void place(Prepared& prepared, MPI_Offset first_etype) {
     auto const etype_bytes = prepared.view->etype_bytes;
     if (!within_reach(prepared.request.view, first, etype_bytes, positions.bytes())) {
         if (prepared.request.direction == Direction::write)
-            return refuse(prepared, MPI_ERR_ARG, "the offset leads beyond 2^62 bytes");
+            return refuse(prepared, MPI_ERR_ARG, beyond_reach);
         positions = {};  // there is nothing to read
     }
     auto const begin = first * etype_bytes;

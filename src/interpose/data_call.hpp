@@ -12,6 +12,8 @@
 
 namespace unisono::interpose {
 
+inline constexpr auto beyond_reach = "the offset leads beyond 2^62 bytes";
+
 /// The arguments of a data call, whatever its name.
 struct DataCall {
     MPI_File handle;

@@ -17,6 +17,14 @@ MPI_Offset end_in_etypes(MPI_Offset file_bytes, FileView const& view) {
     return static_cast<MPI_Offset>(div_ceil(bytes, view.etype_bytes));
 }
 
+// Where `offset` from `start` is; negative where no pointer can be.
+MPI_Offset moved(MPI_Offset start, MPI_Offset offset) {
+    MPI_Offset target = 0;
+    return __builtin_add_overflow(start, offset, &target) ? -1 : target;
+}
+
+constexpr auto no_place = "before the start of the view, or beyond 2^63 etypes";
+
 }  // namespace
 
 int file_seek(MPI_File handle, MPI_Offset offset, int whence) {
@@ -28,15 +36,14 @@ int file_seek(MPI_File handle, MPI_Offset offset, int whence) {
                        [&] { return UNISONO_NATIVE(File_seek)(handle, offset, whence); });
     auto target = offset;
     if (whence == numbers().seek_cur) {
-        target += file->pointer();
+        target = moved(file->pointer(), offset);
     } else if (whence == numbers().seek_end) {
         MPI_Offset size = 0;
         if (auto const result = file_get_size(handle, &size); result != MPI_SUCCESS) return result;
-        target += end_in_etypes(size, *view);
+        target = moved(end_in_etypes(size, *view), offset);
     } else if (whence != numbers().seek_set)
         return fail(*file, MPI_ERR_ARG, "MPI_File_seek", "whence is none of MPI_SEEK_*");
-    if (target < 0)
-        return fail(*file, MPI_ERR_ARG, "MPI_File_seek", "before the start of the view");
+    if (target < 0) return fail(*file, MPI_ERR_ARG, "MPI_File_seek", no_place);
     file->set_pointer(target);
     return MPI_SUCCESS;
 }
@@ -57,7 +64,7 @@ int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
     if (from_end ? !known->usable || !known->tiling.ascending() : known->mirrored)
         return native(offset, whence);
     auto target = offset;
-    if (whence == numbers().seek_cur) target += file->agreed_shared_pointer();
+    if (whence == numbers().seek_cur) target = moved(file->agreed_shared_pointer(), offset);
     if (from_end) {
         file->drain();
         // Ranks have no later size than when they came, and nobody writes on before all have come.
@@ -67,10 +74,9 @@ int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
         size = file->largest(size);
         if (size == unknown)
             return fail(*file, MPI_ERR_IO, "MPI_File_seek_shared", "some rank cannot tell the end");
-        target += end_in_etypes(size, *known);
+        target = moved(end_in_etypes(size, *known), offset);
     }
-    if (target < 0)
-        return fail(*file, MPI_ERR_ARG, "MPI_File_seek_shared", "before the start of the view");
+    if (target < 0) return fail(*file, MPI_ERR_ARG, "MPI_File_seek_shared", no_place);
     if (known->mirrored) return native(target, numbers().seek_set);
     file->set_shared_pointer(target);
     return MPI_SUCCESS;
@@ -104,9 +110,14 @@ int file_get_byte_offset(MPI_File handle, MPI_Offset offset, MPI_Offset* displac
         });
     if (offset < 0)
         return fail(*file, MPI_ERR_ARG, "MPI_File_get_byte_offset", "the offset is negative");
-    auto const position = static_cast<std::uint64_t>(offset) * view->etype_bytes;
-    *displacement =
-        view->tiling.shape->empty() ? view->displacement : offset_of(view->tiling, position);
+    if (view->tiling.shape->empty()) {
+        *displacement = view->displacement;
+        return MPI_SUCCESS;
+    }
+    auto const first = static_cast<std::uint64_t>(offset);
+    if (!within_reach(view->tiling, first, view->etype_bytes, 1))
+        return fail(*file, MPI_ERR_ARG, "MPI_File_get_byte_offset", beyond_reach);
+    *displacement = offset_of(view->tiling, first * view->etype_bytes);
     return MPI_SUCCESS;
 }
 

@@ -165,6 +165,11 @@ void an_offset_that_wrapped_round_was_written_to_the_beginning(Context const& co
     MPI_Offset pointer = 0;
     CHECK_MPI(MPI_File_get_position(file, &pointer));
     CHECK_EQUAL(pointer, far);
+    CHECK_FAILS(MPI_File_get_byte_offset(file, far, &pointer));
+    for (int i = 0; i < 2; ++i) CHECK_MPI(MPI_File_seek(file, far, MPI_SEEK_CUR));
+    CHECK_FAILS(MPI_File_seek(file, far, MPI_SEEK_CUR));  // 2^63
+    CHECK_MPI(MPI_File_get_position(file, &pointer));
+    CHECK_EQUAL(pointer, 3 * far);
     close_file(file);
     check_file(context, context.path(), 1000);
 }
