@@ -7,10 +7,9 @@
 #include <cctype>
 #include <fstream>
 #include <functional>
-#include <sstream>
 #include <string_view>
 
-#include "support/file_content.hpp"
+#include "support/process_stat.hpp"
 
 namespace unisono::orchestra {
 
@@ -71,26 +70,6 @@ std::string from_numbers(ProcessFacts const& facts) {
     return facts.node.empty() ? id : id + "@" + facts.node;
 }
 
-struct Stat {
-    std::string name;
-    int parent = 0;
-    int session = 0;
-};
-
-// "PID (name) state parent group session ...", and a name may have blanks and brackets.
-Stat read_stat(std::string const& folder) {
-    auto const text = file_content(folder + "/stat").value_or("");
-    auto const open = text.find('(');
-    auto const close = text.rfind(')');
-    if (open == std::string::npos || close == std::string::npos || close < open) return {};
-    Stat stat{.name = text.substr(open + 1, close - open - 1)};
-    std::istringstream rest(text.substr(close + 1));
-    std::string state;
-    int group = 0;
-    rest >> state >> stat.parent >> group >> stat.session;
-    return stat;
-}
-
 std::vector<std::pair<std::string, std::string>> read_environment(std::string const& folder) {
     std::vector<std::pair<std::string, std::string>> variables;
     std::ifstream file(folder + "/environ");
@@ -133,13 +112,13 @@ ProcessFacts read_process_facts(int process, std::string const& proc) {
     auto const folder_of = [&](int number) { return proc + "/" + std::to_string(number); };
     ProcessFacts facts{.environment = read_environment(folder_of(process))};
     if (!from_environment(facts).empty()) return facts;
-    auto const own = read_stat(folder_of(process));
+    auto const own = process_stat(folder_of(process)).value_or(ProcessStat{});
     facts.session = own.session;
     for (int above = own.parent; above > 1 && facts.ancestors.size() < ancestors_max;) {
-        auto const stat = read_stat(folder_of(above));
-        if (stat.name.empty()) break;
-        facts.ancestors.emplace_back(above, stat.name);
-        above = stat.parent;
+        auto const stat = process_stat(folder_of(above));
+        if (!stat) break;
+        facts.ancestors.emplace_back(above, stat->name);
+        above = stat->parent;
     }
     return facts;
 }

@@ -7,9 +7,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <sstream>
 
-#include "support/file_content.hpp"
+#include "support/process_stat.hpp"
 
 namespace unisono::orchestra {
 
@@ -17,18 +16,8 @@ namespace {
 
 // When a process began, in ticks since the machine did; 0 if there is none, or only its remains.
 std::uint64_t process_began(int process) {
-    auto const text = file_content("/proc/" + std::to_string(process) + "/stat").value_or("");
-    auto const close = text.rfind(')');
-    if (close == std::string::npos) return 0;
-    std::istringstream rest(text.substr(close + 1));
-    std::string word;
-    rest >> word;  // field 3, its state
-    if (word == "Z" || word == "X") return 0;
-    constexpr int fields_between = 18;
-    for (int i = 0; i < fields_between; ++i) rest >> word;
-    std::uint64_t began = 0;
-    rest >> began;
-    return began;
+    auto const stat = process_stat("/proc/" + std::to_string(process));
+    return stat && stat->state != 'Z' && stat->state != 'X' ? stat->began : 0;
 }
 
 // In which process numbers are what this process takes them for; 0 if nobody knows.

@@ -8,12 +8,11 @@
 #include <ctime>
 #include <filesystem>
 #include <mutex>
-#include <sstream>
 #include <system_error>
 
 #include "orchestra/program_id.hpp"
 #include "support/clock.hpp"
-#include "support/file_content.hpp"
+#include "support/process_stat.hpp"
 
 namespace unisono::interpose {
 
@@ -32,16 +31,11 @@ double seconds_since_boot() {
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// "PID (name) state ..." has the start as its 22nd word, in ticks since the machine was started; a
-// name may have blanks and brackets.
 double seconds_since_start() {
-    auto const text = file_content("/proc/self/stat").value_or("");
-    std::istringstream rest{text.substr(std::min(text.rfind(')'), text.size() - 1) + 1)};
-    std::string word;
-    for (int number = 3; number <= 22 && rest >> word; ++number) {
-    }
-    if (!rest) return 0;
-    return seconds_since_boot() - std::stod(word) / static_cast<double>(sysconf(_SC_CLK_TCK));
+    auto const stat = process_stat("/proc/self");
+    if (!stat || stat->began == 0) return 0;
+    return seconds_since_boot() -
+           static_cast<double>(stat->began) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 std::string name_of_what_runs() {
