@@ -5,6 +5,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cinttypes>
 #include <cstddef>
 #include <cstdio>
@@ -70,12 +71,13 @@ DescriptorSocket DescriptorSocket::named() && {
 
 DescriptorSocket DescriptorSocket::named(Address const& own) && {
     KernelAddress name{own};
-    if (bind(socket_, name.get(), name.bytes) != 0) return {};
+    if (socket_ < 0 || bind(socket_, name.get(), name.bytes) != 0) return {};
     address_ = own;
     return std::move(*this);
 }
 
 DescriptorSocket DescriptorSocket::faced_with(Address const& sender) && {
+    if (socket_ < 0) return {};
     KernelAddress name{sender};
     return connect(socket_, name.get(), name.bytes) == 0 ? std::move(*this) : DescriptorSocket{};
 }
@@ -111,6 +113,7 @@ int DescriptorSocket::receive() const {
     Parcel parcel;
     if (recvmsg(socket_, &parcel.message, MSG_CMSG_CLOEXEC) != 1) return -1;
     auto const* const header = CMSG_FIRSTHDR(&parcel.message);
+    if ((parcel.message.msg_flags & MSG_CTRUNC) != 0) errno = EMFILE;
     if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return -1;
     int descriptor = -1;
     std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);

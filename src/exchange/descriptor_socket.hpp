@@ -30,7 +30,7 @@ public:
     static DescriptorSocket sender();
     /// One to receive with what `sender` sends. None when there is no such socket to be seen here.
     static DescriptorSocket facing(Address const& sender);
-    /// The same under names that nobody else can know.
+    /// The same under names that nobody else can know. errno says why there is none.
     static DescriptorSocket sender(Address const& own);
     static DescriptorSocket facing(Address const& sender, Address const& own);
 
@@ -38,7 +38,8 @@ public:
 
     /// False when it could not be sent. Some 270 can be on their way from one sender.
     bool send(int descriptor, Address const& to) const;
-    /// The next descriptor that has arrived, the caller's to close; -1 when there is none.
+    /// The next descriptor that has arrived, the caller's to close; -1 when there is none,
+    /// with EMFILE in errno if one has arrived that this process has no room for.
     [[nodiscard]] int receive() const;
 
 private:

@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <vector>
 
@@ -37,6 +39,39 @@ TEST_F(Handover, what_is_sent_arrives_once_and_is_not_inherited) {
     EXPECT_EQ(fcntl(arrived, F_GETFD), FD_CLOEXEC);
     EXPECT_EQ(receiver.receive(), -1);
     close(arrived);
+}
+
+// So many descriptors are free, until destroyed.
+class Free {
+public:
+    explicit Free(rlim_t count) {
+        getrlimit(RLIMIT_NOFILE, &before_);
+        auto const lowest = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+        close(lowest);
+        rlimit const limit{static_cast<rlim_t>(lowest) + count, before_.rlim_max};
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    Free(Free const&) = delete;
+    Free& operator=(Free const&) = delete;
+    ~Free() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+private:
+    rlimit before_{};
+};
+
+// Who took that for "not yet" waited for ever.
+TEST_F(Handover, a_process_without_a_free_descriptor_can_tell) {
+    {
+        Free const none(0);
+        EXPECT_EQ(DescriptorSocket::facing(sender_.address(), {3, 4}).address(),
+                  DescriptorSocket::Address{});
+        EXPECT_EQ(errno, EMFILE);
+    }
+    auto const receiver = DescriptorSocket::facing(sender_.address(), {3, 4});
+    ASSERT_TRUE(sender_.send(file_, receiver.address()));
+    Free const none(0);
+    EXPECT_EQ(receiver.receive(), -1);
+    EXPECT_EQ(errno, EMFILE);
 }
 
 TEST_F(Handover, nobody_else_can_send) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <new>
@@ -40,21 +41,32 @@ NodeTeam::Name NodeTeam::name_of(std::uint32_t rank) const {
     return {hash[0], hash[1]};
 }
 
+namespace {
+
+// Where what was tried can fail for ever: the others learn of it when this program ends.
+void retry_unless_descriptors_lack(NodeTeam& team) {
+    if (errno == EMFILE || errno == ENFILE) throw std::bad_alloc{};
+    team.idle();
+}
+
+}  // namespace
+
 SharedSegment NodeTeam::share(SharedSegment segment, std::size_t bytes) {
     ++shares_;
     if (rank_ == 0) {
         auto const socket = DescriptorSocket::sender(name_of(0));
+        if (socket.address() == Name{}) throw std::bad_alloc{};
         for (std::uint32_t rank = 1; rank < ranks(); ++rank)
             while (!socket.send(segment.descriptor(), name_of(rank))) idle();
         return segment;
     }
     DescriptorSocket socket;
-    while (socket.address() == DescriptorSocket::Address{}) {
+    while (socket.address() == Name{}) {
         socket = DescriptorSocket::facing(name_of(0), name_of(rank_));
-        if (socket.address() == DescriptorSocket::Address{}) idle();
+        if (socket.address() == Name{}) retry_unless_descriptors_lack(*this);
     }
     auto descriptor = socket.receive();
-    for (; descriptor < 0; descriptor = socket.receive()) idle();
+    for (; descriptor < 0; descriptor = socket.receive()) retry_unless_descriptors_lack(*this);
     return SharedSegment::open(descriptor, bytes);
 }
 
