@@ -31,7 +31,8 @@ std::uint64_t file_bytes_before(Proposal const& mine, Storage const& storage) {
 // All that this rank asks for was moved.
 bool do_ahead(CollectiveFile const& file, Request const& request, Proposal const& mine,
               CallRecord& record) {
-    auto const refused = mine.objection.refusal != 0 || mine.objection.must_be_native;
+    auto const refused = mine.objection.refusal != 0 || mine.objection.must_be_native ||
+                         mine.since_view.refused != 0;
     auto const cached = file.cache != nullptr && file.cache->in_use();
     if (file.ahead == nullptr || refused || cached || OnlineTuner::wanted(file.options))
         return false;

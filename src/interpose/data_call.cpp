@@ -35,7 +35,6 @@ void use_packed(Prepared& prepared) {
     request.base = reinterpret_cast<std::uintptr_t>(prepared.packed.data());
     request.positions = {0, prepared.packed.size()};
     request.device = nullptr;
-    prepared.usable = true;
 }
 
 bool out_of_reach(FileView const& view, Request const& request, Datatype const& type) {
@@ -49,7 +48,12 @@ bool out_of_reach(FileView const& view, Request const& request, Datatype const& 
 void convert(Prepared& prepared) {
     auto& request = prepared.request;
     auto const& units = prepared.type->units;
-    prepared.packed.resize(units.external_bytes(request.positions.bytes()));
+    auto const bytes = units.external_bytes(request.positions.bytes());
+    if (!prepared.usable) {  // the MPI library will convert them
+        request.positions = {0, bytes};
+        return;
+    }
+    prepared.packed.resize(bytes);
     if (request.direction == Direction::write)
         to_external32(units, request.in_memory(request.positions), prepared.packed.data());
     use_packed(prepared);
@@ -136,7 +140,8 @@ Prepared translate(File const& file, DataCall const& call, Ends ends) {
 
     int mpi_error = unusable(call.type, file.context().comm());
     // The MPI library's own way is tried only with types that are known.
-    auto const may_pack = ends == Ends::at_return && !OnlineTuner::wanted(file.options());
+    auto const may_pack =
+        prepared.usable && ends == Ends::at_return && !OnlineTuner::wanted(file.options());
     if (mpi_error == MPI_SUCCESS && may_pack && pack_few(prepared, call)) return prepared;
     if (mpi_error == MPI_SUCCESS) prepared.type = decode(call.type, &mpi_error);
     if (prepared.type == nullptr) {
@@ -146,6 +151,11 @@ Prepared translate(File const& file, DataCall const& call, Ends ends) {
             throw std::bad_alloc{};
         else
             refuse(prepared, MPI_ERR_TYPE, "the datatype is null or not committed");
+        return prepared;
+    }
+    std::int64_t bytes = 0;
+    if (__builtin_mul_overflow(call.count, prepared.type->bytes, &bytes)) {
+        refuse(prepared, MPI_ERR_COUNT, "more bytes than 64 bits can count");
         return prepared;
     }
     place_memory(request, call, *prepared.type);
@@ -170,7 +180,9 @@ bool native_ready(File const& file, Prepared const& prepared) {
 void pack(Prepared& prepared, DataCall const& call) {
     auto const bytes = bytes_asked(call);
     auto const fits = bytes <= INT_MAX && call.count <= INT_MAX && !prepared.view->external32();
-    if (!fits || !use_copy_by_mpi(prepared, call, bytes))
+    if (fits && use_copy_by_mpi(prepared, call, bytes))
+        prepared.usable = true;
+    else
         refuse(prepared, MPI_ERR_UNSUPPORTED_OPERATION,
                "Unisono cannot do it without the other ranks; unisono_write_behind=disable, "
                "unisono_read_ahead=disable");
@@ -239,9 +251,11 @@ MPI_Offset etypes_asked(Prepared const& prepared, DataCall const& call) {
 }
 
 std::uint64_t bytes_asked(DataCall const& call) {
-    MPI_Count bytes = 0;
-    PMPI_Type_size_x(call.type, &bytes);
-    return static_cast<std::uint64_t>(bytes * call.count);
+    MPI_Count of_one = 0;
+    std::int64_t bytes = 0;
+    PMPI_Type_size_x(call.type, &of_one);
+    return __builtin_mul_overflow(of_one, call.count, &bytes) ? UINT64_MAX
+                                                              : static_cast<std::uint64_t>(bytes);
 }
 
 bool out_of_reach(FileView const& view, DataCall const& call, Datatype const& type) {

@@ -69,7 +69,7 @@ void refuse(Prepared& prepared, int error_class, char const* why);
 /// Of data that must be whole etypes, and a view that must hold them.
 void check_amount(Prepared& prepared);
 
-/// What the arguments of a call that went well ask for.
+/// What the arguments of a call that went well ask for; UINT64_MAX if 64 bits cannot count it.
 std::uint64_t bytes_asked(DataCall const& call);
 
 /// Unisono cannot move such data: the CPU cannot access them and the driver does not copy them

@@ -74,7 +74,11 @@ void test_native(PendingCall& call) {
 
 PendingCall::PendingCall(std::shared_ptr<File> of, DataCall with, Prepared translated,
                          LaterCall later)
-    : file{std::move(of)}, call{with}, prepared{std::move(translated)}, native{std::move(later)} {
+    : file{std::move(of)},
+      threaded{file->context().threaded()},
+      call{with},
+      prepared{std::move(translated)},
+      native{std::move(later)} {
     if (call.type != MPI_DATATYPE_NULL && !is_named(call.type))
         PMPI_Type_dup(with.type, &call.type);
 }
@@ -94,8 +98,9 @@ void PendingCall::end() {
 }
 
 void SeenWaiting::wait_for(PendingCall const* call) {
-    auto const seen = call != nullptr && call->number != 0 && call->stage == Stage::helped &&
-                      !call->file->context().threaded();
+    // Another thread may end the call meanwhile, where there is one.
+    auto const seen =
+        call != nullptr && call->number != 0 && !call->threaded && call->stage == Stage::helped;
     if (!seen) return leave();
     auto& team = call->file->team();
     auto& rendezvous = team.rendezvous();

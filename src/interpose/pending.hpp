@@ -41,6 +41,7 @@ struct PendingCall {
     void end();
 
     std::shared_ptr<File> file;  ///< until it is over
+    bool threaded;               ///< several threads of the program may call MPI
     DataCall call;
     Prepared prepared;
     LaterCall native;

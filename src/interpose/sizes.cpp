@@ -1,5 +1,8 @@
 #include <fcntl.h>
 
+#include <algorithm>
+#include <cerrno>
+
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
 #include "interpose/native.hpp"
@@ -31,6 +34,23 @@ int file_get_size(MPI_File handle, MPI_Offset* size) {
     return UNISONO_NATIVE(File_get_size)(handle, size);
 }
 
+namespace {
+
+// On tmpfs a signal may undo what a call has done so far: in parts then, each until it is done.
+int allocate(int descriptor, MPI_Offset size) {
+    constexpr MPI_Offset part = 16 << 20;
+    auto code = posix_fallocate(descriptor, 0, size);
+    if (code != EINTR) return code;
+    for (MPI_Offset at = 0; at < size; at += part) {
+        do code = posix_fallocate(descriptor, at, std::min(part, size - at));
+        while (code == EINTR);
+        if (code != 0) return code;
+    }
+    return 0;
+}
+
+}  // namespace
+
 // Open MPI 4.1.4 fills the new part with what is in its memory, and fails at random when the file
 // is longer already.
 int file_preallocate(MPI_File handle, MPI_Offset size) {
@@ -47,7 +67,7 @@ int file_preallocate(MPI_File handle, MPI_Offset size) {
         return UNISONO_NATIVE(File_preallocate)(handle, size);
     IoResult result;
     if (file->context().rank() == 0 && size > 0)
-        result.error = {posix_fallocate(file->storage().descriptor, 0, size), "posix_fallocate",
+        result.error = {allocate(file->storage().descriptor, size), "posix_fallocate",
                         static_cast<std::uint64_t>(size)};
     Verdict verdict{result, static_cast<std::uint32_t>(file->context().rank())};
     file->team().rendezvous().meet(verdict);

@@ -509,9 +509,12 @@ int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
     auto const needs = call.offset ? view_for_data : view_and_pointer_for_data;
     if (!file->taken_over())
         return leave_to_mpi(*file, call, needs, why_not_taken_over(*file), native);
-    if (!can_overlap(*file)) {
-        // Telling the MPI library of the view would wait for others: each rank does its part.
-        auto const alone = file->view()->kept_back;
+    auto const cache = file->cache();
+    auto const in_blocks = cache != nullptr && cache->in_use();
+    if (in_blocks || !can_overlap(*file)) {
+        // Telling the MPI library of the view would wait for others, and so would writing what is
+        // in memory to the file: each rank does its part.
+        auto const alone = in_blocks || file->view()->kept_back;
         file->note_native_nonblocking();
         return alone ? transfer_nonblocking(call, request, later)
                      : leave_to_mpi(*file, call, needs, "nonblocking collective call", native);

@@ -174,6 +174,18 @@ void an_offset_that_wrapped_round_was_written_to_the_beginning(Context const& co
     check_file(context, context.path(), 1000);
 }
 
+// In 64 bits they are none.
+void more_bytes_than_64_bits_can_count_were_none(Context const& context) {
+    auto const many = make_contiguous(1 << 30, MPI_DOUBLE);
+    auto const type = make_resized(0, 0, many);
+    MPI_File file = open_file(context, context.path());
+    double value = 1;
+    CHECK_FAILS(MPI_File_write_at_all(file, 0, &value, 1 << 30, type, MPI_STATUS_IGNORE));
+    CHECK_FAILS(MPI_File_read_at(file, 0, &value, 1 << 30, type, MPI_STATUS_IGNORE));
+    close_file(file);
+    check_file(context, context.path(), 0);
+}
+
 }  // namespace
 
 std::span<Test const> argument_tests() {
@@ -191,6 +203,8 @@ std::span<Test const> argument_tests() {
         {"an_offset_that_wrapped_round_was_written_to_the_beginning",
          an_offset_that_wrapped_round_was_written_to_the_beginning, under_unisono,
          "natively the beginning is written"},
+        {"more_bytes_than_64_bits_can_count_were_none", more_bytes_than_64_bits_can_count_were_none,
+         under_unisono, "natively that is a success"},
         {"a_wrong_view_is_an_error_and_the_old_one_stays",
          a_wrong_view_is_an_error_and_the_old_one_stays, where, unchecked},
     };

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
@@ -135,6 +136,32 @@ void a_handler_on_file_null_hears_only_of_what_the_program_opens(Context const& 
     close_file(file);
 }
 
+// So few data with holes are packed before anybody asks who does the call.
+void few_data_of_a_rank_without_a_descriptor_ended_the_program(Context const& context) {
+    prepare_file(context, context.path(), 1000);
+    MPI_File file = MPI_FILE_NULL;
+    {
+        DescriptorLimit const limit;
+        file = open_file(context, context.path(), MPI_MODE_RDWR);
+    }
+    REQUIRE_ALL(context, file != MPI_FILE_NULL);
+    std::array<int, 2> const sizes{20, 20}, part{8, 8}, start{6, 6};
+    MPI_Datatype handle = MPI_DATATYPE_NULL;
+    MPI_Type_create_subarray(2, sizes.data(), part.data(), start.data(), MPI_ORDER_C, MPI_BYTE,
+                             &handle);
+    Type const type(handle);
+    auto const data = pattern_bytes(2000, 400);
+    Bytes expected;
+    for (std::size_t row = 6; row < 14; ++row)
+        expected.insert(expected.end(), &data[row * 20 + 6], &data[row * 20 + 14]);
+    auto const offset = MPI_Offset{64} * context.rank;
+    CHECK_MPI(MPI_File_write_at_all(file, offset, data.data(), 1, type, MPI_STATUS_IGNORE));
+    Bytes back(64);
+    CHECK_MPI(MPI_File_read_at_all(file, offset, back.data(), 64, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, expected, "of an array");
+    close_file(file);
+}
+
 void files_inherit_the_handler_of_file_null(Context const& context) {
     CHECK_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL));
     MPI_File file = open_file(context, context.path());
@@ -231,6 +258,8 @@ std::span<Test const> handler_tests() {
         {"one_rank_may_hide_an_error_of_open", one_rank_may_hide_an_error_of_open},
         {"a_handler_on_file_null_hears_only_of_what_the_program_opens",
          a_handler_on_file_null_hears_only_of_what_the_program_opens},
+        {"few_data_of_a_rank_without_a_descriptor_ended_the_program",
+         few_data_of_a_rank_without_a_descriptor_ended_the_program},
         {"files_inherit_the_handler_of_file_null", files_inherit_the_handler_of_file_null},
         {"a_wrong_argument_calls_the_handler_once", a_wrong_argument_calls_the_handler_once},
         {"a_failed_access_calls_the_handler_once_on_each_rank",

@@ -146,6 +146,22 @@ void begun_by_ranks_that_wait_for_each_other(Context const& context) {
     pending.check_and_close();
 }
 
+// What is in blocks had to be in the file first, and to write it all ranks met.
+void begun_while_data_are_in_blocks(Context const& context) {
+    Pending pending(context, "data", 3);
+    for (int call = 0; call < 2; ++call)
+        CHECK_MPI(
+            MPI_File_write_at_all(pending.file, MPI_Offset{bytes} * call,
+                                  pending.data.data() + std::size_t{bytes} * std::size_t(call),
+                                  bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    for (int rank = 0; rank < context.size; ++rank) {
+        if (rank == context.rank) pending.begin(2);
+        context.barrier();
+    }
+    CHECK_MPI(MPI_Waitall(3, pending.requests.data(), MPI_STATUSES_IGNORE));
+    pending.check_and_close();
+}
+
 // A blocking collective call between them comes in its turn, an independent one whenever it likes.
 void mixed_with_blocking_calls(Context const& context) {
     Pending pending(context, "data", 3);
@@ -381,6 +397,7 @@ std::span<Test const> nonblocking_tests() {
         {"waited_for_together_with_messages", waited_for_together_with_messages, not_mpich, holes},
         {"begun_in_different_orders_on_two_files", begun_in_different_orders_on_two_files},
         {"begun_by_ranks_that_wait_for_each_other", begun_by_ranks_that_wait_for_each_other},
+        {"begun_while_data_are_in_blocks", begun_while_data_are_in_blocks},
         {"mixed_with_blocking_calls", mixed_with_blocking_calls, not_mpich, holes},
         {"goes_on_while_a_rank_waits_for_a_message", goes_on_while_a_rank_waits_for_a_message,
          not_mpich, "ROMIO goes on in waits for its own requests only, and hangs"},

@@ -1,7 +1,9 @@
 // What a file says about itself, and the collective calls that change it: size, atomicity, info.
 #include <stdlib.h>
+#include <sys/time.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "files.hpp"
 #include "suites.hpp"
@@ -98,6 +100,26 @@ void set_size_cuts_and_grows(Context const& context) {
     Bytes wanted = view.data(0, 250);
     wanted.resize(500, 0);
     check_bytes(back, wanted, "a file cut and grown again");
+    close_file(file);
+}
+
+// On tmpfs of kernels before 6.18 (which shows nothing) a signal undid it.
+void preallocate_failed_in_programs_with_timers(Context const& context) {
+    constexpr MPI_Offset bytes = 256 << 20;
+    MPI_File file = open_file(context, context.path());
+    struct sigaction quiet {
+    }, before{};
+    quiet.sa_handler = [](int) {};
+    quiet.sa_flags = SA_RESTART;
+    sigaction(SIGALRM, &quiet, &before);
+    itimerval timer{.it_interval = {.tv_sec = 0, .tv_usec = 5000},
+                    .it_value = {.tv_sec = 0, .tv_usec = 5000}};
+    setitimer(ITIMER_REAL, &timer, nullptr);
+    CHECK_MPI(MPI_File_preallocate(file, bytes));
+    timer = {};
+    setitimer(ITIMER_REAL, &timer, nullptr);
+    sigaction(SIGALRM, &before, nullptr);
+    CHECK_EQUAL(size_of(file), bytes);
     close_file(file);
 }
 
@@ -263,6 +285,8 @@ std::span<Test const> query_tests() {
         {"set_size_cuts_and_grows", set_size_cuts_and_grows, under_unisono,
          "natively a read past the end gives full counts"},
         {"preallocate_keeps_the_content", preallocate_keeps_the_content},
+        {"preallocate_failed_in_programs_with_timers", preallocate_failed_in_programs_with_timers,
+         under_unisono, "natively it may fail"},
         {"type_extent_is_the_memory_extent", type_extent_is_the_memory_extent},
         {"atomic_mode_is_atomic_and_ends", atomic_mode_is_atomic_and_ends,
          under_unisono | native_mpich, no_atomic_mode},

@@ -40,6 +40,25 @@ void a_new_view_waits_for_nobody(Context const& context) {
     check_file(context, context.path(), 160 * static_cast<std::size_t>(context.size));
 }
 
+// Who kept the old view wrote by it, ahead of the agreement that the call is an error.
+void a_refused_write_was_done_by_who_kept_the_old_view(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    auto const mistaken = context.rank == context.size - 1;
+    auto const mine = MPI_Offset{100} * context.rank;
+    auto const data = pattern_bytes(mine, 100);
+    Bytes const other(100, 1);
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    CHECK_MPI(MPI_File_write_at_all(file, mine, data.data(), 100, MPI_BYTE, MPI_STATUS_IGNORE));
+    auto const code =
+        MPI_File_set_view(file, mistaken ? -1 : 1000, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+    CHECK_EQUAL(code != MPI_SUCCESS, mistaken);
+    CHECK_FAILS(MPI_File_write_at_all(file, mine, other.data(), 100, MPI_BYTE, MPI_STATUS_IGNORE));
+    close_file(file);
+    if (!mistaken) return;
+    auto const whole = read_whole(context.path());
+    check_bytes(Bytes(whole.begin() + mine, whole.begin() + mine + 100), data, "of before");
+}
+
 void a_wrong_view_on_one_rank_is_an_error_there_and_at_the_next_call(Context const& context) {
     MPI_File file = open_with_a_view(context);
     DealtView const next(context, 40);
@@ -302,6 +321,8 @@ std::span<Test const> view_tests() {
         {"a_new_view_waits_for_nobody", a_new_view_waits_for_nobody, under_unisono, waits},
         {"a_wrong_view_on_one_rank_is_an_error_there_and_at_the_next_call",
          a_wrong_view_on_one_rank_is_an_error_there_and_at_the_next_call, under_unisono, waits, 2},
+        {"a_refused_write_was_done_by_who_kept_the_old_view",
+         a_refused_write_was_done_by_who_kept_the_old_view, under_unisono, waits, 2},
         {"hints_with_a_later_view_count_from_the_next_call_on",
          hints_with_a_later_view_count_from_the_next_call_on, under_unisono, "Unisono's own hints"},
         {"the_shared_pointer_begins_anew_with_each_of_many_views",
