@@ -23,7 +23,7 @@ Ours is the median over the seeds of the requests' jitter, with the lowest and t
 *agrees* if it is within a factor of {agreement} of the paper's and points the same way; a speed if
 it is within that factor. In the pictures the bar is ours, with its range, and the tick the paper's,
 dotted where the paper has words only and the number is ours. A cause in [brackets] was not shown by a
-run. *void*: before 0.2 Unisono's `MPI_File_sync` synced nothing under MPICH, so what was measured then
+run. *void*: Unisono's `MPI_File_sync` once synced nothing under MPICH, so what was measured then
 does not count.
 """
 

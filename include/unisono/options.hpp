@@ -20,7 +20,8 @@ struct Options {
     std::string strategy = "auto";      ///< unisono_strategy: auto or a name in strategies/all.cpp
     std::string select = "auto";        ///< unisono_select: how strategy auto chooses: auto, rule,
                                         ///< measured, orthrus
-    std::string backend = "auto";       ///< unisono_backend: auto, posix, uring, mapped, mpiio
+    std::string backend = "auto";       ///< unisono_backend: auto, posix, threads, uring, mapped,
+                                        ///< mpiio
     std::string exchange = "auto";      ///< unisono_exchange: auto, shared_memory, messages
     std::string layout;                 ///< unisono_layout: src/layouts/layout_text.hpp; or ""
     std::uint32_t pretended_nodes = 0;  ///< UNISONO_TOPOLOGY=nodes=N: split one machine's ranks
@@ -46,7 +47,7 @@ struct Options {
     /// meetings, on one node. Automatic: where the strategy has such buffers.
     Switch read_ahead = Switch::automatic;
     /// unisono_overlap: nonblocking and split calls are done by threads, beside the program's own
-    /// work. Automatic is enable.
+    /// work. Automatic: on one node, and where the program has MPI_THREAD_MULTIPLE.
     Switch overlap = Switch::automatic;
     bool sync_at_close = false;  ///< unisono_sync_at_close: a closed file is durable
 
@@ -56,7 +57,8 @@ struct Options {
     Switch cb_read = Switch::automatic;   ///< romio_cb_read, collective_buffering
     Switch cb_write = Switch::automatic;  ///< romio_cb_write, collective_buffering
     Switch ds_read = Switch::automatic;   ///< romio_ds_read
-    Switch ds_write = Switch::automatic;  ///< romio_ds_write (Unisono never writes holes anyway)
+    Switch ds_write = Switch::automatic;  ///< romio_ds_write; enable: short holes, too, are
+                                          ///< read and written, on servers
     Switch intra_node_aggregation =
         Switch::automatic;              ///< unisono_intra_node_aggregation: nodes send, not ranks
     bool no_indep_rw = false;           ///< romio_no_indep_rw
