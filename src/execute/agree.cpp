@@ -34,7 +34,10 @@ bool do_ahead(CollectiveFile const& file, Request const& request, Proposal const
     auto const refused = mine.objection.refusal != 0 || mine.objection.must_be_native ||
                          mine.since_view.refused != 0;
     auto const cached = file.cache != nullptr && file.cache->in_use();
-    if (file.ahead == nullptr || refused || cached || OnlineTuner::wanted(file.options))
+    auto const shares_pages = file.storage.page_cached && file.team.topology().nodes() > 1 &&
+                              request.direction == Direction::write;
+    if (file.ahead == nullptr || refused || cached || shares_pages ||
+        OnlineTuner::wanted(file.options))
         return false;
     if (!file.ahead->may_try(request)) return false;
     return perform_direct(request, request.positions, file.storage, record).bytes ==
@@ -72,7 +75,7 @@ Proposal agree_before(CollectiveFile const& file, Request const& request, Caller
     mine.selection.last_seconds = static_cast<float>(file.tuner.last_seconds());
     mine.device = {.host_windows = host_windows(request, file.options),
                    .any = request.device != nullptr};
-    file.gathered.announce(mine);
+    file.gathered.announce(mine, request);
     if (file.cache != nullptr) mine.cache = file.cache->needs(request, file.options, record);
     mine.cache.possible = file.cache != nullptr && file.storage.descriptor >= 0;
     record.lap(Phase::other);

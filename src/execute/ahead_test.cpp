@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "backends/fault.hpp"
 #include "backends/posix.hpp"
 #include "execute/collective.hpp"
@@ -105,6 +107,61 @@ TEST(Ahead, a_call_that_turns_out_otherwise_is_done_the_agreed_way) {
         EXPECT_EQ(rank[3].meetings, 1U);
     }
     expect_written(file, {each_bytes, 10, each_bytes, each_bytes});
+}
+
+/// Passes all on, and counts the pieces that are written.
+class Counting final : public Backend {
+public:
+    Counting(std::unique_ptr<Backend> next, std::atomic<std::size_t>& written)
+        : next_(std::move(next)), written_(written) {}
+    [[nodiscard]] std::string_view name() const override { return next_->name(); }
+    IoResult perform(Direction direction, std::span<Transfer const> list) override {
+        if (direction == Direction::write) written_ += list.size();
+        return next_->perform(direction, list);
+    }
+    Error sync() override { return next_->sync(); }
+
+private:
+    std::unique_ptr<Backend> next_;
+    std::atomic<std::size_t>& written_;
+};
+
+// After a call without data, each rank wrote its part ahead, into a page that two nodes' clients
+// write back as a whole.
+TEST(Ahead, nodes_that_write_whole_pages_back_share_none) {
+    TemporaryFile const file;
+    std::atomic<std::size_t> written = 0;
+    ThreadTeams teams{make_topology({0, 0, 1})};
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        Storage storage;
+        storage.descriptor = file.descriptor();
+        storage.backend =
+            std::make_unique<Counting>(make_posix_backend(storage.descriptor), written);
+        storage.local = false;
+        storage.page_cached = true;
+        OnlineTuner tuner;
+        GatheredFacts gathered;
+        AheadOfAgreement ahead;
+        Options const options;
+        Layout const layout;
+        for (auto const bytes : {std::uint64_t{0}, each_bytes}) {
+            std::vector<std::byte> data(each_bytes, std::byte{1});
+            auto request = request_for(team.rank(), 0, each_bytes, data);
+            request.direction = Direction::write;
+            request.positions.end = bytes;
+            CallRecord record;
+            perform_collective({.team = team,
+                                .rendezvous = rendezvous,
+                                .storage = storage,
+                                .layout = layout,
+                                .options = options,
+                                .tuner = tuner,
+                                .gathered = gathered,
+                                .ahead = &ahead},
+                               request, {}, record);
+        }
+    });
+    EXPECT_EQ(written.load(), 1U) << "3000 bytes are in one aggregator's page";
 }
 
 TEST(Ahead, an_error_is_told_to_all_in_the_call_that_had_it) {

@@ -15,11 +15,19 @@ std::vector<std::uint64_t> bytes_by_server(Layout const& layout, Request const& 
     return bytes;
 }
 
+// Shapes do not change.
+bool is_same(Tiling const& one, Tiling const& other) {
+    return one.shape == other.shape && one.origin == other.origin && one.extent == other.extent;
+}
+
 }  // namespace
 
-void GatheredFacts::announce(Proposal& mine) {
+void GatheredFacts::announce(Proposal& mine, Request const& request) {
     now_ = {mine.asked.touched, mine.asked.bytes, mine.asked.request_hash};
-    mine.as_gathered = (has_ != Gathers::nothing || cell_bytes_ != 0) && now_ == gathered_;
+    view_now_ = request.view;
+    auto const same_places = cell_bytes_ == 0 || is_same(view_now_, gathered_view_);
+    mine.as_gathered =
+        (has_ != Gathers::nothing || cell_bytes_ != 0) && now_ == gathered_ && same_places;
 }
 
 void GatheredFacts::gather(Gathers wanted, Facts const& facts, Team& team, Request const& request) {
@@ -55,6 +63,7 @@ Facts GatheredFacts::complete(Facts facts, Strategy const& strategy, Options con
     if (wanted == Gathers::nothing && cell_bytes == 0) return facts;
     if (!unchanged) forget();
     gathered_ = now_;
+    gathered_view_ = view_now_;
     if (has_ < wanted) gather(wanted, facts, team, request);
     if (cell_bytes != 0 && cell_bytes_ != cell_bytes)
         find_holders(cell_bytes, facts, team, request);

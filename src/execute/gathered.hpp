@@ -15,7 +15,7 @@ namespace unisono {
 class GatheredFacts {
 public:
     /// Tells the others whether what was gathered last is still true of this rank. Local.
-    void announce(Proposal& mine);
+    void announce(Proposal& mine, Request const& request);
 
     /// The facts with what the strategy wants in them, to which they refer until the next call.
     /// `unchanged`: all ranks announced so. Collective unless unchanged and wanted before.
@@ -45,6 +45,8 @@ private:
     std::uint64_t cell_bytes_ = 0;  // of cells_; 0: there are none
     Asked gathered_;                // when all this was
     Asked now_;
+    Tiling gathered_view_;  // cells say where a node's bytes are, so that sizes alone will not do
+    Tiling view_now_;
     std::vector<RankFacts> ranks_;
     std::vector<std::uint64_t> server_bytes_;
     std::vector<CellHolder> cells_;

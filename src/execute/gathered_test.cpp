@@ -57,6 +57,50 @@ TEST(Gathered, is_kept_while_all_ranks_ask_for_the_same_and_gathered_anew_when_o
     EXPECT_EQ(found[4799], std::byte{0});
 }
 
+// Where pieces lie, not how many and how long they are, decides which node's aggregators own what.
+// Of both lists of rank 0, all that a call compares cheaply is equal.
+TEST(Gathered, other_pieces_of_the_same_sizes_were_in_nobodys_realm) {
+    constexpr std::uint64_t block = 64;
+    std::vector<std::int64_t> const theirs{1, 3, 9, 15, 21, 31}, first{0, 2, 6, 12, 20, 30},
+        second{0, 4, 10, 14, 22, 30};
+    TemporaryFile const file;
+    ThreadTeams teams{make_topology({0, 1})};
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        Storage storage;
+        storage.descriptor = file.descriptor();
+        storage.backend = make_posix_backend(storage.descriptor);
+        storage.local = false;
+        Options options;
+        options.strategy = "two_phase";
+        options.check = "plans";  // small calls, too, are divided by node
+        auto const layout = Layout::of("test", {Striping::round_robin(block, {0, 1})});
+        OnlineTuner tuner;
+        GatheredFacts gathered;
+        for (auto const& mine : {first, second}) {
+            std::vector<std::int64_t> offsets;
+            for (auto const number : team.rank() == 0 ? mine : theirs)
+                offsets.push_back(number * static_cast<std::int64_t>(block));
+            std::vector<std::byte> data(6 * block, std::byte(team.rank() + 1));
+            Request const request{
+                .direction = Direction::write,
+                .view = {make_blocks(offsets, std::vector<std::uint64_t>(6, block)), 0, 2048},
+                .positions = {0, data.size()},
+                .memory = {make_dense(1), 0, 1},
+                .base = reinterpret_cast<std::uintptr_t>(data.data())};
+            CallRecord record;
+            auto const outcome = perform_collective(
+                {team, rendezvous, storage, layout, options, tuner, gathered}, request, {}, record);
+            EXPECT_EQ(outcome.strategy, "two_phase");
+            EXPECT_EQ(outcome.bytes, data.size());
+        }
+    });
+    auto const found = file.contents();
+    ASSERT_EQ(found.size(), 32 * block);
+    for (auto const& list : {first, second})
+        for (auto const number : list)
+            EXPECT_EQ(found[static_cast<std::size_t>(number) * block], std::byte{1}) << number;
+}
+
 // Ranks of two nodes take turns with blocks of 8 bytes in the first two cells, of which node 1 has
 // five of eight; the third cell is node 0's alone, the fourth one nobody's.
 TEST(Gathered, holders_are_the_nodes_that_ask_for_most_of_a_cell) {
