@@ -154,6 +154,13 @@ Plan plan_resonant(Facts const& facts, Options const& options) {
     return facts.rank_ordered ? plan_groups(facts, options) : plan_agents(facts, options);
 }
 
+std::string_view unfit_resonant(Facts const& facts) {
+    if (auto const why = unfit_for_servers(facts); !why.empty()) return why;
+    if (facts.rank_ordered && pages_must_not_be_shared(facts))
+        return "this file system writes whole pages back, and nodes may share one";
+    return {};
+}
+
 }  // namespace
 
 constinit Strategy const resonant{
@@ -161,7 +168,7 @@ constinit Strategy const resonant{
     .summary = "an agent per data server, requests in ascending order; in turns where none overlap",
     .source = "Resonant I/O, IPDPS 2009, sections 3.2 to 3.5",
     .gathers = Gathers::server_bytes,
-    .unfit = unfit_for_servers,
+    .unfit = unfit_resonant,
     .plan = plan_resonant,
     .worth_measuring = has_several_servers,
 };

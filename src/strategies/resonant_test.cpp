@@ -31,6 +31,19 @@ TEST(Resonant, two_processes_are_agents_of_the_two_servers_that_each_asks) {
               "a3 rank 1: blocks 3 7 11 15 servers 3 3 3 3\n");
 }
 
+// Nodes whose clients write whole pages back overwrote each other's bytes in the page that they
+// share.
+TEST(Resonant, ranks_write_no_page_by_themselves_that_another_nodes_client_writes_back) {
+    Scene scene{.topology = make_topology({0, 1}),
+                .layout = round_robin_layout(block, 4),
+                .requests = block_requests(1000, {0, 1}, 1, 1)};
+    EXPECT_EQ(unfit_for(resonant, scene), "");
+    scene.page_cached = true;
+    EXPECT_NE(unfit_for(resonant, scene), "");
+    scene.direction = Direction::read;
+    EXPECT_EQ(unfit_for(resonant, scene), "");
+}
+
 // Server 0 has 3 blocks of rank 2, 1 of rank 3; server 1 has 3 of rank 0, 1 of rank 3; ...
 TEST(Resonant, an_agent_asks_its_server_for_most_and_a_tie_goes_to_the_lowest_rank) {
     auto scene = interleaved(4, 3, 3);
