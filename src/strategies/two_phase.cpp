@@ -44,7 +44,9 @@ std::uint64_t fill_windows(Plan const& plan, std::uint64_t unit) {
     auto const bytes = [](Realm const& realm) { return realm.positions.bytes(); };
     auto const largest = bytes(*std::ranges::max_element(plan.realms, {}, bytes));
     auto const rounds = div_ceil(largest, plan.window_bytes + plan.window_bytes / 8);
-    return rounds < 2 ? plan.window_bytes : round_up(div_ceil(largest, rounds), unit);
+    if (rounds < 2) return plan.window_bytes;
+    auto const step = unit <= plan.window_bytes ? unit : storage_page_bytes;
+    return round_up(div_ceil(largest, rounds), step);
 }
 
 // As many aggregators on each node as there are in the mean, for what its own ranks ask for.

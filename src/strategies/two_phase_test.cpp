@@ -53,6 +53,14 @@ TEST(TwoPhase, reads_from_servers_take_several_stripes_of_each_at_a_time) {
     EXPECT_EQ(window_kib(64, 8), 512u);
 }
 
+TEST(TwoPhase, windows_grew_to_stripes_far_longer_than_they) {
+    Scene const scene{.topology = make_topology({0, 1, 2, 3}),
+                      .layout = round_robin_layout(64 * MiB, 4),
+                      .requests = block_requests(1024 * MiB, {0, 1, 2, 3}, 1, 1),
+                      .direction = Direction::read};
+    EXPECT_LE(plan_for(two_phase, scene).window_bytes, 4 * MiB + 512 * KiB);
+}
+
 // Derivation: each of 4 nodes has 113 stripes: 7 windows of 16 and one stripe more, or 7 of 17.
 TEST(TwoPhase, reads_have_no_round_for_the_one_stripe_that_is_left) {
     auto scene = interleaved(/*ranks=*/4, /*servers=*/4, /*blocks_each=*/113);
