@@ -321,7 +321,7 @@ void CachedFile::end_window() {
         team_.idle();
         lock.lock();
     }
-    if (flush_online_) deferred_.start({}, {});
+    if (flush_online_) deferred_.start({.call = call_}, {});
 }
 
 // Every rank tells the other nodes' aggregators that nothing more will come.

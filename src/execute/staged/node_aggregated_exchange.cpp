@@ -103,6 +103,7 @@ public:
             else
                 hand_round(round, aggregator, who, answer);
         }
+        call_.record.lap(Phase::exchange);
         if (node_) call_.barrier();
     }
 
