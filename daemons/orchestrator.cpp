@@ -40,9 +40,14 @@ void lock_state(std::string const& state) {
 // Whole or not at all, for those who read it meanwhile.
 void write_state(std::string const& path, std::string const& text) {
     auto const next = path + ".new";
-    std::ofstream(next) << text << '\n';
+    std::ofstream file(next);
+    file << text << '\n';
+    file.close();
     std::error_code ignored;  // then the next one tells
-    std::filesystem::rename(next, path, ignored);
+    if (file)
+        std::filesystem::rename(next, path, ignored);
+    else
+        std::filesystem::remove(next, ignored);
 }
 
 std::unique_ptr<Gate> make_gate(OrchestratorOptions const& options) {

@@ -29,6 +29,27 @@ def test_the_state_of_a_dead_orchestrator_is_no_state(mount, tmp_path):
     assert not orchestra.down(gate)
 
 
+def test_a_link_in_the_place_of_a_log_is_not_followed(mount, tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / "orchestra.log").symlink_to(victim)
+    with pytest.raises(OSError):
+        orchestra._start("unisono-orchestrator", [mount.mountpoint], tmp_path / "orchestra.log")
+    assert victim.read_text() == "precious"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_what_others_have_put_there_is_not_believed(mount, tmp_path, monkeypatch):
+    monkeypatch.setattr(orchestra, "_is_alive", lambda pid, path: True)
+    gate = orchestra.gate_in_servers(mount)
+    gate.state_file.write_text('{"pid": 1}')
+    assert orchestra.state(gate) == {"pid": 1}
+    os.chown(gate.folder, 65534, 65534)
+    assert orchestra.state(gate) is None
+    with pytest.raises(Failure, match="somebody else's"):
+        orchestra._start("unisono-orchestrator", [mount.mountpoint], gate.folder / "orchestra.log")
+
+
 def test_the_mountpoint_may_be_left_out_if_there_is_one_only(monkeypatch, mount):
     monkeypatch.setattr(pocket, "mounts", lambda: [mount])
     assert orchestra.mount_for(None) is mount

@@ -9,6 +9,7 @@ import os
 import select
 import shutil
 import signal
+import stat
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -98,11 +99,22 @@ def gate_at(path: str | None) -> Gate:
 
 def state(gate: Gate) -> dict[str, Any] | None:
     """What the orchestrator decided last; None if there is none, or it is dead."""
+    if not _is_folder_of(gate.folder, 0, os.geteuid()):
+        return None
     try:
         found = json.loads(gate.state_file.read_text())
     except (OSError, ValueError):
         return None
     return found if _is_alive(found.get("pid"), found.get("mountpoint", gate.path)) else None
+
+
+def _is_folder_of(folder: Path, *users: int) -> bool:
+    """In /dev/shm anybody may have made it, or a link of that name."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid in users
 
 
 def _is_alive(pid: Any, path: str) -> bool:
@@ -143,7 +155,7 @@ def _up(gate: Gate, options: list[str]) -> None:
         listen = options[options.index("--listen") + 1] if "--listen" in options else None
         address = listen or f"unix:{gate.folder}/socket"
         command += ["--gate", "clients", *([] if listen else ["--listen", address])]
-    _start(_PROGRAM, command, gate.folder / "orchestra.log")
+    orchestrator = _start(_PROGRAM, command, gate.folder / "orchestra.log")
     if gate.where == "servers":
         return
     keys = options[options.index("--key-file"):][:2] if "--key-file" in options else []
@@ -153,7 +165,9 @@ def _up(gate: Gate, options: list[str]) -> None:
     except Failure as failure:
         refused = failure  # one that lost its orchestrator comes back by itself
     if not _within_patience(lambda: (state(gate) or {}).get("nodes")):
-        down(gate)
+        if not down(gate):  # it could not even say that it is there
+            orchestrator.kill()
+            orchestrator.wait()
         raise refused or Failure(f"the orchestrator has not heard of its node daemon in {_PATIENCE_S:g} s")
 
 
@@ -171,13 +185,18 @@ def _make_folders(gate: Gate) -> None:
             folder.mkdir()
             folder.chmod(mode)
         except FileExistsError:
-            if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
-                raise Failure(f"{folder}: somebody else's") from None
+            _refuse_others(folder)
 
 
-def _start(name: str, words: list[str], log: Path) -> None:
+def _refuse_others(folder: Path) -> None:
+    if not _is_folder_of(folder, os.geteuid()):
+        raise Failure(f"{folder}: somebody else's")
+
+
+def _start(name: str, words: list[str], log: Path) -> subprocess.Popen[str]:
     """Returns when the daemon says that it is ready."""
-    with log.open("w") as errors:
+    _refuse_others(log.parent)
+    with open(log, "w", opener=_no_link) as errors:
         daemon = subprocess.Popen([str(program(name)), *words], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=errors, cwd="/",
                                   start_new_session=True, text=True)  # fmt: skip
@@ -185,11 +204,15 @@ def _start(name: str, words: list[str], log: Path) -> None:
     with daemon.stdout:
         readable, _, _ = select.select([daemon.stdout], [], [], _PATIENCE_S)
         if readable and daemon.stdout.readline() == "ready\n":
-            return
+            return daemon
     daemon.kill()
     daemon.wait()
     reason = log.read_text().strip().removeprefix(f"{name}: ")
     raise Failure(reason or f"{name} did not get ready")
+
+
+def _no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def _within_patience(condition: Callable[[], Any]) -> bool:

@@ -53,7 +53,7 @@ class Mount:
 def mounts(table: str = "/proc/self/mountinfo") -> list[Mount]:
     """All pocket file systems that are mounted, the daemon dead or alive."""
     found = []
-    for line in Path(table).read_text().splitlines():
+    for line in Path(table).read_text(errors="surrogateescape").splitlines():
         before, _, after = line.partition(" - ")
         kind, source, _options = after.split(" ", 2)
         if kind == _TYPE:
