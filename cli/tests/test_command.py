@@ -109,6 +109,21 @@ def test_exit_code_is_the_programs(unisono, mpi, report):
 
 
 @pytest.mark.parametrize("mpi", MPIS)
+def test_an_exit_code_as_after_a_signal_without_a_name_ended_the_command(unisono, mpi):
+    done = unisono("run", "--report", "--mpi", mpi, "--", "sh", "-c", "exit 170", env=ENVIRONMENT)
+    assert done.returncode == 170, done.stderr
+    assert "ended with exit code 170" in done.stderr
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+@pytest.mark.parametrize("report", [[], ["--report"]])
+def test_programs_had_signals_ignored_that_python_ignores(unisono, mpi, report):
+    done = unisono("run", *report, "--mpi", mpi, "--", "grep", "SigIgn", "/proc/self/status", env=ENVIRONMENT)
+    ignored = int(done.stdout.split()[1], 16)
+    assert not ignored & (1 << (signal.SIGPIPE - 1) | 1 << (signal.SIGXFSZ - 1))
+
+
+@pytest.mark.parametrize("mpi", MPIS)
 def test_a_report_is_shown_after_the_programs_output(unisono, mpi, sample_report, tmp_path):
     script = f'cat {sample_report} >> "$UNISONO_REPORT_FILE"; echo "$UNISONO_REPORT"'
     environment = ENVIRONMENT | {"TMPDIR": str(tmp_path)}

@@ -156,6 +156,33 @@ def test_a_program_that_never_writes_the_same_is_not_blamed_on_unisono(compared,
 
 
 @needs_library
+def test_a_file_of_the_first_run_only_was_called_equal(compared, place):
+    done = compared("[ $N != 1 ] || echo same > data")
+    assert done.returncode == 0, done.stderr
+    assert f"Contents: not comparable: {place}/data is not there after other runs" in done.stdout
+    assert left(place) == []
+
+
+@needs_library
+def test_names_that_change_in_every_run_were_called_a_difference(compared, place):
+    done = compared("echo same > data.$N", "--file", "data*")
+    assert done.returncode == 0, done.stderr
+    assert "Contents: not comparable: " in done.stdout and "is there after some runs only" in done.stdout
+    assert left(place) == []
+
+
+@needs_library
+def test_time_in_files_of_single_ranks_counts_with_their_part(compared, place):
+    report = json.loads((place.parent / "report").read_text())
+    at_all = json.loads(compared("echo same > data", "--repeats", 1, "--json").stdout)
+    alone = report | {"ranks": 1, "opened_by": 1}
+    (place.parent / "report").write_text(json.dumps(alone) + "\n")
+    own = json.loads(compared("echo same > data", "--repeats", 1, "--json").stdout)
+    seconds, of_all = own["sides"][1]["io_seconds"][0], at_all["sides"][1]["io_seconds"][0]
+    assert seconds == pytest.approx(of_all / report["program"]["ranks"])
+
+
+@needs_library
 def test_one_file_that_varies_hides_no_other(compared, place):
     done = compared("echo same > data; echo $N > data.log", "--file", "data*", "--repeats", 1)
     assert done.returncode == 0, done.stderr

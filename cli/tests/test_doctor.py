@@ -173,6 +173,8 @@ def test_no_mpi_is_blamed_for_a_full_folder():
     (["--oversubscribe", "-np", "7"], launchers.OPEN_MPI, 7, ["--oversubscribe", "-np", "2"]),
     (["--ntasks=512", "-p", "short"], launchers.SLURM, 512, ["--ntasks=2", "-p", "short"]),
     (["-ppn", "4"], launchers.HYDRA, None, ["-ppn", "4", "-n", "2"]),
+    (["-o", "results", "--error=log", "-n", "64"], launchers.SLURM, 64, ["-n", "2"]),
+    (["--output-filename", "results", "-n", "64"], launchers.OPEN_MPI, 64, ["-n", "2"]),
 ])  # fmt: skip
 def test_the_trial_keeps_the_launchers_options_but_for_the_number_of_ranks(options, family, ranks, trial):
     segment = launchers.parse_segment([*options, "./app"], family)

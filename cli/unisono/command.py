@@ -211,7 +211,7 @@ def env_command(command: tuple[str, ...], mpi: str | None, **choices: str | None
     """
     variables = settings.variables(**choices)
     if mpi is None:
-        mpi = preload.rewrite(list(command), {}, places.preload_library).mpi
+        mpi = preload.mpi_of(list(command), places.preload_library)
     if not mpi:
         raise Failure("name a program, or --mpi mpich, --mpi openmpi or --mpi abi")
     library = str(places.preload_library(mpi))

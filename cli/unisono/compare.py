@@ -14,6 +14,7 @@ from pathlib import Path
 
 from . import ending, places, preload, report, reports, run
 from .fresh import Difference, FreshFiles
+from .job import jobs_of
 from .places import Failure
 
 _MPI_NAMES = {"mpich": "MPICH", "openmpi": "Open MPI", "abi": "the MPI"}
@@ -137,8 +138,8 @@ class Comparison:
             finally:
                 with run.undisturbed():
                     self._files.end(self._keep)
-                    for path in [path for side in [first, *sides] for path in side.job.temporary]:
-                        path.unlink(missing_ok=True)
+                    for side in [first, *sides]:
+                        side.job.remove_temporary()
         return Outcome(sides, files, contents, [*self._notes, *self._of_short_runs(sides), *_remarks(sides)])
 
     def _of_short_runs(self, sides: list[Side]) -> Iterator[str]:
@@ -157,7 +158,7 @@ class Comparison:
         self._files.make_fresh()
         side.seconds.append(self._run_once(side, which))
         if side.collected:
-            side.io_seconds.append(sum(map(_io_seconds, side.records)))
+            side.io_seconds.append(jobs_of(side.records, side.seconds[-1])[0].io_s)
         new = [found for found in self._files.compare() if found.file not in self._varying]
         if new:
             self._look_closer([self._files.keep(found, _slug(side.name)) for found in new], side, reference)
@@ -166,9 +167,11 @@ class Comparison:
         """Whether contents differ because of how they were written, or do so in any two runs."""
         self._files.make_fresh()
         self._run_once(reference, "once more, as contents differ")
-        varying = {again.file for again in self._files.compare()}
+        again = self._files.compare()
+        varying = {difference.file for difference in again}
+        names_vary = any(difference.offset is None for difference in again)
         for difference in found:
-            if difference.file not in varying:
+            if difference.file not in varying and not (names_vary and difference.offset is None):
                 self._fail(difference, side, reference)
             self._varying[difference.file] = difference.said
 
@@ -183,11 +186,17 @@ class Comparison:
         files = self._files.files()
         if not files:
             return "not compared: the program leaves no file"
-        if not self._varying:
+        compared = self._files.compared()
+        equal = [path for path in compared if path not in self._varying]
+        reasons = []
+        if once := [path for path in files if path not in compared and path not in self._varying]:
+            reasons.append(f"{once[0]} is not there after other runs (name such files with --file and a pattern)")
+        if self._varying:
+            reasons.append(f"two runs of the same kind differ as well ({next(iter(self._varying.values()))})")
+        if not reasons:
             return "equal"
-        said = f"two runs of the same kind differ as well ({next(iter(self._varying.values()))})"
-        others = len(files) - len(self._varying)
-        return f"equal in {report.counted(others, 'file')}; else {said}" if others else f"not comparable: {said}"
+        said = "; ".join(reasons)
+        return f"equal in {report.counted(len(equal), 'file')}; else {said}" if equal else f"not comparable: {said}"
 
     def _run_once(self, side: Side, which: str) -> float:
         began = time.monotonic()
@@ -219,10 +228,6 @@ class Comparison:
             if line.startswith("unisono: ") and line not in self._told:
                 self._told.add(line)
                 self._tell(line.removeprefix("unisono: "))
-
-
-def _io_seconds(record: report.Record) -> float:
-    return sum(part["seconds"]["whole"]["mean"] for part in (record, record["write"], record["read"]))
 
 
 def _slug(name: str) -> str:

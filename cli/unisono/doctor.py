@@ -34,6 +34,8 @@ _SAYS_NOTHING = re.compile(r"MPI_ABORT (was|causes)|called MPI_Abort|with errorc
 _SONAMES = {"mpich": ["libmpich.so.12", "libmpi.so.12"], "openmpi": ["libmpi.so.40"],
             "abi": ["libmpi_abi.so.1"]}
 _COUNT_OPTIONS = frozenset(["n", "np", "c", "ntasks"])
+_OUTPUT_OPTIONS = frozenset(["o", "output", "e", "error", "outfile", "errfile", "outfile-pattern", "errfile-pattern",
+                             "output-filename"])  # fmt: skip
 _TOOLS = {"darshan": "Darshan", "scorep": "Score-P"}
 _ASK_VERSION = """
 import ctypes, sys
@@ -68,7 +70,8 @@ def examine(path: str | None, command: list[str]) -> list[Finding]:
     usable = [f.subject for f in findings if f.state == OK and f.subject in bench.MPIS]
     for name in usable:
         if wanted in (None, name):
-            words = _trial_launcher(command[0], segment) if family and segment else None
+            usual = segment is None or segment.programs_file is not None  # which names other programs
+            words = None if usual else _trial_launcher(command[0], segment)
             findings += _trial(name, folder, words)
     return [*findings, *_preloaded(), _shared_memory(), *_huge_pages(), _cores(segment), _io_uring(), _fuse(),
             *_settings(str(path or folder))]  # fmt: skip
@@ -87,7 +90,7 @@ def _launcher_of(command: list[str]) -> tuple[launchers.Family | None, launchers
 
 def _mpi_of(command: list[str]) -> str | None:
     try:
-        return preload.rewrite(command, {}, lambda _mpi: Path()).mpi if command else None
+        return preload.mpi_of(command, lambda _mpi: Path()) if command else None
     except Failure:
         return None
 
@@ -100,8 +103,7 @@ def _command(command: list[str]) -> Iterator[Finding]:
     except Failure as failure:
         yield Finding("command", WRONG, str(failure), "give the command as it is started")
         return
-    for path in job.temporary:
-        path.unlink(missing_ok=True)
+    job.remove_temporary()
     for warning in job.warnings:
         yield Finding("command", WRONG, warning, "link it dynamically" if "statically" in warning else
                       "start it by its own MPI's launcher, or link it with this one's")  # fmt: skip
@@ -151,14 +153,24 @@ def _mpi(name: str, wanted: str | None) -> Iterator[Finding]:
 
 
 def _trial_launcher(word: str, segment: launchers.Segment) -> list[str]:
-    """The command's launcher with its options, for two ranks."""
-    options = list(segment.options)
+    """The command's launcher with its options, for two ranks, whose output is not the program's."""
+    options = list(_without_outputs(segment.options))
     for at, option in enumerate(options[:-1]):
         if option.startswith("-") and option.lstrip("-") in _COUNT_OPTIONS:
             options[at + 1] = "2"
     options = [re.sub(r"^(--ntasks|-n|-np)=\d+$", r"\1=2", option) for option in options if option != "--"]
     counted = any(option.lstrip("-").partition("=")[0] in _COUNT_OPTIONS for option in options)
     return [word, *options, *([] if counted else ["-n", "2"])]
+
+
+def _without_outputs(options: list[str]) -> Iterator[str]:
+    is_value = False
+    for option in options:
+        name, equals, _ = option.lstrip("-").partition("=")
+        is_output = option.startswith("-") and name in _OUTPUT_OPTIONS
+        if not is_output and not is_value:
+            yield option
+        is_value = is_output and not equals
 
 
 def _trial(name: str, folder: Path, words: list[str] | None, limit_s: float = _TRIAL_LIMIT_S) -> Iterator[Finding]:

@@ -24,10 +24,11 @@ _MARKS = {
 def describe(ending: Ending) -> str:
     """The end of a sentence about the program."""
     how = "was interrupted, " if ending.interrupted else ""
-    number = ending.code - 128
-    if number in signal.valid_signals():
-        return f"{how}ended with exit code {ending.code}, as after {signal.Signals(number).name}"
-    return f"{how}ended with exit code {ending.code}"
+    try:
+        as_after = f", as after {signal.Signals(ending.code - 128).name}"
+    except ValueError:  # also of real-time signals, which have no names
+        as_after = ""
+    return f"{how}ended with exit code {ending.code}{as_after}"
 
 
 def unclosed(traces: Path, ending: Ending) -> list[Record]:

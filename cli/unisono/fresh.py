@@ -79,6 +79,10 @@ class FreshFiles:
     def files(self) -> list[Path]:
         return sorted(self._new | set(self._copies))
 
+    def compared(self) -> list[Path]:
+        """Those that were there after the run that others are compared with."""
+        return sorted(self._reference or ())
+
     # ---- which files -------------------------------------------------------------------------------
 
     def find(self, written_names: Iterable[str], other_names: Iterable[str]) -> None:

@@ -30,6 +30,10 @@ class Job:
     static: bool = False  # a program is that nothing can be loaded into
     linked: bool = False  # a program is with Unisono
 
+    def remove_temporary(self) -> None:
+        for path in self.temporary:
+            path.unlink(missing_ok=True)
+
 
 @dataclass
 class _Rewriter:
@@ -125,6 +129,13 @@ def rewrite(
     for number, words in enumerate(segments):
         job.command += [":"] * (number > 0) + rewriter.segment(words)
     return job
+
+
+def mpi_of(command: list[str], library: Callable[[str], Path]) -> str:
+    """The MPI that it would be run with; empty if nothing says it."""
+    job = rewrite(command, {}, library)
+    job.remove_temporary()
+    return job.mpi
 
 
 def located(program: str, folders: list[str]) -> str:

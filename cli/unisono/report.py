@@ -50,7 +50,7 @@ def read_records(path: str, offset: int = 0) -> list[Record]:
     try:
         with open(path, "rb") as file:
             file.seek(offset)
-            lines = file.read().decode(errors="replace").splitlines()
+            lines = file.read().decode(errors="replace").split("\n")
     except OSError as error:
         raise Failure(f"{path}: {error.strerror}") from error
     records = []

@@ -37,6 +37,8 @@ class Ending:
 
 
 def replace_this_process(job: Job) -> None:
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores, and so would the program
+        signal.signal(number, signal.SIG_DFL)
     try:
         os.execvp(job.command[0], job.command)
     except OSError as error:
@@ -63,8 +65,7 @@ def run_to_the_end(job: Job) -> Ending:
     except OSError as error:
         raise Failure(f"{job.command[0]}: {error.strerror}", 126) from error
     finally:
-        for path in job.temporary:
-            path.unlink(missing_ok=True)
+        job.remove_temporary()
     return Ending(128 - code if code < 0 else code, interrupted, time.time())
 
 

@@ -123,6 +123,14 @@ def test_uninstall_leaves_what_is_not_of_unisono(own_prefix):
     assert sorted(path for path in own_prefix.rglob("*") if not path.is_dir()) == sorted(mine)
 
 
+def test_uninstall_took_brackets_for_a_pattern_and_folders_for_empty(own_prefix):
+    prefix = own_prefix.rename(own_prefix.with_name("own[1]"))
+    mine = prefix / "bin/another"
+    mine.touch()
+    uninstall(prefix)
+    assert mine.exists()
+
+
 # Modules of clusters have no mpiexec.mpich.
 def test_cmake_takes_the_launcher_from_the_mpis_own_folder(tmp_path):
     for name in ("bin/mpiexec", "lib/libmpich.so"):
