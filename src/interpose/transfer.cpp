@@ -501,6 +501,29 @@ int transfer_nonblocking(DataCall const& call, MPI_Request* request, LaterCall c
     return complete_at_once(*file, call, Pointer::individual_at_start, request);
 }
 
+namespace {
+
+// A collective call of which each rank does its part by itself.
+int transfer_nonblocking_part(File& file, DataCall const& call, MPI_Request* request,
+                              LaterCall const& later) {
+    bool kept = false;
+    file.record([&](FileReport& report) { kept = report.recording.kept(); });
+    if (kept) {
+        auto prepared = prepare(file, call, Ends::later);
+        if (prepared.refusal == 0) place(prepared, call.offset ? *call.offset : file.pointer());
+        file.record([&](FileReport& report) {
+            if (prepared.usable && prepared.refusal == 0)
+                report.recording.add(call.direction, prepared.view->as_given,
+                                     prepared.request.positions);
+            else
+                report.recording.add_unknown();
+        });
+    }
+    return transfer_nonblocking(call, request, later);
+}
+
+}  // namespace
+
 int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
                                     LaterCall const& later) {
     auto const native = [&] { return later(call.type, request); };
@@ -509,16 +532,14 @@ int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
     auto const needs = call.offset ? view_for_data : view_and_pointer_for_data;
     if (!file->taken_over())
         return leave_to_mpi(*file, call, needs, why_not_taken_over(*file), native);
+    // To write what is in memory to the file would wait for others, and so would telling the MPI
+    // library of the view.
+    auto const overlaps = can_overlap(*file);
+    if (!overlaps) file->note_native_nonblocking();
     auto const cache = file->cache();
-    auto const in_blocks = cache != nullptr && cache->in_use();
-    if (in_blocks || !can_overlap(*file)) {
-        // Telling the MPI library of the view would wait for others, and so would writing what is
-        // in memory to the file: each rank does its part.
-        auto const alone = in_blocks || file->view()->kept_back;
-        file->note_native_nonblocking();
-        return alone ? transfer_nonblocking(call, request, later)
-                     : leave_to_mpi(*file, call, needs, "nonblocking collective call", native);
-    }
+    if ((cache != nullptr && cache->in_use()) || (!overlaps && file->view()->kept_back))
+        return transfer_nonblocking_part(*file, call, request, later);
+    if (!overlaps) return leave_to_mpi(*file, call, needs, "nonblocking collective call", native);
     auto pending = begin(file, call, later);
     if (auto const result = PendingCalls::all().add(pending, request); result != MPI_SUCCESS)
         return result;
