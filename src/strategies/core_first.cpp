@@ -42,8 +42,7 @@ Plan plan_core_first(Facts const& facts, Options const& options) {
 }
 
 std::string_view unfit_core_first(Facts const& facts) {
-    if (pages_must_not_be_shared(facts))
-        return "this file system writes whole pages back, and nodes may share one";
+    if (auto const why = unfit_to_share_pages(facts); !why.empty()) return why;
     return unfit_to_stage(facts);
 }
 

@@ -6,9 +6,7 @@ namespace unisono {
 namespace {
 
 std::string_view unfit_independent(Facts const& facts) {
-    if (facts.ascending && pages_must_not_be_shared(facts))
-        return "this file system writes whole pages back, and nodes may share one";
-    return {};
+    return facts.ascending ? unfit_to_share_pages(facts) : "";
 }
 
 }  // namespace

@@ -78,6 +78,12 @@ bool same_bytes_are_read(Facts const& facts) {
 
 bool has_several_servers(Facts const& facts) { return facts.layout->servers() > 1; }
 
+std::string_view unfit_to_share_pages(Facts const& facts) {
+    if (pages_must_not_be_shared(facts))
+        return "this file system writes whole pages back, and nodes may share one";
+    return {};
+}
+
 std::string_view unfit_to_stage(Facts const& facts) {
     return facts.ascending ? "" : "a view's tiles run into each other: offsets do not ascend";
 }

@@ -42,6 +42,8 @@ bool same_bytes_are_read(Facts const& facts);
 /// With a single server there is nothing for a layout to tell.
 bool has_several_servers(Facts const& facts);
 
+/// Why nodes may not write as their ranks' data are cut; empty: they may.
+std::string_view unfit_to_share_pages(Facts const& facts);
 /// Why staged plans cannot do a call; empty: they can.
 std::string_view unfit_to_stage(Facts const& facts);
 /// The same for strategies that need to know which server has which byte.

@@ -156,9 +156,7 @@ Plan plan_resonant(Facts const& facts, Options const& options) {
 
 std::string_view unfit_resonant(Facts const& facts) {
     if (auto const why = unfit_for_servers(facts); !why.empty()) return why;
-    if (facts.rank_ordered && pages_must_not_be_shared(facts))
-        return "this file system writes whole pages back, and nodes may share one";
-    return {};
+    return facts.rank_ordered ? unfit_to_share_pages(facts) : "";
 }
 
 }  // namespace

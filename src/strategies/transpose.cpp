@@ -135,8 +135,7 @@ Plan plan_transpose(Facts const& facts, Options const& options) {
 std::string_view unfit_transpose(Facts const& facts) {
     if (facts.loops.empty()) return "not every rank asks for the same loops of pieces";
     if (facts.loops.piece_bytes >= extent_bytes_wanted) return "pieces are large already";
-    if (pages_must_not_be_shared(facts))
-        return "this file system writes whole pages back, and nodes may share one";
+    if (auto const why = unfit_to_share_pages(facts); !why.empty()) return why;
     if (facts.ranks.empty()) return {};  // not yet known
     return row_groups(facts) ? "" : "the ranks' pieces form no rows, or overlap";
 }
