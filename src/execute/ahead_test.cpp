@@ -30,39 +30,50 @@ struct Call {
     std::uint64_t meetings = 0;
 };
 
-/// Calls of `pieces` bytes each, one after the other on one open file; what came out, by rank.
-std::vector<std::vector<Call>> write_all(TemporaryFile const& file,
-                                         std::vector<std::uint64_t> const& pieces,
-                                         std::string const& faults = "", bool cut_short = false) {
-    std::vector<std::vector<Call>> ended(ranks);
+/// Has ranks on two nodes do `calls` on one open file, whose storage `prepare` has changed.
+template <class Prepare, class Calls>
+void on_open_file(TemporaryFile const& file, Prepare prepare, Calls calls) {
     ThreadTeams teams{make_topology({0, 0, 1})};
     teams.run([&](Team& team, Rendezvous& rendezvous) {
         Storage storage;
         storage.descriptor = file.descriptor();
         storage.backend = make_posix_backend(storage.descriptor);
-        if (!faults.empty())
-            storage.backend = make_fault_backend(std::move(storage.backend), faults);
+        prepare(storage);
         OnlineTuner tuner;
         GatheredFacts gathered;
         AheadOfAgreement ahead;
         Options const options;
         Layout const layout;
-        CollectiveFile const here{.team = team,
-                                  .rendezvous = rendezvous,
-                                  .storage = storage,
-                                  .layout = layout,
-                                  .options = options,
-                                  .tuner = tuner,
-                                  .gathered = gathered,
-                                  .ahead = &ahead};
+        calls(CollectiveFile{.team = team,
+                             .rendezvous = rendezvous,
+                             .storage = storage,
+                             .layout = layout,
+                             .options = options,
+                             .tuner = tuner,
+                             .gathered = gathered,
+                             .ahead = &ahead});
+    });
+}
+
+/// Calls of `pieces` bytes each, one after the other on one open file; what came out, by rank.
+std::vector<std::vector<Call>> write_all(TemporaryFile const& file,
+                                         std::vector<std::uint64_t> const& pieces,
+                                         std::string const& faults = "", bool cut_short = false) {
+    std::vector<std::vector<Call>> ended(ranks);
+    auto const prepare = [&](Storage& storage) {
+        if (!faults.empty())
+            storage.backend = make_fault_backend(std::move(storage.backend), faults);
+    };
+    on_open_file(file, prepare, [&](CollectiveFile const& here) {
+        auto const rank = here.team.rank();
         for (std::uint64_t call = 0; call < pieces.size(); ++call) {
             std::vector<std::byte> data(each_bytes,
-                                        static_cast<std::byte>(1 + call * ranks + team.rank()));
-            auto request = request_for(team.rank(), call, pieces[call], data);
-            if (cut_short && team.rank() == 1) request.positions.end = 0;
+                                        static_cast<std::byte>(1 + call * ranks + rank));
+            auto request = request_for(rank, call, pieces[call], data);
+            if (cut_short && rank == 1) request.positions.end = 0;
             CallRecord record;
             auto outcome = perform_collective(here, request, {}, record);
-            ended[team.rank()].push_back({outcome, record.traffic.meetings});
+            ended[rank].push_back({outcome, record.traffic.meetings});
         }
     });
     return ended;
@@ -131,34 +142,19 @@ private:
 TEST(Ahead, nodes_that_write_whole_pages_back_share_none) {
     TemporaryFile const file;
     std::atomic<std::size_t> written = 0;
-    ThreadTeams teams{make_topology({0, 0, 1})};
-    teams.run([&](Team& team, Rendezvous& rendezvous) {
-        Storage storage;
-        storage.descriptor = file.descriptor();
-        storage.backend =
-            std::make_unique<Counting>(make_posix_backend(storage.descriptor), written);
+    auto const prepare = [&](Storage& storage) {
+        storage.backend = std::make_unique<Counting>(std::move(storage.backend), written);
         storage.local = false;
         storage.page_cached = true;
-        OnlineTuner tuner;
-        GatheredFacts gathered;
-        AheadOfAgreement ahead;
-        Options const options;
-        Layout const layout;
+    };
+    on_open_file(file, prepare, [&](CollectiveFile const& here) {
         for (auto const bytes : {std::uint64_t{0}, each_bytes}) {
             std::vector<std::byte> data(each_bytes, std::byte{1});
-            auto request = request_for(team.rank(), 0, each_bytes, data);
+            auto request = request_for(here.team.rank(), 0, each_bytes, data);
             request.direction = Direction::write;
             request.positions.end = bytes;
             CallRecord record;
-            perform_collective({.team = team,
-                                .rendezvous = rendezvous,
-                                .storage = storage,
-                                .layout = layout,
-                                .options = options,
-                                .tuner = tuner,
-                                .gathered = gathered,
-                                .ahead = &ahead},
-                               request, {}, record);
+            perform_collective(here, request, {}, record);
         }
     });
     EXPECT_EQ(written.load(), 1U) << "3000 bytes are in one aggregator's page";
