@@ -95,15 +95,20 @@ void add_native(DirectionReport& report, std::uint64_t bytes) {
     report.native_bytes += bytes;
 }
 
+void add_to_recording(FileReport& report, Prepared const& prepared) {
+    auto const& request = prepared.request;
+    if (prepared.usable)
+        report.recording.add(request.direction, prepared.view->as_given, request.positions);
+    else
+        report.recording.add_unknown();
+}
+
 void record_collective(File& file, Prepared const& prepared, Outcome const& outcome,
                        CallRecord const& record, Beside beside) {
     if (outcome.examined) file.note_examined(*outcome.examined);
     file.record([&](FileReport& report) {
         auto const& request = prepared.request;
-        if (prepared.usable)
-            report.recording.add(request.direction, prepared.view->as_given, request.positions);
-        else
-            report.recording.add_unknown();
+        add_to_recording(report, prepared);
         auto& direction = report[request.direction];
         ++direction.collective_calls;
         direction.failed_calls +=

@@ -216,14 +216,18 @@ bool may_deposit(Options const& options) {
     return options.write_behind == Switch::enable || options.strategy == view_based.name;
 }
 
+// Buffers that live across calls hold data. All ranks alike.
+bool has_data_in_blocks(File const& file) {
+    auto const cache = file.cache();
+    return cache != nullptr && cache->in_use();
+}
+
 // Handing a call to another thread takes as long as copying some 100 KiB.
 bool gains_from_overlap(File const& file, DataCall const& call) {
     constexpr std::uint64_t large = 256 * 1024;
-    auto const cache = file.cache();
     return file.options().overlap != Switch::disable && !file.by_mpi() &&
-           (cache == nullptr || !cache->in_use()) && caches_of_others(file).empty() &&
-           call.count > 0 && call.type != MPI_DATATYPE_NULL && bytes_asked(call) >= large &&
-           !any_driver();
+           !has_data_in_blocks(file) && caches_of_others(file).empty() && call.count > 0 &&
+           call.type != MPI_DATATYPE_NULL && bytes_asked(call) >= large && !any_driver();
 }
 
 // All ranks begin a file's collective calls in the same order, so that these count, too.
@@ -241,9 +245,6 @@ void note_begun(PendingCall& pending) {
 std::shared_ptr<PendingCall> begin(std::shared_ptr<File> const& file, DataCall const& call,
                                    LaterCall const& later) {
     CallRecord record;
-    // Buffers that live across calls are not those calls' own: what is in them goes to the file.
-    if (auto const cache = file->cache(); later && cache != nullptr && cache->in_use())
-        file->drain();
     auto prepared = prepare(*file, call, Ends::later);
     auto& request = prepared.request;
     if (request.device != nullptr || file->by_mpi()) prepared.usable = false;
@@ -511,13 +512,7 @@ int transfer_nonblocking_part(File& file, DataCall const& call, MPI_Request* req
     if (kept) {
         auto prepared = prepare(file, call, Ends::later);
         if (prepared.refusal == 0) place(prepared, call.offset ? *call.offset : file.pointer());
-        file.record([&](FileReport& report) {
-            if (prepared.usable && prepared.refusal == 0)
-                report.recording.add(call.direction, prepared.view->as_given,
-                                     prepared.request.positions);
-            else
-                report.recording.add_unknown();
-        });
+        file.record([&](FileReport& report) { add_to_recording(report, prepared); });
     }
     return transfer_nonblocking(call, request, later);
 }
@@ -536,8 +531,7 @@ int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
     // library of the view.
     auto const overlaps = can_overlap(*file);
     if (!overlaps) file->note_native_nonblocking();
-    auto const cache = file->cache();
-    if ((cache != nullptr && cache->in_use()) || (!overlaps && file->view()->kept_back))
+    if (has_data_in_blocks(*file) || (!overlaps && file->view()->kept_back))
         return transfer_nonblocking_part(*file, call, request, later);
     if (!overlaps) return leave_to_mpi(*file, call, needs, "nonblocking collective call", native);
     auto pending = begin(file, call, later);
@@ -574,6 +568,7 @@ int transfer_begin(DataCall const& call, LaterCall const& later) {
     if (file == nullptr) return native();
     if (file->in_split_call()) return refuse_second_split(*file, call);
     if (file->taken_over() && can_overlap(*file) && !may_deposit(file->call_options())) {
+        if (has_data_in_blocks(*file)) file->drain();  // they are not this call's own
         auto pending = begin(file, call, later);
         file->set_split_call({.beside = pending});
         file->nonblocking().post(std::move(pending));
