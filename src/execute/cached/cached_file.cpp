@@ -386,11 +386,30 @@ void CachedFile::remember(Request const& request, Positions part, bool in_file) 
     walk_both(request.view, part, memory.tiling, memory.positions,
               [&](std::int64_t file, std::int64_t from, std::uint64_t bytes) {
                   auto const offset = static_cast<std::uint64_t>(file);
-                  if (several_nodes())
-                      own_writes_.put(offset, memory.at(from), bytes, in_file);
-                  else
+                  if (!several_nodes())
                       put(offset, memory.at(from), bytes);
+                  else if (in_file)
+                      keep_newer({offset, offset + bytes}, memory.at(from));
+                  else
+                      own_writes_.put(offset, memory.at(from), bytes, in_file);
               });
+}
+
+// An independent write, between nodes: of what is in no buffer nothing older can reach the file any
+// more, and nothing is kept but what this rank would read instead.
+void CachedFile::keep_newer(Extent range, std::byte const* memory) {
+    auto const replace_before = [&](std::uint64_t offset) {
+        own_writes_.replace(range.begin, memory, offset - range.begin);
+        memory += offset - range.begin;
+        range.begin = offset;
+    };
+    memory_.for_blocks(range, [&](std::uint64_t, Extent part) {
+        replace_before(part.begin);
+        own_writes_.put(part.begin, memory, part.bytes(), /*in_file=*/true);
+        memory += part.bytes();
+        range.begin = part.end;
+    });
+    replace_before(range.end);
 }
 
 // An independent write, which is in the file already, also to the buffers. It is dirty there when

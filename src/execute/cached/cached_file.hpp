@@ -162,6 +162,7 @@ private:
     IoResult independent(Request const& request, Positions part, CallRecord& record);
     void look_up(std::uint64_t offset, std::byte* memory, std::uint64_t bytes) const;
     void remember(Request const& request, Positions part, bool in_file);
+    void keep_newer(Extent range, std::byte const* memory);
     void put(std::uint64_t offset, std::byte const* memory, std::uint64_t bytes) const;
     void take_note_in_buffers(Direction direction, Extent range, std::byte* memory) const;
 

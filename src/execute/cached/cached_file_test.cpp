@@ -487,6 +487,35 @@ TEST_P(PastTheBuffers, an_older_independent_write_does_not_reach_the_file_again)
     EXPECT_EQ(found[299], std::byte{66});
 }
 
+TEST_P(PastTheBuffers, an_independent_write_of_what_is_in_no_buffer_is_not_kept) {
+    run([&](SmallCalls& calls, std::uint32_t rank) {
+        std::vector<std::byte> bytes(100, std::byte{65});
+        calls.collective(Direction::write, rank * 200, bytes);
+        bytes.assign(100, std::byte{66});
+        calls.write_alone(5000 + rank * 200, bytes);
+        auto const newest = std::byte{77};  // of another program
+        ASSERT_EQ(pwrite(file.descriptor(), &newest, 1, off_t(5000 + rank * 200)), 1);
+    });
+    auto const found = file.contents();
+    for (auto const at : {5000, 5200}) EXPECT_EQ(found[std::size_t(at)], std::byte{77});
+    EXPECT_EQ(found[5299], std::byte{66});
+}
+
+TEST_P(PastTheBuffers, an_independent_write_to_a_block_that_was_given_up_is_read) {
+    run([&](SmallCalls& calls, std::uint32_t rank) {
+        calls.options.pool_bytes = 1000;
+        std::vector<std::byte> bytes(100, std::byte{65});
+        for (auto const block : {0, 2, 4})
+            calls.collective(Direction::write, block * 1000u + rank * 200, bytes);
+        std::vector<std::byte> newer(50, std::byte{66});
+        calls.write_alone(rank * 200, newer);
+        calls.read_alone(rank * 200, bytes);
+        EXPECT_EQ(bytes[49], std::byte{66});
+        EXPECT_EQ(bytes[50], std::byte{65});
+    });
+    EXPECT_EQ(file.contents()[0], std::byte{66});
+}
+
 TEST_P(PastTheBuffers, a_collective_read_sees_what_its_rank_wrote_independently) {
     file.fill(initial_contents(400));
     run([&](SmallCalls& calls, std::uint32_t rank) {
