@@ -4,7 +4,7 @@ import dataclasses
 
 import ratios
 from ratios import Alternations, Ratio
-from sides import DEFAULT_ROMIO, POSIX, SIDES
+from sides import DEFAULT_ROMIO, POSIX, SIDES, Side, plain_name
 from targets import CLEARLY_BELOW, TARGET_RANKS, target_of
 
 NATIVE = tuple(side.name for side in SIDES if side.native)
@@ -68,6 +68,11 @@ class Cell:
         """The fastest native side; empty if none was measured."""
         return max(filter(self.measured, NATIVE), key=self.mb_per_s, default="")
 
+    def unisono_sides(self) -> list[Side]:
+        """Those that were tried, each under its name here (sides.with_strategies)."""
+        return [dataclasses.replace(side, name=name) for name in self.samples for side in UNISONO
+                if side.name == plain_name(name)]
+
 
 def clearly_below_own_default(cell: Cell, side) -> Ratio | None:
     """The ratio, if its confidence interval lies below CLEARLY_BELOW."""
@@ -100,7 +105,7 @@ def target_checks(cells: list[Cell]) -> list[Check]:
         opponents = ((target.default_romio, "default ROMIO", DEFAULT_ROMIO),
                      (target.best_native, "best native", cell.best_native()),
                      (target.posix, "posix", POSIX))
-        for side in UNISONO:
+        for side in cell.unisono_sides():
             for wanted, against, opponent in opponents:
                 ratio = cell.ratio(side.name, opponent)
                 if ratio and cell.mode in wanted:
@@ -125,7 +130,7 @@ def shrinking_with_ranks(cells: list[Cell]) -> list[Shrinking]:
                     == (many.directory, many.pattern, many.mode))
             if not same or few.ranks != TARGET_RANKS or many.ranks <= few.ranks:
                 continue
-            for side in UNISONO:
+            for side in few.unisono_sides():
                 before = few.ratio(side.name, DEFAULT_ROMIO)
                 after = many.ratio(side.name, DEFAULT_ROMIO)
                 if before and after and after.high < before.low:

@@ -26,7 +26,6 @@ import table
 from applications import APPLICATIONS, cells_of
 from applications import MODES as APPLICATION_MODES
 from cells import Cell, clearly_below_own_default, target_checks
-from cells import UNISONO as UNISONO_SIDES
 from sides import LaunchError, Side, Tools
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -301,7 +300,7 @@ def as_json(cell: Cell) -> dict:
 def ratios_as_json(cell: Cell) -> dict:
     """Costs about 10 ms for each pair of sides."""
     compared = {}
-    for side in filter(lambda side: cell.measured(side.name), UNISONO_SIDES):
+    for side in filter(lambda side: cell.measured(side.name), cell.unisono_sides()):
         others = {sides.DEFAULT_ROMIO, side.own_default, cell.best_native(), sides.POSIX}
         found = {other: cell.ratio(side.name, other) for other in sorted(others)}
         compared[side.name] = {other: dataclasses.asdict(ratio)
@@ -326,7 +325,7 @@ def save_json(path: pathlib.Path, content: dict) -> None:
 
 def failed(cells: list[Cell]) -> bool:
     ours = [side.name for side in sides.SIDES if not side.native]
-    return any(name in cell.errors for cell in cells for name in ours)
+    return any(sides.plain_name(name) in ours for cell in cells for name in cell.errors)
 
 
 def measure_and_save(arguments: argparse.Namespace, measurement: Measurement) -> None:

@@ -57,6 +57,11 @@ def with_strategies(chosen: tuple[Side, ...], strategies: tuple[str, ...]) -> tu
     return tuple(result)
 
 
+def plain_name(name: str) -> str:
+    """Of a side in SIDES, with or without a strategy."""
+    return name.partition(":")[0]
+
+
 OWN_MESSAGE = re.compile(r"wrong byte|^rank \d+:|cannot be preloaded")
 
 LAUNCHERS = {"mpich": "mpiexec.mpich", "openmpi": "mpiexec.openmpi"}

@@ -2,7 +2,7 @@
 
 import itertools
 
-from cells import (UNISONO, Cell, clearly_below_own_default, shrinking_with_ranks, target_checks)
+from cells import (Cell, clearly_below_own_default, shrinking_with_ranks, target_checks)
 from ratios import Ratio
 from sides import DEFAULT_ROMIO, POSIX, SIDES, Side
 
@@ -119,7 +119,7 @@ def _failures(cells: list[Cell]) -> list[str]:
 def _below_default(cells: list[Cell]) -> list[str]:
     lines = []
     for cell in cells:
-        for side in UNISONO:
+        for side in cell.unisono_sides():
             if ratio := clearly_below_own_default(cell, side):
                 lines.append(f"{cell.name}: {side.name} / {side.own_default} "
                              f"{with_interval(ratio)}")

@@ -123,7 +123,7 @@ def test_ratios_are_taken_within_a_seed():
     """2 / 1 and 40 / 10: 2 and 4, with the median between them; not 21 / 5.5."""
     which = figure(ratio(3.0))
     verdict, = judge.verdicts(which, results(which, ours={"1": [2, 40]}, theirs={"1": [1, 10]}))
-    assert verdict.ours == Spread(median=3.0, low=2.0, high=4.0)
+    assert verdict.ours == Spread(median=3.0, low=2.0, high=4.0, seeds=2)
 
 
 def test_a_claim_can_ask_for_more_than_the_usual_agreement():
@@ -273,6 +273,9 @@ def test_a_line_may_count_what_is_sent_to_say_what_is_wanted(tmp_path):
     work._counts.write_text("1024 7\n512 9\n")  # of two processes: lists, all else
     assert work._value(line, [], JOB) == pytest.approx(1.5 * 80)
     assert not work._counts.exists()
+    work._counts.write_text("0 9\n")  # something else was taken for lists
+    with pytest.raises(runner.LaunchError, match="none of the messages"):
+        work._value(line, [], JOB)
 
 
 def test_a_figure_that_needs_a_cluster_is_skipped_without_root(tmp_path, monkeypatch):
@@ -641,20 +644,34 @@ def bench_program(*words: str) -> subprocess.CompletedProcess:
                           text=True, timeout=60, check=False)
 
 
-def test_romio_sends_sixteen_bytes_for_each_piece(tmp_path):
-    """16^3 points among 4 processes: 16 * 16 rows, each cut in two, 512 pieces."""
+def bytes_sent(tmp_path: pathlib.Path, *preloaded: pathlib.Path, **variables: str) -> tuple[int, int]:
+    """By btio with 16^3 points and 4 processes: those that say what is wanted, and all others."""
     counter = BUILD / "lib" / "libunisono-message-bytes.so"
     if not PROGRAM.exists() or not counter.exists():
         pytest.skip(f"{PROGRAM} or {counter} is not built")
+    libraries = ":".join(map(str, (*preloaded, counter, BUILD / "lib" / "libunisono-yield.so")))
     done = subprocess.run(
-        ["mpiexec.mpich", "-n", "4", "env", f"LD_PRELOAD={counter}:{BUILD}/lib/libunisono-yield.so",
-         f"MESSAGE_BYTES_FILE={tmp_path / 'bytes'}", PROGRAM, "btio", "--path", tmp_path / "file",
-         "--side", "16", "--steps", "1", "--write", "--hints", "cb_config_list=*:4"],
+        ["mpiexec.mpich", "-n", "4", "env", f"LD_PRELOAD={libraries}",
+         f"MESSAGE_BYTES_FILE={tmp_path / 'bytes'}", *map("=".join, variables.items()), PROGRAM, "btio",
+         "--path", tmp_path / "file", "--side", "16", "--steps", "1", "--write", "--hints", "cb_config_list=*:4"],
         capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     rows = [row.split() for row in (tmp_path / "bytes").read_text().splitlines()]
-    assert sum(int(lists) for lists, _other in rows) == 512 * 16
-    assert sum(int(other) for _lists, other in rows) > 0
+    return sum(int(lists) for lists, _other in rows), sum(int(other) for _lists, other in rows)
+
+
+def test_romio_sends_sixteen_bytes_for_each_piece(tmp_path):
+    """16 * 16 rows, each cut in two, 512 pieces."""
+    lists, other = bytes_sent(tmp_path)
+    assert lists == 512 * 16 and other > 0
+
+
+def test_views_are_told_from_all_else_that_is_sent(tmp_path):
+    """Once each, to the aggregators of three other nodes: fewer bytes than lists, more than none."""
+    lists, other = bytes_sent(
+        tmp_path, BUILD / "lib" / "libunisono-preload.so", UNISONO_STRATEGY="view_based",
+        UNISONO_TOPOLOGY="nodes=4", MESSAGE_BYTES_LIST_TAG=str(runner.VIEW_TAG))
+    assert 0 < lists < 512 * 16 / 2 and other > 0
 
 
 @pytest.mark.parametrize("sleep_us", ["0", "50"])

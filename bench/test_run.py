@@ -247,6 +247,17 @@ def test_failed_and_missing_sides_are_named():
     assert run.failed([cell])
 
 
+def test_a_side_with_one_of_several_strategies_is_ours_as_well():
+    cell = cell_with(mpich=[1.0] * 3)
+    for seconds in (2.0, 2.0, 2.0):
+        cell.add("unisono-mpich:auto", line([seconds]))
+    assert list(run.ratios_as_json(cell)["ratios"]) == ["unisono-mpich:auto"]
+    assert "unisono-mpich:auto / mpich 0.50" in table.findings([cell])
+    assert not run.failed([cell])
+    cell.add_error("unisono-mpich:auto", "wrong byte at offset 5")
+    assert run.failed([cell])
+
+
 def test_failure_of_a_native_side_is_told_but_is_not_ours():
     cell = cell_with(mpich=[1.0])
     cell.add_error("ompio", "no end within 300 s")

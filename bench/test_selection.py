@@ -57,6 +57,12 @@ def test_the_table_compares_with_the_fastest_candidate_and_with_the_plain_librar
     assert lines[2] == "| cell | `lacio` | 0.50 | 0.91 | 1.00 | 0.80 | 0.25 | 3.00 | 4.00 |"
 
 
+def test_what_it_costs_to_try_a_slow_candidate_counts():
+    with_a_trial = [[0.004] * 50 + [0.044] + [0.004] * 49]
+    assert live.throughput("measured", with_a_trial, live.LONG) == pytest.approx(100 / 0.44)
+    assert live.throughput("two_phase", with_a_trial, live.LONG) == pytest.approx(99 / 0.396)
+
+
 def test_a_cell_is_run_by_each_candidate():
     if not (BUILD / "libexec" / "unisono-bench.mpich").exists():
         pytest.skip("unisono-bench.mpich is not built")

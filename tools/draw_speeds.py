@@ -18,7 +18,7 @@ SAID = {"strided-64": "64 B in turn", "strided-1k": "1 KiB in turn", "strided-4k
         "strided-64k": "64 KiB in turn", "strided-1m": "1 MiB in turn", "irregular": "irregular, 8-64 B",
         "block-3d": "3-D blocks", "lattice": "4-D lattice", "tile": "2-D tiles", "noncontig": "noncontig",
         "memory-24": "24 B in memory", "hpio-64": "64 B, holes", "hpio-1k": "1 KiB, holes",
-        "contiguous": "contiguous", "calls-contiguous": "1000 small calls", "calls-strided": "1000 strided",
+        "contiguous": "contiguous", "calls-contiguous": "512 small calls", "calls-strided": "512 strided",
         "ior-hard": "ior-hard"}
 PANELS = {"O": "written, MB/s", "R": "read, MB/s"}
 

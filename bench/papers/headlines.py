@@ -42,7 +42,7 @@ HEADLINES = (
 )
 
 
-def found(known: list[tuple[Figure, Measured]]) -> list[tuple[Headline, Measured, Verdict]]:
+def found(known: list[tuple[Figure, Measured]]) -> list[tuple[Headline, Figure, Measured, Verdict]]:
     """The first claim of each headline's line and place; those whose figure was not measured are left out."""
     figures = {figure.name: (figure, one) for figure, one in known}
     result = []
@@ -50,11 +50,11 @@ def found(known: list[tuple[Figure, Measured]]) -> list[tuple[Headline, Measured
         if headline.figure not in figures:
             continue
         figure, one = figures[headline.figure]
-        result.append((headline, one, next(
+        result.append((headline, figure, one, next(
             verdict for verdict in measured.verdicts(figure, one)
             if (verdict.claim.line, verdict.claim.at) == (headline.line, headline.at))))
     return result
 
 
-def agreeing(quoted: list[tuple[Headline, Measured, Verdict]]) -> int:
-    return sum(verdict.word == judge.AGREES for _headline, _one, verdict in quoted)
+def agreeing(quoted: list[tuple[Headline, Figure, Measured, Verdict]]) -> int:
+    return sum(verdict.word == judge.AGREES for *_which, verdict in quoted)

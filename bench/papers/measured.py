@@ -140,7 +140,7 @@ def save(known: dict[str, Measured], folder: pathlib.Path) -> None:
     for file, kind, part in (("claims.csv", Quantity, "claims"), ("cells.csv", Cell, "cells")):
         _write(folder / file, kind, [(name, key, _numbers(spread)) for name, one in known.items()
                                      for key, spread in getattr(one, part).items()],
-               ("median", "low", "high"))
+               ("median", "low", "high", "seeds"))
 
 
 def load(folder: pathlib.Path) -> dict[str, Measured]:
@@ -172,12 +172,14 @@ def _rows(file: pathlib.Path) -> list[dict[str, str]]:
 
 def _numbers(spread: Spread | None) -> list[str]:
     if spread is None:
-        return [judge.VOID, "", ""]
-    return [f"{value:.3f}".rstrip("0").rstrip(".")
-            for value in (spread.median, spread.low, spread.high)]
+        return [judge.VOID, "", "", ""]
+    numbers = [f"{value:.3f}".rstrip("0").rstrip(".")
+               for value in (spread.median, spread.low, spread.high)]
+    return [*numbers, str(spread.seeds or "")]
 
 
 def _spread(row: dict[str, str]) -> Spread | None:
     if row["median"] == judge.VOID:
         return None
-    return Spread(*(float(row[each]) for each in ("median", "low", "high")))
+    seeds = int(row["seeds"]) if row["seeds"] else None
+    return Spread(*(float(row[each]) for each in ("median", "low", "high")), seeds)

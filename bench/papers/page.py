@@ -62,10 +62,10 @@ def quoted(known: Known) -> str:
     """The headlines, how many of them agree, and why others do not."""
     rows = [["", "the paper says", "paper", "ours", "seeds", "", "why ours differs"]]
     found = headlines.found(known)
-    for headline, one, verdict in found:
+    for headline, figure, one, verdict in found:
         claim = verdict.claim
         said = number(claim, claim.paper) + (" (in words)" if claim.in_words else "")
-        rows.append([headline.paper, headline.says, said, _ours(verdict), str(one.runs.seeds),
+        rows.append([headline.paper, headline.says, said, _ours(verdict), seeds_of(figure, one, verdict),
                      f"**{BRIEFLY.get(verdict.word, verdict.word)}**",
                      "" if verdict.word == judge.AGREES else claim.why])
     return f"**{headlines.agreeing(found)} of {len(rows) - 1} agree.**\n\n{table(rows)}"
@@ -79,10 +79,20 @@ def save_verdicts(known: Known, simulated: Known, file: pathlib.Path) -> None:
         for way, figures in (("", known), ("simulated, ", simulated)):
             for figure, one in figures:
                 writer.writerows(
-                    [_paper_of(figure), _short(figure), one.runs.seeds, way + _claimed_by(verdict.claim),
+                    [_paper_of(figure), _short(figure), seeds_of(figure, one, verdict), way + _claimed_by(verdict.claim),
                      *ratio_of(figure, verdict)[:3], verdict.word, "" if way else verdict.claim.why]
                     for verdict in measured.verdicts(figure, one)
                     if not way or verdict.word != judge.NOT_MEASURED)
+
+
+def seeds_of(figure: Figure, one: Measured, verdict: Verdict) -> str:
+    """How many this number is of. On earlier records only the figure's are known: at most so many,
+    if some of its runs are missing."""
+    if verdict.ours is None:
+        return "-"
+    if verdict.ours.seeds is not None:
+        return str(verdict.ours.seeds)
+    return str(one.runs.seeds) if one.runs.count >= figure.runs else f"<= {one.runs.seeds}"
 
 
 def _claimed_by(claim: Claim) -> str:

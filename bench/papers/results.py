@@ -37,10 +37,11 @@ class Spread:
     median: float
     low: float
     high: float
+    seeds: int | None = None  # None: not on record
 
     @classmethod
     def of(cls, values: list[float]) -> Spread:
-        return cls(statistics.median(values), min(values), max(values))
+        return cls(statistics.median(values), min(values), max(values), len(values))
 
 
 def definition_of(figure: Figure) -> dict:

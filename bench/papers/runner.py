@@ -29,7 +29,7 @@ LOCKED_S = 40
 PAUSE_S = 0.3  # whoever waits for the lock needs a moment to take it
 FORGETTING = {"UNISONO_TUNE": "off"}  # nothing that one run has learnt is there for the next
 
-VIEW_TAG = 4  # of messages with views: 1 + Team::Kind::view (src/interpose/mpi_team.cpp)
+VIEW_TAG = 5  # of messages with views: 1 + Team::Kind::view (src/interpose/mpi_team.cpp)
 
 PREPARING_SIDE = "mpich"
 
@@ -271,10 +271,10 @@ class FigureRun:
                     printed = self._run_jobs(pocket, line, line.jobs[x])
                 statistics = pocket.statistics()
                 self._refuse_unsynced(pocket, profile, line, x, printed, statistics)
+                speed = self._value(line, printed, line.jobs[x])
             except LaunchError as error:  # once is enough, it may be a hang
                 self.results.failed[line.name] = f"at {x}, {profile}: {error}"
                 return
-            speed = self._value(line, printed, line.jobs[x])
             if not testbed.too_late(statistics):
                 self.results.samples.append(Sample(profile, seed, line.name, x, speed, printed,
                                                    testbed.summary_of(statistics),
@@ -338,6 +338,8 @@ class FigureRun:
             return throughput(line, printed, jobs)
         sent = [int(row.split()[0]) for row in self._counts.read_text().splitlines()]
         self._counts.unlink()
+        if sum(sent) == 0:
+            raise LaunchError("none of the messages was one that says what is wanted")
         return sum(sent) * line.lists_of / 1024
 
     def _settings_of(self, line: Line, job: Job) -> dict[str, str]:

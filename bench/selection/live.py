@@ -54,14 +54,17 @@ def measure(cell: Cell, arguments: argparse.Namespace) -> dict:
     return {"name": cell.name, "fixed": fixed, "runs": runs}
 
 
-def throughput(runs: list[list[float]], calls: int) -> float:
-    """Calls per second, the median run; those that had no time for so many count as they are."""
-    kept = never_held_back([run[:calls] for run in runs])
+def throughput(way: str, runs: list[list[float]], calls: int) -> float:
+    """Calls per second, the median run; those that had no time for so many count as they are. Slow
+    calls of who tries candidates may be what that costs: all of them count."""
+    kept = [run[:calls] for run in runs]
+    if way not in (*CHOOSERS, REMEMBERING):
+        kept = never_held_back(kept)
     return statistics.median(len(run) / sum(run) for run in kept)
 
 
 def ratios(cell: dict) -> dict[str, float]:
-    speeds = {calls: {way: throughput(runs, calls) for way, runs in cell["runs"].items() if runs}
+    speeds = {calls: {way: throughput(way, runs, calls) for way, runs in cell["runs"].items() if runs}
               for calls in (LONG, SHORT)}
     best = max(cell["fixed"], key=lambda way: speeds[LONG].get(way, 0))
     result = {way: speeds[LONG][way] / speeds[LONG][best]
