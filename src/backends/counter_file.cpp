@@ -68,9 +68,12 @@ void CounterFile::remove() {
 }
 
 std::string CounterFile::beside(std::string const& path, std::uint64_t secret) {
+    constexpr std::size_t of_name =
+        200;  // file systems take 255 in all; the secret tells them apart
     std::filesystem::path const whole{path};
     std::ostringstream name;
-    name << '.' << whole.filename().string() << ".shared-pointer-" << std::hex << secret;
+    name << '.' << whole.filename().string().substr(0, of_name) << ".shared-pointer-" << std::hex
+         << secret;
     return (whole.parent_path() / name.str()).string();
 }
 

@@ -26,6 +26,7 @@ protected:
 TEST_F(Counting, its_name_is_hidden_and_tells_whose_it_is) {
     EXPECT_EQ(path_, (folder_ / ".data.h5.shared-pointer-abc").string());
     EXPECT_EQ(CounterFile::beside("data", 16), ".data.shared-pointer-10");
+    EXPECT_LE(CounterFile::beside(std::string(255, 'x'), ~std::uint64_t{0}).size(), 255u);
 }
 
 TEST_F(Counting, who_only_reads_makes_no_file) {

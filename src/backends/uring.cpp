@@ -294,7 +294,7 @@ public:
         : fd_(fd), instead_(std::move(instead)) {}
 
     [[nodiscard]] std::string_view name() const override {
-        return kernel_allows_rings() ? "uring" : instead_->name();
+        return kernel_allows_rings() && !ring_lost_ ? "uring" : instead_->name();
     }
 
     IoResult perform(Direction direction, std::span<Transfer const> list) override {
@@ -325,15 +325,21 @@ private:
     Ring* usable_ring() {
         if (!kernel_allows_rings()) return nullptr;
         std::call_once(ring_made_, [this] { ring_ = std::make_unique<Ring>(); });
-        if (!ring_->is_open()) return nullptr;
-        std::lock_guard const lock(ring_->mutex);
-        return ring_->is_broken() ? nullptr : ring_.get();
+        if (!ring_lost_ && !is_usable(*ring_)) ring_lost_ = true;
+        return ring_lost_ ? nullptr : ring_.get();
+    }
+
+    static bool is_usable(Ring& ring) {
+        if (!ring.is_open()) return false;
+        std::lock_guard const lock(ring.mutex);
+        return !ring.is_broken();
     }
 
     int fd_;
     std::unique_ptr<Backend> instead_;
     std::once_flag ring_made_;
     std::unique_ptr<Ring> ring_;
+    std::atomic<bool> ring_lost_ = false;  // or never had
 };
 
 }  // namespace

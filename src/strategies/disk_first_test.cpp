@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "layouts/layout_text.hpp"
 #include "strategies/test_scenes.hpp"
 
 namespace unisono {
@@ -56,6 +57,19 @@ TEST(DiskFirst, stripes_that_cut_pages_do_not_suit_nodes_that_write_whole_pages_
     for (auto const* strategy : {&disk_first, &resonant, &lacio})
         EXPECT_EQ(strategy->unfit(known.facts),
                   "this file system writes whole pages back, and stripes cut them");
+}
+
+// What a server has of the later part need not begin with a page.
+TEST(DiskFirst, several_stripings_do_not_suit_nodes_that_write_whole_pages_back) {
+    auto scene = interleaved(4, 4, 1);
+    scene.layout =
+        parse_layout("end=1M,stripe_bytes=64K,servers=1; stripe_bytes=1000,servers=4", "test");
+    SceneFacts known{scene};
+    for (auto const* strategy : {&disk_first, &resonant, &lacio})
+        EXPECT_EQ(strategy->unfit(known.facts), "");
+    known.facts.page_cached = true;
+    for (auto const* strategy : {&disk_first, &resonant, &lacio})
+        EXPECT_NE(strategy->unfit(known.facts), "");
 }
 
 }  // namespace

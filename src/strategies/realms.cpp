@@ -91,8 +91,10 @@ std::string_view unfit_to_stage(Facts const& facts) {
 std::string_view unfit_for_servers(Facts const& facts) {
     if (facts.layout == nullptr || !facts.layout->known())
         return "it is not known which server has which byte";
-    if (pages_must_not_be_shared(facts) &&
-        facts.layout->unit_at(facts.touched.begin) % storage_page_bytes != 0)
+    auto const stripes_may_cut_pages =
+        facts.layout->stripings().size() != 1 ||
+        facts.layout->unit_at(facts.touched.begin) % storage_page_bytes != 0;
+    if (pages_must_not_be_shared(facts) && stripes_may_cut_pages)
         return "this file system writes whole pages back, and stripes cut them";
     return unfit_to_stage(facts);
 }
