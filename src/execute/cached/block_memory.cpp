@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <numeric>
 #include <utility>
 
 namespace unisono {
@@ -15,6 +16,12 @@ bool BlockMemory::suits(Plan const& plan) const {
 void BlockMemory::reset(Plan const& plan) {
     auto const nodes = team_.topology().nodes();
     aggregators_ = plan.aggregators;
+    from_mine_on_.resize(aggregators_.size());
+    std::iota(from_mine_on_.begin(), from_mine_on_.end(), 0);
+    auto const ranks = team_.topology().ranks();
+    std::ranges::stable_sort(from_mine_on_, {}, [&](std::size_t i) {
+        return (aggregators_[i] + ranks - team_.rank()) % ranks;
+    });
     block_bytes_ = std::max<std::uint64_t>(1, plan.block_bytes);
     slots_ = std::max<std::uint64_t>(1, plan.pool_bytes / block_bytes_);
     table_ = {std::max<std::size_t>(1, aggregators_.size()), static_cast<std::size_t>(slots_)};
@@ -80,13 +87,6 @@ BlockBuffer BlockMemory::buffer(std::uint64_t block) const {
     auto const slot = table_.slot_of(block);
     assert(slot);
     return buffer(BlockTable::Entry{block, *slot});
-}
-
-std::size_t BlockMemory::first_aggregator_after_mine() const {
-    std::size_t first = 0;
-    for (std::size_t i = 0; i < aggregators_.size(); ++i)
-        if (aggregators_[i] < team_.rank()) first = (i + 1) % aggregators_.size();
-    return first;
 }
 
 std::uint64_t BlockMemory::bytes_in(Blocks blocks, Tiling const& view, Positions positions,

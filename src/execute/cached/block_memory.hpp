@@ -91,7 +91,8 @@ public:
     void for_own_buffers(Blocks blocks, Use&& use) const;
     template <class Use>
     void for_own_aggregators(Use&& use) const;
-    /// This rank's own blocks first, then the others in turn: not all at one aggregator at once.
+    /// This rank's own blocks first, then the others' in turn: not all at one rank at once. A
+    /// rank's aggregators ascend, as in for_own_aggregators().
     template <class Use>
     void for_each_aggregator(Use&& use) const;
     /// Calls use(block, positions) for what these positions of a view have in each of the
@@ -108,12 +109,12 @@ private:
         std::shared_ptr<std::span<std::byte> const> memory;
     };
 
-    [[nodiscard]] std::size_t first_aggregator_after_mine() const;
     [[nodiscard]] std::vector<std::size_t> places_needed(Blocks blocks) const;
     [[nodiscard]] std::vector<std::size_t> places_at_most() const;
 
     Team& team_;
     std::vector<std::uint32_t> aggregators_;
+    std::vector<std::size_t> from_mine_on_;  // these, by rank
     std::uint64_t block_bytes_ = 1;
     std::uint64_t slots_ = 1;  // of an aggregator, at most
     BlockTable table_{1, 1};
@@ -160,9 +161,7 @@ void BlockMemory::for_own_buffers(Blocks blocks, Use&& use) const {
 
 template <class Use>
 void BlockMemory::for_each_aggregator(Use&& use) const {
-    auto const count = aggregators_.size();
-    auto const first = first_aggregator_after_mine();
-    for (std::size_t i = 0; i < count; ++i) use((first + i) % count);
+    for (auto const aggregator : from_mine_on_) use(aggregator);
 }
 
 template <class Use>

@@ -38,6 +38,21 @@ TEST(BlockMemory, ranks_of_a_node_see_the_same_buffers_and_those_of_other_nodes_
     });
 }
 
+// Data of a rank's blocks are told apart by their order alone.
+TEST(BlockMemory, a_rank_that_aggregates_twice_has_its_blocks_in_one_order_everywhere) {
+    ThreadTeams teams{make_topology({0, 1, 2})};
+    teams.run([&](Team& team, Rendezvous&) {
+        BlockMemory memory{team};
+        memory.reset(plan_of({0, 1, 2, 0, 1, 2}, 1));
+        std::vector<std::size_t> order;
+        memory.for_each_aggregator([&](std::size_t aggregator) { order.push_back(aggregator); });
+        auto const mine = std::size_t{team.rank()};
+        auto const next = (mine + 1) % 3;
+        auto const last = (mine + 2) % 3;
+        EXPECT_EQ(order, (std::vector{mine, mine + 3, next, next + 3, last, last + 3}));
+    });
+}
+
 // With two of four blocks used, room is made for at least as many more; what was there stays.
 TEST(BlockMemory, growing_leaves_what_is_there_where_it_is) {
     ThreadTeams teams{make_topology({0})};

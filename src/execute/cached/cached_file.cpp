@@ -63,6 +63,7 @@ bool CachedFile::prepare(Facts const& facts, Plan const& plan, CallRecord& recor
         drain(record);
         std::lock_guard const lock{mutex_};
         memory_.reset(plan);
+        views_ = {};  // which the aggregators before it have
     }
     flush_online_ = plan.flush_online;
     unsaved_bytes_most_ = plan.unsaved_bytes;
@@ -260,6 +261,15 @@ void CachedFile::clear(std::span<BlockTable::Entry const> replaced, CallRecord& 
     barrier(record);
 }
 
+// What ranks of this node write independently is in the buffers then. Between nodes without the
+// lock, too: other threads may have to go on before the others come.
+void CachedFile::meet_before_drain() {
+    if (Verdict none; several_nodes())
+        rendezvous_.meet(none);
+    else
+        rendezvous_.barrier();
+}
+
 void CachedFile::drain(CallRecord& record) {
     auto const wrote_alone = std::exchange(wrote_alone_, false);
     if (!in_use_) {
@@ -268,7 +278,7 @@ void CachedFile::drain(CallRecord& record) {
         return;
     }
     end_window();
-    rendezvous_.barrier();  // what ranks of this node write independently is in the buffers
+    meet_before_drain();
     std::lock_guard const lock{mutex_};
     barrier(record);
     deferred_.reap(/*all=*/true);

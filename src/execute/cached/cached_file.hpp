@@ -156,6 +156,7 @@ private:
     [[nodiscard]] DeferredWrites::Moment now(CallRecord const& record) const {
         return {.call = call_, .s = record.now_s()};
     }
+    void meet_before_drain();
     void agree_on_errors();
 
     // Independent calls.

@@ -516,6 +516,30 @@ TEST_P(PastTheBuffers, an_independent_write_to_a_block_that_was_given_up_is_read
     EXPECT_EQ(file.contents()[0], std::byte{66});
 }
 
+// Rank 1 comes to the drain once another thread of rank 0 has got through.
+TEST(Cached, a_rank_that_waits_for_other_nodes_to_drain_lets_its_other_threads_go_on) {
+    TemporaryFile const file;
+    std::atomic<bool> read = false;
+    ThreadTeams teams{make_topology(two_nodes)};
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        SmallCalls calls{team, rendezvous, file};
+        calls.write(0);
+        CallRecord record;
+        std::thread other;
+        if (team.rank() == 0)
+            other = std::thread{[&] {
+                std::this_thread::sleep_for(std::chrono::milliseconds{50});
+                std::vector<std::byte> back(record_bytes);
+                calls.read_alone(0, back);
+                read = true;
+            }};
+        while (team.rank() == 1 && !read) std::this_thread::yield();
+        calls.cache.drain(record);
+        if (other.joinable()) other.join();
+    });
+    EXPECT_EQ(file.contents()[0], value_of(0, 0));
+}
+
 TEST_P(PastTheBuffers, a_collective_read_sees_what_its_rank_wrote_independently) {
     file.fill(initial_contents(400));
     run([&](SmallCalls& calls, std::uint32_t rank) {
