@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "select/candidate.hpp"
 #include "select/explanation.hpp"
@@ -64,8 +65,8 @@ public:
     [[nodiscard]] bool has_unsaved() const;
     /// What has been measured since the last time, by name.
     std::map<std::string, Score> take_unsaved();
-    /// What was remembered turned out wrong: what is unsaved replaces it.
-    [[nodiscard]] bool memory_wrong() const { return memory_wrong_; }
+    /// What was remembered turned out wrong since the last time: what is unsaved replaces it.
+    [[nodiscard]] bool take_memory_wrong() { return std::exchange(memory_wrong_, false); }
 
 private:
     struct Arm {

@@ -79,7 +79,9 @@ TEST(Examination, does_not_trust_earlier_runs_blindly) {
     examination.remember(remembered(), /*frozen=*/false);
     auto const done = play(examination, 50, {{"two_phase", 2}, {"independent", 4}, {"lacio", 4}});
     EXPECT_GE(done.at("two_phase"), 40);
-    EXPECT_TRUE(examination.memory_wrong());
+    EXPECT_TRUE(examination.take_memory_wrong());
+    EXPECT_FALSE(examination.take_memory_wrong())
+        << "what it has measured since would be replaced, too";
     auto const explanation = examination.explain();
     ASSERT_EQ(explanation.reopened.size(), 1u);
     EXPECT_EQ(explanation.reopened[0].call, 3u);

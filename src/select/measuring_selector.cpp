@@ -92,7 +92,7 @@ std::vector<TuningRecord> MeasuringSelector::take_unsaved() {
         if (scores.empty()) continue;
         unsaved.push_back({.calls = signature_class,
                            .scores = std::move(scores),
-                           .replaces = examination.memory_wrong()});
+                           .replaces = examination.take_memory_wrong()});
     }
     return unsaved;
 }
