@@ -7,13 +7,13 @@
 #include "execute/through_host.hpp"
 
 namespace unisono {
-namespace {
 
-// 0 where nobody can tell: then nothing counts as being there.
 std::uint64_t file_bytes_of(Storage const& storage) {
     struct stat status {};
     return fstat(storage.descriptor, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
+
+namespace {
 
 // The native library must not be measured past the end of the file, and only bytes that are there
 // can be written through a mapping. Else nobody asks: it is a system call.
@@ -34,9 +34,12 @@ bool do_ahead(CollectiveFile const& file, Request const& request, Proposal const
     auto const refused = mine.objection.refusal != 0 || mine.objection.must_be_native ||
                          mine.since_view.refused != 0;
     auto const cached = file.cache != nullptr && file.cache->in_use();
-    auto const shares_pages = file.storage.page_cached && file.team.topology().nodes() > 1 &&
-                              request.direction == Direction::write;
-    if (file.ahead == nullptr || refused || cached || shares_pages ||
+    auto const writes = request.direction == Direction::write;
+    auto const shares_pages =
+        writes && file.storage.page_cached && file.team.topology().nodes() > 1;
+    // Ranks that do not agree write once more: over what others may have written meanwhile.
+    auto const atomic = writes && file.storage.range_locks != nullptr;
+    if (file.ahead == nullptr || refused || cached || shares_pages || atomic ||
         OnlineTuner::wanted(file.options))
         return false;
     if (!file.ahead->may_try(request)) return false;
@@ -81,7 +84,8 @@ Proposal agree_before(CollectiveFile const& file, Request const& request, Caller
     record.lap(Phase::other);
     mine.selection.done_ahead = do_ahead(file, request, mine, record);
     if (wants_file_bytes(request, file.storage, file.options))
-        mine.storage.file_bytes = file_bytes_before(mine, file.storage);
+        mine.storage.file_bytes =
+            caller.file_bytes ? *caller.file_bytes : file_bytes_before(mine, file.storage);
     record.lap(Phase::file);
     file.rendezvous.meet(mine);
     record.lap(Phase::arrival);

@@ -6,6 +6,7 @@
 
 #include "backends/fault.hpp"
 #include "backends/posix.hpp"
+#include "backends/range_locks.hpp"
 #include "execute/collective.hpp"
 #include "execute/collective_cases.hpp"
 
@@ -101,6 +102,24 @@ TEST(Ahead, a_contiguous_call_after_another_one_is_one_meeting) {
         }
     }
     expect_written(file, {each_bytes, each_bytes, each_bytes});
+}
+
+// Were it done ahead and ranks did not agree, it would be done twice: the second time over what
+// others have written since.
+TEST(Ahead, a_write_in_atomic_mode_is_done_once_all_have_agreed) {
+    TemporaryFile const file;
+    auto const lock_ranges = [](Storage& storage) {
+        storage.range_locks = std::make_shared<RangeLocks>(storage.descriptor);
+    };
+    on_open_file(file, lock_ranges, [](CollectiveFile const& here) {
+        std::vector<std::byte> data(each_bytes);
+        for (std::uint64_t call = 0; call < 3; ++call) {
+            CallRecord record;
+            perform_collective(here, request_for(here.team.rank(), call, each_bytes, data), {},
+                               record);
+            EXPECT_EQ(record.traffic.meetings, 2U);
+        }
+    });
 }
 
 TEST(Ahead, ranks_that_ask_for_nothing_hold_nobody_up) {

@@ -60,7 +60,7 @@ Decision decide(CollectiveFile const& file, Request const& request, Proposal con
 
 Outcome have_mpi_do_it(CollectiveFile const& file, Outcome outcome, CallRecord& record) {
     outcome.native = true;
-    file.native();
+    outcome.native_failed = !file.native();
     record.lap(Phase::native);
     return outcome;
 }
@@ -159,7 +159,8 @@ Outcome select_and_perform(CollectiveFile const& file, Request const& request,
     record.lap(Phase::other);
     if (outcome.verdict.code == 0)
         selecting.end(record.whole_s() - record[Phase::arrival],
-                      agreed.selection.done_ahead || gate_waits(file.storage) != waits_before);
+                      agreed.selection.done_ahead || outcome.native_failed ||
+                          gate_waits(file.storage) != waits_before);
     return outcome;
 }
 

@@ -27,14 +27,15 @@ struct CollectiveFile {
     CachedFile* cache = nullptr;    ///< if it has one; calls that are not done through it drain it
     std::uint64_t storage_key = 0;  ///< for the tuner
     /// Has the MPI library do the call. Called on all ranks or on none, at most once a call.
-    std::function<void()> native = [] {};
+    std::function<bool()> native = [] { return true; };
     AheadOfAgreement* ahead = nullptr;  ///< null: no rank does anything before an agreement
 };
 
 /// How a collective call went, as far as this rank's caller needs to know.
 struct Outcome {
-    bool native = false;       ///< the MPI library did it: it knows how it went
-    std::int32_t refusal = 0;  ///< nothing was done: MPI error class of bad arguments
+    bool native = false;         ///< the MPI library did it: it knows how it went
+    bool native_failed = false;  ///< on this rank, at least
+    std::int32_t refusal = 0;    ///< nothing was done: MPI error class of bad arguments
     std::uint32_t refusing_rank = 0;
     bool views_differ = false;  ///< why: that rank's new view was refused, others' were not
     bool new_hints = false;     ///< nothing was done: the ranks have to take hints before
@@ -58,6 +59,8 @@ struct CallerFacts {
     SinceView since_view{};       ///< what is to be told of it
     std::uint64_t file_hash = 0;  ///< tells files apart for what is kept between calls
     bool native_ready = false;    ///< Facts::native_ready, as far as this rank goes
+    /// When this rank began the call, if it may go on since: the file may be growing now.
+    std::optional<std::uint64_t> file_bytes;
 };
 
 /// Does one collective call: agree, select, plan, perform, agree. Two meetings of all ranks, or one

@@ -1,6 +1,7 @@
 #include "interpose/conclusion.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "interpose/errors.hpp"
 
@@ -95,6 +96,16 @@ void add_native(DirectionReport& report, std::uint64_t bytes) {
     report.native_bytes += bytes;
 }
 
+void note_native_failure(File& file, DataCall const& call, int code) {
+    std::array<char, MPI_MAX_ERROR_STRING> why{};
+    int length = 0;
+    error_string(code, why.data(), &length);
+    file.record([&](FileReport& report) {
+        report.add_error(std::string{call.name()} + " on " + file.path() + ": " +
+                         std::string{why.data(), static_cast<std::size_t>(length)});
+    });
+}
+
 void add_to_recording(FileReport& report, Prepared const& prepared) {
     auto const& request = prepared.request;
     if (prepared.usable)
@@ -111,17 +122,18 @@ void record_collective(File& file, Prepared const& prepared, Outcome const& outc
         add_to_recording(report, prepared);
         auto& direction = report[request.direction];
         ++direction.collective_calls;
-        direction.failed_calls +=
-            outcome.verdict.code != 0 || outcome.refusal != 0 || !outcome.fault.empty();
+        auto const failed = outcome.native_failed || outcome.verdict.code != 0 ||
+                            outcome.refusal != 0 || !outcome.fault.empty();
+        direction.failed_calls += failed && !outcome.local;  // code_of() counts what is this rank's
+        auto const bytes = outcome.native_failed ? 0 : request.positions.bytes();
         if (outcome.native)
-            add_native(direction, request.positions.bytes());
+            add_native(direction, bytes);
         else
             add_request(direction, request);
         direction.strategies[std::string{outcome.strategy}].add(1, outcome.why);
         if (!outcome.refusal_of_strategy.empty())
             direction.refusals[file.options().strategy].add(1, outcome.refusal_of_strategy);
-        (beside == Beside::nothing ? add_call : add_call_beside)(direction, record,
-                                                                 request.positions.bytes());
+        (beside == Beside::nothing ? add_call : add_call_beside)(direction, record, bytes);
         report.nodes = file.team().topology().nodes();
         report.aggregators =
             std::max(report.aggregators, static_cast<std::uint32_t>(outcome.aggregators));

@@ -27,6 +27,8 @@ void add_call_beside(DirectionReport& report, CallRecord const& record, std::uin
 void add_file_call(FileReport& report, FilePhase phase, double begin_s, double end_s);
 void add_request(DirectionReport& report, Request const& request);
 void add_native(DirectionReport& report, std::uint64_t bytes);
+/// What the MPI library says of a call that it did; the program has its code already.
+void note_native_failure(File& file, DataCall const& call, int code);
 /// A collective call of this rank's, as far as it can be described.
 void add_to_recording(FileReport& report, Prepared const& prepared);
 void record_collective(File& file, Prepared const& prepared, Outcome const& outcome,

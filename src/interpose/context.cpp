@@ -22,6 +22,7 @@ namespace {
 /// What is kept with a communicator of the program.
 struct Holder {
     std::vector<std::uint32_t> machines;
+    Context::Threads threads;
     std::shared_ptr<Context> context;  // none where threads may call at once
 };
 
@@ -30,7 +31,7 @@ struct Holder {
 int forget_context(MPI_Comm comm, int, void* value, void*) {
     auto* const holder = static_cast<Holder*>(value);
     auto const finalizing = comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF;
-    if (!finalizing) write_what_is_in_memory("its communicator was freed", comm);
+    if (!finalizing) before_free(comm);
     if (holder->context != nullptr) holder->context->keep_last_tuning_records();
     if (!finalizing)
         delete holder;
@@ -59,6 +60,14 @@ bool threads_may_call_at_once() {
     return level == MPI_THREAD_MULTIPLE;
 }
 
+// Processes of one program may have asked for different levels. Collective.
+Context::Threads agree_on_threads(MPI_Comm comm) {
+    int const mine = threads_may_call_at_once() ? 1 : 0;
+    std::array<int, 2> all{mine, 1 - mine};
+    PMPI_Allreduce(MPI_IN_PLACE, all.data(), 2, MPI_INT, MPI_MAX, comm);
+    return {.of_some = all[0] != 0, .of_all = all[1] == 0};
+}
+
 }  // namespace
 
 std::shared_ptr<Context> Context::of(MPI_Comm comm) {
@@ -66,18 +75,20 @@ std::shared_ptr<Context> Context::of(MPI_Comm comm) {
     int found = 0;
     PMPI_Comm_get_attr(comm, attribute_key(), static_cast<void*>(&value), &found);
     if (found == 0) {
-        value = new Holder{machine_labels(comm), nullptr};
+        value = new Holder{machine_labels(comm), agree_on_threads(comm), nullptr};
         PMPI_Comm_set_attr(comm, attribute_key(), value);
     }
     auto& holder = *static_cast<Holder*>(value);
-    if (threads_may_call_at_once()) return std::make_shared<Context>(comm, holder.machines, true);
-    if (holder.context == nullptr)
-        holder.context = std::make_shared<Context>(comm, holder.machines, false);
+    auto const made = [&] {
+        return std::make_shared<Context>(comm, holder.machines, holder.threads);
+    };
+    if (holder.threads.of_some) return made();
+    if (holder.context == nullptr) holder.context = made();
     return holder.context;
 }
 
-Context::Context(MPI_Comm comm, std::vector<std::uint32_t> machines, bool threaded)
-    : machines_{std::move(machines)}, threaded_{threaded} {
+Context::Context(MPI_Comm comm, std::vector<std::uint32_t> machines, Threads threads)
+    : machines_{std::move(machines)}, threads_{threads} {
     PMPI_Comm_dup(comm, &comm_);
     PMPI_Comm_set_errhandler(comm_, numbers().errors_return);
     PMPI_Comm_size(comm_, &ranks_);

@@ -23,9 +23,14 @@ public:
     /// The context of `comm`. Collective over `comm`, at least the first time.
     static std::shared_ptr<Context> of(MPI_Comm comm);
 
-    /// `machines`: machine_labels() of `comm`, found once for all contexts on it. `threaded`: calls
-    /// of several threads may be under way at once. Collective.
-    Context(MPI_Comm comm, std::vector<std::uint32_t> machines, bool threaded);
+    /// Whether several of a rank's threads may call MPI at once.
+    struct Threads {
+        bool of_some = false;  ///< of at least one rank
+        bool of_all = false;
+    };
+    /// `machines`: machine_labels() of `comm`, found once for all contexts on it. `threads`: equal
+    /// on all ranks. Collective.
+    Context(MPI_Comm comm, std::vector<std::uint32_t> machines, Threads threads);
     ~Context();
     Context(Context const&) = delete;
     Context& operator=(Context const&) = delete;
@@ -71,8 +76,10 @@ public:
     /// What MPI_Finalize would find of it; no team may meet any more. Local.
     void free_datatypes();
 
-    /// Calls of several threads may be under way at once.
-    [[nodiscard]] bool threaded() const { return threaded_; }
+    /// Calls of several threads may be under way at once, on some rank. Equal on all ranks.
+    [[nodiscard]] bool threaded() const { return threads_.of_some; }
+    /// Threads of Unisono's own may call MPI beside the program. Equal on all ranks.
+    [[nodiscard]] bool helpers_may_call_mpi() const { return threads_.of_all; }
 
     /// Numbers for the files that are opened on it, which all ranks do in the same order.
     std::uint32_t next_file() { return ++files_; }
@@ -94,7 +101,7 @@ private:
     std::vector<std::uint32_t> machines_;
     std::list<Entry> teams_;
     OnlineTuner tuner_;
-    bool threaded_ = false;
+    Threads threads_;
     std::uint32_t files_ = 0;
     TuningContext tuning_context_;  // rank 0 only
     std::string tune_path_;         // rank 0 only; empty: nothing is kept

@@ -248,7 +248,8 @@ void File::make_backend() {
     storage_.backend.reset();
     auto choice = choose_backend(facts_, options_);
     std::unique_ptr<Backend> by_mpi;
-    if (choice.by_mpi()) by_mpi = make_mpiio_backend(path_, access_mode_, context_->threaded());
+    if (choice.by_mpi())
+        by_mpi = make_mpiio_backend(path_, access_mode_, context_->helpers_may_call_mpi());
     if (choice.by_mpi() && by_mpi == nullptr) {
         auto facts = facts_;
         facts.mpi_library_opens = false;
@@ -295,6 +296,11 @@ Verdict File::settle() {
     drain();
     if (auto const cache = this->cache()) deferred_.merge(cache->take_error());
     return std::exchange(deferred_, {});
+}
+
+Verdict File::settle_for_later() {
+    deferred_ = settle();
+    return deferred_;
 }
 
 Verdict File::first_failure(Verdict const& earlier, Error const& error) const {

@@ -89,6 +89,8 @@ public:
 
     [[nodiscard]] MPI_File handle() const { return handle_; }
     [[nodiscard]] MPI_Comm opened_on() const { return opened_on_; }
+    /// It is freed: its handle may become that of another one.
+    void forget_communicator() { opened_on_ = MPI_COMM_NULL; }
     /// Grows from one file that this rank opens to the next.
     [[nodiscard]] std::uint64_t order() const { return order_; }
     /// The same on all ranks, and no other file's on its communicator.
@@ -146,6 +148,8 @@ public:
     [[nodiscard]] bool holds_writes() const;
     /// Drains. The error of deferred writes since the last time, if any: agreed by all ranks.
     Verdict settle();
+    /// The same, and the error is kept for the next time as well.
+    Verdict settle_for_later();
 
     /// Something was written to the file, or its size was changed, and has to be synced. Local.
     void note_written() { (storage_.backend != nullptr ? written_ : native_wrote_) = true; }

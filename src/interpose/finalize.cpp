@@ -12,10 +12,10 @@
 namespace unisono::interpose {
 namespace {
 
-void write_out(File& file, char const* why) {
+void write_out(File& file) {
     auto const verdict = file.settle();
     if (file.context().rank() != 0) return;
-    print_once({"unisono: " + file.path() + " was open when " + why + "; " +
+    print_once({"unisono: " + file.path() + " was open when MPI_Finalize was called; " +
                 (verdict.code == 0 ? "what was in memory is written now"
                                    : "what was in memory is lost: " + describe(verdict)) +
                 ". Close files with MPI_File_close."});
@@ -35,7 +35,8 @@ int before_finalize() {
             in_calls.emplace_back(*file, unisono_entry_Finalize);
         }
         for (auto const& file : files) file->end_nonblocking();
-        write_what_is_in_memory("MPI_Finalize was called");
+        for (auto const& file : files)
+            if (file->holds_writes()) write_out(*file);
     } catch (CallsDiffer const& differ) {
         print_once({"unisono: MPI_Finalize with " + at->path() + " open: " + differ.what()});
     }
@@ -44,10 +45,17 @@ int before_finalize() {
     return MPI_SUCCESS;
 }
 
-void write_what_is_in_memory(char const* why, MPI_Comm comm) {
-    for (auto const& file : open_files())
-        if ((comm == MPI_COMM_NULL || comm == file->opened_on()) && file->holds_writes())
-            write_out(*file, why);
+void before_free(MPI_Comm comm) {
+    for (auto const& file : open_files()) {
+        if (file->opened_on() != comm) continue;
+        file->forget_communicator();
+        if (!file->holds_writes()) continue;
+        auto const verdict = file->settle_for_later();
+        if (verdict.code != 0 && file->context().rank() == 0)
+            print_once({"unisono: " + file->path() +
+                        ": what was in memory when its communicator was freed is lost: " +
+                        describe(verdict)});
+    }
 }
 
 }  // namespace unisono::interpose

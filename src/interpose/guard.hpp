@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <string_view>
+#include <utility>
 
 #include "interpose/mail_carrier.hpp"
 #include "support/helper_thread.hpp"
@@ -67,6 +68,18 @@ public:
     /// Whether it is the program that calls, of what calls there are now: neither a helper thread
     /// nor the MPI library.
     [[nodiscard]] static bool is_programs() { return depth == 1 && !HelperThread::is_this_one(); }
+
+    /// While it lives the program's error handler runs: what it calls is the program's again.
+    class Handler {
+    public:
+        Handler() : outside_{std::exchange(depth, 0)} {}
+        ~Handler() { depth = outside_; }
+        Handler(Handler const&) = delete;
+        Handler& operator=(Handler const&) = delete;
+
+    private:
+        int outside_;
+    };
 
 private:
     inline static thread_local int depth = 0;

@@ -43,6 +43,17 @@ bool is_first_of(MPI_Comm comm) {
     return rank == 0;
 }
 
+}  // namespace
+
+bool set_in(MPI_Info info, std::string const& key, std::string const& value) {
+    auto const taken =
+        key.size() < MPI_MAX_INFO_KEY && !value.empty() && value.size() < MPI_MAX_INFO_VAL;
+    if (taken) PMPI_Info_set(info, key.c_str(), value.c_str());
+    return taken;
+}
+
+namespace {
+
 void merge_into(std::vector<KeyValue>& hints, std::vector<KeyValue> const& newer) {
     for (auto const& [key, value] : newer) {
         auto const known = std::ranges::find(hints, key, &KeyValue::first);

@@ -12,6 +12,10 @@ namespace unisono::interpose {
 /// The keys and values of an info object; none for MPI_INFO_NULL.
 std::vector<KeyValue> pairs_of(MPI_Info info);
 
+/// Puts it into an info object; false where the MPI library takes no such key or value, which would
+/// end the program.
+bool set_in(MPI_Info info, std::string const& key, std::string const& value);
+
 /// What this rank would do with a file: its environment, files of site and user, the program's
 /// hints. Loads plug-ins the first time. Rank 0 of `comm` says what was wrong with them, once per
 /// process. Local.

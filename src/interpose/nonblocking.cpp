@@ -30,7 +30,7 @@ Options without_measuring(Options options) {
 bool NonblockingCalls::possible(File const& file) {
     auto const wanted = file.options().overlap;
     if (wanted == Switch::disable) return false;
-    return wanted == Switch::enable || file.context().threaded() ||
+    return wanted == Switch::enable || file.context().helpers_may_call_mpi() ||
            file.team().topology().nodes() == 1;
 }
 
@@ -38,7 +38,7 @@ NonblockingCalls::NonblockingCalls(File& file, std::uint32_t number)
     : file_{file},
       mpi_team_{file.team()},
       number_{number},
-      threads_call_mpi_{file.context().threaded()},
+      threads_call_mpi_{file.context().helpers_may_call_mpi()},
       on_node_{mpi_team_.topology().nodes() == 1},
       own_name_{processor_name()},
       options_{without_measuring(file.call_options())} {
@@ -131,6 +131,7 @@ Outcome NonblockingCalls::perform_on(Team& team, Rendezvous& rendezvous, Pending
                                      CallRecord& record) {
     auto caller = caller_facts(file_, call.prepared);
     caller.native_ready = false;
+    caller.file_bytes = call.file_bytes;
     return perform_collective({.team = team,
                                .rendezvous = rendezvous,
                                .storage = file_.storage(),
@@ -150,7 +151,8 @@ void NonblockingCalls::perform(PendingCall& call) try {
                             static_cast<std::uint64_t>(call.prepared.first));
     try {
         call.outcome = perform_on(team, rendezvous, call, record);
-        record_collective(file_, call.prepared, call.outcome, record, Beside::the_program);
+        if (!call.outcome.native)
+            record_collective(file_, call.prepared, call.outcome, record, Beside::the_program);
     } catch (CallsDiffer const& differ) {
         call.difference = describe(differ, mpi_team_);
     }
@@ -159,7 +161,7 @@ void NonblockingCalls::perform(PendingCall& call) try {
         relayed_team().finish_sends();  // the program may not call Unisono again for long
         carrier_->end();
     }
-    call.finish(call.outcome.native ? Stage::native_wanted : Stage::done);
+    call.finish(call.outcome.native ? Stage::refused : Stage::done);
 } catch (std::exception const& exception) {
     end_in_collective_call(call.call.name(), &file_, MPI_COMM_NULL, exception);
 }

@@ -20,7 +20,11 @@ MPI_Info with_native_hints(MPI_Info info, Options const& options) {
     else
         PMPI_Info_dup(info, &merged);
     for (auto const& [key, value] : options.native_hints)
-        PMPI_Info_set(merged, key.c_str(), value.c_str());
+        if (!set_in(merged, key, value))
+            print_once({"unisono: the hint " + key +
+                        " is not given to the MPI library, which takes 1 to " +
+                        std::to_string(MPI_MAX_INFO_VAL - 1) + " characters: it has " +
+                        std::to_string(value.size())});
     return merged;
 }
 
@@ -93,6 +97,12 @@ void prepare(File& file) {
     file.set_pointer(end);
 }
 
+// The ranks that are in another call stop deposits, and this one no longer has the file.
+File::Synced close(File& file) try { return file.close(); } catch (CallsDiffer const&) {
+    file.team().stop_deposits();
+    throw;
+}
+
 }  // namespace
 
 int file_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, MPI_File* handle) {
@@ -135,7 +145,7 @@ int file_close(MPI_File* handle) {
     {
         TimedCollective const timed{file, FilePhase::close, unisono_entry_File_close};
         // Ours first: the first one to close a file may be the only one to hear of an error.
-        auto const ended = file->close();
+        auto const ended = close(*file);
         result = raise(*file, ended.verdict, "MPI_File_close");
         if (ended.native) keep_first(UNISONO_NATIVE(File_sync)(*handle));
         keep_first(UNISONO_NATIVE(File_close)(handle));

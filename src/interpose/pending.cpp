@@ -19,12 +19,6 @@ namespace {
 
 using Stage = PendingCall::Stage;
 
-bool is_named(MPI_Datatype type) {
-    int integers = 0, addresses = 0, types = 0, combiner = 0;
-    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    return combiner == MPI_COMBINER_NAMED;
-}
-
 int query(void* state, MPI_Status* status) {
     set_count(status, static_cast<PendingCall*>(state)->bytes);
     return MPI_SUCCESS;
@@ -47,39 +41,14 @@ void conclude(PendingCall& call) {
     call.end();
 }
 
-// The native file pointer is nobody else's: what the program sees was moved when the call began.
-void start_native(PendingCall& call) {
-    auto* const handle = call.call.handle;
-    call.code = pass_on(handle, view_for_data, call.call.name(), [&] {
-        if (!call.call.offset)
-            UNISONO_NATIVE(File_seek)(handle, call.prepared.first, numbers().seek_set);
-        return call.native(call.call.type, &call.native_request);
-    });
-    call.stage = Stage::native;
-    if (call.code != MPI_SUCCESS) call.end();
-}
-
-void test_native(PendingCall& call) {
-    int ended = 0;
-    MPI_Status status{};
-    call.code = UNISONO_NATIVE(Test)(&call.native_request, &ended, &status);
-    if (call.code == MPI_SUCCESS && ended == 0) return;
-    MPI_Count bytes = 0;
-    PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
-    call.bytes = static_cast<std::uint64_t>(std::max<MPI_Count>(bytes, 0));
-    call.end();
-}
-
 }  // namespace
 
-PendingCall::PendingCall(std::shared_ptr<File> of, DataCall with, Prepared translated,
-                         LaterCall later)
+PendingCall::PendingCall(std::shared_ptr<File> of, DataCall with, Prepared translated)
     : file{std::move(of)},
       threaded{file->context().threaded()},
       call{with},
-      prepared{std::move(translated)},
-      native{std::move(later)} {
-    if (call.type != MPI_DATATYPE_NULL && !is_named(call.type))
+      prepared{std::move(translated)} {
+    if (call.type != MPI_DATATYPE_NULL && !predefined(call.type))
         PMPI_Type_dup(with.type, &call.type);
 }
 
@@ -91,7 +60,7 @@ void PendingCall::finish(Stage with) {
 }
 
 void PendingCall::end() {
-    if (call.type != MPI_DATATYPE_NULL && !is_named(call.type)) PMPI_Type_free(&call.type);
+    if (call.type != MPI_DATATYPE_NULL && !predefined(call.type)) PMPI_Type_free(&call.type);
     prepared.packed = {};
     file.reset();
     stage = Stage::over;
@@ -124,8 +93,7 @@ SeenWaiting::~SeenWaiting() { leave(); }
 
 void move_on(PendingCall& call) {
     if (call.stage == Stage::done) conclude(call);
-    if (call.stage == Stage::native_wanted) start_native(call);
-    if (call.stage == Stage::native) test_native(call);
+    if (call.stage == Stage::refused) do_own_part(call);
 }
 
 PendingCalls& PendingCalls::all() {

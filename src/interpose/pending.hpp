@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,23 +16,22 @@
 
 namespace unisono::interpose {
 
-/// Calls the MPI library's own function with this type, later. The request is that of a nonblocking
-/// call; others leave it alone.
+/// Calls the MPI library's own function with this type. The request is that of a nonblocking call;
+/// others leave it alone.
 using LaterCall = std::function<int(MPI_Datatype, MPI_Request*)>;
 
 /// A nonblocking or split call on its way: begun by the program's thread, done by a helper thread,
 /// and ended by the program's thread again, which alone may call MPI.
 struct PendingCall {
     enum class Stage : std::uint8_t {
-        helped,         ///< the helper thread has it
-        done,           ///< and is through with it
-        native_wanted,  ///< all ranks have found that it is the MPI library's to do
-        native,         ///< which does it
-        over            ///< the program can know how it went
+        helped,   ///< the helper thread has it
+        done,     ///< and is through with it
+        refused,  ///< all ranks have found that helpers cannot do it: each does its part by itself
+        over      ///< the program can know how it went
     };
 
     /// Keeps a type of its own: the program may free the one that it gave.
-    PendingCall(std::shared_ptr<File> of, DataCall with, Prepared translated, LaterCall later);
+    PendingCall(std::shared_ptr<File> of, DataCall with, Prepared translated);
     PendingCall(PendingCall const&) = delete;
     PendingCall& operator=(PendingCall const&) = delete;
 
@@ -44,16 +44,15 @@ struct PendingCall {
     bool threaded;               ///< several threads of the program may call MPI
     DataCall call;
     Prepared prepared;
-    LaterCall native;
     std::atomic<Stage> stage = Stage::helped;
-    Outcome outcome;                                ///< once it is done
-    std::string difference;                         ///< ranks were in different calls
-    MPI_Request request = MPI_REQUEST_NULL;         ///< the program's; none: a split call
-    MPI_Request native_request = MPI_REQUEST_NULL;  ///< the MPI library's, for the stage native
-    std::uint64_t number = 0;                       ///< of the file's collective calls; 0: none
-    std::uint64_t bytes = 0;                        ///< truly moved, once it is over
-    int code = MPI_SUCCESS;                         ///< likewise; nothing was raised
-    std::atomic<bool> released = false;             ///< the program has let go of its request
+    Outcome outcome;                          ///< once it is done
+    std::string difference;                   ///< ranks were in different calls
+    MPI_Request request = MPI_REQUEST_NULL;   ///< the program's; none: a split call
+    std::optional<std::uint64_t> file_bytes;  ///< when it began, for CallerFacts
+    std::uint64_t number = 0;                 ///< of the file's collective calls; 0: none
+    std::uint64_t bytes = 0;                  ///< truly moved, once it is over
+    int code = MPI_SUCCESS;                   ///< likewise; nothing was raised
+    std::atomic<bool> released = false;       ///< the program has let go of its request
 };
 
 /// The nonblocking calls of this process that programs wait for by MPI_Wait and its like.
@@ -68,8 +67,7 @@ public:
     /// Makes the request that the program gets, and keeps the call until both are through with it.
     int add(std::shared_ptr<PendingCall> call, MPI_Request* request);
 
-    /// From the program's threads: what is done is told to MPI, what is the MPI library's is given
-    /// to it.
+    /// From the program's threads: what is done is told to MPI, what helpers cannot do is done.
     void move_on();
 
     /// For each request its call, or null.

@@ -22,7 +22,7 @@ namespace {
 class Watched {
 public:
     explicit Watched(std::span<MPI_Request const> requests)
-        : calls_{PendingCalls::all().of(requests)}, files_(calls_.size()) {
+        : requests_{requests}, calls_{PendingCalls::all().of(requests)}, files_(calls_.size()) {
         for (std::size_t i = 0; i < calls_.size(); ++i)
             if (calls_[i] != nullptr) files_[i] = calls_[i]->call.handle;
     }
@@ -46,19 +46,29 @@ public:
         return find(files_[i]) == nullptr ? code : raise(files_[i], code);
     }
 
-    /// The codes of all that are complete into their statuses, if there is any error.
+    /// The codes of all that are complete into their statuses, if there is any error; `native`:
+    /// what the MPI library says, which has set the statuses of all if some request of its own
+    /// failed.
     template <class IndexOf>
-    [[nodiscard]] int codes(int complete, IndexOf index_of, MPI_Status statuses[]) const {
+    [[nodiscard]] int codes(int native, int complete, IndexOf index_of,
+                            MPI_Status statuses[]) const {
+        if (native != MPI_SUCCESS && native != MPI_ERR_IN_STATUS) return native;
         std::vector<int> codes(static_cast<std::size_t>(std::max(complete, 0)));
-        for (int i = 0; i < complete; ++i) codes[static_cast<std::size_t>(i)] = code(index_of(i));
-        if (std::ranges::all_of(codes, [](int one) { return one == MPI_SUCCESS; }))
-            return MPI_SUCCESS;
+        for (int i = 0; i < complete; ++i) {
+            auto const which = index_of(i);
+            if (requests_[which] == MPI_REQUEST_NULL)
+                codes[static_cast<std::size_t>(i)] = code(which);
+        }
+        if (std::ranges::all_of(codes, [](int one) { return one == MPI_SUCCESS; })) return native;
         if (statuses != MPI_STATUSES_IGNORE)
-            for (std::size_t i = 0; i < codes.size(); ++i) statuses[i].MPI_ERROR = codes[i];
+            for (std::size_t i = 0; i < codes.size(); ++i)
+                if (native == MPI_SUCCESS || codes[i] != MPI_SUCCESS)
+                    statuses[i].MPI_ERROR = codes[i];
         return MPI_ERR_IN_STATUS;
     }
 
 private:
+    std::span<MPI_Request const> requests_;
     std::vector<std::shared_ptr<PendingCall>> calls_;
     std::vector<MPI_File> files_;
 };
@@ -126,7 +136,7 @@ int request_waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     auto const result = wait_for(watched, [&](int* done) {
         return UNISONO_NATIVE(Testall)(count, requests, done, statuses);
     });
-    return result == MPI_SUCCESS ? watched.codes(count, itself, statuses) : result;
+    return watched.codes(result, count, itself, statuses);
 }
 
 int request_testall(int count, MPI_Request requests[], int* done, MPI_Status statuses[]) {
@@ -134,8 +144,8 @@ int request_testall(int count, MPI_Request requests[], int* done, MPI_Status sta
     Watched const watched{all_of(count, requests)};
     PendingCalls::all().move_on();
     auto const result = UNISONO_NATIVE(Testall)(count, requests, done, statuses);
-    if (result != MPI_SUCCESS || *done == 0) return result;
-    return watched.codes(count, itself, statuses);
+    if (result == MPI_SUCCESS && *done == 0) return result;
+    return watched.codes(result, count, itself, statuses);
 }
 
 int request_waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
@@ -167,9 +177,9 @@ int request_waitsome(int count, MPI_Request requests[], int* done, int indices[]
         *enough = *done != 0 ? 1 : 0;
         return tested;
     });
-    if (result != MPI_SUCCESS || *done == MPI_UNDEFINED) return result;
+    if (*done == MPI_UNDEFINED) return result;
     return watched.codes(
-        *done, [&](int i) { return itself(indices[i]); }, statuses);
+        result, *done, [&](int i) { return itself(indices[i]); }, statuses);
 }
 
 int request_testsome(int count, MPI_Request requests[], int* done, int indices[],
@@ -179,9 +189,9 @@ int request_testsome(int count, MPI_Request requests[], int* done, int indices[]
     Watched const watched{all_of(count, requests)};
     PendingCalls::all().move_on();
     auto const result = UNISONO_NATIVE(Testsome)(count, requests, done, indices, statuses);
-    if (result != MPI_SUCCESS || *done == MPI_UNDEFINED) return result;
+    if (*done == MPI_UNDEFINED) return result;
     return watched.codes(
-        *done, [&](int i) { return itself(indices[i]); }, statuses);
+        result, *done, [&](int i) { return itself(indices[i]); }, statuses);
 }
 
 }  // namespace unisono::interpose

@@ -1,8 +1,10 @@
 #include "interpose/transfer.hpp"
 
+#include <climits>
 #include <new>
 
 #include "devices/device_memory.hpp"
+#include "execute/agree.hpp"
 #include "execute/direct.hpp"
 #include "execute/through_host.hpp"
 #include "interpose/conclusion.hpp"
@@ -21,10 +23,6 @@ namespace {
 
 constexpr auto const* by_shared_pointer = "shared file pointer";  // for a report
 
-int fail(File& file, DataCall const& call, int error_class, std::string const& why) {
-    return raise(file.handle(), code_of(file, call, error_class, why, Told::this_rank));
-}
-
 // The same operation as a collective call that Unisono does not do itself.
 int pass_data_on(File& file, DataCall const& call, NativeCall const& native,
                  std::uint64_t bytes = 0) {
@@ -32,21 +30,36 @@ int pass_data_on(File& file, DataCall const& call, NativeCall const& native,
                    call.name(), native, bytes);
 }
 
+// Where there is one, of a collective call that is not Unisono's to do.
+void add_to_recording(File& file, DataCall const& call) {
+    bool kept = false;
+    file.record([&](FileReport& report) { kept = report.recording.kept(); });
+    if (!kept) return;
+    auto prepared = prepare(file, call, Ends::later);
+    if (prepared.refusal == 0) place(prepared, call.offset ? *call.offset : file.pointer());
+    file.record([&](FileReport& report) { add_to_recording(report, prepared); });
+}
+
 int leave_to_mpi(File& file, DataCall const& call, Needs needs, char const* reason,
                  NativeCall const& native) {
     std::optional<InCall> in_call;
     if (needs.collective) in_call.emplace(file, call.operation, call.offset);
+    auto const by_shared_pointer_alone = !call.offset && !needs.pointer;
+    if (needs.collective && !by_shared_pointer_alone) add_to_recording(file, call);
     CallRecord record;
     auto const result = pass_on(file.handle(), needs, call.name(), native);
     record.lap(Phase::native);
     auto const bytes = result == MPI_SUCCESS ? bytes_asked(call) : 0;
     file.record([&](FileReport& report) {
         auto& direction = report[call.direction];
-        if (needs.collective) report.recording.add_unknown();
+        if (needs.collective && by_shared_pointer_alone) report.recording.add_unknown();
         ++(needs.collective ? direction.native_calls : direction.native_independent_calls)[reason];
         add_native(direction, bytes);
         add_call(direction, record, bytes);
+        if (result != MPI_SUCCESS)
+            ++(needs.collective ? direction.failed_calls : direction.failed_independent_calls);
     });
+    if (result != MPI_SUCCESS) note_native_failure(file, call, result);
     return result;
 }
 
@@ -80,26 +93,37 @@ bool prepare_bypass(File const& file) {
     return possible;
 }
 
-int fail_by_pointer(File& file, DataCall const& call, int error) {
-    return fail(file, call, error_class_of(error),
-                "the shared file pointer is in a hidden file beside it, which cannot be used: " +
-                    describe_errno(error));
+// The code of an error of this rank's; nothing is raised yet.
+int own_code(File& file, DataCall const& call, int error_class, std::string const& why) {
+    return code_of(file, call, error_class, why, Told::this_rank);
+}
+
+int code_by_pointer(File& file, DataCall const& call, int error) {
+    return own_code(
+        file, call, error_class_of(error),
+        "the shared file pointer is in a hidden file beside it, which cannot be used: " +
+            describe_errno(error));
 }
 
 /// What says where a call begins that has no offset. The individual pointer is left behind what was
 /// moved, or, by nonblocking calls, behind what was asked for.
 enum class Pointer : std::uint8_t { individual, individual_at_start, shared };
 
-int independent_on(File& file, DataCall const& call, Pointer pointer, MPI_Status* status) {
+struct Alone {
+    int code = MPI_SUCCESS;   // nothing was raised yet
+    std::uint64_t bytes = 0;  // moved, as the file has them
+};
+
+Alone perform_alone(File& file, DataCall const& call, Pointer pointer, MPI_Status* status) {
     CallRecord record;
     auto prepared = prepare(file, call, Ends::at_return);
     auto const& view = *prepared.view;
     if (!prepared.usable && prepared.refusal == 0 && view.usable && view.kept_back)
         pack(prepared, call);
-    if (prepared.refusal != 0) return fail(file, call, prepared.refusal, prepared.why);
+    if (prepared.refusal != 0) return {own_code(file, call, prepared.refusal, prepared.why)};
     if (!prepared.usable)
-        return fail(file, call, MPI_ERR_UNSUPPORTED_OPERATION,
-                    "Unisono cannot do it, and the MPI library has no such view yet");
+        return {own_code(file, call, MPI_ERR_UNSUPPORTED_OPERATION,
+                         "Unisono cannot do it, and the MPI library has no such view yet")};
     auto const asked = prepared.request.positions.bytes();
     auto const asked_etypes = etypes_of(prepared, asked);
     SharedPointer::Value begin{call.offset.value_or(0)};
@@ -107,11 +131,11 @@ int independent_on(File& file, DataCall const& call, Pointer pointer, MPI_Status
         begin = file.shared_pointer().advance(asked_etypes);
     else if (!call.offset)
         begin.etypes = file.advance_pointer(asked_etypes);
-    if (begin.error != 0) return fail_by_pointer(file, call, begin.error);
+    if (begin.error != 0) return {code_by_pointer(file, call, begin.error)};
     place(prepared, begin.etypes);
     if (prepared.refusal != 0) {
         if (!call.offset && pointer != Pointer::shared) file.set_pointer(begin.etypes);
-        return fail(file, call, prepared.refusal, prepared.why);
+        return {own_code(file, call, prepared.refusal, prepared.why)};
     }
     auto const& request = prepared.request;
     if (request.direction == Direction::write) file.note_written();
@@ -133,9 +157,13 @@ int independent_on(File& file, DataCall const& call, Pointer pointer, MPI_Status
         add_request(direction, request);
         add_call(direction, record, asked);
     });
-    if (!result.error) return MPI_SUCCESS;
+    if (!result.error) return {.bytes = result.bytes};
     Verdict const verdict{result, static_cast<std::uint32_t>(file.context().rank())};
-    return fail(file, call, error_class_of(verdict.code), describe(verdict));
+    return {own_code(file, call, error_class_of(verdict.code), describe(verdict)), result.bytes};
+}
+
+int independent_on(File& file, DataCall const& call, Pointer pointer, MPI_Status* status) {
+    return raise(file.handle(), perform_alone(file, call, pointer, status).code);
 }
 
 bool in_window(File const& file, Direction direction) {
@@ -143,7 +171,7 @@ bool in_window(File const& file, Direction direction) {
     return cache != nullptr && cache->in_window(direction);
 }
 
-CollectiveFile collective_file(File& file, std::function<void()> native) {
+CollectiveFile collective_file(File& file, std::function<bool()> native) {
     auto& team = file.team();
     // Ranks that are in other calls hear of it here; in a broadcast all would wait for ever.
     if (Notice notice; !file.knows_layout()) team.rendezvous().meet(notice);
@@ -208,7 +236,8 @@ bool orders(File const& file) { return file.taken_over() && !file.view()->native
 
 // Equal on all ranks.
 bool can_overlap(File const& file) {
-    return !file.view()->native_only && NonblockingCalls::possible(file);
+    return !file.view()->native_only && file.call_options().strategy != native.name &&
+           NonblockingCalls::possible(file);
 }
 
 // Calls that may be over with a copy had better not be handed to another thread.
@@ -243,7 +272,7 @@ void note_begun(PendingCall& pending) {
 
 // The program's part of a call that goes on beside it.
 std::shared_ptr<PendingCall> begin(std::shared_ptr<File> const& file, DataCall const& call,
-                                   LaterCall const& later) {
+                                   bool collective) {
     CallRecord record;
     auto prepared = prepare(*file, call, Ends::later);
     auto& request = prepared.request;
@@ -257,8 +286,10 @@ std::shared_ptr<PendingCall> begin(std::shared_ptr<File> const& file, DataCall c
     if (call.direction == Direction::write) file->note_written();
     record.lap(Phase::other);
     file->record([&](FileReport& report) { add_call(report[call.direction], record); });
-    auto pending = std::make_shared<PendingCall>(file, call, std::move(prepared), later);
-    if (later && file->context().ranks() > 1) note_begun(*pending);
+    auto pending = std::make_shared<PendingCall>(file, call, std::move(prepared));
+    if (collective && file->storage().mappable_write)
+        pending->file_bytes = file_bytes_of(file->storage());
+    if (collective && file->context().ranks() > 1) note_begun(*pending);
     return pending;
 }
 
@@ -277,6 +308,7 @@ int collective_on(File& file, DataCall const& call, Prepared& prepared, CallReco
                         [&] {
                             native_result = pass_data_on(file, call, native,
                                                          prepared.request.positions.bytes());
+                            return native_result == MPI_SUCCESS;
                         }),
         prepared.request, caller, record);
     if (outcome.new_hints) {
@@ -286,6 +318,7 @@ int collective_on(File& file, DataCall const& call, Prepared& prepared, CallReco
         return collective_on(file, call, prepared, record, status, native);
     }
     record_collective(file, prepared, outcome, record);
+    if (outcome.native_failed) note_native_failure(file, call, native_result);
     if (outcome.native) return native_result;
     set_count(status, deliver(prepared, call, outcome.bytes));
     if (!call.offset && outcome.tried())
@@ -377,30 +410,7 @@ bool left_the_pointer(File const& file, PendingCall const& pending) {
            file.pointer() == prepared.first + etypes_asked(prepared, pending.call);
 }
 
-// A split call that no helper thread can do: as a blocking one, from where it began.
-int do_at_last(File& file, PendingCall& pending, MPI_Status* status, NativeCall const& native) {
-    bool passed_on = false;
-    auto call = pending.call;
-    auto const first = pending.prepared.first;
-    if (left_the_pointer(file, pending))
-        file.set_pointer(first);
-    else
-        call.offset = first;
-    auto result = transfer_collective(call, status, [&] {
-        passed_on = true;
-        if (!pending.call.offset) UNISONO_NATIVE(File_seek)(call.handle, first, numbers().seek_set);
-        return pending.native(call.type, nullptr);
-    });
-    if (passed_on && result == MPI_SUCCESS) result = native();
-    MPI_Offset behind = 0;
-    if (passed_on && !call.offset &&
-        UNISONO_NATIVE(File_get_position)(call.handle, &behind) == MPI_SUCCESS)
-        file.set_pointer(behind);
-    pending.end();
-    return result;
-}
-
-int end_beside(File& file, PendingCall& pending, MPI_Status* status, NativeCall const& native) {
+int end_beside(File& file, PendingCall& pending, MPI_Status* status) {
     CallRecord record;
     {
         PendingCalls::Waiting const waiting;
@@ -413,10 +423,9 @@ int end_beside(File& file, PendingCall& pending, MPI_Status* status, NativeCall 
     }
     record.lap(Phase::waiting);
     file.record([&](FileReport& report) { add_call(report[pending.call.direction], record); });
-    if (pending.stage == PendingCall::Stage::native_wanted)
-        return do_at_last(file, pending, status, native);
+    auto const left = left_the_pointer(file, pending);
     move_on(pending);
-    if (left_the_pointer(file, pending))
+    if (left)
         file.set_pointer(pending.prepared.first +
                          etypes_of(pending.prepared, pending.outcome.bytes));
     set_count(status, pending.bytes);
@@ -446,6 +455,40 @@ int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall co
     return leave_to_mpi(*file, call,
                         call.offset ? known_view_for_data : known_view_and_pointer_for_data,
                         "independent call that Unisono cannot do", native);
+}
+
+namespace {
+
+// By the MPI library, which knows the view.
+Alone perform_alone_natively(DataCall const& call, MPI_Status* status) {
+    auto* const buffer = const_cast<void*>(call.buffer);
+    auto const count = static_cast<int>(call.count);
+    Alone done;
+    done.code = pass_on(call.handle, known_view_for_data, call.name(), [&] {
+        return call.direction == Direction::write
+                   ? UNISONO_NATIVE(File_write_at)(call.handle, *call.offset, buffer, count,
+                                                   call.type, status)
+                   : UNISONO_NATIVE(File_read_at)(call.handle, *call.offset, buffer, count,
+                                                  call.type, status);
+    });
+    if (done.code == MPI_SUCCESS) done.bytes = static_cast<std::uint64_t>(bytes_of(*status));
+    return done;
+}
+
+}  // namespace
+
+void do_own_part(PendingCall& pending) {
+    auto& file = *pending.file;
+    auto call = pending.call;
+    call.offset = pending.prepared.first;
+    MPI_Status status{};
+    auto const done = native_must_do(file, call) && call.count <= INT_MAX
+                          ? perform_alone_natively(call, &status)
+                          : perform_alone(file, call, Pointer::individual, &status);
+    pending.code = done.code;
+    pending.outcome.bytes = done.bytes;
+    if (done.code == MPI_SUCCESS) pending.bytes = static_cast<std::uint64_t>(bytes_of(status));
+    pending.end();
 }
 
 int transfer_shared(DataCall const& call, MPI_Status* status, NativeCall const& native) {
@@ -489,7 +532,7 @@ int transfer_nonblocking(DataCall const& call, MPI_Request* request, LaterCall c
                             call.offset ? known_view_for_data : known_view_and_pointer_for_data,
                             "nonblocking call that Unisono cannot do", native);
     if (gains_from_overlap(*file, call)) {
-        auto pending = begin(file, call, {});
+        auto pending = begin(file, call, /*collective=*/false);
         if (pending->prepared.refusal == 0 && pending->prepared.usable) {
             if (auto const result = PendingCalls::all().add(pending, request);
                 result != MPI_SUCCESS)
@@ -507,13 +550,7 @@ namespace {
 // A collective call of which each rank does its part by itself.
 int transfer_nonblocking_part(File& file, DataCall const& call, MPI_Request* request,
                               LaterCall const& later) {
-    bool kept = false;
-    file.record([&](FileReport& report) { kept = report.recording.kept(); });
-    if (kept) {
-        auto prepared = prepare(file, call, Ends::later);
-        if (prepared.refusal == 0) place(prepared, call.offset ? *call.offset : file.pointer());
-        file.record([&](FileReport& report) { add_to_recording(report, prepared); });
-    }
+    add_to_recording(file, call);
     return transfer_nonblocking(call, request, later);
 }
 
@@ -534,7 +571,7 @@ int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
     if (has_data_in_blocks(*file) || (!overlaps && file->view()->kept_back))
         return transfer_nonblocking_part(*file, call, request, later);
     if (!overlaps) return leave_to_mpi(*file, call, needs, "nonblocking collective call", native);
-    auto pending = begin(file, call, later);
+    auto pending = begin(file, call, /*collective=*/true);
     if (auto const result = PendingCalls::all().add(pending, request); result != MPI_SUCCESS)
         return result;
     file->nonblocking().post(std::move(pending));
@@ -569,7 +606,7 @@ int transfer_begin(DataCall const& call, LaterCall const& later) {
     if (file->in_split_call()) return refuse_second_split(*file, call);
     if (file->taken_over() && can_overlap(*file) && !may_deposit(file->call_options())) {
         if (has_data_in_blocks(*file)) file->drain();  // they are not this call's own
-        auto pending = begin(file, call, later);
+        auto pending = begin(file, call, /*collective=*/true);
         file->set_split_call({.beside = pending});
         file->nonblocking().post(std::move(pending));
         return MPI_SUCCESS;
@@ -589,7 +626,7 @@ int transfer_end(MPI_File handle, Direction direction, MPI_Status* status,
     auto const file = find(handle);
     if (file == nullptr) return native();
     auto const first_half = file->take_split_call();
-    if (first_half.beside != nullptr) return end_beside(*file, *first_half.beside, status, native);
+    if (first_half.beside != nullptr) return end_beside(*file, *first_half.beside, status);
     if (!first_half.bytes) {
         CallRecord record;
         auto const result = pass_on(handle, view_and_pointer, "the end of a split call", native);

@@ -70,6 +70,10 @@ int transfer_begin_ordered(DataCall const& call, OrderedCall const& native);
 /// ROMIO does.
 int transfer_begin(DataCall const& call, LaterCall const& later);
 
+/// Does this rank's part of a call that has begun, and that helper threads cannot do, by itself: no
+/// rank need come to it while another one waits for its own. Ends the call. Local.
+void do_own_part(PendingCall& pending);
+
 /// The second half: hands out what the first half came to.
 int transfer_end(MPI_File handle, Direction direction, MPI_Status* status,
                  NativeCall const& native);

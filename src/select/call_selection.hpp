@@ -22,8 +22,8 @@ public:
     /// Who does it instead, because who was selected turned out not to be able to.
     Selection begin_instead(Facts const& facts, std::string_view refusal);
     /// It has ended well: seconds since all ranks had met in it. `disturbed`: it waited for the
-    /// program's turn on this rank, and says nothing; one rank is enough. A call that failed, or
-    /// was done in parts, does not end.
+    /// program's turn on this rank, or the MPI library failed there, and it says nothing; one rank
+    /// is enough. Another call that failed, or was done in parts, does not end.
     void end(double seconds, bool disturbed);
 
     /// Its class, if it was examined.

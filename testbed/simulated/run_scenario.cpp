@@ -130,7 +130,7 @@ Outcome Run::Rank::perform_with_canary(Scenario::Call const& call, Request reque
     record_ = CallRecord{now_s};
     auto outcome = perform_collective({team_, rendezvous_, storage_, run_.scenario_.layout,
                                        call.options, tuner_, gathered_, &cache_,
-                                       /*storage_key=*/0, /*native=*/[] {}, &ahead_},
+                                       /*storage_key=*/0, /*native=*/[] { return true; }, &ahead_},
                                       request, {}, record_);
     if (forgets) ++outcome.bytes;
     return outcome;

@@ -135,6 +135,25 @@ def test_calls_of_single_ranks_and_their_errors_are_told_apart(job):
     assert "the file is open for writing only" in report["errors"][0]
 
 
+@pytest.mark.skipif(MPI == "openmpi", reason="OMPIO's other ranks wait for the one that fails for ever")
+@pytest.mark.parametrize("mode, settings", [("limited", {"UNISONO_STRATEGY": "native"}),
+                                            ("limited-atomic", {"UNISONO_BACKEND": "mpiio"})])  # fmt: skip
+def test_calls_that_the_mpi_library_fails_are_told_and_moved_nothing(job, mode, settings):
+    _, report = job(mode, **settings)
+    wrote = report["write"]
+    assert wrote["calls"]["failed"] == 3
+    assert "MPI_File_write_at_all on" in report["errors"][0]
+    assert wrote["bytes"]["native"] < PIECES * 8
+
+
+def test_a_failure_of_one_rank_in_calls_that_repeat_counts_once(job):
+    at = 30 * RANKS * 1024 + 5
+    _, report = job("repeated", UNISONO_FAULTS=f"write@{at}=ENOSPC")
+    wrote = report["write"]
+    assert wrote["calls"]["collective"] == 40
+    assert wrote["calls"]["failed"] + wrote["calls"]["failed_independent"] == 1
+
+
 def test_nonblocking_collectives_are_done_beside_the_program(job):
     _, report = job("nonblocking")
     wrote = report["write"]

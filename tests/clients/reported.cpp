@@ -6,6 +6,8 @@
 //   close        syncs and closes; prints the mean seconds in data calls and in others, as measured
 //                here
 //   reversed     the same, with ranks in reverse order on the file's communicator
+//   limited, limited-atomic      the same, with files of 4 KiB at most
+//   repeated     no such pieces, but 40 calls of 1 KiB a rank
 //   nonblocking  writes once more with MPI_File_iwrite_at_all, and closes
 //   independent  rank 0 writes once more by itself and reads, which fails; all close
 //   finalize     ends without closing
@@ -15,6 +17,7 @@
 //   missing      does nothing of all that, but opens a file that is not there
 #include <mpi.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -48,6 +51,20 @@ void set_view(MPI_File file, int rank, int ranks) {
     MPI_Type_free(&type);
 }
 
+void limit_files() {
+    signal(SIGXFSZ, SIG_IGN);
+    rlimit const limit{4096, 4096};
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+void write_records(MPI_File file, int rank, int ranks) {
+    constexpr int bytes = 1024;
+    std::vector<char> const record(bytes, static_cast<char>(rank));
+    for (int call = 0; call < 40; ++call)
+        MPI_File_write_at_all(file, MPI_Offset{bytes} * (call * ranks + rank), record.data(), bytes,
+                              MPI_BYTE, MPI_STATUS_IGNORE);
+}
+
 void print_mean(Seconds mine, int rank, int ranks) {
     double sum[2] = {mine.data, mine.other};
     MPI_Reduce(rank == 0 ? MPI_IN_PLACE : sum, sum, 2, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
@@ -73,7 +90,14 @@ int main(int argc, char** argv) {
     timed(spent.other, [&] { MPI_File_open(comm, argv[2], access, MPI_INFO_NULL, &file); });
     if (mode == "missing") return MPI_Finalize();
     timed(spent.other, [&] { set_view(file, rank, ranks); });
-    if (mode == "atomic") MPI_File_set_atomicity(file, 1);
+    if (mode.starts_with("limited")) limit_files();
+    if (mode == "repeated") {
+        MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+        write_records(file, rank, ranks);
+        MPI_File_close(&file);
+        return MPI_Finalize();
+    }
+    if (mode.ends_with("atomic")) MPI_File_set_atomicity(file, 1);
     for (int call = 0; call < calls; ++call) {
         if (rank == ranks - 1) usleep(static_cast<useconds_t>(late_s * 1e6));
         timed(spent.data, [&] {
@@ -109,7 +133,7 @@ int main(int argc, char** argv) {
         sleep(20);
     }
     if (mode == "close" || mode == "reversed" || mode == "nonblocking" || mode == "independent" ||
-        mode == "atomic") {
+        mode == "atomic" || mode.starts_with("limited")) {
         timed(spent.other, [&] { MPI_File_sync(file); });
         timed(spent.other, [&] { MPI_File_close(&file); });
         print_mean(spent, rank, ranks);

@@ -247,6 +247,39 @@ void what_is_in_memory_is_written_before_its_communicator_goes(Context const& co
     close_file(file);
 }
 
+void a_write_lost_before_its_communicator_goes_is_told_at_sync(Context const& context) {
+    if (!strategy_is_free(context)) return;
+    Context own = context;
+    MPI_Comm_dup(context.comm, &own.comm);
+    MPI_File file = open_deferred(own, "write@1234=ENOSPC");
+    write_dealt(own, file);
+    MPI_Comm_free(&own.comm);
+    check_error(context, MPI_File_sync(file), "MPI_File_sync");
+    close_file(file);
+}
+
+// Handles are used again.
+void a_communicator_goes_that_has_the_handle_of_an_earlier_one(Context const& context) {
+    if (!strategy_is_free(context)) return;
+    Context own = context;
+    MPI_Comm_dup(context.comm, &own.comm);
+    MPI_File file = open_deferred(own, no_fault);
+    MPI_Comm_free(&own.comm);
+    write_dealt(context, file);
+    MPI_Comm one = MPI_COMM_NULL;
+    MPI_Comm_split(context.comm, context.root() ? 0 : MPI_UNDEFINED, 0, &one);
+    if (context.root()) {
+        MPI_File other = MPI_FILE_NULL;
+        CHECK_MPI(MPI_File_open(one, context.path("other").c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR,
+                                MPI_INFO_NULL, &other));
+        close_file(other);
+        MPI_Comm_free(&one);
+    }
+    context.barrier();
+    close_file(file);
+    check_file(context, context.path(), static_cast<long long>(mine_bytes) * context.size);
+}
+
 // Between nodes a rank knows of its own writes only.
 bool on_one_node() { return std::getenv("UNISONO_TOPOLOGY") == nullptr; }
 
@@ -382,6 +415,10 @@ std::span<Test const> deferred_tests() {
          a_new_size_takes_effect_after_earlier_writes, under_unisono, ours},
         {"what_is_in_memory_is_written_before_its_communicator_goes",
          what_is_in_memory_is_written_before_its_communicator_goes, under_unisono, ours},
+        {"a_write_lost_before_its_communicator_goes_is_told_at_sync",
+         a_write_lost_before_its_communicator_goes_is_told_at_sync, under_unisono, ours},
+        {"a_communicator_goes_that_has_the_handle_of_an_earlier_one",
+         a_communicator_goes_that_has_the_handle_of_an_earlier_one, under_unisono, ours},
         {"what_another_handle_writes_is_not_undone", what_another_handle_writes_is_not_undone,
          under_unisono, ours},
         {"what_another_handle_writes_beside_the_program_is_not_undone",

@@ -1,5 +1,7 @@
 // Requests of nonblocking collective calls: several under way, on several files, completed in every
 // way that MPI has, with errors, freed before they are complete, and ranks that come late.
+#include <unistd.h>
+
 #include "files.hpp"
 #include "suites.hpp"
 
@@ -238,6 +240,51 @@ void types_freed_meanwhile(Context const& context) {
     pending.check_and_close();
 }
 
+#if MPI_VERSION >= 4
+void types_of_large_count_constructors(Context const& context) {
+    Pending pending(context, "data");
+    MPI_Datatype pairs = MPI_DATATYPE_NULL;
+    CHECK_MPI(MPI_Type_contiguous_c(2, MPI_BYTE, &pairs));
+    CHECK_MPI(MPI_Type_commit(&pairs));
+    CHECK_MPI(MPI_File_iwrite_at_all(pending.file, 0, pending.data.data(), bytes / 2, pairs,
+                                     pending.requests.data()));
+    CHECK_MPI(MPI_Type_free(&pairs));
+    CHECK_MPI(MPI_Wait(pending.requests.data(), MPI_STATUS_IGNORE));
+    pending.check_and_close();
+}
+#endif
+
+// Views that the MPI library is told of by all ranks at once, and a backend that is the library's.
+void tested_by_one_rank_before_the_others_come(Context const& context) {
+    MPI_Info hints = make_info({{"unisono_backend", "mpiio"}});
+    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
+    MPI_Info_free(&hints);
+    Type const rows = make_vector(1000, 1, 2, make_resized(0, 3, make_contiguous(2, MPI_BYTE)));
+    int const one = 1;
+    MPI_Aint const at = 0;
+    MPI_Datatype const of_rows = rows;
+    MPI_Datatype in_struct = MPI_DATATYPE_NULL;
+    CHECK_MPI(MPI_Type_create_struct(1, &one, &at, &of_rows, &in_struct));
+    Type const whole{in_struct};
+    Type const view = make_resized(0, MPI_Aint{6000} * context.size, whole);
+    CHECK_MPI(MPI_File_set_view(file, MPI_Offset{6000} * context.rank, MPI_BYTE, view, "native",
+                                MPI_INFO_NULL));
+    Bytes const data(4000, static_cast<unsigned char>(context.rank + 1));
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_File_iwrite_all(file, data.data(), 4000, MPI_BYTE, &request));
+    usleep(300000);
+    int done = 0;
+    MPI_Status status;
+    if (context.root()) CHECK_MPI(MPI_Test(&request, &done, &status));
+    context.barrier();
+    if (done == 0) CHECK_MPI(MPI_Wait(&request, &status));
+    CHECK_EQUAL(count_of(status, MPI_BYTE), 4000);
+    Bytes back(4000);
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 4000, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, data, "what was written");
+    close_file(file);
+}
+
 // MPI: the pointer is updated by the call that starts the access.
 void short_reads_move_the_pointer_by_what_was_asked(Context const& context) {
     DealtView const view(context, 10);
@@ -317,6 +364,74 @@ void errors_are_in_the_status_of_their_request(Context const& context) {
     CHECK_EQUAL(statuses[0].MPI_ERROR, MPI_SUCCESS);
     CHECK_EQUAL(error_class(statuses[1].MPI_ERROR), MPI_ERR_NO_SPACE);
     CHECK_EQUAL(statuses[2].MPI_ERROR, MPI_SUCCESS);
+    close_file(file);
+    good.check_and_close();
+}
+
+/// Errors of communicators are returned meanwhile.
+class Returning {
+public:
+    Returning() {
+        for (std::size_t i = 0; i < 2; ++i) {
+            MPI_Comm_get_errhandler(comms_[i], &before_[i]);
+            MPI_Comm_set_errhandler(comms_[i], MPI_ERRORS_RETURN);
+        }
+    }
+    ~Returning() {
+        for (std::size_t i = 0; i < 2; ++i) {
+            MPI_Comm_set_errhandler(comms_[i], before_[i]);
+            MPI_Errhandler_free(&before_[i]);
+        }
+    }
+    Returning(Returning const&) = delete;
+    Returning& operator=(Returning const&) = delete;
+
+private:
+    MPI_Comm comms_[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+    MPI_Errhandler before_[2] = {MPI_ERRHANDLER_NULL, MPI_ERRHANDLER_NULL};
+};
+
+void errors_are_told_beside_those_of_messages(Context const& context) {
+    Returning const returning;
+    MPI_File file = open_faulty(context, "faulty");
+    Bytes const data(1000, 1), message(10);
+    MPI_Request all[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Status statuses[2];
+    CHECK_MPI(MPI_File_iwrite_at_all(file, context.rank * 1000, data.data(), 1000, MPI_BYTE, all));
+    char too_short = 0;
+    CHECK_MPI(MPI_Irecv(&too_short, 1, MPI_BYTE, 0, 0, MPI_COMM_SELF, &all[1]));
+    CHECK_MPI(MPI_Send(message.data(), 10, MPI_BYTE, 0, 0, MPI_COMM_SELF));
+    usleep(100000);  // both are over
+    CHECK_EQUAL(error_class(MPI_Waitall(2, all, statuses)), MPI_ERR_IN_STATUS);
+    auto code = statuses[0].MPI_ERROR;
+    if (error_class(code) == MPI_ERR_PENDING) code = MPI_Wait(all, MPI_STATUS_IGNORE);
+    CHECK_EQUAL(error_class(code), MPI_ERR_NO_SPACE);
+#ifndef OPEN_MPI  // 4.1.4 tells nobody
+    CHECK_EQUAL(error_class(statuses[1].MPI_ERROR), MPI_ERR_TRUNCATE);
+#endif
+    close_file(file);
+}
+
+MPI_Request awaited_by_handler = MPI_REQUEST_NULL;
+void wait_in_handler(MPI_File*, int*, ...) {
+    CHECK_MPI(MPI_Wait(&awaited_by_handler, MPI_STATUS_IGNORE));
+}
+
+void a_handler_waits_for_another_call(Context const& context) {
+    Pending good(context, "good");
+    MPI_File file = open_faulty(context, "faulty");
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    CHECK_MPI(MPI_File_create_errhandler(wait_in_handler, &handler));
+    CHECK_MPI(MPI_File_set_errhandler(file, handler));
+    Bytes const data(1000, 1);
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(
+        MPI_File_iwrite_at_all(file, context.rank * 1000, data.data(), 1000, MPI_BYTE, &request));
+    good.begin_all();
+    awaited_by_handler = good.requests[0];
+    CHECK_EQUAL(error_class(MPI_Wait(&request, MPI_STATUS_IGNORE)), MPI_ERR_NO_SPACE);
+    CHECK(awaited_by_handler == MPI_REQUEST_NULL);
+    CHECK_MPI(MPI_Errhandler_free(&handler));
     close_file(file);
     good.check_and_close();
 }
@@ -406,6 +521,11 @@ std::span<Test const> nonblocking_tests() {
         {"freed_before_they_are_complete", freed_before_they_are_complete, under_unisono,
          "ROMIO never does the access, OMPIO perhaps after the close"},
         {"types_freed_meanwhile", types_freed_meanwhile, not_mpich, "ROMIO loses the count"},
+#if MPI_VERSION >= 4
+        {"types_of_large_count_constructors", types_of_large_count_constructors, not_mpich, holes},
+#endif
+        {"tested_by_one_rank_before_the_others_come", tested_by_one_rank_before_the_others_come,
+         under_unisono, "the backend is Unisono's"},
         {"short_reads_move_the_pointer_by_what_was_asked",
          short_reads_move_the_pointer_by_what_was_asked, under_unisono | native_mpich,
          "Open MPI 4.1.4 waits for ever for nonblocking reads that end early"},
@@ -415,6 +535,10 @@ std::span<Test const> nonblocking_tests() {
          "faults are Unisono's"},
         {"errors_are_in_the_status_of_their_request", errors_are_in_the_status_of_their_request,
          under_unisono, "faults are Unisono's"},
+        {"errors_are_told_beside_those_of_messages", errors_are_told_beside_those_of_messages,
+         under_unisono, "faults are Unisono's"},
+        {"a_handler_waits_for_another_call", a_handler_waits_for_another_call, under_unisono,
+         "faults are Unisono's"},
         {"wrong_arguments_of_one_rank_are_an_error_on_all",
          wrong_arguments_of_one_rank_are_an_error_on_all, under_unisono,
          "the other ranks are told of a success"},
