@@ -670,6 +670,8 @@ void File::finish_report(std::string const& unfinished) {
         std::span const part{all.data() + starts[i], static_cast<std::size_t>(sizes[i])};
         if (auto const report = report_from_bytes(part)) merged.merge(*report);
     }
+    for (auto* const direction : {&merged.read, &merged.write})
+        if (direction->seconds[Phase::arrival].longest_s <= 0) direction->latest = {};
     if (layout_ && last_bytes_)
         if (auto note = striping_note(*layout_, *last_bytes_, merged.ranks); !note.empty())
             merged.notes.push_back(std::move(note));

@@ -162,6 +162,13 @@ def test_nonblocking_collectives_are_done_beside_the_program(job):
     assert wrote["beside_seconds"]["longest"] > 0
 
 
+def test_no_rank_came_last_where_none_waited(job):
+    _, report = job("beside")
+    wrote = report["write"]
+    assert wrote["calls"]["collective"] == 3 and wrote["seconds"]["arrival"]["longest"] == 0
+    assert wrote["latest"] is None
+
+
 def test_nonblocking_collectives_are_calls_left_to_the_mpi_library_on_request(job):
     _, report = job("nonblocking", UNISONO_OVERLAP="disable")
     wrote = report["write"]

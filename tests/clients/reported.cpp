@@ -9,6 +9,7 @@
 //   limited, limited-atomic      the same, with files of 4 KiB at most
 //   repeated     no such pieces, but 40 calls of 1 KiB a rank
 //   nonblocking  writes once more with MPI_File_iwrite_at_all, and closes
+//   beside       writes with MPI_File_iwrite_at_all only, and closes
 //   independent  rank 0 writes once more by itself and reads, which fails; all close
 //   finalize     ends without closing
 //   kill         rank 1 kills itself
@@ -65,6 +66,12 @@ void write_records(MPI_File file, int rank, int ranks) {
                               MPI_BYTE, MPI_STATUS_IGNORE);
 }
 
+void write_beside(MPI_File file, MPI_Offset first, std::vector<std::uint64_t> const& data) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_File_iwrite_at_all(file, first, data.data(), pieces, MPI_UINT64_T, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 void print_mean(Seconds mine, int rank, int ranks) {
     double sum[2] = {mine.data, mine.other};
     MPI_Reduce(rank == 0 ? MPI_IN_PLACE : sum, sum, 2, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
@@ -100,17 +107,16 @@ int main(int argc, char** argv) {
     if (mode.ends_with("atomic")) MPI_File_set_atomicity(file, 1);
     for (int call = 0; call < calls; ++call) {
         if (rank == ranks - 1) usleep(static_cast<useconds_t>(late_s * 1e6));
+        auto const first = MPI_Offset{call} * pieces;
         timed(spent.data, [&] {
-            MPI_File_write_at_all(file, MPI_Offset{call} * pieces, data.data(), pieces,
-                                  MPI_UINT64_T, MPI_STATUS_IGNORE);
+            if (mode == "beside")
+                write_beside(file, first, data);
+            else
+                MPI_File_write_at_all(file, first, data.data(), pieces, MPI_UINT64_T,
+                                      MPI_STATUS_IGNORE);
         });
     }
-    if (mode == "nonblocking") {
-        MPI_Request request = MPI_REQUEST_NULL;
-        MPI_File_iwrite_at_all(file, MPI_Offset{calls} * pieces, data.data(), pieces, MPI_UINT64_T,
-                               &request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-    }
+    if (mode == "nonblocking") write_beside(file, MPI_Offset{calls} * pieces, data);
     if (mode == "independent" && rank == 0) {
         auto const offset = MPI_Offset{calls} * pieces;
         MPI_File_write_at(file, offset, data.data(), pieces, MPI_UINT64_T, MPI_STATUS_IGNORE);
@@ -132,8 +138,8 @@ int main(int argc, char** argv) {
             MPI_File_read_at(file, 0, data.data(), pieces, MPI_UINT64_T, MPI_STATUS_IGNORE);
         sleep(20);
     }
-    if (mode == "close" || mode == "reversed" || mode == "nonblocking" || mode == "independent" ||
-        mode == "atomic" || mode.starts_with("limited")) {
+    if (mode == "close" || mode == "reversed" || mode == "nonblocking" || mode == "beside" ||
+        mode == "independent" || mode == "atomic" || mode.starts_with("limited")) {
         timed(spent.other, [&] { MPI_File_sync(file); });
         timed(spent.other, [&] { MPI_File_close(&file); });
         print_mean(spent, rank, ranks);
