@@ -138,6 +138,20 @@ void DirectionReport::add_pieces(std::uint64_t count, std::uint64_t bytes) {
     if (count > 0) piece_sizes[std::bit_floor(bytes / count)] += count;
 }
 
+// What goes on beside the program is waited for where split calls end.
+std::optional<double> DirectionReport::busy_s() const {
+    auto const nonblocking = [](auto const& calls) {
+        return calls.first.find("nonblocking") != std::string::npos;
+    };
+    auto const beside_s = beside_time.longest_s;
+    if (std::ranges::any_of(native_calls, nonblocking) ||
+        std::ranges::any_of(native_independent_calls, nonblocking) ||
+        (native_bytes > 0 && beside_s > 0))
+        return std::nullopt;
+    auto const whole_s = seconds[Phase::whole].longest_s;
+    return std::max(whole_s, whole_s - seconds[Phase::waiting].longest_s + beside_s);
+}
+
 void FileReport::forget_details() {
     timeline = {};
     recording = {};

@@ -121,6 +121,9 @@ struct DirectionReport {
 
     /// Counts the pieces of one rank in one call, of `bytes` in all.
     void add_pieces(std::uint64_t count, std::uint64_t bytes);
+    /// From begin to end on the slowest rank, in calls and beside the program. Nothing where the
+    /// MPI library did nonblocking calls, of which only the beginning is seen.
+    [[nodiscard]] std::optional<double> busy_s() const;
     /// Nothing at all happened.
     [[nodiscard]] bool idle() const { return *this == DirectionReport{}; }
     void merge(DirectionReport const& other);

@@ -203,12 +203,49 @@ TEST(SummaryLine, says_when_nothing_happened) {
 // out.
 TEST(SummaryLine, says_what_the_mpi_library_did) {
     FileReport report{.file = "x"};
-    report.read.native_calls["nonblocking collective call"] = 3;
+    report.read.native_calls["atomic mode"] = 3;
     report.read.asked_bytes = report.read.native_bytes = 1 << 20;
     report.read.seconds.add(Phase::native, 0.5);
     EXPECT_EQ(summary_line(report),
               "unisono: x: 1 rank; read 1.00 MiB in 0 collective calls, 0.5 s, 2.00 MiB/s: "
-              "passed on 3 (nonblocking collective call); native 0.5 s");
+              "passed on 3 (atomic mode); native 0.5 s");
+}
+
+// 19.53 TiB/s were "reached": the time in calls was taken for all of it.
+TEST(SummaryLine, takes_what_goes_on_beside_the_program_into_the_speed) {
+    FileReport report{.file = "x"};
+    report.write.collective_calls = 1;
+    report.write.asked_bytes = report.write.moved_bytes = 1u << 30;
+    report.write.seconds.add(Phase::other, 50e-6);
+    report.write.beside_time.add(2);
+    EXPECT_TRUE(summary_line(report).find("50 us, 2 s beside the program, 511.99 MiB/s") !=
+                std::string::npos)
+        << summary_line(report);
+    report.write.seconds.add(Phase::waiting, 1.5);  // at the end of a split call
+    EXPECT_TRUE(summary_line(report).find("511.99 MiB/s") != std::string::npos)
+        << summary_line(report);
+}
+
+// Of these calls only the beginning is seen.
+TEST(SummaryLine, says_no_speed_of_nonblocking_calls_of_the_mpi_library) {
+    FileReport report{.file = "x"};
+    report.write.native_calls["nonblocking collective call"] = 3;
+    report.write.asked_bytes = report.write.native_bytes = 1u << 30;
+    report.write.seconds.add(Phase::native, 50e-6);
+    EXPECT_EQ(summary_line(report),
+              "unisono: x: 1 rank; wrote 1.00 GiB in 0 collective calls, 50 us: "
+              "passed on 3 (nonblocking collective call); native 50 us");
+}
+
+// A write to a full disk ends at once.
+TEST(SummaryLine, takes_no_bytes_of_calls_that_failed_into_the_speed) {
+    FileReport report{.file = "x"};
+    report.write.collective_calls = report.write.failed_calls = 1;
+    report.write.asked_bytes = 1u << 30;
+    report.write.moved_bytes = 1u << 20;
+    report.write.seconds.add(Phase::file, 1);
+    EXPECT_TRUE(summary_line(report).find("1 s, 1.00 MiB/s, 1 FAILED") != std::string::npos)
+        << summary_line(report);
 }
 
 TEST(SummaryLine, says_what_became_of_a_file) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -50,6 +51,13 @@ std::string selection_text(SelectionReport const& selection) {
     return text;
 }
 
+/// Where no call failed, all that was asked for, whatever was moved for it.
+double done_bytes(DirectionReport const& report) {
+    auto const done = report.moved_bytes + report.native_bytes;
+    auto const failed = report.failed_calls + report.failed_independent_calls > 0;
+    return static_cast<double>(failed ? std::min(report.asked_bytes, done) : report.asked_bytes);
+}
+
 std::string direction_text(char const* verb, DirectionReport const& report) {
     auto const asked = static_cast<double>(report.asked_bytes);
     auto const native = static_cast<double>(report.native_bytes);
@@ -61,9 +69,12 @@ std::string direction_text(char const* verb, DirectionReport const& report) {
     if (report.independent_calls > 0) {
         text += " and " + grouped(report.independent_calls) + " independent";
     }
-    if (auto const seconds = report.seconds[Phase::whole].longest_s; seconds > 0) {
-        text += ", " + human_seconds(seconds) + ", " + human_bytes(asked / seconds) + "/s";
-    }
+    if (auto const seconds = report.seconds[Phase::whole].longest_s; seconds > 0)
+        text += ", " + human_seconds(seconds);
+    if (auto const seconds = report.beside_time.longest_s; seconds > 0)
+        text += ", " + human_seconds(seconds) + " beside the program";
+    if (auto const seconds = report.busy_s().value_or(0); seconds > 0)
+        text += ", " + human_bytes(done_bytes(report) / seconds) + "/s";
     if (report.failed_calls > 0) text += ", " + grouped(report.failed_calls) + " FAILED";
     if (auto const strategies = strategies_text(report); !strategies.empty()) {
         text += ": " + strategies;
