@@ -56,6 +56,11 @@ double other_seconds(FileReport const& report) {
     return seconds;
 }
 
+// What goes on beside the program is waited for at close, or was over by then: by chance.
+bool is_blocking(DirectionReport const& report) {
+    return report.beside_time.longest_s <= 0 && report.busy_s();
+}
+
 std::uint32_t class_of(std::uint64_t bytes) {
     return static_cast<std::uint32_t>(std::bit_width(bytes));
 }
@@ -121,6 +126,7 @@ FileKind kind_of(FileReport const& report, std::string storage, std::string mach
 }
 
 PastRun run_of(FileReport const& report) {
+    if (!is_blocking(report.read) || !is_blocking(report.write)) return {};
     auto const storage = storage_seconds(report);
     return {.bytes = report.write.asked_bytes + report.read.asked_bytes,
             .seconds = storage + other_seconds(report),

@@ -67,7 +67,7 @@ std::string files_of(std::string const& path);
 
 /// `storage` and `machine` are the caller's. Of a report on all ranks.
 FileKind kind_of(FileReport const& report, std::string storage, std::string machine);
-/// Of no run yet.
+/// Of no run yet; nothing of a file with nonblocking calls.
 PastRun run_of(FileReport const& report);
 
 }  // namespace unisono

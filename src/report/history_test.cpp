@@ -101,5 +101,19 @@ TEST(PastRun, has_neither_opening_nor_waiting_for_ranks) {
     EXPECT_EQ(run_of(report).seconds, 15);
 }
 
+// Close waits for what is on its way: a program that computed less before it was told that its file
+// system was slow.
+TEST(PastRun, is_nothing_where_calls_were_nonblocking) {
+    FileReport report;
+    report.write.asked_bytes = 1 << 30;
+    report.seconds.add(FilePhase::close, 2);
+    EXPECT_EQ(run_of(report).bytes, 1u << 30);
+    auto by_mpi = report;
+    by_mpi.write.native_calls["nonblocking collective call"] = 1;
+    EXPECT_EQ(run_of(by_mpi).bytes, 0u);
+    report.write.beside_time.add(2);
+    EXPECT_EQ(run_of(report).bytes, 0u);
+}
+
 }  // namespace
 }  // namespace unisono
