@@ -87,6 +87,29 @@ def test_a_program_that_is_over_at_once_is_not_worth_tuning(quiet):
     assert verdict(quiet, wall_s=0.1) == "I/O took 50 ms of 0.1 s (50%): not worth tuning."
 
 
+def by_one_rank(record, seconds, size):
+    """Rank 0 does it all."""
+    write = record["write"]
+    write["calls"] |= {"collective": 0, "independent": 4}
+    write["bytes"] |= {"asked": size, "moved": size, "most": size}
+    set_times(write, file=seconds)
+    ranks = record["ranks"]
+    for phase in ("file", "whole"):
+        write["seconds"][phase]["mean"] = seconds / ranks
+
+
+def on_64_ranks(record):
+    record |= {"ranks": 64, "opened_by": 64, "aggregators": 0}
+    record["program"]["ranks"] = 64
+
+
+def test_what_one_rank_does_alone_is_not_said_to_be_not_worth_tuning(quiet):
+    on_64_ranks(quiet)
+    by_one_rank(quiet, 32.0, 32 << 30)
+    assert verdict(quiet) == "I/O took 0.5 of 60 s (1%) on average, up to 32 s (53%) on single ranks."
+    assert "What cost most" in shown(quiet)
+
+
 def test_the_measured_time_of_the_program_counts_more_than_that_of_its_last_close(quiet):
     assert verdict(quiet, wall_s=40.0).startswith("I/O took 10 of 40 s (25%)")
 
@@ -107,6 +130,87 @@ def test_bytes_of_calls_that_failed_are_not_said_to_be_written(quiet):
     assert "Wrote 320 MiB at 16 MiB/s of 800 MiB asked for, in 200 collective calls, 1 MiB per rank" in text
     assert [row.written for row in summary.file_rows(Job([quiet]))] == [160 << 20]
     assert file_report._rate(quiet["write"]) == "16.00 MiB/s"
+
+
+# ---- speeds
+
+
+def test_the_speed_of_one_rank_is_not_multiplied_by_those_that_do_nothing(quiet):
+    """32 GiB in 32 s were "at 64 GiB/s"."""
+    on_64_ranks(quiet)
+    by_one_rank(quiet, 32.0, 32 << 30)
+    text = flat(quiet)
+    assert "Wrote 32 GiB at 1 GiB/s, in 4 independent calls" in text
+    assert "The file system: 32 GiB written (1 GiB/s), through posix." in text
+
+
+def test_nor_where_that_rank_has_opened_the_file_alone(quiet):
+    on_64_ranks(quiet)
+    quiet |= {"ranks": 1, "opened_by": 1}
+    by_one_rank(quiet, 32.0, 32 << 30)
+    text = flat(quiet)
+    assert "Wrote 32 GiB at 1 GiB/s" in text and "32 GiB written (1 GiB/s)" in text
+
+
+def test_files_of_single_ranks_are_written_side_by_side(quiet):
+    alone = quiet | {"ranks": 1, "opened_by": 1}
+    by_one_rank(alone, 10.0, 10 << 30)
+    text = flat(*[alone] * 4)
+    assert "Wrote 40 GiB at 4 GiB/s" in text and "40 GiB written (4 GiB/s)" in text
+
+
+def test_the_speed_of_few_aggregators_is_not_multiplied_by_those_that_wait_for_them(quiet):
+    write = quiet["write"]
+    write["bytes"] |= {"asked": 1 << 30, "moved": 1 << 30, "sent": 1 << 30}
+    set_times(write, waiting=0.75, exchange=0.25, file=0.25)
+    write["seconds"]["file"]["longest"] = write["seconds"]["exchange"]["longest"] = 1.0
+    evidence = [evidence for _, evidence, _ in advice(quiet | {"aggregators": 1})]
+    assert "The file system: 1 GiB written (1 GiB/s), through posix." in evidence
+    assert "1 GiB in messages between nodes, 1 GiB/s." in evidence
+
+
+@pytest.mark.parametrize("waiting", [0.0, 1.5])  # at the end of a split call
+def test_what_goes_on_beside_the_program_is_part_of_its_speed(quiet, waiting):
+    """1 GiB was written at 19.53 TiB/s."""
+    write = quiet["write"]
+    write["bytes"] |= {"asked": 1 << 30, "moved": 1 << 30}
+    write["beside_seconds"] = {"mean": 2.0, "longest": 2.0}
+    set_times(write, other=50e-6, waiting=waiting)
+    assert "Wrote 1 GiB at 511.99 MiB/s" in flat(quiet)
+    assert file_report._rate(write) == "511.99 MiB/s"
+
+
+def test_no_speed_is_said_of_the_file_system_where_threads_did_a_part(quiet):
+    quiet["write"]["beside_seconds"] = {"mean": 2.0, "longest": 2.0}
+    assert "The file system: 400 MiB written, through posix." in flat(quiet)
+
+
+def test_nor_where_a_part_was_in_memory_until_sync_or_close(quiet):
+    quiet["write"]["strategies"] = {"view_based": {"calls": 100, "why": ["asked for"]}}
+    assert "The file system: 400 MiB written, through posix." in flat(quiet)
+
+
+def test_no_speed_is_said_of_nonblocking_calls_of_the_mpi_library(quiet):
+    """Only their beginning is seen."""
+    write = quiet["write"]
+    write["calls"] |= {"collective": 0, "native": {"nonblocking collective call": 12}}
+    write["bytes"]["native"] = write["bytes"]["asked"]
+    assert "Wrote 400 MiB, in 12 calls left to the MPI library" in flat(quiet)
+    assert file_report._rate(write) == ""
+
+
+def test_time_that_other_causes_have_claimed_is_part_of_the_file_systems_speed(quiet):
+    """Two of three seconds had gone to what was moved in vain."""
+    write = quiet["write"]
+    write["bytes"] |= {"asked": 1 << 30, "moved": 3 << 30}
+    set_times(write, file=3.0)
+    assert "The file system: 3 GiB written (1 GiB/s), through posix." in flat(quiet)
+
+
+def test_nothing_takes_longer_than_the_program(quiet):
+    """A hundred files of all ranks, each written by another rank for 1 s."""
+    by_one_rank(quiet, 1.0, 1 << 30)
+    assert "Wrote 100 GiB at 1.67 GiB/s" in flat(*[quiet] * 100)
 
 
 def test_bytes_that_had_not_to_be_moved_are_not_said_to_have_failed(quiet):

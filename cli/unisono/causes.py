@@ -41,7 +41,7 @@ class _Claim:
     about: str
     seconds: float = 0.0
     counts: Counter[str] = field(default_factory=Counter)
-    changes: list[str] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
 
     @property
     def written(self) -> str:
@@ -50,6 +50,15 @@ class _Claim:
     @property
     def call(self) -> str:
         return f"MPI_File_{self.direction}"
+
+    def rate(self, phase: str) -> str:
+        """Of its bytes, by the ranks that were longest in a phase: few of them may do it all. Empty where threads did a
+        part, whose phases are not known."""
+        directions = [(record, record[self.direction]) for record in self.records]
+        if any(direction["beside_seconds"]["longest"] > 0 for _, direction in directions):
+            return ""
+        seconds = self.job.elapsed_s((record, direction["seconds"][phase]["longest"]) for record, direction in directions)
+        return f"{short_bytes(self.counts['bytes'] / seconds)}/s" if seconds > 0 else ""
 
 
 _Budget = dict[Place, float]
@@ -310,9 +319,8 @@ def _tell_waiting(claim: _Claim) -> tuple[str, str, str]:
 
 
 def _tell_exchange(claim: _Claim) -> tuple[str, str, str]:
-    sent = claim.counts["bytes"]
-    rate = f", {short_bytes(sent / claim.seconds)}/s" if claim.seconds > 0 else ""
-    return ("sending data between nodes", f"{short_bytes(sent)} in messages between nodes{rate}.", "")
+    sent, rate = short_bytes(claim.counts["bytes"]), claim.rate("exchange")
+    return ("sending data between nodes", f"{sent} in messages between nodes{rate and f', {rate}'}.", "")
 
 
 def _tell_striping(claim: _Claim) -> tuple[str, str, str]:
@@ -324,14 +332,15 @@ def _tell_striping(claim: _Claim) -> tuple[str, str, str]:
 def _tell_holes(claim: _Claim) -> tuple[str, str, str]:
     pieces, size = int(claim.counts["pieces"]), short_bytes(claim.counts["bytes"] / claim.counts["pieces"])
     return ("in the file system, for small pieces with holes", f"{pieces:,} pieces of {size} were written one by one.",
-            "UNISONO_HINTS='*:ds_write=enable', if it is on servers and nobody else writes between them")  # fmt: skip
+            "" if is_set else change)  # fmt: skip
 
 
 def _tell_storage(claim: _Claim) -> tuple[str, str, str]:
-    amount = claim.counts["bytes"]
-    rate = f" ({short_bytes(amount / claim.seconds)}/s)" if claim.seconds > 0 else ""
+    amount, rate = short_bytes(claim.counts["bytes"]), claim.rate("file")
+    if claim.direction == "write" and any("view_based" in record["write"]["strategies"] for record in claim.records):
+        rate = ""  # a sync or close may have written most of it
     return ("in the file system",
-            f"The file system: {short_bytes(amount)} {claim.written}{rate}, through {claim.about}.", "")  # fmt: skip
+            f"The file system: {amount} {claim.written}{rate and f' ({rate})'}, through {claim.about}.", "")  # fmt: skip
 
 
 # In the order in which they are asked.
@@ -371,6 +380,7 @@ def _claims(job: Job) -> Iterator[tuple[_Told, _Claim]]:
                     claim = claims.setdefault((told, direction, about), _Claim(job, direction, about))
                     claim.seconds += seconds
                     claim.counts.update(counts)
+                    claim.records.append(record)
     for (told, _, _), claim in claims.items():
         yield told, claim
 

@@ -13,6 +13,7 @@ from . import terminal
 from .report import (
     DIRECTIONS,
     Record,
+    busy_s,
     calls_of,
     counted,
     done_bytes,
@@ -28,8 +29,8 @@ from .report import (
 
 
 def _rate(direction: Record) -> str:
-    seconds = direction["seconds"]["whole"]["longest"]
-    return f"{human_bytes(done_bytes(direction) / seconds)}/s" if seconds > 0 else ""
+    seconds = busy_s(direction)
+    return f"{human_bytes(done_bytes(direction) / seconds)}/s" if seconds else ""
 
 
 def _moved_per_asked(direction: Record) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
-from .report import DIRECTIONS, Record, phases, value_at, was_used
+from .report import DIRECTIONS, Record, busy_s, phases, value_at, was_used
 
 # Time that is spent in a phase of one direction, or of calls that move no data (direction "").
 Place = tuple[str, str]
@@ -60,10 +61,20 @@ class Job:
         """Seconds since the epoch; 0: not known."""
         return min(record["program"]["began"] for record in self.records)
 
+    def _share_of(self, record: Record) -> float:
+        """Of the job's ranks, those that opened the file. A report of some ranks only stands for all of them."""
+        return max(record["ranks"], record["opened_by"]) / self.ranks
+
     def mean_of(self, record: Record, spent: Record) -> float:
-        """Seconds of a rank of the job on average: files are not always opened by all. A report of
-        some ranks only stands for all that opened the file."""
-        return spent["mean"] * max(record["ranks"], record["opened_by"]) / self.ranks
+        """Seconds of a rank of the job on average: files are not always opened by all."""
+        return spent["mean"] * self._share_of(record)
+
+    def elapsed_s(self, longest: Iterable[tuple[Record, float]]) -> float:
+        """From begin to end, by what the slowest rank of each file took: files of all ranks one after the other,
+        those of few ranks side by side, as far as can be."""
+        found = list(longest)
+        side_by_side = sum(seconds * self._share_of(record) for record, seconds in found)
+        return min(max([side_by_side, *(seconds for _, seconds in found)]), self.wall_s or float("inf"))
 
     def seconds_of(self, record: Record) -> dict[Place, float]:
         """Where a rank's time in one file's calls went, on average over the job's ranks."""
@@ -83,8 +94,18 @@ class Job:
     def io_s(self) -> float:
         return self.seconds.total()
 
+    @cached_property
+    def longest_io_s(self) -> float:
+        """At most, of a single rank: files need not have the same slowest one."""
+        return self.elapsed_s((record, sum(part["seconds"]["whole"]["longest"]
+                                           for part in (record, *(record[name] for name in DIRECTIONS))))
+                              for record in self.records)  # fmt: skip
+
     def direction_s(self, name: str) -> float:
-        return sum(spent for (direction, _), spent in self.seconds.items() if direction == name)
+        """From begin to end; 0: not known."""
+        spent = [(record, busy_s(record[name])) for record in self.records]
+        known = [(record, seconds) for record, seconds in spent if seconds is not None]
+        return self.elapsed_s(known) if len(known) == len(spent) else 0.0
 
     def total(self, name: str, key: str) -> Any:
         """A counter of one direction, over all files."""

@@ -140,6 +140,17 @@ def done_bytes(direction: Record) -> int:
     return min(asked, direction["bytes"]["moved"] + direction["bytes"]["native"])
 
 
+def busy_s(direction: Record) -> float | None:
+    """How long it took the slowest rank, in calls and beside the program; what goes on there is waited for where split
+    calls end. None: not known, as of nonblocking calls that the MPI library does only the beginning is seen."""
+    calls, native, beside = direction["calls"], direction["bytes"]["native"], direction["beside_seconds"]["longest"]
+    reasons = [*calls["native"], *calls["native_independent"]]
+    if any("nonblocking" in reason for reason in reasons) or (native and beside > 0):
+        return None
+    whole, waiting = (direction["seconds"][phase]["longest"] for phase in ("whole", "waiting"))
+    return max(whole, whole - waiting + beside)
+
+
 def phases(part: str) -> list[str]:
     return [phase["name"] for phase in fields()["phases"][part]]
 

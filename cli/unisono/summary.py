@@ -47,8 +47,16 @@ Line = tuple[str, str]
 # ---- the verdict -------------------------------------------------------------------------------------
 
 
+def _is_much(job: Job, spent_s: float) -> bool:
+    return spent_s >= _WORTH_S and spent_s >= _WORTH_SHARE * job.wall_s
+
+
 def _is_worth_tuning(job: Job) -> bool:
-    return job.io_s >= _WORTH_S and job.io_s >= _WORTH_SHARE * job.wall_s
+    return _is_much(job, job.io_s) or _is_much(job, job.longest_io_s)
+
+
+def _share(job: Job, spent_s: float) -> str:
+    return f" ({spent_s / job.wall_s:.0%})" if job.wall_s > 0 else ""
 
 
 def _of_the_wall(job: Job) -> str:
@@ -58,7 +66,7 @@ def _of_the_wall(job: Job) -> str:
         return spent
     if all(len(words := text.split()) == 2 and words[1] == "s" for text in (spent, wall)):
         spent = spent.removesuffix(" s")
-    return f"{spent} of {wall} ({job.io_s / job.wall_s:.0%})"
+    return f"{spent} of {wall}{_share(job, job.io_s)}"
 
 
 def judgement(job: Job, found: list[Cause]) -> str:
@@ -70,6 +78,9 @@ def judgement(job: Job, found: list[Cause]) -> str:
     took = f"I/O took {_of_the_wall(job)}"
     if not _is_worth_tuning(job):
         return f"{took}: not worth tuning."
+    if not _is_much(job, job.io_s):
+        longest = f"{human_seconds(job.longest_io_s)}{_share(job, job.longest_io_s)}"
+        return f"{took} on average, up to {longest} on single ranks."
     if not found:
         return f"{took}."
     return f"{took}; {human_seconds(found[0].seconds)} of it {found[0].brief}."
