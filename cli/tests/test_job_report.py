@@ -322,9 +322,30 @@ def test_holes_that_are_left_out_piece_by_piece(quiet):
     set_times(write, file=10.0)
     quiet["backend"] = "posix uring counted"
     assert advice(quiet) == [(10, "1,048,576 pieces of 64 B were written one by one.",
-                              "UNISONO_HINTS='*:ds_write=enable', if it is on servers and nobody else writes between them")]  # fmt: skip
+                              "UNISONO_HINTS='*:ds_write=enable', for holes of up to 4 KiB, if it is on servers, not on"
+                              " NFS, and nobody else writes into them")]  # fmt: skip
     quiet["backend"] = "posix mapped counted"
     assert "pieces" not in advice(quiet)[0][1], "a node's own file system"
+
+
+def with_holes(record):
+    write = record["write"]
+    write["strategies"] = {"two_phase": {"calls": 100, "why": ["small or interleaved pieces"]}}
+    write["extents"] = 1 << 20
+
+
+def test_holes_are_not_to_be_written_where_they_are_already(quiet):
+    """Where that does not help, the file is on NFS or holes are longer."""
+    with_holes(quiet)
+    quiet["settings"] = ["ds_write=disable (site)", "romio_ds_write=enable (MPI_Info)"]
+    ((_, evidence, change),) = advice(quiet)
+    assert "were written one by one" in evidence and change == ""
+
+
+def test_a_setting_that_holes_are_not_to_be_written_is_to_be_changed(quiet):
+    with_holes(quiet)
+    quiet["settings"] = ["ds_write=disable (MPI_Info)"]
+    assert advice(quiet)[0][2].startswith("ds_write=enable instead of ds_write=disable (MPI_Info), for holes")
 
 
 def test_calls_of_the_mpi_library_are_told_with_what_to_call_instead(quiet):
@@ -389,6 +410,27 @@ def test_few_aggregators_on_many_nodes_are_to_be_more(quiet):
     assert advice(quiet) == [(5, "1 GiB went through 1 aggregator on 4 nodes.", "UNISONO_HINTS='*:cb_nodes=4'")]
     quiet["settings"] = ["cb_nodes=1 (MPI_Info)"]  # is stronger than UNISONO_HINTS
     assert advice(quiet)[0][2] == "cb_nodes=4 instead of cb_nodes=1 (MPI_Info)"
+
+
+@pytest.mark.parametrize(("settings", "change"), [
+    (["cb_config_list=hostA:1 (MPI_Info)"], "cb_config_list=*:1 instead of cb_config_list=hostA:1 (MPI_Info)"),
+    (["cb_config_list=hostA:1 (site)", "cb_nodes=8 (MPI_Info)"],
+     "cb_config_list=*:1 instead of cb_config_list=hostA:1 (site)"),
+    (["cb_config_list=*:1 (site)", "cb_nodes=1 (MPI_Info)"], "cb_nodes=4 instead of cb_nodes=1 (MPI_Info)"),
+])  # fmt: skip
+def test_a_list_that_allows_few_aggregators_is_to_be_changed_as_no_other_hint_helps(quiet, settings, change):
+    quiet |= {"nodes": 4, "aggregators": 1, "settings": settings}
+    quiet["write"]["bytes"]["sent"] = 1 << 30
+    set_times(quiet["write"], exchange=5.0)
+    assert advice(quiet)[0][2] == change
+
+
+def test_no_hint_is_advised_to_a_strategy_that_has_an_aggregator_for_each_server(quiet):
+    quiet |= {"nodes": 4, "aggregators": 2}
+    quiet["write"]["strategies"] = {"disk_first": {"calls": 100, "why": ["asked for"]}}
+    quiet["write"]["bytes"]["sent"] = 1 << 30
+    set_times(quiet["write"], exchange=5.0)
+    assert advice(quiet) == [(5, "1 GiB went through 2 aggregators on 4 nodes.", "")]
 
 
 @pytest.mark.parametrize(("aggregators", "evidence"), [

@@ -192,6 +192,11 @@ def _exchange(file: _File) -> _Found:
         yield "", file.take("exchange"), {"bytes": sent}
 
 
+def _last_setting(settings: list[str], *names: str) -> str:
+    """The one that counts; empty: there is none."""
+    return next((words for words in reversed(settings) if words.partition("=")[0] in names), "")
+
+
 def _few_aggregators(file: _File) -> _Found:
     nodes, aggregators = file.record["nodes"], file.record["aggregators"]
     if 0 < aggregators < nodes:
@@ -209,7 +214,8 @@ def _holes(file: _File) -> _Found:
     pieces, moved = file.direction["extents"], file.direction["bytes"]["moved"]
     staged = "two_phase" in file.direction["strategies"] and "mapped" not in file.record["backend"]
     if file.name == "write" and staged and pieces >= _MANY_PIECES and moved / pieces < _SMALL_PIECE_BYTES:
-        yield "", file.take("file", "waiting"), {"pieces": pieces, "bytes": moved}
+        setting = _last_setting(file.record["settings"], "ds_write", "romio_ds_write")
+        yield setting, file.take("file", "waiting"), {"pieces": pieces, "bytes": moved}
 
 
 def _storage(file: _File) -> _Found:
@@ -308,9 +314,24 @@ def _tell_copying(claim: _Claim) -> tuple[str, str, str]:
 def _tell_few_aggregators(claim: _Claim) -> tuple[str, str, str]:
     aggregators, nodes = map(int, claim.about.split())
     sent = short_bytes(claim.counts["bytes"])
-    set_to = [words for words in claim.job.distinct("settings") if words.startswith("cb_nodes=")]
     return ("sending data between nodes", f"{sent} went through {counted(aggregators, 'aggregator')} on {nodes:,} nodes.",
-            f"cb_nodes={nodes} instead of {set_to[-1]}" if set_to else f"UNISONO_HINTS='*:cb_nodes={nodes}'")  # fmt: skip
+            _for_more_aggregators(claim, nodes))  # fmt: skip
+
+
+_LIKE_SERVERS = {"disk_first", "resonant"}  # as many aggregators as data servers, whatever hints say
+
+
+def _for_more_aggregators(claim: _Claim, nodes: int) -> str:
+    if any(_LIKE_SERVERS.intersection(record[name]["strategies"]) for record in claim.records for name in DIRECTIONS):
+        return ""
+    settings = claim.job.distinct("settings")
+    listed, count = _last_setting(settings, "cb_config_list"), _last_setting(settings, "cb_nodes")
+    changes = []
+    if listed and not listed.startswith("cb_config_list=*"):  # which leaves no node out
+        changes.append(f"cb_config_list=*:1 instead of {listed}")
+    if count and int(count.partition("=")[2].split()[0]) < nodes:
+        changes.append(f"cb_nodes={nodes} instead of {count}")
+    return ", and ".join(changes) or f"UNISONO_HINTS='*:cb_nodes={nodes}'"
 
 
 def _tell_waiting(claim: _Claim) -> tuple[str, str, str]:
@@ -331,6 +352,9 @@ def _tell_striping(claim: _Claim) -> tuple[str, str, str]:
 
 def _tell_holes(claim: _Claim) -> tuple[str, str, str]:
     pieces, size = int(claim.counts["pieces"]), short_bytes(claim.counts["bytes"] / claim.counts["pieces"])
+    change = f"ds_write=enable instead of {claim.about}" if claim.about else "UNISONO_HINTS='*:ds_write=enable'"
+    change += ", for holes of up to 4 KiB, if it is on servers, not on NFS, and nobody else writes into them"
+    is_set = claim.about.lower().partition("=")[2].startswith(("enable", "true", "yes", "on", "1"))
     return ("in the file system, for small pieces with holes", f"{pieces:,} pieces of {size} were written one by one.",
             "" if is_set else change)  # fmt: skip
 
