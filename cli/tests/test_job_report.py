@@ -63,8 +63,8 @@ def verdict(*records, **options):
     return shown(*records, **options).split("\n\n")[0].replace("\n", " ")
 
 
-def advice(record):
-    return [(round(cause.seconds, 3), cause.evidence, cause.change) for cause in causes(Job([record]))]
+def advice(*records):
+    return [(round(cause.seconds, 3), cause.evidence, cause.change) for cause in causes(Job(list(records)))]
 
 
 # ---- the verdict
@@ -276,7 +276,7 @@ def independent(record, calls, size):
 
 def test_small_independent_writes_are_to_be_made_collective(quiet):
     independent(quiet, 20000, 1024)
-    assert advice(quiet) == [(10, "5,000 independent writes of 1 KiB on each rank.",
+    assert advice(quiet) == [(10, "20,000 independent writes of 1 KiB, over all ranks.",
                               "MPI_File_set_view for all pieces, then one MPI_File_write_all")]  # fmt: skip
 
 
@@ -389,6 +389,13 @@ def test_opening_again_and_again_is_told(quiet, names, evidence, change):
     assert (evidence, change) in [(cause.evidence, cause.change) for cause in found]
 
 
+def test_opening_took_as_long_as_for_the_rank_that_did_it(quiet):
+    """It was divided by all ranks of the job, also where a file is opened by one."""
+    quiet["seconds"]["open"] = {"mean": 12.0, "longest": 12.0}
+    alone = quiet | {"ranks": 1, "opened_by": 1}
+    assert "4 calls of MPI_File_open, 12 s each." in [evidence for _, evidence, _ in advice(*[alone] * 4)]
+
+
 def test_waiting_for_turns_is_counted_once_though_a_gate_knows_no_directions(quiet):
     quiet["read"] = copy.deepcopy(quiet["write"])
     quiet["gate"] |= {"waits": 4, "accesses": 30, "seconds": {"mean": 2.0, "longest": 2.0}}
@@ -497,6 +504,18 @@ def test_a_rank_that_has_more_to_write_than_others_is_told_of(quiet):
     assert "busiest" not in flat(quiet)
     quiet["write"]["bytes"]["most"] = 200 << 20
     assert "the busiest rank has 2.0 times the mean" in flat(quiet)
+
+
+def test_files_may_have_different_busiest_ranks(quiet):
+    """Four files, each written by another rank: no rank has more than another."""
+    by_one_rank(quiet, 1.0, 1 << 30)
+    assert "the busiest rank of a file has 4.0 times the mean" in flat(*[quiet] * 4)
+
+
+def test_ranks_that_a_program_has_spawned_are_ranks_of_the_job(quiet):
+    """A file of twice as many ranks as the program began with took twice as long."""
+    quiet |= {"ranks": 8, "opened_by": 8}
+    assert Job([quiet]).io_s == 10
 
 
 def test_every_phase_has_a_name_in_the_table_of_times():

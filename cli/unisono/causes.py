@@ -281,14 +281,14 @@ def _tell_uneven(claim: _Claim) -> tuple[str, str, str]:
 
 
 def _tell_small_independent(claim: _Claim) -> tuple[str, str, str]:
-    each = round(claim.counts["calls"] / claim.job.ranks)
+    count = int(claim.counts["calls"])
     size = short_bytes(claim.counts["bytes"] / claim.counts["rank_calls"])
     calls = "independent writes" if claim.direction == "write" else "independent reads"
     if claim.about == "own":
         change = f"gather {short_bytes(_MiB)} or more in memory for each {claim.call}"
     else:
         change = f"MPI_File_set_view for all pieces, then one {claim.call}_all"
-    return (f"in small {calls}", f"{each:,} {calls} of {size} on each rank.", change)
+    return (f"in small {calls}", f"{count:,} {calls} of {size}, over all ranks.", change)
 
 
 def _tell_turns(claim: _Claim) -> tuple[str, str, str]:
@@ -412,7 +412,8 @@ def _claims(job: Job) -> Iterator[tuple[_Told, _Claim]]:
 def _of_other_calls(job: Job) -> Iterator[Cause]:
     files = len(job.records)
     opening, syncing, closing, others = (job.seconds["", phase] for phase in ("open", "sync", "close", "other"))
-    each = f", {human_seconds(opening / files)} each" if files > 1 else ""
+    of_its_ranks = sum(record["seconds"]["open"]["mean"] for record in job.records)
+    each = f", {human_seconds(of_its_ranks / files)} each" if files > 1 else ""
     several = len(job.distinct("file")) > 1
     less = "keep files open between steps, or put several into one" if several else "keep it open between steps"
     yield Cause(opening, "opening files", f"{counted(files, 'call')} of MPI_File_open{each}.", less if files > 2 else "")

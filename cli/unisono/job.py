@@ -24,8 +24,8 @@ class Job:
 
     @cached_property
     def ranks(self) -> int:
-        """Of the program; where it has no communicator of all, of its largest file."""
-        return self.program["ranks"] or max(record["opened_by"] for record in self.records)
+        """Of the program; where it has no communicator of all, or has spawned more, of its largest file."""
+        return max(self.program["ranks"], *(record["opened_by"] for record in self.records))
 
     @cached_property
     def _of_all_ranks(self) -> list[Record]:

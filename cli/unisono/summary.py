@@ -214,11 +214,13 @@ def _sizes(job: Job, name: str) -> str:
 
 
 def _busiest(job: Job, name: str) -> str:
-    """Where one rank has much more to read or write than the mean."""
-    shared = [record for record in job.records if record["ranks"] > 1 and record["ranks"] == record["opened_by"]]
+    """Where one rank has much more to read or write than the mean; in each file it may be another one."""
+    shared = [record for record in job.records
+              if record[name]["bytes"]["asked"] and 1 < record["ranks"] == record["opened_by"]]  # fmt: skip
     asked = sum(record[name]["bytes"]["asked"] / record["ranks"] for record in shared)
     ratio = sum(record[name]["bytes"]["most"] for record in shared) / asked if asked else 1
-    return f"the busiest rank has {ratio:.1f} times the mean" if ratio >= _UNEVEN else ""
+    of_a_file = " of a file" if len(shared) > 1 else ""
+    return f"the busiest rank{of_a_file} has {ratio:.1f} times the mean" if ratio >= _UNEVEN else ""
 
 
 def _strategies(job: Job, name: str) -> Iterator[str]:
