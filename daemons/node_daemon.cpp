@@ -156,11 +156,9 @@ private:
     void do_chores() {
         last_chores_ = monotonic_now();
         node_daemon_.look_at_slots();
-        if (connection_ != nullptr) return;
-        if (last_chores_ - last_heard_ > patience) {
-            over_ = true;
-            return;
-        }
+        bool const is_alone = connection_ == nullptr && last_chores_ - last_heard_ > patience;
+        over_ = over_ || is_alone || !node_daemon_.is_in_charge();
+        if (over_ || connection_ != nullptr) return;
         try {
             connect();
         } catch (std::exception const&) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import fcntl
 import json
 import os
 import select
@@ -236,11 +237,26 @@ def down(gate: Gate) -> bool:
     else:
         raise Failure(f"process {found['pid']} does not end")
     if gate.slots is not None:
-        # The node daemon takes the page away, unless it is dead.
-        _within_patience(lambda: not (gate.folder.parent / "page").exists())
-        shutil.rmtree(gate.folder.parent, ignore_errors=True)
-        shutil.rmtree(gate.slots, ignore_errors=True)
+        _remove_folders(gate, gate.slots)
     return True
+
+
+def _remove_folders(gate: Gate, slots: Path) -> None:
+    """A node daemon that lost its orchestrator before lives on for a while: it needs them."""
+    if _within_patience(lambda: not _has_node_daemon(gate)):
+        shutil.rmtree(gate.folder.parent, ignore_errors=True)
+        shutil.rmtree(slots, ignore_errors=True)
+
+
+def _has_node_daemon(gate: Gate) -> bool:
+    try:
+        with open(gate.folder / "node_daemon.lock") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        pass
+    return False
 
 
 # ---- the timeline --------------------------------------------------------------------------------

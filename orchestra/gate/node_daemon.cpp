@@ -74,10 +74,16 @@ NodeDaemon::~NodeDaemon() {
     close(lock_);
 }
 
+bool NodeDaemon::is_in_charge() const {
+    struct stat status {};
+    return fstat(lock_, &status) == 0 && status.st_nlink > 0;
+}
+
 // ---- slots
 // ---------------------------------------------------------------------------------------
 
 void NodeDaemon::look_at_slots() {
+    if (!is_in_charge()) return;
     char ignored[4096];
     while (read(watch_, ignored, sizeof ignored) > 0) {
     }
@@ -178,6 +184,7 @@ void NodeDaemon::tell(Turnover const& turn) {
 
 void NodeDaemon::retire() {
     page_.retire();
+    if (!is_in_charge()) return;
     unlink(page_path(paths_.folder).c_str());
     for (auto const& [name, slot] : slots_) unlink((paths_.slots + '/' + name).c_str());
 }

@@ -35,6 +35,10 @@ public:
     NodeDaemon& operator=(NodeDaemon const&) = delete;
     ~NodeDaemon();
 
+    /// False once somebody has taken its folders away: what is there now may be another's, so this
+    /// one leaves it alone, and should end. Cost: a system call.
+    [[nodiscard]] bool is_in_charge() const;
+
     /// Readable when a process may have taken a slot.
     [[nodiscard]] int slot_events() const { return watch_; }
     /// Looks for new slots, and for those whose processes are gone.

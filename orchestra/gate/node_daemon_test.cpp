@@ -128,6 +128,25 @@ TEST_F(OnNode, there_is_one_node_daemon_at_a_time_and_the_next_goes_on) {
     EXPECT_EQ(kinds(second_one.collect()), "t");
 }
 
+// It took its successor's slots, and took page and slots away when it ended.
+TEST_F(OnNode, a_node_daemon_whose_folders_were_taken_away_leaves_its_successor_alone) {
+    NodeDaemon first(paths, 1e9);
+    EXPECT_TRUE(first.is_in_charge());
+    fs::remove_all(paths.folder);
+    fs::remove_all(paths.slots);
+    paths = make_gate_paths(runtime, runtime);
+    NodeDaemon second_one(paths, 1e9);
+    auto const client = join();
+    EXPECT_FALSE(first.is_in_charge());
+    first.look_at_slots();
+    EXPECT_EQ(kinds(first.collect()), "");
+    first.retire();
+    EXPECT_FALSE(client->retired());
+    EXPECT_NE(join(), nullptr) << "the page is there";
+    second_one.look_at_slots();
+    EXPECT_EQ(kinds(second_one.collect()), "t");
+}
+
 TEST_F(OnNode, turns_reach_the_processes_and_end_with_the_gate) {
     NodeDaemon node_daemon(paths, 1e9);
     auto const client = join();

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -259,6 +260,26 @@ def test_kill_9_of_the_node_daemon_stops_nobody_and_a_new_one_resumes(gate):
     wait_until(lambda: len(gate.status()["programs"]) == 2, "they are known again")
     wait_until(gate.both_take_turns, "both had turns again")
     one.end(), two.end()
+
+
+def test_down_leaves_the_folders_to_a_node_daemon_that_looks_for_its_orchestrator(gate, key):
+    gate.up()
+    os.kill(gate.status()["pid"], signal.SIGKILL)
+    wait_until(lambda: gate.status() is None, "it is dead")
+    node_daemon = gate.node_daemon()
+    again = unisono("orchestra", "up", gate.folder, "--gate", "clients", "--key-file", key,
+                    "--listen", f"tcp:127.0.0.1:{free_port()}", check=False)  # fmt: skip
+    assert "there is a node daemon already" in again.stderr
+    assert gate.status() is None, "up has taken its orchestrator down again"
+    assert gate.node_daemon() == node_daemon and (gate.runtime / "page").exists()
+
+
+def test_a_node_daemon_whose_folders_are_gone_ends(gate):
+    gate.up()
+    orchestrator = gate.status()["pid"]
+    shutil.rmtree(gate.runtime)
+    wait_until(lambda: gate.node_daemon() is None, "it has ended", seconds=10)
+    os.kill(orchestrator, signal.SIGTERM)
 
 
 def test_a_killed_program_gives_its_turns_away(gate):
