@@ -59,6 +59,15 @@ std::shared_ptr<GateClient> GateClient::join(std::span<GatePaths const> gates,
     return nullptr;
 }
 
+bool GateClient::retired() {
+    auto const now_s = coarse_seconds();
+    if (looked_s_.load(std::memory_order_relaxed) != now_s) {
+        looked_s_.store(now_s, std::memory_order_relaxed);
+        is_taken_away_.store(page_.is_taken_away(), std::memory_order_relaxed);
+    }
+    return page_.retired() || is_taken_away_.load(std::memory_order_relaxed);
+}
+
 GateClient::Pass GateClient::enter(std::span<DiskAddress const> addresses, std::uint64_t file,
                                    std::function<void()> const& progress) {
     auto const arrived = monotonic_now();

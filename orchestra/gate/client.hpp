@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "orchestra/gate/coarse_seconds.hpp"
 #include "orchestra/gate/gate_paths.hpp"
 #include "orchestra/gate/page.hpp"
 #include "orchestra/gate/slot.hpp"
@@ -44,8 +46,9 @@ public:
     static std::shared_ptr<GateClient> join(std::span<GatePaths const> gates,
                                             std::function<std::string()> const& program);
 
-    /// There is no gate any more.
-    [[nodiscard]] bool retired() const { return page_.retired(); }
+    /// There is no gate any more. That its node daemon died and then its page was taken away is
+    /// noticed within a second.
+    [[nodiscard]] bool retired();
     [[nodiscard]] double capacity_bytes() const { return page_.capacity_bytes(); }
 
     /// Returns when an access to these addresses may begin. While it waits it calls `progress`
@@ -62,6 +65,8 @@ private:
     PageView page_;
     std::unique_ptr<Slot> slot_;
     std::uint64_t program_;
+    std::atomic<std::int64_t> looked_s_ = coarse_seconds();
+    std::atomic<bool> is_taken_away_ = false;
 };
 
 /// The gates that this process is at, one for each file system however many files are open on it;

@@ -577,6 +577,24 @@ TEST_F(Gate, open_files_find_a_gate_that_comes_later_and_a_new_one) {
     EXPECT_TRUE(passes(collective));
 }
 
+// Nobody told them that the page which they had in memory was of no use any more.
+TEST_F(Gate, open_files_find_a_new_gate_after_one_whose_node_daemon_died_was_taken_away) {
+    auto page = std::make_optional<Page>(folder, 1e9);
+    auto mine = setup();
+    mine.progress = [&] { page->tell({}); };
+    FileGate gate(mine);
+    page.reset();  // without a word
+    fs::remove(page_path(folder));
+    page.emplace(folder, 1e9);
+    page->tell(turn_of("b", lease_max));
+    bool held = false;
+    for (int i = 0; i < 40 && !held; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        held = seconds_of_an_access(gate) > 0;
+    }
+    EXPECT_TRUE(held);
+}
+
 TEST_F(Gate, files_of_one_file_system_share_a_slot) {
     Page const page(folder, 1e9);
     auto one = std::make_optional<FileGate>(setup());

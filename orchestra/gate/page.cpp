@@ -115,16 +115,20 @@ void Page::retire() {
 std::optional<PageView> PageView::find(std::string const& folder) {
     int const at = open_believed_folder(folder);
     if (at < 0) return {};
-    int const fd = openat(at, "page", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    Descriptor file(openat(at, "page", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     close(at);
-    if (fd < 0) return {};
+    if (!file) return {};
     struct stat status {};
     SharedFile<PageMemory> memory;
-    if (fstat(fd, &status) == 0 && is_believed(status) && may_be_a_page(status))
-        memory = SharedFile<PageMemory>(fd, false);
-    close(fd);
+    if (fstat(file.get(), &status) == 0 && is_believed(status) && may_be_a_page(status))
+        memory = SharedFile<PageMemory>(file.get(), false);
     if (!memory || memory->version != PageMemory::right_version || memory->retired != 0) return {};
-    return PageView(std::move(memory), status.st_uid);
+    return PageView(std::move(file), std::move(memory), status.st_uid);
+}
+
+bool PageView::is_taken_away() const {
+    struct stat status {};
+    return fstat(file_.get(), &status) == 0 && status.st_nlink == 0;
 }
 
 bool PageView::admits_at_turn(std::uint64_t program, Time now) const {

@@ -13,6 +13,7 @@
 #include "orchestra/gate/shared_file.hpp"
 #include "orchestra/slice_scheduler.hpp"
 #include "orchestra/time.hpp"
+#include "support/descriptor.hpp"
 
 namespace unisono::orchestra {
 
@@ -76,6 +77,8 @@ public:
     [[nodiscard]] bool retired() const {
         return memory_->retired.load(std::memory_order_relaxed) != 0;
     }
+    /// Nobody finds it any more, so no node daemon will go on with it. Cost: a system call.
+    [[nodiscard]] bool is_taken_away() const;
     /// Whoever waits passes when it changes, even if the gate is closed again before anyone looked:
     /// daemons that die again and again stop nobody for longer than one lease.
     [[nodiscard]] std::uint32_t openings() const {
@@ -89,10 +92,11 @@ public:
     }
 
 private:
-    PageView(SharedFile<PageMemory> memory, uid_t owner)
-        : memory_(std::move(memory)), owner_(owner) {}
+    PageView(Descriptor file, SharedFile<PageMemory> memory, uid_t owner)
+        : file_(std::move(file)), memory_(std::move(memory)), owner_(owner) {}
     [[nodiscard]] bool admits_at_turn(std::uint64_t program, Time now) const;
 
+    Descriptor file_;
     SharedFile<PageMemory> memory_;
     uid_t owner_;
 };

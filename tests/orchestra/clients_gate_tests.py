@@ -282,6 +282,19 @@ def test_a_node_daemon_whose_folders_are_gone_ends(gate):
     os.kill(orchestrator, signal.SIGTERM)
 
 
+def test_programs_join_again_when_a_node_daemon_was_killed_and_then_down_and_up(gate):
+    gate.up("--policy", "even", "--window-ms", 100)
+    one, two = gate.program("one"), gate.program("two")
+    wait_until(gate.both_take_turns, "both had turns")
+    os.kill(gate.node_daemon(), signal.SIGKILL)
+    wait_until(lambda: gate.node_daemon() is None, "it is dead")
+    gate.down()
+    assert not gate.runtime.exists() and not gate.slots.exists(), "nothing is left"
+    gate.up("--policy", "even", "--window-ms", 100)
+    wait_until(gate.both_take_turns, "both had turns again", seconds=20)
+    one.end(), two.end()
+
+
 def test_a_killed_program_gives_its_turns_away(gate):
     gate.up("--policy", "even", "--window-ms", 400)
     one, two = gate.program("one"), gate.program("two")
