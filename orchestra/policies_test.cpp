@@ -586,5 +586,18 @@ TEST(Progress, slowdown_efficiency_and_fairness_by_hand) {
     EXPECT_TRUE(progress.fairness_is_of_slowdowns);
 }
 
+// All bytes since the beginning were taken for those of one second. 10 MB at each of three servers.
+TEST(Progress, a_server_that_appears_does_not_bring_back_what_was_before) {
+    auto before = report_of({program("A", 1)});
+    for (auto& server : before.programs[0].servers) server.bytes = 1e12;
+    auto after = before;
+    after.now_ms += 1000;
+    after.programs[0].servers.emplace_back();
+    after.gap_sectors.push_back(0);
+    for (auto& server : after.programs[0].servers) server.bytes += 10e6;
+    ASSERT_EQ(after.programs[0].servers.size(), 3U);
+    EXPECT_DOUBLE_EQ(progress_between(before, after).mb_s, 30);
+}
+
 }  // namespace
 }  // namespace unisono::orchestra

@@ -52,9 +52,8 @@ Progress progress_between(Report const& before, Report const& after) {
     if (elapsed_ms <= 0) return progress;
     for (auto const& program : after.programs) {
         auto const* const found = before.find(program.id);
-        ProgramReport const earlier{.servers = std::vector<ServerPart>(program.servers.size())};
-        auto const& old =
-            found != nullptr && found->servers.size() == program.servers.size() ? *found : earlier;
+        auto old = found != nullptr ? *found : ProgramReport{};
+        old.servers.resize(program.servers.size());  // new ones did nothing before
         auto const bytes =
             sum_of(program.servers, &ServerPart::bytes) - sum_of(old.servers, &ServerPart::bytes);
         if (bytes <= 0) continue;
