@@ -19,6 +19,16 @@ constexpr std::uint64_t files_on_disk = 4096;
 constexpr std::uint32_t without_place = FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC |
                                         FIEMAP_EXTENT_DATA_INLINE | FIEMAP_EXTENT_NOT_ALIGNED;
 
+void add(std::vector<DiskAddress>& addresses, DiskAddress const& here) {
+    auto const known = std::ranges::find(addresses, here.server, &DiskAddress::server);
+    if (known != addresses.end())
+        known->bytes += here.bytes;
+    else if (addresses.size() < DiskAddresses::servers_of_access_max)
+        addresses.push_back(here);
+    else
+        addresses.back().bytes += here.bytes;
+}
+
 }  // namespace
 
 DiskAddresses::DiskAddresses(int descriptor, std::uint64_t file, double capacity_bytes)
@@ -44,11 +54,7 @@ std::vector<DiskAddress> DiskAddresses::of(std::span<Transfer const> list) {
             auto const next = ++units < units_max ? std::min(end, unit_end(at)) : end;
             auto here = address_of(at);
             here.bytes = next - at;
-            auto const known = std::ranges::find(addresses, here.server, &DiskAddress::server);
-            if (known == addresses.end())
-                addresses.push_back(here);
-            else
-                known->bytes += here.bytes;
+            add(addresses, here);
             at = next;
         }
     }

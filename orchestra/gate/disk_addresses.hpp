@@ -18,6 +18,9 @@ class DiskAddresses {
 public:
     /// At most so many stripe units of an access are looked at one by one.
     static constexpr std::size_t units_max = 256;
+    /// So many servers of an access are told apart; the last one has the others' bytes, too. Else
+    /// accesses to many would have no room in a process's ring, and nobody would know of them.
+    static constexpr std::size_t servers_of_access_max = 32;
 
     /// `descriptor` stays open meanwhile. `file` tells files apart: those that have no address on a
     /// disk of `capacity_bytes` are taken to begin anywhere on it.

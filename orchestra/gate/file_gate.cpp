@@ -33,7 +33,8 @@ FileGate::FileGate(Setup setup) : setup_(std::move(setup)) {
     struct stat status {};
     if (setup_.descriptor < 0 || fstat(setup_.descriptor, &status) != 0) return;
     gates_ = gates_for(status.st_dev, setup_.runtime);
-    file_ = hash64(std::to_string(status.st_dev) + ':' + std::to_string(status.st_ino));
+    // A gate is for one file system, which has another device number on each node.
+    file_ = hash64(std::to_string(status.st_ino));
     looked_s_ = coarse_seconds();
     look();
 }

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <random>
 #include <set>
 #include <thread>
@@ -22,6 +23,7 @@
 #include "orchestra/gate/node_daemon.hpp"
 #include "orchestra/gate/page.hpp"
 #include "orchestra/gate/slot.hpp"
+#include "support/hash.hpp"
 
 namespace unisono::orchestra {
 namespace {
@@ -621,6 +623,38 @@ TEST_F(Gate, the_layout_says_which_servers_an_access_is_for) {
     EXPECT_EQ(events[2].disk_address.address - events[1].disk_address.address, 64U << 10)
         << "the second unit";
     EXPECT_EQ(gate.counts().locality, LocalityKind::layout);
+}
+
+// They had no room in the ring, so they were never held, and from 129 servers on never seen.
+TEST_F(Gate, an_access_to_more_servers_than_a_ring_has_room_for_is_held_and_seen) {
+    Page page(folder, 1e12);
+    page.tell(turn_of("b", lease_max));
+    auto mine = setup();
+    mine.progress = [&] { page.tell({}); };
+    FileGate gate(mine);
+    std::vector<std::uint32_t> servers(200);
+    std::iota(servers.begin(), servers.end(), 0);
+    gate.use(Layout::of("test", {Striping::round_robin(64 << 10, servers)}));
+    Transfer const transfer{.bytes = 200 * (64 << 10)};
+    { auto const pass = gate.enter({&transfer, 1}); }
+    EXPECT_EQ(gate.counts().waits, 1U);
+    std::vector<SlotEvent> events;
+    ASSERT_TRUE(reader()->take(events));
+    constexpr auto told_apart = DiskAddresses::servers_of_access_max;
+    ASSERT_EQ(events.size(), 3 * told_apart);
+    EXPECT_EQ(events[told_apart - 1].disk_address.bytes, (200 - told_apart + 1) * (64 << 10));
+}
+
+// NFS has another device number on each node, so programs that shared a file seemed not to.
+TEST_F(Gate, a_file_is_the_same_one_whatever_number_its_device_has) {
+    Page const page(folder, 1e9);
+    FileGate gate(setup());
+    seconds_of_an_access(gate);
+    std::vector<SlotEvent> events;
+    ASSERT_TRUE(reader()->take(events));
+    struct stat status {};
+    ASSERT_EQ(fstat(file, &status), 0);
+    EXPECT_EQ(events.at(0).file, hash64(std::to_string(status.st_ino)));
 }
 
 TEST_F(Gate, a_local_file_is_where_its_file_system_says) {
