@@ -46,7 +46,7 @@ std::optional<orchestra::Report> ClientsGate::report() {
 
 int ClientsGate::send(orchestra::Schedule const& schedule) {
     auto const now = monotonic_now();
-    if (!server_gate_.slice_scheduler().adopt(schedule, now)) return ESTALE;
+    if (!server_gate_.adopt(schedule, now)) return ESTALE;
     lease_end_ = now + schedule.lease;
     tell_all();
     return 0;

@@ -36,7 +36,7 @@ using orchestra::Time;
 // bytes are told when it is judged.
 constexpr Time nap_min = 4 * millisecond;
 constexpr Time nap_of_several = 20 * millisecond;
-constexpr Time nap_max = 50 * millisecond;
+constexpr Time nap_max = orchestra::tell_period_max;
 constexpr Time chore_period = second;  // slots whose processes are gone, a lost connection
 constexpr Time patience = 30 * second;
 // One message has room for so many events, whatever their numbers are.

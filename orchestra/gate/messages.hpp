@@ -14,6 +14,9 @@ namespace unisono::orchestra {
 
 // What node daemons and an orchestrator tell each other: lines of words, because there may be many.
 
+/// While everyone passes, a node daemon tells so often what it has seen; else more often.
+inline constexpr Time tell_period_max = 50 * millisecond;
+
 /// A node daemon's first message.
 struct NodeDaemonHello {
     std::string node;  ///< what people call it

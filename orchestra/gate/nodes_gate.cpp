@@ -11,39 +11,74 @@ constexpr std::size_t accesses_max = 4096;
 
 constexpr Time silent_after = second;
 
+// Some milliseconds for a node daemon that slept too long, and for the message.
+constexpr Time late_max = tell_period_max + 25 * millisecond;
+
 }  // namespace
 
+// ---- what nodes tell
+// ----------------------------------------------------------------------------------
+
 void NodesGate::heard(std::uint64_t node, std::span<NodeEvent const> events, Time now) {
-    using Kind = NodeEvent::Kind;
     for (auto const& event : events) {
-        if (event.kind == Kind::taken) {
-            if (auto const old = slots_.find({node, event.slot}); old != slots_.end())
-                abandon(old->second, now);
-            slots_[{node, event.slot}] = {.program = event.program, .last_heard = now};
+        if (event.kind == NodeEvent::Kind::taken) {
+            take(node, event, now);
             continue;
         }
         auto const found = slots_.find({node, event.slot});
         if (found == slots_.end()) continue;
-        auto& slot = found->second;
-        slot.last_heard = now;
-        if (event.kind == Kind::left) {
-            abandon(slot, now);
-            slots_.erase(found);
-            continue;
-        }
-        // Time does not go back, whichever node says so.
-        last_ = std::clamp(now - std::min(event.age, now), last_, std::max(last_, now));
-        if (event.kind == Kind::entered || event.kind == Kind::held) {
-            arrive(slot, event, last_);
-            continue;
-        }
-        auto const access = slot.accesses.find(event.token);
-        if (access == slot.accesses.end()) continue;
-        admit(slot, access->second, last_);
-        if (event.kind == Kind::released) continue;
-        if (!access->second.given_up) server_gate_.finished(*access->second.admitted, last_);
-        slot.accesses.erase(access);
+        found->second.last_heard = now;
+        // What a node tells is in order, however long its messages took.
+        auto& last = nodes_[node];
+        last = std::clamp(now - std::min(event.age, now), last, std::max(last, now));
+        heard_.emplace(last, Heard{node, event});
     }
+    count_until(settled(now));
+}
+
+void NodesGate::take(std::uint64_t node, NodeEvent const& event, Time now) {
+    if (auto const old = slots_.find({node, event.slot}); old != slots_.end())
+        abandon(old->second, now);
+    slots_[{node, event.slot}] = {.program = event.program, .last_heard = now};
+}
+
+// What was until then has been told by all nodes. In turns they tell it at once.
+Time NodesGate::settled(Time now) const {
+    bool const may_be_late = nodes_.size() > 1 && slice_scheduler().is_open();
+    return may_be_late ? now - late_max : never;
+}
+
+void NodesGate::count_until(Time until) {
+    while (!heard_.empty() && heard_.begin()->first <= until) {
+        auto const next = heard_.extract(heard_.begin());
+        last_ = std::max(last_, next.key());  // time does not go back, whichever node says so
+        count(next.mapped());
+    }
+}
+
+void NodesGate::count(Heard const& heard) {
+    auto const found = slots_.find({heard.node, heard.event.slot});
+    if (found == slots_.end()) return;
+    if (heard.event.kind == NodeEvent::Kind::left) {
+        abandon(found->second, last_);
+        slots_.erase(found);
+        return;
+    }
+    count(found->second, heard.event);
+}
+
+void NodesGate::count(Slot& slot, NodeEvent const& event) {
+    using Kind = NodeEvent::Kind;
+    if (event.kind == Kind::entered || event.kind == Kind::held) {
+        arrive(slot, event, last_);
+        return;
+    }
+    auto const access = slot.accesses.find(event.token);
+    if (access == slot.accesses.end()) return;
+    admit(slot, access->second, last_);
+    if (event.kind == Kind::released) return;
+    if (!access->second.given_up) server_gate_.finished(*access->second.admitted, last_);
+    slot.accesses.erase(access);
 }
 
 void NodesGate::arrive(Slot& slot, NodeEvent const& event, Time when) {
@@ -90,11 +125,18 @@ void NodesGate::give_up_silent_ones(Time now) {
 }
 
 Report NodesGate::report(Time now) {
+    count_until(settled(now));
     give_up_silent_ones(now);
     return server_gate_.report(now);
 }
 
+bool NodesGate::adopt(Schedule schedule, Time now) {
+    if (!schedule.objects.empty()) count_until(never);
+    return slice_scheduler().adopt(std::move(schedule), now);
+}
+
 void NodesGate::lost(std::uint64_t node, Time now) {
+    nodes_.erase(node);
     auto const begin = slots_.lower_bound({node, 0});
     auto const end = slots_.lower_bound({node + 1, 0});
     for (auto slot = begin; slot != end; ++slot) abandon(slot->second, now);

@@ -19,7 +19,8 @@ public:
     explicit NodesGate(double capacity_bytes) : server_gate_(1, capacity_bytes) {}
 
     /// What the node daemon of `node` said, heard at `now`. What it says of slots and accesses that
-    /// are not known is passed over.
+    /// are not known is passed over. While everyone passes nodes tell it late, and not one after
+    /// the other: then it counts a little later, when all have told what was before.
     void heard(std::uint64_t node, std::span<NodeEvent const> events, Time now);
     /// Its processes are not heard of any more.
     void lost(std::uint64_t node, Time now);
@@ -27,6 +28,8 @@ public:
     /// A process that says nothing for a second is stopped, or has left an access alone until it
     /// needs it: it wants no turn for what it has under way.
     Report report(Time now);
+    /// As of the slice scheduler, to which all is told first that was before the turns.
+    bool adopt(Schedule schedule, Time now);
     [[nodiscard]] SliceScheduler& slice_scheduler() { return server_gate_.slice_scheduler(); }
     [[nodiscard]] SliceScheduler const& slice_scheduler() const {
         return server_gate_.slice_scheduler();
@@ -49,6 +52,16 @@ private:
     };
     using SlotName = std::pair<std::uint64_t, std::uint32_t>;  // node, slot
 
+    struct Heard {
+        std::uint64_t node = 0;
+        NodeEvent event;
+    };
+
+    void take(std::uint64_t node, NodeEvent const& event, Time now);
+    [[nodiscard]] Time settled(Time now) const;
+    void count_until(Time until);
+    void count(Heard const& heard);
+    void count(Slot& slot, NodeEvent const& event);
     void arrive(Slot& slot, NodeEvent const& event, Time when);
     void admit(Slot const& slot, Access& access, Time when);
     void abandon(Slot const& slot, Time now);
@@ -56,6 +69,8 @@ private:
 
     ServerGate server_gate_;
     Time last_ = 0;
+    std::map<std::uint64_t, Time> nodes_;  // when what each told last was
+    std::multimap<Time, Heard> heard_;     // what does not count yet, by when it was
     std::map<SlotName, Slot> slots_;
     std::set<LocalityKind> localities_;
 };

@@ -63,7 +63,45 @@ TEST_F(Nodes, what_node_daemons_say_becomes_a_report) {
 TEST_F(Nodes, gaps_are_between_accesses_of_all_nodes) {
     say(1, {access(Kind::entered, 1, 1, 0, 0)}, 1);
     say(2, {access(Kind::entered, 1, 1, 0, 512 * 1000)}, 2);
-    EXPECT_EQ(server_gate.report(3).gap_sectors[0], 1000);
+    EXPECT_EQ(server_gate.report(second).gap_sectors[0], 1000);
+}
+
+// A server does 1000 bytes in 10 ms, in turn for node 1, until 50 ms, and node 2, until 60 ms. Node
+// 2 tells it later; then all that it told of the time before had taken no time at all, and what
+// node 1 told the time of both.
+TEST_F(Nodes, what_one_node_tells_later_than_another_is_measured_as_it_was) {
+    auto const tell = [&](std::uint64_t node, std::vector<int> const& ends_ms, Time now) {
+        std::vector<NodeEvent> events;
+        for (auto const ms : ends_ms) {
+            auto const token = static_cast<std::uint32_t>(ms);
+            events.push_back(access(Kind::entered, 1, token, now - (ms - 15) * millisecond));
+            events.push_back(access(Kind::finished, 1, token, now - ms * millisecond));
+        }
+        say(node, events, now);
+    };
+    tell(2, {20}, 25 * millisecond);
+    tell(1, {30, 50}, 50 * millisecond);
+    tell(2, {40, 60}, 65 * millisecond);
+    tell(1, {70}, 100 * millisecond);
+    EXPECT_EQ(of("a", second).servers[0].open_ms, 10);
+    EXPECT_EQ(of("b", second).servers[0].open_ms, 10);
+    EXPECT_EQ(of("b", second).servers[0].open_samples, 2);
+}
+
+TEST_F(Nodes, turns_begin_with_all_that_was_told_before) {
+    say(1, {access(Kind::entered, 1, 1)}, 1);
+    say(2, {access(Kind::entered, 1, 1)}, 2);
+    ASSERT_TRUE(server_gate.adopt(
+        {.epoch = ++epoch, .lease = second, .objects = {{{"a"}, 100 * millisecond, 0}}}, 3));
+    EXPECT_EQ(of("b", 3).under_way, 1);
+}
+
+TEST_F(Nodes, a_node_that_has_left_does_not_come_back_with_what_it_told) {
+    say(1, {access(Kind::entered, 1, 1)}, 1);
+    say(2, {access(Kind::entered, 1, 1)}, 2);
+    server_gate.lost(2, 3);
+    EXPECT_EQ(of("a", 300 * millisecond).under_way, 1);
+    EXPECT_EQ(of("b", 300 * millisecond).under_way, 0);
 }
 
 TEST_F(Nodes, servers_appear_as_they_are_used) {
