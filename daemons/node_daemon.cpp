@@ -88,7 +88,8 @@ public:
         for (Time nap = nap_min; asked_to_end == 0 && !over_;) {
             wait_for(nap);
             listen();
-            auto const events = node_daemon_.collect();
+            std::vector<orchestra::NodeEvent> events;
+            if (can_tell()) events = node_daemon_.collect();
             tell(events);
             nap = events.empty() ? std::min(nap * 2, nap_max) : shortest_nap();
             if (monotonic_now() - last_chores_ >= chore_period) do_chores();
@@ -132,6 +133,12 @@ private:
             if (!connection_->send(
                     orchestra::show(events.first(std::min(events_max, events.size())))))
                 disconnect();
+    }
+
+    // What an orchestrator cannot take yet stays in the rings, which may overflow: a queue that
+    // does would end the connection, and all turns with it.
+    [[nodiscard]] bool can_tell() const {
+        return connection_ == nullptr || !connection_->want_write();
     }
 
     void listen() {

@@ -123,7 +123,7 @@ bool NodeDaemon::has_room_for(SlotReader const& slot) const {
     return slots < slots_of_a_guest_max && programs.size() <= programs_of_a_guest_max;
 }
 
-void NodeDaemon::drop_slot(std::map<std::string, Known>::iterator slot) {
+void NodeDaemon::drop_slot(Slots::iterator slot) {
     news_.push_back({.kind = NodeEvent::Kind::left, .slot = slot->second.number});
     unlink((paths_.slots + '/' + slot->first).c_str());
     slots_.erase(slot);
@@ -142,14 +142,39 @@ void NodeDaemon::introduce_all() {
             {.kind = NodeEvent::Kind::taken, .slot = slot.number, .program = slot.program});
 }
 
+// ---- what they say
+// -----------------------------------------------------------------------------------
+
 std::vector<NodeEvent> NodeDaemon::collect() {
+    auto const said = take_said();
+    // A slot is known before it says anything, and is left after that.
+    auto const later = std::stable_partition(news_.begin(), news_.end(), [](auto const& event) {
+        return event.kind == NodeEvent::Kind::taken;
+    });
+    std::vector<NodeEvent> all(news_.begin(), later);
+    all.insert(all.end(), said.begin(), said.end());
+    all.insert(all.end(), later, news_.end());
+    news_.clear();
+    return all;
+}
+
+std::vector<NodeEvent> NodeDaemon::take_said() {
     std::vector<NodeEvent> said;
     std::vector<SlotEvent> events;
+    std::map<uid_t, std::size_t> by_owner;
+    auto const most = events_of_an_owner_max();
     auto const now = monotonic_now();
-    for (auto slot = slots_.begin(); slot != slots_.end();) {
-        auto const next = std::next(slot);
+    auto const slots = slots_in_turn();
+    first_.clear();
+    for (auto const slot : slots) {
+        auto& of_owner = by_owner[slot->second.reader->owner()];
+        if (of_owner >= most || said.size() >= events_max) {
+            if (first_.empty()) first_ = slot->first;
+            continue;
+        }
         events.clear();
         bool const whole = slot->second.reader->take(events);
+        of_owner += events.size();
         for (auto const& event : events)
             said.push_back({.kind = kind_of(event.kind),
                             .slot = slot->second.number,
@@ -158,18 +183,23 @@ std::vector<NodeEvent> NodeDaemon::collect() {
                             .disk_address = event.disk_address,
                             .file = event.file});
         if (!whole) drop_slot(slot);
-        slot = next;
     }
     std::ranges::stable_sort(said, std::greater{}, &NodeEvent::age);
-    // A slot is known before it says anything, and is left after that.
-    auto const gone = std::stable_partition(news_.begin(), news_.end(), [](auto const& event) {
-        return event.kind == NodeEvent::Kind::taken;
-    });
-    std::vector<NodeEvent> all(news_.begin(), gone);
-    all.insert(all.end(), said.begin(), said.end());
-    all.insert(all.end(), gone, news_.end());
-    news_.clear();
-    return all;
+    return said;
+}
+
+std::vector<NodeDaemon::Slots::iterator> NodeDaemon::slots_in_turn() {
+    std::vector<Slots::iterator> slots;
+    for (auto slot = slots_.lower_bound(first_); slot != slots_.end(); ++slot)
+        slots.push_back(slot);
+    for (auto slot = slots_.begin(); slots.size() < slots_.size(); ++slot) slots.push_back(slot);
+    return slots;
+}
+
+std::size_t NodeDaemon::events_of_an_owner_max() const {
+    std::set<uid_t> owners;
+    for (auto const& [name, slot] : slots_) owners.insert(slot.reader->owner());
+    return events_max / std::max<std::size_t>(owners.size(), 1);
 }
 
 // ---- the page

@@ -28,6 +28,9 @@ public:
     /// The same for each user but the gate's own, who must not leave others without turns.
     static constexpr std::size_t slots_of_a_guest_max = 1024;
     static constexpr std::size_t programs_of_a_guest_max = 64;
+    /// About so many events are collected at a time, from each user an equal part at most: they fit
+    /// into the queue of a connection (wire::queue_bytes_max), whatever their numbers are.
+    static constexpr std::size_t events_max = 24576;
 
     /// Throws std::runtime_error. What processes said before is not for this one.
     NodeDaemon(GatePaths paths, double capacity_bytes);
@@ -47,7 +50,8 @@ public:
     /// How many programs its processes belong to.
     [[nodiscard]] std::size_t programs() const;
 
-    /// What was said since the last time, the oldest first.
+    /// What was said since the last time, the oldest first; what is too much stays where it is, and
+    /// comes first the next time.
     std::vector<NodeEvent> collect();
     /// An orchestrator does not know the processes yet: they are told of again.
     void introduce_all();
@@ -66,17 +70,23 @@ private:
         std::unique_ptr<SlotReader> reader;
     };
 
+    using Slots = std::map<std::string, Known>;
+
+    std::vector<NodeEvent> take_said();
+    std::vector<Slots::iterator> slots_in_turn();
+    [[nodiscard]] std::size_t events_of_an_owner_max() const;
     void take_slot(std::string const& name);
     [[nodiscard]] bool has_room_for(SlotReader const& slot) const;
-    void drop_slot(std::map<std::string, Known>::iterator slot);
+    void drop_slot(Slots::iterator slot);
 
     GatePaths paths_;
     int lock_ = -1;
     int watch_ = -1;
     Page page_;
     std::uint32_t next_number_ = 1;
-    std::map<std::string, Known> slots_;  // by file name
-    std::vector<NodeEvent> news_;         // of slots that come and go
+    Slots slots_;                  // by file name
+    std::string first_;            // the next time it is the first one's turn
+    std::vector<NodeEvent> news_;  // of slots that come and go
 };
 
 }  // namespace unisono::orchestra

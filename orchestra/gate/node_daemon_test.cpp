@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <set>
@@ -217,6 +218,28 @@ TEST_F(OnNode, a_user_cannot_take_all_slots) {
         EXPECT_EQ(node_daemon.programs(), 2U) << "and root is heard";
     }
     setrlimit(RLIMIT_NOFILE, &files);
+}
+
+// So many events broke the connection, and then everybody passed.
+TEST_F(OnNode, a_user_who_fills_his_rings_again_and_again_leaves_room_for_others) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
+    constexpr std::size_t rings = 200;
+    constexpr std::size_t in_ring = SlotMemory::events_max / 2;
+    NodeDaemon node_daemon(paths, 1e9);
+    Guest const guest([&] {
+        bool const good = takes_slots(rings, false);
+        for (auto const& slot : taken)
+            slot->arrived(false, std::vector<DiskAddress>(in_ring), 1, 1);
+        return good;
+    });
+    auto const client = join();
+    client->enter(access, 1, [] {});
+    node_daemon.look_at_slots();
+    auto heard = kinds(node_daemon.collect());
+    EXPECT_LE(heard.size(), rings + NodeDaemon::events_max / 2 + in_ring + 3);
+    EXPECT_EQ(std::ranges::count(heard, 'f'), 1) << "root is heard";
+    for (int times = 0; times < 2; ++times) heard += kinds(node_daemon.collect());
+    EXPECT_EQ(std::ranges::count(heard, 'e'), rings * in_ring + 1) << "all in their turn";
 }
 
 // More programs than a schedule has room for open the gate for everybody.
