@@ -37,7 +37,8 @@ using orchestra::Time;
 constexpr Time nap_min = 4 * millisecond;
 constexpr Time nap_of_several = 20 * millisecond;
 constexpr Time nap_max = orchestra::tell_period_max;
-constexpr Time chore_period = second;  // slots whose processes are gone, a lost connection
+constexpr Time chore_period = second;     // slots whose processes are gone, a lost connection
+constexpr Time wait_period = second / 2;  // who waits must not be taken for stopped
 constexpr Time patience = 30 * second;
 // One message has room for so many events, whatever their numbers are.
 constexpr std::size_t events_max = 4096;
@@ -92,6 +93,7 @@ public:
             if (can_tell()) events = node_daemon_.collect();
             tell(events);
             nap = events.empty() ? std::min(nap * 2, nap_max) : shortest_nap();
+            if (monotonic_now() - last_waits_ >= wait_period) tell_who_waits();
             if (monotonic_now() - last_chores_ >= chore_period) do_chores();
         }
         node_daemon_.retire();
@@ -141,6 +143,11 @@ private:
         return connection_ == nullptr || !connection_->want_write();
     }
 
+    void tell_who_waits() {
+        last_waits_ = monotonic_now();
+        node_daemon_.tell_who_waits();
+    }
+
     void listen() {
         if (connection_ == nullptr) return;
         bool open = connection_->flush();
@@ -179,6 +186,7 @@ private:
     std::unique_ptr<orchestra::wire::Connection> connection_;
     Time last_heard_ = 0;
     Time last_chores_ = 0;
+    Time last_waits_ = 0;
     bool everyone_passes_ = true;
     bool over_ = false;
 };

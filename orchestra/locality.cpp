@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t sector_bytes = 512;
 
-// When nothing was done for so long, nobody wanted anything: no request's fault.
+// When nothing was under way for so long, nobody wanted anything: no request's fault.
 constexpr Time pause_min = 250 * millisecond;
 
 // Flash and memory are quicker than this, whatever they are asked for; a head that has to move and
@@ -52,6 +52,7 @@ bool Locality::admitted(std::string_view program, std::optional<std::uint64_t> a
     }
     measure_reuse(its, now, grant);
     its.last_admitted = now;
+    if (!first_since_) first_since_ = now;
     bool const continues = address && last_end_ == address;
     if (address) last_end_ = *address + bytes;
     return continues;
@@ -71,12 +72,20 @@ void Locality::finished(std::string_view program, Done const& done, Time now, Gr
     // The first one of a turn has the end of the turn before in it, and a flush, which has no bytes
     // of its own, all that was written before.
     if (done.bytes > 0 && last_finished_ && *last_finished_ >= grant.since &&
-        now - *last_finished_ < pause_min) {
+        pause_before(done) < pause_min) {
         auto& its = entry(program).numbers;
         if (grant.turn == Turn::everyone) measure_open(its, done, now);
         if (grant.turn == Turn::own) its.dedicated_ms.add(to_ms(now - *last_finished_));
     }
     last_finished_ = now;
+    first_since_.reset();
+}
+
+// How long nothing was under way since something was done last, as far as this request and those
+// that have come since tell.
+Time Locality::pause_before(Done const& done) const {
+    if (done.admitted <= *last_finished_) return 0;
+    return first_since_.value_or(done.admitted) - *last_finished_;
 }
 
 void Locality::measure_open(ProgramAtServer& its, Done const& done, Time now) {

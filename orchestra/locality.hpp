@@ -65,6 +65,7 @@ private:
 
     Entry& entry(std::string_view program);
     void measure_reuse(Entry& entry, Time now, Grant const& grant);
+    [[nodiscard]] Time pause_before(Done const& done) const;
     void measure_open(ProgramAtServer& its, Done const& done, Time now);
 
     std::map<std::string, Entry, std::less<>> programs_;
@@ -75,6 +76,7 @@ private:
     SteadyMean transfer_ms_per_byte_;        // of requests that continue the one before
     std::optional<Time> last_of_pool_;
     std::optional<Time> last_finished_;
+    std::optional<Time> first_since_;  // when the first request was admitted after that
 };
 
 }  // namespace unisono::orchestra

@@ -110,6 +110,28 @@ TEST(Locality, a_flush_is_no_request_that_seeks) {
     EXPECT_EQ(server.find("A")->slow_share.value(), 0);
 }
 
+// Nobody ever knew what they cost. Two programs read 1 GiB in 20 s each, side by side.
+TEST(Locality, requests_that_take_long_are_no_pause) {
+    Locality server;
+    auto const read = [&](std::string_view program, Time began, Time ended) {
+        server.finished(program, {1 << 30, began * second}, ended * second, open_gate);
+    };
+    read("A", 0, 20);
+    read("B", 10, 30);
+    read("A", 20, 40);
+    EXPECT_DOUBLE_EQ(server.find("A")->open_ms.value(), 10e3);
+    EXPECT_DOUBLE_EQ(server.find("B")->open_ms.value(), 10e3);
+}
+
+// Done at 10 ms; then nothing until requests of both come at 300 ms, when the disk was idle.
+TEST(Locality, time_in_which_nobody_wanted_anything_is_no_requests_fault) {
+    Locality server;
+    server.finished("A", {65536, 0}, 10 * millisecond, open_gate);
+    server.admitted("A", 0, 65536, 300 * millisecond, open_gate);
+    server.finished("A", {65536, 300 * millisecond}, 301 * millisecond, open_gate);
+    EXPECT_EQ(server.find("A")->open_ms.count(), 0U);
+}
+
 TEST(Locality, what_was_let_in_before_a_turn_does_not_count_in_it) {
     Locality server;
     Grant const turn{Turn::own, 15 * millisecond};

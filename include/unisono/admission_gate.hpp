@@ -19,6 +19,9 @@ public:
         Access(Access const&) = delete;
         Access& operator=(Access const&) = delete;
         virtual ~Access() = default;
+        /// Whether somebody waits for its end, as when it begins; else it may be over long before
+        /// it ends here.
+        virtual void waited_for(bool /*now*/) {}
     };
     /// Null: nobody wants to hear when the access ends.
     using Pass = std::unique_ptr<Access>;

@@ -34,11 +34,18 @@ GateClient::Pass& GateClient::Pass::operator=(Pass&& other) noexcept {
     waited = other.waited;
     client_ = other.client_;
     count_ = other.count_;
+    is_waited_for_ = other.is_waited_for_;
     first_token_ = std::exchange(other.first_token_, 0);
     return *this;
 }
 
+void GateClient::Pass::waited_for(bool now) {
+    if (first_token_ == 0 || std::exchange(is_waited_for_, now) == now) return;
+    client_->slot_->waited_for(now);
+}
+
 void GateClient::Pass::end() {
+    waited_for(false);
     if (auto const first = std::exchange(first_token_, 0); first != 0)
         client_->slot_->finished(first, count_, monotonic_now());
 }
@@ -76,6 +83,7 @@ GateClient::Pass GateClient::enter(std::span<DiskAddress const> addresses, std::
     bool const passes = page_.admits(program_, arrived);
     auto const token = slot_->arrived(!passes, addresses, file, arrived);
     Pass pass(*this, token, count);
+    pass.waited_for(true);
     bool const is_known = token != 0;  // else nobody would let it in
     if (passes || !is_known) return pass;
     wait(openings, arrived + lease_max, progress);

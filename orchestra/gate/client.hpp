@@ -31,6 +31,8 @@ public:
         Pass(Pass&& other) noexcept { *this = std::move(other); }
         Pass& operator=(Pass&& other) noexcept;
         ~Pass() { end(); }
+        /// Whether somebody waits for its end.
+        void waited_for(bool now);
         void end();
 
         Time waited = 0;  ///< for its turn
@@ -39,6 +41,7 @@ public:
         GateClient* client_ = nullptr;
         std::uint32_t first_token_ = 0;
         std::uint32_t count_ = 0;
+        bool is_waited_for_ = false;
     };
 
     /// The gate at one of `gates`, the first that there is; null if there is none. `program` is

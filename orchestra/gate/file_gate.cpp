@@ -22,6 +22,7 @@ std::vector<GatePaths> gates_for(dev_t device, std::string const& runtime) {
 class AtClient final : public AdmissionGate::Access {
 public:
     explicit AtClient(GateClient::Pass pass) : pass_(std::move(pass)) {}
+    void waited_for(bool now) override { pass_.waited_for(now); }
 
 private:
     GateClient::Pass pass_;

@@ -7,7 +7,7 @@ namespace unisono::orchestra {
 
 namespace {
 
-constexpr std::string_view greeting = "unisono-node-daemon-1";
+constexpr std::string_view greeting = "unisono-node-daemon-2";
 
 // Takes words off the front; once one is missing or wrong, it stays bad.
 class Words {
@@ -41,6 +41,12 @@ void add(std::string& text, std::uint64_t number) {
     text.append(1, ' ').append(digits, end);
 }
 
+// It is of one access, at one time.
+bool has_token(NodeEvent::Kind kind) {
+    using Kind = NodeEvent::Kind;
+    return kind != Kind::taken && kind != Kind::waits && kind != Kind::left;
+}
+
 std::optional<NodeEvent> parse_event(std::string_view line) {
     constexpr auto any32 = ~std::uint32_t{0};
     constexpr auto any64 = ~std::uint64_t{0};
@@ -48,14 +54,14 @@ std::optional<NodeEvent> parse_event(std::string_view line) {
     Words words(line);
     auto const kind = words.word();
     NodeEvent event;
-    if (kind.size() != 1 || std::string_view("tehrfl").find(kind[0]) == std::string_view::npos)
+    if (kind.size() != 1 || std::string_view("tehrfwl").find(kind[0]) == std::string_view::npos)
         return {};
     event.kind = static_cast<Kind>(kind[0]);
     words.number(event.slot, any32);
     if (event.kind == Kind::taken) {
         event.program = words.word();
         if (!is_program_id(event.program)) return {};
-    } else if (event.kind != Kind::left) {
+    } else if (has_token(event.kind)) {
         words.number(event.token, any32);
         words.number(event.age, never);
     }
@@ -103,7 +109,7 @@ std::string show(std::span<NodeEvent const> events) {
         text += static_cast<char>(event.kind);
         add(text, event.slot);
         if (event.kind == Kind::taken) text.append(1, ' ').append(event.program);
-        if (event.kind != Kind::taken && event.kind != Kind::left) {
+        if (has_token(event.kind)) {
             add(text, event.token);
             add(text, static_cast<std::uint64_t>(std::max(event.age, Time{0})));
         }

@@ -30,7 +30,8 @@ struct NodeEvent {
         held = 'h',
         released = 'r',
         finished = 'f',
-        left = 'l'  ///< the process is gone
+        waits = 'w',  ///< the process is in an access, however long it says nothing
+        left = 'l'    ///< the process is gone
     };
     Kind kind = Kind::entered;
     std::uint32_t slot = 0;

@@ -20,6 +20,7 @@ std::vector<NodeEvent> sample() {
              .file = 77},
             {.kind = Kind::released, .slot = 3, .token = 9, .age = 20},
             {.kind = Kind::finished, .slot = 3, .token = 9},
+            {.kind = Kind::waits, .slot = 3},
             {.kind = Kind::left, .slot = 3}};
 }
 
@@ -27,10 +28,10 @@ TEST(NodeMessages, events_are_read_as_they_were_shown) {
     auto const text = show(sample());
     EXPECT_EQ(text,
               "t 3 slurm:7.1\nh 3 9 1500 2 1 18446744073709551615 4096 77\nr 3 9 20\nf 3 9 0\n"
-              "l 3\n");
+              "w 3\nl 3\n");
     auto const read = parse_events(text);
     ASSERT_TRUE(read);
-    ASSERT_EQ(read->size(), 5U);
+    ASSERT_EQ(read->size(), 6U);
     EXPECT_EQ(show(*read), text);
     EXPECT_EQ((*read)[1].disk_address.kind, LocalityKind::fiemap);
     EXPECT_TRUE(parse_events(""));
@@ -38,12 +39,12 @@ TEST(NodeMessages, events_are_read_as_they_were_shown) {
 
 TEST(NodeMessages, what_is_malformed_or_cannot_be_is_refused) {
     for (auto const* text :
-         {"t 3 a", "x 1\n", "t 1\n", "t 1 two words\n", "t -1 a\n", "l 1 2\n", "f 1 2\n",
+         {"t 3 a", "x 1\n", "t 1\n", "t 1 two words\n", "t -1 a\n", "l 1 2\n", "w 1 2\n", "f 1 2\n",
           "f 1 2 -5\n", "f 1 2 99999999999999999999\n", "e 1 2 3 1024 0 0 0 0\n",
           "e 1 2 3 0 9 0 0 0\n", "e 1 2 3 0 0 0 0\n", "e 1  2 3 0 0 0 0 0\n", "\n"})
         EXPECT_FALSE(parse_events(text)) << text;
     for (auto const* text :
-         {"", "unisono-node-daemon-1", "unisono-node-daemon-2 node", "unisono-node-daemon-1 a b"})
+         {"", "unisono-node-daemon-2", "unisono-node-daemon-1 node", "unisono-node-daemon-2 a b"})
         EXPECT_FALSE(parse_hello(text)) << text;
     for (auto const* text : {"", "only\n", "only 1", "never 1\n", "only 10000000001\n",
                              "only 1 2\n", "only 1\ntwo words\n", "only 1\n\n"})

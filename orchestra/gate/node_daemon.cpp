@@ -142,6 +142,12 @@ void NodeDaemon::introduce_all() {
             {.kind = NodeEvent::Kind::taken, .slot = slot.number, .program = slot.program});
 }
 
+void NodeDaemon::tell_who_waits() {
+    for (auto const& [name, slot] : slots_)
+        if (slot.reader->waits())
+            news_.push_back({.kind = NodeEvent::Kind::waits, .slot = slot.number});
+}
+
 // ---- what they say
 // -----------------------------------------------------------------------------------
 

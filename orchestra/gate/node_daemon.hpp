@@ -53,6 +53,8 @@ public:
     /// What was said since the last time, the oldest first; what is too much stays where it is, and
     /// comes first the next time.
     std::vector<NodeEvent> collect();
+    /// From now on it is told once more which processes wait in an access.
+    void tell_who_waits();
     /// An orchestrator does not know the processes yet: they are told of again.
     void introduce_all();
 
@@ -86,7 +88,7 @@ private:
     std::uint32_t next_number_ = 1;
     Slots slots_;                  // by file name
     std::string first_;            // the next time it is the first one's turn
-    std::vector<NodeEvent> news_;  // of slots that come and go
+    std::vector<NodeEvent> news_;  // of slots that come, wait and go
 };
 
 }  // namespace unisono::orchestra

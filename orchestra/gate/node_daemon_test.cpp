@@ -148,6 +148,55 @@ TEST_F(OnNode, a_node_daemon_whose_folders_were_taken_away_leaves_its_successor_
     EXPECT_EQ(kinds(second_one.collect()), "t");
 }
 
+// Accesses that took longer than a second were taken for those of a stopped process.
+TEST_F(OnNode, it_is_told_who_waits_in_an_access_and_is_not_stopped) {
+    NodeDaemon node_daemon(paths, 1e9);
+    auto const client = join();
+    node_daemon.look_at_slots();
+    auto const told = [&] {
+        node_daemon.collect();
+        node_daemon.tell_who_waits();
+        return kinds(node_daemon.collect());
+    };
+    EXPECT_EQ(told(), "") << "it does nothing";
+    {
+        auto pass = client->enter(access, 1, [] {});
+        EXPECT_EQ(told(), "w");
+        pass.waited_for(false);
+        EXPECT_EQ(told(), "") << "it does something else meanwhile";
+        pass.waited_for(true);
+        auto const moved = std::move(pass);
+        EXPECT_EQ(told(), "w");
+    }
+    EXPECT_EQ(told(), "") << "it is over";
+}
+
+TEST_F(OnNode, it_is_not_told_that_a_stopped_process_waits) {
+    int ready[2];
+    ASSERT_EQ(pipe(ready), 0);
+    NodeDaemon node_daemon(paths, 1e9);
+    auto const child = fork();
+    if (child == 0) {
+        auto const client = join();
+        auto const pass = client->enter(access, 1, [] {});
+        close(ready[1]);
+        while (true) pause();
+    }
+    close(ready[1]);
+    char none = 0;
+    EXPECT_EQ(read(ready[0], &none, 1), 0);
+    close(ready[0]);
+    node_daemon.look_at_slots();
+    node_daemon.tell_who_waits();
+    EXPECT_EQ(kinds(node_daemon.collect()), "tew");
+    kill(child, SIGSTOP);
+    EXPECT_EQ(waitpid(child, nullptr, WUNTRACED), child);
+    node_daemon.tell_who_waits();
+    EXPECT_EQ(kinds(node_daemon.collect()), "");
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+}
+
 TEST_F(OnNode, turns_reach_the_processes_and_end_with_the_gate) {
     NodeDaemon node_daemon(paths, 1e9);
     auto const client = join();

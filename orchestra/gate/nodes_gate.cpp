@@ -28,6 +28,7 @@ void NodesGate::heard(std::uint64_t node, std::span<NodeEvent const> events, Tim
         auto const found = slots_.find({node, event.slot});
         if (found == slots_.end()) continue;
         found->second.last_heard = now;
+        if (event.kind == NodeEvent::Kind::waits) continue;
         // What a node tells is in order, however long its messages took.
         auto& last = nodes_[node];
         last = std::clamp(now - std::min(event.age, now), last, std::max(last, now));

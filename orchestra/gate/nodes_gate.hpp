@@ -25,8 +25,8 @@ public:
     /// Its processes are not heard of any more.
     void lost(std::uint64_t node, Time now);
 
-    /// A process that says nothing for a second is stopped, or has left an access alone until it
-    /// needs it: it wants no turn for what it has under way.
+    /// A process that says nothing for a second, and is not said to wait in an access, is stopped,
+    /// or has left an access alone until it needs it: it wants no turn for what it has under way.
     Report report(Time now);
     /// As of the slice scheduler, to which all is told first that was before the turns.
     bool adopt(Schedule schedule, Time now);

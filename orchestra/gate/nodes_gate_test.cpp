@@ -166,6 +166,19 @@ TEST_F(Nodes, who_says_nothing_for_a_second_does_not_keep_its_turn) {
     EXPECT_EQ(of("a", 1005 * millisecond).held, 1) << "it goes on, and wants its turn";
 }
 
+// They were taken for stopped, wanted nothing after a second, and were never measured. 20 s.
+TEST_F(Nodes, an_access_that_takes_long_is_measured_if_its_process_is_said_to_wait) {
+    say(1, {access(Kind::entered, 1, 1), access(Kind::finished, 1, 1)}, 0);
+    say(1, {access(Kind::entered, 1, 2)}, 0);
+    for (int half_seconds = 1; half_seconds < 40; ++half_seconds) {
+        auto const now = half_seconds * second / 2;
+        say(1, {{.kind = Kind::waits, .slot = 1}}, now);
+        EXPECT_EQ(of("a", now).under_way, 1);
+    }
+    say(1, {access(Kind::finished, 1, 2)}, 20 * second);
+    EXPECT_EQ(of("a", 20 * second).servers[0].open_ms, 20e3);
+}
+
 TEST_F(Nodes, nonsense_is_passed_over) {
     say(1,
         {access(Kind::finished, 1, 9), access(Kind::released, 1, 9), access(Kind::entered, 7, 1),

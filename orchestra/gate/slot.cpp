@@ -14,11 +14,17 @@ namespace unisono::orchestra {
 
 namespace {
 
+std::optional<ProcessStat> stat_of(int process) {
+    return process_stat("/proc/" + std::to_string(process));
+}
+
 // When a process began, in ticks since the machine did; 0 if there is none, or only its remains.
 std::uint64_t process_began(int process) {
-    auto const stat = process_stat("/proc/" + std::to_string(process));
+    auto const stat = stat_of(process);
     return stat && stat->state != 'Z' && stat->state != 'X' ? stat->began : 0;
 }
+
+bool is_stopped(ProcessStat const& stat) { return stat.state == 'T' || stat.state == 't'; }
 
 // In which process numbers are what this process takes them for; 0 if nobody knows.
 std::uint64_t process_namespace() {
@@ -128,6 +134,13 @@ std::uint32_t Slot::arrived(bool held, std::span<DiskAddress const> addresses, s
     return first;
 }
 
+void Slot::waited_for(bool more) {
+    if (more)
+        memory_->waited_for.fetch_add(1, std::memory_order_relaxed);
+    else
+        memory_->waited_for.fetch_sub(1, std::memory_order_relaxed);
+}
+
 void Slot::released(std::uint32_t first_token, std::uint32_t count, Time now) {
     write_all(SlotEvent::Kind::released, first_token, count, now);
 }
@@ -188,9 +201,21 @@ bool SlotReader::read_head() {
 bool SlotReader::alive() const {
     std::uint32_t left = 1;
     if (!UNISONO_READ(left, left) || left != 0) return false;
+    return is_of_own_namespace() ? process_began(process_) == process_began_
+                                 : is_locked_by_another(descriptor_);
+}
+
+bool SlotReader::is_of_own_namespace() const {
     static auto const own_namespace = process_namespace();
-    return process_namespace_ == own_namespace ? process_began(process_) == process_began_
-                                               : is_locked_by_another(descriptor_);
+    return process_namespace_ == own_namespace;
+}
+
+bool SlotReader::waits() const {
+    std::uint32_t waited_for = 0;
+    if (!UNISONO_READ(waited_for, waited_for) || waited_for == 0 || !is_of_own_namespace())
+        return false;
+    auto const stat = stat_of(process_);
+    return stat && stat->began == process_began_ && !is_stopped(*stat);
 }
 
 std::uint64_t SlotReader::lost() const {

@@ -57,18 +57,19 @@ struct SlotEvent {
 /// What a process tells the node daemon, in shared memory: a ring that the process fills and the
 /// node daemon empties. Both only ever add to their own counter.
 struct SlotMemory {
-    static constexpr std::uint64_t right_version = 0x756e69736f6e0102;
+    static constexpr std::uint64_t right_version = 0x756e69736f6e0103;
     static constexpr std::size_t events_max = 256;
 
     std::uint64_t version;
     std::array<char, program_id_length_max + 1> program;
     std::int32_t process;
-    std::uint64_t process_began;         ///< field 22 of its /proc stat: numbers are used again
-    std::uint64_t process_namespace;     ///< what its number is one of
-    std::atomic<std::uint32_t> left;     ///< its process does not need it any more
-    std::atomic<std::uint64_t> lost;     ///< accesses that the ring had no room for
-    std::atomic<std::uint64_t> written;  ///< events, by the process
-    std::atomic<std::uint64_t> taken;    ///< events, by the node daemon
+    std::uint64_t process_began;            ///< field 22 of its /proc stat: numbers are used again
+    std::uint64_t process_namespace;        ///< what its number is one of
+    std::atomic<std::uint32_t> left;        ///< its process does not need it any more
+    std::atomic<std::uint32_t> waited_for;  ///< accesses whose end somebody waits for
+    std::atomic<std::uint64_t> lost;        ///< accesses that the ring had no room for
+    std::atomic<std::uint64_t> written;     ///< events, by the process
+    std::atomic<std::uint64_t> taken;       ///< events, by the node daemon
     std::array<SlotEvent, events_max> events;
 };
 
@@ -90,6 +91,8 @@ public:
                           Time now);
     void released(std::uint32_t first_token, std::uint32_t count, Time now);
     void finished(std::uint32_t first_token, std::uint32_t count, Time now);
+    /// Somebody waits for the end of one access more, or of one less.
+    void waited_for(bool more);
     /// False once a node daemon has taken the file away: nobody hears what is said. Cost: a system
     /// call.
     [[nodiscard]] bool is_heard() const;
@@ -125,6 +128,9 @@ public:
     [[nodiscard]] uid_t owner() const { return owner_; }
     /// False once its process has ended or left it.
     [[nodiscard]] bool alive() const;
+    /// Its process waits in an access, and is not stopped. False if that cannot be seen: it is in
+    /// another PID namespace.
+    [[nodiscard]] bool waits() const;
     /// Adds what is new to `events`; false if the file is none any more. Numbers are as the process
     /// wrote them, kinds are valid.
     bool take(std::vector<SlotEvent>& events);
@@ -135,6 +141,7 @@ public:
 private:
     SlotReader(int descriptor, uid_t owner) : descriptor_(descriptor), owner_(owner) {}
     bool read_head();
+    [[nodiscard]] bool is_of_own_namespace() const;
 
     int descriptor_;
     uid_t owner_;

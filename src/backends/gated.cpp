@@ -9,9 +9,12 @@ using Pass = AdmissionGate::Pass;
 class GatedIo final : public PendingIo {
 public:
     GatedIo(Pass pass, std::unique_ptr<PendingIo> inner)
-        : pass_(std::move(pass)), inner_(std::move(inner)) {}
+        : pass_(std::move(pass)), inner_(std::move(inner)) {
+        if (pass_ != nullptr) pass_->waited_for(false);
+    }
     bool ended() override { return inner_->ended(); }
     IoResult wait() override {
+        if (pass_ != nullptr) pass_->waited_for(true);
         auto const result = inner_->wait();
         pass_.reset();
         return result;
@@ -37,7 +40,8 @@ public:
     std::unique_ptr<PendingIo> start(Direction direction, std::span<Transfer const> list,
                                      Order order) override {
         auto pass = gate_->enter(list);
-        return std::make_unique<GatedIo>(std::move(pass), inner_->start(direction, list, order));
+        auto io = inner_->start(direction, list, order);
+        return std::make_unique<GatedIo>(std::move(pass), std::move(io));
     }
 
     [[nodiscard]] bool overlaps() const override { return inner_->overlaps(); }

@@ -31,6 +31,7 @@ private:
     public:
         explicit Noted(Log& log) : log_(log) {}
         ~Noted() override { log_.emplace_back("out"); }
+        void waited_for(bool now) override { log_.emplace_back(now ? "waited for" : "left alone"); }
 
     private:
         Log& log_;
@@ -68,11 +69,11 @@ TEST_F(GatedBackend, an_access_passes_the_gate_and_ends_there) {
 TEST_F(GatedBackend, one_that_was_started_ends_when_it_was_waited_for) {
     std::vector<Transfer> const list{{0, data.data(), 8}};
     auto io = backend->start(Direction::write, list);
-    EXPECT_EQ(gate->log, (Log{"in at 0"}));
+    EXPECT_EQ(gate->log, (Log{"in at 0", "left alone"}));
     EXPECT_EQ(io->wait().bytes, 8U);
-    EXPECT_EQ(gate->log, (Log{"in at 0", "out"}));
+    EXPECT_EQ(gate->log, (Log{"in at 0", "left alone", "waited for", "out"}));
     io.reset();
-    EXPECT_EQ(gate->log.size(), 2U);
+    EXPECT_EQ(gate->log.size(), 4U);
 }
 
 TEST_F(GatedBackend, where_nobody_wants_to_hear_of_it_the_same_bytes_move) {
