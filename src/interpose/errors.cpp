@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "interpose/file.hpp"
+#include "interpose/guard.hpp"
 #include "interpose/native.hpp"
 #include "interpose/numbers.hpp"
 

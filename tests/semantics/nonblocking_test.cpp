@@ -262,7 +262,7 @@ void tested_by_one_rank_before_the_others_come(Context const& context) {
     Type const rows = make_vector(1000, 1, 2, make_resized(0, 3, make_contiguous(2, MPI_BYTE)));
     int const one = 1;
     MPI_Aint const at = 0;
-    MPI_Datatype const of_rows = rows;
+    MPI_Datatype of_rows = rows;
     MPI_Datatype in_struct = MPI_DATATYPE_NULL;
     CHECK_MPI(MPI_Type_create_struct(1, &one, &at, &of_rows, &in_struct));
     Type const whole{in_struct};
