@@ -222,6 +222,7 @@ def test_calls_that_are_done_in_any_way_wait_for_turns(gate, strategy):
     two = gate.program("two", extra=[f"UNISONO_STRATEGY={strategy}"])
     wait_until(gate.both_take_turns, "both had turns")
     wait_until(lambda: all(row["mb_s"] > 0 for row in gate.status()["programs"]), "bytes are told")
+    wait_until(lambda: len(gate.turns()) > 20, "what is written behind comes in the other's turns, too")
     assert one.end()["waits"] > 0 and two.end()["waits"] > 0
 
 
