@@ -93,7 +93,7 @@ public:
             if (can_tell()) events = node_daemon_.collect();
             tell(events);
             nap = events.empty() ? std::min(nap * 2, nap_max) : shortest_nap();
-            if (monotonic_now() - last_waits_ >= wait_period) tell_who_waits();
+            if (can_tell() && monotonic_now() - last_waits_ >= wait_period) tell_who_waits();
             if (monotonic_now() - last_chores_ >= chore_period) do_chores();
         }
         node_daemon_.retire();

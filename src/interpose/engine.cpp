@@ -36,39 +36,33 @@ namespace {
                    status,                                                                         \
                    [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, status); });     \
     }
-// Nonblocking ones, which may be passed on when their arguments are gone; HOW as above.
-#define UNISONO_NONBLOCKING_AT(NAME, COUNT, BUFFER, HOW, DIRECTION)                             \
-    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type, \
-             MPI_Request* request) {                                                            \
-        return HOW(                                                                             \
-            {handle, Direction::DIRECTION, offset, buffer, count, type, unisono_entry_##NAME},  \
-            request, [=](MPI_Datatype kept, MPI_Request* later) {                               \
-                return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, kept, later);        \
-            });                                                                                 \
+// Nonblocking ones; HOW as above.
+#define UNISONO_NONBLOCKING_AT(NAME, COUNT, BUFFER, HOW, DIRECTION)                              \
+    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type,  \
+             MPI_Request* request) {                                                             \
+        return HOW(                                                                              \
+            {handle, Direction::DIRECTION, offset, buffer, count, type, unisono_entry_##NAME},   \
+            request,                                                                             \
+            [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, request); }); \
     }
 #define UNISONO_NONBLOCKING(NAME, COUNT, BUFFER, HOW, DIRECTION)                                  \
     int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type,                      \
              MPI_Request* request) {                                                              \
         return HOW({handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME}, \
-                   request, [=](MPI_Datatype kept, MPI_Request* later) {                          \
-                       return UNISONO_NATIVE(NAME)(handle, buffer, count, kept, later);           \
-                   });                                                                            \
+                   request,                                                                       \
+                   [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, request); });   \
     }
 #define UNISONO_BEGIN_AT(NAME, COUNT, BUFFER, DIRECTION)                                          \
     int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type) { \
         return transfer_begin(                                                                    \
             {handle, Direction::DIRECTION, offset, buffer, count, type, unisono_entry_##NAME},    \
-            [=](MPI_Datatype kept, MPI_Request*) {                                                \
-                return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, kept);                 \
-            });                                                                                   \
+            [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type); });           \
     }
 #define UNISONO_BEGIN(NAME, COUNT, BUFFER, DIRECTION)                                      \
     int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {             \
         return transfer_begin(                                                             \
             {handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME}, \
-            [=](MPI_Datatype kept, MPI_Request*) {                                         \
-                return UNISONO_NATIVE(NAME)(handle, buffer, count, kept);                  \
-            });                                                                            \
+            [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); });            \
     }
 // Ordered calls; AT is the collective call at an offset.
 #define UNISONO_AT(AT)                                                             \

@@ -248,8 +248,7 @@ void File::make_backend() {
     storage_.backend.reset();
     auto choice = choose_backend(facts_, options_);
     std::unique_ptr<Backend> by_mpi;
-    if (choice.by_mpi())
-        by_mpi = make_mpiio_backend(path_, access_mode_, context_->helpers_may_call_mpi());
+    if (choice.by_mpi()) by_mpi = make_mpiio_backend(path_, access_mode_, context_->threaded());
     if (choice.by_mpi() && by_mpi == nullptr) {
         auto facts = facts_;
         facts.mpi_library_opens = false;

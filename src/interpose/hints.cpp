@@ -36,14 +36,13 @@ OptionSources const& option_sources() {
     return sources;
 }
 
-// Of a null communicator nobody is: it is left to the MPI library to refuse it.
+}  // namespace
+
 bool is_first_of(MPI_Comm comm) {
     int rank = -1;
     if (comm != MPI_COMM_NULL) PMPI_Comm_rank(comm, &rank);
     return rank == 0;
 }
-
-}  // namespace
 
 bool set_in(MPI_Info info, std::string const& key, std::string const& value) {
     auto const taken =

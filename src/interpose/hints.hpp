@@ -12,6 +12,9 @@ namespace unisono::interpose {
 /// The keys and values of an info object; none for MPI_INFO_NULL.
 std::vector<KeyValue> pairs_of(MPI_Info info);
 
+/// Of a null communicator nobody is: it is left to the MPI library to refuse it.
+bool is_first_of(MPI_Comm comm);
+
 /// Puts it into an info object; false where the MPI library takes no such key or value, which would
 /// end the program.
 bool set_in(MPI_Info info, std::string const& key, std::string const& value);

@@ -89,35 +89,34 @@ private:
     MPI_File file_;
 };
 
-// Opens for this rank alone. Who hears of a failure is kept with MPI_FILE_NULL for the whole
-// process: not a handler of the program, which has not opened this. Where another thread may open a
-// file meanwhile, that handler has to stay, so nothing is opened.
-MPI_File open_quietly(std::string const& path, int mode, bool threaded) {
+}  // namespace
+
+// Who hears of a failure is kept with MPI_FILE_NULL for the whole process: not a handler of the
+// program, which has not opened this. Where another thread may open a file meanwhile, that handler
+// has to stay, so nothing is opened.
+MPI_File open_alone(std::string const& path, int access_mode, bool threaded) {
+    int initialised = 0;
+    PMPI_Initialized(&initialised);
+    MPI_File file = MPI_FILE_NULL;
+    if (initialised == 0) return file;
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     PMPI_File_get_errhandler(MPI_FILE_NULL, &handler);
     auto const in_the_way = handler != numbers().errors_return;
-    MPI_File file = MPI_FILE_NULL;
     if (!in_the_way || !threaded) {
+        auto const mode = access_mode & (MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_WRONLY);
         if (in_the_way) PMPI_File_set_errhandler(MPI_FILE_NULL, numbers().errors_return);
         UNISONO_NATIVE(File_open)(MPI_COMM_SELF, path.c_str(), mode, MPI_INFO_NULL, &file);
         if (in_the_way) PMPI_File_set_errhandler(MPI_FILE_NULL, handler);
     }
     PMPI_Errhandler_free(&handler);
+    if (file != MPI_FILE_NULL) PMPI_File_set_errhandler(file, numbers().errors_return);
     return file;
 }
 
-}  // namespace
-
 std::unique_ptr<Backend> make_mpiio_backend(std::string const& path, int access_mode,
                                             bool threaded) {
-    int initialised = 0;
-    PMPI_Initialized(&initialised);
-    if (initialised == 0) return nullptr;
-    auto const mode = access_mode & (MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_WRONLY);
-    auto* const file = open_quietly(path, mode, threaded);
-    if (file == MPI_FILE_NULL) return nullptr;
-    PMPI_File_set_errhandler(file, numbers().errors_return);
-    return std::make_unique<MpiioBackend>(file);
+    auto* const file = open_alone(path, access_mode, threaded);
+    return file == MPI_FILE_NULL ? nullptr : std::make_unique<MpiioBackend>(file);
 }
 
 }  // namespace unisono::interpose

@@ -13,18 +13,18 @@ namespace unisono::interpose {
 namespace {
 
 // The program's info object with the hints that sites and users add for the MPI library.
-MPI_Info with_native_hints(MPI_Info info, Options const& options) {
+MPI_Info with_native_hints(MPI_Info info, Options const& options, MPI_Comm comm) {
     MPI_Info merged = MPI_INFO_NULL;
     if (info == MPI_INFO_NULL)
         PMPI_Info_create(&merged);
     else
         PMPI_Info_dup(info, &merged);
     for (auto const& [key, value] : options.native_hints)
-        if (!set_in(merged, key, value))
-            print_once({"unisono: the hint " + key +
-                        " is not given to the MPI library, which takes 1 to " +
-                        std::to_string(MPI_MAX_INFO_VAL - 1) + " characters: it has " +
-                        std::to_string(value.size())});
+        if (!set_in(merged, key, value) && is_first_of(comm))
+            print_once({"unisono: the hint " + key + " of " + std::to_string(value.size()) +
+                        " characters is not given to the MPI library, which takes names of 1 to " +
+                        std::to_string(MPI_MAX_INFO_KEY - 1) + " and values of 1 to " +
+                        std::to_string(MPI_MAX_INFO_VAL - 1)});
     return merged;
 }
 
@@ -34,7 +34,7 @@ int open_natively(MPI_Comm comm, char const* path, int access_mode, MPI_Info inf
                   Options const& options, MPI_File* handle) {
     if (handle != nullptr) *handle = MPI_FILE_NULL;
     auto const merged = !options.native_hints.empty();
-    if (merged) info = with_native_hints(info, options);
+    if (merged) info = with_native_hints(info, options, comm);
     auto const result = UNISONO_NATIVE(File_open)(comm, path, access_mode, info, handle);
     // The standard ABI's library of MPICH 5.0.2 gives 0 for a file that is not
     // there, which is another number than that ABI's null handle.

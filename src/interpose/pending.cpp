@@ -93,7 +93,7 @@ SeenWaiting::~SeenWaiting() { leave(); }
 
 void move_on(PendingCall& call) {
     if (call.stage == Stage::done) conclude(call);
-    if (call.stage == Stage::refused) do_own_part(call);
+    if (call.stage == Stage::refused || call.stage == Stage::begun) do_own_part(call);
 }
 
 PendingCalls& PendingCalls::all() {
@@ -113,16 +113,30 @@ int PendingCalls::add(std::shared_ptr<PendingCall> call, MPI_Request* request) {
 
 void PendingCalls::move_on() {
     MailCarrier::carry_if_any();
-    std::unique_lock const lock{mutex_, std::try_to_lock};
-    if (!lock) return;  // another thread does
-    for (auto const& call : calls_) {
-        if (call->stage == Stage::helped || call->stage == Stage::over) continue;
+    for (auto const& call : move_on_quick_ones()) {
         interpose::move_on(*call);
-        if (call->stage == Stage::over) PMPI_Grequest_complete(call->request);
+        PMPI_Grequest_complete(call->request);
+    }
+}
+
+// Returns those that are no quick ones, each to one thread: while they are done, others may go on.
+std::vector<std::shared_ptr<PendingCall>> PendingCalls::move_on_quick_ones() {
+    std::vector<std::shared_ptr<PendingCall>> others;
+    std::unique_lock const lock{mutex_, std::try_to_lock};
+    if (!lock) return others;  // another thread does
+    for (auto const& call : calls_) {
+        if (call->stage == Stage::refused) {
+            call->stage = Stage::begun;
+            others.push_back(call);
+        }
+        if (call->stage != Stage::done) continue;
+        interpose::move_on(*call);
+        PMPI_Grequest_complete(call->request);
     }
     std::erase_if(calls_,
                   [](auto const& call) { return call->stage == Stage::over && call->released; });
     count_ = calls_.size();
+    return others;
 }
 
 std::vector<std::shared_ptr<PendingCall>> PendingCalls::of(

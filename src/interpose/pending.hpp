@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,10 +15,6 @@
 
 namespace unisono::interpose {
 
-/// Calls the MPI library's own function with this type. The request is that of a nonblocking call;
-/// others leave it alone.
-using LaterCall = std::function<int(MPI_Datatype, MPI_Request*)>;
-
 /// A nonblocking or split call on its way: begun by the program's thread, done by a helper thread,
 /// and ended by the program's thread again, which alone may call MPI.
 struct PendingCall {
@@ -27,6 +22,7 @@ struct PendingCall {
         helped,   ///< the helper thread has it
         done,     ///< and is through with it
         refused,  ///< all ranks have found that helpers cannot do it: each does its part by itself
+        begun,    ///< which a thread of the program does
         over      ///< the program can know how it went
     };
 
@@ -88,6 +84,8 @@ public:
 
 private:
     friend struct PendingCall;
+
+    std::vector<std::shared_ptr<PendingCall>> move_on_quick_ones();
 
     mutable std::mutex mutex_;
     std::vector<std::shared_ptr<PendingCall>> calls_;

@@ -1,8 +1,8 @@
 #include "interpose/transfer.hpp"
 
-#include <climits>
 #include <new>
 
+#include "backends/range_locks.hpp"
 #include "devices/device_memory.hpp"
 #include "execute/agree.hpp"
 #include "execute/direct.hpp"
@@ -12,11 +12,13 @@
 #include "interpose/file_calls.hpp"
 #include "interpose/hints.hpp"
 #include "interpose/in_call.hpp"
+#include "interpose/lone_handle.hpp"
 #include "interpose/native.hpp"
 #include "interpose/nonblocking.hpp"
 #include "interpose/numbers.hpp"
 #include "interpose/program.hpp"
 #include "strategies/all.hpp"
+#include "strategies/realms.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -459,20 +461,54 @@ int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall co
 
 namespace {
 
-// By the MPI library, which knows the view.
-Alone perform_alone_natively(DataCall const& call, MPI_Status* status) {
-    auto* const buffer = const_cast<void*>(call.buffer);
-    auto const count = static_cast<int>(call.count);
+Alone perform_alone_natively(File& file, DataCall const& call, MPI_Status* status) {
+    if (file.view()->native_layout_differs || !prepare_bypass(file))
+        return {own_code(file, call, MPI_ERR_UNSUPPORTED_OPERATION,
+                         "the MPI library would have to do it, and has such data elsewhere")};
+    if (call.direction == Direction::write) file.note_native();
+    CallRecord record;
     Alone done;
-    done.code = pass_on(call.handle, known_view_for_data, call.name(), [&] {
-        return call.direction == Direction::write
-                   ? UNISONO_NATIVE(File_write_at)(call.handle, *call.offset, buffer, count,
-                                                   call.type, status)
-                   : UNISONO_NATIVE(File_read_at)(call.handle, *call.offset, buffer, count,
-                                                  call.type, status);
+    {
+        UnderWay const access{file.io_counts()};
+        done.code = call_alone(file, call, status);
+    }
+    record.lap(Phase::native);
+    done.bytes = static_cast<std::uint64_t>(bytes_of(*status));
+    file.record([&](FileReport& report) {
+        auto& direction = report[call.direction];
+        ++direction.native_independent_calls["nonblocking call that Unisono cannot do"];
+        direction.failed_independent_calls += done.code != MPI_SUCCESS;
+        add_native(direction, done.bytes);
+        add_call(direction, record, done.bytes);
     });
-    if (done.code == MPI_SUCCESS) done.bytes = static_cast<std::uint64_t>(bytes_of(*status));
+    if (done.code != MPI_SUCCESS) note_native_failure(file, call, done.code);
     return done;
+}
+
+// Where nodes write whole pages back, nobody else writes to the pages of a part meanwhile.
+std::optional<Extent> pages_to_lock(File const& file, PendingCall const& pending) {
+    auto const& request = pending.prepared.request;
+    auto const shared = file.storage().page_cached && file.team().topology().nodes() > 1;
+    if (!shared || request.direction == Direction::read || request.positions.empty()) return {};
+    auto const range = touched(request.view, request.positions);
+    return Extent{range.begin / storage_page_bytes * storage_page_bytes,
+                  round_up(range.end, storage_page_bytes)};
+}
+
+Alone perform_own_part(File& file, DataCall const& call, PendingCall const& pending,
+                       MPI_Status* status) {
+    auto const natively = file.storage().backend == nullptr || native_must_do(file, call);
+    auto const perform = [&] {
+        return natively ? perform_alone_natively(file, call, status)
+                        : perform_alone(file, call, Pointer::individual, status);
+    };
+    auto const pages = pages_to_lock(file, pending);
+    if (!pages || file.storage().range_locks != nullptr) return perform();
+    RangeLocks locks{file.storage().descriptor};
+    RangeLocks::Held const held{locks, Direction::write, *pages};
+    if (held.error() == 0) return perform();
+    return {own_code(file, call, error_class_of(held.error()),
+                     "its pages cannot be locked: " + describe_errno(held.error()))};
 }
 
 }  // namespace
@@ -481,13 +517,12 @@ void do_own_part(PendingCall& pending) {
     auto& file = *pending.file;
     auto call = pending.call;
     call.offset = pending.prepared.first;
+    file.record([&](FileReport& report) { add_to_recording(report, pending.prepared); });
     MPI_Status status{};
-    auto const done = native_must_do(file, call) && call.count <= INT_MAX
-                          ? perform_alone_natively(call, &status)
-                          : perform_alone(file, call, Pointer::individual, &status);
+    auto const done = perform_own_part(file, call, pending, &status);
     pending.code = done.code;
     pending.outcome.bytes = done.bytes;
-    if (done.code == MPI_SUCCESS) pending.bytes = static_cast<std::uint64_t>(bytes_of(status));
+    pending.bytes = static_cast<std::uint64_t>(bytes_of(status));
     pending.end();
 }
 
@@ -515,16 +550,14 @@ int complete_at_once(File& file, DataCall const& call, Pointer pointer, MPI_Requ
 }  // namespace
 
 int transfer_nonblocking_shared(DataCall const& call, MPI_Request* request,
-                                LaterCall const& later) {
-    auto const native = [&] { return later(call.type, request); };
+                                NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
     if (file->view()->kept_back) return complete_at_once(*file, call, Pointer::shared, request);
     return leave_to_mpi(*file, call, known_view_for_data, by_shared_pointer, native);
 }
 
-int transfer_nonblocking(DataCall const& call, MPI_Request* request, LaterCall const& later) {
-    auto const native = [&] { return later(call.type, request); };
+int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
     if (native_must_do(*file, call))
@@ -549,16 +582,15 @@ namespace {
 
 // A collective call of which each rank does its part by itself.
 int transfer_nonblocking_part(File& file, DataCall const& call, MPI_Request* request,
-                              LaterCall const& later) {
+                              NativeCall const& native) {
     add_to_recording(file, call);
-    return transfer_nonblocking(call, request, later);
+    return transfer_nonblocking(call, request, native);
 }
 
 }  // namespace
 
 int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
-                                    LaterCall const& later) {
-    auto const native = [&] { return later(call.type, request); };
+                                    NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
     auto const needs = call.offset ? view_for_data : view_and_pointer_for_data;
@@ -569,7 +601,7 @@ int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
     auto const overlaps = can_overlap(*file);
     if (!overlaps) file->note_native_nonblocking();
     if (has_data_in_blocks(*file) || (!overlaps && file->view()->kept_back))
-        return transfer_nonblocking_part(*file, call, request, later);
+        return transfer_nonblocking_part(*file, call, request, native);
     if (!overlaps) return leave_to_mpi(*file, call, needs, "nonblocking collective call", native);
     auto pending = begin(file, call, /*collective=*/true);
     if (auto const result = PendingCalls::all().add(pending, request); result != MPI_SUCCESS)
@@ -599,8 +631,7 @@ int transfer_begin_ordered(DataCall const& call, OrderedCall const& native) {
     return result;
 }
 
-int transfer_begin(DataCall const& call, LaterCall const& later) {
-    auto const native = [&] { return later(call.type, nullptr); };
+int transfer_begin(DataCall const& call, NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
     if (file->in_split_call()) return refuse_second_split(*file, call);

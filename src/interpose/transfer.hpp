@@ -37,17 +37,18 @@ int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall co
 /// pointer (FileView::kept_back), or passed on. Local.
 int transfer_shared(DataCall const& call, MPI_Status* status, NativeCall const& native);
 /// A nonblocking one; if it is Unisono's, it is over when it returns.
-int transfer_nonblocking_shared(DataCall const& call, MPI_Request* request, LaterCall const& later);
+int transfer_nonblocking_shared(DataCall const& call, MPI_Request* request,
+                                NativeCall const& native);
 
 /// A nonblocking independent call. Large ones are done beside the program, others at once: then the
 /// request is complete. They would not overlap in MPICH either, whose own version rewrites holes
 /// and aborts on some datatypes; Open MPI's hangs on some reads past the end.
-int transfer_nonblocking(DataCall const& call, MPI_Request* request, LaterCall const& later);
+int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall const& native);
 
 /// A nonblocking collective call: done beside the program where that can be (NonblockingCalls), or
 /// passed on by all.
 int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
-                                    LaterCall const& later);
+                                    NativeCall const& native);
 
 /// The MPI library's own way of an ordered call: by itself, and with an explicit offset.
 struct OrderedCall {
@@ -68,7 +69,7 @@ int transfer_begin_ordered(DataCall const& call, OrderedCall const& native);
 
 /// The first half of a split collective call: has it done beside the program, or does all of it, as
 /// ROMIO does.
-int transfer_begin(DataCall const& call, LaterCall const& later);
+int transfer_begin(DataCall const& call, NativeCall const& native);
 
 /// Does this rank's part of a call that has begun, and that helper threads cannot do, by itself: no
 /// rank need come to it while another one waits for its own. Ends the call. Local.

@@ -24,6 +24,17 @@ Type make_resized(MPI_Aint lower_bound, MPI_Aint extent, MPI_Datatype old) {
     return Type(made);
 }
 
+Type costly_rows(int rows, int bytes, int apart) {
+    Type const row = make_resized(0, apart, make_contiguous(bytes, MPI_BYTE));
+    Type const all = make_contiguous(rows, row);
+    MPI_Datatype of_rows = all;
+    int const one = 1;
+    MPI_Aint const at = 0;
+    MPI_Datatype whole = MPI_DATATYPE_NULL;
+    MPI_Type_create_struct(1, &one, &at, &of_rows, &whole);
+    return Type{whole};
+}
+
 namespace {
 
 int size_of_type(MPI_Datatype type) {

@@ -43,6 +43,9 @@ private:
 Type make_vector(int count, int block, int stride, MPI_Datatype old);
 Type make_contiguous(int count, MPI_Datatype old);
 Type make_resized(MPI_Aint lower_bound, MPI_Aint extent, MPI_Datatype old);
+/// Pieces of `bytes` bytes that begin `apart` bytes apart, as a struct: no view that MPI libraries
+/// are told of before they need it.
+Type costly_rows(int rows, int bytes, int apart);
 
 /// A view that deals blocks to the ranks like cards: rank r owns blocks r, r + size, ...
 class DealtView {

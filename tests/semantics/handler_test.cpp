@@ -162,6 +162,34 @@ void few_data_of_a_rank_without_a_descriptor_ended_the_program(Context const& co
     close_file(file);
 }
 
+// Helper threads cannot do its part, and the MPI library does not know the view.
+void nonblocking_calls_of_a_rank_without_a_descriptor(Context const& context) {
+    prepare_file(context, context.path(), 1000);
+    MPI_File file = MPI_FILE_NULL;
+    {
+        DescriptorLimit const limit;
+        file = open_file(context, context.path(), MPI_MODE_RDWR);
+    }
+    REQUIRE_ALL(context, file != MPI_FILE_NULL);
+    Type const view = make_resized(0, MPI_Aint{6000} * context.size, costly_rows(1000, 2, 6));
+    CHECK_MPI(MPI_File_set_view(file, MPI_Offset{6000} * context.rank, MPI_BYTE, view, "native",
+                                MPI_INFO_NULL));
+    auto const data = pattern_bytes(4000LL * context.rank, 4000);
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_File_iwrite_all(file, data.data(), 2000, MPI_BYTE, &request));
+    MPI_Status status;
+    CHECK_MPI(MPI_Wait(&request, &status));
+    CHECK_EQUAL(count_of(status, MPI_BYTE), 2000);
+    CHECK_MPI(MPI_File_write_all_begin(file, &data[2000], 2000, MPI_BYTE));
+    CHECK_MPI(MPI_File_write_all_end(file, &data[2000], &status));
+    CHECK_EQUAL(count_of(status, MPI_BYTE), 2000);
+    CHECK_EQUAL(position_of(file), 4000);
+    Bytes back(4000);
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 4000, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, data, "what was written");
+    close_file(file);
+}
+
 void files_inherit_the_handler_of_file_null(Context const& context) {
     CHECK_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL));
     MPI_File file = open_file(context, context.path());
@@ -260,6 +288,9 @@ std::span<Test const> handler_tests() {
          a_handler_on_file_null_hears_only_of_what_the_program_opens},
         {"few_data_of_a_rank_without_a_descriptor_ended_the_program",
          few_data_of_a_rank_without_a_descriptor_ended_the_program},
+        {"nonblocking_calls_of_a_rank_without_a_descriptor",
+         nonblocking_calls_of_a_rank_without_a_descriptor, under_unisono,
+         "ROMIO loses the count, Open MPI 4.1.4 hangs"},
         {"files_inherit_the_handler_of_file_null", files_inherit_the_handler_of_file_null},
         {"a_wrong_argument_calls_the_handler_once", a_wrong_argument_calls_the_handler_once},
         {"a_failed_access_calls_the_handler_once_on_each_rank",

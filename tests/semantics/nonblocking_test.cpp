@@ -259,28 +259,22 @@ void tested_by_one_rank_before_the_others_come(Context const& context) {
     MPI_Info hints = make_info({{"unisono_backend", "mpiio"}});
     MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
     MPI_Info_free(&hints);
-    Type const rows = make_vector(1000, 1, 2, make_resized(0, 3, make_contiguous(2, MPI_BYTE)));
-    int const one = 1;
-    MPI_Aint const at = 0;
-    MPI_Datatype of_rows = rows;
-    MPI_Datatype in_struct = MPI_DATATYPE_NULL;
-    CHECK_MPI(MPI_Type_create_struct(1, &one, &at, &of_rows, &in_struct));
-    Type const whole{in_struct};
-    Type const view = make_resized(0, MPI_Aint{6000} * context.size, whole);
+    Type const rows = costly_rows(1000, 2, 6);
+    Type const view = make_resized(0, MPI_Aint{6000} * context.size, rows);
     CHECK_MPI(MPI_File_set_view(file, MPI_Offset{6000} * context.rank, MPI_BYTE, view, "native",
                                 MPI_INFO_NULL));
-    Bytes const data(4000, static_cast<unsigned char>(context.rank + 1));
+    Bytes const data(2000, static_cast<unsigned char>(context.rank + 1));
     MPI_Request request = MPI_REQUEST_NULL;
-    CHECK_MPI(MPI_File_iwrite_all(file, data.data(), 4000, MPI_BYTE, &request));
+    CHECK_MPI(MPI_File_iwrite_all(file, data.data(), 2000, MPI_BYTE, &request));
     usleep(300000);
     int done = 0;
     MPI_Status status;
     if (context.root()) CHECK_MPI(MPI_Test(&request, &done, &status));
     context.barrier();
     if (done == 0) CHECK_MPI(MPI_Wait(&request, &status));
-    CHECK_EQUAL(count_of(status, MPI_BYTE), 4000);
-    Bytes back(4000);
-    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 4000, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(count_of(status, MPI_BYTE), 2000);
+    Bytes back(2000);
+    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 2000, MPI_BYTE, MPI_STATUS_IGNORE));
     check_bytes(back, data, "what was written");
     close_file(file);
 }
