@@ -80,7 +80,6 @@ bool NodeDaemon::is_in_charge() const {
 }
 
 // ---- slots
-// ---------------------------------------------------------------------------------------
 
 void NodeDaemon::look_at_slots() {
     if (!is_in_charge()) return;
@@ -149,7 +148,6 @@ void NodeDaemon::tell_who_waits() {
 }
 
 // ---- what they say
-// -----------------------------------------------------------------------------------
 
 std::vector<NodeEvent> NodeDaemon::collect() {
     auto const said = take_said();
@@ -209,7 +207,6 @@ std::size_t NodeDaemon::events_of_an_owner_max() const {
 }
 
 // ---- the page
-// ------------------------------------------------------------------------------------
 
 void NodeDaemon::tell(Turnover const& turn) {
     Admission admission{.kind = turn.admitted.kind, .lease_end = monotonic_now() + turn.lease};

@@ -17,7 +17,6 @@ constexpr Time late_max = tell_period_max + 25 * millisecond;
 }  // namespace
 
 // ---- what nodes tell
-// ----------------------------------------------------------------------------------
 
 void NodesGate::heard(std::uint64_t node, std::span<NodeEvent const> events, Time now) {
     for (auto const& event : events) {

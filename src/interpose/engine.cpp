@@ -20,38 +20,30 @@ unisono_function const* native_functions = nullptr;
 
 namespace {
 
-// Blocking data calls. NAME is the MPI name without the prefix, COUNT int or MPI_Count, BUFFER the
-// buffer's type, HOW one of the transfer_* functions, DIRECTION read or write.
-#define UNISONO_CALL_AT(NAME, COUNT, BUFFER, HOW, DIRECTION)                                    \
+// Data calls. NAME is the MPI name without the prefix, COUNT int or MPI_Count, BUFFER the buffer's
+// type, HOW one of the transfer_* functions, DIRECTION read or write, LAST the type of the last
+// argument.
+#define UNISONO_CALL_AT(NAME, COUNT, BUFFER, HOW, DIRECTION, LAST)                              \
     int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type, \
-             MPI_Status* status) {                                                              \
+             LAST last) {                                                                       \
         return HOW(                                                                             \
             {handle, Direction::DIRECTION, offset, buffer, count, type, unisono_entry_##NAME},  \
-            status,                                                                             \
-            [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, status); }); \
+            last,                                                                               \
+            [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, last); });   \
     }
-#define UNISONO_CALL(NAME, COUNT, BUFFER, HOW, DIRECTION)                                          \
-    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type, MPI_Status* status) { \
+#define UNISONO_CALL(NAME, COUNT, BUFFER, HOW, DIRECTION, LAST)                                    \
+    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type, LAST last) {          \
         return HOW({handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME},  \
-                   status,                                                                         \
-                   [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, status); });     \
+                   last, [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, last); }); \
     }
-// Nonblocking ones; HOW as above.
-#define UNISONO_NONBLOCKING_AT(NAME, COUNT, BUFFER, HOW, DIRECTION)                              \
-    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type,  \
-             MPI_Request* request) {                                                             \
-        return HOW(                                                                              \
-            {handle, Direction::DIRECTION, offset, buffer, count, type, unisono_entry_##NAME},   \
-            request,                                                                             \
-            [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, request); }); \
-    }
-#define UNISONO_NONBLOCKING(NAME, COUNT, BUFFER, HOW, DIRECTION)                                  \
-    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type,                      \
-             MPI_Request* request) {                                                              \
-        return HOW({handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME}, \
-                   request,                                                                       \
-                   [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, request); });   \
-    }
+#define UNISONO_BLOCKING_AT(NAME, COUNT, BUFFER, HOW, DIRECTION) \
+    UNISONO_CALL_AT(NAME, COUNT, BUFFER, HOW, DIRECTION, MPI_Status*)
+#define UNISONO_BLOCKING(NAME, COUNT, BUFFER, HOW, DIRECTION) \
+    UNISONO_CALL(NAME, COUNT, BUFFER, HOW, DIRECTION, MPI_Status*)
+#define UNISONO_NONBLOCKING_AT(NAME, COUNT, BUFFER, HOW, DIRECTION) \
+    UNISONO_CALL_AT(NAME, COUNT, BUFFER, HOW, DIRECTION, MPI_Request*)
+#define UNISONO_NONBLOCKING(NAME, COUNT, BUFFER, HOW, DIRECTION) \
+    UNISONO_CALL(NAME, COUNT, BUFFER, HOW, DIRECTION, MPI_Request*)
 #define UNISONO_BEGIN_AT(NAME, COUNT, BUFFER, DIRECTION)                                          \
     int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type) { \
         return transfer_begin(                                                                    \
@@ -85,14 +77,14 @@ namespace {
 
 // Every data call, once for each type of count.
 #define UNISONO_DATA_CALLS(SUFFIX, COUNT)                                                          \
-    UNISONO_CALL(File_read##SUFFIX, COUNT, void*, transfer_independent, read)                      \
-    UNISONO_CALL(File_read_all##SUFFIX, COUNT, void*, transfer_collective, read)                   \
-    UNISONO_CALL_AT(File_read_at##SUFFIX, COUNT, void*, transfer_independent, read)                \
-    UNISONO_CALL_AT(File_read_at_all##SUFFIX, COUNT, void*, transfer_collective, read)             \
-    UNISONO_CALL(File_write##SUFFIX, COUNT, void const*, transfer_independent, write)              \
-    UNISONO_CALL(File_write_all##SUFFIX, COUNT, void const*, transfer_collective, write)           \
-    UNISONO_CALL_AT(File_write_at##SUFFIX, COUNT, void const*, transfer_independent, write)        \
-    UNISONO_CALL_AT(File_write_at_all##SUFFIX, COUNT, void const*, transfer_collective, write)     \
+    UNISONO_BLOCKING(File_read##SUFFIX, COUNT, void*, transfer_independent, read)                  \
+    UNISONO_BLOCKING(File_read_all##SUFFIX, COUNT, void*, transfer_collective, read)               \
+    UNISONO_BLOCKING_AT(File_read_at##SUFFIX, COUNT, void*, transfer_independent, read)            \
+    UNISONO_BLOCKING_AT(File_read_at_all##SUFFIX, COUNT, void*, transfer_collective, read)         \
+    UNISONO_BLOCKING(File_write##SUFFIX, COUNT, void const*, transfer_independent, write)          \
+    UNISONO_BLOCKING(File_write_all##SUFFIX, COUNT, void const*, transfer_collective, write)       \
+    UNISONO_BLOCKING_AT(File_write_at##SUFFIX, COUNT, void const*, transfer_independent, write)    \
+    UNISONO_BLOCKING_AT(File_write_at_all##SUFFIX, COUNT, void const*, transfer_collective, write) \
     UNISONO_NONBLOCKING(File_iread##SUFFIX, COUNT, void*, transfer_nonblocking, read)              \
     UNISONO_NONBLOCKING_AT(File_iread_at##SUFFIX, COUNT, void*, transfer_nonblocking, read)        \
     UNISONO_NONBLOCKING(File_iwrite##SUFFIX, COUNT, void const*, transfer_nonblocking, write)      \
@@ -106,8 +98,8 @@ namespace {
                         transfer_nonblocking_collective, write)                                    \
     UNISONO_NONBLOCKING_AT(File_iwrite_at_all##SUFFIX, COUNT, void const*,                         \
                            transfer_nonblocking_collective, write)                                 \
-    UNISONO_CALL(File_read_shared##SUFFIX, COUNT, void*, transfer_shared, read)                    \
-    UNISONO_CALL(File_write_shared##SUFFIX, COUNT, void const*, transfer_shared, write)            \
+    UNISONO_BLOCKING(File_read_shared##SUFFIX, COUNT, void*, transfer_shared, read)                \
+    UNISONO_BLOCKING(File_write_shared##SUFFIX, COUNT, void const*, transfer_shared, write)        \
     UNISONO_NONBLOCKING(File_iread_shared##SUFFIX, COUNT, void*, transfer_nonblocking_shared,      \
                         read)                                                                      \
     UNISONO_NONBLOCKING(File_iwrite_shared##SUFFIX, COUNT, void const*,                            \

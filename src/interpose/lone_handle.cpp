@@ -10,39 +10,25 @@
 namespace unisono::interpose {
 namespace {
 
-/// The file's view, as the file's handle has it if that knows it.
-class ViewOfFile {
-public:
-    explicit ViewOfFile(File const& file) : view_{file.view()} {
-        if (view_->mirrored)
-            code_ = UNISONO_NATIVE(File_get_view)(file.handle(), &displacement_, &etype_,
-                                                  &filetype_, representation_.data());
-    }
-    ~ViewOfFile() {
-        for (auto* type : {&etype_, &filetype_})
-            if (*type != MPI_DATATYPE_NULL && !predefined(*type)) PMPI_Type_free(type);
-    }
-    ViewOfFile(ViewOfFile const&) = delete;
-    ViewOfFile& operator=(ViewOfFile const&) = delete;
-
-    [[nodiscard]] int give_to(MPI_File handle) const {
-        if (code_ != MPI_SUCCESS) return code_;
-        if (view_->mirrored)
-            return UNISONO_NATIVE(File_set_view)(handle, displacement_, etype_, filetype_,
-                                                 representation_.data(), MPI_INFO_NULL);
-        return UNISONO_NATIVE(File_set_view)(handle, view_->displacement, view_->etype,
-                                             view_->filetype, view_->native_representation(),
-                                             MPI_INFO_NULL);
-    }
-
-private:
-    std::shared_ptr<FileView const> view_;
-    int code_ = MPI_SUCCESS;
-    MPI_Offset displacement_ = 0;
-    MPI_Datatype etype_ = MPI_DATATYPE_NULL;
-    MPI_Datatype filetype_ = MPI_DATATYPE_NULL;
-    std::array<char, MPI_MAX_DATAREP_STRING + 1> representation_{};
-};
+// The file's handle has the view if it knows it; else its types are Unisono's.
+int give_view_of(File const& file, MPI_File to) {
+    auto const view = file.view();
+    if (!view->mirrored)
+        return UNISONO_NATIVE(File_set_view)(to, view->displacement, view->etype, view->filetype,
+                                             view->native_representation(), MPI_INFO_NULL);
+    MPI_Offset displacement = 0;
+    MPI_Datatype etype = MPI_DATATYPE_NULL;
+    MPI_Datatype filetype = MPI_DATATYPE_NULL;
+    std::array<char, MPI_MAX_DATAREP_STRING + 1> representation{};
+    auto code = UNISONO_NATIVE(File_get_view)(file.handle(), &displacement, &etype, &filetype,
+                                              representation.data());
+    if (code != MPI_SUCCESS) return code;
+    code = UNISONO_NATIVE(File_set_view)(to, displacement, etype, filetype, representation.data(),
+                                         MPI_INFO_NULL);
+    for (auto* type : {&etype, &filetype})
+        if (!predefined(*type)) PMPI_Type_free(type);
+    return code;
+}
 
 }  // namespace
 
@@ -52,7 +38,7 @@ int call_alone(File const& file, DataCall const& call, MPI_Status* status) {
     if (own == MPI_FILE_NULL) return MPI_ERR_IO;
     auto* const buffer = const_cast<void*>(call.buffer);
     auto const count = static_cast<int>(call.count);
-    auto code = ViewOfFile{file}.give_to(own);
+    auto code = give_view_of(file, own);
     if (code == MPI_SUCCESS)
         code =
             call.direction == Direction::write

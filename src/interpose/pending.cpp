@@ -93,7 +93,7 @@ SeenWaiting::~SeenWaiting() { leave(); }
 
 void move_on(PendingCall& call) {
     if (call.stage == Stage::done) conclude(call);
-    if (call.stage == Stage::refused || call.stage == Stage::begun) do_own_part(call);
+    if (call.stage == Stage::refused) do_own_part(call);
 }
 
 PendingCalls& PendingCalls::all() {
@@ -114,7 +114,7 @@ int PendingCalls::add(std::shared_ptr<PendingCall> call, MPI_Request* request) {
 void PendingCalls::move_on() {
     MailCarrier::carry_if_any();
     for (auto const& call : move_on_quick_ones()) {
-        interpose::move_on(*call);
+        do_own_part(*call);
         PMPI_Grequest_complete(call->request);
     }
 }
@@ -130,7 +130,7 @@ std::vector<std::shared_ptr<PendingCall>> PendingCalls::move_on_quick_ones() {
             others.push_back(call);
         }
         if (call->stage != Stage::done) continue;
-        interpose::move_on(*call);
+        conclude(*call);
         PMPI_Grequest_complete(call->request);
     }
     std::erase_if(calls_,

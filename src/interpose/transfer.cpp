@@ -23,7 +23,9 @@
 namespace unisono::interpose {
 namespace {
 
-constexpr auto const* by_shared_pointer = "shared file pointer";  // for a report
+// For a report.
+constexpr auto const* by_shared_pointer = "shared file pointer";
+constexpr auto const* nonblocking_by_mpi = "nonblocking call that Unisono cannot do";
 
 // The same operation as a collective call that Unisono does not do itself.
 int pass_data_on(File& file, DataCall const& call, NativeCall const& native,
@@ -32,8 +34,10 @@ int pass_data_on(File& file, DataCall const& call, NativeCall const& native,
                    call.name(), native, bytes);
 }
 
-// Where there is one, of a collective call that is not Unisono's to do.
-void add_to_recording(File& file, DataCall const& call) {
+// Where there is one, of a collective call that is not Unisono's to do. `has_place`: it is not by
+// the shared pointer.
+void add_to_recording(File& file, DataCall const& call, bool has_place) {
+    if (!has_place) return file.record([](FileReport& report) { report.recording.add_unknown(); });
     bool kept = false;
     file.record([&](FileReport& report) { kept = report.recording.kept(); });
     if (!kept) return;
@@ -46,15 +50,13 @@ int leave_to_mpi(File& file, DataCall const& call, Needs needs, char const* reas
                  NativeCall const& native) {
     std::optional<InCall> in_call;
     if (needs.collective) in_call.emplace(file, call.operation, call.offset);
-    auto const by_shared_pointer_alone = !call.offset && !needs.pointer;
-    if (needs.collective && !by_shared_pointer_alone) add_to_recording(file, call);
+    if (needs.collective) add_to_recording(file, call, call.offset || needs.pointer);
     CallRecord record;
     auto const result = pass_on(file.handle(), needs, call.name(), native);
     record.lap(Phase::native);
     auto const bytes = result == MPI_SUCCESS ? bytes_asked(call) : 0;
     file.record([&](FileReport& report) {
         auto& direction = report[call.direction];
-        if (needs.collective && by_shared_pointer_alone) report.recording.add_unknown();
         ++(needs.collective ? direction.native_calls : direction.native_independent_calls)[reason];
         add_native(direction, bytes);
         add_call(direction, record, bytes);
@@ -289,7 +291,7 @@ std::shared_ptr<PendingCall> begin(std::shared_ptr<File> const& file, DataCall c
     record.lap(Phase::other);
     file->record([&](FileReport& report) { add_call(report[call.direction], record); });
     auto pending = std::make_shared<PendingCall>(file, call, std::move(prepared));
-    if (collective && file->storage().mappable_write)
+    if (collective && call.direction == Direction::write && file->storage().mappable_write)
         pending->file_bytes = file_bytes_of(file->storage());
     if (collective && file->context().ranks() > 1) note_begun(*pending);
     return pending;
@@ -476,7 +478,7 @@ Alone perform_alone_natively(File& file, DataCall const& call, MPI_Status* statu
     done.bytes = static_cast<std::uint64_t>(bytes_of(*status));
     file.record([&](FileReport& report) {
         auto& direction = report[call.direction];
-        ++direction.native_independent_calls["nonblocking call that Unisono cannot do"];
+        ++direction.native_independent_calls[nonblocking_by_mpi];
         direction.failed_independent_calls += done.code != MPI_SUCCESS;
         add_native(direction, done.bytes);
         add_call(direction, record, done.bytes);
@@ -563,7 +565,7 @@ int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall 
     if (native_must_do(*file, call))
         return leave_to_mpi(*file, call,
                             call.offset ? known_view_for_data : known_view_and_pointer_for_data,
-                            "nonblocking call that Unisono cannot do", native);
+                            nonblocking_by_mpi, native);
     if (gains_from_overlap(*file, call)) {
         auto pending = begin(file, call, /*collective=*/false);
         if (pending->prepared.refusal == 0 && pending->prepared.usable) {
@@ -583,7 +585,7 @@ namespace {
 // A collective call of which each rank does its part by itself.
 int transfer_nonblocking_part(File& file, DataCall const& call, MPI_Request* request,
                               NativeCall const& native) {
-    add_to_recording(file, call);
+    add_to_recording(file, call, /*has_place=*/true);
     return transfer_nonblocking(call, request, native);
 }
 

@@ -111,17 +111,19 @@ private:
     rlimit before_{};
 };
 
+// With none left for Unisono, that is.
+MPI_File open_without_a_descriptor(Context const& context, MPI_Info hints = MPI_INFO_NULL) {
+    DescriptorLimit const limit;
+    return open_file(context, context.path(), MPI_MODE_RDWR, hints);
+}
+
 // Unisono opens the file, too; where that fails, the program has not failed to open anything.
 void a_handler_on_file_null_hears_only_of_what_the_program_opens(Context const& context) {
     prepare_file(context, context.path(), 1000);
     MPI_Errhandler handler = make_counting_handler();
     CHECK_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, handler));
     MPI_Info hints = make_info({{"unisono_backend", "mpiio"}});
-    MPI_File file = MPI_FILE_NULL;
-    {
-        DescriptorLimit const limit;
-        file = open_file(context, context.path(), MPI_MODE_RDWR, hints);
-    }
+    MPI_File file = open_without_a_descriptor(context, hints);
     MPI_Info_free(&hints);
     CHECK_EQUAL(handler_calls.load(), 0);
     REQUIRE_ALL(context, file != MPI_FILE_NULL);
@@ -139,11 +141,7 @@ void a_handler_on_file_null_hears_only_of_what_the_program_opens(Context const& 
 // So few data with holes are packed before anybody asks who does the call.
 void few_data_of_a_rank_without_a_descriptor_ended_the_program(Context const& context) {
     prepare_file(context, context.path(), 1000);
-    MPI_File file = MPI_FILE_NULL;
-    {
-        DescriptorLimit const limit;
-        file = open_file(context, context.path(), MPI_MODE_RDWR);
-    }
+    MPI_File file = open_without_a_descriptor(context);
     REQUIRE_ALL(context, file != MPI_FILE_NULL);
     std::array<int, 2> const sizes{20, 20}, part{8, 8}, start{6, 6};
     MPI_Datatype handle = MPI_DATATYPE_NULL;
@@ -165,11 +163,7 @@ void few_data_of_a_rank_without_a_descriptor_ended_the_program(Context const& co
 // Helper threads cannot do its part, and the MPI library does not know the view.
 void nonblocking_calls_of_a_rank_without_a_descriptor(Context const& context) {
     prepare_file(context, context.path(), 1000);
-    MPI_File file = MPI_FILE_NULL;
-    {
-        DescriptorLimit const limit;
-        file = open_file(context, context.path(), MPI_MODE_RDWR);
-    }
+    MPI_File file = open_without_a_descriptor(context);
     REQUIRE_ALL(context, file != MPI_FILE_NULL);
     Type const view = make_resized(0, MPI_Aint{6000} * context.size, costly_rows(1000, 2, 6));
     CHECK_MPI(MPI_File_set_view(file, MPI_Offset{6000} * context.rank, MPI_BYTE, view, "native",

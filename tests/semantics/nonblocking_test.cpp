@@ -226,10 +226,8 @@ void freed_before_they_are_complete(Context const& context) {
 }
 
 // The program may free a type as soon as the call has begun.
-void types_freed_meanwhile(Context const& context) {
+void with_a_type_freed_meanwhile(Context const& context, MPI_Datatype pairs) {
     Pending pending(context, "data");
-    MPI_Datatype pairs = MPI_DATATYPE_NULL;
-    CHECK_MPI(MPI_Type_contiguous(2, MPI_BYTE, &pairs));
     CHECK_MPI(MPI_Type_commit(&pairs));
     CHECK_MPI(MPI_File_iwrite_at_all(pending.file, 0, pending.data.data(), bytes / 2, pairs,
                                      pending.requests.data()));
@@ -240,17 +238,17 @@ void types_freed_meanwhile(Context const& context) {
     pending.check_and_close();
 }
 
+void types_freed_meanwhile(Context const& context) {
+    MPI_Datatype pairs = MPI_DATATYPE_NULL;
+    CHECK_MPI(MPI_Type_contiguous(2, MPI_BYTE, &pairs));
+    with_a_type_freed_meanwhile(context, pairs);
+}
+
 #if MPI_VERSION >= 4
 void types_of_large_count_constructors(Context const& context) {
-    Pending pending(context, "data");
     MPI_Datatype pairs = MPI_DATATYPE_NULL;
     CHECK_MPI(MPI_Type_contiguous_c(2, MPI_BYTE, &pairs));
-    CHECK_MPI(MPI_Type_commit(&pairs));
-    CHECK_MPI(MPI_File_iwrite_at_all(pending.file, 0, pending.data.data(), bytes / 2, pairs,
-                                     pending.requests.data()));
-    CHECK_MPI(MPI_Type_free(&pairs));
-    CHECK_MPI(MPI_Wait(pending.requests.data(), MPI_STATUS_IGNORE));
-    pending.check_and_close();
+    with_a_type_freed_meanwhile(context, pairs);
 }
 #endif
 
