@@ -38,7 +38,7 @@ endfunction()
 function(unisono_find_mpi_abi)
   set(wheels ${CMAKE_SOURCE_DIR}/build/mpis/mpich)
   find_file(UNISONO_MPI_ABI_HEADER mpi_abi.h PATHS ${CMAKE_BINARY_DIR}/mpis/mpich/include ${wheels}/include
-            DOC "mpi_abi.h of the MPI-5 standard ABI")
+            DOC "mpi_abi.h of the MPI-5 standard ABI; OFF: no engine for it")
   if(NOT UNISONO_MPI_ABI_HEADER)
     message(STATUS "MPI abi (MPI-5 standard ABI): not found; tools/mpi_wheels.sh mpich fetches its header")
     return()

@@ -105,7 +105,10 @@ MPI_File open_alone(std::string const& path, int access_mode, bool threaded) {
     if (!in_the_way || !threaded) {
         auto const mode = access_mode & (MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_WRONLY);
         if (in_the_way) PMPI_File_set_errhandler(MPI_FILE_NULL, numbers().errors_return);
-        UNISONO_NATIVE(File_open)(MPI_COMM_SELF, path.c_str(), mode, MPI_INFO_NULL, &file);
+        auto const result =
+            UNISONO_NATIVE(File_open)(MPI_COMM_SELF, path.c_str(), mode, MPI_INFO_NULL, &file);
+        // MPICH 5.0.2's standard ABI gives 0 for a file that it could not open.
+        if (result != MPI_SUCCESS) file = MPI_FILE_NULL;
         if (in_the_way) PMPI_File_set_errhandler(MPI_FILE_NULL, handler);
     }
     PMPI_Errhandler_free(&handler);

@@ -177,7 +177,8 @@ def try_out(trial: Trial, quick: bool) -> None:
         return
     trial.strided()
     if quick:
-        trial.semantics(3, "pointer", "coverage", "consistency", "partial", "handler", "query", "lifetime")
+        trial.semantics(3, "pointer", "coverage", "consistency", "partial", "handler", "query", "lifetime",
+                        "nonblocking", "pending_call", "deferred")  # fmt: skip
         return
     trial.semantics(3)
     trial.semantics(4)
