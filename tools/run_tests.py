@@ -129,7 +129,7 @@ def stages_of_test_run(build: str) -> list[Stage]:
     folders = [folder for folder in PYTEST_FOLDERS if (ROOT / folder).exists()]
     return [
         Stage([
-            Part("configure", ["cmake", "--preset", "default"]),
+            Part("configure", ["cmake", "--preset", "default", "-B", build]),
             Part("build", ["cmake", "--build", build]),
         ]),
         Stage([

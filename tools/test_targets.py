@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 
 import pytest
@@ -54,3 +55,24 @@ def test_the_makefile_names_targets_that_there_are():
     named = re.findall(r"\$\(BUILD_TARGETS\) (.+)", (ROOT / "Makefile").read_text())
     for target in {target for line in named for target in line.split()}:
         assert made_for(target)
+
+
+def test_targets_ignored_build_or_took_a_folder_with_blanks_for_several():
+    targets = ["build", "demo", "unit", "test", "test-mpis", "bench", "papers", "scale", "fuzz", "install", "uninstall",
+               "wheel", "deb", "simulate", "clean"]  # fmt: skip
+    said = subprocess.run(["make", "--dry-run", *targets, "BUILD=my [own] build", "PREFIX=/my [own] prefix"], cwd=ROOT,
+                          text=True, check=True, capture_output=True).stdout  # fmt: skip
+    words = [word for line in said.replace("\\\n", " ").splitlines() for word in shlex.split(line)]
+    assert [word for word in words if "own" in word
+            and f"{ROOT}/my [own] build" not in word and "/my [own] prefix" not in word] == []
+    assert said.count("--preset") == said.count("--preset default -B ")
+
+
+def test_make_test_goes_on_without_pypi(tmp_path):
+    """Its first step: with one line that says what is left out."""
+    nobody = {"PIP_INDEX_URL": "http://127.0.0.1:9", "PIP_NO_INDEX": "true"}
+    done = subprocess.run(["make", "abi-header", f"BUILD={tmp_path}/my build"], cwd=ROOT, env=os.environ | nobody,
+                          text=True, capture_output=True, timeout=100)  # fmt: skip
+    assert done.returncode == 0
+    assert "no engine for the MPI-5 standard ABI, and its tests are skipped" in done.stderr
+    assert not (tmp_path / "my build/mpis/mpich").exists()

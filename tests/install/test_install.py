@@ -105,8 +105,12 @@ def test_libraries_and_programs_are_stripped(prefix):
     assert [path for path in binaries if ".debug_info" in run(["readelf", "-SW", path])] == []
 
 
-def uninstall(prefix: pathlib.Path) -> str:
-    return run(["make", "-C", ROOT, "uninstall", f"PREFIX={prefix}"])
+def uninstall(prefix: pathlib.Path, *variables: str) -> str:
+    return run(["make", "-C", ROOT, "uninstall", f"PREFIX={prefix}", *variables])
+
+
+def files_below(folder: pathlib.Path) -> list[pathlib.Path]:
+    return sorted(path for path in folder.rglob("*") if not path.is_dir())
 
 
 def test_uninstall_removes_everything(own_prefix):
@@ -120,7 +124,7 @@ def test_uninstall_leaves_what_is_not_of_unisono(own_prefix):
     for path in mine:
         path.touch()
     uninstall(own_prefix)
-    assert sorted(path for path in own_prefix.rglob("*") if not path.is_dir()) == sorted(mine)
+    assert files_below(own_prefix) == sorted(mine)
 
 
 def test_uninstall_took_brackets_for_a_pattern_and_folders_for_empty(own_prefix):
@@ -129,6 +133,63 @@ def test_uninstall_took_brackets_for_a_pattern_and_folders_for_empty(own_prefix)
     mine.touch()
     uninstall(prefix)
     assert mine.exists()
+
+
+def test_uninstall_looked_for_a_prefix_with_blanks_elsewhere(own_prefix):
+    prefix = own_prefix.rename(own_prefix.with_name("my own"))
+    uninstall(prefix)
+    assert not prefix.exists()
+
+
+def test_uninstall_took_the_prefix_itself_for_what_is_staged_there(own_prefix, tmp_path):
+    """With DESTDIR it removed what is installed in PREFIX."""
+    staged = tmp_path / "stage" / own_prefix.relative_to("/")
+    shutil.copytree(own_prefix, staged)
+    before = files_below(own_prefix)
+    uninstall(own_prefix, f"DESTDIR={tmp_path}/stage")
+    assert files_below(own_prefix) == before
+    assert not staged.exists()
+
+
+def test_uninstall_removed_folders_of_the_systems_own_tree(own_prefix, tmp_path):
+    """/usr/local/share/man, which others take for granted."""
+    staged = tmp_path / "stage/usr/local"
+    shutil.copytree(own_prefix, staged)
+    uninstall("/usr/local", f"DESTDIR={tmp_path}/stage")
+    assert (staged / "share/man").is_dir()
+    assert files_below(staged) == []
+    assert [path for path in staged.rglob("*") if path.name.lower() == "unisono"] == []
+
+
+def test_uninstall_called_removed_what_it_could_not_remove(own_prefix):
+    in_the_way = own_prefix / "bin/unisono"
+    in_the_way.unlink()
+    in_the_way.mkdir()
+    for _ in range(2):  # it can be done again
+        with pytest.raises(AssertionError, match="1 files of Unisono could not be removed"):
+            uninstall(own_prefix)
+    in_the_way.rmdir()
+    uninstall(own_prefix)
+    assert not own_prefix.exists()
+
+
+def test_uninstall_forgot_files_of_the_version_before(own_prefix):
+    earlier = own_prefix / "lib/unisono/python/unisono/of_an_earlier_version.py"
+    earlier.touch()
+    with open(own_prefix / "share/unisono/installed-files.txt", "a") as names:
+        names.write(f"{earlier.relative_to(own_prefix)}\n")
+    run(["cmake", "--install", BUILD, "--prefix", own_prefix])
+    uninstall(own_prefix)
+    assert not own_prefix.exists()
+
+
+def test_install_into_a_prefix_relative_to_here_failed_at_its_end(tmp_path):
+    if not (BUILD / "cmake_install.cmake").exists():
+        pytest.skip(f"{BUILD} has not been built")
+    run(["cmake", "--install", BUILD.resolve(), "--prefix", "here"], cwd=tmp_path)
+    listed = (tmp_path / "here/share/unisono/installed-files.txt").read_text().splitlines()
+    assert "bin/unisono" in listed
+    assert [name for name in listed if not (tmp_path / "here" / name).exists()] == []
 
 
 # Modules of clusters have no mpiexec.mpich.
