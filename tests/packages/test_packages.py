@@ -105,7 +105,18 @@ def test_module_is_loaded_used_and_unloaded(kind, prefix, tmp_path):
         test -z "${{UNISONO_ROOT:-}}"
         case :$PATH: in *:{prefix}/bin:*) exit 1 ;; esac
         """
-    assert run(["bash", "-c", script], env=environment).split()[-1] == VERSION
+    assert run(["bash", "-c", script], env=environment).split()[1] == VERSION
+
+
+@pytest.mark.parametrize("kind", ["lmod", "environment-modules"])
+def test_module_that_a_site_has_a_link_to_took_the_links_folder_for_its_own(kind, prefix, tmp_path):
+    command = [LMOD] if kind == "lmod" else environment_modules(tmp_path)
+    (tmp_path / "modulefiles/unisono").mkdir(parents=True)
+    for file in (prefix / "share/modulefiles/unisono").iterdir():
+        (tmp_path / "modulefiles/unisono" / file.name).symlink_to(file)
+    environment = os.environ | {"MODULEPATH": str(tmp_path / "modulefiles")}
+    said = run([*command, "bash", "load", "unisono"], env=environment)
+    assert f"UNISONO_ROOT={prefix};" in said.replace(" ;", ";").replace('"', "")
 
 
 # ---- EasyBuild -------------------------------------------------------------------------------------
