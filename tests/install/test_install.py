@@ -275,13 +275,21 @@ def test_modulefile_sets_paths_that_exist_and_preloads_nothing(suffix, prefix):
     assert [path for path in variables.values() if not (prefix / path.lstrip("/")).is_dir()] == []
 
 
-@pytest.mark.parametrize("recipe", ["easybuild/Unisono-*.eb", "spack/packages/unisono/package.py"])
+@pytest.mark.parametrize("recipe", ["easybuild/Unisono-*.eb", "spack/spack_repo/unisono/packages/unisono/package.py"])
 def test_recipe_is_of_this_version(recipe):
     texts = {path: path.read_text() for path in (ROOT / "packaging").glob(recipe)}
     assert texts
     for path, text in texts.items():
         assert re.search(rf"""^ *version( = '|\("){VERSION}['"]""", text, re.MULTILINE), path
         assert path.suffix == ".py" or f"-{VERSION}" in path.name
+
+
+def test_spack_found_no_repository():
+    """From version 2 of its packages' interface on the folders spell the Python module."""
+    repository = ROOT / "packaging/spack/spack_repo/unisono"
+    assert (repository / "repo.yaml").read_text() == "repo:\n  namespace: unisono\n  api: v2.0\n"
+    recipe = repository / "packages/unisono/package.py"
+    compile(recipe.read_text(), recipe, "exec")
 
 
 def test_links_of_installed_pages_lead_somewhere(prefix):

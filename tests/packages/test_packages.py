@@ -162,8 +162,3 @@ def test_easybuild_installs_with_the_systems_mpis(easybuild, tmp_path):
     said = run([LMOD, "bash", "load", f"Unisono/{VERSION}"],
                env=os.environ | {"MODULEPATH": str(installed / "modules/all")})
     assert f"UNISONO_ROOT={installed}/software/Unisono/{VERSION}" in said
-
-
-def test_spack_recipe_is_python():
-    recipe = ROOT / "packaging/spack/packages/unisono/package.py"
-    run([PYTHON, "-c", f"compile(open({str(recipe)!r}).read(), 'package.py', 'exec')"])
