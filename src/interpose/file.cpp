@@ -1,11 +1,11 @@
 #include "interpose/file.hpp"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <random>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -502,16 +502,14 @@ void File::propose_to_keep_views_back(Notice& notice) {
             for (auto& count : counters->of) count = 0;
         replace_shared_pointer(std::make_unique<SharedPointer>(*counters));
     }
-    if (counters == nullptr) {
-        std::random_device secret;
-        notice.secret = std::uint64_t{secret()} << 32U | secret();
-    }
+    // Not by std::random_device, which needs glibc 2.36.
+    auto const secret = getrandom(&notice.secret, sizeof notice.secret, 0);
     // Where whole pages are written back, ranks of several nodes must not write by themselves: all
     // that nonblocking collective calls can do while the MPI library does not know the view.
     auto const apart = one_node || !storage_.page_cached || NonblockingCalls::possible(*this);
     auto const can_count =
         counters != nullptr ||
-        (kernel_descriptor_ >= 0 &&
+        (secret == sizeof notice.secret && kernel_descriptor_ >= 0 &&
          RangeLocks{kernel_descriptor_}.work(
              (access_mode_ & MPI_MODE_WRONLY) != 0 ? Direction::write : Direction::read));
     notice.keep_views_back =

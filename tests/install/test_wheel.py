@@ -80,6 +80,11 @@ def test_tag_is_the_one_that_auditwheel_arrives_at(wheel, tmp_path):
     assert wheel.name.endswith(f"-py3-none-{tag}.whl")
 
 
+def test_wheel_fits_fewer_systems_than_the_documentation_says(wheel):
+    told = (ROOT / "docs/use/quick-start.md").read_text()
+    assert re.search(r"manylinux_\d+_\d+", wheel.name)[0] in told
+
+
 def test_what_is_linked_with_an_mpi_is_no_part_of_a_wheel():
     program = next((BUILD / "libexec").glob("unisono-bench.*"), None)
     if program is None:
