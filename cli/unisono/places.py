@@ -46,11 +46,15 @@ def preload_library(mpi: str, prefix: Path = PREFIX) -> Path:
     """The library to preload into programs of this MPI."""
     name = f"libunisono-{mpi}.so"
     try:
-        return library(name, prefix)
+        found = library(name, prefix)
     except Failure as missing:
         raise Failure(
             f"{name} is not in {prefix / 'lib'}: Unisono was built without {mpi}, or not built yet"
         ) from missing
+    if re.search("[ :]", str(found)):
+        raise Failure(f"'{found}' cannot be preloaded: names in LD_PRELOAD end at blanks and colons."
+                      " Move Unisono to a folder without them")  # fmt: skip
+    return found
 
 
 def _helper(prefix: Path, *words: str, **variables: str) -> str | None:

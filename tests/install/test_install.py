@@ -84,6 +84,14 @@ def test_program_runs_under_the_installed_command(mpi, prefix, tmp_path):
     assert_command_works(prefix / "bin/unisono", mpi, tmp_path)
 
 
+# Programs ran without it.
+def test_command_preloaded_from_a_folder_with_blanks_in_vain(own_prefix):
+    require_library("mpich")
+    prefix = own_prefix.rename(own_prefix.with_name("my own"))
+    done = subprocess.run([prefix / "bin/unisono", "run", "--mpi", "mpich", "--", "true"], text=True, capture_output=True)
+    assert done.returncode != 0 and "names in LD_PRELOAD end at blanks and colons" in done.stderr
+
+
 # The path of the prefix that Unisono was configured with used to be built in.
 @each_mpi
 def test_site_file_beside_a_moved_tree_is_obeyed_by_engine_and_command(mpi, own_prefix, tmp_path):
