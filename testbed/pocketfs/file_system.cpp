@@ -58,7 +58,13 @@ std::optional<std::uint64_t> parse_number(std::string const& text) {
     constexpr std::string_view suffixes = "KMGT";
     auto const power = suffixes.find(suffix);
     if (suffix.size() != 1 || power == std::string_view::npos) return {};
-    return number << (10 * (power + 1));
+    auto const unit = std::uint64_t{1} << (10 * (power + 1));
+    if (number > ~std::uint64_t{0} / unit) return {};
+    return number * unit;
+}
+
+bool is_stripe_unit(std::uint64_t bytes) {
+    return bytes > 0 && bytes <= Striping::stripe_bytes_max;
 }
 
 Profile read_profile(MountOptions const& options) {
@@ -163,7 +169,9 @@ int FileSystem::initialise(Inode& parent, Inode& child, bool folder) {
         inherited("user.pocketfs.distance_bytes").value_or(options_.distance_bytes);
     std::lock_guard const lock(child.mutex);
     auto& striping = child.striping;
-    striping.stripe_bytes = inherited("user.pocketfs.stripe_bytes").value_or(options_.stripe_bytes);
+    striping.stripe_bytes =
+        std::min(inherited("user.pocketfs.stripe_bytes").value_or(options_.stripe_bytes),
+                 Striping::stripe_bytes_max);
     striping.servers = static_cast<std::uint32_t>(std::min<std::uint64_t>(
         inherited("user.pocketfs.servers").value_or(options_.stripe_servers), options_.servers));
     striping.first = striping.servers == options_.servers
@@ -342,7 +350,8 @@ int FileSystem::set_attribute(Inode& inode, std::string const& name, std::string
 }
 
 int FileSystem::set_folder_attribute(Inode& inode, std::string const& name, std::uint64_t number) {
-    bool const good = name == "distance_bytes" || (name == "stripe_bytes" && number > 0) ||
+    bool const good = name == "distance_bytes" ||
+                      (name == "stripe_bytes" && is_stripe_unit(number)) ||
                       (name == "servers" && number > 0 && number <= options_.servers);
     if (!good) return EINVAL;
     return write_attribute(inode.path(), std::string(own_prefix) + name, std::to_string(number));
@@ -353,7 +362,7 @@ int FileSystem::set_file_attribute(Inode& inode, std::string const& name, std::u
     load(inode);
     auto& striping = inode.striping;
     if (!inode.map.runs().empty()) return EBUSY;
-    if (name == "stripe_bytes" && number > 0) {
+    if (name == "stripe_bytes" && is_stripe_unit(number)) {
         striping.stripe_bytes = number;
     } else if (name == "servers" && number > 0 && number <= options_.servers) {
         striping.servers = static_cast<std::uint32_t>(number);

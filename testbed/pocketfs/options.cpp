@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "orchestra/command_line.hpp"
+#include "pocketfs/striping.hpp"
 
 namespace unisono::testbed {
 
@@ -28,7 +29,8 @@ void check(MountOptions& options) {
     if (options.stripe_servers == 0) options.stripe_servers = options.servers;
     if (options.stripe_servers > options.servers)
         refuse("--stripe-servers", options.stripe_servers, "at most --servers");
-    if (options.stripe_bytes == 0) refuse("--stripe-bytes", 0, "at least 1");
+    if (options.stripe_bytes < 1 || options.stripe_bytes > Striping::stripe_bytes_max)
+        refuse("--stripe-bytes", options.stripe_bytes, "1 to 1024T");
     if (options.chunk_bytes < 4096 || options.chunk_bytes % 4096 != 0)
         refuse("--chunk-bytes", options.chunk_bytes, "a multiple of 4096");
 }

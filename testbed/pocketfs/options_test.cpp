@@ -46,7 +46,9 @@ TEST(Options, mistakes_are_named) {
     };
     EXPECT_EQ(mistake_in("--servers", "0"), "--servers '0': valid is 1 to 1024");
     EXPECT_EQ(mistake_in("--servers", "1025"), "--servers '1025': valid is 1 to 1024");
-    EXPECT_EQ(mistake_in("--stripe-bytes", "0"), "--stripe-bytes '0': valid is at least 1");
+    EXPECT_EQ(mistake_in("--stripe-bytes", "0"), "--stripe-bytes '0': valid is 1 to 1024T");
+    EXPECT_EQ(mistake_in("--stripe-bytes", "2P"),
+              "--stripe-bytes '2251799813685248': valid is 1 to 1024T");
     EXPECT_EQ(mistake_in("--stripe-servers", "5"),
               "--stripe-servers '5': valid is at most --servers");
     EXPECT_EQ(mistake_in("--chunk-bytes", "5K"),

@@ -22,29 +22,22 @@ std::optional<Striping> parse_striping(std::string const& text) {
                                    &stripe_bytes, &striping.servers, &striping.first, &length);
     striping.stripe_bytes = stripe_bytes;
     if (fields != 3 || static_cast<std::size_t>(length) != text.size()) return {};
-    if (stripe_bytes == 0 || striping.servers == 0) return {};
+    if (stripe_bytes == 0 || stripe_bytes > Striping::stripe_bytes_max) return {};
+    if (striping.servers == 0) return {};
     return striping;
 }
 
 std::vector<ObjectPiece> split(Striping const& striping, std::uint32_t all_servers,
                                std::uint64_t offset, std::uint64_t bytes) {
     std::vector<ObjectPiece> pieces;
-    auto const unit = striping.stripe_bytes;
-    auto const end = offset + bytes;
-    for (auto at = offset; at < end;) {
-        auto const number = at / unit;
-        auto const next = std::min(end, (number + 1) * unit);
-        auto const server =
-            static_cast<std::uint32_t>((striping.first + number % striping.servers) % all_servers);
-        auto const known =
-            std::find_if(pieces.begin(), pieces.end(),
-                         [&](ObjectPiece const& piece) { return piece.server == server; });
-        if (known != pieces.end()) {
-            known->bytes += next - at;
-        } else {
-            pieces.push_back({server, number / striping.servers * unit + at % unit, next - at});
-        }
-        at = next;
+    if (bytes == 0) return pieces;
+    auto const first_unit = offset / striping.stripe_bytes;
+    auto const units = (offset + bytes - 1) / striping.stripe_bytes - first_unit + 1;
+    for (std::uint64_t unit = 0; unit < std::min<std::uint64_t>(units, striping.servers); ++unit) {
+        auto const index = static_cast<std::uint32_t>((first_unit + unit) % striping.servers);
+        auto const begin = object_bytes(striping, offset, index);
+        pieces.push_back({(striping.first + index) % all_servers, begin,
+                          object_bytes(striping, offset + bytes, index) - begin});
     }
     return pieces;
 }
@@ -150,27 +143,29 @@ void DiskSpace::give(std::uint64_t address, std::uint64_t bytes) {
 
 bool place(DiskMap& map, DiskSpace& space, std::uint64_t begin, std::uint64_t end,
            std::uint64_t chunk_bytes, std::uint64_t goal) {
-    for (auto at = begin / chunk_bytes * chunk_bytes; at < end; at += chunk_bytes) {
-        // A file that was trimmed may have the beginning of a chunk.
-        auto offset = at;
-        if (auto const run = map.find(offset)) {
-            if (run->bytes >= chunk_bytes) continue;
-            offset += run->bytes;
-            if (map.find(offset)) continue;
+    auto const last = (end + chunk_bytes - 1) / chunk_bytes * chunk_bytes;
+    for (auto at = begin / chunk_bytes * chunk_bytes; at < last;) {
+        // Parts of a chunk may be there: of a file that was trimmed, or of shorter chunks.
+        if (auto const run = map.find(at)) {
+            at += run->bytes;
+            continue;
         }
-        auto const behind = map.runs().upper_bound(offset);
+        auto const behind = map.runs().upper_bound(at);
         auto wanted = goal;
-        if (behind != map.runs().begin()) {
-            auto const& [run_offset, run] = *std::prev(behind);
-            wanted = run.address + (offset - run_offset);
-        } else if (behind != map.runs().end()) {
-            auto const distance = behind->first - offset;
+        auto stop = (at / chunk_bytes + 1) * chunk_bytes;
+        if (behind != map.runs().end()) {
+            stop = std::min(stop, behind->first);
+            auto const distance = behind->first - at;
             wanted = behind->second.address > distance ? behind->second.address - distance : 0;
         }
-        auto const bytes = at + chunk_bytes - offset;
-        auto const address = space.take(wanted, bytes);
+        if (behind != map.runs().begin()) {
+            auto const& [run_offset, run] = *std::prev(behind);
+            wanted = run.address + (at - run_offset);
+        }
+        auto const address = space.take(wanted, stop - at);
         if (!address) return false;
-        map.add(offset, {*address, bytes});
+        map.add(at, {*address, stop - at});
+        at = stop;
     }
     return true;
 }

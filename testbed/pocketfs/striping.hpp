@@ -12,6 +12,9 @@ namespace unisono::testbed {
 
 /// Round-robin striping of one file.
 struct Striping {
+    /// So that a row of units over all servers of a file system is still a number.
+    static constexpr std::uint64_t stripe_bytes_max = std::uint64_t{1} << 50;
+
     std::uint64_t stripe_bytes = 65536;
     std::uint32_t servers = 1;  ///< the file is on so many
     std::uint32_t first = 0;    ///< the server of its first unit
@@ -34,7 +37,9 @@ struct ObjectPiece {
 /// One piece per server for contiguous file bytes, because units that follow each other on a server
 /// do so in its object. Pieces begin in the order of their file offsets.
 ///
-/// @param all_servers  servers of the file system: numbers wrap around at it
+/// Cost: O(servers), however short the units are.
+///
+/// @param all_servers  servers of the file system, at least those of the file: numbers wrap around
 std::vector<ObjectPiece> split(Striping const& striping, std::uint32_t all_servers,
                                std::uint64_t offset, std::uint64_t bytes);
 

@@ -34,6 +34,20 @@ TEST(Striping, objects_have_all_bytes_of_the_file) {
     EXPECT_EQ(object_bytes(striping, 45, 1), 15U);
 }
 
+TEST(Striping, units_of_a_petabyte_on_all_servers_do_not_overflow) {
+    Striping const striping{.stripe_bytes = Striping::stripe_bytes_max, .servers = 1024};
+    EXPECT_EQ(object_bytes(striping, 1000, 0), 1000U);
+    EXPECT_EQ(show(split(striping, 1024, 500, 1000)), "s0 500+1000; ");
+    EXPECT_FALSE(parse_striping("stripe_bytes=1152921504606846976,servers=16,first=0"))
+        << "a row of it would be 2^64, which is 0";
+}
+
+TEST(Striping, units_of_a_byte_cost_no_more_than_others) {
+    Striping const striping{.stripe_bytes = 1, .servers = 3};
+    EXPECT_EQ(show(split(striping, 3, 1, 3'000'000'000'000)),
+              "s1 0+1000000000000; s2 0+1000000000000; s0 1+1000000000000; ");
+}
+
 TEST(Striping, texts_are_read_back_and_mistakes_are_not) {
     Striping const striping{.stripe_bytes = 65536, .servers = 4, .first = 2};
     EXPECT_EQ(show(striping), "stripe_bytes=65536,servers=4,first=2");
@@ -88,6 +102,26 @@ TEST(DiskSpace, a_full_disk_says_so_and_freed_bytes_are_used_again) {
     EXPECT_TRUE(place(map, space, 0, 2 * 4096, 4096, 0));
 }
 
+TEST(DiskSpace, a_chunk_in_parts_is_placed_up_to_its_end) {
+    DiskSpace space(1 << 20);
+    DiskMap map;
+    map.add(0, {40'960, 4096});
+    map.add(4096, {81'920, 4096});
+    space.reserve(40'960, 4096);
+    space.reserve(81'920, 4096);
+    ASSERT_TRUE(place(map, space, 8192, 9000, 16'384, 0));
+    EXPECT_EQ(show(map), "0:40960:4096 4096:81920:12288");
+}
+
+TEST(DiskSpace, chunks_that_are_longer_than_before_leave_what_has_a_place) {
+    DiskSpace space(1 << 20);
+    DiskMap map;
+    ASSERT_TRUE(place(map, space, 4096, 8192, 4096, 40'960));
+    ASSERT_TRUE(place(map, space, 0, 16'384, 16'384, 0));
+    EXPECT_EQ(show(map), "0:36864:4096 4096:40960:12288");
+    EXPECT_EQ(space.free_bytes(), (1 << 20) - 16'384U);
+}
+
 // Whatever is taken and given back, no byte has two owners, and none is lost.
 TEST(DiskSpace, every_byte_has_one_owner) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -102,7 +136,14 @@ TEST(DiskSpace, every_byte_has_one_owner) {
             if (random.below(3) == 0) {
                 for (auto const& run : map.trim(at)) space.give(run.address, run.bytes);
             } else {
-                place(map, space, at, at + random.below(20'000), 8192, random.below(capacity));
+                auto const end = at + random.below(20'000);
+                auto const chunk = std::uint64_t{4096} << random.below(3);
+                bool const placed = place(map, space, at, end, chunk, random.below(capacity));
+                for (auto byte = at; placed && byte < end;) {
+                    auto const run = map.find(byte);
+                    ASSERT_TRUE(run) << byte;
+                    byte += run->bytes;
+                }
             }
         }
         SectorSet used;

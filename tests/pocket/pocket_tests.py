@@ -26,6 +26,12 @@ def folder(tmp_path):
     return made
 
 
+def error_of(function, *arguments):
+    with pytest.raises(OSError) as failure:
+        function(*arguments)
+    return failure.value.errno
+
+
 # ---- as any file system --------------------------------------------------------------------------
 
 
@@ -135,6 +141,17 @@ def test_layouts_come_from_file_folder_and_mount(pocket):
     assert os.listxattr(pocket / "plain") == []
 
 
+@pytest.mark.parametrize("units", [1 << 62, "16777217T"])  # rows, and a number, beyond 2^64
+def test_stripe_units_that_do_not_fit_a_number_are_refused(pocket, units):
+    """Whoever may write a file ended the daemon with them, or got others."""
+    pocket.up("instant", "--servers", 4)
+    (pocket / "file").touch()
+    for name in ("file", "."):
+        assert error_of(pocket.set, name, "stripe_bytes", units) == errno.EINVAL
+    (pocket / "file").write_bytes(b"x")
+    assert pocket.get("file", "stripe_bytes") == str(UNIT)
+
+
 def test_bytes_go_to_the_servers_that_the_layout_says(pocket):
     pocket.up("instant", "--servers", 4, "--stripe-bytes", UNIT)
     (pocket / "file").touch()
@@ -212,12 +229,6 @@ def test_traces_name_server_place_and_program(pocket, tmp_path):
 
 
 # ---- what goes wrong -----------------------------------------------------------------------------
-
-
-def error_of(function, *arguments):
-    with pytest.raises(OSError) as failure:
-        function(*arguments)
-    return failure.value.errno
 
 
 def test_faults_on_demand(pocket):
@@ -367,7 +378,7 @@ def test_down_touches_nothing_else(tmp_path):
 @pytest.mark.parametrize(("options", "message"), [
     (["--profile", "quantum"], "unknown profile 'quantum'; valid: off, barracuda-7200.10"),
     (["--profile", "instant", "--scheduler", "quantum"], "unknown scheduler 'quantum'; valid: none"),
-    (["--profile", "instant", "--stripe-bytes", "0"], "--stripe-bytes '0': valid is at least 1"),
+    (["--profile", "instant", "--stripe-bytes", "0"], "--stripe-bytes '0': valid is 1 to 1024T"),
 ])  # fmt: skip
 def test_mistakes_are_named_and_nothing_is_mounted(tmp_path, options, message):
     done = unisono("up", tmp_path / "m", "--backing", tmp_path / "b", *options, check=False)
