@@ -2,25 +2,33 @@
 
 #include <cstdint>
 
+#include "model/sector_set.hpp"
 #include "model/time.hpp"
 
 namespace unisono::testbed {
 
-/// One direction of a network interface: sends one message after another.
+/// When a message's first byte leaves a link, and when its last one has left.
+struct Passage {
+    Time begin = 0;
+    Time end = 0;
+};
+
+/// One direction of a network interface. A message takes what is idle of it: who may begin earlier
+/// does not wait for what is known already of later messages, and these go on where it lets them.
 class Link {
 public:
     explicit Link(double mb_s = 0) : mb_s_(mb_s) {}
 
-    /// When the last byte has left, if it may begin at `earliest`.
-    Time occupy(Time earliest, std::uint64_t bytes);
+    /// A message that may begin at `earliest`. Cost: O(log messages that are remembered) and those
+    /// that it goes around.
+    Passage occupy(Time earliest, std::uint64_t bytes);
 
     [[nodiscard]] Time duration(std::uint64_t bytes) const { return transfer_time(bytes, mb_s_); }
-    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
 private:
     double mb_s_;
-    Time free_ = 0;
-    std::uint64_t bytes_ = 0;
+    SectorSet busy_;               // nanoseconds
+    std::uint64_t idle_from_ = 0;  // before it everything counts as busy
 };
 
 /// A message through two links; the second begins to receive when the first begins to send, one

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "model/link.hpp"
+#include "model/random.hpp"
 #include "model/test_support.hpp"
 
 namespace unisono::testbed {
@@ -330,6 +331,55 @@ TEST(Link, messages_queue_at_the_slower_end) {
                     with_unit(static_cast<double>(second) / 1e6, "ms"));
     EXPECT_EQ(first, 10'060 * microsecond);
     EXPECT_EQ(second, 20'060 * microsecond);
+}
+
+// Two servers answer one client, whose link takes 100 MB/s: 1 MB takes 10 ms. The first sends what
+// it has for another client before, for 50 ms; its answer is known first, and comes second.
+TEST(Link, an_answer_that_comes_later_does_not_keep_an_idle_link) {
+    Link busy_server(100);
+    Link other_client(100);
+    Link idle_server(100);
+    Link client(100);
+    transfer(busy_server, other_client, 0, 0, 5'000'000);
+    EXPECT_EQ(transfer(busy_server, client, 0, 0, 1'000'000), 60 * millisecond);
+    EXPECT_EQ(transfer(idle_server, client, 0, 0, 1'000'000), 10 * millisecond);
+}
+
+// Idle from 0 to 10 ms and from 20 ms on: 15 ms end at 25 ms, and not at 15 or at 35.
+TEST(Link, a_message_takes_what_is_idle_and_no_more) {
+    Link link(100);
+    link.occupy(10 * millisecond, 1'000'000);
+    auto const passage = link.occupy(0, 1'500'000);
+    EXPECT_EQ(passage.begin, 0);
+    EXPECT_EQ(passage.end, 25 * millisecond);
+    EXPECT_EQ(link.occupy(0, 100'000).end, 26 * millisecond) << "all is busy until 25 ms";
+}
+
+// A question without data is no load: one that is known to come at 50 ms keeps nobody until then.
+TEST(Link, a_message_without_bytes_keeps_nobody) {
+    Link link(100);
+    EXPECT_EQ(link.occupy(50 * millisecond, 0).end, 50 * millisecond);
+    EXPECT_EQ(link.occupy(0, 1'000'000).end, 10 * millisecond);
+    EXPECT_EQ(link.occupy(5 * millisecond, 0).end, 10 * millisecond) << "behind what is sent";
+}
+
+// Whatever the order, a link never carries more than its rate allows.
+TEST(Link, no_byte_is_carried_in_the_time_of_another) {
+    Random random(1);
+    Link link(100);
+    Time busy = 0;
+    Time last = 0;
+    for (int message = 0; message < 2000; ++message) {
+        auto const bytes = random.below(100'000);
+        Time const earliest = static_cast<Time>(random.below(100 * millisecond));
+        auto const passage = link.occupy(earliest, bytes);
+        EXPECT_GE(passage.begin, earliest);
+        EXPECT_GE(passage.end - passage.begin, link.duration(bytes));
+        busy += link.duration(bytes);
+        last = std::max(last, passage.end);
+    }
+    EXPECT_GE(last, busy);
+    EXPECT_LE(last, busy + 100 * millisecond) << "all could begin by then";
 }
 
 TEST(Link, a_slow_sender_does_not_keep_a_fast_receiver) {

@@ -9,7 +9,8 @@ namespace unisono::testbed {
 
 SolidStateDrive::SolidStateDrive(DriveProfile const& profile)
     : profile_(profile),
-      channel_free_(std::max<std::size_t>(1, static_cast<std::size_t>(profile.channels))) {}
+      channel_free_(std::max<std::size_t>(1, static_cast<std::size_t>(profile.channels))),
+      interface_(profile.interface_mb_s) {}
 
 std::uint32_t SolidStateDrive::free_slots() const {
     return static_cast<std::uint32_t>(profile_.queue_depth) -
@@ -35,9 +36,7 @@ void SolidStateDrive::submit(Time now, Command const& command) {
     Time const read =
         std::max(now + from_ms(profile_.overhead_ms), *channel) + latency_of(command.operation);
     *channel = read;
-    Time const bytes_ns = transfer_time(command.sectors * sector_bytes, profile_.interface_mb_s);
-    interface_free_ = std::max(read, interface_free_) + bytes_ns;
-    under_way_.push({command.id, interface_free_});
+    under_way_.push({command.id, interface_.occupy(read, command.sectors * sector_bytes).end});
 }
 
 Time SolidStateDrive::next_event() const {

@@ -3,6 +3,7 @@
 #include <queue>
 
 #include "model/drive.hpp"
+#include "model/link.hpp"
 
 namespace unisono::testbed {
 
@@ -30,7 +31,7 @@ private:
 
     DriveProfile profile_;
     std::vector<Time> channel_free_;
-    Time interface_free_ = 0;
+    Link interface_;
     std::priority_queue<Finished, std::vector<Finished>, Later> under_way_;
     DriveCounters counters_;
 };

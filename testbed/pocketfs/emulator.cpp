@@ -92,7 +92,7 @@ Time Emulator::send_request(std::uint64_t node, std::uint32_t server, Time now,
 Time Emulator::take_in_carried(std::uint32_t server, Time arrived, std::uint64_t bytes) {
     std::lock_guard const lock(links_mutex_);
     auto& in = server_links_[server].in;
-    return in.occupy(arrived - in.duration(bytes), bytes) + from_us(link_.latency_us);
+    return in.occupy(arrived - in.duration(bytes), bytes).end + from_us(link_.latency_us);
 }
 
 void Emulator::submit(std::vector<Piece> pieces, Client const& client, Done done) {
@@ -176,9 +176,9 @@ void Emulator::piece_done(ServerThread& server, Finished const& finished) {
     auto& out = server_links_[server.number].out;
     auto const latency = from_us(link_.latency_us);
     if (call.carried && part.answer_bytes > 0) {
-        Time const sent = out.occupy(finished.time, part.answer_bytes);
-        server.departures.push({sent - out.duration(part.answer_bytes) + latency, sent + latency,
-                                part.answer_bytes, part.call});
+        auto const sent = out.occupy(finished.time, part.answer_bytes);
+        server.departures.push(
+            {sent.begin + latency, sent.end + latency, part.answer_bytes, part.call});
         return;
     }
     answered(
