@@ -224,8 +224,18 @@ def drop_caches(mount: Mount) -> None:
 
 
 def fault(mount: Mount, what: dict[str, Any]) -> None:
-    _set(mount, "fault", json.dumps(what),
-         {errno.EXDEV: "the path leads out of the file system: give one below the mountpoint"})  # fmt: skip
+    servers = mount.record.get("servers")
+    valid = f"; valid: 0 to {servers - 1}" if servers and "server" in what else ""
+    _set(mount, "fault", json.dumps(what), {
+        errno.EXDEV: "the path leads out of the file system: give one below the mountpoint",
+        errno.EINVAL: f"there is no such server{valid}",
+        errno.ENOTSUP: "without emulation there are no servers",
+    })  # fmt: skip
+
+
+def path_within(mount: Mount, path: str) -> str:
+    """A path that may be given in full, as one below the mountpoint."""
+    return path.removeprefix(f"{mount.mountpoint}/")
 
 
 def power_cut(mount: Mount) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import sys
 from pathlib import Path
@@ -177,16 +178,29 @@ def _print_end(entries: list[file_systems.TraceEntry], count: int = 40) -> None:
         click.echo(f"the last {count} of {len(entries):,} requests; --output has all")
 
 
+_COUNT = click.IntRange(0, 2**63 - 1)
+
+
+class _Within(click.FloatRange):
+    """click lets nan pass, which is in no range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{number} is not in the range {self._describe_range()}.", param, ctx)
+        return number
+
+
 @pocket.command("fault")
 @click.argument("mountpoint")
-@click.option("--eio", nargs=3, type=(str, int, int), metavar="PATH BEGIN END",
+@click.option("--eio", nargs=3, type=(str, _COUNT, _COUNT), metavar="PATH BEGIN END",
               help="Accesses to these bytes of a file fail. PATH is one below the mountpoint.")  # fmt: skip
-@click.option("--enospc", type=int, metavar="BYTES", help="No file grows beyond so many bytes.")
-@click.option("--slow", nargs=2, type=(int, float), metavar="SERVER FACTOR",
+@click.option("--enospc", type=_COUNT, metavar="BYTES", help="No file grows beyond so many bytes.")
+@click.option("--slow", nargs=2, type=(_COUNT, _Within(1, 1e6)), metavar="SERVER FACTOR",
               help="Its requests take so many times as long.")  # fmt: skip
-@click.option("--hang", nargs=2, type=(int, float), metavar="SERVER SECONDS",
+@click.option("--hang", nargs=2, type=(_COUNT, _Within(0, 1e9)), metavar="SERVER SECONDS",
               help="It answers nothing for so long.")  # fmt: skip
-@click.option("--down", type=int, metavar="SERVER", help="Its requests fail.")
+@click.option("--down", type=_COUNT, metavar="SERVER", help="Its requests fail.")
 @click.option("--clear", is_flag=True, help="Everything works again.")
 def fault_command(
     mountpoint: str,
@@ -203,7 +217,11 @@ def fault_command(
     if clear:
         faults.append({"kind": "clear"})
     if eio is not None:
-        faults.append({"kind": "eio", "path": eio[0], "begin": eio[1], "end": eio[2]})
+        path, begin, end = eio
+        if begin >= end:
+            raise Failure(f"--eio: BEGIN {begin} is not below END {end}")
+        faults.append({"kind": "eio", "path": file_systems.path_within(mount, path),
+                       "begin": begin, "end": end})  # fmt: skip
     if enospc is not None:
         faults.append({"kind": "enospc", "bytes": enospc})
     if slow is not None:

@@ -100,8 +100,10 @@ void Server::arrive(std::uint64_t key) {
     } else {
         ++counters_.flushes;
     }
-    if (request.address >= previous_end_) ++counters_.ascending;
-    previous_end_ = request.address + request.bytes;
+    if (request.operation != Operation::flush) {
+        if (request.address >= previous_end_) ++counters_.ascending;
+        previous_end_ = request.address + request.bytes;
+    }
     auto const depth = in_service_ + waiting_.size() + 1;
     counters_.depth_sum += depth;
     counters_.depth_max = std::max<std::uint64_t>(counters_.depth_max, depth);

@@ -49,7 +49,7 @@ struct ServerCounters {
     std::uint64_t written_bytes = 0;
     std::uint64_t cache_hits = 0;  ///< reads that needed no block request
     std::uint64_t block_requests = 0;
-    std::uint64_t ascending = 0;  ///< arrivals at or above the end of the one before
+    std::uint64_t ascending = 0;  ///< reads and writes at or above the end of the one before
     std::uint64_t depth_sum = 0;  ///< of the requests in the server, at each arrival
     std::uint64_t depth_max = 0;
 };
@@ -80,6 +80,7 @@ public:
     void discard(std::uint64_t address, std::uint64_t bytes);
 
     [[nodiscard]] ServerCounters const& counters() const { return counters_; }
+    void reset_counters() { counters_ = {}; }
     [[nodiscard]] DriveCounters const& drive_counters() const { return drive_->counters(); }
 
 private:

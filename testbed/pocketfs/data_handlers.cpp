@@ -15,9 +15,10 @@ namespace unisono::testbed {
 namespace {
 
 int open_file_of(FileSystem& files, Inode& inode, int flags) {
-    // The kernel appends; and the backing file is for a cache's sake not opened for direct access.
+    // The kernel appends; the backing file is for a cache's sake not opened for direct access; and
+    // each write says whether it is to be on the disk.
     int const backing_flags =
-        (flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_DIRECT)) | O_CLOEXEC;
+        (flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_DIRECT | O_SYNC)) | O_CLOEXEC;
     if ((flags & O_TRUNC) == 0) return open(inode.path().c_str(), backing_flags);
     int fd = -1;
     errno = files.change(inode, [&] {
@@ -75,6 +76,29 @@ void answer(fuse_req_t request, std::vector<Piece> pieces, Emulator::Done const&
     files.emulator()->submit(std::move(pieces), client, reply);
 }
 
+int sync_backing(int fd, bool data_only) {
+    return (data_only ? fdatasync(fd) : fsync(fd)) == 0 ? 0 : errno;
+}
+
+// The same for a write that is over when the disks have it: each server that got some flushes.
+void answer_when_on_disk(fuse_req_t request, std::vector<Piece> pieces,
+                         Emulator::Done const& reply) {
+    auto& files = file_system(request);
+    auto* const emulator = files.emulator();
+    auto const client = files.clients().find(fuse_req_ctx(request)->pid);
+    std::vector<Piece> flushes;
+    for (auto const& piece : pieces)
+        if (flushes.empty() || flushes.back().server != piece.server)
+            flushes.push_back(
+                {piece.server, {.operation = Operation::flush, .file = piece.request.file}});
+    answer(request, std::move(pieces), [=](int error) {
+        if (error != 0 || flushes.empty())
+            reply(error);
+        else
+            emulator->submit(flushes, client, reply);
+    });
+}
+
 void read_through(fuse_req_t request, int fd, std::size_t size, off_t offset) {
     fuse_bufvec buffer = FUSE_BUFVEC_INIT(size);
     buffer.buf[0].flags = static_cast<fuse_buf_flags>(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK);
@@ -91,9 +115,12 @@ void read_file(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t of
     auto& inode = inode_of(request, number);
     auto const begin = static_cast<std::uint64_t>(offset);
     int const fd = handle_of(info).fd;
-    if (files.any_faults() && files.faults().is_bad(inode.number, begin, begin + size)) {
-        fuse_reply_err(request, EIO);
-        return;
+    if (files.any_faults()) {
+        auto const end = std::min<std::uint64_t>(begin + size, size_of(fd));
+        if (files.faults().is_bad(inode.number, begin, end)) {
+            fuse_reply_err(request, EIO);
+            return;
+        }
     }
     if (files.emulator() == nullptr) {
         read_through(request, fd, size, offset);
@@ -123,7 +150,7 @@ void write_file(fuse_req_t request, fuse_ino_t number, fuse_bufvec* from, off_t 
     std::uint64_t size = fuse_buf_size(from);
     if (files.any_faults()) {
         auto const faults = files.faults();
-        auto const room = faults.room(begin, size);
+        auto const room = faults.room(begin, size, size_of(handle_of(info).fd));
         int const error = faults.is_bad(inode.number, begin, begin + size) ? EIO
                           : room == 0 && size > 0                          ? ENOSPC
                                                                            : 0;
@@ -150,8 +177,6 @@ void write_file(fuse_req_t request, fuse_ino_t number, fuse_bufvec* from, off_t 
         fuse_reply_err(request, error);
         return;
     }
-    // Of a descriptor, or of a single call: pwritev2 with RWF_DSYNC.
-    if ((info->flags & O_DSYNC) != 0) files.synced(inode);
     auto const length = static_cast<std::uint64_t>(written);
     auto const reply = [request, length](int error) {
         if (error != 0)
@@ -159,13 +184,19 @@ void write_file(fuse_req_t request, fuse_ino_t number, fuse_bufvec* from, off_t 
         else
             fuse_reply_write(request, length);
     };
+    // Of a descriptor, or of a single call: pwritev2 with RWF_DSYNC.
+    bool const durable = (info->flags & O_DSYNC) != 0;
+    if (durable) files.synced(inode);
+    int const fd = handle_of(info).fd;
     if (files.emulator() == nullptr) {
-        reply(0);
+        reply(durable ? sync_backing(fd, (info->flags & O_SYNC) != O_SYNC) : 0);
         return;
     }
-    answer(request,
-           files.pieces(inode, Operation::write, begin, length, size_of(handle_of(info).fd)),
-           reply);
+    auto pieces = files.pieces(inode, Operation::write, begin, length, size_of(fd));
+    if (durable)
+        answer_when_on_disk(request, std::move(pieces), reply);
+    else
+        answer(request, std::move(pieces), reply);
 }
 
 // With emulation the medium is the modelled one: the real one's time is nobody's concern. A write
@@ -175,8 +206,7 @@ void sync_file(fuse_req_t request, fuse_ino_t number, int data_only, fuse_file_i
     auto& inode = inode_of(request, number);
     files.synced(inode);
     if (files.emulator() == nullptr) {
-        int const fd = handle_of(info).fd;
-        reply_result(request, data_only != 0 ? fdatasync(fd) : fsync(fd));
+        fuse_reply_err(request, sync_backing(handle_of(info).fd, data_only != 0));
         return;
     }
     answer(request, files.flushes(inode), [request](int error) { fuse_reply_err(request, error); });
@@ -192,7 +222,8 @@ void allocate(fuse_req_t request, fuse_ino_t number, int mode, off_t offset, off
         fuse_reply_err(request, EOPNOTSUPP);
         return;
     }
-    if (files.any_faults() && files.faults().room(begin, size) < size) {
+    if (files.any_faults() &&
+        files.faults().room(begin, size, size_of(handle_of(info).fd)) < size) {
         fuse_reply_err(request, ENOSPC);
         return;
     }

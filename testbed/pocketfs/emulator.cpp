@@ -241,13 +241,13 @@ void Emulator::run(ServerThread& server) {
     std::unique_lock lock(server.mutex);
     while (!server.stop) {
         server.model.advance(now(), finished);
-        for (auto const& one : finished) server.ended.push({end_of(server, one), one.id});
+        for (auto const& one : finished) server.ended.push({end_of(server, one), one});
         finished.clear();
-        for (; !server.ended.empty() && server.ended.top().first <= now(); server.ended.pop())
-            piece_done(server, {server.ended.top().second, server.ended.top().first});
+        for (; !server.ended.empty() && server.ended.top().due <= now(); server.ended.pop())
+            piece_done(server, {server.ended.top().in_model.id, server.ended.top().due});
         if (send_due(server, lock) || report_due(server, lock)) continue;
         Time next = server.model.next_event();
-        if (!server.ended.empty()) next = std::min(next, server.ended.top().first);
+        if (!server.ended.empty()) next = std::min(next, server.ended.top().due);
         if (!server.departures.empty()) next = std::min(next, server.departures.top().begin);
         if (!server.replies.empty()) next = std::min(next, server.replies.top().due);
         server.wakes_at = next;
@@ -277,6 +277,13 @@ void Emulator::set_faults(std::map<std::uint32_t, ServerFault> faults) {
     for (auto const& server : servers_) {
         std::lock_guard const lock(server->mutex);
         server->fault = faults[server->number];
+        // What has waited for a fault that is over leaves now.
+        for (auto ended = std::exchange(server->ended, {}); !ended.empty(); ended.pop()) {
+            auto const& [before, in_model] = ended.top();
+            server->ended.push(
+                {std::max(end_of(*server, in_model), std::min(before, now())), in_model});
+        }
+        server->wake.notify_one();
     }
 }
 
@@ -284,7 +291,7 @@ void Emulator::reset_statistics() {
     for (auto const& server : servers_) {
         std::lock_guard const lock(server->mutex);
         server->lateness = {};
-        server->counters_before = server->model.counters();
+        server->model.reset_counters();
         server->drive_before = server->model.drive_counters();
     }
     trace_.clear();
@@ -293,25 +300,22 @@ void Emulator::reset_statistics() {
 
 namespace {
 
-nlohmann::ordered_json server_json(ServerCounters const& now, ServerCounters const& before,
-                                   DriveCounters const& drive, DriveCounters const& drive_before) {
-    auto const reads = now.reads - before.reads;
-    auto const writes = now.writes - before.writes;
-    auto const flushes = now.flushes - before.flushes;
-    auto const arrivals = std::max<std::uint64_t>(1, reads + writes + flushes);
-    auto const share = [&](std::uint64_t part) {
-        return static_cast<double>(part) / static_cast<double>(arrivals);
+nlohmann::ordered_json server_json(ServerCounters const& server, DriveCounters const& drive,
+                                   DriveCounters const& drive_before) {
+    auto const accesses = server.reads + server.writes;
+    auto const share = [](std::uint64_t part, std::uint64_t all) {
+        return static_cast<double>(part) / static_cast<double>(std::max<std::uint64_t>(1, all));
     };
-    return {{"reads", reads},
-            {"writes", writes},
-            {"flushes", flushes},
-            {"read_bytes", now.read_bytes - before.read_bytes},
-            {"written_bytes", now.written_bytes - before.written_bytes},
-            {"cache_hits", now.cache_hits - before.cache_hits},
-            {"block_requests", now.block_requests - before.block_requests},
-            {"ascending_share", share(now.ascending - before.ascending)},
-            {"queue_depth_mean", share(now.depth_sum - before.depth_sum)},
-            {"queue_depth_max", now.depth_max},
+    return {{"reads", server.reads},
+            {"writes", server.writes},
+            {"flushes", server.flushes},
+            {"read_bytes", server.read_bytes},
+            {"written_bytes", server.written_bytes},
+            {"cache_hits", server.cache_hits},
+            {"block_requests", server.block_requests},
+            {"ascending_share", share(server.ascending, accesses)},
+            {"queue_depth_mean", share(server.depth_sum, accesses + server.flushes)},
+            {"queue_depth_max", server.depth_max},
             {"drive_cache_hits", drive.cache_hits - drive_before.cache_hits},
             {"media_accesses", drive.media_accesses - drive_before.media_accesses},
             {"seeks", drive.seeks - drive_before.seeks},
@@ -326,8 +330,8 @@ std::string Emulator::statistics() const {
     auto const lateness = std::make_unique<Lateness>();  // too large for a stack
     for (auto const& server : servers_) {
         std::lock_guard const lock(server->mutex);
-        servers.push_back(server_json(server->model.counters(), server->counters_before,
-                                      server->model.drive_counters(), server->drive_before));
+        servers.push_back(server_json(server->model.counters(), server->model.drive_counters(),
+                                      server->drive_before));
         lateness->add(server->lateness);
     }
     nlohmann::ordered_json const all = {{"emulated", true},

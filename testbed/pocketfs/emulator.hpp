@@ -82,6 +82,13 @@ private:
         friend bool operator>(Reply const& a, Reply const& b) { return a.due > b.due; }
     };
 
+    // A request leaves its server at `due`; later than in the model if it is faulty.
+    struct Ended {
+        Time due;
+        Finished in_model;
+        friend bool operator>(Ended const& a, Ended const& b) { return a.due > b.due; }
+    };
+
     // A server's answer that is to be carried. It is sent on while the server still sends it.
     struct Departure {
         Time begin;
@@ -104,14 +111,10 @@ private:
         ServerFault fault;
         std::uint64_t next_id = 1;
         std::map<std::uint64_t, Part> parts;
-        // When requests leave the server, and which; later than in the model if it is faulty.
-        std::priority_queue<std::pair<Time, std::uint64_t>,
-                            std::vector<std::pair<Time, std::uint64_t>>, std::greater<>>
-            ended;
+        std::priority_queue<Ended, std::vector<Ended>, std::greater<>> ended;
         std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures;
         std::priority_queue<Reply, std::vector<Reply>, std::greater<>> replies;
         Lateness lateness;
-        ServerCounters counters_before;
         DriveCounters drive_before;
         std::thread thread;
     };

@@ -95,6 +95,35 @@ TEST(Emulator, faults_of_a_server_are_its_own) {
     EXPECT_EQ(call(emulator, {read_from(0)}).second, 0);
 }
 
+TEST(Emulator, what_waits_for_a_server_that_hangs_is_answered_when_the_fault_is_cleared) {
+    Emulator emulator(one_millisecond(), 1, {});
+    std::map<std::uint32_t, ServerFault> faults;
+    faults[0].hangs_until = Emulator::now() + 100 * second;
+    emulator.set_faults(faults);
+    std::promise<int> answered;
+    emulator.submit({read_from(0)}, {}, [&](int error) { answered.set_value(error); });
+    auto answer = answered.get_future();
+    EXPECT_EQ(answer.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+    emulator.set_faults({});
+    ASSERT_EQ(answer.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+    EXPECT_EQ(answer.get(), 0);
+}
+
+TEST(Emulator, statistics_begin_anew_and_flushes_have_no_place_in_the_order) {
+    Emulator emulator(one_millisecond(), 1, {});
+    call(emulator, {read_from(0), read_from(0), read_from(0)});
+    emulator.reset_statistics();
+    for (std::uint64_t block = 10; block > 7; --block) {
+        auto read = read_from(0);
+        read.request.address = block * 4096;
+        call(emulator, {read});
+        call(emulator, {{0, {.operation = Operation::flush, .file = 1}}});
+    }
+    auto const server = nlohmann::json::parse(emulator.statistics())["servers"][0];
+    EXPECT_EQ(server["queue_depth_max"], 1) << "and not the 3 of before";
+    EXPECT_NEAR(server["ascending_share"].get<double>(), 1.0 / 3, 0.01) << "the first, of three";
+}
+
 TEST(Emulator, what_is_under_way_at_the_end_fails) {
     std::atomic<int> failed = 0;
     {
@@ -197,9 +226,11 @@ TEST(Faults, ranges_are_of_one_file_and_a_full_disk_leaves_room_up_to_its_size) 
     EXPECT_TRUE(faults.is_bad(7, 199, 300));
     EXPECT_FALSE(faults.is_bad(7, 200, 300));
     EXPECT_FALSE(faults.is_bad(8, 100, 200));
-    EXPECT_EQ(faults.room(900, 200), 100U);
-    EXPECT_EQ(faults.room(1000, 1), 0U);
-    EXPECT_EQ(faults.room(0, 10), 10U);
+    EXPECT_FALSE(faults.is_bad(7, 150, 150)) << "no byte";
+    EXPECT_EQ(faults.room(900, 200, 0), 100U);
+    EXPECT_EQ(faults.room(1000, 1, 1000), 0U);
+    EXPECT_EQ(faults.room(0, 10, 0), 10U);
+    EXPECT_EQ(faults.room(1900, 200, 2000), 100U) << "the file has them";
 }
 
 TEST(Lateness, quantiles_are_those_of_the_samples) {

@@ -12,7 +12,7 @@ namespace unisono::testbed {
 
 /// What goes wrong with one server.
 struct ServerFault {
-    double slow = 1;       ///< every request takes so many times as long
+    double slow = 1;       ///< at least 1: every request takes so many times as long
     Time hangs_until = 0;  ///< no request is done before
     bool down = false;     ///< every request fails
 };
@@ -33,8 +33,10 @@ struct Faults {
     [[nodiscard]] bool any_for_files() const { return !bad_ranges.empty() || full_at_bytes; }
     [[nodiscard]] bool is_bad(std::uint64_t file, std::uint64_t begin, std::uint64_t end) const;
 
-    /// How many of `bytes` bytes at `offset` may be written.
-    [[nodiscard]] std::uint64_t room(std::uint64_t offset, std::uint64_t bytes) const;
+    /// How many of `bytes` bytes at `offset` may be written to a file of so many bytes: those that
+    /// it has do not make it grow.
+    [[nodiscard]] std::uint64_t room(std::uint64_t offset, std::uint64_t bytes,
+                                     std::uint64_t file_bytes) const;
 };
 
 }  // namespace unisono::testbed

@@ -449,6 +449,25 @@ int FileSystem::add_bad_range(std::string const& path, std::uint64_t begin, std:
     return 0;
 }
 
+namespace {
+
+std::uint64_t whole_number(nlohmann::json const& fault, char const* key) {
+    auto const& value = fault.at(key);
+    if (!value.is_number_unsigned()) throw std::invalid_argument(key);
+    return value;
+}
+
+double number_from(nlohmann::json const& fault, char const* key, double least, double most) {
+    double const value = fault.at(key);
+    if (value < least || value > most) throw std::invalid_argument(key);
+    return value;
+}
+
+constexpr double fault_seconds_max = 1e9;
+constexpr double fault_factor_max = 1e6;
+
+}  // namespace
+
 int FileSystem::set_fault(std::string const& text) {
     auto const json = nlohmann::json::parse(text, nullptr, false);
     if (!json.is_object()) return EINVAL;
@@ -458,20 +477,22 @@ int FileSystem::set_fault(std::string const& text) {
         if (kind == "clear") {
             faults_ = {};
         } else if (kind == "eio") {
-            if (int const error = add_bad_range(json.at("path"), json.at("begin"), json.at("end")))
-                return error;
+            auto const begin = whole_number(json, "begin");
+            auto const end = whole_number(json, "end");
+            if (begin >= end) return EINVAL;
+            if (int const error = add_bad_range(json.at("path"), begin, end)) return error;
         } else if (kind == "enospc") {
-            faults_.full_at_bytes = json.at("bytes").get<std::uint64_t>();
+            faults_.full_at_bytes = whole_number(json, "bytes");
         } else {
             if (!emulator_) return ENOTSUP;
-            std::uint32_t const number = json.at("server");
+            auto const number = whole_number(json, "server");
             if (number >= options_.servers) return EINVAL;
-            auto& server = faults_.servers[number];
+            auto& server = faults_.servers[static_cast<std::uint32_t>(number)];
             if (kind == "slow") {
-                server.slow = json.at("factor");
+                server.slow = number_from(json, "factor", 1, fault_factor_max);
             } else if (kind == "hang") {
-                server.hangs_until =
-                    Emulator::now() + from_ms(1e3 * json.at("seconds").get<double>());
+                auto const seconds = number_from(json, "seconds", 0, fault_seconds_max);
+                server.hangs_until = Emulator::now() + from_ms(1e3 * seconds);
             } else if (kind == "down") {
                 server.down = true;
             } else {
@@ -479,6 +500,8 @@ int FileSystem::set_fault(std::string const& text) {
             }
         }
     } catch (nlohmann::json::exception const&) {
+        return EINVAL;
+    } catch (std::invalid_argument const&) {
         return EINVAL;
     }
     any_faults_ = faults_.any_for_files();

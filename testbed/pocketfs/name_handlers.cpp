@@ -63,11 +63,15 @@ void forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* forge
     fuse_reply_none(request);
 }
 
-// What the daemon makes belongs to the caller.
+// What the daemon makes belongs to the caller; and to the group of a folder that hands its own on.
 int give_to_caller(fuse_req_t request, int folder, char const* name) {
     auto const* caller = fuse_req_ctx(request);
     if (geteuid() != 0) return 0;
-    return fchownat(folder, name, caller->uid, caller->gid, AT_SYMLINK_NOFOLLOW);
+    struct stat attributes {};
+    if (fstat(folder, &attributes) != 0) return -1;
+    bool const folders_group = (attributes.st_mode & S_ISGID) != 0;
+    return fchownat(folder, name, caller->uid, folders_group ? attributes.st_gid : caller->gid,
+                    AT_SYMLINK_NOFOLLOW);
 }
 
 // Answers for a name that was just made.

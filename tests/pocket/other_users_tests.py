@@ -89,6 +89,18 @@ def test_in_a_folder_for_all_each_has_his_own_rights(shared):
     assert errno_of_another_user(os.unlink, shared / "theirs") == 0
 
 
+def test_what_is_made_in_a_set_group_id_folder_is_its_group_s(shared):
+    shared.up()
+    (shared / "project").mkdir()
+    os.chown(shared / "project", NOBODY, 1234)
+    (shared / "project").chmod(0o2775)
+    for make, name in ((pathlib.Path.touch, "file"), (pathlib.Path.mkdir, "below")):
+        assert errno_of_another_user(make, shared / "project" / name) == 0
+        status = (shared / "project" / name).stat()
+        assert (status.st_uid, status.st_gid) == (NOBODY, 1234)
+    assert (shared / "project" / "below").stat().st_mode & stat.S_ISGID
+
+
 @pytest.mark.parametrize("spoil", [lambda folder: folder.chmod(0o777),
                                    lambda folder: os.chown(folder, NOBODY, NOBODY)])  # fmt: skip
 def test_a_backing_folder_that_others_can_write_into_is_refused(tmp_path, spoil):

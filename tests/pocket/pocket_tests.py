@@ -212,6 +212,30 @@ def test_random_reads_take_the_time_of_a_disk(pocket):
     assert pocket.stats()["lateness_us"]["requests"] >= 30
 
 
+DISK = "barracuda-7200.10"
+
+
+@pytest.mark.parametrize("flags", [os.O_SYNC, os.O_DSYNC])
+def test_a_synchronous_write_is_over_when_the_disk_of_its_server_has_it(pocket, flags):
+    pocket.up(DISK, "--servers", 2)
+    (pocket / "file").write_bytes(bytes(2 * UNIT))
+    fd = os.open(pocket / "file", os.O_RDWR | flags)
+    os.pwrite(fd, b"x", UNIT)
+    os.close(fd)
+    servers = pocket.stats()["servers"]
+    assert [server["flushes"] for server in servers] == [0, 1]
+    assert servers[0]["media_accesses"] == 0 < servers[1]["media_accesses"]
+
+
+def test_a_write_is_synchronous_where_the_call_says_so(pocket):
+    pocket.up(DISK, "--servers", 1)
+    fd = os.open(pocket / "file", os.O_RDWR | os.O_CREAT)
+    os.pwritev(fd, [b"x"], 0, os.RWF_DSYNC)
+    os.pwritev(fd, [b"x"], 1, 0)
+    os.close(fd)
+    assert pocket.stats()["servers"][0]["flushes"] == 1
+
+
 def test_traces_name_server_place_and_program(pocket, tmp_path):
     pocket.up("nearline", "--servers", 2)
     (pocket / "file").write_bytes(bytes(2 * UNIT))
@@ -253,6 +277,56 @@ def test_faults_on_demand(pocket):
     pocket.fault("--clear")
     assert os.pread(fd, 10, UNIT) == bytes(10)
     os.close(fd)
+
+
+def test_a_full_disk_stops_no_file_that_does_not_grow(pocket):
+    pocket.up()
+    (pocket / "file").write_bytes(bytes(2 * UNIT))
+    pocket.fault("--enospc", UNIT)
+    fd = os.open(pocket / "file", os.O_RDWR)
+    assert os.pwrite(fd, b"xy", 2 * UNIT - 1) == 1, "the last byte that it has"
+    os.ftruncate(fd, 2 * UNIT - 1)
+    os.posix_fallocate(fd, 0, UNIT)
+    assert error_of(os.ftruncate, fd, 2 * UNIT) == errno.ENOSPC
+    os.close(fd)
+
+
+def test_bad_bytes_behind_the_end_of_a_file_are_not_read(pocket):
+    pocket.up()
+    (pocket / "file").write_bytes(b"good")
+    pocket.fault("--eio", "file", 100, 200)
+    assert (pocket / "file").read_bytes() == b"good"
+
+
+def test_a_file_with_bad_bytes_may_be_named_by_its_whole_path(pocket):
+    pocket.up()
+    (pocket / "file").write_bytes(bytes(10))
+    pocket.fault("--eio", pocket / "file", 0, 10)
+    assert error_of((pocket / "file").read_bytes) == errno.EIO
+
+
+@pytest.mark.parametrize(("words", "reason"), [
+    (["--eio", "file", 10, 10], "BEGIN 10 is not below END 10"),
+    (["--eio", "file", -1, 10], "-1 is not in the range 0<=x"),
+    (["--enospc", -1], "-1 is not in the range 0<=x"),
+    (["--slow", 0, 0.5], "0.5 is not in the range 1<=x<=1000000"),
+    (["--slow", 0, "nan"], "nan is not in the range 1<=x<=1000000"),
+    (["--hang", 0, -1], "-1.0 is not in the range 0<=x<=1000000000"),
+    (["--down", 2], "there is no such server; valid: 0 to 1"),
+])  # fmt: skip
+def test_a_fault_that_would_do_nothing_is_refused(pocket, words, reason):
+    pocket.up("instant", "--servers", 2)
+    (pocket / "file").touch()
+    done = unisono("fault", pocket.mountpoint, *words, check=False)
+    assert done.returncode == 2
+    assert reason in " ".join(done.stderr.split())
+
+
+def test_a_fault_of_a_server_where_none_is_emulated_is_refused(pocket):
+    pocket.up()
+    done = unisono("fault", pocket.mountpoint, "--down", 0, check=False)
+    assert done.returncode == 2
+    assert "without emulation there are no servers" in done.stderr
 
 
 def test_a_fault_stays_with_its_file_under_any_name_and_dies_with_it(pocket):
