@@ -84,8 +84,26 @@ def mount_at(mountpoint: str) -> Mount:
 
 def find(path: str) -> Mount | None:
     """The same; None if there is none."""
-    here = [mount for mount in mounts() if mount.mountpoint == os.path.abspath(path)]
+    here = _mounts_at(_without_links(path))
     return here[-1] if here else None
+
+
+def _mounts_at(path: str) -> list[Mount]:
+    return [mount for mount in mounts() if mount.mountpoint == path]
+
+
+def _without_links(path: str) -> str:
+    """As the kernel names a mountpoint; asks nothing of what is mounted there, which may hang."""
+    path = os.path.abspath(path)
+    for _ in range(40):
+        folder, name = os.path.split(path)
+        path = os.path.join(os.path.realpath(folder), name)
+        try:
+            target = os.readlink(path)
+        except OSError:
+            break
+        path = os.path.normpath(os.path.join(os.path.dirname(path), target))
+    return path
 
 
 def profile_folder(prefix: Path = places.PREFIX) -> Path:
@@ -132,10 +150,13 @@ def up(mountpoint: str, backing: str, profile: str, options: list[str]) -> None:
     file = profile_file(profile)
     if file is not None:
         options = [*options, "--profile-file", str(file)]
-    os.makedirs(mountpoint, exist_ok=True)
-    path = os.path.abspath(mountpoint)
-    if any(mount.mountpoint == path for mount in mounts()):
+    path = _without_links(mountpoint)
+    if _mounts_at(path):
         raise Failure(f"{path} has a pocket file system already; 'unisono pocket down' removes it")
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise Failure(f"{path}: {error.strerror}") from error
     # In a session of its own: Ctrl-C is for us, who know what to do then.
     with subprocess.Popen([program(), path, "--backing", backing, *options], start_new_session=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -152,22 +173,24 @@ def up(mountpoint: str, backing: str, profile: str, options: list[str]) -> None:
 
 def down(mountpoint: str) -> bool:
     """Unmounts and ends the daemon, whatever state they are in. False: there was nothing."""
-    path = os.path.abspath(mountpoint)
+    path = _without_links(mountpoint)
     found = False
-    while here := [mount for mount in mounts() if mount.mountpoint == path]:
+    while here := _mounts_at(path):
         found = True
         mount, pid = here[-1], here[-1].pid
         if not _unmount(path, lazy=False) and not _unmount(path, lazy=True):
             raise Failure(f"{path} cannot be unmounted; who mounted it, or root, can do it")
         if pid is not None:
             _end(pid, lambda mount=mount: mount.pid)
-        Path(mount.backing, "mount.json").unlink(missing_ok=True)
+        if mount.record.get("mountpoint") == path:  # and not where the bytes are mounted by now
+            Path(mount.backing, "mount.json").unlink(missing_ok=True)
     return found
 
 
 def _unmount(path: str, lazy: bool) -> bool:
     if os.geteuid() == 0:
-        command = ["umount", *(["-l"] if lazy else []), path]
+        # -c: asks nothing of the file system, whose daemon may stand still.
+        command = ["umount", "-c", *(["-l"] if lazy else []), path]
     else:
         command = ["fusermount3", "-u", *(["-z"] if lazy else []), path]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
@@ -235,7 +258,10 @@ def fault(mount: Mount, what: dict[str, Any]) -> None:
 
 def path_within(mount: Mount, path: str) -> str:
     """A path that may be given in full, as one below the mountpoint."""
-    return path.removeprefix(f"{mount.mountpoint}/")
+    if not os.path.isabs(path):
+        return path
+    folder, name = os.path.split(path)
+    return os.path.join(os.path.realpath(folder), name).removeprefix(f"{mount.mountpoint}/")
 
 
 def power_cut(mount: Mount) -> None:

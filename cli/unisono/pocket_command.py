@@ -158,7 +158,10 @@ def trace_command(mountpoint: str, output: str | None, picture: str | None) -> N
     mount = file_systems.mount_at(mountpoint)
     file = file_systems.trace(mount)
     if output is not None:
-        shutil.copyfile(file, output)
+        try:
+            shutil.copyfile(file, output)
+        except OSError as error:
+            raise Failure(f"{output}: {error.strerror}") from error
     if picture is not None:
         accesses = trace_picture.accesses_of(list(file_systems.trace_entries(file)))
         trace_picture.draw(accesses, Path(picture), f"{mount.profile} (emulated)",
@@ -279,6 +282,11 @@ def _read_profile(name: str) -> dict[str, Any]:
     file = file_systems.profile_file(name)
     assert file is not None
     try:
-        return json.loads(file.read_text())
+        profile = json.loads(file.read_text())
     except (OSError, ValueError) as error:
         raise Failure(f"{file}: {error}") from error
+    figures = [figure for section in profile.values() if isinstance(section, dict)
+               for figure in section.values() if isinstance(figure, dict)] if isinstance(profile, dict) else []  # fmt: skip
+    if not figures or not all({"value", "source"} <= figure.keys() for figure in figures):
+        raise Failure(f"{file}: is no profile: figures have a value and a source")
+    return profile

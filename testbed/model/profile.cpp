@@ -133,6 +133,7 @@ void check(Profile const& profile) {
     if (drive.kind == "solid_state") need(drive.channels >= 1, "drive.channels begins at 1");
     need(profile.host.block_bytes >= 4096, "host.block_bytes is missing or below 4096");
     auto const& host = profile.host;
+    need(host.workers == 0 || host.workers >= 1, "host.workers is between 0 and 1");
     if (host.page_cache_bytes == 0) return;
     need(host.writeback_depth >= 1, "host.writeback_depth begins at 1");
     need(host.dirty_background_bytes <= host.dirty_limit_bytes &&

@@ -67,6 +67,8 @@ TEST(Profile, mistakes_are_named) {
               "profile: drive.kind is not rotating, solid_state or instant");
     EXPECT_EQ(mistake_in(good, "\"value\": 1.8", "\"value\": 0.5"),
               "profile: drive.cylinder_switch_ms is below drive.seek_track_ms");
+    EXPECT_EQ(mistake_in(good, "\"workers\": {\"value\": 16", "\"workers\": {\"value\": 0.5"),
+              "profile: host.workers is between 0 and 1");
     EXPECT_EQ(mistake_in(good, "{", "["), "profile: this is no JSON");
     EXPECT_EQ(mistake_in(good, "\"on_demand\"", "\"2.6.24\""),
               "profile: host.read_ahead is not windows, on_demand, context or careful_context");

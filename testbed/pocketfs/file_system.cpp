@@ -72,6 +72,8 @@ Profile read_profile(MountOptions const& options) {
     if (!text) throw std::runtime_error(options.profile_file + ": cannot be read");
     auto profile = parse_profile(*text);
     auto& host = profile.host;
+    if (options.page_cache_bytes > 0 && host.page_cache_bytes == 0)
+        throw std::runtime_error("--page-cache-bytes: the profile's servers have no page cache");
     if (options.page_cache_bytes >= 0 && host.page_cache_bytes > 0) {
         double const scale = options.page_cache_bytes / host.page_cache_bytes;
         host.page_cache_bytes *= scale;
@@ -90,6 +92,10 @@ std::uint64_t disk_bytes(MountOptions const& options) {
 
 FileSystem::FileSystem(MountOptions const& options)
     : options_(options), clients_(options.node), space_(disk_bytes(options)) {
+    if (options.chunk_bytes > space_.capacity_bytes())
+        throw std::runtime_error("--chunk-bytes '" + std::to_string(options.chunk_bytes) +
+                                 "': valid is at most what a disk has, " +
+                                 std::to_string(space_.capacity_bytes()));
     auto const files = options.backing + "/files";
     std::filesystem::create_directories(files);
     root_.fd = open(files.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -1,6 +1,7 @@
 """The mounted file system, as programs see it. Run by run.py."""
 
 import concurrent.futures
+import contextlib
 import errno
 import json
 import os
@@ -295,7 +296,9 @@ def test_bad_bytes_behind_the_end_of_a_file_are_not_read(pocket):
     pocket.up()
     (pocket / "file").write_bytes(b"good")
     pocket.fault("--eio", "file", 100, 200)
-    assert (pocket / "file").read_bytes() == b"good"
+    fd = os.open(pocket / "file", os.O_RDONLY)
+    assert os.pread(fd, 1000, 0) == b"good"
+    os.close(fd)
 
 
 def test_a_file_with_bad_bytes_may_be_named_by_its_whole_path(pocket):
@@ -423,6 +426,92 @@ def test_down_ends_a_mount_that_is_in_use_and_hangs(pocket):
     pocket.down()
     assert reader.wait(10) != 0
     wait_for_the_end_of(daemon)
+
+
+def test_what_was_mounted_through_a_link_is_found_by_both_names(pocket, tmp_path):
+    pocket.mountpoint.mkdir()
+    (tmp_path / "link").symlink_to(pocket.mountpoint.name)
+    unisono("up", tmp_path / "link", "--backing", pocket.backing, "--profile", "instant")
+    daemon = pocket.daemon()
+    for name in (tmp_path / "link", pocket.mountpoint):
+        assert json.loads(unisono("stats", name, "--json").stdout)["emulated"]
+    assert "nothing to do" not in unisono("down", tmp_path / "link").stderr
+    assert not os.path.ismount(pocket.mountpoint)
+    wait_for_the_end_of(daemon)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="fusermount3 asks the file system")
+@pytest.mark.parametrize("name", ["link", "a, mount"])
+def test_down_ends_a_daemon_that_stands_still(pocket, tmp_path, name):
+    pocket.up()
+    (tmp_path / "link").symlink_to(pocket.mountpoint.name)
+    daemon = pocket.daemon()
+    os.kill(daemon, signal.SIGSTOP)
+    try:
+        unisono("down", tmp_path / name)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(daemon, signal.SIGCONT)
+    wait_for_the_end_of(daemon)
+
+
+def test_up_where_a_daemon_died_says_what_is_there(pocket):
+    pocket.up()
+    daemon = pocket.daemon()
+    os.kill(daemon, signal.SIGKILL)
+    wait_for_the_end_of(daemon)
+    done = unisono("up", pocket.mountpoint, "--backing", pocket.backing, "--profile", "off", check=False)
+    assert done.returncode == 2
+    assert "has a pocket file system already; 'unisono pocket down' removes it" in done.stderr
+
+
+def test_down_of_a_dead_mount_leaves_what_says_where_its_bytes_are_mounted_now(pocket, tmp_path):
+    pocket.up()
+    daemon = pocket.daemon()
+    os.kill(daemon, signal.SIGKILL)
+    wait_for_the_end_of(daemon)
+    unisono("up", tmp_path / "new", "--backing", pocket.backing, "--profile", "instant")
+    pocket.down()
+    assert pocket.daemon() > 0
+    assert "instant" in unisono("status").stdout
+    unisono("down", tmp_path / "new")
+
+
+@pytest.mark.parametrize(("make", "reason"), [
+    (lambda path: path.touch(), "m: File exists"),
+    (lambda path: path.symlink_to(path.name), "m: File exists"),
+])  # fmt: skip
+def test_a_mountpoint_that_is_no_folder_is_named(tmp_path, make, reason):
+    make(tmp_path / "m")
+    done = unisono("up", tmp_path / "m", "--backing", tmp_path / "b", "--profile", "off", check=False)
+    assert done.returncode == 2
+    assert done.stderr.endswith(reason + "\n")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"drive": {"rpm": {"value": 1}}}'])
+def test_a_profile_without_figures_is_refused(tmp_path, text):
+    (tmp_path / "p.json").write_text(text)
+    done = unisono("profiles", tmp_path / "p.json", check=False)
+    assert done.returncode == 2
+    assert "p.json: is no profile" in done.stderr
+
+
+def test_a_trace_that_cannot_be_written_is_named(pocket, tmp_path):
+    pocket.up("instant")
+    done = unisono("trace", pocket.mountpoint, "--output", tmp_path / "no" / "t.csv", check=False)
+    assert done.returncode == 2
+    assert done.stderr.endswith("t.csv: No such file or directory\n")
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (["instant", "--page-cache-bytes", "1G"], "--page-cache-bytes: the profile's servers have no page cache"),
+    ([DISK, "--chunk-bytes", "1T"], "--chunk-bytes '1099511627776': valid is at most what a disk has"),
+])  # fmt: skip
+def test_options_that_do_not_go_with_the_profile_are_refused(tmp_path, options, message):
+    done = unisono("up", tmp_path / "m", "--backing", tmp_path / "b", "--profile", *options, check=False)
+    assert done.returncode == 2
+    assert message in done.stderr
 
 
 def test_a_client_killed_in_the_middle_leaves_whole_requests(pocket):
