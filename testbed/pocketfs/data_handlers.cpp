@@ -8,6 +8,7 @@
 
 #include "pocketfs/handlers.hpp"
 #include "pocketfs/open_reply.hpp"
+#include "pocketfs/owner_rights.hpp"
 #include "pocketfs/requests.hpp"
 
 namespace unisono::testbed {
@@ -19,10 +20,12 @@ int open_file_of(FileSystem& files, Inode& inode, int flags) {
     // each write says whether it is to be on the disk.
     int const backing_flags =
         (flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_DIRECT | O_SYNC)) | O_CLOEXEC;
-    if ((flags & O_TRUNC) == 0) return open(inode.path().c_str(), backing_flags);
+    auto const path = inode.path();
+    auto const open_it = [&] { return open(path.c_str(), backing_flags); };
+    if ((flags & O_TRUNC) == 0) return with_owner_rights(path, open_it);
     int fd = -1;
     errno = files.change(inode, [&] {
-        fd = open(inode.path().c_str(), backing_flags);
+        fd = with_owner_rights(path, open_it);
         return fd < 0 ? errno : 0;
     });
     if (fd >= 0) files.trim(inode, 0);

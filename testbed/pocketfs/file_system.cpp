@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "pocketfs/node_wires.hpp"
+#include "pocketfs/owner_rights.hpp"
 #include "support/descriptor.hpp"
 #include "support/file_content.hpp"
 
@@ -37,14 +38,17 @@ std::uint64_t page_up(std::uint64_t bytes) { return (bytes + 4095) / 4096 * 4096
 
 std::optional<std::string> read_attribute(std::string const& path, std::string const& name) {
     std::string value(65536, '\0');
-    auto const length = getxattr(path.c_str(), name.c_str(), value.data(), value.size());
+    auto const length = with_owner_rights(
+        path, [&] { return getxattr(path.c_str(), name.c_str(), value.data(), value.size()); });
     if (length < 0) return {};
     value.resize(static_cast<std::size_t>(length));
     return value;
 }
 
 int write_attribute(std::string const& path, std::string const& name, std::string const& value) {
-    return setxattr(path.c_str(), name.c_str(), value.data(), value.size(), 0) == 0 ? 0 : errno;
+    int const result = with_owner_rights(
+        path, [&] { return setxattr(path.c_str(), name.c_str(), value.data(), value.size(), 0); });
+    return result == 0 ? 0 : errno;
 }
 
 // "65536" or "64K"; nothing for anything else.
@@ -110,7 +114,10 @@ FileSystem::FileSystem(MountOptions const& options)
     if (options.power_cuts) synced_states_.emplace(options.backing);
     if (options.profile_file.empty()) return;
     std::unique_ptr<Carrier> carrier;
-    if (options.node == NodeKind::cluster) carrier = std::make_unique<NodeWires>(options.servers);
+    if (options.node == NodeKind::cluster) {
+        if (geteuid() != 0) throw std::runtime_error("--node cluster needs root, as clusters do");
+        carrier = std::make_unique<NodeWires>(options.servers);
+    }
     emulator_ = std::make_unique<Emulator>(read_profile(options), options.servers, options.server,
                                            std::move(carrier));
 }
@@ -122,7 +129,9 @@ FileSystem::~FileSystem() {
 
 void FileSystem::reserve_all() {
     auto const files = options_.backing + "/files";
-    for (auto const& entry : std::filesystem::recursive_directory_iterator(files)) {
+    // Folders that are closed to their owner, who mounts them, keep what is in them to themselves.
+    auto const skip = std::filesystem::directory_options::skip_permission_denied;
+    for (auto const& entry : std::filesystem::recursive_directory_iterator(files, skip)) {
         if (!entry.is_regular_file() || entry.is_symlink()) continue;
         auto const text = read_attribute(entry.path(), stored_map);
         auto const map = text ? parse_disk_map(*text) : std::nullopt;

@@ -169,6 +169,7 @@ void create(fuse_req_t request, fuse_ino_t parent_number, char const* name, mode
     Handle* const handle = error == 0 ? open_handle(files, *inode, info->flags) : nullptr;
     if (handle == nullptr) {
         if (error == 0) error = errno;
+        if (made >= 0) unlinkat(parent.fd, name, 0);
         forget_one(files, *inode, 1);
         fuse_reply_err(request, error);
         return;

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "pocketfs/owner_rights.hpp"
+
 namespace unisono::testbed {
 
 namespace {
@@ -46,7 +48,9 @@ Descriptor open_unnamed(std::string const& folder) {
 
 int SyncedStates::keep(Inode const& inode) {
     if (unsynced_.contains({inode.device, inode.number})) return 0;
-    State state{.file = Descriptor(open(inode.path().c_str(), O_RDWR | O_CLOEXEC)),
+    auto const path = inode.path();
+    auto const open_it = [&] { return open(path.c_str(), O_RDWR | O_CLOEXEC); };
+    State state{.file = Descriptor(with_owner_rights(path, open_it)),
                 .copy = open_unnamed(folder_)};
     if (state.file.get() < 0 || state.copy.get() < 0) return errno;
     if (int const error = copy_contents(state.file.get(), state.copy.get())) return error;

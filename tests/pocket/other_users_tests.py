@@ -5,10 +5,11 @@ import os
 import pathlib
 import shutil
 import stat
+import subprocess
 import tempfile
 
 import pytest
-from mounts import Pocket, unisono
+from mounts import BUILD, Pocket, unisono
 
 if os.geteuid() != 0:
     pytest.skip("only root can be two users", allow_module_level=True)
@@ -99,6 +100,63 @@ def test_what_is_made_in_a_set_group_id_folder_is_its_group_s(shared):
         status = (shared / "project" / name).stat()
         assert (status.st_uid, status.st_gid) == (NOBODY, 1234)
     assert (shared / "project" / "below").stat().st_mode & stat.S_ISGID
+
+
+# Everybody may use /dev/fuse here, in a mount namespace that only these commands see.
+ORDINARY = """
+mount --bind "$1/device" /dev/fuse
+cd "$1/home"
+exec setpriv --reuid {user} --regid {user} --clear-groups sh -euc '{script}' sh "$2"
+"""
+FILES = """
+"$1" pocket up m --backing b --profile instant
+trap "\"$1\" pocket down m" EXIT
+(umask 0333; echo text > m/read-only)
+cat m/read-only
+python3 -c "
+import os
+fd = os.open(\\"m/closed\\", os.O_RDWR | os.O_CREAT | os.O_DSYNC, 0o000)
+os.pwrite(fd, b\\"kept\\", 1 << 20)
+print(os.pread(fd, 4, 1 << 20).decode(), oct(os.fstat(fd).st_mode))"
+mkdir -m 0000 m/folder
+"$1" pocket down m
+"$1" pocket up m --backing b --profile off --power-cuts
+cat m/read-only
+"""
+CLUSTER = '"$1" pocket up m --backing b --profile instant --node cluster'
+
+
+@pytest.fixture
+def as_another_user():
+    folder = pathlib.Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    os.mknod(folder / "device", stat.S_IFCHR | 0o666, os.stat("/dev/fuse").st_rdev)
+    (folder / "device").chmod(0o666)
+    (folder / "home").mkdir()
+    os.chown(folder / "home", NOBODY, NOBODY)
+
+    def run(script):
+        command = ORDINARY.format(user=NOBODY, script=script)
+        return subprocess.run(["unshare", "-m", "--propagation", "private", "sh", "-euc", command, "sh",
+                               folder, BUILD / "bin" / "unisono"],
+                              capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+
+    yield run
+    shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(shutil.which("fusermount3") is None, reason="needs fusermount3")
+def test_an_ordinary_user_s_files_may_be_closed_to_himself(as_another_user):
+    done = as_another_user(FILES)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == ["text", "kept", "0o100000", "text"]
+
+
+@pytest.mark.skipif(shutil.which("fusermount3") is None, reason="needs fusermount3")
+def test_the_nodes_of_a_cluster_are_not_an_ordinary_user_s(as_another_user):
+    done = as_another_user(CLUSTER)
+    assert done.returncode == 2
+    assert "--node cluster needs root" in done.stderr
 
 
 @pytest.mark.parametrize("spoil", [lambda folder: folder.chmod(0o777),
