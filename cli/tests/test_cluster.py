@@ -173,6 +173,15 @@ def test_a_cluster_that_is_not_up_is_named(unisono):
     assert "no cluster 'nosuch' is up; 'unisono cluster up' makes one" in done.stderr
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+@pytest.mark.parametrize("words", [["status"], ["status", "--json"], ["run", "--", "true"], ["up"], ["down"]])
+def test_who_is_not_root_is_told_so(unisono, words):
+    """`status` of a cluster that was up ended in a traceback, and ranks without a reason."""
+    done = unisono("cluster", *words, user=65534)
+    assert (done.returncode, done.stderr) == (
+        2, "unisono: a pocket cluster needs root: its nodes are network namespaces\n")  # fmt: skip
+
+
 def test_only_root_can_make_one(monkeypatch):
     monkeypatch.setattr(cluster.os, "geteuid", lambda: 1000)
     with pytest.raises(Failure, match="needs root"):

@@ -254,9 +254,13 @@ def up(
     return cluster
 
 
-def _require_root_and_tools() -> None:
+def require_root() -> None:
     if os.geteuid() != 0:
-        raise Failure("a pocket cluster needs root: it makes network namespaces")
+        raise Failure("a pocket cluster needs root: its nodes are network namespaces")
+
+
+def _require_root_and_tools() -> None:
+    require_root()
     for tool, package in _TOOLS.items():
         if shutil.which(tool) is None:
             raise Failure(f"{tool} is missing (Debian: {package})")

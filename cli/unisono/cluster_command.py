@@ -54,6 +54,7 @@ def down_command(name: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
 def status_command(as_json: bool) -> None:
     """List the clusters that are up, with each node's traffic."""
+    clusters.require_root()  # others see neither all of a node nor its processes
     described = [_describe(clusters.find(name)) for name in clusters.names()]
     if as_json:
         click.echo(json.dumps(described, indent=2))
@@ -102,6 +103,7 @@ def run_command(name: str, command: tuple[str, ...]) -> None:
     unisono cluster run -- mpiexec -n 8 ./app
     unisono cluster run -- unisono run --report -- mpiexec -n 8 ./app
     """
+    clusters.require_root()
     os.environ.update(clusters.find(name).environment())
     run.replace_this_process(Job(list(command), mpi=""))
 
