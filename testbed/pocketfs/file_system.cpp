@@ -133,8 +133,7 @@ void FileSystem::reserve_all() {
     auto const skip = std::filesystem::directory_options::skip_permission_denied;
     for (auto const& entry : std::filesystem::recursive_directory_iterator(files, skip)) {
         if (!entry.is_regular_file() || entry.is_symlink()) continue;
-        auto const text = read_attribute(entry.path(), stored_map);
-        auto const map = text ? parse_disk_map(*text) : std::nullopt;
+        auto const map = stored_places(entry.path());
         if (!map) continue;
         for (auto const& [offset, run] : map->runs()) {
             space_.reserve(run.address, run.bytes);
@@ -147,6 +146,30 @@ void FileSystem::reserve_all() {
 // ---- layouts and places
 // --------------------------------------------------------------------------
 
+// Nothing if there are none, or none that this mount has: it may have fewer servers than the one
+// before, or smaller disks.
+std::optional<DiskMap> FileSystem::stored_places(std::string const& path) const {
+    auto const layout = read_attribute(path, stored_layout);
+    auto const striping = layout ? parse_striping(*layout) : std::nullopt;
+    auto const text = read_attribute(path, stored_map);
+    auto map = text ? parse_disk_map(*text) : std::nullopt;
+    if (!map || !striping || striping->servers > options_.servers) return {};
+    for (auto const& [offset, run] : map->runs())
+        if (run.bytes > space_.capacity_bytes() ||
+            run.address > space_.capacity_bytes() - run.bytes)
+            return {};
+    return map;
+}
+
+// False: the disks are full.
+bool FileSystem::take_places(Inode& inode, std::uint64_t begin, std::uint64_t end) {
+    std::lock_guard const space(space_mutex_);
+    bool const placed = place(inode.map, space_, begin, end, options_.chunk_bytes, goal_for(inode));
+    for (auto const& [object_offset, run] : inode.map.runs())
+        next_goal_ = std::max(next_goal_, run.address + run.bytes);
+    return placed;
+}
+
 void FileSystem::load(Inode& inode) {
     if (inode.loaded) return;
     inode.loaded = true;
@@ -154,11 +177,15 @@ void FileSystem::load(Inode& inode) {
     auto const striping = layout ? parse_striping(*layout) : std::nullopt;
     inode.striping = striping.value_or(
         Striping{.stripe_bytes = options_.stripe_bytes, .servers = options_.stripe_servers});
-    // A backing folder may be mounted with fewer servers than before.
     inode.striping.servers = std::min(inode.striping.servers, options_.servers);
     inode.striping.first %= options_.servers;
-    auto const text = read_attribute(inode.path(), stored_map);
-    if (auto const map = text ? parse_disk_map(*text) : std::nullopt) inode.map = *map;
+    struct stat attributes {};
+    if (auto const map = stored_places(inode.path()))
+        inode.map = *map;
+    else if (fstat(inode.fd, &attributes) == 0)
+        take_places(
+            inode, 0,
+            object_bytes(inode.striping, static_cast<std::uint64_t>(attributes.st_size), 0));
 }
 
 int FileSystem::store(Inode& inode) {
@@ -214,13 +241,9 @@ int FileSystem::prepare_write(Inode& inode, std::uint64_t offset, std::uint64_t 
     for (auto const& piece : split(inode.striping, options_.servers, offset, bytes)) {
         auto const run = inode.map.find(piece.object_offset);
         if (run && run->bytes >= piece.bytes) continue;
-        std::lock_guard const space(space_mutex_);
         auto const begin = piece.object_offset;
-        full = !place(inode.map, space_, begin, begin + piece.bytes, options_.chunk_bytes,
-                      goal_for(inode));
+        full = !take_places(inode, begin, begin + piece.bytes);
         changed = true;
-        for (auto const& [object_offset, placed] : inode.map.runs())
-            next_goal_ = std::max(next_goal_, placed.address + placed.bytes);
         if (full) break;
     }
     if (changed)

@@ -75,6 +75,8 @@ public:
 private:
     void load(Inode& inode);  // with its mutex held
     int store(Inode& inode);
+    [[nodiscard]] std::optional<DiskMap> stored_places(std::string const& path) const;
+    bool take_places(Inode& inode, std::uint64_t begin, std::uint64_t end);
     void reserve_all();
     int set_file_attribute(Inode& inode, std::string const& name, std::uint64_t number);
     int set_folder_attribute(Inode& inode, std::string const& name, std::uint64_t number);

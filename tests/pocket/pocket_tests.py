@@ -381,6 +381,30 @@ def test_files_layouts_and_places_survive_a_restart(pocket):
     assert pocket.get("other", "map").split(":")[1] != before[1].split(":")[1]
 
 
+def test_a_file_beyond_the_end_of_smaller_disks_is_placed_anew(pocket):
+    """The first access ended the daemon."""
+    data = random.Random(4).randbytes(300_000)
+    pocket.up()
+    (pocket / "file").touch()
+    pocket.set("file", "address", "1T")
+    (pocket / "file").write_bytes(data)
+    pocket.down()
+    pocket.up("sata-80gb")
+    assert (pocket / "file").read_bytes() == data
+    assert int(pocket.get("file", "map").split(":")[1]) < 80e9
+
+
+@pytest.mark.parametrize("place", [lambda pocket: pocket, lambda pocket: pocket.backing / "files"])
+def test_all_bytes_of_a_file_have_a_place_on_fewer_servers_and_when_they_came_past_the_mount(pocket, place):
+    """Those that had none were read in no time."""
+    pocket.up("off", "--servers", 8, "--chunk-bytes", "64K")
+    (place(pocket) / "file").write_bytes(bytes(100 * UNIT))
+    pocket.down()
+    pocket.up("instant", "--servers", 1, "--chunk-bytes", "64K")
+    (pocket / "file").read_bytes()
+    assert pocket.stats()["servers"][0]["read_bytes"] == 100 * UNIT
+
+
 def test_down_cleans_up_after_kill_9_and_no_byte_is_lost(pocket):
     pocket.up("instant")
     data = random.Random(3).randbytes(200_000)
