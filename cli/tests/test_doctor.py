@@ -169,9 +169,11 @@ def test_no_mpi_is_blamed_for_a_full_folder():
 
 
 @pytest.mark.parametrize(("options", "family", "ranks", "trial"), [
-    (["-n", "64", "-ppn", "8"], launchers.HYDRA, 64, ["-n", "2", "-ppn", "8"]),
-    (["--oversubscribe", "-np", "7"], launchers.OPEN_MPI, 7, ["--oversubscribe", "-np", "2"]),
-    (["--ntasks=512", "-p", "short"], launchers.SLURM, 512, ["--ntasks=2", "-p", "short"]),
+    (["-n", "64", "-ppn", "8"], launchers.HYDRA, 64, ["-ppn", "8", "-n", "2"]),
+    (["--oversubscribe", "-np", "7"], launchers.OPEN_MPI, 7, ["--oversubscribe", "-n", "2"]),
+    (["--ntasks=512", "-p", "short"], launchers.SLURM, 512, ["-p", "short", "-n", "2"]),
+    (["-ln64", "-pshort", "-c", "4"], launchers.SLURM, 64, ["-pshort", "-c", "4", "-n", "2"]),
+    (["-c", "4", "--exact"], launchers.SLURM, None, ["-c", "4", "--exact", "-n", "2"]),
     (["-ppn", "4"], launchers.HYDRA, None, ["-ppn", "4", "-n", "2"]),
     (["-o", "results", "--error=log", "-n", "64"], launchers.SLURM, 64, ["-n", "2"]),
     (["--output-filename", "results", "-n", "64"], launchers.OPEN_MPI, 64, ["-n", "2"]),
@@ -179,7 +181,14 @@ def test_no_mpi_is_blamed_for_a_full_folder():
 def test_the_trial_keeps_the_launchers_options_but_for_the_number_of_ranks(options, family, ranks, trial):
     segment = launchers.parse_segment([*options, "./app"], family)
     assert doctor.ranks_of(segment) == ranks
-    assert doctor._trial_launcher("mpiexec", segment) == ["mpiexec", *trial]
+    assert doctor._trial_launcher(["env", "A=1", "mpiexec"], segment) == ["env", "A=1", "mpiexec", *trial]
+
+
+@needs_mpi
+def test_wrappers_before_the_launcher_are_tried_with_it():
+    words = ["env", "A=1", f"mpiexec.{READY[0]}"]
+    family, before, segment = doctor._launcher_of([*words, "-n", "4", "./app"])
+    assert (family.mpi, before, doctor.ranks_of(segment)) == (READY[0], words, 4)
 
 
 def test_more_ranks_than_cores_are_noticed(monkeypatch):

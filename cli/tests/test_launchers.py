@@ -36,6 +36,7 @@ def parse(line, family):
         (OPEN_MPI, "--mca btl self,vader -mca io ompio -n 4 --bind-to none"),
         (OPEN_MPI, "--host a:2,b:2 --map-by ppr:2:node --tag-output"),
         (SLURM, "-n4 -N 2 --cpu-bind=none --mpi pmix"),
+        (SLURM, "-ln4 -Ku -uN 2 -t 5 --overlap"),
         (OTHER, "-n 4 --some-new-option 7 --flag"),
         (HYDRA, ""),
     ],
@@ -69,6 +70,29 @@ def test_variables_that_a_launcher_sets_are_known():
 
 def test_folders_where_a_launcher_looks():
     assert parse("-wdir /w -path /a:/b ./app", OPEN_MPI).folders == ["/w", "/a", "/b"]
+
+
+@pytest.mark.parametrize("options", ["-n4", "-ln4", "-Kn 4", "-n 4 -t5", "--chdir=/w"])
+def test_a_program_that_is_not_there_is_no_value_of_options_whose_values_stand_in_the_same_word(options):
+    assert parse(f"{options} ./nope", SLURM).program == ["./nope"]
+
+
+def test_a_program_that_may_have_been_taken_for_the_value_of_an_unknown_option_is_noticed():
+    assert parse("-n 2 --new ./nope", OPEN_MPI).guessed == "--new"
+    assert parse("-n 2 --new value ./app", OPEN_MPI).guessed == ""
+    assert parse("--version", OPEN_MPI).guessed == ""
+
+
+def test_folders_and_files_of_programs_may_stand_in_the_options_word():
+    assert parse("-wdir=/w ./app", HYDRA).folders == ["/w"]
+    assert parse("--chdir=/w ./app", SLURM).folders == ["/w"]
+    assert parse("-D/w ./app", SLURM).folders == ["/w"]
+    segment = parse("-l -configfile=a=b", HYDRA)
+    assert segment.options[segment.programs_file] == "a=b"
+
+
+def test_variables_of_srun():
+    assert parse("--export=ALL,LD_PRELOAD=a.so ./app", SLURM).variables["LD_PRELOAD"] == "a.so"
 
 
 def test_colons_separate_programs():

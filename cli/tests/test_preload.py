@@ -61,6 +61,18 @@ def test_what_is_preloaded_already_stays_behind_us(launcher, family, words):
     assert job.command[-3:] == [ENV, f"LD_PRELOAD=/lib/{family}.so:/his.so", "true"]
 
 
+def test_what_an_option_for_all_programs_preloads_stays_behind_us_in_each(launcher):
+    job = rewrite([launcher["mpich"], "-genv", "LD_PRELOAD", "/his.so", "-n", "1", "true", ":", "-n", "1", "true"])
+    assert job.command.count("LD_PRELOAD=/lib/mpich.so:/his.so") == 2
+
+
+def test_what_a_wrapper_before_the_launcher_preloads_stays_behind_us(launcher, monkeypatch):
+    job = rewrite(["env", "LD_PRELOAD=/his.so", launcher["mpich"], "true"])
+    assert job.command[-2:] == ["LD_PRELOAD=/lib/mpich.so:/his.so", "true"]
+    monkeypatch.setenv("LD_PRELOAD", "/his.so")
+    assert rewrite(["env", "-u", "LD_PRELOAD", launcher["mpich"], "true"]).command[-2] == "LD_PRELOAD=/lib/mpich.so"
+
+
 def test_the_environments_preload_stays_unless_it_is_taken_back(launcher, monkeypatch):
     monkeypatch.setenv("LD_PRELOAD", "/his.so")
     assert "LD_PRELOAD=/lib/mpich.so:/his.so" in rewrite([launcher["mpich"], "true"]).command
@@ -112,6 +124,40 @@ def test_a_file_of_programs_is_copied_and_rewritten(launcher, tmp_path, family, 
         f"-n 2 {ENV} LD_PRELOAD=/lib/{family}.so echo a b",
     ]
     copy.unlink()
+
+
+def test_several_programs_in_one_line_of_hydras_file_are_all_preloaded(launcher, tmp_path):
+    file = tmp_path / "programs"
+    file.write_text("-n 1 true : -n 2 echo\n")
+    preloaded = f"{ENV} LD_PRELOAD=/lib/%s.so"
+    job = rewrite([launcher["mpich"], f"-configfile={file}"])
+    copy = Path(job.command[-1])
+    ours = preloaded % "mpich"
+    assert copy.read_text() == f"-n 1 {ours} true : -n 2 {ours} echo\n"
+    copy.unlink()
+    job = rewrite([launcher["openmpi"], "--app", str(file)])  # to Open MPI the colon is an argument
+    copy = Path(job.command[-1])
+    assert copy.read_text() == f"-n 1 {preloaded % 'openmpi'} true : -n 2 echo\n"
+    copy.unlink()
+
+
+def test_names_in_a_file_of_programs_may_be_any_bytes(launcher, tmp_path):
+    (tmp_path / "programs").write_bytes(b"-n 1 true \xff\n")
+    job = rewrite([launcher["mpich"], "-configfile", str(tmp_path / "programs")])
+    copy = Path(job.command[-1])
+    assert copy.read_bytes().endswith(b" true \xff\n")
+    copy.unlink()
+
+
+def test_programs_that_srun_reads_from_a_file_are_not_called_missing(executable):
+    with pytest.raises(Failure, match="the programs in the file of --multi-prog are not looked at"):
+        rewrite([str(executable("srun")), "-n", "4", "--multi-prog", "programs.conf"])
+
+
+def test_a_program_that_may_have_become_an_options_value_is_worth_a_warning(launcher):
+    job = rewrite([launcher["openmpi"], "-n", "2", "--new", "./nope"])
+    assert len(job.warnings) == 1 and "behind the option --new ./nope" in job.warnings[0]
+    assert rewrite([launcher["openmpi"], "--help", "all"]).warnings == []
 
 
 def test_programs_that_cannot_be_found_are_named(launcher):

@@ -33,9 +33,11 @@ _SAYS_NOTHING = re.compile(r"MPI_ABORT (was|causes)|called MPI_Abort|with errorc
                            r"|exactly when Open MPI|sent help message|help_aggregate|ORTE_ERROR_LOG")  # fmt: skip
 _SONAMES = {"mpich": ["libmpich.so.12", "libmpi.so.12"], "openmpi": ["libmpi.so.40"],
             "abi": ["libmpi_abi.so.1"]}
-_COUNT_OPTIONS = frozenset(["n", "np", "c", "ntasks"])
 _OUTPUT_OPTIONS = frozenset(["o", "output", "e", "error", "outfile", "errfile", "outfile-pattern", "errfile-pattern",
                              "output-filename"])  # fmt: skip
+_FOR_WARNINGS = {"statically": "link it dynamically",
+                 "linked with": "start it by its own MPI's launcher, or link it with this one's",
+                 "": "give the command as it is started"}  # fmt: skip
 _TOOLS = {"darshan": "Darshan", "scorep": "Score-P"}
 _ASK_VERSION = """
 import ctypes, sys
@@ -59,7 +61,7 @@ def examine(path: str | None, command: list[str]) -> list[Finding]:
     if not os.path.exists(folder):
         raise Failure(f"{folder} is not there: {_NAME_A_FOLDER}")
     folder = folder if folder.is_dir() else folder.parent
-    family, segment = _launcher_of(command)
+    family, before, segment = _launcher_of(command)
     findings = list(_command(command))
     wanted = _mpi_of(command) or (family and family.mpi)
     findings += [finding for name in mpi.ENGINES for finding in _mpi(name, wanted)]
@@ -70,8 +72,8 @@ def examine(path: str | None, command: list[str]) -> list[Finding]:
     usable = [f.subject for f in findings if f.state == OK and f.subject in bench.MPIS]
     for name in usable:
         if wanted in (None, name):
-            usual = segment is None or segment.programs_file is not None  # which names other programs
-            words = None if usual else _trial_launcher(command[0], segment)
+            usual = segment is None or segment.programs_file is not None or segment.programs_flag  # other programs
+            words = None if usual else _trial_launcher(before, segment)
             findings += _trial(name, folder, words)
     return [*findings, *_preloaded(), _shared_memory(), *_huge_pages(), _cores(segment), _io_uring(), _fuse(),
             *_settings(str(path or folder))]  # fmt: skip
@@ -80,12 +82,13 @@ def examine(path: str | None, command: list[str]) -> list[Finding]:
 # ---- the command -----------------------------------------------------------------------------------
 
 
-def _launcher_of(command: list[str]) -> tuple[launchers.Family | None, launchers.Segment | None]:
-    """Of the command's first program; without wrappers in front."""
-    if not command or (family := mpi.launcher_family(command[0])) is None:
-        return None, None
-    words = launchers.split_segments(command[1:])[0]
-    return family, launchers.parse_segment(words, family)
+def _launcher_of(command: list[str]) -> tuple[launchers.Family | None, list[str], launchers.Segment | None]:
+    """Its words, also those of wrappers in front of it, and the command's first program."""
+    start = launchers.skip_wrappers(command, launchers.TRANSPARENT)
+    if not command or (family := mpi.launcher_family(command[start])) is None:
+        return None, [], None
+    words = launchers.split_segments(command[start + 1 :])[0]
+    return family, command[: start + 1], launchers.parse_segment(words, family)
 
 
 def _mpi_of(command: list[str]) -> str | None:
@@ -105,8 +108,7 @@ def _command(command: list[str]) -> Iterator[Finding]:
         return
     job.remove_temporary()
     for warning in job.warnings:
-        yield Finding("command", WRONG, warning, "link it dynamically" if "statically" in warning else
-                      "start it by its own MPI's launcher, or link it with this one's")  # fmt: skip
+        yield Finding("command", WRONG, warning, next(change for word, change in _FOR_WARNINGS.items() if word in warning))
     if not job.warnings:
         yield Finding("command", OK, f"its ranks get {places.preload_library(job.mpi).name}")
 
@@ -152,25 +154,10 @@ def _mpi(name: str, wanted: str | None) -> Iterator[Finding]:
 # ---- a trial with two ranks ------------------------------------------------------------------------
 
 
-def _trial_launcher(word: str, segment: launchers.Segment) -> list[str]:
-    """The command's launcher with its options, for two ranks, whose output is not the program's."""
-    options = list(_without_outputs(segment.options))
-    for at, option in enumerate(options[:-1]):
-        if option.startswith("-") and option.lstrip("-") in _COUNT_OPTIONS:
-            options[at + 1] = "2"
-    options = [re.sub(r"^(--ntasks|-n|-np)=\d+$", r"\1=2", option) for option in options if option != "--"]
-    counted = any(option.lstrip("-").partition("=")[0] in _COUNT_OPTIONS for option in options)
-    return [word, *options, *([] if counted else ["-n", "2"])]
-
-
-def _without_outputs(options: list[str]) -> Iterator[str]:
-    is_value = False
-    for option in options:
-        name, equals, _ = option.lstrip("-").partition("=")
-        is_output = option.startswith("-") and name in _OUTPUT_OPTIONS
-        if not is_output and not is_value:
-            yield option
-        is_value = is_output and not equals
+def _trial_launcher(before: list[str], segment: launchers.Segment) -> list[str]:
+    """The command's launcher, and what stands `before` its options, for two ranks whose output is not the program's."""
+    kept = [option for option in segment.parts if option.name not in {*segment.family.count, *_OUTPUT_OPTIONS}]
+    return [*before, *(word for option in kept for word in option.words), "-n", "2"]
 
 
 def _trial(name: str, folder: Path, words: list[str] | None, limit_s: float = _TRIAL_LIMIT_S) -> Iterator[Finding]:
@@ -300,12 +287,8 @@ def _huge_pages() -> Iterator[Finding]:
 
 
 def ranks_of(segment: launchers.Segment | None) -> int | None:
-    for at, option in enumerate(segment.options if segment else []):
-        name, equals, value = option.lstrip("-").partition("=")
-        value = value if equals else "".join(segment.options[at + 1 : at + 2])
-        if option.startswith("-") and name in _COUNT_OPTIONS and value.isdigit():
-            return int(value)
-    return None
+    counts = [option.value for option in segment.parts if option.name in segment.family.count] if segment else []
+    return int(counts[-1]) if counts and counts[-1] and counts[-1].isdecimal() else None
 
 
 def _cores(segment: launchers.Segment | None) -> Finding:

@@ -53,7 +53,8 @@ _OPEN_MPI = _table(
 
 _SLURM = _table(
     none="""exclusive X disable-status E preserve-env H hold K kill-on-bad-exit l label no-kill
-        O overcommit s oversubscribe Q quiet u unbuffered v verbose Z no-allocate multi-prog pty""",
+        O overcommit s oversubscribe Q quiet u unbuffered v verbose Z no-allocate multi-prog pty exact overlap whole
+        contiguous spread-job test-only version V help h""",
     one="""A account n ntasks N nodes c cpus-per-task p partition q qos t time J job-name o output
         e error i input w nodelist x exclude C constraint D chdir d dependency m distribution
         mem mem-per-cpu mpi export r relative R reservation jobid B extra-node-info G gpus
@@ -68,12 +69,23 @@ class Family:
     mpi: str | None  # None: starts programs of any MPI
     options: Mapping[str, int]
     set_variable: frozenset[str] = frozenset()  # options that set a rank's environment
+    for_all: frozenset[str] = frozenset()  # of these, that of all programs
+    set_variables: frozenset[str] = frozenset()  # options that set several, with commas
+    folder: frozenset[str] = frozenset({"wdir", "wd"})  # options that name the one where ranks start
     programs_file: frozenset[str] = frozenset()  # options that name a file of command lines
+    colons_in_file: bool = False  # a line of it may hold several programs
+    programs_flag: frozenset[str] = frozenset()  # options that make the program's word such a file
+    glues: bool = False  # letters stand together, and their values behind them: -ln4
+    count: frozenset[str] = frozenset({"n", "np"})  # options that say how many ranks
 
 
-HYDRA = Family("mpich", _HYDRA, frozenset({"genv", "env"}), frozenset({"configfile"}))
-OPEN_MPI = Family("openmpi", _OPEN_MPI, frozenset({"x"}), frozenset({"app"}))
-SLURM = Family(None, _SLURM)
+HYDRA = Family("mpich", _HYDRA, set_variable=frozenset({"genv", "env"}), for_all=frozenset({"genv"}),
+               programs_file=frozenset({"configfile"}), colons_in_file=True)  # fmt: skip
+OPEN_MPI = Family("openmpi", _OPEN_MPI, set_variable=frozenset({"x"}),
+                  programs_file=frozenset({"app"}), count=frozenset({"n", "np", "c"}))  # fmt: skip
+SLURM = Family(None, _SLURM, set_variables=frozenset({"export"}), folder=frozenset({"D", "chdir"}),
+               programs_flag=frozenset({"multi-prog"}), glues=True,
+               count=frozenset({"n", "ntasks"}))  # fmt: skip
 OTHER = Family(None, {})
 
 # Programs that run the rest of their command line in their own place.
@@ -90,15 +102,27 @@ def is_runnable(word: str) -> bool:
     return shutil.which(word) is not None
 
 
+@dataclass(frozen=True)
+class Option:
+    name: str
+    value: str | None  # also where it stands in the same word
+    words: list[str]
+
+
 @dataclass
 class Segment:
     """One program of a launcher's command line, with the launcher's options before it."""
 
+    family: Family
     options: list[str]
     program: list[str]
+    parts: list[Option] = field(default_factory=list)  # of the options, but for a last --
     variables: dict[str, str] = field(default_factory=dict)  # those the options set
+    variables_of_all: dict[str, str] = field(default_factory=dict)  # of these, those that other programs have, too
     folders: list[str] = field(default_factory=list)  # where the launcher would look for it, too
     programs_file: int | None = None  # index into options of a file of command lines
+    programs_flag: str = ""  # the option that makes the program's word such a file
+    guessed: str = ""  # an option that is in no table, where the word behind it was taken for its value and is the last
 
 
 def split_segments(words: list[str]) -> list[list[str]]:
@@ -113,23 +137,41 @@ def split_segments(words: list[str]) -> list[list[str]]:
 
 
 def parse_segment(words: list[str], family: Family, runnable: Runnable = is_runnable) -> Segment:
-    segment = Segment([], [])
+    segment = Segment(family, [], [])
     at = 0
     while at < len(words) and words[at].startswith("-"):
         if words[at] == "--":
             at += 1
             break
-        taken = _words_of_option(words[at:], family, runnable)
-        _note_option(segment, words[at : at + taken], at, family)
-        at += taken
+        name, equals, value = words[at].lstrip("-").partition("=")
+        if equals and name in family.programs_file:  # as two words it is the same
+            words = [*words[:at], f"-{name}", value, *words[at + 1 :]]
+        option = _option(words[at : at + _words_of_option(words[at:], family, runnable)], family)
+        _note_option(segment, option, at, family)
+        at += len(option.words)
     segment.options, segment.program = words[:at], words[at:]
+    if segment.program:
+        segment.guessed = ""
     return segment
 
 
+def _letters(word: str, family: Family) -> tuple[str, str] | None:
+    """Of -ln4 the last letter and the value behind it: n and 4. None: it is no such word."""
+    if not family.glues or word.startswith("--"):
+        return None
+    for at, letter in enumerate(word[1:], 1):
+        if letter not in family.options:
+            return None
+        if family.options[letter] or at + 1 == len(word):
+            return letter, word[at + 1 :]
+    return None
+
+
 def _words_of_option(words: list[str], family: Family, runnable: Runnable) -> int:
-    name = words[0].lstrip("-")
+    letters = _letters(words[0], family)
+    name = letters[0] if letters else words[0].lstrip("-")
     following = words[1] if len(words) > 1 else None
-    if "=" in name or following is None:
+    if "=" in name or following is None or (letters and letters[1]):
         return 1
     # Hydra takes both `-genv NAME VALUE` and `-genv NAME=VALUE`.
     if name in family.set_variable and "=" in following:
@@ -139,20 +181,40 @@ def _words_of_option(words: list[str], family: Family, runnable: Runnable) -> in
     return 1 if following.startswith("-") or runnable(following) else 2
 
 
-def _note_option(segment: Segment, words: list[str], at: int, family: Family) -> None:
-    name = words[0].lstrip("-")
-    if len(words) < 2:
+def _option(words: list[str], family: Family) -> Option:
+    letters = _letters(words[0], family)
+    name, equals, value = words[0].lstrip("-").partition("=")
+    if letters:
+        name, value = letters
+    return Option(name, value if equals or value else words[1] if len(words) > 1 else None, words)
+
+
+def _note_option(segment: Segment, option: Option, at: int, family: Family) -> None:
+    name, value, words = option.name, option.value, option.words
+    segment.parts.append(option)
+    segment.guessed = words[0] if len(words) > 1 and name not in family.options else ""
+    if name in family.programs_flag:
+        segment.programs_flag = words[0]
+    if value is None:
         return
     if name in family.set_variable:
-        assignment = words[1] if len(words) == 2 else f"{words[1]}={words[2]}"
-        variable, equals, value = assignment.partition("=")
-        segment.variables[variable] = value if equals else os.environ.get(variable, "")
+        _note_variable(segment, value if len(words) < 3 else f"{value}={words[2]}", name in family.for_all)
+    elif name in family.set_variables:
+        for assignment in value.split(","):
+            _note_variable(segment, assignment)
     elif name in family.programs_file:
         segment.programs_file = at + 1
-    elif name in ("wdir", "wd"):
-        segment.folders.insert(0, words[1])
+    elif name in family.folder:
+        segment.folders.insert(0, value)
     elif name == "path":
-        segment.folders += words[1].split(os.pathsep)
+        segment.folders += value.split(os.pathsep)
+
+
+def _note_variable(segment: Segment, assignment: str, for_all: bool = False) -> None:
+    variable, equals, value = assignment.partition("=")
+    segment.variables[variable] = value if equals else os.environ.get(variable, "")
+    if for_all:
+        segment.variables_of_all[variable] = segment.variables[variable]
 
 
 def skip_wrappers(

@@ -42,15 +42,30 @@ class _Rewriter:
     library: Callable[[str], Path]
     forced_mpi: str | None
     job: Job
+    variables: dict[str, str] = field(default_factory=dict)  # that all programs get, by wrappers and options so far
+
+    def segments(self, words: list[str]) -> list[str]:
+        """Of several programs, with colons between them."""
+        rewritten: list[str] = []
+        for number, one in enumerate(launchers.split_segments(words)):
+            rewritten += [":"] * (number > 0) + self.segment(one)
+        return rewritten
 
     def segment(self, words: list[str]) -> list[str]:
         segment = launchers.parse_segment(words, self.family)
+        self.variables |= segment.variables_of_all
         if segment.programs_file is not None:
             options = list(segment.options)
             options[segment.programs_file] = self._programs_file(options[segment.programs_file])
             return options + segment.program
+        if segment.guessed:
+            self.job.warnings.append(f"no program is left behind the option {' '.join(segment.options[-2:])}: if that has"
+                                     f" no value, {segment.options[-1]} is not found, or runs without Unisono")  # fmt: skip
         if not segment.program:
             return segment.options  # for instance `mpiexec --version`
+        if segment.programs_flag:
+            raise Failure(f"the programs in the file of {segment.programs_flag} are not looked at: put env, and what"
+                          " 'unisono env --mpi NAME' prints, before each of them, and leave out 'unisono run'")  # fmt: skip
         return segment.options + self._program(segment)
 
     def _program(self, segment: Segment) -> list[str]:
@@ -58,7 +73,7 @@ class _Rewriter:
         wrappers, program = segment.program[:start], segment.program[start:]
         program = [located(program[0], segment.folders), *program[1:]]
         library = str(self.library(self._mpi_for(program)))
-        before = _preload_before(wrappers, segment.variables)
+        before = _preload_before(wrappers, self.variables | segment.variables)
         return [*wrappers, *_environment(library, before, self.settings), *program]
 
     def _mpi_for(self, program: list[str]) -> str:
@@ -86,20 +101,21 @@ class _Rewriter:
     def _programs_file(self, name: str) -> str:
         """A copy of a launcher's file of command lines, each of them rewritten."""
         try:
-            lines = Path(name).read_text().splitlines()
+            lines = Path(name).read_text(errors="surrogateescape").splitlines()
         except OSError as error:
             raise Failure(f"{name}: {error.strerror}") from error
         copied = [self._line_of_programs(line) for line in lines]
         descriptor, copy = tempfile.mkstemp(prefix="unisono-", suffix=".programs")
         self.job.temporary.append(Path(copy))
-        with os.fdopen(descriptor, "w") as file:
+        with os.fdopen(descriptor, "w", errors="surrogateescape") as file:
             file.writelines(f"{line}\n" for line in copied)
         return copy
 
     def _line_of_programs(self, line: str) -> str:
         if not line.strip() or line.lstrip().startswith("#"):
             return line
-        words = self.segment(line.split())  # launchers know no quotes here
+        words = line.split()  # launchers know no quotes here
+        words = self.segments(words) if self.family.colons_in_file else self.segment(words)
         unspeakable = next((word for word in words if " " in word), None)
         if unspeakable:
             raise Failure(f"a launcher's file of programs cannot hold a space: '{unspeakable}'")
@@ -124,10 +140,8 @@ def rewrite(
     if family is None:
         job.command = rewriter.segment(command)
         return job
-    segments = launchers.split_segments(command[start + 1 :])
-    job.command = command[: start + 1]
-    for number, words in enumerate(segments):
-        job.command += [":"] * (number > 0) + rewriter.segment(words)
+    rewriter.variables["LD_PRELOAD"] = _preload_before(command[:start], {})
+    job.command = command[: start + 1] + rewriter.segments(command[start + 1 :])
     return job
 
 
