@@ -75,10 +75,17 @@ def test_program_is_asked_for_its_libraries(tmp_path, library):
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="needs a compiler")
-def test_static_programs_are_recognised(tmp_path):
-    program = _compile(tmp_path, "cc", "int main(void) { return 0; }", "-static")
+@pytest.mark.parametrize("option", ["-static", "-static-pie"])
+def test_static_programs_are_recognised(tmp_path, option):
+    program = _compile(tmp_path, "cc", "int main(void) { return 0; }", option)
     assert mpi.is_static(program)
     assert not mpi.is_static("/bin/sh")
+
+
+def test_programs_are_asked_in_english(monkeypatch):
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    monkeypatch.setenv("LANGUAGE", "de")
+    assert mpi.output_of(["sh", "-c", "echo $LC_ALL"]) == "C\n"
 
 
 def test_programs_without_mpi_have_none(executable):

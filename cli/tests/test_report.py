@@ -1,9 +1,10 @@
 import io
+import json
 
 import pytest
 from rich.console import Console
 
-from unisono import report
+from unisono import report, schema
 from unisono.places import Failure
 
 
@@ -46,6 +47,41 @@ def test_one_line_that_was_cut_off_made_the_others_unreadable(tmp_path, sample_r
     file.write_text(f"{line}\n{line[:100]}\n{line}\n")
     assert len(report.read_records(str(file))) == 2
     assert capsys.readouterr().err == f"unisono: {file} line 2 is cut off: left out\n"
+
+
+@pytest.mark.parametrize(("keys", "value", "said"), [
+    (["write", "bytes", "asked"], "x", "write.bytes.asked: no integer"),
+    (["seconds", "sync", "mean"], float("nan"), "seconds.sync.mean: nan"),
+    (["read", "seconds", "whole", "longest"], -1, "read.seconds.whole.longest: -1"),
+    (["write", "piece_sizes"], [[1]], "write.piece_sizes[0]: too short"),
+    (["program"], None, "program: no object"),
+    (["settings"], [True], "settings[0]: no string"),
+    (["slower"], {"said": "x"}, "slower.runs: missing"),
+    (["format"], {}, "not a report of Unisono"),
+])  # fmt: skip
+def test_a_damaged_report_was_a_traceback(tmp_path, sample_report, unisono, keys, value, said):
+    record = json.loads(sample_report.read_text())
+    place = record
+    for key in keys[:-1]:
+        place = place[key]
+    place[keys[-1]] = value
+    (tmp_path / "io.json").write_text(sample_report.read_text() + json.dumps(record) + "\n")
+    done = unisono("report", tmp_path / "io.json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"unisono: {tmp_path}/io.json ") or "report 2" in done.stderr
+    assert done.stderr.endswith(f"{said}\n") and len(done.stderr.splitlines()) == 1
+
+
+def test_a_report_of_an_earlier_version_with_the_same_format_may_lack_keys(tmp_path, sample_report):
+    record = json.loads(sample_report.read_text())
+    for lost in ("slower", "gate", "notes"):
+        del record[lost]
+    del record["write"]["beside_seconds"], record["read"]["calls"]["failed_independent"]
+    (tmp_path / "io.json").write_text(json.dumps(record) + "\n")
+    read, = schema.read_records(str(tmp_path / "io.json"))
+    assert (read["slower"], read["notes"], read["gate"]["waits"]) == (None, [], 0)
+    assert read["write"]["beside_seconds"] == {"mean": 0, "longest": 0}
+    assert read["read"]["calls"]["failed_independent"] == 0
 
 
 def test_a_report_of_an_earlier_version_is_said_to_be_one(tmp_path):

@@ -192,7 +192,7 @@ def report_command(
 
 
 def _records_of(file: str) -> list[report.Record]:
-    if not (records := report.read_records(file)):
+    if not (records := schema.read_records(file)):
         raise Failure(
             f"{file} is empty: a program under Unisono writes into it when it closes a file that it has"
             f" opened through MPI-IO, with UNISONO_REPORT=json UNISONO_REPORT_FILE={file}", 1,

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from . import completion, explain, explain_picture, explain_screen, report, terminal
+from . import completion, explain, explain_picture, explain_screen, schema, terminal
 from .places import Failure
 
 
@@ -63,7 +63,7 @@ def explain_command(
         _list_patterns()
         return
     if report_file is not None:
-        call = explain.from_report(report.read_records(report_file))
+        call = explain.from_report(schema.read_records(report_file))
     else:
         call = explain.described(pattern, piece, bytes=all_bytes, ranks=ranks, nodes=nodes, layout=layout,
                                  storage=storage)  # fmt: skip

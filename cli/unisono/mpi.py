@@ -31,7 +31,7 @@ print(spec.submodule_search_locations[0] if spec else "")
 
 def output_of(command: list[str]) -> str:
     """Standard output and error together; empty if it cannot be run. Never preloads anything."""
-    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"} | {"LC_ALL": "C"}  # in English
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -75,7 +75,7 @@ def mpi_of_libraries(names: list[str]) -> str | None:
 def _needed_libraries(file: str) -> list[str] | None:
     """Names of all shared libraries that a program will load; None if it is no dynamic program."""
     listing = output_of(["ldd", file])
-    if "not a dynamic executable" in listing:
+    if re.search(r"not a dynamic executable|^\s*statically linked", listing):
         return None
     words = (line.split() for line in listing.splitlines())
     return [Path(word[0]).name for word in words if word]

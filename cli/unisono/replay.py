@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from . import bench, report
+from . import bench, report, schema
 from .places import Failure
 from .report import Record, counted
 
@@ -29,7 +29,7 @@ def recorded(path: str, names: Iterable[str]) -> list[Record]:
 
 def _records(path: str) -> list[Record]:
     try:
-        return report.read_records(path)
+        return schema.read_records(path)
     except Failure as failure:
         raise Failure(f"{failure}; unisono run --record FILE writes what can be replayed") from None
 

@@ -67,7 +67,10 @@ def read_records(path: str, offset: int = 0) -> list[Record]:
             raise Failure(f"{path}: what --json wrote, for programs; name the report file (UNISONO_REPORT=json)")
         if not isinstance(record, dict) or "file" not in record or "write" not in record:
             raise Failure(f"{path} line {number}: not a report of Unisono")
-        if (version := record.get("format", 0)) != fields()["format"]:
+        version = record.get("format", 0)
+        if not isinstance(version, int):
+            raise Failure(f"{path} line {number}: not a report of Unisono")
+        if version != fields()["format"]:
             than = "an earlier" if version < fields()["format"] else "a later"
             raise Failure(f"{path} line {number}: a report of {than} version of Unisono")
         records.append(record)

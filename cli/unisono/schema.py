@@ -3,12 +3,16 @@ table of what reports can say."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+from . import report
+from .places import Failure
 from .report import Record, fields, phases
 
-_COUNT: Record = {"type": "integer", "minimum": 0}
-_SECONDS: Record = {"type": "number", "minimum": 0}
+_COUNT: Record = {"type": "integer", "minimum": 0, "maximum": (1 << 64) - 1}
+_SECONDS: Record = {"type": "number", "minimum": 0, "maximum": 1e12}
+_MOMENT: Record = {"type": "number", "minimum": 0, "maximum": 1e11}  # seconds since the epoch
 _TEXT: Record = {"type": "string"}
 _SPENT: Record = {"$ref": "#/$defs/spent"}
 
@@ -36,7 +40,7 @@ def _tracks(entry: Record) -> Record:
 
 _SELECTION = _object({
     "calls": _TEXT, "calls_done": _COUNT, "winner": _TEXT, "why": _TEXT, "seconds": _SECONDS,
-    "tried": _list(_object({"candidate": _TEXT, "calls": _COUNT, "remembered": _COUNT, "bytes_per_second": _SECONDS})),
+    "tried": _list(_object({"candidate": _TEXT, "calls": _COUNT, "remembered": _COUNT, "bytes_per_second": {"type": "number", "minimum": 0}})),
     "untried": _list(_TEXT), "examination_seconds": _SECONDS,
     "reopened": _list(_object({"after_call": _COUNT, "why": _TEXT})),
 })  # fmt: skip
@@ -65,7 +69,7 @@ _VALUES: dict[str, Record] = {
     "selections": _list(_SELECTION),
     "gate": _object({"accesses": _COUNT, "waits": _COUNT, "seconds": _SPENT, "locality": _TEXT}),
     "program": _object({"id": _TEXT, "name": _TEXT, "mpi": _TEXT, "ranks": _COUNT, "cores": _COUNT,
-                        "began": _SECONDS, "seconds": _SECONDS}),
+                        "began": _MOMENT, "seconds": _SECONDS}),
     "timeline": _tracks(_CALLS),
     "accesses": _tracks(_ACCESSES),
     "loads": _list(_COUNT),
@@ -123,3 +127,82 @@ def schema() -> Record:
             "file": _object(version | _members("file")),
         },
     }
+
+
+# ---- records that are read ---------------------------------------------------------------------------
+
+_TYPES: dict[str, Any] = {"integer": int, "number": (int, float), "string": str, "array": list, "object": dict,
+                          "null": type(None)}  # fmt: skip
+_NOTHING: Record = {"integer": 0, "number": 0, "string": ""}
+
+
+@functools.cache
+def _definitions() -> Record:
+    return schema()["$defs"]
+
+
+def _meant(described: Record) -> Record:
+    return _definitions()[described["$ref"].rpartition("/")[2]] if "$ref" in described else described
+
+
+def wrong_in(value: Any, described: Record) -> str:
+    """Where the first part is that is not as described, and how; empty: there is none. Knows what schema() uses."""
+    described = _meant(described)
+    if "anyOf" in described:
+        wrongs = [wrong_in(value, choice) for choice in described["anyOf"]]
+        return "" if "" in wrongs else wrongs[-1]
+    if "const" in described or "enum" in described:
+        return "" if value in described.get("enum", [described.get("const")]) else f": {value!r}"
+    kind = described["type"]
+    if not isinstance(value, _TYPES[kind]) or isinstance(value, bool):
+        return f": no {kind}"
+    if kind in ("integer", "number"):
+        fits = described.get("minimum", value) <= value <= described.get("maximum", value)
+        return "" if fits else f": {value}"
+    if kind in ("string", "null"):
+        return ""
+    return _wrong_inside(value, described)
+
+
+def _wrong_inside(value: Any, described: Record) -> str:
+    if isinstance(value, dict):
+        if missing := [name for name in described.get("required", []) if name not in value]:
+            return f".{missing[0]}: missing"
+        known, others = described.get("properties", {}), described.get("additionalProperties")
+        parts = [(f".{name}", part, known.get(name, others)) for name, part in value.items()]
+    else:
+        if len(value) < described.get("minItems", 0):
+            return ": too short"
+        first, others = described.get("prefixItems", []), described.get("items")
+        parts = [(f"[{at}]", part, first[at] if at < len(first) else others) for at, part in enumerate(value)]
+    return next((name + wrong for name, part, one in parts if one and (wrong := wrong_in(part, one))), "")
+
+
+def _nothing(described: Record) -> Any:
+    """What an earlier version would have said of it."""
+    described = _meant(described)
+    if "anyOf" in described:
+        return None
+    if described["type"] == "object":
+        return {name: _nothing(described["properties"][name]) for name in described.get("required", [])}
+    return _NOTHING.get(described["type"], [])
+
+
+def _complete(value: Record, described: Record) -> None:
+    """Puts in what is not there yet in reports of earlier versions."""
+    known = _meant(described).get("properties", {})
+    for name, inner in known.items():
+        if name not in value:
+            value[name] = _nothing(inner)
+        elif isinstance(value[name], dict):
+            _complete(value[name], inner)
+
+
+def read_records(path: str) -> list[Record]:
+    """Those of a file that anybody may have made: complete, and as described."""
+    records = report.read_records(path)
+    for number, record in enumerate(records, 1):
+        _complete(record, _definitions()["file"])
+        if wrong := wrong_in(record, _definitions()["file"]):
+            raise Failure(f"{path}: report {number:,} is none of Unisono's, or damaged: {wrong.removeprefix('.')}")
+    return records
