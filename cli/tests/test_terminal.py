@@ -141,3 +141,30 @@ def test_programs_need_no_home(as_nobody, home, select):
     expected = select == "measured" and home != "unset"
     assert len(complaints) == expected
     assert not expected or complaints[0].endswith("Permission denied; what was learnt is not kept")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("words", ["report FILE", "report --schema", "report --help-fields", "strategies"])
+def test_output_without_space_is_said_not_a_traceback(sample_report, words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([BUILD / "bin" / "unisono", *words.replace("FILE", str(sample_report)).split()],
+                              stdout=full, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, timeout=60)  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "unisono: output: No space left on device\n")
+
+
+@pytest.mark.parametrize("streams", [">&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_traceback(sample_report, streams):
+    done = subprocess.run(["sh", "-c", f'"$0" report "$1" {streams}', BUILD / "bin" / "unisono", sample_report],
+                          env=ENVIRONMENT, capture_output=True, timeout=60)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("stream", ["2>&-", "2>/dev/full", "2>&1 | true"])
+def test_a_report_that_nobody_can_read_changes_no_exit_code(sample_report, tmp_path, stream):
+    libraries = [name for name in ("mpich", "openmpi") if (BUILD / "lib" / f"libunisono-{name}.so").exists()]
+    if not libraries:
+        pytest.skip("needs a library of Unisono")
+    script = f'cat {sample_report} >> "$UNISONO_REPORT_FILE"; sleep 0.2; exit 7'
+    command = f'("$0" run --report --mpi {libraries[0]} -- sh -c "$1"; echo $? > code) {stream}'
+    subprocess.run(["sh", "-c", command, BUILD / "bin" / "unisono", script], env=ENVIRONMENT, cwd=tmp_path, timeout=60)
+    assert (tmp_path / "code").read_text() == "7\n"

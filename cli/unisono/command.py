@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import json
 import shlex
 import sys
@@ -59,6 +60,17 @@ class _Group(click.Group):
         except run.Interrupted as interrupted:
             click.echo("unisono: interrupted", err=True)
             sys.exit(128 + interrupted.number)
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # click ends quietly
+                raise
+            with terminal.read_or_not():
+                click.echo(f"unisono: {places.said_of(error)}", err=True)
+            terminal.give_up(sys.stdout)
+            sys.exit(1)
+
+    def main(self, *arguments: Any, **more: Any) -> Any:
+        terminal.replace_closed_streams()
+        return super().main(*arguments, **more)
 
 
 def _tell_version(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
@@ -158,9 +170,10 @@ def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | N
         remarks = [f"no report: {ending.why_nothing(ended, prepared.static)}"]
     jobs = job.jobs_of(records, wall_s)
     lost = shown.outputs.write(jobs)  # first, as nobody may be there to read the screen
-    shown.on_screen(jobs, terminal.console(sys.stderr))
-    for remark in [*remarks, *lost]:
-        click.echo(f"unisono: {remark}", err=True)
+    with terminal.read_or_not():
+        shown.on_screen(jobs, terminal.console(sys.stderr))
+        for remark in [*remarks, *lost]:
+            click.echo(f"unisono: {remark}", err=True)
     return ended.code or int(bool(lost))
 
 

@@ -16,7 +16,7 @@ from . import compare as comparing
 from . import completion, settings, terminal
 from .compare import Outcome, Side
 from .fresh import FreshFiles
-from .places import Failure
+from .places import Failure, said_of
 from .run import Interrupted
 
 _WIDTH_WITHOUT_TERMINAL = 80
@@ -79,7 +79,7 @@ def run(comparison: comparing.Comparison, words: list[str], variables: dict[str,
         except Interrupted as interrupted:
             raise Failure("interrupted; files were put back", 128 + interrupted.number) from None
         except OSError as error:
-            raise Failure(f"{error.filename}: {error.strerror}", 1) from error
+            raise Failure(said_of(error), 1) from error
 
 
 def say(words: list[str], outcome: Outcome, as_json: bool) -> None:

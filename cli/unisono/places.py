@@ -20,6 +20,11 @@ class Failure(Exception):
         self.exit_code = exit_code
 
 
+def said_of(error: OSError) -> str:
+    """For people."""
+    return f"{error.filename}: {error.strerror}" if error.filename else f"output: {error.strerror}"
+
+
 @dataclass(frozen=True)
 class StrategyEntry:
     name: str

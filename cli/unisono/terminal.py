@@ -1,8 +1,11 @@
-"""How wide output may be, and tables that keep to it."""
+"""How wide output may be, tables that keep to it, and output that nobody can have."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
@@ -20,3 +23,28 @@ def console(stream: Any, width_without_terminal: int = _WIDTH_WITHOUT_TERMINAL) 
 def table(*names: str, **more: Any) -> Table:
     """Words that are longer than their column go on in the next line: nothing is left out."""
     return Table(*(Column(name, overflow="fold") for name in names), **more)
+
+
+def replace_closed_streams() -> None:
+    """Where the caller has closed some: else the next files that are opened would have their numbers."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = open(os.devnull, mode)  # noqa: SIM115: for good
+            os.set_inheritable(nowhere.fileno(), True)
+            setattr(sys, name, nowhere)
+
+
+def give_up(stream: Any) -> None:
+    """What it still holds cannot be written, and is to be no error at the end once more."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+@contextlib.contextmanager
+def read_or_not() -> Iterator[None]:
+    """What is said on standard error meanwhile, and cannot be written, changes nothing."""
+    try:
+        yield
+        sys.stderr.flush()
+    except OSError:
+        give_up(sys.stderr)
