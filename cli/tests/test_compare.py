@@ -19,6 +19,7 @@ ENVIRONMENT = {
 }
 LIBRARIES = [name for name in EXTRA if (BUILD / "lib" / f"libunisono-{name}.so").exists()]
 needs_library = pytest.mark.skipif(not LIBRARIES, reason="needs a library of Unisono")
+NATIVE = {"mpich": "MPICH's own", "openmpi": "Open MPI's own"}.get(*LIBRARIES[:1], "")
 READY = [name for name in LIBRARIES if shutil.which(f"mpiexec.{name}")
          and (BUILD / "programs" / f"demo_lattice.{name}").exists()]  # fmt: skip
 
@@ -142,8 +143,32 @@ def test_different_contents_are_an_error_that_names_file_and_offset(compared, pl
 def test_a_file_that_one_side_does_not_write_is_an_error(compared, place):
     done = compared('[ -z "$SIDE" ] || echo same > data')
     assert done.returncode == 1
-    assert f"{place}/data is there after some runs only" in done.stderr
+    assert f"{place}/data is there after runs by Unisono only" in done.stderr
+    (place.parent / "runs").unlink()
+    done = compared('[ -n "$SIDE" ] && [ $N -ne 1 ] || echo same > data')
+    assert f"{place}/data is there after runs by {NATIVE} only" in done.stderr
     assert left(place) == []
+
+
+@needs_library
+@pytest.mark.parametrize("script", ["mkdir out || exit 9; mkdir out/a || exit 9", "rm -rf out; mkdir -p out/a"])
+def test_folders_that_the_program_makes_are_made_fresh_as_well(compared, place, script):
+    report = json.loads((place.parent / "report").read_text())
+    (place.parent / "report").write_text(json.dumps(report | {"file": "out/a/data"}) + "\n")
+    done = compared(f"{script}; echo same > out/a/data")
+    assert done.returncode == 0, done.stderr
+    assert f"Contents: equal ({place}/out/a/data)." in done.stdout
+    assert left(place) == []
+
+
+@needs_library
+def test_a_program_that_removes_the_copies_with_their_folder_is_told(compared, place):
+    (place / "out").mkdir()
+    (place / "out/data").write_text("before\n")
+    done = compared("rm -rf out; mkdir out; echo same > out/data; cp out/data data", "--file", "out/data", "--file", "data")
+    assert done.returncode == 1 and runs(place) == 1
+    assert f"{place}/out/data CANNOT BE PUT BACK: the program has removed {place}/out, and in it the copy" in done.stderr
+    assert left(place) == ["out"]
 
 
 @needs_library

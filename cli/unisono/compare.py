@@ -176,7 +176,10 @@ class Comparison:
             self._varying[difference.file] = difference.said
 
     def _fail(self, difference: Difference, side: Side, reference: Side) -> None:
-        text = f"CONTENTS DIFFER between {reference.name} and {side.name}: {difference.said}"
+        said = difference.said
+        if difference.offset is None:
+            said = f"{difference.file} is there after runs by {(side if difference.there else reference).name} only"
+        text = f"CONTENTS DIFFER between {reference.name} and {side.name}: {said}"
         if difference.reference and difference.other:
             self._keep = [difference.reference, difference.other]
             text += f". Both were kept: cmp -l {difference.reference} {difference.other}"

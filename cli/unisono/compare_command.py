@@ -47,8 +47,8 @@ def compare(command: tuple[str, ...], patterns: tuple[str, ...], repeats: int, s
     Your files are safe: those that are there already and that --file names (without it, or where one names nothing
     that is there yet, also the command line) are copied before the program first runs, into a hidden folder beside
     them; each run finds them as they were, and so do you at the end. Other files that the program writes are
-    removed if they were certainly not there before. If one may have been, the comparison stops after the first run
-    and asks you to name it.
+    removed, with folders made for them, if they were certainly not there before. If one may have been, the comparison
+    stops after the first run and asks you to name it.
 
     Times are of the whole program, from start to end; "in MPI-IO" is what a rank spent in the calls, on average, as
     Unisono reports it (of native runs nobody knows it). Caches of the system are not dropped.

@@ -32,6 +32,7 @@ class Difference:
     offset: int | None  # the first byte that does; None where one file is missing
     reference: Path | None = None
     other: Path | None = None  # a copy of the file that differs
+    there: bool = True  # after the run that is compared with the reference
 
 
 class Before:
@@ -119,10 +120,25 @@ class FreshFiles:
     # ---- before and after each run -----------------------------------------------------------------
 
     def make_fresh(self) -> None:
+        self._look_for_copies()
         for path in self._new:
             path.unlink(missing_ok=True)
+        self._remove_new_folders()
         for path in self._copies:
             self._restore(path)
+
+    def _remove_new_folders(self) -> None:
+        """Those of new files that were not there either, where nothing else is in them."""
+        folders = {folder for path in self._new for folder in path.parents if self.before.had(folder) is False}
+        for folder in sorted(folders, reverse=True):  # inner ones first
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+    def _look_for_copies(self) -> None:
+        """Of what was there before: a program may remove its folders."""
+        for path, copy in self._copies.items():
+            if not copy.exists():
+                raise Failure(_lost(path, copy), 1)
 
     def _restore(self, path: Path) -> None:
         if _state(path) == self._states[path]:
@@ -135,6 +151,7 @@ class FreshFiles:
 
     def compare(self) -> list[Difference]:
         """After a run: how the files differ from the reference, which the first call makes."""
+        self._look_for_copies()
         self._find_matches()
         if self._reference is None:
             self._reference = {path: self._kept(path) for path in self.files() if path.exists()}
@@ -162,10 +179,11 @@ class FreshFiles:
     # ---- copies ------------------------------------------------------------------------------------
 
     def _folder(self, path: Path) -> Path:
-        """A hidden folder beside the file."""
+        """A hidden folder beside the file, or beside the outermost folder that the program has made for it."""
         if path.parent not in self._beside:
+            there = next(folder for folder in path.parents if self.before.had(folder) is not False)
             try:
-                self._beside[path.parent] = Path(tempfile.mkdtemp(prefix=_FOLDER, dir=path.parent))
+                self._beside[path.parent] = Path(tempfile.mkdtemp(prefix=_FOLDER, dir=there))
             except OSError as error:
                 raise Failure(f"{path.parent}: cannot make a folder for copies of {path.name}: {error.strerror}. If the"
                               " program does not write that file, name with --file those that it writes and that are"
@@ -192,23 +210,30 @@ class FreshFiles:
                 path.unlink(missing_ok=True)
             except OSError as error:
                 problems.append(f"{path} could not be removed: {error.strerror}")
+        self._remove_new_folders()
         for path, copy in self._copies.items():
             try:
                 self._restore(path)
             except (OSError, Failure) as error:
                 kept.add(copy)
-                problems.append(f"{path} COULD NOT BE PUT BACK; what it was before is {copy}: {error}")
+                said = f"{path} COULD NOT BE PUT BACK; what it was before is {copy}: {error}"
+                problems.append(said if copy.exists() else _lost(path, copy))
         self._clear(kept)
         if problems:
             raise Failure("; ".join(problems), 1)
 
     def _clear(self, kept: set[Path]) -> None:
-        for folder in self._beside.values():
+        for folder in filter(Path.exists, self._beside.values()):
             for file in folder.iterdir():
                 if file not in kept:
                     file.unlink()
             with contextlib.suppress(OSError):  # not empty
                 folder.rmdir()
+
+
+def _lost(path: Path, copy: Path) -> str:
+    return (f"{path} CANNOT BE PUT BACK: the program has removed {path.parent}, and in it the copy of what it was before."
+            " Give it a folder for its output that is not there yet")  # fmt: skip
 
 
 def _as_file(name: str) -> Path:
@@ -303,7 +328,7 @@ def _difference(path: Path, reference: tuple[str, Path] | None) -> Difference | 
     if reference is None and not path.exists():
         return None
     if reference is None or not path.exists():
-        return Difference(path, f"{path} is there after some runs only", None)
+        return Difference(path, f"{path} is there after some runs only", None, there=reference is None)
     digest, kept = reference
     if _digest(path) == digest:
         return None
