@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -129,4 +130,39 @@ def test_a_report_without_collective_calls_is_refused(sample_report):
 def test_a_layout_of_a_report_is_taken_over(sample_report):
     records = report.read_records(str(sample_report))
     records[0]["layout"] = "64 KiB over 4 servers (hints)"
-    assert explain.from_report(records).words[-2:] == ["--layout", "stripe_bytes=64K,servers=4"]
+    assert "--layout stripe_bytes=64K,servers=4" in " ".join(explain.from_report(records).words)
+
+
+@pytest.mark.parametrize(("why", "nodes", "words"), [
+    ("one node's own file system", 2, "--storage local"),
+    ("servers let a rank wait", 1, "--storage parallel"),
+    ("not mapped: not one node's own file system", 1, "--storage parallel"),
+    ("asked for", 1, ""),
+])  # fmt: skip
+def test_the_storage_of_a_report_was_a_nodes_own_on_one_node(sample_report, why, nodes, words):
+    record, = report.read_records(str(sample_report))
+    call = explain.from_report([record | {"backend_why": why, "nodes": nodes, "layout": ""}])
+    assert words in " ".join(call.words)
+    assert bool(words) != any("taken to be on a node's own" in guess for guess in call.guesses)
+
+
+def test_reasons_for_a_backend_are_those_that_the_library_gives():
+    choice = (Path(__file__).parents[2] / "src/backends/choice.cpp").read_text()
+    assert all(f'"{why}"' in choice for why in explain._STORAGES)
+
+
+@pytest.mark.parametrize(("ranks", "piece"), [(4, 4 << 30), (128, 16 << 20), (4096, 1 << 50)])
+def test_a_report_of_large_pieces_was_refused_for_an_option_that_nobody_gave(sample_report, ranks, piece):
+    record, = report.read_records(str(sample_report))
+    write = record["write"] | {"pieces": ranks, "bytes": record["write"]["bytes"] | {"asked": ranks * piece, "native": 0}}
+    write["calls"] = write["calls"] | {"collective": 1}
+    call = explain.from_report([record | {"ranks": ranks, "opened_by": ranks, "write": write}])
+    answer = explain.explanation(call, 1000, None)  # nor is a wide terminal an error
+    assert answer["call"]["bytes"] == 1 << 30
+    assert any(" of each piece: more is not done here" in guess for guess in call.guesses)
+
+
+def test_a_call_that_takes_too_long_is_no_traceback(monkeypatch):
+    monkeypatch.setattr(explain, "_LIMIT_S", 0.01)
+    with pytest.raises(Failure, match="not done within 0.01 s: fewer --bytes"):
+        explain.explanation(explain.described("strided", "1", bytes="64M"), 64, None)

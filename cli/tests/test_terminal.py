@@ -168,3 +168,11 @@ def test_a_report_that_nobody_can_read_changes_no_exit_code(sample_report, tmp_p
     command = f'("$0" run --report --mpi {libraries[0]} -- sh -c "$1"; echo $? > code) {stream}'
     subprocess.run(["sh", "-c", command, BUILD / "bin" / "unisono", script], env=ENVIRONMENT, cwd=tmp_path, timeout=60)
     assert (tmp_path / "code").read_text() == "7\n"
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "x"])
+def test_a_width_of_nothing_is_none_that_is_told(sample_report, columns):
+    done = subprocess.run([BUILD / "bin" / "unisono", "report", "--files", sample_report], text=True, capture_output=True,
+                          env=ENVIRONMENT | {"COLUMNS": columns}, timeout=60)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert columns == "1" or max(map(len, done.stdout.splitlines())) > 60

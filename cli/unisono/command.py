@@ -6,6 +6,7 @@ import difflib
 import errno
 import json
 import shlex
+import subprocess
 import sys
 import tempfile
 import time
@@ -60,6 +61,9 @@ class _Group(click.Group):
         except run.Interrupted as interrupted:
             click.echo("unisono: interrupted", err=True)
             sys.exit(128 + interrupted.number)
+        except subprocess.TimeoutExpired as late:
+            click.echo(f"unisono: {late.cmd[0]} did not end within {late.timeout:g} s", err=True)
+            sys.exit(1)
         except OSError as error:
             if error.errno == errno.EPIPE:  # click ends quietly
                 raise

@@ -15,7 +15,10 @@ from . import places
 from .places import Failure
 from .report import Record, counted, own_bytes, short_bytes
 
-RANKS_MOST = 128  # as the program says
+RANKS_MOST = 128  # as the program says, and what follows
+COLUMNS_MOST = 400
+_BYTES_MOST = 1 << 30
+_LIMIT_S = 300
 _BYTES_FROM_A_REPORT = 64 << 20  # of one call: more of the same shows nothing else
 
 
@@ -38,7 +41,10 @@ def _run(words: Iterable[str]) -> str:
     program = places.PREFIX / "libexec" / "unisono-explain"
     if not program.exists():
         raise Failure(f"{program} is missing: it was not built")
-    done = subprocess.run([program, *words], capture_output=True, text=True, check=False, timeout=300)
+    try:
+        done = subprocess.run([program, *words], capture_output=True, text=True, check=False, timeout=_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"not done within {_LIMIT_S} s: fewer --bytes or larger buffers (cb_buffer_size) take less", 1) from None
     if done.returncode:
         said = done.stderr.strip().splitlines() or [f"{program.name} failed"]
         raise Failure(said[0].removeprefix("unisono: "))
@@ -52,7 +58,7 @@ def patterns() -> list[PatternEntry]:
 
 def explanation(call: Call, columns: int, part: tuple[str, str] | None) -> Record:
     """The program's answer: src/explain/explain_json.hpp says what is in it."""
-    words = [*call.words, "--columns", str(columns)]
+    words = [*call.words, "--columns", str(min(columns, COLUMNS_MOST))]
     if part is not None:
         words += ["--part", *part]
     return json.loads(_run(words))
@@ -83,9 +89,10 @@ def from_report(records: list[Record]) -> Call:
     ranks = max(record["opened_by"], record["ranks"])
     shown = min(ranks, RANKS_MOST)
     each = max(pieces // calls // ranks, 1)
-    bytes_of_call = min(each * piece * shown, max(_BYTES_FROM_A_REPORT, piece * shown))
+    done = min(piece, _BYTES_MOST // shown)
+    bytes_of_call = min(each * done * shown, max(_BYTES_FROM_A_REPORT, done * shown))
     pattern = "contiguous" if each == 1 else "strided"
-    call = Call(["--pattern", pattern, "--piece", str(piece), "--bytes", str(bytes_of_call), "--ranks", str(shown),
+    call = Call(["--pattern", pattern, "--piece", str(done), "--bytes", str(bytes_of_call), "--ranks", str(shown),
                  "--nodes", str(min(max(record["nodes"], 1), shown)), *(["--read"] if name == "read" else [])])  # fmt: skip
     call.guesses.append(
         f"a {name} of {record['file']}, as the mean of its {counted(calls, 'collective call')} and"
@@ -94,8 +101,23 @@ def from_report(records: list[Record]) -> Call:
     )
     if shown < ranks:
         call.guesses.append(f"{shown} of its {ranks:,} ranks")
-    call.words += _layout_words(record, call.guesses)
+    if done < piece:
+        call.guesses.append(f"the first {short_bytes(done)} of each piece: more is not done here")
+    call.words += [*_layout_words(record, call.guesses), *_storage_words(record, call.guesses)]
     return call
+
+
+# What src/backends/choice.cpp says of them.
+_STORAGES = {"one node's own file system": "local", "servers let a rank wait": "parallel",
+             "not mapped: not one node's own file system": "parallel"}  # fmt: skip
+
+
+def _storage_words(record: Record, guesses: list[str]) -> list[str]:
+    """Of why it was accessed as it was."""
+    storage = _STORAGES.get(record["backend_why"])
+    if storage is None and record["nodes"] == 1 and not record["layout"]:
+        guesses.append("taken to be on a node's own file system, of which the report says nothing")
+    return ["--storage", storage] if storage else []
 
 
 def _layout_words(record: Record, guesses: list[str]) -> list[str]:

@@ -13,9 +13,6 @@ from . import completion, explain, explain_picture, explain_screen, schema, term
 from .places import Failure
 
 
-_PICTURE_COLUMNS = 400
-
-
 def _only(_context: click.Context, _parameter: click.Parameter, value: str) -> list[str]:
     names = [name for name in value.split(",") if name]
     known = completion.single_strategies()
@@ -73,7 +70,7 @@ def explain_command(
     console = terminal.console(sys.stdout)
     answer = explain.explanation(call, max(console.width - explain_screen.LABEL_WIDTH - 2, 8), part)
     if picture is not None:
-        explain_picture.draw(explain.explanation(call, _PICTURE_COLUMNS, part), only, Path(picture))
+        explain_picture.draw(explain.explanation(call, explain.COLUMNS_MOST, part), only, Path(picture))
     if as_json:
         click.echo(json.dumps(answer | {"estimated": call.guesses}, indent=2))
     else:

@@ -15,9 +15,12 @@ _WIDTH_WITHOUT_TERMINAL = 100
 
 
 def console(stream: Any, width_without_terminal: int = _WIDTH_WITHOUT_TERMINAL) -> Console:
-    """As wide as the terminal, or as COLUMNS says."""
-    told = stream.isatty() or os.environ.get("COLUMNS", "").isdigit()
-    return Console(file=stream, width=None if told else width_without_terminal)
+    """As wide as the terminal, or as COLUMNS says; 0 there, or of a terminal, means that nobody knows."""
+    columns = os.environ.get("COLUMNS", "")
+    told = int(columns) if columns.isdecimal() else 0
+    if not told and stream.isatty():
+        told = os.get_terminal_size(stream.fileno()).columns
+    return Console(file=stream, width=told or width_without_terminal)
 
 
 def table(*names: str, **more: Any) -> Table:
