@@ -149,6 +149,26 @@ def test_mistakes_are_named(tuned, store, tmp_path):
     assert not store.exists()
 
 
+@pytest.mark.parametrize("changes", [
+    {"updated": 99999999999999}, {"updated": -1}, {"bytes_class": 100000},
+    {"candidates": {"x": {"calls": 2, "bytes_per_second": 1.0, "deviation": float("nan")}}},
+])  # fmt: skip
+def test_numbers_that_make_no_sense_were_a_traceback(tuned, store, changes):
+    store.write_text(json.dumps({"unisono_tune": 2, "frozen": False, "records": [record(**changes)]}))
+    for command in ("list", "show"):
+        assert "makes no sense" in tuned(command, expect=2)
+
+
+@pytest.mark.parametrize(("where", "value"), [("updated", 1e30), ("updated", float("nan")), ("seconds", 0),
+                                              ("seconds", float("inf"))])  # fmt: skip
+def test_a_history_that_makes_no_sense_is_none(tuned, store, where, value):
+    run = {"run": "a", "bytes": 1, "seconds": 1, "storage_seconds": 1}
+    history = {"program": "p", "files": "f", "storage": "s", "machine": "m", "ranks": 1, "nodes": 1, "updated": 1, "runs": [run]}
+    (run if where == "seconds" else history)[where] = value
+    store.write_text(json.dumps({"unisono_tune": 2, "frozen": False, "records": [], "histories": [history]}))
+    assert "No run was noted yet" in tuned("history")
+
+
 def test_off_means_that_there_is_no_file(unisono):
     done = unisono("tune", "list", env=ENVIRONMENT | {"UNISONO_TUNE": "off"})
     assert done.returncode == 2

@@ -21,8 +21,9 @@ TuningRecord = dict[str, Any]
 History = dict[str, Any]  # of files of one kind: how long they took in earlier runs
 
 # What makes two records about the same thing.
-_KEY = ("machine", "software", "storage", "direction", "ranks", "nodes", "bytes_class",
-        "pieces_class", "gap_class")  # fmt: skip
+_CLASSES = ("bytes_class", "pieces_class", "gap_class")  # how many bits a number has
+_KEY = ("machine", "software", "storage", "direction", "ranks", "nodes", *_CLASSES)
+_LATEST = 1e11  # seconds since the epoch: dates have no more digits
 
 
 @dataclass
@@ -105,7 +106,7 @@ def parse(path: Path, text: str) -> TuneFile:
             content["records"] = [_renamed(record) for record in content["lessons"]]
         records = [_checked(record) for record in content["records"]]
         return TuneFile(path, bool(content["frozen"]), records, _histories(content))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise Failure(f"{path}: damaged: {error!r}") from error
 
 
@@ -124,8 +125,9 @@ def _is_history(history: History) -> bool:
             numbers += [run["bytes"], run["seconds"], run["storage_seconds"]]
     except (KeyError, TypeError):
         return False
-    return bool(history["runs"]) and all(isinstance(text, str) for text in texts) and all(
-        isinstance(number, (int, float)) for number in numbers)  # fmt: skip
+    return (bool(history["runs"]) and all(isinstance(text, str) for text in texts)
+            and all(isinstance(number, (int, float)) and 0 <= number < math.inf for number in numbers)
+            and all(run["seconds"] > 0 for run in history["runs"]) and history["updated"] <= _LATEST)  # fmt: skip
 
 
 def _renamed(record: TuningRecord) -> TuningRecord:
@@ -135,16 +137,18 @@ def _renamed(record: TuningRecord) -> TuningRecord:
 
 def _checked(record: TuningRecord) -> TuningRecord:
     """Raises what parse() turns into a message."""
-    for name in ("ranks", "nodes", "bytes_class", "pieces_class", "gap_class", "updated"):
+    for name in ("ranks", "nodes", *_CLASSES, "updated"):
         record[name] = int(record[name])
     for name in ("machine", "software", "storage", "direction"):
         record[name] = str(record[name])
+    if not 0 <= record["updated"] <= _LATEST or any(abs(record[name]) > 64 for name in _CLASSES):
+        raise ValueError("a time or a class makes no sense")
     record["frozen"] = bool(record["frozen"])
     for score in record["candidates"].values():
         score["calls"] = int(score["calls"])
         score["bytes_per_second"] = float(score["bytes_per_second"])
         score["deviation"] = float(score["deviation"])
-        if score["calls"] < 1 or not 0 < score["bytes_per_second"] < math.inf:
+        if score["calls"] < 1 or not 0 < score["bytes_per_second"] < math.inf or not 0 <= score["deviation"] < math.inf:
             raise ValueError("a speed or a count makes no sense")
     return record
 
