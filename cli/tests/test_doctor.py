@@ -184,6 +184,20 @@ def test_the_trial_keeps_the_launchers_options_but_for_the_number_of_ranks(optio
     assert doctor._trial_launcher(["env", "A=1", "mpiexec"], segment) == ["env", "A=1", "mpiexec", *trial]
 
 
+@pytest.mark.skipif(len(READY) < 2, reason="needs two MPIs")
+@pytest.mark.parametrize(("command", "tried"), [([], ["mpich"]), (["mpiexec", "./of-openmpi"], ["openmpi"])])
+def test_an_mpi_whose_launcher_is_not_there_was_tried_with_another_ones(monkeypatch, tmp_path, command, tried):
+    (tmp_path / "mpiexec").symlink_to(shutil.which("mpiexec.mpich"))
+    names = []
+    monkeypatch.setattr(doctor, "_trial", lambda name, *_: names.append(name) or [])
+    monkeypatch.setattr(doctor, "_mpi_of", lambda command: "openmpi" if command else None)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin/none")
+    found = doctor.examine(None, command)
+    assert names == tried
+    notes = [one.said for one in found if one.subject == "two ranks, openmpi"]
+    assert notes == ([] if command else ["not tried: mpiexec is mpich's"])
+
+
 @needs_mpi
 def test_wrappers_before_the_launcher_are_tried_with_it():
     words = ["env", "A=1", f"mpiexec.{READY[0]}"]

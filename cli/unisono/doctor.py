@@ -74,7 +74,8 @@ def examine(path: str | None, command: list[str]) -> list[Finding]:
         if wanted in (None, name):
             usual = segment is None or segment.programs_file is not None or segment.programs_flag  # other programs
             words = None if usual else _trial_launcher(before, segment)
-            findings += _trial(name, folder, words)
+            others = None if wanted or words else _of_another_mpi(name)
+            findings += [others] if others else _trial(name, folder, words)
     return [*findings, *_preloaded(), _shared_memory(), *_huge_pages(), _cores(segment), _io_uring(), _fuse(),
             *_settings(str(path or folder))]  # fmt: skip
 
@@ -160,9 +161,23 @@ def _trial_launcher(before: list[str], segment: launchers.Segment) -> list[str]:
     return [*before, *(word for option in kept for word in option.words), "-n", "2"]
 
 
+def _of_another_mpi(name: str) -> Finding | None:
+    """Where the launcher that there is belongs to another MPI, and nobody has said that he uses this one."""
+    launcher = bench.launcher_words(name, 2, None)[0]
+    family = mpi.launcher_family(launcher) if shutil.which(launcher) else None
+    if family is None or family.mpi in (None, name):
+        return None
+    return Finding(_trial_of(name), NOTE, f"not tried: {launcher} is {family.mpi}'s", f"if it is to be used: put mpiexec.{name},"
+                   " or the folder of its mpiexec, in PATH")  # fmt: skip
+
+
+def _trial_of(name: str) -> str:
+    return f"two ranks, {name}"
+
+
 def _trial(name: str, folder: Path, words: list[str] | None, limit_s: float = _TRIAL_LIMIT_S) -> Iterator[Finding]:
     """Two ranks write a small file in the folder, and the report says who did it, and how."""
-    subject = f"two ranks, {name}"
+    subject = _trial_of(name)
     try:
         program = bench.words_for(name, "demo", ["--file-bytes", "1M", "--write"])
     except Failure as failure:

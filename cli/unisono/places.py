@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import subprocess
@@ -21,8 +22,9 @@ class Failure(Exception):
 
 
 def said_of(error: OSError) -> str:
-    """For people."""
-    return f"{error.filename}: {error.strerror}" if error.filename else f"output: {error.strerror}"
+    """For people; of what has no name only output can be full."""
+    name = error.filename or ("output" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO) else "")
+    return f"{name}: {error.strerror}" if name else str(error.strerror)
 
 
 @dataclass(frozen=True)
