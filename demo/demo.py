@@ -50,13 +50,19 @@ class DemoError(Exception):
     """Something that the user should read, without a traceback."""
 
 
+def at_least_one(text):
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text}: a number from 1 on")
+    return int(text)
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=Path, default=Path("build"), help="build directory")
     parser.add_argument("--directory", type=Path,
                         help="where the files go (default: /dev/shm if it has room, else TMPDIR)")
-    parser.add_argument("--ranks", type=int, default=4)
-    parser.add_argument("--repeats", type=int, default=3, help="runs of each kind")
+    parser.add_argument("--ranks", type=at_least_one, default=4)
+    parser.add_argument("--repeats", type=at_least_one, default=3, help="runs of each kind")
     parser.add_argument("--seconds", type=float, default=150,
                         help="begin no further repeat after this time (default %(default)s)")
     parser.add_argument("--through", choices=["preload", "command"], default="preload",
@@ -64,6 +70,10 @@ def parse_arguments():
     parser.add_argument("--quick", action="store_true", help="small files, one run of each kind")
     parser.add_argument("--json", type=Path, help="also write every run's numbers here")
     arguments = parser.parse_args()
+    folders = [arguments.directory] if arguments.directory else []
+    for folder in [*folders, *([arguments.json.absolute().parent] if arguments.json else [])]:
+        if not os.access(folder, os.W_OK | os.X_OK):
+            parser.error(f"nothing can be written into {folder}")
     arguments.build = arguments.build.resolve()
     if arguments.quick:
         arguments.repeats = 1
@@ -92,8 +102,11 @@ def unisono_run():
 
 def find_jobs(arguments):
     """All (mpi, program) pairs that were built and can be launched."""
+    launched = [mpi for mpi in LAUNCHER_OPTIONS if shutil.which(f"mpiexec.{mpi}")]
+    if not launched:
+        raise DemoError(f"none of {', '.join(f'mpiexec.{mpi}' for mpi in LAUNCHER_OPTIONS)} is in PATH")
     jobs = [(mpi, program)
-            for mpi in LAUNCHER_OPTIONS if shutil.which(f"mpiexec.{mpi}")
+            for mpi in launched
             for program in PROGRAMS
             if (arguments.build / "programs" / f"{program.name}.{mpi}").exists()]
     if not jobs:
@@ -283,9 +296,10 @@ def main():
         print(warning, flush=True)
     sys.path.insert(0, str(arguments.build / "lib" / "unisono" / "python"))
     parent = arguments.directory or default_directory()
-    with tempfile.TemporaryDirectory(prefix="unisono-demo-", dir=parent) as name:
+    directory = Path(tempfile.mkdtemp(prefix="unisono-demo-", dir=parent))
+    with unisono_run().removed_at_the_end(directory):
         progress = Progress(runs=len(jobs) * 2 * arguments.repeats)
-        all_results = {job: run_job(arguments, Path(name), progress, *job) for job in jobs}
+        all_results = {job: run_job(arguments, directory, progress, *job) for job in jobs}
     print_summary(arguments, parent, all_results)
     print(f"\n{in_short(all_results)}")
     if warning:
@@ -297,7 +311,7 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except DemoError as error:
+    except (DemoError, OSError) as error:
         sys.exit(f"demo: {error}")
     except KeyboardInterrupt:
         sys.exit("demo: interrupted")
