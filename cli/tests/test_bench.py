@@ -22,6 +22,11 @@ def test_words_for_launchers():
     assert openmpi[0].startswith("mpiexec") and openmpi[1:] == ["--oversubscribe", "-n", "3"]
 
 
+def test_quotes_that_do_not_end_are_named():
+    with pytest.raises(Failure, match="--launcher srun 'x: no closing quotation"):
+        bench.launcher_words("mpich", 3, "srun 'x")
+
+
 def test_an_mpi_that_it_was_not_built_for_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(places, "PREFIX", tmp_path)
     with pytest.raises(Failure, match="unisono-bench.openmpi is missing"):

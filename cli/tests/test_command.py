@@ -176,6 +176,24 @@ def test_a_report_file_that_cannot_be_written_is_named(unisono, sample_report, t
     assert "/scratch/chk_0001.h5" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["/dev/null", "/dev/stderr", "fifo"])
+def test_a_report_file_that_cannot_be_read_again_is_none(unisono, sample_report, tmp_path, name):
+    os.mkfifo(tmp_path / "fifo")
+    script = f'cat {sample_report} >> "$UNISONO_REPORT_FILE"; exit 7'
+    done = unisono("run", "--report", "--mpi", _any_mpi(), "--", "sh", "-c", script, cwd=tmp_path,
+                   env=ENVIRONMENT | {"UNISONO_REPORT_FILE": name})  # fmt: skip
+    assert done.returncode == 7
+    assert f"UNISONO_REPORT_FILE={name}: no regular file" in done.stderr
+    assert "/scratch/chk_0001.h5" in done.stderr
+
+
+def test_the_exit_code_is_the_programs_whatever_others_write_into_its_report_file(unisono, tmp_path):
+    script = 'echo "{}" >> "$UNISONO_REPORT_FILE"; exit 7'
+    done = unisono("run", "--report", "--mpi", _any_mpi(), "--", "sh", "-c", script,
+                   env=ENVIRONMENT | {"UNISONO_REPORT_FILE": str(tmp_path / "io.json")})  # fmt: skip
+    assert (done.returncode, done.stderr) == (7, f"unisono: {tmp_path}/io.json line 1: not a report of Unisono\n")
+
+
 def test_the_fields_of_a_report_are_listed(unisono):
     done = unisono("report", "--help-fields", env=ENVIRONMENT)
     said = re.sub(r"[│\s]+", " ", done.stdout)

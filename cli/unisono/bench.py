@@ -65,6 +65,9 @@ def words_for(mpi: str, name: str, options: list[str]) -> list[str]:
 def launcher_words(mpi: str, ranks: int, launcher: str | None) -> list[str]:
     """What starts the ranks: the user's own launcher with its options, or this MPI's."""
     if launcher is not None:
-        return shlex.split(launcher)
+        try:
+            return shlex.split(launcher)
+        except ValueError as error:
+            raise Failure(f"--launcher {launcher}: {str(error).lower()}") from error
     launch = f"mpiexec.{mpi}" if shutil.which(f"mpiexec.{mpi}") else "mpiexec"
     return [launch, *(["--oversubscribe"] if mpi == "openmpi" else []), "-n", str(ranks)]

@@ -168,8 +168,11 @@ def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | N
         begin_s = time.monotonic()
         ended = run.run_to_the_end(prepared)
         wall_s = time.monotonic() - begin_s
-        records = collected.records() + ending.unclosed(collected.traces, ended)
-        remarks = ending.marks(collected.traces)
+        records, remarks = ending.unclosed(collected.traces, ended), ending.marks(collected.traces)
+        try:
+            records = collected.records() + records
+        except Failure as failure:  # somebody else has written there
+            remarks.append(str(failure))
     if not records and not remarks:
         remarks = [f"no report: {ending.why_nothing(ended, prepared.static)}"]
     jobs = job.jobs_of(records, wall_s)
@@ -280,7 +283,7 @@ def doctor_command(ctx: click.Context, path: str | None) -> None:
 
 @main.command("bench", context_settings=settings.PASS_ON, short_help="Run the papers' benchmarks.",
               options_metavar="[OPTION]...")  # fmt: skip
-@click.option("-n", "--ranks", default=4, show_default=True, help="Ranks.")
+@click.option("-n", "--ranks", type=click.IntRange(min=1), default=4, show_default=True, help="Ranks.")
 @click.option("--launcher", metavar="WORDS", help="Instead of 'mpiexec -n N', e.g. 'srun -n 64'.")
 @click.option("--mpi", type=click.Choice(bench.MPIS), help="Default: the first that there is.")
 @settings.STRATEGY

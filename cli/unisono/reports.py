@@ -47,10 +47,14 @@ def collect_in(folder: Path, variables: dict[str, str], timeline: bool = False,
 def _writable(named: str | None) -> Path | None:
     if not named:
         return None
-    try:
-        with open(named, "ab"):
-            return Path(named).absolute()
-    except OSError as error:
-        click.echo(f"unisono: warning: UNISONO_REPORT_FILE={named}: {error.strerror} (errno"
-                   f" {error.errno}): the report is shown, but not kept", err=True)  # fmt: skip
-        return None
+    path = Path(named)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        why = "no regular file, so what comes there cannot be read again"
+    else:
+        try:
+            with open(path, "a+b"):
+                return path.absolute()
+        except OSError as error:
+            why = f"{error.strerror} (errno {error.errno})"
+    click.echo(f"unisono: warning: UNISONO_REPORT_FILE={named}: {why}: the report is shown, but not kept", err=True)
+    return None
