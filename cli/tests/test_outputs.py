@@ -448,3 +448,12 @@ def test_a_browser_shows_all_text_at_800_pixels_and_loads_nothing(record, tmp_pa
     assert answer["texts"] > 20
     assert answer["background"] == f"rgb({', '.join(str(int(background[at : at + 2], 16)) for at in (1, 3, 5))})"
     assert "CONSOLE" not in complaints
+
+
+@pytest.mark.parametrize("words", [["--json", "io.json"], ["--html", "./io.json"], ["--json", "x", "--trace", "x"]])
+def test_a_report_file_was_written_over_by_what_was_made_of_it(unisono, sample_report, tmp_path, words):
+    (tmp_path / "io.json").write_bytes(sample_report.read_bytes())
+    done = unisono("report", *words, "io.json", cwd=tmp_path)
+    assert done.returncode == 2 and "would be written over: give each file a name of its own" in done.stderr
+    assert (tmp_path / "io.json").read_bytes() == sample_report.read_bytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["io.json"]

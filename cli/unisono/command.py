@@ -127,6 +127,7 @@ def run_command(
     """
     variables = settings.variables(**choices)
     wanted = outputs.Outputs(html, json_file, trace, recording)
+    wanted.refuse_clashes(*filter(None, [variables.get("UNISONO_REPORT_FILE")]))
     if show_report or files or wanted.any:
         shown = _Shown(show_report or files, files, wanted)
         sys.exit(_run_with_report(list(command), variables, mpi, shown))
@@ -203,6 +204,7 @@ def report_command(
     elif not names:
         raise click.UsageError("name a report file, or --help-fields, or --schema")
     wanted = outputs.Outputs(html, json_file, trace)
+    wanted.refuse_clashes(*names)
     shown = _Shown(not wanted.any or files, files, wanted)
     by_file = [job.jobs_of(_records_of(name)) for name in names]
     for jobs in by_file:

@@ -17,6 +17,7 @@ import click
 
 from . import chrome_trace, summary
 from .job import Job
+from .places import Failure
 
 
 def _check_writable(_context: Any, _parameter: Any, name: str | None) -> str | None:
@@ -75,6 +76,16 @@ class Outputs:
     @property
     def any(self) -> bool:
         return any((self.html, self.json, self.trace, self.recording))
+
+    def refuse_clashes(self, *others: str) -> None:
+        """Of files that would be written over: two of these, or one that is read, or kept."""
+        seen = {os.path.realpath(name) for name in others}
+        for name in filter(None, (self.html, self.json, self.trace, self.recording)):
+            if name == "-" or (os.path.exists(name) and not os.path.isfile(name)):
+                continue  # a stream has room for several
+            if os.path.realpath(name) in seen:
+                raise Failure(f"{name} would be written over: give each file a name of its own")
+            seen.add(os.path.realpath(name))
 
     @property
     def need_timeline(self) -> bool:
