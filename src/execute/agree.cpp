@@ -39,7 +39,8 @@ bool do_ahead(CollectiveFile const& file, Request const& request, Proposal const
         writes && file.storage.page_cached && file.team.topology().nodes() > 1;
     // Ranks that do not agree write once more: over what others may have written meanwhile.
     auto const atomic = writes && file.storage.range_locks != nullptr;
-    if (file.ahead == nullptr || refused || cached || shares_pages || atomic ||
+    auto const checked = file.options.check != "none";  // nothing is moved before that
+    if (file.ahead == nullptr || refused || cached || shares_pages || atomic || checked ||
         OnlineTuner::wanted(file.options))
         return false;
     if (!file.ahead->may_try(request)) return false;

@@ -33,7 +33,8 @@ struct Call {
 
 /// Has ranks on two nodes do `calls` on one open file, whose storage `prepare` has changed.
 template <class Prepare, class Calls>
-void on_open_file(TemporaryFile const& file, Prepare prepare, Calls calls) {
+void on_open_file(TemporaryFile const& file, Prepare prepare, Calls calls,
+                  Options const& options = {}) {
     ThreadTeams teams{make_topology({0, 0, 1})};
     teams.run([&](Team& team, Rendezvous& rendezvous) {
         Storage storage;
@@ -43,7 +44,6 @@ void on_open_file(TemporaryFile const& file, Prepare prepare, Calls calls) {
         OnlineTuner tuner;
         GatheredFacts gathered;
         AheadOfAgreement ahead;
-        Options const options;
         Layout const layout;
         calls(CollectiveFile{.team = team,
                              .rendezvous = rendezvous,
@@ -104,6 +104,15 @@ TEST(Ahead, a_contiguous_call_after_another_one_is_one_meeting) {
     expect_written(file, {each_bytes, each_bytes, each_bytes});
 }
 
+void expect_two_meetings_each(CollectiveFile const& here) {
+    std::vector<std::byte> data(each_bytes);
+    for (std::uint64_t call = 0; call < 3; ++call) {
+        CallRecord record;
+        perform_collective(here, request_for(here.team.rank(), call, each_bytes, data), {}, record);
+        EXPECT_EQ(record.traffic.meetings, 2U);
+    }
+}
+
 // Were it done ahead and ranks did not agree, it would be done twice: the second time over what
 // others have written since.
 TEST(Ahead, a_write_in_atomic_mode_is_done_once_all_have_agreed) {
@@ -111,15 +120,18 @@ TEST(Ahead, a_write_in_atomic_mode_is_done_once_all_have_agreed) {
     auto const lock_ranges = [](Storage& storage) {
         storage.range_locks = std::make_shared<RangeLocks>(storage.descriptor);
     };
-    on_open_file(file, lock_ranges, [](CollectiveFile const& here) {
-        std::vector<std::byte> data(each_bytes);
-        for (std::uint64_t call = 0; call < 3; ++call) {
-            CallRecord record;
-            perform_collective(here, request_for(here.team.rank(), call, each_bytes, data), {},
-                               record);
-            EXPECT_EQ(record.traffic.meetings, 2U);
-        }
-    });
+    on_open_file(file, lock_ranges, expect_two_meetings_each);
+}
+
+// Bytes had been moved by the time that plans and ranks were compared.
+TEST(Ahead, what_is_to_be_checked_is_not_done_before) {
+    TemporaryFile const file;
+    for (auto const* check : {"plans", "communicate"}) {
+        Options options;
+        options.check = check;
+        on_open_file(
+            file, [](Storage&) {}, expect_two_meetings_each, options);
+    }
 }
 
 TEST(Ahead, ranks_that_ask_for_nothing_hold_nobody_up) {
