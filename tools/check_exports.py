@@ -16,7 +16,7 @@ import sys
 # MPI_Error_string for the texts of errors of Unisono's own; the others wait for nonblocking calls, end
 # them with the program, or are occasions to carry those calls' messages.
 ENTRY_POINT = re.compile(r"P?MPI_(File_\w+|Register_datarep(_c)?|Error_string"
-                         r"|(Wait|Test)(all|any|some)?|Request_get_status|Finalize"
+                         r"|(Wait|Test)(all|any|some)?|Request_get_status(_all|_any|_some)?|Finalize"
                          r"|(Ssend|Send|Recv|Isend|Irecv)(_c)?|Iprobe|Probe)")
 ENGINE_SYMBOL = re.compile(r"unisono_\w+")
 HARMLESS = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux-[\w-]+)\.so\.\d+")

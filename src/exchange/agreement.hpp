@@ -180,16 +180,20 @@ struct Notice {
     }
 };
 
-/// Where the ranks' parts of an ordered call lie.
+/// Where the ranks' parts of an ordered call lie; where the shared file pointer is, and goes.
 struct OrderedParts {
     Objection objection;
     std::uint64_t etypes = 0;  ///< that are asked for
     std::int64_t begin = 0;    ///< the shared file pointer, in etypes, after what a rank did before
+    std::uint64_t least_digest = 0;  ///< of what ranks must give alike
+    std::uint64_t most_digest = 0;
 
     void merge(OrderedParts const& later) {
         objection.merge(later.objection);
         etypes += later.etypes;
         begin = std::max(begin, later.begin);  // it only grows
+        least_digest = std::min(least_digest, later.least_digest);
+        most_digest = std::max(most_digest, later.most_digest);
     }
 };
 

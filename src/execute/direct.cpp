@@ -162,4 +162,12 @@ IoResult perform_direct(Request const& request, Positions part, Storage const& s
     return total;
 }
 
+Verdict lost_in(Request const& request, IoResult const& result, std::uint32_t rank) {
+    if (!result.error || request.direction == Direction::read) return {};
+    Verdict verdict{result, rank};
+    verdict.lost_end = touched(request.view, request.positions).end;
+    verdict.lost_bytes = request.positions.bytes() - result.bytes;
+    return verdict;
+}
+
 }  // namespace unisono

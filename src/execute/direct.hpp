@@ -1,5 +1,6 @@
 #pragma once
 
+#include "exchange/agreement.hpp"
 #include "execute/request.hpp"
 
 namespace unisono {
@@ -13,5 +14,9 @@ namespace unisono {
 /// Memory: at most 1 MiB of scratch.
 IoResult perform_direct(Request const& request, Positions part, Storage const& storage,
                         CallRecord& record);
+
+/// What is to be told to other ranks, later, of a write of this rank's that came to `result`: an
+/// error and what it hit, or nothing.
+Verdict lost_in(Request const& request, IoResult const& result, std::uint32_t rank);
 
 }  // namespace unisono

@@ -123,7 +123,7 @@ UNISONO_DATA_CALLS(_c, MPI_Count)
 
 #define UNISONO_END(NAME, BUFFER, DIRECTION)                                               \
     int NAME(MPI_File handle, BUFFER buffer, MPI_Status* status) {                         \
-        return transfer_end(handle, Direction::DIRECTION, status,                          \
+        return transfer_end(handle, Direction::DIRECTION, unisono_entry_##NAME, status,    \
                             [&] { return UNISONO_NATIVE(NAME)(handle, buffer, status); }); \
     }
 UNISONO_END(File_read_all_end, void*, read)
@@ -144,6 +144,11 @@ constexpr auto Waitall = request_waitall;
 constexpr auto Waitany = request_waitany;
 constexpr auto Waitsome = request_waitsome;
 constexpr auto Request_get_status = request_get_status;
+#ifdef UNISONO_REQUESTS_OF_MPI_4_1
+constexpr auto Request_get_status_all = request_get_status_all;
+constexpr auto Request_get_status_any = request_get_status_any;
+constexpr auto Request_get_status_some = request_get_status_some;
+#endif
 constexpr auto Finalize = before_finalize;
 constexpr auto Probe = p2p_probe;
 constexpr auto Iprobe = p2p_iprobe;

@@ -13,7 +13,16 @@
     X(Waitall)                     \
     X(Waitany)                     \
     X(Waitsome)                    \
-    X(Request_get_status)
+    X(Request_get_status)          \
+    UNISONO_REQUEST_ENTRIES_OF_MPI_4_1(X)
+#ifdef UNISONO_REQUESTS_OF_MPI_4_1
+#define UNISONO_REQUEST_ENTRIES_OF_MPI_4_1(X) \
+    X(Request_get_status_all)                 \
+    X(Request_get_status_any)                 \
+    X(Request_get_status_some)
+#else
+#define UNISONO_REQUEST_ENTRIES_OF_MPI_4_1(X)
+#endif
 
 /* The engine does what has to be done before; the shim calls the library. */
 #define UNISONO_END_ENTRIES(X) X(Finalize)

@@ -4,11 +4,15 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "interpose/file.hpp"
 #include "interpose/guard.hpp"
 #include "interpose/native.hpp"
 #include "interpose/numbers.hpp"
+#include "interpose/program.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -18,14 +22,42 @@ struct OwnCode {
     std::string text;
 };
 
+// Of an error class. MPI wants codes to live until the end: the oldest is used again.
+struct CodesOfClass {
+    static constexpr std::size_t most = 16;
+    std::vector<OwnCode> codes;
+    std::size_t next = 0;
+};
+
 struct OwnCodes {
     std::mutex mutex;
-    std::map<int, OwnCode> by_class;
+    std::map<int, CodesOfClass> by_class;
 };
 
 OwnCodes& own_codes() {
     static auto* const codes = new OwnCodes;  // errors may be asked about until the very end
     return *codes;
+}
+
+std::optional<std::string> own_text(int code) {
+    std::lock_guard const lock{own_codes().mutex};
+    for (auto const& [error_class, of_class] : own_codes().by_class)
+        for (auto const& own : of_class.codes)
+            if (own.code == code) return own.text;
+    return {};
+}
+
+// MPICH (4.0.2) has the text of a code only where its class was added, too, and ends programs with
+// an unrelated one else. Where the program ends, the class is of no matter.
+int code_that_shows(int code) {
+    auto text = own_text(code);
+    int added_class = 0, added = code;
+    if (!text || mpi_library().family != MpiLibrary::Family::mpich ||
+        PMPI_Add_error_class(&added_class) != MPI_SUCCESS ||
+        PMPI_Add_error_code(added_class, &added) != MPI_SUCCESS)
+        return code;
+    PMPI_Add_error_string(added, text->data());
+    return added;
 }
 
 }  // namespace
@@ -52,16 +84,15 @@ int error_class_of(int code) {
 
 int error_code(int error_class, std::string const& message) {
     std::lock_guard const lock{own_codes().mutex};
-    auto& by_class = own_codes().by_class;
-    auto entry = by_class.find(error_class);
-    if (entry == by_class.end()) {
-        int code = error_class;
-        if (PMPI_Add_error_code(error_class, &code) != MPI_SUCCESS) return error_class;
-        entry = by_class.emplace(error_class, OwnCode{code, {}}).first;
-    }
-    entry->second.text = message.substr(0, MPI_MAX_ERROR_STRING - 1);
-    PMPI_Add_error_string(entry->second.code, entry->second.text.data());
-    return entry->second.code;
+    auto& [codes, next] = own_codes().by_class[error_class];
+    int code = 0;
+    if (codes.size() < CodesOfClass::most && PMPI_Add_error_code(error_class, &code) == MPI_SUCCESS)
+        codes.push_back({code, {}});
+    if (codes.empty()) return error_class;
+    auto& own = codes[next++ % codes.size()];
+    own.text = message.substr(0, MPI_MAX_ERROR_STRING - 1);
+    PMPI_Add_error_string(own.code, own.text.data());
+    return own.code;
 }
 
 std::string describe_errno(int code) {
@@ -82,14 +113,10 @@ std::string describe(Verdict const& verdict) {
 }
 
 int error_string(int code, char* text, int* length) {
-    {
-        std::lock_guard const lock{own_codes().mutex};
-        for (auto const& [error_class, own] : own_codes().by_class) {
-            if (own.code != code) continue;
-            *length = static_cast<int>(own.text.size());
-            std::memcpy(text, own.text.c_str(), own.text.size() + 1);
-            return MPI_SUCCESS;
-        }
+    if (auto const own = own_text(code)) {
+        *length = static_cast<int>(own->size());
+        std::memcpy(text, own->c_str(), own->size() + 1);
+        return MPI_SUCCESS;
     }
     return UNISONO_NATIVE(Error_string)(code, text, length);
 }
@@ -97,7 +124,7 @@ int error_string(int code, char* text, int* length) {
 int raise(MPI_File file, int code) {
     if (code == MPI_SUCCESS) return code;
     CallDepth::Handler const calls_are_the_programs;
-    PMPI_File_call_errhandler(file, code);
+    PMPI_File_call_errhandler(file, handler_ends_program(file) ? code_that_shows(code) : code);
     return code;
 }
 

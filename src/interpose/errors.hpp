@@ -14,8 +14,8 @@ class File;
 /// The MPI error class for an errno of file access.
 int error_class_of(int code);
 
-/// An error code of that class whose string is `message`. Local; MPI wants codes to live until the
-/// end, so there is one per class and its string is that of the latest error.
+/// An error code of that class whose string is `message`, until 16 more of the class have come: MPI
+/// wants codes to live until the end, so there are so many. Local.
 int error_code(int error_class, std::string const& message);
 
 /// An errno, for people.

@@ -293,13 +293,22 @@ void File::drain() {
 
 Verdict File::settle() {
     drain();
-    if (auto const cache = this->cache()) deferred_.merge(cache->take_error());
-    return std::exchange(deferred_, {});
+    Verdict settled;
+    if (auto const cache = this->cache()) settled = cache->take_error();
+    std::lock_guard const lock{mutex_};
+    settled.merge(std::exchange(deferred_, {}));
+    return settled;
 }
 
 Verdict File::settle_for_later() {
-    deferred_ = settle();
-    return deferred_;
+    auto const settled = settle();
+    note_lost(settled);
+    return settled;
+}
+
+void File::note_lost(Verdict const& verdict) {
+    std::lock_guard const lock{mutex_};
+    deferred_.merge(verdict);
 }
 
 Verdict File::first_failure(Verdict const& earlier, Error const& error) const {
@@ -314,14 +323,31 @@ File::Synced File::sync() {
     // Elsewhere each rank may have a cache of its own.
     auto const alone = by_mpi_ || fstat(kernel_descriptor_, &status) != 0;
     // The largest complement belongs to the smallest value: equal on all ranks or not.
-    enum { some_wrote, some_native, some_alone, device, no_device, inode, no_inode, all };
-    std::array<std::uint64_t, all> most{wrote,          native_wrote_.exchange(false),
-                                        alone,          status.st_dev,
-                                        ~status.st_dev, status.st_ino,
+    enum {
+        some_wrote,
+        some_native,
+        some_lost,
+        some_alone,
+        device,
+        no_device,
+        inode,
+        no_inode,
+        all
+    };
+    std::array<std::uint64_t, all> most{wrote,
+                                        native_wrote_.exchange(false),
+                                        settled.code != 0,
+                                        alone,
+                                        status.st_dev,
+                                        ~status.st_dev,
+                                        status.st_ino,
                                         ~status.st_ino};
     context_->maximum(most);
     Synced synced{.verdict = settled, .native = most[some_native] != 0};
-    if (most[some_wrote] == 0) return synced;
+    if (most[some_wrote] == 0) {
+        if (most[some_lost] != 0) synced.verdict = context_->agree(settled);
+        return synced;
+    }
     auto const one_file =
         most[some_alone] == 0 && most[device] == ~most[no_device] && most[inode] == ~most[no_inode];
     Error error;
@@ -443,13 +469,13 @@ void File::stripe() {
 }
 
 void File::use(Options options) {
-    deferred_ = settle();
+    settle_for_later();
     {
         std::lock_guard const lock{mutex_};
         cache_.reset();  // it may be another team's from now on
     }
     // Only the one that has written through the MPI library can sync that.
-    if (by_mpi_ && written_) deferred_ = first_failure(deferred_, storage_.backend->sync());
+    if (by_mpi_ && written_) note_lost(first_failure({}, storage_.backend->sync()));
     end_nonblocking();
     options_ = std::move(options);
     atomic_options_ = for_atomic_mode(options_);

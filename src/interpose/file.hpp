@@ -151,6 +151,10 @@ public:
     /// The same, and the error is kept for the next time as well.
     Verdict settle_for_later();
 
+    /// This rank could not write its part of a collective call that each did by itself: all ranks
+    /// are told at the next sync or close. Local.
+    void note_lost(Verdict const& verdict);
+
     /// Something was written to the file, or its size was changed, and has to be synced. Local.
     void note_written() { (storage_.backend != nullptr ? written_ : native_wrote_) = true; }
     /// The MPI library may have written to it by itself. Local.
@@ -218,13 +222,18 @@ public:
 
     /// The first half of a split call, for the second.
     struct SplitCall {
+        std::uint16_t operation = 0;          ///< the number of its entry point
         std::shared_ptr<PendingCall> beside;  ///< done beside the program
         std::optional<MPI_Count> bytes;       ///< that were moved; neither: the MPI library does it
         bool begun = true;                    ///< false: it failed, and may be left without an end
     };
     void set_split_call(SplitCall call) { split_call_ = std::move(call); }
-    SplitCall take_split_call() { return std::exchange(split_call_, {.begun = false}); }
-    [[nodiscard]] bool in_split_call() const { return split_call_.begun; }
+    /// Null: there was none, or its second half, too.
+    [[nodiscard]] SplitCall const* split_call() const {
+        return split_call_ ? &*split_call_ : nullptr;
+    }
+    SplitCall take_split_call() { return *std::exchange(split_call_, {}); }
+    [[nodiscard]] bool in_split_call() const { return split_call_ && split_call_->begun; }
 
     /// Its nonblocking calls that are done beside the program; where NonblockingCalls::possible().
     NonblockingCalls& nonblocking();
@@ -332,7 +341,7 @@ private:
     Layout layout_of_accesses_;                // for the timeline
     std::string storage_text_;                 // for the history of runs
     std::shared_ptr<BackendCounts> io_counts_ = std::make_shared<BackendCounts>();
-    SplitCall split_call_{.begun = false};
+    std::optional<SplitCall> split_call_;
     std::uint32_t nonblocking_ended_ = 0;  // collective, unlike making one: equal on all ranks
     std::unique_ptr<NonblockingCalls> nonblocking_;
     std::optional<Layout> layout_;
@@ -343,9 +352,9 @@ private:
     bool atomic_ = false;
     std::unique_ptr<StallWatch> stall_watch_;  // where several ranks have it open
     std::shared_ptr<CachedFile> cache_;        // refers to storage_
-    Verdict deferred_;                         // not of the cache that there is now
-    std::atomic<bool> written_ = false;        // since the last sync, on this rank
-    std::atomic<bool> native_wrote_ = false;   // perhaps; the same
+    Verdict deferred_;  // not of the cache that there is now; perhaps of this rank only
+    std::atomic<bool> written_ = false;       // since the last sync, on this rank
+    std::atomic<bool> native_wrote_ = false;  // perhaps; the same
 };
 
 /// Remembers, finds and forgets files by handle; a handle that is unknown belongs to the MPI

@@ -21,7 +21,8 @@ struct EntryPoint {
 
 constexpr EntryPoint entry_point(char const* name) {
     std::string_view const call{name};
-    auto collective = call.find("_all") != call.npos || call.find("_ordered") != call.npos;
+    auto collective = call.starts_with("MPI_File_") &&
+                      (call.find("_all") != call.npos || call.find("_ordered") != call.npos);
     for (auto const* end : {"_open", "_close", "_set_view", "_set_info", "_set_atomicity",
                             "_set_size", "_sync", "_preallocate", "_seek_shared", "_Finalize"})
         collective = collective || call.ends_with(end);

@@ -53,14 +53,15 @@ void NonblockingCalls::post(std::shared_ptr<PendingCall> call) {
     collective_.post([this, call = std::move(call)] { perform(*call); });
 }
 
-void NonblockingCalls::post_independent(std::shared_ptr<PendingCall> call) {
-    independent_.post([this, call = std::move(call)] {
+void NonblockingCalls::post_independent(std::shared_ptr<PendingCall> call,
+                                        bool part_of_collective) {
+    independent_.post([this, call = std::move(call), part_of_collective] {
         CallRecord record;
+        auto const rank = static_cast<std::uint32_t>(file_.context().rank());
         auto const& request = call->prepared.request;
         auto const result = perform_direct(request, request.positions, file_.storage(), record);
-        call->outcome = {.local = true,
-                         .bytes = result.bytes,
-                         .verdict = {result, static_cast<std::uint32_t>(file_.context().rank())}};
+        call->outcome = {.local = true, .bytes = result.bytes, .verdict = {result, rank}};
+        if (part_of_collective) file_.note_lost(lost_in(request, result, rank));
         record.lap(Phase::file);
         file_.record([&](FileReport& report) {
             ++report[request.direction].independent_calls;

@@ -35,8 +35,9 @@ public:
 
     /// Collective, but waits for nobody.
     void post(std::shared_ptr<PendingCall> call);
-    /// Local.
-    void post_independent(std::shared_ptr<PendingCall> call);
+    /// This rank's own call, or its part of a collective one that each does by itself: then the
+    /// others hear of lost data at the next sync or close. Local.
+    void post_independent(std::shared_ptr<PendingCall> call, bool part_of_collective);
 
     /// Waits until all that was posted is over, or the MPI library's. From the program's threads.
     void finish() const;

@@ -50,6 +50,12 @@ CallTag call_tag(std::uint32_t file, std::uint16_t operation) {
     return {.file = file, .operation = operation, .matching = matching.at(operation)};
 }
 
+bool is_end_of(std::uint16_t begin, std::uint16_t end) {
+    std::string_view const begin_name{operation_name(begin)}, end_name{operation_name(end)};
+    return begin_name.substr(0, begin_name.rfind("_begin")) ==
+           end_name.substr(0, end_name.rfind("_end"));
+}
+
 bool is_last_call(std::uint16_t operation) {
     return operation == unisono_entry_File_close || operation == unisono_entry_Finalize;
 }

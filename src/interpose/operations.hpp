@@ -16,6 +16,9 @@ char const* operation_name(std::uint16_t operation);
 /// alike.
 CallTag call_tag(std::uint32_t file, std::uint16_t operation);
 
+/// The end call of a split one is of the same name as its begin call, as MPI wants it.
+bool is_end_of(std::uint16_t begin, std::uint16_t end);
+
 /// After it a rank comes to no other call on the file.
 bool is_last_call(std::uint16_t operation);
 

@@ -1,4 +1,6 @@
+#include <array>
 #include <limits>
+#include <string>
 
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
@@ -6,6 +8,7 @@
 #include "interpose/numbers.hpp"
 #include "interpose/timed.hpp"
 #include "interpose/transfer.hpp"
+#include "support/hash.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -48,35 +51,73 @@ int file_seek(MPI_File handle, MPI_Offset offset, int whence) {
     return MPI_SUCCESS;
 }
 
-// Open MPI 4.1 leaves the displacement out where it counts from the end.
+namespace {
+
+bool is_whence(int whence) {
+    return whence == numbers().seek_set || whence == numbers().seek_cur ||
+           whence == numbers().seek_end;
+}
+
+// What all ranks have to say about a seek, and where the pointer is. Collective.
+OrderedParts meet_to_seek(File& file, FileView const& view, MPI_Offset offset, int whence) {
+    auto const from_end = whence == numbers().seek_end;
+    std::array const arguments{static_cast<std::uint64_t>(offset),
+                               static_cast<std::uint64_t>(whence)};
+    auto const digest = hash64(arguments);
+    OrderedParts parts{.begin = view.mirrored ? 0 : file.shared_pointer().reached(),
+                       .least_digest = digest,
+                       .most_digest = digest};
+    parts.objection = {
+        .refusal = is_whence(whence) ? 0 : MPI_ERR_ARG,
+        .refusing_rank = file.team().rank(),
+        .must_be_native = from_end ? !view.usable || !view.tiling.ascending() : view.mirrored};
+    if (file.context().ranks() > 1) file.team().rendezvous().meet(parts);
+    return parts;
+}
+
+// Ranks have no later size than when they came, and nobody writes on before all have come. Negative
+// where some rank cannot tell. Collective.
+MPI_Offset agreed_size(File& file) {
+    file.drain();
+    constexpr auto unknown = std::numeric_limits<MPI_Offset>::max();
+    MPI_Offset size = 0;
+    if (file_get_size(file.handle(), &size) != MPI_SUCCESS) size = unknown;
+    size = file.largest(size);
+    return size == unknown ? -1 : size;
+}
+
+}  // namespace
+
+// Open MPI 4.1 leaves the displacement out where it counts from the end. What is wrong on one rank
+// is refused on all, so that they go on from the same place.
 int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
     auto const file = find(handle);
+    if (file == nullptr) return UNISONO_NATIVE(File_seek_shared)(handle, offset, whence);
+    TimedCollective const timed{file, FilePhase::other, unisono_entry_File_seek_shared};
+    auto const refuse = [&](int error_class, std::string const& why) {
+        return fail(*file, error_class, "MPI_File_seek_shared", why);
+    };
     auto const native = [&](MPI_Offset there, int from) {
         return pass_on(handle, view, "MPI_File_seek_shared",
                        [&] { return UNISONO_NATIVE(File_seek_shared)(handle, there, from); });
     };
-    if (file == nullptr) return native(offset, whence);
-    TimedCollective const timed{file, FilePhase::other, unisono_entry_File_seek_shared};
     auto const known = file->view();
-    auto const from_end = whence == numbers().seek_end;
-    if (!from_end && whence != numbers().seek_set && whence != numbers().seek_cur)
-        return fail(*file, MPI_ERR_ARG, "MPI_File_seek_shared", "whence is none of MPI_SEEK_*");
-    if (from_end ? !known->usable || !known->tiling.ascending() : known->mirrored)
-        return native(offset, whence);
+    auto const all = meet_to_seek(*file, *known, offset, whence);
+    auto const& [refusal, refusing_rank, must_be_native] = all.objection;
+    if (refusal != 0)
+        return refuse(refusal,
+                      "whence is none of MPI_SEEK_* on rank " + std::to_string(refusing_rank));
+    if (all.least_digest != all.most_digest)
+        return refuse(MPI_ERR_NOT_SAME, "ranks give different offsets, or whence");
+    if (must_be_native) return native(offset, whence);
     auto target = offset;
-    if (whence == numbers().seek_cur) target = moved(file->agreed_shared_pointer(), offset);
-    if (from_end) {
-        file->drain();
-        // Ranks have no later size than when they came, and nobody writes on before all have come.
-        constexpr auto unknown = std::numeric_limits<MPI_Offset>::max();
-        MPI_Offset size = 0;
-        if (file_get_size(handle, &size) != MPI_SUCCESS) size = unknown;
-        size = file->largest(size);
-        if (size == unknown)
-            return fail(*file, MPI_ERR_IO, "MPI_File_seek_shared", "some rank cannot tell the end");
+    if (whence == numbers().seek_cur) target = moved(all.begin, offset);
+    if (whence == numbers().seek_end) {
+        auto const size = agreed_size(*file);
+        if (size < 0) return refuse(MPI_ERR_IO, "some rank cannot tell the end");
         target = moved(end_in_etypes(size, *known), offset);
     }
-    if (target < 0) return fail(*file, MPI_ERR_ARG, "MPI_File_seek_shared", no_place);
+    if (target < 0) return refuse(MPI_ERR_ARG, no_place);
     if (known->mirrored) return native(target, numbers().seek_set);
     file->set_shared_pointer(target);
     return MPI_SUCCESS;

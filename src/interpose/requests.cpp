@@ -18,11 +18,18 @@
 namespace unisono::interpose {
 namespace {
 
+/// Whether requests that are complete become null, or stay.
+enum class Complete : bool { becomes_null, stays };
+
 /// Unisono's calls among some requests, noted before MPI sets these to null.
 class Watched {
 public:
-    explicit Watched(std::span<MPI_Request const> requests)
-        : requests_{requests}, calls_{PendingCalls::all().of(requests)}, files_(calls_.size()) {
+    explicit Watched(std::span<MPI_Request const> requests,
+                     Complete complete = Complete::becomes_null)
+        : requests_{requests},
+          complete_{complete},
+          calls_{PendingCalls::all().of(requests)},
+          files_(calls_.size()) {
         for (std::size_t i = 0; i < calls_.size(); ++i)
             if (calls_[i] != nullptr) files_[i] = calls_[i]->call.handle;
     }
@@ -56,7 +63,7 @@ public:
         std::vector<int> codes(static_cast<std::size_t>(std::max(complete, 0)));
         for (int i = 0; i < complete; ++i) {
             auto const which = index_of(i);
-            if (requests_[which] == MPI_REQUEST_NULL)
+            if (complete_ == Complete::stays || requests_[which] == MPI_REQUEST_NULL)
                 codes[static_cast<std::size_t>(i)] = code(which);
         }
         if (std::ranges::all_of(codes, [](int one) { return one == MPI_SUCCESS; })) return native;
@@ -69,6 +76,7 @@ public:
 
 private:
     std::span<MPI_Request const> requests_;
+    Complete complete_;
     std::vector<std::shared_ptr<PendingCall>> calls_;
     std::vector<MPI_File> files_;
 };
@@ -102,6 +110,52 @@ int wait_for(Watched const& watched, Test const& test) {
     }
 }
 
+// Questions about requests that wait for nothing: `ask` asks the MPI library, once Unisono's have
+// moved on.
+
+template <class Ask>
+int ask_about(MPI_Request const* request, Complete complete, int const* done, Ask const& ask) {
+    if (nothing_pending()) return ask();
+    Watched const watched{{request, 1}, complete};
+    PendingCalls::all().move_on();
+    auto const result = ask();
+    return result == MPI_SUCCESS && *done != 0 ? watched.code(0) : result;
+}
+
+template <class Ask>
+int ask_about_all(int count, MPI_Request const requests[], Complete complete, int const* done,
+                  MPI_Status statuses[], Ask const& ask) {
+    if (nothing_pending()) return ask();
+    Watched const watched{all_of(count, requests), complete};
+    PendingCalls::all().move_on();
+    auto const result = ask();
+    if (result == MPI_SUCCESS && *done == 0) return result;
+    return watched.codes(result, count, itself, statuses);
+}
+
+template <class Ask>
+int ask_about_any(int count, MPI_Request const requests[], Complete complete, int const* index,
+                  int const* done, Ask const& ask) {
+    if (nothing_pending()) return ask();
+    Watched const watched{all_of(count, requests), complete};
+    PendingCalls::all().move_on();
+    auto const result = ask();
+    if (result != MPI_SUCCESS || *done == 0 || *index == MPI_UNDEFINED) return result;
+    return watched.code(itself(*index));
+}
+
+template <class Ask>
+int ask_about_some(int count, MPI_Request const requests[], Complete complete, int const* done,
+                   int const indices[], MPI_Status statuses[], Ask const& ask) {
+    if (nothing_pending()) return ask();
+    Watched const watched{all_of(count, requests), complete};
+    PendingCalls::all().move_on();
+    auto const result = ask();
+    if (*done == MPI_UNDEFINED) return result;
+    return watched.codes(
+        result, *done, [&](int i) { return itself(indices[i]); }, statuses);
+}
+
 }  // namespace
 
 int wait_beside(std::function<int(int*)> const& test) { return wait_for(Watched{{}}, test); }
@@ -114,37 +168,12 @@ int request_wait(MPI_Request* request, MPI_Status* status) {
     return result == MPI_SUCCESS ? watched.code(0) : result;
 }
 
-int request_test(MPI_Request* request, int* done, MPI_Status* status) {
-    if (nothing_pending()) return UNISONO_NATIVE(Test)(request, done, status);
-    Watched const watched{{request, 1}};
-    PendingCalls::all().move_on();
-    auto const result = UNISONO_NATIVE(Test)(request, done, status);
-    return result == MPI_SUCCESS && *done != 0 ? watched.code(0) : result;
-}
-
-int request_get_status(MPI_Request request, int* done, MPI_Status* status) {
-    if (nothing_pending()) return UNISONO_NATIVE(Request_get_status)(request, done, status);
-    Watched const watched{{&request, 1}};
-    PendingCalls::all().move_on();
-    auto const result = UNISONO_NATIVE(Request_get_status)(request, done, status);
-    return result == MPI_SUCCESS && *done != 0 ? watched.code(0) : result;
-}
-
 int request_waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     if (nothing_pending()) return UNISONO_NATIVE(Waitall)(count, requests, statuses);
     Watched const watched{all_of(count, requests)};
     auto const result = wait_for(watched, [&](int* done) {
         return UNISONO_NATIVE(Testall)(count, requests, done, statuses);
     });
-    return watched.codes(result, count, itself, statuses);
-}
-
-int request_testall(int count, MPI_Request requests[], int* done, MPI_Status statuses[]) {
-    if (nothing_pending()) return UNISONO_NATIVE(Testall)(count, requests, done, statuses);
-    Watched const watched{all_of(count, requests)};
-    PendingCalls::all().move_on();
-    auto const result = UNISONO_NATIVE(Testall)(count, requests, done, statuses);
-    if (result == MPI_SUCCESS && *done == 0) return result;
     return watched.codes(result, count, itself, statuses);
 }
 
@@ -155,15 +184,6 @@ int request_waitany(int count, MPI_Request requests[], int* index, MPI_Status* s
         return UNISONO_NATIVE(Testany)(count, requests, index, done, status);
     });
     if (result != MPI_SUCCESS || *index == MPI_UNDEFINED) return result;
-    return watched.code(itself(*index));
-}
-
-int request_testany(int count, MPI_Request requests[], int* index, int* done, MPI_Status* status) {
-    if (nothing_pending()) return UNISONO_NATIVE(Testany)(count, requests, index, done, status);
-    Watched const watched{all_of(count, requests)};
-    PendingCalls::all().move_on();
-    auto const result = UNISONO_NATIVE(Testany)(count, requests, index, done, status);
-    if (result != MPI_SUCCESS || *done == 0 || *index == MPI_UNDEFINED) return result;
     return watched.code(itself(*index));
 }
 
@@ -182,16 +202,55 @@ int request_waitsome(int count, MPI_Request requests[], int* done, int indices[]
         result, *done, [&](int i) { return itself(indices[i]); }, statuses);
 }
 
+int request_test(MPI_Request* request, int* done, MPI_Status* status) {
+    return ask_about(request, Complete::becomes_null, done,
+                     [&] { return UNISONO_NATIVE(Test)(request, done, status); });
+}
+
+int request_testall(int count, MPI_Request requests[], int* done, MPI_Status statuses[]) {
+    return ask_about_all(count, requests, Complete::becomes_null, done, statuses,
+                         [&] { return UNISONO_NATIVE(Testall)(count, requests, done, statuses); });
+}
+
+int request_testany(int count, MPI_Request requests[], int* index, int* done, MPI_Status* status) {
+    return ask_about_any(count, requests, Complete::becomes_null, index, done, [&] {
+        return UNISONO_NATIVE(Testany)(count, requests, index, done, status);
+    });
+}
+
 int request_testsome(int count, MPI_Request requests[], int* done, int indices[],
                      MPI_Status statuses[]) {
-    if (nothing_pending())
+    return ask_about_some(count, requests, Complete::becomes_null, done, indices, statuses, [&] {
         return UNISONO_NATIVE(Testsome)(count, requests, done, indices, statuses);
-    Watched const watched{all_of(count, requests)};
-    PendingCalls::all().move_on();
-    auto const result = UNISONO_NATIVE(Testsome)(count, requests, done, indices, statuses);
-    if (*done == MPI_UNDEFINED) return result;
-    return watched.codes(
-        result, *done, [&](int i) { return itself(indices[i]); }, statuses);
+    });
 }
+
+int request_get_status(MPI_Request request, int* done, MPI_Status* status) {
+    return ask_about(&request, Complete::stays, done,
+                     [&] { return UNISONO_NATIVE(Request_get_status)(request, done, status); });
+}
+
+#ifdef UNISONO_REQUESTS_OF_MPI_4_1
+int request_get_status_all(int count, MPI_Request const requests[], int* done,
+                           MPI_Status statuses[]) {
+    return ask_about_all(count, requests, Complete::stays, done, statuses, [&] {
+        return UNISONO_NATIVE(Request_get_status_all)(count, requests, done, statuses);
+    });
+}
+
+int request_get_status_any(int count, MPI_Request const requests[], int* index, int* done,
+                           MPI_Status* status) {
+    return ask_about_any(count, requests, Complete::stays, index, done, [&] {
+        return UNISONO_NATIVE(Request_get_status_any)(count, requests, index, done, status);
+    });
+}
+
+int request_get_status_some(int count, MPI_Request const requests[], int* done, int indices[],
+                            MPI_Status statuses[]) {
+    return ask_about_some(count, requests, Complete::stays, done, indices, statuses, [&] {
+        return UNISONO_NATIVE(Request_get_status_some)(count, requests, done, indices, statuses);
+    });
+}
+#endif
 
 }  // namespace unisono::interpose

@@ -21,6 +21,14 @@ int request_testany(int count, MPI_Request requests[], int* index, int* done, MP
 int request_testsome(int count, MPI_Request requests[], int* done, int indices[],
                      MPI_Status statuses[]);
 int request_get_status(MPI_Request request, int* done, MPI_Status* status);
+#ifdef UNISONO_REQUESTS_OF_MPI_4_1
+int request_get_status_all(int count, MPI_Request const requests[], int* done,
+                           MPI_Status statuses[]);
+int request_get_status_any(int count, MPI_Request const requests[], int* index, int* done,
+                           MPI_Status* status);
+int request_get_status_some(int count, MPI_Request const requests[], int* done, int indices[],
+                            MPI_Status statuses[]);
+#endif
 
 /// A wait of the program for something else than requests of Unisono's, which go on meanwhile:
 /// until `test` says that it is over, or fails.

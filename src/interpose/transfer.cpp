@@ -1,5 +1,6 @@
 #include "interpose/transfer.hpp"
 
+#include <cerrno>
 #include <new>
 
 #include "backends/range_locks.hpp"
@@ -71,7 +72,7 @@ int leave_to_mpi(File& file, DataCall const& call, Needs needs, char const* reas
 std::vector<std::shared_ptr<CachedFile>> caches_of_others(File const& file) {
     std::vector<std::shared_ptr<CachedFile>> caches;
     for (auto const& other : opened_otherwise(file))
-        if (auto cache = other->cache(); cache != nullptr && cache->in_use_now())
+        if (auto cache = other->cache(); cache != nullptr && cache->in_use())
             caches.push_back(std::move(cache));
     return caches;
 }
@@ -116,6 +117,7 @@ enum class Pointer : std::uint8_t { individual, individual_at_start, shared };
 struct Alone {
     int code = MPI_SUCCESS;   // nothing was raised yet
     std::uint64_t bytes = 0;  // moved, as the file has them
+    Verdict lost;             // of a write
 };
 
 Alone perform_alone(File& file, DataCall const& call, Pointer pointer, MPI_Status* status) {
@@ -162,8 +164,9 @@ Alone perform_alone(File& file, DataCall const& call, Pointer pointer, MPI_Statu
         add_call(direction, record, asked);
     });
     if (!result.error) return {.bytes = result.bytes};
-    Verdict const verdict{result, static_cast<std::uint32_t>(file.context().rank())};
-    return {own_code(file, call, error_class_of(verdict.code), describe(verdict)), result.bytes};
+    auto const rank = static_cast<std::uint32_t>(file.context().rank());
+    return {own_code(file, call, error_class_of(result.error.code), describe({result, rank})),
+            result.bytes, lost_in(request, result, rank)};
 }
 
 int independent_on(File& file, DataCall const& call, Pointer pointer, MPI_Status* status) {
@@ -436,17 +439,21 @@ int end_beside(File& file, PendingCall& pending, MPI_Status* status) {
     return raise(file.handle(), pending.code);
 }
 
-File::SplitCall begun(int result, bool passed_on, MPI_Status const& status) {
-    File::SplitCall call{.begun = result == MPI_SUCCESS};
+File::SplitCall begun(DataCall const& begin, int result, bool passed_on, MPI_Status const& status) {
+    File::SplitCall call{.operation = begin.operation, .begun = result == MPI_SUCCESS};
     if (!passed_on) call.bytes = bytes_of(status);
     return call;
 }
 
 // The class is that of the library's own.
-int refuse_second_split(File& file, DataCall const& call) {
+int refuse_split(File& file, std::uint16_t operation, std::string const& why) {
     auto const mpich = mpi_library().family == MpiLibrary::Family::mpich;
-    return fail(file, mpich ? MPI_ERR_IO : MPI_ERR_REQUEST, call.name(),
-                "a split call has begun and not ended: a file has one at a time");
+    return fail(file, mpich ? MPI_ERR_IO : MPI_ERR_REQUEST, operation_name(operation), why);
+}
+
+int refuse_second_split(File& file, DataCall const& call) {
+    return refuse_split(file, call.operation,
+                        "a split call has begun and not ended: a file has one at a time");
 }
 
 }  // namespace
@@ -513,6 +520,14 @@ Alone perform_own_part(File& file, DataCall const& call, PendingCall const& pend
                      "its pages cannot be locked: " + describe_errno(held.error()))};
 }
 
+// The other ranks have a success, and hear of this one at the next sync or close.
+void note_lost(File& file, DataCall const& call, Alone const& done) {
+    if (done.code == MPI_SUCCESS || call.direction == Direction::read) return;
+    Error const unknown{EIO, "write", Error::whole_file};
+    file.note_lost(done.lost.code != 0 ? done.lost
+                                       : Verdict{IoResult{.error = unknown}, file.team().rank()});
+}
+
 }  // namespace
 
 void do_own_part(PendingCall& pending) {
@@ -522,6 +537,7 @@ void do_own_part(PendingCall& pending) {
     file.record([&](FileReport& report) { add_to_recording(report, pending.prepared); });
     MPI_Status status{};
     auto const done = perform_own_part(file, call, pending, &status);
+    note_lost(file, call, done);
     pending.code = done.code;
     pending.outcome.bytes = done.bytes;
     pending.bytes = static_cast<std::uint64_t>(bytes_of(status));
@@ -537,31 +553,24 @@ int transfer_shared(DataCall const& call, MPI_Status* status, NativeCall const& 
 
 namespace {
 
+// Whose a call by one rank is.
+enum class Alike : bool { own, part_of_collective };
+
 // A nonblocking call that is over when it returns.
-int complete_at_once(File& file, DataCall const& call, Pointer pointer, MPI_Request* request) {
+int complete_at_once(File& file, DataCall const& call, Pointer pointer, Alike alike,
+                     MPI_Request* request) {
     auto completed = std::make_unique<Completed>();
-    if (auto const result = independent_on(file, call, pointer, &completed->status);
-        result != MPI_SUCCESS)
-        return result;
+    auto const done = perform_alone(file, call, pointer, &completed->status);
+    if (alike == Alike::part_of_collective) file.note_lost(done.lost);
+    if (done.code != MPI_SUCCESS) return raise(file.handle(), done.code);
     PMPI_Grequest_start(
         query_completed, free_completed, [](void*, int) -> int { return MPI_SUCCESS; },
         completed.release(), request);
     return PMPI_Grequest_complete(*request);
 }
 
-}  // namespace
-
-int transfer_nonblocking_shared(DataCall const& call, MPI_Request* request,
-                                NativeCall const& native) {
-    auto const file = find(call.handle);
-    if (file == nullptr) return native();
-    if (file->view()->kept_back) return complete_at_once(*file, call, Pointer::shared, request);
-    return leave_to_mpi(*file, call, known_view_for_data, by_shared_pointer, native);
-}
-
-int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall const& native) {
-    auto const file = find(call.handle);
-    if (file == nullptr) return native();
+int begin_alone(std::shared_ptr<File> const& file, DataCall const& call, Alike alike,
+                MPI_Request* request, NativeCall const& native) {
     if (native_must_do(*file, call))
         return leave_to_mpi(*file, call,
                             call.offset ? known_view_for_data : known_view_and_pointer_for_data,
@@ -572,24 +581,31 @@ int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall 
             if (auto const result = PendingCalls::all().add(pending, request);
                 result != MPI_SUCCESS)
                 return result;
-            file->nonblocking().post_independent(std::move(pending));
+            file->nonblocking().post_independent(std::move(pending),
+                                                 alike == Alike::part_of_collective);
             return MPI_SUCCESS;
         }
         pending->end();
     }
-    return complete_at_once(*file, call, Pointer::individual_at_start, request);
-}
-
-namespace {
-
-// A collective call of which each rank does its part by itself.
-int transfer_nonblocking_part(File& file, DataCall const& call, MPI_Request* request,
-                              NativeCall const& native) {
-    add_to_recording(file, call, /*has_place=*/true);
-    return transfer_nonblocking(call, request, native);
+    return complete_at_once(*file, call, Pointer::individual_at_start, alike, request);
 }
 
 }  // namespace
+
+int transfer_nonblocking_shared(DataCall const& call, MPI_Request* request,
+                                NativeCall const& native) {
+    auto const file = find(call.handle);
+    if (file == nullptr) return native();
+    if (file->view()->kept_back)
+        return complete_at_once(*file, call, Pointer::shared, Alike::own, request);
+    return leave_to_mpi(*file, call, known_view_for_data, by_shared_pointer, native);
+}
+
+int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall const& native) {
+    auto const file = find(call.handle);
+    if (file == nullptr) return native();
+    return begin_alone(file, call, Alike::own, request, native);
+}
 
 int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
                                     NativeCall const& native) {
@@ -602,8 +618,10 @@ int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
     // library of the view.
     auto const overlaps = can_overlap(*file);
     if (!overlaps) file->note_native_nonblocking();
-    if (has_data_in_blocks(*file) || (!overlaps && file->view()->kept_back))
-        return transfer_nonblocking_part(*file, call, request, native);
+    if (has_data_in_blocks(*file) || (!overlaps && file->view()->kept_back)) {
+        add_to_recording(*file, call, /*has_place=*/true);
+        return begin_alone(file, call, Alike::part_of_collective, request, native);
+    }
     if (!overlaps) return leave_to_mpi(*file, call, needs, "nonblocking collective call", native);
     auto pending = begin(file, call, /*collective=*/true);
     if (auto const result = PendingCalls::all().add(pending, request); result != MPI_SUCCESS)
@@ -629,7 +647,7 @@ int transfer_begin_ordered(DataCall const& call, OrderedCall const& native) {
                   {pass_on_ordered,
                    [&](MPI_Offset offset, MPI_Status*) { return native.at(offset, &status); }})
             : leave_to_mpi(*file, call, view_for_data, by_shared_pointer, pass_on_ordered);
-    file->set_split_call(begun(result, passed_on, status));
+    file->set_split_call(begun(call, result, passed_on, status));
     return result;
 }
 
@@ -640,7 +658,7 @@ int transfer_begin(DataCall const& call, NativeCall const& native) {
     if (file->taken_over() && can_overlap(*file) && !may_deposit(file->call_options())) {
         if (has_data_in_blocks(*file)) file->drain();  // they are not this call's own
         auto pending = begin(file, call, /*collective=*/true);
-        file->set_split_call({.beside = pending});
+        file->set_split_call({.operation = call.operation, .beside = pending});
         file->nonblocking().post(std::move(pending));
         return MPI_SUCCESS;
     }
@@ -650,14 +668,21 @@ int transfer_begin(DataCall const& call, NativeCall const& native) {
         passed_on = true;
         return native();
     });
-    file->set_split_call(begun(result, passed_on, status));
+    file->set_split_call(begun(call, result, passed_on, status));
     return result;
 }
 
-int transfer_end(MPI_File handle, Direction direction, MPI_Status* status,
+int transfer_end(MPI_File handle, Direction direction, std::uint16_t operation, MPI_Status* status,
                  NativeCall const& native) {
     auto const file = find(handle);
     if (file == nullptr) return native();
+    auto const* const begun_call = file->split_call();
+    if (begun_call == nullptr)
+        return refuse_split(*file, operation, "no split call has begun, or it has ended already");
+    if (!is_end_of(begun_call->operation, operation))
+        return refuse_split(*file, operation,
+                            "the split call that has begun is " +
+                                std::string{operation_name(begun_call->operation)});
     auto const first_half = file->take_split_call();
     if (first_half.beside != nullptr) return end_beside(*file, *first_half.beside, status);
     if (!first_half.bytes) {

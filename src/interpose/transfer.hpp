@@ -75,8 +75,9 @@ int transfer_begin(DataCall const& call, NativeCall const& native);
 /// rank need come to it while another one waits for its own. Ends the call. Local.
 void do_own_part(PendingCall& pending);
 
-/// The second half: hands out what the first half came to.
-int transfer_end(MPI_File handle, Direction direction, MPI_Status* status,
+/// The second half: hands out what the first half came to. Refused where that was another call's,
+/// or has not been. `operation`: the number of its entry point.
+int transfer_end(MPI_File handle, Direction direction, std::uint16_t operation, MPI_Status* status,
                  NativeCall const& native);
 
 /// Passes a call on, with the native handle's view and file pointer as they should be, and takes

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
 #include "files.hpp"
 #include "suites.hpp"
@@ -248,6 +249,28 @@ void a_failed_independent_access_calls_the_handler_of_its_rank_only(Context cons
     close_file(file);
 }
 
+// One after the other came, the text of the first was the second's.
+void errors_of_a_class_keep_their_texts(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    int value = 0;
+    int const of_seek = MPI_File_seek(file, -1, MPI_SEEK_SET);
+    int const of_write = MPI_File_write_at_all(file, -1, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+    CHECK_EQUAL(error_class(of_seek), MPI_ERR_ARG);
+    CHECK_EQUAL(error_class(of_write), MPI_ERR_ARG);
+    CHECK(error_text(of_seek).find("MPI_File_seek") != std::string::npos);
+    CHECK(error_text(of_write).find("MPI_File_write_at_all") != std::string::npos);
+    close_file(file);
+}
+
+// Programs that go on after errors have many: MPI never forgets a code.
+void many_errors_take_few_codes(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    std::set<int> codes;
+    for (int i = 0; i < 1000; ++i) codes.insert(MPI_File_seek(file, -1 - i, MPI_SEEK_SET));
+    CHECK_EQUAL(static_cast<int>(codes.size()), 16);
+    close_file(file);
+}
+
 // For the launch that must end in an abort: see CMakeLists.txt.
 void fatal_handler_ends_the_program(Context const& context) {
     if (getenv("UNISONO_TEST_ABORT") == nullptr) return skip("only with UNISONO_TEST_ABORT=1");
@@ -291,6 +314,10 @@ std::span<Test const> handler_tests() {
          a_failed_access_calls_the_handler_once_on_each_rank, under_unisono, injected},
         {"a_failed_independent_access_calls_the_handler_of_its_rank_only",
          a_failed_independent_access_calls_the_handler_of_its_rank_only, under_unisono, injected},
+        {"errors_of_a_class_keep_their_texts", errors_of_a_class_keep_their_texts, under_unisono,
+         "the libraries have one text for each class"},
+        {"many_errors_take_few_codes", many_errors_take_few_codes, under_unisono,
+         "the libraries have codes of their own"},
         {"fatal_handler_ends_the_program", fatal_handler_ends_the_program},
     };
     return tests;

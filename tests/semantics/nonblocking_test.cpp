@@ -5,6 +5,11 @@
 #include "files.hpp"
 #include "suites.hpp"
 
+// Intel MPI's standard ABI has the header's version, and may lack them.
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+#define SEMANTICS_REQUESTS_OF_MPI_4_1
+#endif
+
 namespace semantics {
 namespace {
 
@@ -108,6 +113,30 @@ void tested_until_they_are_complete(Context const& context) {
         CHECK_MPI(MPI_Testall(4, pending.requests.data(), &done, MPI_STATUSES_IGNORE));
     pending.check_and_close();
 }
+
+#ifdef SEMANTICS_REQUESTS_OF_MPI_4_1
+// The requests stay; nothing else moves the calls on.
+void asked_about_several_at_once(Context const& context) {
+    Pending pending(context, "data", 4);
+    pending.begin_all();
+    auto const* const requests = pending.requests.data();
+    int done = 0, index = -1, some = 0;
+    int indices[4];
+    MPI_Status statuses[4];
+    while (done == 0) CHECK_MPI(MPI_Request_get_status_any(4, requests, &index, &done, statuses));
+    CHECK(index >= 0 && index < 4);
+    CHECK_EQUAL(count_of(statuses[0], MPI_BYTE), bytes);
+    while (some < 4) CHECK_MPI(MPI_Request_get_status_some(4, requests, &some, indices, statuses));
+    done = 0;
+    while (done == 0) CHECK_MPI(MPI_Request_get_status_all(4, requests, &done, statuses));
+    for (int i = 0; i < 4; ++i) {
+        CHECK(requests[i] != MPI_REQUEST_NULL);
+        CHECK_EQUAL(count_of(statuses[i], MPI_BYTE), bytes);
+    }
+    CHECK_MPI(MPI_Waitall(4, pending.requests.data(), MPI_STATUSES_IGNORE));
+    pending.check_and_close();
+}
+#endif
 
 // Between them go messages: calls on requests of both kinds at once.
 void waited_for_together_with_messages(Context const& context) {
@@ -298,6 +327,34 @@ void short_reads_move_the_pointer_by_what_was_asked(Context const& context) {
     close_file(file);
 }
 
+// Each rank writes its part by itself, as helper threads may not use the MPI library's backend.
+MPI_File write_parts_that_fail_on_the_first_rank(Context const& context) {
+    MPI_Info hints = make_info({{"unisono_backend", "mpiio"}, {"unisono_faults", "write@100=EIO"}});
+    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
+    MPI_Info_free(&hints);
+    Bytes const data(1000, 1);
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(
+        MPI_File_iwrite_at_all(file, context.rank * 1000, data.data(), 1000, MPI_BYTE, &request));
+    CHECK_EQUAL(error_class(MPI_Wait(&request, MPI_STATUS_IGNORE)),
+                context.root() ? MPI_ERR_IO : MPI_SUCCESS);
+    return file;
+}
+
+void ranks_hear_of_other_ranks_parts_at_the_next_sync(Context const& context) {
+    MPI_File file = write_parts_that_fail_on_the_first_rank(context);
+    int const code = MPI_File_sync(file);
+    CHECK_EQUAL(error_class(code), MPI_ERR_IO);
+    CHECK(error_text(code).find("900 bytes written earlier") != std::string::npos);
+    CHECK_MPI(MPI_File_sync(file));
+    close_file(file);
+}
+
+void ranks_hear_of_other_ranks_parts_at_the_close(Context const& context) {
+    MPI_File file = write_parts_that_fail_on_the_first_rank(context);
+    CHECK_EQUAL(error_class(MPI_File_close(&file)), MPI_ERR_IO);
+}
+
 void reads_past_the_end_are_short(Context const& context) {
     Pending pending(context, "data");
     pending.begin_all();
@@ -340,6 +397,28 @@ void errors_come_out_at_the_end(Context const& context) {
     CHECK_MPI(MPI_Errhandler_free(&handler));
     close_file(file);
 }
+
+#ifdef SEMANTICS_REQUESTS_OF_MPI_4_1
+void errors_come_out_where_several_are_asked_about(Context const& context) {
+    Pending good(context, "good");
+    MPI_File file = open_faulty(context, "faulty");
+    Bytes const data(1000, 1);
+    good.begin_all();
+    MPI_Request both[2] = {good.requests[0], MPI_REQUEST_NULL};
+    MPI_Status statuses[2];
+    CHECK_MPI(
+        MPI_File_iwrite_at_all(file, context.rank * 1000, data.data(), 1000, MPI_BYTE, &both[1]));
+    int done = 0;
+    int code = MPI_SUCCESS;
+    while (done == 0) code = MPI_Request_get_status_all(2, both, &done, statuses);
+    CHECK_EQUAL(error_class(code), MPI_ERR_IN_STATUS);
+    CHECK_EQUAL(statuses[0].MPI_ERROR, MPI_SUCCESS);
+    CHECK_EQUAL(error_class(statuses[1].MPI_ERROR), MPI_ERR_NO_SPACE);
+    CHECK_EQUAL(error_class(MPI_Waitall(2, both, statuses)), MPI_ERR_IN_STATUS);
+    close_file(file);
+    good.check_and_close();
+}
+#endif
 
 void errors_are_in_the_status_of_their_request(Context const& context) {
     Pending good(context, "good", 2);
@@ -501,6 +580,11 @@ std::span<Test const> nonblocking_tests() {
         {"waited_for_in_any_order", waited_for_in_any_order, not_mpich, holes},
         {"waited_for_some_at_a_time", waited_for_some_at_a_time, not_mpich, holes},
         {"tested_until_they_are_complete", tested_until_they_are_complete, not_mpich, holes},
+#ifdef SEMANTICS_REQUESTS_OF_MPI_4_1
+        {"asked_about_several_at_once", asked_about_several_at_once, not_mpich, holes},
+        {"errors_come_out_where_several_are_asked_about",
+         errors_come_out_where_several_are_asked_about, under_unisono, "faults are Unisono's"},
+#endif
         {"waited_for_together_with_messages", waited_for_together_with_messages, not_mpich, holes},
         {"begun_in_different_orders_on_two_files", begun_in_different_orders_on_two_files},
         {"begun_by_ranks_that_wait_for_each_other", begun_by_ranks_that_wait_for_each_other},
@@ -518,6 +602,10 @@ std::span<Test const> nonblocking_tests() {
 #endif
         {"tested_by_one_rank_before_the_others_come", tested_by_one_rank_before_the_others_come,
          under_unisono, "the backend is Unisono's"},
+        {"ranks_hear_of_other_ranks_parts_at_the_next_sync",
+         ranks_hear_of_other_ranks_parts_at_the_next_sync, under_unisono, "faults are Unisono's"},
+        {"ranks_hear_of_other_ranks_parts_at_the_close",
+         ranks_hear_of_other_ranks_parts_at_the_close, under_unisono, "faults are Unisono's"},
         {"short_reads_move_the_pointer_by_what_was_asked",
          short_reads_move_the_pointer_by_what_was_asked, under_unisono | native_mpich,
          "Open MPI 4.1.4 waits for ever for nonblocking reads that end early"},

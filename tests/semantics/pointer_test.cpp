@@ -185,6 +185,29 @@ void a_second_split_call_is_refused_and_the_first_goes_on(Context const& context
     close_file(file);
 }
 
+// What has no begin call, or one of another kind.
+void an_end_without_its_begin_is_refused(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    Bytes const data(100, 7);
+    Bytes back(100);
+    MPI_Offset const mine = context.rank * 100;
+    CHECK_FAILS(MPI_File_write_all_end(file, data.data(), MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_write_at_all_begin(file, mine, data.data(), 100, MPI_BYTE));
+    CHECK_FAILS(MPI_File_read_at_all_end(file, back.data(), MPI_STATUS_IGNORE));
+    CHECK_FAILS(MPI_File_write_all_end(file, data.data(), MPI_STATUS_IGNORE));
+    CHECK_FAILS(MPI_File_write_ordered_end(file, data.data(), MPI_STATUS_IGNORE));
+    MPI_Status status;
+    CHECK_MPI(MPI_File_write_at_all_end(file, data.data(), &status));
+    CHECK_EQUAL(count_of(status, MPI_BYTE), 100);
+    int const code = MPI_File_write_at_all_end(file, data.data(), &status);
+    CHECK(code != MPI_SUCCESS);
+    if (context.unisono)
+        CHECK(error_text(code).find("no split call has begun") != std::string::npos);
+    CHECK_MPI(MPI_File_read_at_all(file, mine, back.data(), 100, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, data, "what was read");
+    close_file(file);
+}
+
 // MPI: the pointer is updated by the call that starts the access.
 void nonblocking_calls_move_it_at_once(Context const& context) {
     DealtView const view(context, block_ints, MPI_INT);
@@ -303,6 +326,8 @@ std::span<Test const> pointer_tests() {
          "Open MPI 4.1.4 counts what it asked for"},
         {"a_second_split_call_is_refused_and_the_first_goes_on",
          a_second_split_call_is_refused_and_the_first_goes_on},
+        {"an_end_without_its_begin_is_refused", an_end_without_its_begin_is_refused, under_unisono,
+         "ROMIO takes any end for that of the call that has begun, and so does OMPIO"},
         {"nonblocking_calls_move_it_at_once", nonblocking_calls_move_it_at_once},
         {"byte_offsets_follow_the_view", byte_offsets_follow_the_view},
         {"byte_offsets_of_a_nested_view", byte_offsets_of_a_nested_view},

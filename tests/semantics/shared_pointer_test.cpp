@@ -213,6 +213,36 @@ void the_shared_pointer_is_set_from_here_and_from_the_end(Context const& context
     close_file(file);
 }
 
+// A seek that is wrong on one rank moved the pointer of the others, which then wrote over each
+// other.
+void a_seek_that_is_wrong_on_one_rank_moves_no_pointer(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+    int const value = 1 + context.rank;
+    CHECK_MPI(MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+    context.barrier();
+    auto const last = context.rank == context.size - 1;
+    for (int turn = 0; turn < 40; ++turn) {
+        int const code = MPI_File_seek_shared(file, last ? -1 : 0, MPI_SEEK_SET);
+        CHECK_EQUAL(error_class(code), context.size > 1 ? MPI_ERR_NOT_SAME : MPI_ERR_ARG);
+        CHECK_FAILS(MPI_File_seek_shared(file, 0, last ? -77 : MPI_SEEK_SET));
+        CHECK_EQUAL(error_class(MPI_File_seek_shared(file, -100, MPI_SEEK_CUR)), MPI_ERR_ARG);
+    }
+    CHECK_EQUAL(shared_position_of(file), context.size);
+    context.barrier();
+    CHECK_MPI(MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+    close_file(file);
+    context.barrier();
+    if (context.root()) {
+        auto ints = ints_of(read_whole(context.path()), 0, 4);
+        std::sort(ints.begin(), ints.end());
+        CHECK_EQUAL(ints.size(), 2u * context.size);
+        for (std::size_t i = 0; i < ints.size(); ++i)
+            CHECK_EQUAL(ints[i], 1 + static_cast<int>(i) / 2);
+    }
+    context.barrier();
+}
+
 // The MPI library is told of the view late, and where the pointer is.
 void shared_writes_go_on_after_new_hints(Context const& context) {
     MPI_File file = open_file(context, context.path());
@@ -413,6 +443,9 @@ std::span<Test const> shared_pointer_tests() {
         {"the_shared_pointer_is_set_from_here_and_from_the_end",
          the_shared_pointer_is_set_from_here_and_from_the_end, under_unisono | native_mpich,
          "Open MPI 4.1.4 leaves out the displacement"},
+        {"a_seek_that_is_wrong_on_one_rank_moves_no_pointer",
+         a_seek_that_is_wrong_on_one_rank_moves_no_pointer, under_unisono,
+         "the libraries wait for ever, or take each rank's word"},
         {"shared_writes_go_on_after_new_hints", shared_writes_go_on_after_new_hints},
         {"the_shared_pointer_of_an_unusual_view_outlives_new_hints",
          the_shared_pointer_of_an_unusual_view_outlives_new_hints, under_unisono,

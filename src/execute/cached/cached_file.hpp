@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -40,7 +41,8 @@ public:
     CachedFile(CachedFile const&) = delete;
     CachedFile& operator=(CachedFile const&) = delete;
 
-    /// Something may be in buffers. Equal on all ranks.
+    /// Something may be in buffers. Equal on all ranks where they have come to the same of their
+    /// collective calls. Thread-safe.
     [[nodiscard]] bool in_use() const { return in_use_; }
 
     /// Some of it has been written to, so the file may lack something. Equal on all ranks.
@@ -124,11 +126,6 @@ public:
     /// on one node any rank, has written here and not drained is read instead, or replaced. No
     /// other byte: nothing of what only the other handle accesses is kept. Local.
     void take_note_of(Request const& request, Positions done);
-    /// Something may be in buffers now. Thread-safe; local.
-    [[nodiscard]] bool in_use_now() {
-        std::lock_guard const lock{mutex_};
-        return in_use_;
-    }
 
 private:
     struct DepositHead;
@@ -202,9 +199,9 @@ private:
     Rendezvous& rendezvous_;
     Storage const& storage_;
     std::mutex mutex_;  // guards what follows against independent calls of other threads
-    bool in_use_ = false;
-    bool written_ = false;       // since the last drain
-    bool wrote_alone_ = false;   // in direct windows, and the ranks have to agree on errors
+    std::atomic<bool> in_use_ = false;  // changed under the lock only
+    bool written_ = false;              // since the last drain
+    bool wrote_alone_ = false;          // in direct windows, and the ranks have to agree on errors
     bool may_be_stale_ = false;  // this rank may have written what the buffers do not know of
     bool flush_online_ = true;
     std::uint64_t unsaved_bytes_most_ = 0;  // 0: no bound

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "execute/cached/small_calls.hpp"
 #include "execute/collective_cases.hpp"
 
@@ -323,6 +326,24 @@ TEST(Cached, a_deferred_write_that_fails_is_told_to_all_ranks_with_its_range) {
     ASSERT_EQ(found.size(), 4800u);
     for (std::size_t at = 0; at < found.size(); ++at)
         ASSERT_EQ(found[at], at >= 2100 && at < 3072 ? std::byte{0} : std::byte(1 + at / 16 % 3));
+}
+
+// The thread sanitizer sees to it that they may.
+TEST(Cached, other_threads_ask_at_any_time_whether_it_is_in_use) {
+    TemporaryFile const file;
+    ThreadTeams teams{make_topology({0, 0})};
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        Dealt dealt{team, rendezvous, file, ""};
+        std::atomic<bool> over = false;
+        std::thread other{[&] {
+            while (!over)
+                if (dealt.cache.in_use()) std::this_thread::yield();
+        }};
+        dealt.call(Direction::write, {0, 600});
+        dealt.cache.drain(dealt.record);
+        over = true;
+        other.join();
+    });
 }
 
 TEST(Cached, a_full_block_reaches_the_file_without_a_drain) {

@@ -215,11 +215,7 @@ IoResult CachedFile::move_directly(Request const& request, CallRecord& record) {
 
 // A part of a collective write that this rank has done alone: the others hear of its error later.
 void CachedFile::note_lost(Request const& request, IoResult const& result) {
-    if (!result.error || request.direction == Direction::read) return;
-    Verdict verdict{result, team_.rank()};
-    verdict.lost_end = touched(request.view, request.positions).end;
-    verdict.lost_bytes = request.positions.bytes() - result.bytes;
-    deferred_.note(verdict);
+    deferred_.note(lost_in(request, result, team_.rank()));
 }
 
 IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
