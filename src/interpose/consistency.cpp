@@ -1,3 +1,4 @@
+#include "interpose/alike.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
 #include "interpose/native.hpp"
@@ -23,7 +24,13 @@ int file_sync(MPI_File handle) {
 int file_set_atomicity(MPI_File handle, int atomic) {
     auto const file = find(handle);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_atomicity};
-    if (file != nullptr) file->drain();
+    if (file != nullptr) {
+        file->drain();
+        if (auto const refused =
+                agree_on_argument(*file, atomic != 0, /*refusal=*/0, "MPI_File_set_atomicity", "");
+            refused != MPI_SUCCESS)
+            return refused;
+    }
     auto const result = UNISONO_NATIVE(File_set_atomicity)(handle, atomic);
     if (result != MPI_SUCCESS || file == nullptr) return result;
     Notice notice;

@@ -1,14 +1,13 @@
 #include <array>
 #include <limits>
-#include <string>
 
+#include "interpose/alike.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
 #include "interpose/native.hpp"
 #include "interpose/numbers.hpp"
 #include "interpose/timed.hpp"
 #include "interpose/transfer.hpp"
-#include "support/hash.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -26,6 +25,7 @@ MPI_Offset moved(MPI_Offset start, MPI_Offset offset) {
     return __builtin_add_overflow(start, offset, &target) ? -1 : target;
 }
 
+constexpr auto no_whence = "whence is none of MPI_SEEK_*";
 constexpr auto no_place = "before the start of the view, or beyond 2^63 etypes";
 
 }  // namespace
@@ -45,7 +45,7 @@ int file_seek(MPI_File handle, MPI_Offset offset, int whence) {
         if (auto const result = file_get_size(handle, &size); result != MPI_SUCCESS) return result;
         target = moved(end_in_etypes(size, *view), offset);
     } else if (whence != numbers().seek_set)
-        return fail(*file, MPI_ERR_ARG, "MPI_File_seek", "whence is none of MPI_SEEK_*");
+        return fail(*file, MPI_ERR_ARG, "MPI_File_seek", no_whence);
     if (target < 0) return fail(*file, MPI_ERR_ARG, "MPI_File_seek", no_place);
     file->set_pointer(target);
     return MPI_SUCCESS;
@@ -60,17 +60,12 @@ bool is_whence(int whence) {
 
 // What all ranks have to say about a seek, and where the pointer is. Collective.
 OrderedParts meet_to_seek(File& file, FileView const& view, MPI_Offset offset, int whence) {
-    auto const from_end = whence == numbers().seek_end;
     std::array const arguments{static_cast<std::uint64_t>(offset),
                                static_cast<std::uint64_t>(whence)};
-    auto const digest = hash64(arguments);
-    OrderedParts parts{.begin = view.mirrored ? 0 : file.shared_pointer().reached(),
-                       .least_digest = digest,
-                       .most_digest = digest};
-    parts.objection = {
-        .refusal = is_whence(whence) ? 0 : MPI_ERR_ARG,
-        .refusing_rank = file.team().rank(),
-        .must_be_native = from_end ? !view.usable || !view.tiling.ascending() : view.mirrored};
+    auto parts = parts_with(file, arguments, is_whence(whence) ? 0 : MPI_ERR_ARG);
+    parts.begin = view.mirrored ? 0 : file.shared_pointer().reached();
+    parts.objection.must_be_native =
+        whence == numbers().seek_end ? !view.usable || !view.tiling.ascending() : view.mirrored;
     if (file.context().ranks() > 1) file.team().rendezvous().meet(parts);
     return parts;
 }
@@ -94,7 +89,7 @@ int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
     auto const file = find(handle);
     if (file == nullptr) return UNISONO_NATIVE(File_seek_shared)(handle, offset, whence);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_seek_shared};
-    auto const refuse = [&](int error_class, std::string const& why) {
+    auto const refuse = [&](int error_class, char const* why) {
         return fail(*file, error_class, "MPI_File_seek_shared", why);
     };
     auto const native = [&](MPI_Offset there, int from) {
@@ -103,13 +98,10 @@ int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
     };
     auto const known = file->view();
     auto const all = meet_to_seek(*file, *known, offset, whence);
-    auto const& [refusal, refusing_rank, must_be_native] = all.objection;
-    if (refusal != 0)
-        return refuse(refusal,
-                      "whence is none of MPI_SEEK_* on rank " + std::to_string(refusing_rank));
-    if (all.least_digest != all.most_digest)
-        return refuse(MPI_ERR_NOT_SAME, "ranks give different offsets, or whence");
-    if (must_be_native) return native(offset, whence);
+    if (auto const refused = refuse_unless_alike(*file, all, "MPI_File_seek_shared", no_whence);
+        refused != MPI_SUCCESS)
+        return refused;
+    if (all.objection.must_be_native) return native(offset, whence);
     auto target = offset;
     if (whence == numbers().seek_cur) target = moved(all.begin, offset);
     if (whence == numbers().seek_end) {

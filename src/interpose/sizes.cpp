@@ -1,8 +1,10 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
+#include "interpose/alike.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
 #include "interpose/native.hpp"
@@ -10,11 +12,21 @@
 
 namespace unisono::interpose {
 
+namespace {
+
+constexpr auto negative = "the size is negative";
+
+}  // namespace
+
 int file_set_size(MPI_File handle, MPI_Offset size) {
     auto const file = find(handle);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_size};
     if (file != nullptr) {
         file->drain();
+        if (auto const refused = agree_on_argument(*file, size, size < 0 ? MPI_ERR_ARG : 0,
+                                                   "MPI_File_set_size", negative);
+            refused != MPI_SUCCESS)
+            return refused;
         file->note_written();
     }
     auto const result = UNISONO_NATIVE(File_set_size)(handle, size);
@@ -56,15 +68,18 @@ int allocate(int descriptor, MPI_Offset size) {
 int file_preallocate(MPI_File handle, MPI_Offset size) {
     auto const file = find(handle);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_preallocate};
-    if (file != nullptr) file->drain();
-    auto const usable = file != nullptr && file->kernel_descriptor() >= 0 && size >= 0 &&
-                        (file->access_mode() & MPI_MODE_RDONLY) == 0;
-    Notice notice;
-    notice.objection.must_be_native = !usable;
-    if (file != nullptr) file->team().rendezvous().meet(notice);
-    if (file != nullptr) file->note_written();
-    if (file == nullptr || notice.objection.must_be_native)
-        return UNISONO_NATIVE(File_preallocate)(handle, size);
+    if (file == nullptr) return UNISONO_NATIVE(File_preallocate)(handle, size);
+    file->drain();
+    std::array const arguments{static_cast<std::uint64_t>(size)};
+    auto parts = parts_with(*file, arguments, size < 0 ? MPI_ERR_ARG : 0);
+    parts.objection.must_be_native =
+        file->kernel_descriptor() < 0 || (file->access_mode() & MPI_MODE_RDONLY) != 0;
+    file->team().rendezvous().meet(parts);
+    if (auto const refused = refuse_unless_alike(*file, parts, "MPI_File_preallocate", negative);
+        refused != MPI_SUCCESS)
+        return refused;
+    file->note_written();
+    if (parts.objection.must_be_native) return UNISONO_NATIVE(File_preallocate)(handle, size);
     IoResult result;
     if (file->context().rank() == 0 && size > 0)
         result.error = {allocate(file->storage().descriptor, size), "posix_fallocate",

@@ -79,6 +79,27 @@ void one_rank_passes_wrong_arguments(Context const& context) {
     close_file(file);
 }
 
+// The other ranks waited for ever, or went on with another size or mode than this one.
+void one_rank_passes_another_size_or_mode(Context const& context) {
+    prepare_file(context, context.path(), 100);
+    MPI_File file = open_file(context, context.path(), MPI_MODE_RDWR);
+    for (int culprit : {0, context.size - 1}) {
+        auto const wrong = context.rank == culprit;
+        for (auto* const set : {MPI_File_set_size, MPI_File_preallocate}) {
+            CHECK_EQUAL(error_class(set(file, wrong ? -5 : 200)), MPI_ERR_ARG);
+            CHECK_EQUAL(error_class(set(file, wrong ? 300 : 200)), MPI_ERR_NOT_SAME);
+        }
+        CHECK_EQUAL(error_class(MPI_File_set_atomicity(file, wrong)), MPI_ERR_NOT_SAME);
+        MPI_Offset size = 0;
+        CHECK_MPI(MPI_File_get_size(file, &size));
+        CHECK_EQUAL(size, 100);
+        int atomic = 1;
+        CHECK_MPI(MPI_File_get_atomicity(file, &atomic));
+        CHECK_EQUAL(atomic, 0);
+    }
+    close_file(file);
+}
+
 void writing_a_read_only_file_fails(Context const& context) {
     prepare_file(context, context.path(), 1000);
     MPI_File file = open_file(context, context.path(), MPI_MODE_RDONLY);
@@ -197,6 +218,8 @@ std::span<Test const> argument_tests() {
          "OMPIO of Open MPI 4.1.4 hangs in one of these calls"},
         {"one_rank_passes_wrong_arguments", one_rank_passes_wrong_arguments, under_unisono,
          "natively the other ranks wait for ever"},
+        {"one_rank_passes_another_size_or_mode", one_rank_passes_another_size_or_mode,
+         under_unisono, "the libraries hang, or take one of them", 2},
         {"writing_a_read_only_file_fails", writing_a_read_only_file_fails, where, unchecked},
         {"reading_a_write_only_file_fails", reading_a_write_only_file_fails, where, unchecked},
         {"a_null_file_is_an_error", a_null_file_is_an_error},

@@ -1,0 +1,37 @@
+#include "interpose/alike.hpp"
+
+#include <array>
+#include <string>
+
+#include "interpose/errors.hpp"
+#include "support/hash.hpp"
+
+namespace unisono::interpose {
+
+OrderedParts parts_with(File& file, std::span<std::uint64_t const> arguments, int refusal) {
+    auto const digest = hash64(arguments);
+    return {.objection = {.refusal = refusal, .refusing_rank = file.team().rank()},
+            .least_digest = digest,
+            .most_digest = digest};
+}
+
+int refuse_unless_alike(File& file, OrderedParts const& agreed, char const* call,
+                        char const* fault) {
+    if (agreed.objection.refusal != 0)
+        return fail(file, agreed.objection.refusal, call,
+                    std::string{fault} + " on rank " +
+                        std::to_string(agreed.objection.refusing_rank));
+    if (agreed.least_digest != agreed.most_digest)
+        return fail(file, MPI_ERR_NOT_SAME, call, "ranks give different arguments");
+    return MPI_SUCCESS;
+}
+
+int agree_on_argument(File& file, std::int64_t argument, int refusal, char const* call,
+                      char const* fault) {
+    std::array const arguments{static_cast<std::uint64_t>(argument)};
+    auto parts = parts_with(file, arguments, refusal);
+    if (file.context().ranks() > 1) file.team().rendezvous().meet(parts);
+    return refuse_unless_alike(file, parts, call, fault);
+}
+
+}  // namespace unisono::interpose
