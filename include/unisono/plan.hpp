@@ -77,8 +77,10 @@ struct Plan {
     enum class Way : std::uint8_t {
         native,  ///< let the MPI library do it
         direct,  ///< each rank accesses the file for itself
-        staged,  ///< aggregators access the file, data goes through their collective buffers
-        cached,  ///< the same, with buffers that live across calls
+        staged,  ///< aggregators access the file, data goes through their collective buffers; only
+                 ///< where Facts::ascending
+        cached,  ///< the same, with buffers that live across calls; only where Facts::cacheable,
+                 ///< too
     };
 
     Way way = Way::native;
@@ -91,7 +93,8 @@ struct Plan {
     std::vector<std::uint32_t> aggregators;  ///< staged, cached: their ranks; one may own several
     /// staged: file bytes that each aggregator owns (its file realm). They are disjoint, lie within
     /// Facts::touched and together have every byte that a rank asks for; with within_nodes, those
-    /// of each node have what its ranks ask for. See strategies/check_plan.hpp.
+    /// of each node have what its ranks ask for. Where nodes write whole pages back
+    /// (Facts::page_cached), no two nodes own parts of one. See strategies/check_plan.hpp.
     std::vector<Realm> realms;
     bool within_nodes = false;  ///< staged: aggregators take their own node's data only
     /// staged, between nodes: each aggregator begins with another one of its realm's windows, and

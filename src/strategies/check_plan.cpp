@@ -8,12 +8,14 @@
 
 #include "access/copy.hpp"
 #include "strategies/node_realms.hpp"
+#include "strategies/realms.hpp"
 
 namespace unisono {
 namespace {
 
 constexpr std::uint64_t pieces_at_most = 1 << 16;
 constexpr std::uint64_t block_bytes_most = std::uint64_t{1} << 40;
+constexpr std::uint64_t pools_bytes_most = std::uint64_t{1} << 60;  // of all aggregators
 
 template <class... Parts>
 std::string say(Parts const&... parts) {
@@ -147,7 +149,11 @@ private:
 class Tally {
 public:
     Tally(Facts const& facts, Plan const& plan, Group const& group)
-        : facts_{facts}, group_{group}, asked_{facts, group} {
+        : facts_{facts},
+          plan_{plan},
+          group_{group},
+          asked_{facts, group},
+          page_bytes_{pages_must_not_be_shared(facts) ? storage_page_bytes : 1} {
         for (auto const i : group.aggregators)
             if (!plan.realms[i].empty())
                 owned_.push_back({i, &plan.realms[i], touched(plan.realms[i])});
@@ -191,7 +197,7 @@ private:
     [[nodiscard]] std::uint64_t common_period() const {
         auto const whole = facts_.touched.bytes();
         if (!asked_.without_holes() && sum() < whole) return whole;
-        std::uint64_t period = 1;
+        auto period = page_bytes_;
         for (auto const& owned : owned_) {
             auto const extent = static_cast<std::uint64_t>(owned.realm->tiling.extent);
             if (owned.realm->tiling.dense() || period % extent == 0) continue;
@@ -202,7 +208,8 @@ private:
         return std::min(period, whole);
     }
 
-    // Behind every offset at which a realm, or what is asked for, begins or ends: one period.
+    // Behind every offset at which a realm, or what is asked for, begins or ends: one period, and
+    // the page that it lies in.
     [[nodiscard]] std::vector<Extent> regions() const {
         std::vector<std::uint64_t> cuts;
         for (auto const& owned : owned_)
@@ -212,7 +219,8 @@ private:
         auto const period = common_period();
         std::vector<Extent> regions;
         for (auto const cut : cuts) {
-            Extent const region{cut, std::min(facts_.touched.end, cut + period)};
+            Extent const region{std::max(facts_.touched.begin, round_down(cut, page_bytes_)),
+                                std::min(facts_.touched.end, cut + period)};
             if (!regions.empty() && region.begin <= regions.back().end)
                 regions.back().end = region.end;
             else if (!region.empty())
@@ -236,9 +244,20 @@ private:
             auto const& [file, aggregator] = pieces[i];
             if (file.begin < at) return overlap(pieces[i - 1].aggregator, aggregator, file.begin);
             if (auto fault = fault_of_hole({at, file.begin}); !fault.empty()) return fault;
+            if (i > 0 && share_a_page(pieces[i - 1], pieces[i]))
+                return say("nodes share the page at byte ", round_down(file.begin, page_bytes_));
             at = file.end;
         }
         return fault_of_hole({at, region.end});
+    }
+
+    // And their nodes write whole pages back. The first one ends before the second one begins.
+    [[nodiscard]] bool share_a_page(Piece const& first, Piece const& second) const {
+        auto const node_of = [&](Piece const& piece) {
+            return facts_.topology->node_of[plan_.aggregators[piece.aggregator]];
+        };
+        return (first.file.end - 1) / page_bytes_ == second.file.begin / page_bytes_ &&
+               node_of(first) != node_of(second);
     }
 
     void add_pieces(std::vector<Piece>& pieces, Owned const& owned, Extent region) {
@@ -264,19 +283,30 @@ private:
     }
 
     Facts const& facts_;
+    Plan const& plan_;
     Group const& group_;
     Asked asked_;
+    std::uint64_t page_bytes_;  // that no two nodes may write to; 1: there are none
     std::vector<Owned> owned_;  // by first byte
     std::size_t begun_ = 0;
     std::vector<Owned const*> under_way_;
     std::uint64_t pieces_ = 0;
 };
 
+// Nodes have different numbers of rounds, and touch bytes between each other's.
+std::string check_within_nodes(Facts const& facts, Plan const& plan) {
+    if (!plan.within_nodes || facts.topology->nodes() == 1) return {};
+    if (plan.prefetch_then_read) return "nodes that read for themselves do not meet to prefetch";
+    return std::string{unfit_to_share_pages(facts)};
+}
+
 std::string check_staged(Facts const& facts, Plan const& plan) {
+    if (auto const why = unfit_to_stage(facts); !why.empty()) return std::string{why};
     if (auto fault = check_aggregators(facts, plan); !fault.empty()) return fault;
     if (plan.realms.size() != plan.aggregators.size())
         return say(plan.aggregators.size(), " aggregators have ", plan.realms.size(), " realms");
     if (plan.window_bytes == 0) return "its windows have no bytes";
+    if (auto fault = check_within_nodes(facts, plan); !fault.empty()) return fault;
     for (std::size_t i = 0; i < plan.realms.size(); ++i)
         if (auto fault = check_realm(facts, plan.realms[i], i); !fault.empty()) return fault;
     for (auto const& group : groups_of(facts, plan))
@@ -291,7 +321,9 @@ std::string check_cached(Facts const& facts, Plan const& plan) {
     if (plan.pool_bytes < plan.block_bytes)
         return say("its pools of ", plan.pool_bytes, " bytes cannot hold a block of ",
                    plan.block_bytes);
-    return {};
+    if (plan.pool_bytes > pools_bytes_most / std::max<std::size_t>(plan.aggregators.size(), 1))
+        return say("its ", plan.aggregators.size(), " pools have ", plan.pool_bytes, " bytes each");
+    return std::string{unfit_to_cache(facts)};
 }
 
 std::string check_turns(Facts const& facts, Plan const& plan) {

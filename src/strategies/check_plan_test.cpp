@@ -194,7 +194,8 @@ TEST(CheckPlan, names_aggregators_and_windows_that_cannot_be) {
 }
 
 TEST(CheckPlan, names_blocks_and_pools_that_cannot_be) {
-    Call const call{{0, 100}};
+    Call call{{0, 100}};
+    call.facts.cacheable = true;
     Plan plan{.way = Plan::Way::cached, .aggregators = {1, 3}, .block_bytes = 64, .pool_bytes = 64};
     EXPECT_EQ(check_plan(call.facts, plan), "");
     plan.pool_bytes = 63;
@@ -205,6 +206,95 @@ TEST(CheckPlan, names_blocks_and_pools_that_cannot_be) {
     EXPECT_EQ(check_plan(call.facts, plan), "its blocks have 18446744073709551615 bytes");
     plan.aggregators = {1, 9};
     EXPECT_EQ(check_plan(call.facts, plan), "aggregator 1 is rank 9 of 4");
+}
+
+// The number of buffers wrapped round to 0, and calls ended the program.
+TEST(CheckPlan, names_pools_that_are_more_than_can_be_counted) {
+    Call call{{0, 100}};
+    call.facts.cacheable = true;
+    Plan const plan{.way = Plan::Way::cached,
+                    .aggregators = {1, 3},
+                    .block_bytes = 1,
+                    .pool_bytes = std::uint64_t{1} << 63};
+    EXPECT_EQ(check_plan(call.facts, plan), "its 2 pools have 9223372036854775808 bytes each");
+}
+
+// Some ranks have no buffers then, and do not come to where the others wait.
+TEST(CheckPlan, sees_that_a_call_cannot_be_cached) {
+    Call call{{0, 100}};
+    Plan const plan{
+        .way = Plan::Way::cached, .aggregators = {1, 3}, .block_bytes = 64, .pool_bytes = 64};
+    EXPECT_EQ(check_plan(call.facts, plan), "some rank has no descriptor of the file");
+    call.facts.cacheable = true;
+    call.facts.page_cached = true;
+    EXPECT_EQ(check_plan(call.facts, plan),
+              "this file system writes whole pages back, and nodes may share one");
+}
+
+// Offsets were looked for in such views all the same, which ended the program.
+TEST(CheckPlan, sees_that_views_do_not_ascend) {
+    Call call{{0, 100}};
+    call.facts.cacheable = true;
+    call.facts.ascending = false;
+    auto const* const why = "a view's tiles run into each other: offsets do not ascend";
+    EXPECT_EQ(check_plan(call.facts, staged({contiguous_realm({0, 100})})), why);
+    EXPECT_EQ(
+        check_plan(
+            call.facts,
+            {.way = Plan::Way::cached, .aggregators = {0}, .block_bytes = 64, .pool_bytes = 64}),
+        why);
+    EXPECT_EQ(check_plan(call.facts, in_turns({})), "");
+}
+
+// The client of each wrote the page back as a whole: what one had written was lost.
+TEST(CheckPlan, names_the_page_that_nodes_share_where_these_write_whole_ones_back) {
+    constexpr std::uint64_t page = 4096;
+    Call call{{100, 40 * page + 7}};
+    call.facts.page_cached = true;
+    auto const& touched = call.facts.touched;
+    auto plan = staged({contiguous_realm({100, 5000}), contiguous_realm({5000, 3 * page}),
+                        contiguous_realm({3 * page, touched.end})});
+    EXPECT_EQ(check_plan(call.facts, plan), "") << "ranks 0 and 1 are on one node";
+    plan.aggregators = {0, 2, 3};
+    EXPECT_EQ(check_plan(call.facts, plan), "nodes share the page at byte 4096");
+    call.facts.direction = Direction::read;
+    EXPECT_EQ(check_plan(call.facts, plan), "");
+
+    call.facts.direction = Direction::write;
+    auto const stripes = [&](std::uint64_t unit) {
+        auto striped = staged({striped_realm(0, unit, 2 * unit, touched),
+                               striped_realm(unit, unit, 2 * unit, touched)});
+        striped.aggregators = {0, 2};
+        return striped;
+    };
+    EXPECT_EQ(check_plan(call.facts, stripes(2 * page)), "");
+    EXPECT_EQ(check_plan(call.facts, stripes(1000)), "nodes share the page at byte 0");
+    EXPECT_EQ(check_plan(call.facts, stripes(page + 512)), "nodes share the page at byte 4096");
+
+    plan.within_nodes = true;
+    EXPECT_EQ(check_plan(call.facts, plan),
+              "this file system writes whole pages back, and nodes may share one");
+}
+
+// The border is far behind where the first realm's period was looked at.
+TEST(CheckPlan, names_a_shared_page_where_a_long_realm_ends) {
+    Call call{{0, 1ULL << 40}};
+    call.facts.page_cached = true;
+    auto const border = (1ULL << 39) + 5;
+    auto plan = staged({contiguous_realm({0, border}), contiguous_realm({border, 1ULL << 40})});
+    plan.aggregators = {0, 2};
+    EXPECT_EQ(check_plan(call.facts, plan), "nodes share the page at byte 549755813888");
+}
+
+// They have different numbers of rounds, in each of which all would have had to meet.
+TEST(CheckPlan, names_nodes_that_prefetch_by_themselves) {
+    Call call{{0, 100}};
+    call.facts.direction = Direction::read;
+    auto plan = staged({contiguous_realm({0, 100}), contiguous_realm({0, 100})});
+    plan.aggregators = {0, 2};
+    plan.within_nodes = plan.prefetch_then_read = true;
+    EXPECT_EQ(check_plan(call.facts, plan),
+              "nodes that read for themselves do not meet to prefetch");
 }
 
 TEST(CheckPlan, names_ranks_that_wait_for_themselves_or_for_nobody) {

@@ -88,6 +88,13 @@ std::string_view unfit_to_stage(Facts const& facts) {
     return facts.ascending ? "" : "a view's tiles run into each other: offsets do not ascend";
 }
 
+std::string_view unfit_to_cache(Facts const& facts) {
+    if (!facts.cacheable) return "some rank has no descriptor of the file";
+    if (facts.page_cached && facts.topology->nodes() > 1)
+        return "this file system writes whole pages back, and nodes may share one";
+    return unfit_to_stage(facts);
+}
+
 std::string_view unfit_for_servers(Facts const& facts) {
     if (facts.layout == nullptr || !facts.layout->known())
         return "it is not known which server has which byte";

@@ -46,6 +46,8 @@ bool has_several_servers(Facts const& facts);
 std::string_view unfit_to_share_pages(Facts const& facts);
 /// Why staged plans cannot do a call; empty: they can.
 std::string_view unfit_to_stage(Facts const& facts);
+/// The same for cached plans.
+std::string_view unfit_to_cache(Facts const& facts);
 /// The same for strategies that need to know which server has which byte.
 std::string_view unfit_for_servers(Facts const& facts);
 

@@ -41,12 +41,10 @@ Plan plan_view_based(Facts const& facts, Options const& options) {
 }
 
 std::string_view unfit_view_based(Facts const& facts) {
-    if (!facts.cacheable) return "some rank has no descriptor of the file";
-    if (facts.page_cached && facts.topology->nodes() > 1)
-        return "this file system writes whole pages back, and nodes may share one";
+    if (auto const why = unfit_to_cache(facts); !why.empty()) return why;
     if (facts.touched.bytes() / sparse_ratio > facts.bytes)
         return "most of what lies between the first and the last byte is not asked for";
-    return unfit_to_stage(facts);
+    return {};
 }
 
 }  // namespace
