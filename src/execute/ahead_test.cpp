@@ -1,5 +1,6 @@
 #include "execute/ahead.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -9,6 +10,8 @@
 #include "backends/range_locks.hpp"
 #include "execute/collective.hpp"
 #include "execute/collective_cases.hpp"
+#include "strategies/realms.hpp"
+#include "support/descriptor.hpp"
 
 namespace unisono {
 namespace {
@@ -189,6 +192,71 @@ TEST(Ahead, nodes_that_write_whole_pages_back_share_none) {
         }
     });
     EXPECT_EQ(written.load(), 1U) << "3000 bytes are in one aggregator's page";
+}
+
+/// A rank's own open file. Counts the writes during which nobody has locked the first page.
+class Watching final : public Backend {
+public:
+    Watching(TemporaryFile const& file, std::atomic<std::size_t>& unlocked)
+        : path_{"/proc/self/fd/" + std::to_string(file.descriptor())},
+          own_{open(path_.c_str(), O_RDWR | O_CLOEXEC)},
+          posix_{make_posix_backend(own_.get())},
+          unlocked_{unlocked} {}
+    [[nodiscard]] int descriptor() const { return own_.get(); }
+    [[nodiscard]] std::string_view name() const override { return posix_->name(); }
+    IoResult perform(Direction direction, std::span<Transfer const> list) override {
+        Descriptor const other{open(path_.c_str(), O_RDWR | O_CLOEXEC)};
+        struct flock lock {};
+        lock.l_type = F_WRLCK;
+        lock.l_len = storage_page_bytes;
+        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg)
+        EXPECT_EQ(fcntl(other.get(), F_OFD_GETLK, &lock), 0);
+        unlocked_ += lock.l_type == F_UNLCK ? 1 : 0;
+        return posix_->perform(direction, list);
+    }
+    Error sync() override { return posix_->sync(); }
+
+private:
+    std::string path_;
+    Descriptor own_;
+    std::unique_ptr<Backend> posix_;
+    std::atomic<std::size_t>& unlocked_;
+};
+
+// Aggregators cannot do views whose tiles run into each other, so each rank does its own part. What
+// another node wrote to the same page meanwhile was lost.
+TEST(Ahead, ranks_of_nodes_that_write_whole_pages_back_lock_those_that_they_write_by_themselves) {
+    constexpr std::uint64_t tiles = 8;
+    TemporaryFile const file;
+    std::atomic<std::size_t> unlocked = 0;
+    auto const prepare = [&](Storage& storage) {
+        auto watching = std::make_unique<Watching>(file, unlocked);
+        storage.descriptor = watching->descriptor();
+        storage.backend = std::move(watching);
+        storage.page_cached = true;
+    };
+    // Tile t: bytes t and tiles + t of the rank's part.
+    on_open_file(file, prepare, [&](CollectiveFile const& here) {
+        auto const rank = here.team.rank();
+        std::vector<std::byte> data(2 * tiles, static_cast<std::byte>(rank + 1));
+        Request request{
+            .view = {make_repeat(2, tiles, make_dense(1)), std::int64_t(2 * tiles * rank), 1},
+            .positions = {0, data.size()},
+            .memory = {make_dense(data.size()), 0, std::int64_t(data.size())},
+            .base = reinterpret_cast<std::uintptr_t>(data.data())};
+        for (int call = 0; call < 4; ++call) {
+            CallRecord record;
+            auto const outcome = perform_collective(here, request, {}, record);
+            EXPECT_EQ(outcome.strategy, "independent");
+            EXPECT_EQ(outcome.verdict.code, 0);
+            EXPECT_EQ(outcome.bytes, data.size());
+        }
+    });
+    EXPECT_EQ(unlocked.load(), 0U);
+    auto const found = file.contents();
+    ASSERT_EQ(found.size(), ranks * 2 * tiles);
+    for (std::size_t at = 0; at < found.size(); ++at)
+        EXPECT_EQ(found[at], static_cast<std::byte>(at / (2 * tiles) + 1)) << at;
 }
 
 TEST(Ahead, an_error_is_told_to_all_in_the_call_that_had_it) {

@@ -5,6 +5,7 @@
 #include "execute/perform.hpp"
 #include "execute/through_host.hpp"
 #include "strategies/all.hpp"
+#include "strategies/realms.hpp"
 
 namespace unisono {
 namespace {
@@ -85,6 +86,7 @@ bool may_go_alone_unasked(Facts const& facts, Options const& options) {
 // moves is in the file at once.
 bool may_go_alone(PlannedCall const& call, CollectiveFile const& file) {
     return call.facts.bytes > 0 && AheadOfAgreement::suits(call.plan) &&
+           !pages_must_not_be_shared(call.facts) &&
            (across_calls(file.options, call.facts.direction) == Switch::enable ||
             may_go_alone_unasked(call.facts, file.options));
 }

@@ -5,6 +5,8 @@
 #include <new>
 #include <optional>
 
+#include "strategies/realms.hpp"
+
 namespace unisono {
 namespace {
 
@@ -135,6 +137,11 @@ void perform_packed_end_first(Request const& request, Storage const& storage, Po
 }
 
 }  // namespace
+
+Extent pages_of(Request const& request) {
+    auto const range = touched(request.view, request.positions);
+    return {round_down(range.begin, storage_page_bytes), round_up(range.end, storage_page_bytes)};
+}
 
 IoResult perform_direct(Request const& request, Positions part, Storage const& storage,
                         CallRecord& record) {

@@ -19,4 +19,8 @@ IoResult perform_direct(Request const& request, Positions part, Storage const& s
 /// error and what it hit, or nothing.
 Verdict lost_in(Request const& request, IoResult const& result, std::uint32_t rank);
 
+/// The whole pages of storage from the first to the last byte that a request touches. Where nodes
+/// write whole pages back, a rank that writes by itself locks them.
+Extent pages_of(Request const& request);
+
 }  // namespace unisono

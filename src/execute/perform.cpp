@@ -2,12 +2,31 @@
 
 #include "execute/direct.hpp"
 #include "execute/staged/staged.hpp"
+#include "strategies/realms.hpp"
 
 namespace unisono {
 namespace {
 
+// Where nodes write whole pages back, nobody else writes to the pages of this part meanwhile: what
+// the lock's holder has written is at the server when it is given up, and who gets it reads it
+// anew.
+IoResult perform_own_part(Facts const& facts, Request const& request, Storage const& storage,
+                          CallRecord& record) {
+    auto const perform = [&] {
+        return perform_direct(request, request.positions, storage, record);
+    };
+    if (!pages_must_not_be_shared(facts) || request.positions.empty() || storage.descriptor < 0)
+        return perform();
+    auto const pages = pages_of(request);
+    RangeLocks locks{storage.descriptor};
+    RangeLocks::Held const held{locks, Direction::write, pages};
+    record.lap(Phase::waiting);
+    if (held.error() == 0) return perform();
+    return {.stopped_at = pages.begin, .error = {held.error(), "fcntl", pages.begin}};
+}
+
 // A rank that has to wait for another begins so long after that one has begun.
-IoResult perform_in_turn(Team& team, Plan const& plan, Request const& request,
+IoResult perform_in_turn(Team& team, Facts const& facts, Plan const& plan, Request const& request,
                          Storage const& storage, CallRecord& record) {
     auto const me = team.rank();
     if (!plan.waits_for.empty() && plan.waits_for[me] != me) {
@@ -19,7 +38,7 @@ IoResult perform_in_turn(Team& team, Plan const& plan, Request const& request,
     }
     for (std::uint32_t rank = 0; rank < plan.waits_for.size(); ++rank)
         if (rank != me && plan.waits_for[rank] == me) team.send(rank, Team::Kind::turn, {});
-    auto const result = perform_direct(request, request.positions, storage, record);
+    auto const result = perform_own_part(facts, request, storage, record);
     team.finish_sends(0);
     return result;
 }
@@ -49,7 +68,7 @@ Performed perform(PlannedCall const& call, CollectiveFile const& file, Request c
         result = perform_staged(file.team, file.rendezvous, storage, facts, alignment, plan,
                                 request, record);
     else
-        result.mine = perform_in_turn(file.team, plan, request, storage, record);
+        result.mine = perform_in_turn(file.team, facts, plan, request, storage, record);
     *storage.mmap_safe_bytes = 0;
     return result;
 }

@@ -19,7 +19,6 @@
 #include "interpose/numbers.hpp"
 #include "interpose/program.hpp"
 #include "strategies/all.hpp"
-#include "strategies/realms.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -499,9 +498,7 @@ std::optional<Extent> pages_to_lock(File const& file, PendingCall const& pending
     auto const& request = pending.prepared.request;
     auto const shared = file.storage().page_cached && file.team().topology().nodes() > 1;
     if (!shared || request.direction == Direction::read || request.positions.empty()) return {};
-    auto const range = touched(request.view, request.positions);
-    return Extent{range.begin / storage_page_bytes * storage_page_bytes,
-                  round_up(range.end, storage_page_bytes)};
+    return pages_of(request);
 }
 
 Alone perform_own_part(File& file, DataCall const& call, PendingCall const& pending,
