@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "unisono/extent.hpp"
 #include "unisono/shape.hpp"
@@ -43,6 +44,12 @@ std::int64_t offset_of(Tiling const& tiling, std::uint64_t position);
 /// Number of data bytes whose offset is below `offset`. Only for ascending tilings.
 /// Cost: O(depth * log list).
 std::uint64_t position_of(Tiling const& tiling, std::int64_t offset);
+
+/// The first of the units of `unit_bytes` data bytes each that begins at `offset` or later, which
+/// tiles that run into each other have, too. Only where the shape ascends, has whole units, and
+/// the extent is positive. Nothing: 64 bits cannot count it. Cost: O(depth * log list).
+std::optional<std::uint64_t> first_unit_from(Tiling const& tiling, std::int64_t offset,
+                                             std::uint64_t unit_bytes);
 
 /// Offsets [first, last + 1) touched by `positions`. O(depth) where the tiling ascends, else
 /// O(tiles' bounds): a superset then.

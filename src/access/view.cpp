@@ -126,6 +126,26 @@ std::uint64_t position_of(Tiling const& tiling, std::int64_t offset) {
            bytes_below(shape, relative - tile * tiling.extent + shape.low);
 }
 
+std::optional<std::uint64_t> first_unit_from(Tiling const& tiling, std::int64_t offset,
+                                             std::uint64_t unit_bytes) {
+    auto const& shape = *tiling.shape;
+    assert(shape.ascending && tiling.extent > 0 && shape.bytes % unit_bytes == 0);
+    // In the first tile whose last unit begins there or later.
+    std::int64_t missing = 0;
+    if (__builtin_sub_overflow(offset - tiling.origin, offset_in(shape, shape.bytes - unit_bytes),
+                               &missing) ||
+        missing < 0)
+        missing = 0;
+    auto const tile =
+        div_ceil(static_cast<std::uint64_t>(missing), static_cast<std::uint64_t>(tiling.extent));
+    auto const in_tile = offset - tiling.origin - static_cast<std::int64_t>(tile) * tiling.extent;
+    std::uint64_t unit = 0;
+    if (__builtin_mul_overflow(tile, shape.bytes / unit_bytes, &unit) ||
+        __builtin_add_overflow(unit, div_ceil(bytes_below(shape, in_tile), unit_bytes), &unit))
+        return std::nullopt;
+    return unit;
+}
+
 Extent touched(Tiling const& tiling, Positions positions) {
     if (positions.empty()) return {};
     assert(!tiling.shape->empty());

@@ -154,6 +154,36 @@ TEST(View, long_tiles_are_the_same_tiling) {
     }
 }
 
+// Bytes 0 and 4 of each tile, tiles 1 byte apart: 0 4 1 5 2 6 ...
+TEST(View, the_first_unit_from_an_offset_is_that_in_data_order_where_tiles_run_into_each_other) {
+    Tiling const tiling{make_repeat(2, 4, make_dense(1)), 10, 1};
+    EXPECT_FALSE(tiling.ascending());
+    EXPECT_EQ(first_unit_from(tiling, 0, 1), 0U);
+    EXPECT_EQ(first_unit_from(tiling, 10, 1), 0U);
+    EXPECT_EQ(first_unit_from(tiling, 11, 1), 1U);
+    EXPECT_EQ(first_unit_from(tiling, 14, 1), 1U);
+    EXPECT_EQ(first_unit_from(tiling, 15, 1), 3U);
+    EXPECT_EQ(first_unit_from(tiling, 16, 1), 5U);
+    Tiling const many{make_dense(100), 0, 1};
+    EXPECT_EQ(first_unit_from(many, std::int64_t{1} << 62, 1), std::nullopt);
+}
+
+TEST(View, the_first_unit_from_an_offset_is_the_one_that_a_search_finds) {
+    for (auto const seed : test_seeds()) {
+        SCOPED_TRACE(seed);
+        Random random{seed};
+        auto tiling = random.tiling(true);
+        if (seed % 2 == 0) tiling.extent = std::max<std::int64_t>(1, tiling.extent / 3);
+        auto const unit = tiling.shape->bytes % 2 == 0 ? 2U : 1U;
+        for (std::int64_t offset = 0; offset < tiling.origin + 3 * tiling.extent; ++offset) {
+            std::uint64_t expected = 0;
+            while (offset_of(tiling, expected * unit) < offset) ++expected;
+            ASSERT_EQ(first_unit_from(tiling, offset, unit), expected)
+                << "offset " << offset << ", " << show(*tiling.shape);
+        }
+    }
+}
+
 TEST(View, offsets_and_positions_are_inverse_on_ascending_tilings) {
     for (auto const seed : test_seeds()) {
         SCOPED_TRACE(seed);

@@ -12,17 +12,24 @@
 namespace unisono::interpose {
 namespace {
 
-// The end of a file of so many bytes in etypes of the view, rounded up.
-MPI_Offset end_in_etypes(MPI_Offset file_bytes, FileView const& view) {
-    if (view.tiling.shape->empty()) return 0;
-    auto const bytes = position_of(view.tiling, file_bytes);
-    return static_cast<MPI_Offset>(div_ceil(bytes, view.etype_bytes));
-}
-
 // Where `offset` from `start` is; negative where no pointer can be.
 MPI_Offset moved(MPI_Offset start, MPI_Offset offset) {
     MPI_Offset target = 0;
     return __builtin_add_overflow(start, offset, &target) ? -1 : target;
+}
+
+bool knows_end(FileView const& view) {
+    auto const& tiling = view.tiling;
+    return view.usable && (tiling.shape->empty() || (tiling.shape->ascending && tiling.extent > 0));
+}
+
+// `offset` from the end of a file of so many bytes: the first etype behind the last byte (MPI-4.1,
+// 14.1.1). Also where tiles run into each other; ROMIO takes an etype within the file there.
+MPI_Offset moved_from_end(MPI_Offset file_bytes, MPI_Offset offset, FileView const& view) {
+    if (view.tiling.shape->empty()) return offset;
+    auto const end = first_unit_from(view.tiling, file_bytes, view.etype_bytes);
+    constexpr auto most = std::numeric_limits<MPI_Offset>::max();
+    return !end || *end > most ? -1 : moved(static_cast<MPI_Offset>(*end), offset);
 }
 
 constexpr auto no_whence = "whence is none of MPI_SEEK_*";
@@ -34,7 +41,7 @@ int file_seek(MPI_File handle, MPI_Offset offset, int whence) {
     auto const file = find(handle);
     if (file == nullptr) return UNISONO_NATIVE(File_seek)(handle, offset, whence);
     auto const view = file->view();
-    if (!view->usable || (whence == numbers().seek_end && !view->tiling.ascending()))
+    if (whence == numbers().seek_end ? !knows_end(*view) : !view->usable)
         return pass_on(handle, known_view_and_pointer, "MPI_File_seek",
                        [&] { return UNISONO_NATIVE(File_seek)(handle, offset, whence); });
     auto target = offset;
@@ -43,7 +50,7 @@ int file_seek(MPI_File handle, MPI_Offset offset, int whence) {
     } else if (whence == numbers().seek_end) {
         MPI_Offset size = 0;
         if (auto const result = file_get_size(handle, &size); result != MPI_SUCCESS) return result;
-        target = moved(end_in_etypes(size, *view), offset);
+        target = moved_from_end(size, offset, *view);
     } else if (whence != numbers().seek_set)
         return fail(*file, MPI_ERR_ARG, "MPI_File_seek", no_whence);
     if (target < 0) return fail(*file, MPI_ERR_ARG, "MPI_File_seek", no_place);
@@ -65,7 +72,7 @@ OrderedParts meet_to_seek(File& file, FileView const& view, MPI_Offset offset, i
     auto parts = parts_with(file, arguments, is_whence(whence) ? 0 : MPI_ERR_ARG);
     parts.begin = view.mirrored ? 0 : file.shared_pointer().reached();
     parts.objection.must_be_native =
-        whence == numbers().seek_end ? !view.usable || !view.tiling.ascending() : view.mirrored;
+        whence == numbers().seek_end ? !knows_end(view) : view.mirrored;
     if (file.context().ranks() > 1) file.team().rendezvous().meet(parts);
     return parts;
 }
@@ -107,7 +114,7 @@ int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
     if (whence == numbers().seek_end) {
         auto const size = agreed_size(*file);
         if (size < 0) return refuse(MPI_ERR_IO, "some rank cannot tell the end");
-        target = moved(end_in_etypes(size, *known), offset);
+        target = moved_from_end(size, offset, *known);
     }
     if (target < 0) return refuse(MPI_ERR_ARG, no_place);
     if (known->mirrored) return native(target, numbers().seek_set);

@@ -25,6 +25,16 @@ std::uint64_t View::bytes_before(std::uint64_t end, std::uint64_t first,
 }
 
 std::uint64_t View::first_etype_after(std::uint64_t end) const {
+    if (!ascending()) {
+        auto const& map = file_type->map;
+        auto const within =
+            static_cast<std::int64_t>(end - std::min(end, displacement_bytes)) - map.true_upper();
+        // All of these tiles lie before it.
+        auto const tiles = within < 0 ? 0 : static_cast<std::uint64_t>(within / map.extent());
+        auto first = tiles * map.size_bytes() / etype_bytes();
+        while (offset_of(first * etype_bytes()) < end) ++first;
+        return first;
+    }
     std::uint64_t low = 0;
     std::uint64_t high = 1;
     while (offset_of(high * etype_bytes()) < end) high *= 2;

@@ -39,7 +39,7 @@ struct View {
     /// `end`, in data order.
     [[nodiscard]] std::uint64_t bytes_before(std::uint64_t end, std::uint64_t first,
                                              std::uint64_t count) const;
-    /// The first etype that begins at or after file offset `end`. Only for ascending views.
+    /// The first etype, in data order, that begins at or after file offset `end`.
     [[nodiscard]] std::uint64_t first_etype_after(std::uint64_t end) const;
 
     template <class Visit>

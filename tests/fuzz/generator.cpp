@@ -984,8 +984,7 @@ bool Generator::fill_seek(Step& step, FileState& file) {
         // The MPI libraries only agree with the standard on the end of the file in bytes.
         bool const vague_end = file.native && (member.view.displacement_bytes > 0 ||
                                                member.view.file_type != basic_byte());
-        if (dice == 2 && !member.view.empty() && member.view.ascending() && !vague_end &&
-            file.model.size_is_certain()) {
+        if (dice == 2 && !member.view.empty() && !vague_end && file.model.size_is_certain()) {
             auto const end = member.view.first_etype_after(file.model.size_most());
             auto const back = random_.below(std::min<std::uint64_t>(end, 50) + 1);
             seek.whence = MPI_SEEK_END;

@@ -116,6 +116,27 @@ void seek_end_counts_in_the_view(Context const& context) {
     close_file(file);
 }
 
+// Tile t: ints t and t + 4, so the data are ints 0 4 1 5 2 6 ... It was refused where the MPI
+// library did not know the view, and else left to it.
+void seek_end_is_behind_the_file_where_tiles_run_into_each_other(Context const& context) {
+    constexpr int ints = 6;
+    prepare_file(context, context.path(), ints * sizeof(int));
+    MPI_File file = open_file(context, context.path());
+    Type const far = make_vector(2, 1, 4, MPI_INT);
+    Type const tile = make_resized(0, sizeof(int), far);
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, tile, "native", MPI_INFO_NULL));
+    CHECK_MPI(MPI_File_seek(file, 0, MPI_SEEK_END));
+    CHECK_EQUAL(position_of(file), 2 * 2 + 1);
+    CHECK_MPI(MPI_File_seek_shared(file, -1, MPI_SEEK_END));
+    MPI_Offset shared = -1;
+    CHECK_MPI(MPI_File_get_position_shared(file, &shared));
+    CHECK_EQUAL(shared, 2 * 2);
+    MPI_Offset place = -1;
+    CHECK_MPI(MPI_File_get_byte_offset(file, position_of(file), &place));
+    CHECK_EQUAL(place, MPI_Offset{ints * sizeof(int)});
+    close_file(file);
+}
+
 void set_view_resets_it(Context const& context) {
     DealtView const ints(context, block_ints, MPI_INT), bytes(context, 3, MPI_BYTE, 5);
     MPI_File file = open_file(context, context.path());
@@ -319,6 +340,9 @@ std::span<Test const> pointer_tests() {
         {"seek_before_the_view_fails_and_leaves_it", seek_before_the_view_fails_and_leaves_it},
         {"seek_end_counts_in_the_view", seek_end_counts_in_the_view, under_unisono | native_mpich,
          "OMPIO of Open MPI 4.1.4 takes the wrong end of a view with holes"},
+        {"seek_end_is_behind_the_file_where_tiles_run_into_each_other",
+         seek_end_is_behind_the_file_where_tiles_run_into_each_other, under_unisono,
+         "MPICH 4.0.2 and Open MPI 4.1.4 take an etype within the file"},
         {"set_view_resets_it", set_view_resets_it},
         {"split_calls_move_it", split_calls_move_it},
         {"a_short_split_read_moves_it_by_what_was_read",
