@@ -18,9 +18,9 @@ OrderedParts parts_with(File& file, std::span<std::uint64_t const> arguments, in
 int refuse_unless_alike(File& file, OrderedParts const& agreed, char const* call,
                         char const* fault) {
     if (agreed.objection.refusal != 0)
-        return fail(file, agreed.objection.refusal, call,
-                    std::string{fault} + " on rank " +
-                        std::to_string(agreed.objection.refusing_rank));
+        return fail(
+            file, agreed.objection.refusal, call,
+            std::string{fault} + " on rank " + std::to_string(agreed.objection.refusing_rank));
     if (agreed.least_digest != agreed.most_digest)
         return fail(file, MPI_ERR_NOT_SAME, call, "ranks give different arguments");
     return MPI_SUCCESS;
