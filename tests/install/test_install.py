@@ -228,6 +228,14 @@ def test_cmake_takes_the_launcher_from_the_mpis_own_folder(tmp_path):
     assert "MPI openmpi: not found" in said
 
 
+def test_cmake_built_without_any_mpi_or_failed_without_a_reason(tmp_path):
+    none = [f"-DUNISONO_MPIEXEC_PROGRAM_{mpi}=OFF" for mpi in MPI_PACKAGE] + ["-DUNISONO_MPI_ABI_HEADER=OFF"]
+    for tests in ("ON", "OFF"):
+        done = subprocess.run(["cmake", "-S", ROOT, "-B", tmp_path, f"-DUNISONO_TESTS={tests}", *none], text=True,
+                              capture_output=True)  # fmt: skip
+        assert done.returncode != 0 and "No MPI was found" in done.stderr
+
+
 def test_cmake_package_names_the_library_that_is_missing(prefix, tmp_path):
     copy = tmp_path / "without_libraries"
     shutil.copytree(prefix / "lib/cmake", copy / "lib/cmake")
