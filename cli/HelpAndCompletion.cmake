@@ -5,9 +5,11 @@ configure_file(${CMAKE_SOURCE_DIR}/docs/man/unisono.1 ${share}/man/man1/unisono.
 install(DIRECTORY ${share}/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} FILES_MATCHING PATTERN "*.1")
 
 find_program(UNISONO_HELP2MAN help2man)
-execute_process(COMMAND /usr/bin/python3 -c "import click, rich" RESULT_VARIABLE without_packages ERROR_QUIET)
+# By the interpreter that starts the command: another one may have other packages.
+separate_arguments(python UNIX_COMMAND "${UNISONO_PYTHON}")
+execute_process(COMMAND ${python} -c "import click, rich" RESULT_VARIABLE without_packages OUTPUT_QUIET ERROR_QUIET)
 if(NOT UNISONO_HELP2MAN OR without_packages)
-  message(STATUS "No man pages of single commands and no shell completion: they need help2man, python3-click and python3-rich")
+  message(STATUS "No man pages of single commands and no shell completion: they need help2man and, for ${UNISONO_PYTHON}, click and rich")
   return()
 endif()
 
@@ -16,7 +18,7 @@ list(TRANSFORM sources APPEND .py)
 file(GLOB includes CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/man/include/*.h2m)
 set(pages ${CMAKE_BINARY_DIR}/man_pages.stamp)
 add_custom_command(OUTPUT ${pages} DEPENDS ${sources} ${includes} ${CMAKE_SOURCE_DIR}/tools/man_pages.py
-  COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tools/man_pages.py ${CMAKE_BINARY_DIR}/${UNISONO_PYTHON_DIR}
+  COMMAND ${python} ${CMAKE_SOURCE_DIR}/tools/man_pages.py ${CMAKE_BINARY_DIR}/${UNISONO_PYTHON_DIR}
           ${CMAKE_SOURCE_DIR}/docs/man/include ${share}/man/man1
   COMMAND ${CMAKE_COMMAND} -E touch ${pages}
   COMMENT "Man pages" VERBATIM)

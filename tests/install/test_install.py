@@ -57,7 +57,11 @@ def test_program_built_by_cmake_package_runs_under_unisono(mpi, prefix, tmp_path
     (tmp_path / "CMakeLists.txt").write_text(f"""
         cmake_minimum_required(VERSION 3.25)
         project(user C)
+        set(library own)  # once was the package's
         find_package(Unisono REQUIRED COMPONENTS {mpi})
+        if(NOT library STREQUAL own)
+          message(FATAL_ERROR "find_package(Unisono) took the variable")
+        endif()
         find_package(PkgConfig REQUIRED)
         pkg_check_modules(MPI REQUIRED IMPORTED_TARGET {MPI_PACKAGE[mpi]})
         add_executable(program {PROGRAM})
@@ -234,6 +238,15 @@ def test_cmake_built_without_any_mpi_or_failed_without_a_reason(tmp_path):
         done = subprocess.run(["cmake", "-S", ROOT, "-B", tmp_path, f"-DUNISONO_TESTS={tests}", *none], text=True,
                               capture_output=True)  # fmt: skip
         assert done.returncode != 0 and "No MPI was found" in done.stderr
+
+
+def test_completion_was_made_by_a_python_without_its_packages(tmp_path):
+    """As where Spack's Python has them only when Unisono runs."""
+    empty = tmp_path / "python"
+    empty.write_text('#!/bin/sh\nexec /usr/bin/python3 -I -S "$@"\n')
+    empty.chmod(0o755)
+    said = run(["cmake", "-S", ROOT, "-B", tmp_path / "build", "-DUNISONO_TESTS=OFF", f"-DUNISONO_PYTHON={empty}"])
+    assert f"No man pages of single commands and no shell completion: they need help2man and, for {empty}" in said
 
 
 def test_cmake_package_names_the_library_that_is_missing(prefix, tmp_path):
