@@ -18,6 +18,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 SYSTEMS_OWN = ("libgnutls.so.30", "libfuse3.so.3")
 ON_EVERY_LINUX = re.compile(r"(libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s|ld-linux-[\w-]+)\.so\.\d+")
@@ -52,8 +53,8 @@ def platform_tag(folder: pathlib.Path) -> str:
     return f"manylinux_{major}_{minor}_{platform.machine()}"
 
 
-def stage(build: pathlib.Path, folder: pathlib.Path) -> None:
-    """Lays out an unpacked wheel."""
+def stage(build: pathlib.Path, folder: pathlib.Path) -> str:
+    """Lays out an unpacked wheel; returns its file's name."""
     metadata = build / "package" / "METADATA"
     name = "unisono-" + re.search(r"^Version: (.+)$", metadata.read_text(), re.MULTILINE)[1]
     data = folder / f"{name}.data"
@@ -68,8 +69,10 @@ def stage(build: pathlib.Path, folder: pathlib.Path) -> None:
     information.mkdir()
     shutil.copy(metadata, information)
     shutil.copy(data / "data/share/doc/unisono/LICENSE", information)
+    tag = f"py3-none-{platform_tag(data)}"
     (information / "WHEEL").write_text(
-        f"Wheel-Version: 1.0\nGenerator: Unisono\nRoot-Is-Purelib: false\nTag: py3-none-{platform_tag(data)}\n")
+        f"Wheel-Version: 1.0\nGenerator: Unisono\nRoot-Is-Purelib: false\nTag: {tag}\n")
+    return f"{name}-{tag}.whl"
 
 
 def main() -> None:
@@ -79,16 +82,14 @@ def main() -> None:
     options = parser.parse_args()
     to = options.to or options.build / "packages"
     to.mkdir(parents=True, exist_ok=True)
-    staged = to / "wheel"
-    shutil.rmtree(staged, ignore_errors=True)
-    staged.mkdir()
-    for older in to.glob("unisono-*.whl"):
-        older.unlink()
-    stage(options.build.resolve(), staged)
-    subprocess.run(["/usr/bin/python3", "-m", "wheel", "pack", staged, "--dest-dir", to],
-                   check=True, stdout=subprocess.DEVNULL)  # fmt: skip
-    shutil.rmtree(staged)
-    print(*to.glob("*.whl"), sep="\n")
+    if options.to is None:
+        for older in to.glob("unisono-*.whl"):
+            older.unlink()
+    with tempfile.TemporaryDirectory(prefix="unisono-wheel-") as staged:
+        name = stage(options.build.resolve(), pathlib.Path(staged))
+        subprocess.run(["/usr/bin/python3", "-m", "wheel", "pack", staged, "--dest-dir", to],
+                       check=True, stdout=subprocess.DEVNULL)  # fmt: skip
+    print(to / name)
 
 
 if __name__ == "__main__":

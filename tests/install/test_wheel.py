@@ -20,6 +20,16 @@ def wheel(tmp_path_factory) -> pathlib.Path:
                         .strip())
 
 
+def test_packing_emptied_folders_of_others(wheel, tmp_path):
+    others = [tmp_path / "unisono-0.0.1-py3-none-any.whl", tmp_path / "wheel/mine"]
+    others[1].parent.mkdir()
+    for file in others:
+        file.touch()
+    packed = run([PYTHON, pack.__file__, "--build", BUILD, "--to", tmp_path]).split()
+    assert [file for file in others if not file.exists()] == []
+    assert len(packed) == 1 and pathlib.Path(packed[0]).stat().st_size > 0
+
+
 def make_environment(folder: pathlib.Path) -> pathlib.Path:
     """A virtual environment that has Debian's click and rich; its pip is Debian's, too."""
     run([PYTHON, "-m", "venv", "--without-pip", "--system-site-packages", folder])
