@@ -197,7 +197,7 @@ class _Within(click.FloatRange):
 @pocket.command("fault")
 @click.argument("mountpoint")
 @click.option("--eio", nargs=3, type=(str, _COUNT, _COUNT), metavar="PATH BEGIN END",
-              help="Accesses to these bytes of a file fail. PATH is one below the mountpoint.")  # fmt: skip
+              help="Accesses to these bytes of a file fail. PATH is full, or one below the mountpoint.")  # fmt: skip
 @click.option("--enospc", type=_COUNT, metavar="BYTES", help="No file grows beyond so many bytes.")
 @click.option("--slow", nargs=2, type=(_COUNT, _Within(1, 1e6)), metavar="SERVER FACTOR",
               help="Its requests take so many times as long.")  # fmt: skip
@@ -285,8 +285,9 @@ def _read_profile(name: str) -> dict[str, Any]:
         profile = json.loads(file.read_text())
     except (OSError, ValueError) as error:
         raise Failure(f"{file}: {error}") from error
-    figures = [figure for section in profile.values() if isinstance(section, dict)
-               for figure in section.values() if isinstance(figure, dict)] if isinstance(profile, dict) else []  # fmt: skip
+    sections = profile.values() if isinstance(profile, dict) else []
+    figures = [figure for section in sections if isinstance(section, dict)
+               for figure in section.values() if isinstance(figure, dict)]  # fmt: skip
     if not figures or not all({"value", "source"} <= figure.keys() for figure in figures):
         raise Failure(f"{file}: is no profile: figures have a value and a source")
     return profile

@@ -25,7 +25,8 @@ namespace unisono::testbed {
 
 namespace {
 
-// On a backing file: where it is, and how it is striped.
+// On a backing file: where it is, where it is to begin, and how it is striped.
+constexpr char const* stored_address = "user.pocketfs.address";
 constexpr char const* stored_layout = "user.pocketfs.layout";
 constexpr char const* stored_map = "user.pocketfs.map";
 
@@ -76,8 +77,6 @@ Profile read_profile(MountOptions const& options) {
     if (!text) throw std::runtime_error(options.profile_file + ": cannot be read");
     auto profile = parse_profile(*text);
     auto& host = profile.host;
-    if (options.page_cache_bytes > 0 && host.page_cache_bytes == 0)
-        throw std::runtime_error("--page-cache-bytes: the profile's servers have no page cache");
     if (options.page_cache_bytes >= 0 && host.page_cache_bytes > 0) {
         double const scale = options.page_cache_bytes / host.page_cache_bytes;
         host.page_cache_bytes *= scale;
@@ -179,6 +178,8 @@ void FileSystem::load(Inode& inode) {
         Striping{.stripe_bytes = options_.stripe_bytes, .servers = options_.stripe_servers});
     inode.striping.servers = std::min(inode.striping.servers, options_.servers);
     inode.striping.first %= options_.servers;
+    auto const address = read_attribute(inode.path(), stored_address);
+    inode.wanted_address = address ? parse_number(*address) : std::nullopt;
     struct stat attributes {};
     if (auto const map = stored_places(inode.path()))
         inode.map = *map;
@@ -221,11 +222,16 @@ int FileSystem::initialise(Inode& parent, Inode& child, bool folder) {
                          : next_first_.fetch_add(striping.servers) % options_.servers;
     if (distance > 0) {
         std::lock_guard const space(space_mutex_);
-        child.wanted_address = last_file_ ? *last_file_ + distance : 0;
-        last_file_ = child.wanted_address;
+        last_file_ = last_file_ ? *last_file_ + distance : 0;
+        if (int const error = want_address(child, *last_file_)) return error;
     }
     child.loaded = true;
     return store(child);
+}
+
+int FileSystem::want_address(Inode& inode, std::uint64_t address) {
+    inode.wanted_address = address;
+    return write_attribute(inode.path(), stored_address, std::to_string(address));
 }
 
 std::uint64_t FileSystem::goal_for(Inode const& inode) {
@@ -408,8 +414,7 @@ int FileSystem::set_file_attribute(Inode& inode, std::string const& name, std::u
     } else if (name == "first" && number < options_.servers) {
         striping.first = static_cast<std::uint32_t>(number);
     } else if (name == "address" && number < space_.capacity_bytes()) {
-        inode.wanted_address = number;
-        return 0;
+        return want_address(inode, number);
     } else {
         return EINVAL;
     }

@@ -86,6 +86,7 @@ private:
     int add_bad_range(std::string const& path, std::uint64_t begin, std::uint64_t end);
     int write_table(std::string const& name, std::string const& text, std::string& path);
     int control_value(std::string const& name, std::string& value);
+    static int want_address(Inode& inode, std::uint64_t address);  // with its mutex held
     std::uint64_t goal_for(Inode const& inode);
 
     MountOptions options_;

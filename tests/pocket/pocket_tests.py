@@ -381,6 +381,22 @@ def test_files_layouts_and_places_survive_a_restart(pocket):
     assert pocket.get("other", "map").split(":")[1] != before[1].split(":")[1]
 
 
+def test_where_an_empty_file_is_to_begin_survives_a_restart(pocket):
+    """As it has to survive the kernel's forgetting of the file."""
+    pocket.up("off", "--distance-bytes", "1G")
+    (pocket / "first").write_bytes(b"x")
+    for name in ("set", "apart"):
+        (pocket / name).touch()
+    pocket.set("set", "address", "5G")
+    pocket.down()
+    pocket.up("off")
+    for name in ("set", "apart"):
+        (pocket / name).write_bytes(b"x")
+    assert pocket.get("set", "map") == f"0:{5 << 30}:{64 << 20}"
+    assert pocket.get("apart", "map") == f"0:{2 << 30}:{64 << 20}"
+    assert os.listxattr(pocket / "set") == []
+
+
 def test_a_file_beyond_the_end_of_smaller_disks_is_placed_anew(pocket):
     """The first access ended the daemon."""
     data = random.Random(4).randbytes(300_000)
@@ -528,14 +544,11 @@ def test_a_trace_that_cannot_be_written_is_named(pocket, tmp_path):
     assert done.stderr.endswith("t.csv: No such file or directory\n")
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    (["instant", "--page-cache-bytes", "1G"], "--page-cache-bytes: the profile's servers have no page cache"),
-    ([DISK, "--chunk-bytes", "1T"], "--chunk-bytes '1099511627776': valid is at most what a disk has"),
-])  # fmt: skip
-def test_options_that_do_not_go_with_the_profile_are_refused(tmp_path, options, message):
-    done = unisono("up", tmp_path / "m", "--backing", tmp_path / "b", "--profile", *options, check=False)
+def test_chunks_that_no_disk_of_the_profile_has_room_for_are_refused(tmp_path):
+    done = unisono("up", tmp_path / "m", "--backing", tmp_path / "b", "--profile", DISK,
+                   "--chunk-bytes", "1T", check=False)  # fmt: skip
     assert done.returncode == 2
-    assert message in done.stderr
+    assert "--chunk-bytes '1099511627776': valid is at most what a disk has" in done.stderr
 
 
 def test_a_client_killed_in_the_middle_leaves_whole_requests(pocket):
