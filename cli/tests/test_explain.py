@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,13 @@ def test_a_report_of_large_pieces_was_refused_for_an_option_that_nobody_gave(sam
     answer = explain.explanation(call, 1000, None)  # nor is a wide terminal an error
     assert answer["call"]["bytes"] == 1 << 30
     assert any(" of each piece: more is not done here" in guess for guess in call.guesses)
+
+
+def test_memory_that_is_missing_is_said(monkeypatch):
+    monkeypatch.setattr(explain.subprocess, "run", lambda *_words, **_more: subprocess.CompletedProcess(
+        [], -6, "", "terminate called after throwing an instance of 'std::bad_alloc'\n"))  # fmt: skip
+    with pytest.raises(Failure, match="not enough memory: fewer --bytes"):
+        explain.patterns()
 
 
 def test_a_call_that_takes_too_long_is_no_traceback(monkeypatch):

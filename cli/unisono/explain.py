@@ -47,6 +47,8 @@ def _run(words: Iterable[str]) -> str:
         raise Failure(f"not done within {_LIMIT_S} s: fewer --bytes or larger buffers (cb_buffer_size) take less", 1) from None
     if done.returncode:
         said = done.stderr.strip().splitlines() or [f"{program.name} failed"]
+        if "bad_alloc" in done.stderr:
+            said = ["there is not enough memory: fewer --bytes take less"]
         raise Failure(said[0].removeprefix("unisono: "))
     sys.stderr.write(done.stderr)
     return done.stdout
