@@ -73,10 +73,16 @@ def test_what_a_wrapper_before_the_launcher_preloads_stays_behind_us(launcher, m
     assert rewrite(["env", "-u", "LD_PRELOAD", launcher["mpich"], "true"]).command[-2] == "LD_PRELOAD=/lib/mpich.so"
 
 
+def test_what_stdbuf_preloads_stays(launcher):
+    job = rewrite(["stdbuf", "-oL", launcher["mpich"], "-n", "2", "stdbuf", "-oL", "true"])
+    assert job.command == ["stdbuf", "-oL", launcher["mpich"], "-n", "2", ENV, "LD_PRELOAD=/lib/mpich.so", "stdbuf", "-oL", "true"]
+
+
 def test_the_environments_preload_stays_unless_it_is_taken_back(launcher, monkeypatch):
     monkeypatch.setenv("LD_PRELOAD", "/his.so")
     assert "LD_PRELOAD=/lib/mpich.so:/his.so" in rewrite([launcher["mpich"], "true"]).command
-    assert "LD_PRELOAD=/lib/mpich.so" in rewrite([launcher["mpich"], "env", "-i", "true"]).command
+    for option in ("-i", "-"):
+        assert "LD_PRELOAD=/lib/mpich.so" in rewrite([launcher["mpich"], "env", option, "true"]).command
 
 
 def test_a_launcher_may_be_wrapped(launcher):

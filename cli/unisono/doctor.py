@@ -85,7 +85,7 @@ def examine(path: str | None, command: list[str]) -> list[Finding]:
 
 def _launcher_of(command: list[str]) -> tuple[launchers.Family | None, list[str], launchers.Segment | None]:
     """Its words, also those of wrappers in front of it, and the command's first program."""
-    start = launchers.skip_wrappers(command, launchers.TRANSPARENT)
+    start = launchers.skip_wrappers(command, launchers.BEFORE_LAUNCHERS)
     if not command or (family := mpi.launcher_family(command[start])) is None:
         return None, [], None
     words = launchers.split_segments(command[start + 1 :])[0]

@@ -90,10 +90,12 @@ OTHER = Family(None, {})
 
 # Programs that run the rest of their command line in their own place.
 TRANSPARENT = frozenset(
-    "chrt env ionice nice nohup numactl setsid stdbuf taskset time timeout".split()
+    "chrt env ionice nice nohup numactl setsid taskset time timeout".split()
 )
-# Programs that run it under their eyes: they get the preload library, too, and look further.
-OBSERVERS = frozenset("gdb ltrace perf strace valgrind".split())
+# Programs that run it under their eyes: they get the preload library, too, and look further. Behind stdbuf, which
+# preloads something as well, ours would replace that.
+OBSERVERS = frozenset("gdb ltrace perf stdbuf strace valgrind".split())
+BEFORE_LAUNCHERS = TRANSPARENT | {"stdbuf"}
 
 Runnable = Callable[[str], bool]
 

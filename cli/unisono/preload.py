@@ -131,7 +131,7 @@ def rewrite(
     """`settings` are the variables for the ranks; `library` finds the library for an MPI."""
     if not command:
         raise Failure("nothing to run: give the command behind --, for instance -- mpiexec -n 4 ./app")
-    start = launchers.skip_wrappers(command, launchers.TRANSPARENT)
+    start = launchers.skip_wrappers(command, launchers.BEFORE_LAUNCHERS)
     if shutil.which(command[start]) is None:
         raise Failure(f"program not found: {command[start]}", 127)
     family = mpi.launcher_family(command[start])
@@ -165,7 +165,7 @@ def located(program: str, folders: list[str]) -> str:
 
 
 _FORGETS_PRELOAD = frozenset(
-    ["-i", "--ignore-environment", "LD_PRELOAD", "-uLD_PRELOAD", "--unset=LD_PRELOAD"]
+    ["-", "-i", "--ignore-environment", "LD_PRELOAD", "-uLD_PRELOAD", "--unset=LD_PRELOAD"]
 )
 
 
