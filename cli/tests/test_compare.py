@@ -394,6 +394,13 @@ def test_a_command_that_holds_unisono_already_is_refused(compared):
 
 
 @needs_library
+@pytest.mark.parametrize(("words", "said"), [("--version", "no program is in the command"),
+                                             ("--new ./nope", "no program is left behind the option --new ./nope")])  # fmt: skip
+def test_a_launcher_without_a_program_was_a_traceback(unisono, executable, words, said):
+    done = unisono("compare", "--", executable("srun"), *words.split(), env=ENVIRONMENT)
+    assert done.returncode == 2 and said in done.stderr and len(done.stderr.splitlines()) == 1
+
+
 def test_a_pattern_that_the_shell_has_expanded_is_told(unisono, tmp_path):
     done = unisono("compare", "--mpi", LIBRARIES[0], "--file", "a1", "a2", "--", "sh", cwd=tmp_path, env=ENVIRONMENT)
     assert done.returncode == 2 and "quote patterns" in done.stderr

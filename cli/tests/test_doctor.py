@@ -53,6 +53,11 @@ def test_a_command_that_is_not_there_is_named(unisono, tmp_path):
     assert "command wrong program not found:" in words(done)
 
 
+def test_a_command_without_a_program_is_no_missing_library(executable):
+    found, = doctor._command([str(executable("srun")), "--version"])
+    assert (found.state, found.said) == (doctor.WRONG, "no program is in it")
+
+
 def test_for_a_folder_that_is_not_there_no_other_is_examined(unisono, tmp_path):
     done = unisono("doctor", tmp_path / "no", env=ENVIRONMENT)
     assert (done.returncode, done.stdout) == (2, "")

@@ -103,6 +103,8 @@ def sides_of(command: list[str], variables: dict[str, str], mpi: str | None, str
         return Side(name, preload.rewrite(command, own, places.preload_library, mpi), collected)
 
     first = side("Unisono", variables)
+    if not first.job.mpi:
+        raise Failure("; ".join(first.job.warnings) or "nothing to compare: no program is in the command")
     if first.job.static:
         raise Failure("; ".join(first.job.warnings))
     if first.job.linked:

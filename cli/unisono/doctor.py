@@ -110,7 +110,9 @@ def _command(command: list[str]) -> Iterator[Finding]:
     job.remove_temporary()
     for warning in job.warnings:
         yield Finding("command", WRONG, warning, next(change for word, change in _FOR_WARNINGS.items() if word in warning))
-    if not job.warnings:
+    if not job.mpi:
+        yield Finding("command", WRONG, "no program is in it", "give the command as it is started")
+    elif not job.warnings:
         yield Finding("command", OK, f"its ranks get {places.preload_library(job.mpi).name}")
 
 
