@@ -53,6 +53,17 @@ def test_a_command_that_is_not_there_is_named(unisono, tmp_path):
     assert "command wrong program not found:" in words(done)
 
 
+@needs_mpi
+def test_no_launcher_is_blamed_for_a_folder_of_temporary_files(monkeypatch, tmp_path):
+    def none(*_):
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/no']")
+
+    monkeypatch.setattr(doctor.run, "run_with_limit", none)
+    found, = doctor._trial(READY[0], tmp_path, None)
+    assert (found.state, found.said) == (doctor.WRONG, "No usable temporary directory found in ['/no']")
+    assert "TMPDIR" in found.change
+
+
 def test_a_command_without_a_program_is_no_missing_library(executable):
     found, = doctor._command([str(executable("srun")), "--version"])
     assert (found.state, found.said) == (doctor.WRONG, "no program is in it")

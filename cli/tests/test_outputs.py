@@ -380,6 +380,11 @@ def test_candidates_are_listed_with_their_speeds(record):
     assert re.search(r"<td>two_phase</td>.*1 GiB/s", text) and re.search(r"<td>native</td>.*not tried", text)
 
 
+def test_a_phase_of_a_later_version_is_drawn_as_others(record):
+    record["write"]["timeline"] = tracks(lambda rank: [call(2, 0.5, [["waiting for the moon", 0.5]])])
+    assert 'class="other"' in html_report.render([Job([record])])
+
+
 def test_without_a_timeline_a_page_says_how_to_get_one(record):
     for part in (record, record["write"]):
         part["timeline"] = []

@@ -55,6 +55,7 @@ def test_one_line_that_was_cut_off_made_the_others_unreadable(tmp_path, sample_r
     (["read", "seconds", "whole", "longest"], -1, "read.seconds.whole.longest: -1"),
     (["write", "piece_sizes"], [[1]], "write.piece_sizes[0]: too short"),
     (["program"], None, "program: no object"),
+    (["ranks"], 0, "ranks: 0"),
     (["settings"], [True], "settings[0]: no string"),
     (["slower"], {"said": "x"}, "slower.runs: missing"),
     (["format"], {}, "not a report of Unisono"),

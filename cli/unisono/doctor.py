@@ -198,7 +198,9 @@ def _trial(name: str, folder: Path, words: list[str] | None, limit_s: float = _T
                                   settings | collected.variables(), places.preload_library, name)  # fmt: skip
             code, output = run.run_with_limit(job.command, limit_s, AS_ROOT)
         except (Failure, OSError) as failure:
-            yield Finding(subject, WRONG, str(failure), f"put mpiexec.{name} or mpiexec in PATH")
+            of_files = isinstance(failure, OSError)
+            yield Finding(subject, WRONG, places.said_of(failure) if of_files else str(failure),
+                          "free space, or name another folder in TMPDIR" if of_files else f"put mpiexec.{name} or mpiexec in PATH")  # fmt: skip
             return
         records = collected.records()
         why = "; ".join(ending.marks(collected.traces))

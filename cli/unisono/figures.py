@@ -158,8 +158,8 @@ def _phase_paths(found: Busy, row_height: int) -> list[tuple[str, str]]:
 def _cell(found: Busy, row: int, column: int) -> tuple[str, ...]:
     spent = found.seconds[row, column]
     share = sum(spent.values()) / (found.time.cell * found.ranks_of(row))
-    longest = max(spent, key=spent.__getitem__)
-    return PHASE_CLASSES[longest], str(min(_QUARTERS, max(1, math.ceil(share * _QUARTERS - 1e-3))))
+    longest = max(spent, key=spent.__getitem__)  # a later version may have others
+    return PHASE_CLASSES.get(longest, "other"), str(min(_QUARTERS, max(1, math.ceil(share * _QUARTERS - 1e-3))))
 
 
 def _rank_ticks(found: Busy, row_height: int) -> list[Tick]:

@@ -93,6 +93,8 @@ def _members(part: str) -> Record:
     members: Record = {}
     for field in fields()[part]:
         described = _value(part, field["unit"]) | {"description": field["meaning"]}
+        if (part, field["key"]) == ("file", "ranks"):
+            described["minimum"] = 1
         above, _, name = field["key"].rpartition("/")
         if above:
             members.setdefault(above, _object({}))
