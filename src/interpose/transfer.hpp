@@ -72,7 +72,8 @@ int transfer_begin_ordered(DataCall const& call, OrderedCall const& native);
 int transfer_begin(DataCall const& call, NativeCall const& native);
 
 /// Does this rank's part of a call that has begun, and that helper threads cannot do, by itself: no
-/// rank need come to it while another one waits for its own. Ends the call. Local.
+/// rank need come to it while another one waits for its own. Ends the call. Local; others hear of
+/// what was not written at the next sync or close.
 void do_own_part(PendingCall& pending);
 
 /// The second half: hands out what the first half came to. Refused where that was another call's,
