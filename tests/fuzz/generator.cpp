@@ -16,6 +16,9 @@ bool has_hint(FileState const& file, char const* key, char const* value) {
            file.hints.end();
 }
 
+/// In atomic mode all is the MPI library's then, with its faults.
+bool by_mpi(FileState const& file) { return has_hint(file, "unisono_backend", "mpiio"); }
+
 /// While the other handle stands in. The first one could not be synced, to see what was written,
 /// where it only reads.
 bool may_settle(FileState const& file) {
@@ -75,12 +78,14 @@ Generator::Generator(std::uint64_t seed, int ranks, Options const& options)
     : random_(seed * 0x2545f4914f6cdd1dull + static_cast<std::uint64_t>(ranks)),
       opening_random_(~seed),
       extra_random_(seed ^ 0x6a09e667f3bcc908ull),
+      rare_random_(seed ^ 0x9b05688c2b3e6c1full),
       ranks_(ranks),
       options_(options) {
     make_files(seed);
     choose_sieving();
     choose_loops();
     choose_other();
+    add_rare_hints();
     step_count_ = std::min(options.steps_max,
                            3 + random_.small_below(40) + (loops_ ? 200 : 0) + (others_ ? 20 : 0));
     plan_opening();
@@ -92,7 +97,7 @@ void Generator::plan_opening() {
     static std::vector<StepKind> const changes = {StepKind::toggle_atomicity, StepKind::set_info,
                                                   StepKind::set_view};
     auto const& file = files_[0];
-    if (file.native || options_.faults || !file.may_write()) return;
+    if (file.native || options_.faults || !file.may_write() || by_mpi(file)) return;
     pends_ = deals("lone_pending", 8);
     if (pends_) return plan_pending();
     if (file.members.size() == 1 || options_.skips("lone_request") || !opening_random_.chance(10))
@@ -333,6 +338,27 @@ void Generator::choose_loops() {
     }
 }
 
+/// Which no other choice depends on.
+void Generator::add_rare_hints() {
+    if (options_.native || options_.skips("rare_hints")) return;
+    static std::vector<std::string> const switches = {"enable", "disable"};
+    static std::vector<std::string> const units = {"100", "1000", "4096", "6000"};
+    static std::vector<std::string> const places = {"*:1", "*:*", "*:3"};
+    for (auto& file : files_) {
+        if (file.native || !rare_random_.chance(40)) continue;
+        auto const add = [&](char const* name, std::vector<std::string> const& values) {
+            if (rare_random_.chance(30)) file.hints.emplace_back(name, rare_random_.pick(values));
+        };
+        add("romio_cb_write", switches);
+        add("romio_cb_read", switches);
+        add("striping_unit", units);
+        add("cb_config_list", places);
+        add("unisono_resonant_groups", {"by_count"});
+        add("unisono_write_behind_s", {"1"});
+        if (!file.fault) add("unisono_backend", {"mpiio"});
+    }
+}
+
 /// What may go wrong with a second handle is what the first one has in memory: that often.
 void Generator::choose_other() {
     if (options_.native || options_.one_file() || !deals("other_handle", 12)) return;
@@ -565,12 +591,13 @@ bool Generator::fill_here(Step& step, FileState& file) {
             return fill_forbidden(step, file);
         case StepKind::peek:
             return file.may_write();
+        case StepKind::toggle_atomicity:
+            return !by_mpi(file);
         case StepKind::complete:
             break;
         case StepKind::settle:
         case StepKind::sync:
         case StepKind::check_view:
-        case StepKind::toggle_atomicity:
         case StepKind::set_info:
         case StepKind::close_other:
             return true;

@@ -19,7 +19,7 @@ struct Options {
     /// Comma list of features to look past: large_count, interleaving, bottom, split, nonblocking,
     /// short_transfers, sparse_offsets, tiny_buffers, unlink, atomicity, forbidden_open, ordered,
     /// representations, pending, freed, library_nonblocking, dealt, lone_request, lone_pending,
-    /// sieving, other_handle, loops.
+    /// sieving, other_handle, loops, rare_hints.
     std::string skip;
     /// Comma list of features that each case has: lone_pending, sieving, other_handle, loops.
     std::string deal;
@@ -58,6 +58,7 @@ private:
     void choose_sieving();
     void choose_loops();
     void choose_other();
+    void add_rare_hints();
     void choose_fault(FileState& file);
     int random_mode(bool exists);
     char const* choose_representation(FileState const& file);
@@ -114,6 +115,7 @@ private:
     // Of their own: a case without an opening or an extra is the same as ever.
     Random opening_random_;
     Random extra_random_;
+    Random rare_random_;
     int ranks_;
     Options options_;
     std::vector<FileState> files_;
