@@ -275,7 +275,7 @@ struct Known {
 // whatever the order in which they were given.
 constexpr std::array known_hints{
     Known{"collective_buffering", set_collective_buffering},
-    Known{"stripe_size", set_bytes<&Options::striping_unit>},
+    Known{"stripe_size", set_striping_unit},
     Known{"stripe_width", set_striping_factor},
     Known{"cb_read", set_switch<&Options::cb_read>},
     Known{"cb_write", set_switch<&Options::cb_write>},

@@ -141,7 +141,10 @@ TEST(Options, know_the_names_of_all_implementations) {
 // ROMIO's own test hands it back: the file's default.
 TEST(Hints, of_stripes_that_are_nought_are_not_complained_of) {
     World world;
-    auto const chosen = world.open("x", {{"striping_factor", "0"}, {"striping_unit", "0"}});
+    auto const chosen = world.open("x", {{"striping_factor", "0"},
+                                         {"striping_unit", "0"},
+                                         {"stripe_width", "0"},
+                                         {"stripe_size", "0"}});
     EXPECT_TRUE(chosen.messages.empty());
     EXPECT_EQ(chosen.options.striping_factor, 0u);
     EXPECT_EQ(chosen.options.striping_unit, 0u);
