@@ -4,11 +4,10 @@
 
 #include <sstream>
 
+#include "strategies/test_scenes.hpp"
+
 namespace unisono {
 namespace {
-
-constexpr std::uint64_t KiB = 1024;
-constexpr std::uint64_t MiB = 1024 * KiB;
 
 std::string show(std::vector<Extent> const& realms) {
     std::ostringstream text;
