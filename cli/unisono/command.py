@@ -226,7 +226,7 @@ def _records_of(file: str) -> list[report.Record]:
 @settings.STRATEGY
 @settings.options
 def env_command(command: tuple[str, ...], mpi: str | None, **choices: str | None) -> None:
-    """Print the variables for a command's ranks, quoted for a shell.
+    """Print the variables for a command's ranks on a line, quoted for a shell.
 
     \b
     eval "mpiexec -n 4 env $(unisono env -- mpiexec) ./app"
@@ -236,10 +236,8 @@ def env_command(command: tuple[str, ...], mpi: str | None, **choices: str | None
         mpi = preload.mpi_of(list(command), places.preload_library)
     if not mpi:
         raise Failure("name a program, or --mpi mpich, --mpi openmpi or --mpi abi")
-    library = str(places.preload_library(mpi))
-    click.echo(f"LD_PRELOAD={shlex.quote(library)}")
-    for name, value in sorted(variables.items()):
-        click.echo(f"{name}={shlex.quote(value)}")
+    ranks = {"LD_PRELOAD": str(places.preload_library(mpi))} | dict(sorted(variables.items()))
+    click.echo(" ".join(f"{name}={shlex.quote(value)}" for name, value in ranks.items()))
 
 
 @main.command("strategies")
