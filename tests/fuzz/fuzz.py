@@ -168,7 +168,8 @@ def took_turns(arguments, folder):
 
 def others_were_tried(reports):
     """Whether selection has measured more than one way to do a call: else nothing was tried."""
-    lines = reports.read_text().splitlines() if reports.exists() else []
+    # Programs that end at once may leave empty lines between them.
+    lines = filter(None, reports.read_text().splitlines()) if reports.exists() else []
     directions = [json.loads(line)[direction] for line in lines for direction in ("read", "write")]
     return any(len(kind["tried"]) > 1 for direction in directions for kind in direction["selections"])
 
