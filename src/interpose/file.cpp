@@ -11,6 +11,7 @@
 
 #include "backends/choice.hpp"
 #include "backends/descriptor.hpp"
+#include "backends/posix.hpp"
 #include "backends/range_locks.hpp"
 #include "devices/device_memory.hpp"
 #include "interpose/errors.hpp"
@@ -352,6 +353,9 @@ File::Synced File::sync() {
         most[some_alone] == 0 && most[device] == ~most[no_device] && most[inode] == ~most[no_inode];
     Error error;
     if (one_file ? context_->leads_its_machine() : wrote) error = storage_.backend->sync();
+    // ROMIO syncs what this handle has written, and no size that the program's own one was given.
+    if (by_mpi_ && wrote && !error && kernel_descriptor_ >= 0)
+        error = make_posix_backend(kernel_descriptor_)->sync();
     synced.verdict = context_->agree(first_failure(settled, error));
     if (synced.verdict.code != 0 && wrote) written_ = true;
     return synced;

@@ -82,6 +82,15 @@ class Durability(unittest.TestCase):
         self.each(SETTINGS, check)
 
     @unittest.skipUnless(can_trace(), "strace may not trace here")
+    def test_a_new_size_is_synced(self):
+        def check(mpi, setting, file):
+            _, once = self.traced(mpi, file, "asc", setting)
+            job, twice = self.traced(mpi, file, "asgsc", setting)
+            job.require(twice.total() > once.total(), f"{once} and {twice}")
+
+        self.each(SETTINGS, check)
+
+    @unittest.skipUnless(can_trace(), "strace may not trace here")
     def test_close_syncs_when_the_hint_asks_for_it(self):
         def check(mpi, setting, file):
             job, without = self.traced(mpi, file, "ac", setting)

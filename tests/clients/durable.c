@@ -1,9 +1,8 @@
 /* Does to one file what its second argument says, letter by letter, and prints what every sync and
    close came to:
-     a write_all   w write   i iwrite and wait   s sync   f from now on closing fails, see
-     failing_close.c   c close
-   Every rank writes 64 pieces of 1 KiB, in turns with the others, each byte the rank + 1. Without
-   `c` the program ends with the file open.
+     a write_all   w write   i iwrite and wait   g set_size   s sync   f from now on closing fails,
+   see failing_close.c   c close Every rank writes 64 pieces of 1 KiB, in turns with the others,
+   each byte the rank + 1. Without `c` the program ends with the file open.
 
    usage: durable FILE LETTERS */
 #include <mpi.h>
@@ -42,6 +41,9 @@ static void do_step(char step, MPI_File* file, char const* path) {
         case 'i':
             MPI_File_iwrite(*file, data, sizeof data, MPI_BYTE, &request);
             MPI_Wait(&request, MPI_STATUS_IGNORE);
+            break;
+        case 'g':
+            MPI_File_set_size(*file, 1 << 20);
             break;
         case 's':
             say("sync", MPI_File_sync(*file));
