@@ -1,8 +1,9 @@
 /* Does to one file what its second argument says, letter by letter, and prints what every sync and
    close came to:
-     a write_all   w write   i iwrite and wait   g set_size   s sync   f from now on closing fails,
-   see failing_close.c   c close Every rank writes 64 pieces of 1 KiB, in turns with the others,
-   each byte the rank + 1. Without `c` the program ends with the file open.
+     a write_all, w write, i iwrite and wait, g set_size, s sync, c close,
+     f from now on closing fails: see failing_close.c
+   Every rank writes 64 pieces of 1 KiB, in turns with the others, each byte the rank + 1. Without
+   `c` the program ends with the file open.
 
    usage: durable FILE LETTERS */
 #include <mpi.h>
