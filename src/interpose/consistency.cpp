@@ -15,8 +15,7 @@ int file_sync(MPI_File handle) {
     file->record([](FileReport& report) { report.recording.add_sync(); });
     auto const result = raise(*file, synced.verdict, "MPI_File_sync");
     // Where the file may not be written the MPI library has a word to say, or none.
-    auto const read_only = (file->access_mode() & MPI_MODE_RDONLY) != 0;
-    if (!synced.native && !read_only) return result;
+    if (!synced.native && !file->read_only()) return result;
     auto const native = UNISONO_NATIVE(File_sync)(handle);
     return result == MPI_SUCCESS ? native : result;
 }

@@ -155,10 +155,13 @@ public:
     /// are told at the next sync or close. Local.
     void note_lost(Verdict const& verdict);
 
-    /// Something was written to the file, or its size was changed, and has to be synced. Local.
-    void note_written() { (storage_.backend != nullptr ? written_ : native_wrote_) = true; }
+    [[nodiscard]] bool read_only() const { return (access_mode_ & MPI_MODE_RDONLY) != 0; }
+
+    /// Something was written to the file, or its size was changed, and has to be synced: unless
+    /// that was refused, as on all files that may not be written. Local.
+    void note_written() { (storage_.backend != nullptr ? written_ : native_wrote_) = !read_only(); }
     /// The MPI library may have written to it by itself. Local.
-    void note_native() { native_wrote_ = (access_mode_ & MPI_MODE_RDONLY) == 0; }
+    void note_native() { native_wrote_ = !read_only(); }
 
     [[nodiscard]] BackendCounts const& io_counts() const { return *io_counts_; }
 

@@ -15,6 +15,7 @@ namespace unisono::interpose {
 namespace {
 
 constexpr auto negative = "the size is negative";
+constexpr auto not_writable = "the file is open for reading only";
 
 }  // namespace
 
@@ -71,11 +72,16 @@ int file_preallocate(MPI_File handle, MPI_Offset size) {
     if (file == nullptr) return UNISONO_NATIVE(File_preallocate)(handle, size);
     file->drain();
     std::array const arguments{static_cast<std::uint64_t>(size)};
-    auto parts = parts_with(*file, arguments, size < 0 ? MPI_ERR_ARG : 0);
-    parts.objection.must_be_native =
-        file->kernel_descriptor() < 0 || (file->access_mode() & MPI_MODE_RDONLY) != 0;
+    // ROMIO refuses it on one rank only.
+    auto const read_only = file->read_only();
+    auto parts = parts_with(*file, arguments,
+                            read_only  ? MPI_ERR_READ_ONLY
+                            : size < 0 ? MPI_ERR_ARG
+                                       : 0);
+    parts.objection.must_be_native = file->kernel_descriptor() < 0;
     file->team().rendezvous().meet(parts);
-    if (auto const refused = refuse_unless_alike(*file, parts, "MPI_File_preallocate", negative);
+    if (auto const refused = refuse_unless_alike(*file, parts, "MPI_File_preallocate",
+                                                 read_only ? not_writable : negative);
         refused != MPI_SUCCESS)
         return refused;
     file->note_written();

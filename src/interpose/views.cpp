@@ -65,7 +65,7 @@ bool goes_backwards(Datatype const& type) {
 // Types of files have no data before their beginning, and go forwards; they overlap only where
 // nothing may be written.
 bool fits_into_files(Datatype const& type, File const& file) {
-    auto const read_only = (file.access_mode() & MPI_MODE_RDONLY) != 0;
+    auto const read_only = file.read_only();
     return type.bytes == 0 || (type.shape->low >= 0 &&
                                (type.shape->ascending || (read_only && !goes_backwards(type))));
 }

@@ -100,6 +100,17 @@ void one_rank_passes_another_size_or_mode(Context const& context) {
     close_file(file);
 }
 
+// It was to be synced, which the libraries refuse.
+void a_refused_size_of_a_read_only_file_made_its_close_fail(Context const& context) {
+    prepare_file(context, context.path(), 100);
+    MPI_Info info = make_info({{"unisono_backend", "mpiio"}, {"unisono_sync_at_close", "true"}});
+    MPI_File file = open_file(context, context.path(), MPI_MODE_RDONLY, info);
+    MPI_Info_free(&info);
+    CHECK_FAILS(MPI_File_set_size(file, 50));
+    if (context.unisono) CHECK_FAILS(MPI_File_preallocate(file, 5000));  // ROMIO: on rank 0 only
+    close_file(file);
+}
+
 void writing_a_read_only_file_fails(Context const& context) {
     prepare_file(context, context.path(), 1000);
     MPI_File file = open_file(context, context.path(), MPI_MODE_RDONLY);
@@ -220,6 +231,8 @@ std::span<Test const> argument_tests() {
          "natively the other ranks wait for ever"},
         {"one_rank_passes_another_size_or_mode", one_rank_passes_another_size_or_mode,
          under_unisono, "the libraries hang, or take one of them", 2},
+        {"a_refused_size_of_a_read_only_file_made_its_close_fail",
+         a_refused_size_of_a_read_only_file_made_its_close_fail},
         {"writing_a_read_only_file_fails", writing_a_read_only_file_fails, where, unchecked},
         {"reading_a_write_only_file_fails", reading_a_write_only_file_fails, where, unchecked},
         {"a_null_file_is_an_error", a_null_file_is_an_error},
