@@ -13,10 +13,9 @@ namespace unisono::interpose {
 namespace {
 
 void check_access(Prepared& prepared, File const& file, Direction direction) {
-    auto const mode = file.access_mode();
-    if (direction == Direction::write && (mode & MPI_MODE_RDONLY) != 0)
+    if (direction == Direction::write && file.read_only())
         refuse(prepared, MPI_ERR_READ_ONLY, "the file is open for reading only");
-    if (direction == Direction::read && (mode & MPI_MODE_WRONLY) != 0)
+    if (direction == Direction::read && (file.access_mode() & MPI_MODE_WRONLY) != 0)
         refuse(prepared, MPI_ERR_ACCESS, "the file is open for writing only");
 }
 

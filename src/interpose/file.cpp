@@ -533,13 +533,15 @@ void File::propose_to_keep_views_back(Notice& notice) {
         replace_shared_pointer(std::make_unique<SharedPointer>(*counters));
     }
     // Not by std::random_device, which needs glibc 2.36.
-    auto const secret = getrandom(&notice.secret, sizeof notice.secret, 0);
+    constexpr auto bytes = ssize_t{sizeof notice.secret};
+    auto const has_secret =
+        counters == nullptr && getrandom(&notice.secret, sizeof notice.secret, 0) == bytes;
     // Where whole pages are written back, ranks of several nodes must not write by themselves: all
     // that nonblocking collective calls can do while the MPI library does not know the view.
     auto const apart = one_node || !storage_.page_cached || NonblockingCalls::possible(*this);
     auto const can_count =
         counters != nullptr ||
-        (secret == sizeof notice.secret && kernel_descriptor_ >= 0 &&
+        (has_secret && kernel_descriptor_ >= 0 &&
          RangeLocks{kernel_descriptor_}.work(
              (access_mode_ & MPI_MODE_WRONLY) != 0 ? Direction::write : Direction::read));
     notice.keep_views_back =

@@ -550,15 +550,15 @@ int transfer_shared(DataCall const& call, MPI_Status* status, NativeCall const& 
 
 namespace {
 
-// Whose a call by one rank is.
-enum class Alike : bool { own, part_of_collective };
+// Whose a call is that a rank does by itself.
+enum class Whose : bool { own, part_of_collective };
 
 // A nonblocking call that is over when it returns.
-int complete_at_once(File& file, DataCall const& call, Pointer pointer, Alike alike,
+int complete_at_once(File& file, DataCall const& call, Pointer pointer, Whose whose,
                      MPI_Request* request) {
     auto completed = std::make_unique<Completed>();
     auto const done = perform_alone(file, call, pointer, &completed->status);
-    if (alike == Alike::part_of_collective) file.note_lost(done.lost);
+    if (whose == Whose::part_of_collective) file.note_lost(done.lost);
     if (done.code != MPI_SUCCESS) return raise(file.handle(), done.code);
     PMPI_Grequest_start(
         query_completed, free_completed, [](void*, int) -> int { return MPI_SUCCESS; },
@@ -566,7 +566,7 @@ int complete_at_once(File& file, DataCall const& call, Pointer pointer, Alike al
     return PMPI_Grequest_complete(*request);
 }
 
-int begin_alone(std::shared_ptr<File> const& file, DataCall const& call, Alike alike,
+int begin_alone(std::shared_ptr<File> const& file, DataCall const& call, Whose whose,
                 MPI_Request* request, NativeCall const& native) {
     if (native_must_do(*file, call))
         return leave_to_mpi(*file, call,
@@ -579,12 +579,12 @@ int begin_alone(std::shared_ptr<File> const& file, DataCall const& call, Alike a
                 result != MPI_SUCCESS)
                 return result;
             file->nonblocking().post_independent(std::move(pending),
-                                                 alike == Alike::part_of_collective);
+                                                 whose == Whose::part_of_collective);
             return MPI_SUCCESS;
         }
         pending->end();
     }
-    return complete_at_once(*file, call, Pointer::individual_at_start, alike, request);
+    return complete_at_once(*file, call, Pointer::individual_at_start, whose, request);
 }
 
 }  // namespace
@@ -594,14 +594,14 @@ int transfer_nonblocking_shared(DataCall const& call, MPI_Request* request,
     auto const file = find(call.handle);
     if (file == nullptr) return native();
     if (file->view()->kept_back)
-        return complete_at_once(*file, call, Pointer::shared, Alike::own, request);
+        return complete_at_once(*file, call, Pointer::shared, Whose::own, request);
     return leave_to_mpi(*file, call, known_view_for_data, by_shared_pointer, native);
 }
 
 int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
-    return begin_alone(file, call, Alike::own, request, native);
+    return begin_alone(file, call, Whose::own, request, native);
 }
 
 int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
@@ -617,7 +617,7 @@ int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
     if (!overlaps) file->note_native_nonblocking();
     if (has_data_in_blocks(*file) || (!overlaps && file->view()->kept_back)) {
         add_to_recording(*file, call, /*has_place=*/true);
-        return begin_alone(file, call, Alike::part_of_collective, request, native);
+        return begin_alone(file, call, Whose::part_of_collective, request, native);
     }
     if (!overlaps) return leave_to_mpi(*file, call, needs, "nonblocking collective call", native);
     auto pending = begin(file, call, /*collective=*/true);

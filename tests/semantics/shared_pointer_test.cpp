@@ -213,6 +213,20 @@ void the_shared_pointer_is_set_from_here_and_from_the_end(Context const& context
     close_file(file);
 }
 
+// Each rank has written its number, from 1 on, twice: in any order.
+void close_with_two_of_each_rank(Context const& context, MPI_File& file) {
+    close_file(file);
+    context.barrier();
+    if (context.root()) {
+        auto ints = ints_of(read_whole(context.path()), 0, 4);
+        std::sort(ints.begin(), ints.end());
+        CHECK_EQUAL(ints.size(), 2u * context.size);
+        for (std::size_t i = 0; i < ints.size(); ++i)
+            CHECK_EQUAL(ints[i], 1 + static_cast<int>(i) / 2);
+    }
+    context.barrier();
+}
+
 // A seek that is wrong on one rank moved the pointer of the others, which then wrote over each
 // other.
 void a_seek_that_is_wrong_on_one_rank_moves_no_pointer(Context const& context) {
@@ -231,16 +245,7 @@ void a_seek_that_is_wrong_on_one_rank_moves_no_pointer(Context const& context) {
     CHECK_EQUAL(shared_position_of(file), context.size);
     context.barrier();
     CHECK_MPI(MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
-    close_file(file);
-    context.barrier();
-    if (context.root()) {
-        auto ints = ints_of(read_whole(context.path()), 0, 4);
-        std::sort(ints.begin(), ints.end());
-        CHECK_EQUAL(ints.size(), 2u * context.size);
-        for (std::size_t i = 0; i < ints.size(); ++i)
-            CHECK_EQUAL(ints[i], 1 + static_cast<int>(i) / 2);
-    }
-    context.barrier();
+    close_with_two_of_each_rank(context, file);
 }
 
 // The MPI library is told of the view late, and where the pointer is.
@@ -255,16 +260,7 @@ void shared_writes_go_on_after_new_hints(Context const& context) {
     CHECK_MPI(MPI_File_set_info(file, hints));
     MPI_Info_free(&hints);
     CHECK_MPI(MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
-    close_file(file);
-    context.barrier();
-    if (context.root()) {
-        auto ints = ints_of(read_whole(context.path()), 0, 4);
-        std::sort(ints.begin(), ints.end());
-        CHECK_EQUAL(ints.size(), 2u * context.size);
-        for (std::size_t i = 0; i < ints.size(); ++i)
-            CHECK_EQUAL(ints[i], 1 + static_cast<int>(i) / 2);
-    }
-    context.barrier();
+    close_with_two_of_each_rank(context, file);
 }
 
 // A view that the MPI library had better not see: it is not told of it, so the pointer stays.
