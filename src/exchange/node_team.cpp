@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "support/hash.hpp"
+#include "support/wait_until.hpp"
 #include "unisono/extent.hpp"
 
 namespace unisono {
@@ -129,12 +130,11 @@ void NodeTeam::idle() {
 }
 
 void NodeTeam::meet() {
-    constexpr int spins = 64;
     places_[rank_].arrived.store(++meetings_, std::memory_order_release);
     for (std::size_t rank = 0; rank < ranks(); ++rank)
-        for (int spin = 0; places_[rank].arrived.load(std::memory_order_acquire) < meetings_;
-             ++spin)
-            if (spin >= spins) idle();
+        wait_until(
+            [&] { return places_[rank].arrived.load(std::memory_order_acquire) >= meetings_; },
+            [&] { idle(); }, true);
 }
 
 bool NodeTeam::all(bool mine) {

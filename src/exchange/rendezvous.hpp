@@ -10,6 +10,7 @@
 #include "exchange/call_note.hpp"
 #include "exchange/meeting.hpp"
 #include "exchange/team.hpp"
+#include "support/wait_until.hpp"
 
 namespace unisono {
 
@@ -174,9 +175,8 @@ private:
     }
 
     void wait_for(Slot& slot) {
-        constexpr int spins = 64;
-        for (int spin = 0; slot.arrived.load(std::memory_order_acquire) < turn_; ++spin)
-            if (spin >= spins) team_.idle();
+        wait_until([&] { return slot.arrived.load(std::memory_order_acquire) >= turn_; },
+                   [&] { team_.idle(); }, team_.topology().nodes() == 1);
     }
 
     Team& team_;
