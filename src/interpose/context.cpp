@@ -1,6 +1,7 @@
 #include "interpose/context.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <array>
 #include <bit>
 #include <mutex>
@@ -203,7 +204,12 @@ void Context::keep_last_tuning_records() {
 MpiTeam& Context::team(Placement placement) {
     for (auto& entry : teams_)
         if (entry.placement == placement) return entry.team;
-    return teams_.emplace_back(comm_, placement, place_ranks(machines_, placement)).team;
+    auto& team = teams_.emplace_back(comm_, placement, place_ranks(machines_, placement)).team;
+    // One machine's messages go through its memory; how long they take says who is on which core.
+    auto const one_machine =
+        std::ranges::adjacent_find(machines_, std::not_equal_to{}) == machines_.end();
+    if (one_machine) team.always_send_in_fragments(placement.pretended_fragments);
+    return team;
 }
 
 }  // namespace unisono::interpose

@@ -400,7 +400,8 @@ Error File::close_storage() {
 MpiTeam& File::team() const {
     if (team_ == nullptr)
         team_ = &context_->team({.messages_only = options_.exchange == "messages",
-                                 .pretended_nodes = options_.pretended_nodes});
+                                 .pretended_nodes = options_.pretended_nodes,
+                                 .pretended_fragments = options_.pretended_fragments});
     return *team_;
 }
 

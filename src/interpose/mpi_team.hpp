@@ -25,6 +25,7 @@ namespace unisono::interpose {
 struct Placement {
     bool messages_only = false;         ///< every rank a node of its own
     std::uint32_t pretended_nodes = 0;  ///< split each machine's ranks into this many; 0: do not
+    bool pretended_fragments = false;   ///< long messages as over TCP, which one machine has not
 
     friend bool operator==(Placement const&, Placement const&) = default;
 };
@@ -78,6 +79,11 @@ public:
     /// Local: long messages of this rank go in fragments from now on, or whole. Others receive
     /// both.
     void send_in_fragments(bool fragments) { in_fragments_ = fragments; }
+    /// Local: likewise, and the network is not asked how it likes them. On all ranks.
+    void always_send_in_fragments(bool fragments) {
+        send_in_fragments(fragments);
+        network_asked_ = messages_tried_ = true;
+    }
 
     [[nodiscard]] Rendezvous& rendezvous() { return *rendezvous_; }
 

@@ -256,13 +256,18 @@ void set_collective_buffering(Options& options, Setting& setting) {
 
 void set_topology(Options& options, Setting& setting) {
     constexpr std::string_view prefix = "nodes=";
-    auto const nodes = setting.value.starts_with(prefix)
-                           ? parse_count(setting.value.substr(prefix.size()))
+    constexpr std::string_view suffix = ",fragments";
+    std::string_view const value{setting.value};
+    auto const fragments = value.ends_with(suffix);
+    auto const number = value.substr(0, value.size() - (fragments ? suffix.size() : 0));
+    auto const nodes = number.starts_with(prefix)
+                           ? parse_count(std::string{number.substr(prefix.size())})
                            : std::nullopt;
     if (nodes && *nodes > 0) {
         options.pretended_nodes = *nodes;
+        options.pretended_fragments = fragments;
     } else {
-        setting.refuse("nodes=N");
+        setting.refuse("nodes=N or nodes=N,fragments");
     }
 }
 

@@ -12,6 +12,7 @@ void visit_members(Any& options, Visitor& visit) {
     visit(options.exchange);
     visit(options.layout);
     visit(options.pretended_nodes);
+    visit(options.pretended_fragments);
     visit(options.native_only);
     visit(options.left_alone_by);
     visit(options.pool_bytes);

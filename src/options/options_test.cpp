@@ -78,7 +78,7 @@ TEST(Options, variables_are_the_last_word) {
     World world;
     world.variables = {
         {"UNISONO_STRATEGY", "native"},       {"UNISONO_BACKEND", "posix"},
-        {"UNISONO_EXCHANGE", "messages"},     {"UNISONO_TOPOLOGY", "nodes=3"},
+        {"UNISONO_EXCHANGE", "messages"},     {"UNISONO_TOPOLOGY", "nodes=3,fragments"},
         {"UNISONO_REPORT", "json"},           {"UNISONO_CHECK", "communicate"},
         {"UNISONO_REPORT_FILE", "r.json"},    {"UNISONO_REPORT_TRACES", "/t"},
         {"UNISONO_FAULTS", "write@4096=EIO"}, {"UNISONO_LAYOUT", "stripe_bytes=64K,servers=4"},
@@ -92,6 +92,7 @@ TEST(Options, variables_are_the_last_word) {
     EXPECT_EQ(chosen.options.backend, "posix");
     EXPECT_EQ(chosen.options.exchange, "messages");
     EXPECT_EQ(chosen.options.pretended_nodes, 3u);
+    EXPECT_TRUE(chosen.options.pretended_fragments);
     EXPECT_EQ(chosen.options.report, "json");
     EXPECT_EQ(chosen.options.check, "communicate");
     EXPECT_EQ(chosen.options.report_file, "r.json");

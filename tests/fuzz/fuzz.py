@@ -52,6 +52,7 @@ class Batch:
         self.seed = seed
         self.ranks = arguments.ranks or dice.choice([1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9])
         self.nodes = dice.choice([None, None, 2, 3, self.ranks])
+        self.fragments = dice.random() < 0.5
         self.faults = not (arguments.native or arguments.power_cuts) and (
             arguments.faults or dice.random() < 0.2)
         self.folder = dice.choice(arguments.folders)
@@ -59,6 +60,10 @@ class Batch:
         self.check = dice.choice(["none", "none", "none", "plans", "communicate"])
         self.threads = arguments.threads or dice.choice(["single", "single", "funneled", "serialized", "multiple"])
         self.arguments = arguments
+
+    @property
+    def topology(self):
+        return f"nodes={self.nodes}" + (",fragments" if self.fragments else "")
 
     def command(self, seconds, progress, seed=None, cases=None, ranks=None):
         build = self.arguments.build
@@ -68,7 +73,7 @@ class Batch:
             preload.insert(0, build / "lib" / f"libunisono-{self.mpi}.so")
             environment.append(f"UNISONO_CHECK={self.check}")
             if self.nodes:
-                environment.append(f"UNISONO_TOPOLOGY=nodes={self.nodes}")
+                environment.append(f"UNISONO_TOPOLOGY={self.topology}")
         launcher = shlex.split(self.arguments.launcher or "") or LAUNCHERS[self.mpi]
         command = launcher + ["-n", str(ranks or self.ranks), "env"] + environment
         command += ["LD_PRELOAD=" + ":".join(map(str, preload))]
@@ -90,7 +95,7 @@ class Batch:
         return command
 
     def __str__(self):
-        nodes = f", {self.nodes} pretended nodes" if self.nodes else ""
+        nodes = f", topology {self.topology}" if self.nodes else ""
         kind = " with faults" if self.faults else ""
         return f"{self.mpi}, {self.ranks} ranks, {self.threads}{nodes}{kind}, {self.folder}, seed {self.seed}"
 
