@@ -1,9 +1,9 @@
 #include "interpose/context.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <array>
 #include <bit>
+#include <functional>
 #include <mutex>
 #include <new>
 #include <set>

@@ -107,6 +107,30 @@ TEST(MpiTeam, messages_of_any_length_arrive_in_order_whole_or_in_fragments) {
     MPI_Comm_free(&comm);
 }
 
+// A machine whose ranks have no core each was taken for a slow network.
+TEST(MpiTeam, who_is_on_one_machine_sends_whole_messages_however_long_they_take) {
+    constexpr int bytes = 1 << 20;
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    {
+        MpiTeam team{comm, place_ranks({0, 0}, {.messages_only = true})};
+        team.always_send_in_fragments(false);
+        team.expect_messages(std::uint64_t{1} << 40);
+        if (team.rank() == 0) {
+            team.send(1, Team::Kind::data, numbered(bytes));
+        } else {
+            MPI_Status first{};
+            MPI_Probe(0, MPI_ANY_TAG, comm, &first);
+            int first_bytes = 0;
+            MPI_Get_count(&first, MPI_BYTE, &first_bytes);
+            EXPECT_EQ(first_bytes, bytes);
+            EXPECT_EQ(team.receive(0, Team::Kind::data), numbered(bytes));
+        }
+        team.finish_sends(0);
+    }
+    MPI_Comm_free(&comm);
+}
+
 // Answers to one rank are sent a few fragments at a time, also by who waits for a meeting.
 TEST(MpiTeam, a_rank_that_goes_to_a_meeting_has_answered_first) {
     MPI_Comm comm = MPI_COMM_NULL;
