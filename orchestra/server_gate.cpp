@@ -5,6 +5,7 @@ namespace unisono::orchestra {
 namespace {
 
 constexpr Time forgotten_after = 60 * second;
+constexpr std::size_t programs_max = 1024;  // of which those that want nothing are remembered
 
 double samples_of(auto const& mean) { return static_cast<double>(mean.count()); }
 
@@ -72,10 +73,11 @@ void ServerGate::reset() {
 }
 
 void ServerGate::forget_idle(Time now) {
+    auto const idle_max = programs_.size() > programs_max ? Time{0} : forgotten_after;
     std::erase_if(programs_, [&](auto const& entry) {
         auto const* const demand = slice_scheduler_.demand(entry.first);
         if (demand == nullptr || demand->held + demand->under_way > 0 ||
-            now - demand->last < forgotten_after)
+            now - demand->last < idle_max)
             return false;
         slice_scheduler_.forget(entry.first);
         files_.forget(entry.first);

@@ -56,7 +56,8 @@ public:
     [[nodiscard]] SliceScheduler& slice_scheduler() { return slice_scheduler_; }
     [[nodiscard]] SliceScheduler const& slice_scheduler() const { return slice_scheduler_; }
 
-    /// Programs that wanted nothing for a minute are forgotten first.
+    /// Programs that wanted nothing for a minute are forgotten first; where there are too many, all
+    /// that want nothing now.
     Report report(Time now);
     /// Nothing of what was before counts, but epochs go on, so that an old schedule cannot come
     /// back to life.

@@ -1,6 +1,7 @@
 #include "orchestra/gate/nodes_gate.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace unisono::orchestra {
 
@@ -10,6 +11,7 @@ namespace {
 constexpr std::size_t accesses_max = 4096;
 
 constexpr Time silent_after = second;
+constexpr Time silent_at_gate_after = lease_max + silent_after;
 
 // Some milliseconds for a node daemon that slept too long, and for the message.
 constexpr Time late_max = tell_period_max + 25 * millisecond;
@@ -101,26 +103,27 @@ void NodesGate::arrive(Slot& slot, NodeEvent const& event, Time when) {
 void NodesGate::admit(Slot const& slot, Access& access, Time when) {
     if (access.admitted) return;
     access.server_request.program = slot.program;
-    access.admitted = server_gate_.admit(access.server_request, access.waits, when);
+    bool const is_held = access.waits && !access.given_up;
+    access.admitted = server_gate_.admit(access.server_request, is_held, when);
 }
 
 // Its accesses are over, but say nothing about the servers.
-void NodesGate::abandon(Slot const& slot, Time now) {
-    for (auto const& [token, access] : slot.accesses) {
-        if (access.given_up) continue;
-        if (access.waits && !access.admitted) slice_scheduler().released(slot.program);
-        slice_scheduler().finished(slot.program, std::max(now, last_));
-    }
+void NodesGate::abandon(Slot& slot, Time now) {
+    for (auto& [token, access] : slot.accesses) give_up(slot, access, now);
+}
+
+void NodesGate::give_up(Slot const& slot, Access& access, Time now) {
+    if (std::exchange(access.given_up, true)) return;
+    if (access.waits && !access.admitted) slice_scheduler().released(slot.program);
+    slice_scheduler().finished(slot.program, std::max(now, last_));
 }
 
 void NodesGate::give_up_silent_ones(Time now) {
     for (auto& [name, slot] : slots_) {
-        if (now - slot.last_heard < silent_after) continue;
-        for (auto& [token, access] : slot.accesses) {
-            if (!access.admitted || access.given_up) continue;
-            access.given_up = true;
-            slice_scheduler().finished(slot.program, std::max(now, last_));
-        }
+        auto const silence = now - slot.last_heard;
+        if (silence < silent_after) continue;
+        for (auto& [token, access] : slot.accesses)
+            if (access.admitted || silence >= silent_at_gate_after) give_up(slot, access, now);
     }
 }
 

@@ -27,6 +27,8 @@ public:
 
     /// A process that says nothing for a second, and is not said to wait in an access, is stopped,
     /// or has left an access alone until it needs it: it wants no turn for what it has under way.
+    /// Where it is not seen whether it waits (another PID namespace), it may wait for its turn for
+    /// lease_max: so much later it wants none for what was held.
     Report report(Time now);
     /// As of the slice scheduler, to which all is told first that was before the turns.
     bool adopt(Schedule schedule, Time now);
@@ -64,7 +66,8 @@ private:
     void count(Slot& slot, NodeEvent const& event);
     void arrive(Slot& slot, NodeEvent const& event, Time when);
     void admit(Slot const& slot, Access& access, Time when);
-    void abandon(Slot const& slot, Time now);
+    void abandon(Slot& slot, Time now);
+    void give_up(Slot const& slot, Access& access, Time now);
     void give_up_silent_ones(Time now);
 
     ServerGate server_gate_;

@@ -166,6 +166,21 @@ TEST_F(Nodes, who_says_nothing_for_a_second_does_not_keep_its_turn) {
     EXPECT_EQ(of("a", 1005 * millisecond).held, 1) << "it goes on, and wants its turn";
 }
 
+// It was given its turn again and again, which the others lost; a suspended job, for hours.
+TEST_F(Nodes, who_was_stopped_while_it_waited_for_its_turn_does_not_want_it_for_ever) {
+    let_take_turns(0);
+    say(2, {taken(2, "b"), access(Kind::held, 1, 1)}, 0);
+    EXPECT_EQ(of("b", 10 * second).held, 1) << "it may wait so long, and nobody see it";
+    EXPECT_EQ(of("b", 11 * second).held, 0);
+    EXPECT_EQ(of("b", 11 * second).under_way, 0);
+    say(2, {access(Kind::held, 2, 1), access(Kind::released, 1, 1)}, 12 * second);
+    EXPECT_EQ(of("b", 12 * second).held, 1) << "another process's, that waits";
+    EXPECT_EQ(of("b", 12 * second).under_way, 0);
+    say(2, {access(Kind::finished, 1, 1), access(Kind::held, 1, 2)}, 12 * second);
+    EXPECT_EQ(of("b", 12 * second).held, 2) << "it goes on, and wants its turn";
+    EXPECT_EQ(of("b", 12 * second).under_way, 0);
+}
+
 // They were taken for stopped, wanted nothing after a second, and were never measured. 20 s.
 TEST_F(Nodes, an_access_that_takes_long_is_measured_if_its_process_is_said_to_wait) {
     say(1, {access(Kind::entered, 1, 1), access(Kind::finished, 1, 1)}, 0);
@@ -177,6 +192,21 @@ TEST_F(Nodes, an_access_that_takes_long_is_measured_if_its_process_is_said_to_wa
     }
     say(1, {access(Kind::finished, 1, 2)}, 20 * second);
     EXPECT_EQ(of("a", 20 * second).servers[0].open_ms, 20e3);
+}
+
+// Whoever starts programs of new names again and again had the orchestrator remember them all.
+TEST_F(Nodes, programs_of_ever_new_names_are_not_all_remembered) {
+    for (std::uint32_t slot = 2; slot < 5000; ++slot)
+        say(1,
+            {taken(slot, std::to_string(slot)),
+             access(Kind::entered, slot, 1),
+             access(Kind::finished, slot, 1),
+             {.kind = Kind::left, .slot = slot}},
+            millisecond);
+    say(1, {access(Kind::entered, 1, 1)}, second);
+    auto const report = server_gate.report(second);
+    ASSERT_EQ(report.programs.size(), 1U);
+    EXPECT_EQ(report.programs[0].id, "a") << "it wants something";
 }
 
 TEST_F(Nodes, nonsense_is_passed_over) {
