@@ -288,6 +288,21 @@ TEST(DefaultPolicy, a_program_that_asks_for_next_to_nothing_ends_no_slices) {
     EXPECT_TRUE(decision.objects[2].programs.empty()) << "C is in the pool";
 }
 
+// Requests of 6 s alone, 20 s else. It waited twice as long for the next one, which no gate takes:
+// the gate was open instead, and the policy none the wiser.
+TEST(DefaultPolicy, gives_turns_that_a_gate_takes_to_programs_with_very_long_requests) {
+    Default const the;
+    auto report =
+        report_of({with_dedicated(program("A", 1), 6000), with_dedicated(program("B", 1), 6000),
+                   with_dedicated(program("C", 2), 6000)});
+    for (auto& one : report.programs)
+        for (auto& server : one.servers) server.open_ms = server.slow_ms = 20e3;
+    EXPECT_EQ(the.after(5, report).eligibilities[0].why, "on trial");
+    auto const kept = the.after(1, report);
+    ASSERT_EQ(kept.objects.size(), 2U);
+    EXPECT_TRUE(parse_schedule(show(Schedule{1, second, true, kept.objects})));
+}
+
 // B was too slow in the trial to be measured, and would never have been in its own slices again.
 TEST(DefaultPolicy, who_is_in_the_pool_is_tried_again_after_a_look) {
     Default const the;

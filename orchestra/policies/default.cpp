@@ -72,6 +72,9 @@ std::string text(char const* format, double a, double b) {
     return buffer;
 }
 
+// No gate takes a longer one.
+Time patience_of(double ms) { return from_ms(std::min(ms, to_ms(lease_max))); }
+
 // What requests cost that had to wait for a disk's head, and how much of it each request bears.
 struct Seeks {
     double ms = 0;
@@ -304,7 +307,7 @@ private:
         if (decision.objects.empty()) return leave(programs, "dedicated service was not cheaper");
         enter(State::keeping);
         if (pool_programs > 0) {
-            decision.objects.push_back({{}, 0, from_ms(2 * switch_ms_)});
+            decision.objects.push_back({{}, 0, patience_of(2 * switch_ms_)});
             demands.push_back(pool_ms > 0 ? Demand{pool_programs, pool_ms / pool_programs}
                                           : demands.front());
         }
@@ -402,7 +405,7 @@ private:
 
     // To wait longer than two switches take is dearer than to go and come back.
     [[nodiscard]] Time patience(ProgramReport const& program) const {
-        return from_ms(std::max(2 * switch_ms_, 2 * gain_of(program).dedicated_ms));
+        return patience_of(std::max(2 * switch_ms_, 2 * gain_of(program).dedicated_ms));
     }
 
     std::optional<Time> given_window_;
