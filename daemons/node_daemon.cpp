@@ -40,6 +40,7 @@ constexpr Time nap_max = orchestra::tell_period_max;
 constexpr Time chore_period = second;     // slots whose processes are gone, a lost connection
 constexpr Time wait_period = second / 2;  // who waits must not be taken for stopped
 constexpr Time patience = 30 * second;
+constexpr Time answer_max = 2 * second;
 // One message has room for so many events, whatever their numbers are.
 constexpr std::size_t events_max = 4096;
 
@@ -78,6 +79,7 @@ public:
                        static_cast<double>(std::filesystem::space(options.path).capacity)) {
         try {
             connect();
+            await_answer();
         } catch (...) {
             node_daemon_.retire();
             throw;
@@ -102,10 +104,23 @@ public:
 private:
     void connect() {
         connection_ = orchestra::wire::connect(address_, key_file_);
-        last_heard_ = monotonic_now();
         node_daemon_.introduce_all();
         if (!connection_->send(orchestra::show(orchestra::NodeDaemonHello{orchestra::node_name()})))
             disconnect();
+    }
+
+    // Who understands the hello says whose turn it is.
+    void await_answer() {
+        auto const end = monotonic_now() + answer_max;
+        while (connection_ != nullptr && last_heard_ == 0 && monotonic_now() < end) {
+            wait_for(nap_max);
+            listen();
+        }
+        if (last_heard_ == 0)
+            throw std::runtime_error(orchestra::wire::show(address_) +
+                                     (connection_ == nullptr
+                                          ? ": it closed the connection: is it of another version?"
+                                          : ": it does not answer"));
     }
 
     [[nodiscard]] Time shortest_nap() const {
@@ -172,11 +187,14 @@ private:
         node_daemon_.look_at_slots();
         bool const is_alone = connection_ == nullptr && last_chores_ - last_heard_ > patience;
         over_ = over_ || is_alone || !node_daemon_.is_in_charge();
+        if (is_alone)
+            std::fprintf(stderr, "unisono-node-daemon: no orchestrator for 30 s: %s\n",
+                         problem_.c_str());
         if (over_ || connection_ != nullptr) return;
         try {
             connect();
-        } catch (std::exception const&) {
-            // Perhaps later.
+        } catch (std::exception const& error) {
+            problem_ = error.what();  // perhaps later
         }
     }
 
@@ -184,9 +202,10 @@ private:
     std::string key_file_;
     orchestra::NodeDaemon node_daemon_;
     std::unique_ptr<orchestra::wire::Connection> connection_;
-    Time last_heard_ = 0;
+    Time last_heard_ = 0;  // whose turn it is
     Time last_chores_ = 0;
     Time last_waits_ = 0;
+    std::string problem_ = "it closes the connection";  // with what is tried last
     bool everyone_passes_ = true;
     bool over_ = false;
 };

@@ -21,6 +21,8 @@
 #include "orchestra/status.hpp"
 #include "orchestrator_options.hpp"
 #include "pocket_gate.hpp"
+#include "support/descriptor.hpp"
+#include "support/has_name.hpp"
 
 namespace unisono {
 namespace {
@@ -28,13 +30,14 @@ namespace {
 using orchestra::monotonic_now;
 using orchestra::Time;
 
-// One orchestrator per gate. The descriptor is kept open on purpose.
-void lock_state(std::string const& state) {
+// One orchestrator per gate.
+Descriptor lock_state(std::string const& state) {
     auto const path = state + ".lock";
-    int const fd = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
-    if (fd < 0) throw std::runtime_error(path + ": " + std::strerror(errno));
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+    Descriptor lock(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+    if (!lock) throw std::runtime_error(path + ": " + std::strerror(errno));
+    if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
         throw std::runtime_error("there is an orchestrator already");
+    return lock;
 }
 
 // Whole or not at all, for those who read it meanwhile.
@@ -59,8 +62,8 @@ std::unique_ptr<Gate> make_gate(OrchestratorOptions const& options) {
 
 class Orchestrator {
 public:
-    explicit Orchestrator(OrchestratorOptions const& options)
-        : options_(options), gate_(make_gate(options)), last_(first_report()) {
+    Orchestrator(OrchestratorOptions const& options, Descriptor const& lock)
+        : options_(options), lock_(lock), gate_(make_gate(options)), last_(first_report()) {
         auto const* const entry = orchestra::find_policy(options.policy);
         if (entry == nullptr) throw std::runtime_error(unknown_policy());
         std::string problem;
@@ -71,8 +74,10 @@ public:
         epoch_ = static_cast<std::uint64_t>(last_.epoch);
     }
 
+    // Until it is asked to end, or its folder was taken away: nobody finds it any more then, and
+    // there may be another one.
     void run() {
-        for (bool first = true; asked_to_end == 0; first = false) {
+        for (bool first = true; asked_to_end == 0 && has_name(lock_.get()); first = false) {
             decide();
             if (first) {
                 std::puts("ready");
@@ -101,6 +106,7 @@ private:
     void decide() {
         report_ = first_report();
         decision_ = policy_->decide(report_);
+        decision_.objects = orchestra::acceptable(schedule()).objects;
         renew();
         show_state();
     }
@@ -124,9 +130,13 @@ private:
         return progress_;
     }
 
+    [[nodiscard]] orchestra::Schedule schedule() const {
+        return {epoch_, options_.lease, decision_.work_conserving, decision_.objects};
+    }
+
     void renew() {
-        int const error = gate_->send(orchestra::acceptable(
-            {++epoch_, options_.lease, decision_.work_conserving, decision_.objects}));
+        ++epoch_;
+        int const error = gate_->send(schedule());
         if (error != 0)
             throw std::runtime_error("the gate refuses a schedule: " +
                                      std::string(std::strerror(error)));
@@ -149,6 +159,7 @@ private:
     }
 
     OrchestratorOptions options_;
+    Descriptor const& lock_;
     std::unique_ptr<Gate> gate_;
     orchestra::Report report_;
     orchestra::Report last_;
@@ -165,10 +176,10 @@ int main(int argc, char** argv) {
     using namespace unisono;
     try {
         auto const options = parse_orchestrator_options(argc, argv);
-        lock_state(options.state);
+        auto const lock = lock_state(options.state);
         end_when_asked();
-        Orchestrator(options).run();
-        std::filesystem::remove(options.state);
+        Orchestrator(options, lock).run();
+        if (has_name(lock.get())) std::filesystem::remove(options.state);
     } catch (std::exception const& error) {
         std::fprintf(stderr, "unisono-orchestrator: %s\n", error.what());
         return 1;

@@ -68,6 +68,19 @@ def test_any_folder_has_a_gate_in_the_clients(tmp_path):
         orchestra.gate_in_clients(str(tmp_path / "nothing"))
 
 
+# It was up, and no program ever came.
+def test_beside_roots_gate_no_other_one_is_made(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNISONO_RUNTIME", str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    gate = orchestra.gate_in_clients(str(tmp_path))
+    page = tmp_path / f"unisono-gate-0-{tmp_path.stat().st_dev:x}" / "page"
+    page.parent.mkdir()
+    page.touch()
+    with pytest.raises(Failure, match="root's gate"):
+        orchestra.join(gate, "unix:/nowhere", [])
+    assert not gate.folder.parent.exists()
+
+
 @pytest.mark.parametrize(("words", "message"), [
     (["up", "--gate", "clients"], "needs a place"),
     (["up", "--listen", "tcp:localhost:0"], "are for --gate clients"),

@@ -80,13 +80,17 @@ def gate_in_clients(path: str) -> Gate:
         device = os.stat(path).st_dev
     except OSError as error:
         raise Failure(f"{path}: {error.strerror}") from error
-    # As in orchestra/gate/gate_paths.cpp.
+    folder, slots = _folders(os.geteuid(), device)
+    return Gate("clients", str(Path(path).resolve()), folder / "own", slots)
+
+
+def _folders(owner: int, device: int) -> tuple[Path, Path]:
+    """Where a user's gate has its page, and its slots: as in orchestra/gate/gate_paths.cpp."""
     chosen = os.environ.get("UNISONO_RUNTIME")
     shared = chosen or "/dev/shm"
-    closed = chosen or ("/run" if os.geteuid() == 0 else shared)
-    name = f"{os.geteuid()}-{device:x}"
-    return Gate("clients", str(Path(path).resolve()), Path(closed, f"unisono-gate-{name}", "own"),
-                Path(shared, f"unisono-slots-{name}"))  # fmt: skip
+    closed = chosen or ("/run" if owner == 0 else shared)
+    name = f"{owner}-{device:x}"
+    return Path(closed, f"unisono-gate-{name}"), Path(shared, f"unisono-slots-{name}")
 
 
 def gate_at(path: str | None) -> Gate:
@@ -179,7 +183,10 @@ def join(gate: Gate, address: str, options: list[str]) -> None:
 
 
 def _make_folders(gate: Gate) -> None:
-    """As the node daemon does; it checks whose they are."""
+    """As the node daemon does; it checks whose they are. Not beside root's gate, where all programs are."""
+    roots, _ = _folders(0, os.stat(gate.path).st_dev)
+    if os.geteuid() != 0 and (roots / "page").exists():
+        raise Failure(f"programs take turns at root's gate here ({roots}), and would not come to another one")
     read_by_all = 0o755 if os.geteuid() == 0 else 0o700
     for folder, mode in ((gate.folder.parent, read_by_all), (gate.folder, 0o700)):
         try:

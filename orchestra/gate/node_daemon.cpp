@@ -14,6 +14,7 @@
 
 #include "orchestra/gate/client.hpp"
 #include "orchestra/gate/gate_paths.hpp"
+#include "support/has_name.hpp"
 
 namespace unisono::orchestra {
 
@@ -74,10 +75,7 @@ NodeDaemon::~NodeDaemon() {
     close(lock_);
 }
 
-bool NodeDaemon::is_in_charge() const {
-    struct stat status {};
-    return fstat(lock_, &status) == 0 && status.st_nlink > 0;
-}
+bool NodeDaemon::is_in_charge() const { return has_name(lock_); }
 
 // ---- slots
 

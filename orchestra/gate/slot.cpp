@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "support/has_name.hpp"
 #include "support/process_stat.hpp"
 
 namespace unisono::orchestra {
@@ -88,10 +89,7 @@ Slot::~Slot() {
     close(descriptor_);
 }
 
-bool Slot::is_heard() const {
-    struct stat status {};
-    return fstat(descriptor_, &status) == 0 && status.st_nlink > 0;
-}
+bool Slot::is_heard() const { return has_name(descriptor_); }
 
 bool Slot::has_room(std::uint64_t events) const {
     auto const used = memory_->written.load(std::memory_order_relaxed) -

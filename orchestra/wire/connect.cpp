@@ -25,10 +25,10 @@ public:
     Attempt(Descriptor socket, Clock::time_point deadline)
         : socket_(std::move(socket)), deadline_(deadline) {}
 
-    void reach(sockaddr const* address, socklen_t length) const {
+    void reach(sockaddr const* address, socklen_t length, Clock::time_point until) const {
         if (::connect(socket_.get(), address, length) == 0) return;
         if (errno != EINPROGRESS) throw std::runtime_error(std::strerror(errno));
-        wait(socket_.get(), POLLOUT);
+        wait(socket_.get(), POLLOUT, until);
         int error = 0;
         socklen_t size = sizeof error;
         getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
@@ -38,7 +38,7 @@ public:
     // What it says is short, so only the other side's answers have to be waited for.
     [[nodiscard]] Tls shake_hands(Key const& key) const {
         Tls tls(Tls::Side::client, key, socket_.get());
-        while (!tls.shake_hands()) wait(socket_.get(), POLLIN);
+        while (!tls.shake_hands()) wait(socket_.get(), POLLIN, deadline_);
         return tls;
     }
 
@@ -48,7 +48,8 @@ public:
         auto connection = std::make_unique<Connection>(std::move(socket_), std::move(tls), peer);
         bool open = true;
         auto messages = connection->receive(open);
-        for (; open && messages.empty(); messages = connection->receive(open)) wait(fd, POLLIN);
+        for (; open && messages.empty(); messages = connection->receive(open))
+            wait(fd, POLLIN, deadline_);
         if (messages.empty()) throw std::runtime_error(refusal);
         if (messages != std::vector<std::string>{std::string(welcome)})
             throw std::runtime_error("it does not speak Unisono's protocol");
@@ -58,9 +59,9 @@ public:
     [[nodiscard]] Descriptor const& socket() const { return socket_; }
 
 private:
-    void wait(int fd, short events) const {
+    static void wait(int fd, short events, Clock::time_point until) {
         auto const left =
-            std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now());
+            std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
         pollfd one{fd, events, 0};
         int const ready = left.count() < 0 ? 0 : poll(&one, 1, static_cast<int>(left.count()) + 1);
         if (ready == 0) throw std::runtime_error("it does not answer");
@@ -74,16 +75,21 @@ private:
 Attempt reach_local(std::string const& path, Clock::time_point deadline) {
     Attempt attempt(local_socket(), deadline);
     auto const address = local_address(path);
-    attempt.reach(reinterpret_cast<sockaddr const*>(&address), sizeof address);
+    attempt.reach(reinterpret_cast<sockaddr const*>(&address), sizeof address, deadline);
     return attempt;
 }
 
+// Each of its addresses has an equal part of the time that is left: some may be in networks of
+// which this node sees nothing.
 Attempt reach_tcp(Address const& address, Clock::time_point deadline) {
     auto const found = look_up(address, 0);
+    int left = 0;
+    for (auto const* one = found.get(); one != nullptr; one = one->ai_next) ++left;
     std::string problem;
-    for (auto const* one = found.get(); one != nullptr; one = one->ai_next) try {
+    for (auto const* one = found.get(); one != nullptr; one = one->ai_next, --left) try {
             Attempt attempt(tcp_socket(one->ai_family), deadline);
-            attempt.reach(one->ai_addr, one->ai_addrlen);
+            auto const now = Clock::now();
+            attempt.reach(one->ai_addr, one->ai_addrlen, now + (deadline - now) / left);
             return attempt;
         } catch (std::runtime_error const& error) {
             problem = error.what();

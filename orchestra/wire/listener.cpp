@@ -16,6 +16,7 @@
 #include <numeric>
 
 #include "orchestra/wire/sockets.hpp"
+#include "support/has_name.hpp"
 
 namespace unisono::orchestra::wire {
 
@@ -84,8 +85,9 @@ Listener::Listener(Address const& address, std::string const& key_file, Limits l
     watch(alarm_.get());
 }
 
+// Whose folder was taken away leaves the path to whoever is there now.
 Listener::~Listener() {
-    if (lock_) unlink(address_.path.c_str());
+    if (lock_ && has_name(lock_.get())) unlink(address_.path.c_str());
 }
 
 void Listener::listen_at_path() {

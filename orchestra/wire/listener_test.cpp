@@ -1,6 +1,8 @@
 #include "orchestra/wire/listener.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -158,6 +160,17 @@ TEST(LocalSockets, have_one_listener_and_a_dead_ones_is_replaced) {
     Listener listener(folder.socket(), {});
     EXPECT_TRUE(has(problem_of([&] { Listener(folder.socket(), {}); }), "somebody listens"));
     EXPECT_TRUE(meet(listener).server);
+}
+
+// Its end took the next one's socket away, and no node daemon could connect any more.
+TEST(LocalSockets, whose_folder_was_taken_away_are_left_to_the_next_one) {
+    OwnFolder const folder;
+    auto const address = parse_address("unix:" + folder / "made/socket");
+    auto first = std::make_unique<Listener>(address, "");
+    std::filesystem::remove_all(folder / "made");
+    Listener second_one(address, "");
+    first.reset();
+    EXPECT_TRUE(meet(second_one).server);
 }
 
 TEST(LocalSockets, do_not_replace_what_is_something_else) {
@@ -364,6 +377,42 @@ TEST_F(Tcp, a_recorded_connection_lets_nobody_in) {
     auto const replay = dial(listener_);
     put(replay, record);
     EXPECT_NE(refusal(), "");
+}
+
+// The first address did not answer, as in a network that is not reached from here, and had used up
+// all the time.
+TEST_F(Tcp, a_host_is_reached_by_whichever_of_its_addresses_answers) {
+    std::ofstream(folder_ / "hosts") << "127.0.0.1 twofold\n127.0.0.2 twofold\n";
+    Listener listener(parse_address("tcp:127.0.0.2:0"), key_);
+    auto address = listener.address();
+    address.host = "127.0.0.1";
+    auto const silent = look_up(address, 0);
+    auto const full = tcp_socket(AF_INET);
+    ASSERT_EQ(bind(full.get(), silent->ai_addr, silent->ai_addrlen), 0);
+    ASSERT_EQ(listen(full.get(), 0), 0);
+    std::vector<Descriptor> queue;
+    for (int i = 0; i < 3; ++i) {
+        queue.push_back(tcp_socket(AF_INET));
+        ::connect(queue.back().get(), silent->ai_addr, silent->ai_addrlen);
+    }
+    address.host = "twofold";
+    pid_t const child = fork();
+    if (child == 0) {
+        if (unshare(CLONE_NEWNS) != 0 ||
+            mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+            mount((folder_ / "hosts").c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) != 0)
+            _exit(77);
+        _exit(problem_of([&] { connect(address, key_); }).empty() ? 0 : 1);
+    }
+    int status = 0;
+    std::unique_ptr<Connection> met;
+    EXPECT_TRUE(serve(listener, [&](std::unique_ptr<Connection> connection) {
+        if (connection) met = std::move(connection);
+        return waitpid(child, &status, WNOHANG) == child;
+    }));
+    if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no mounts for this user";
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+    EXPECT_TRUE(met);
 }
 
 TEST_F(Tcp, a_connection_to_nobody_ends_within_its_limit) {

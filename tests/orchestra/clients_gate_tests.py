@@ -1,6 +1,7 @@
 """A gate in the clients: orchestrator, node daemon and MPI programs, as users start them."""
 
 import collections
+import itertools
 import json
 import os
 import pathlib
@@ -275,12 +276,21 @@ def test_down_leaves_the_folders_to_a_node_daemon_that_looks_for_its_orchestrato
     assert gate.node_daemon() == node_daemon and (gate.runtime / "page").exists()
 
 
-def test_a_node_daemon_whose_folders_are_gone_ends(gate):
+# systemd takes a user's folders in /dev/shm away when he logs out. Orchestrators stayed for ever, out of reach.
+def test_daemons_whose_folders_are_gone_end(gate):
     gate.up()
-    orchestrator = gate.status()["pid"]
     shutil.rmtree(gate.runtime)
-    wait_until(lambda: gate.node_daemon() is None, "it has ended", seconds=10)
-    os.kill(orchestrator, signal.SIGTERM)
+    for name in ("unisono-node-daemon", "unisono-orchestrator"):
+        wait_until(lambda name=name: gate.daemon(name) is None, f"{name} has ended", seconds=10)
+
+
+@pytest.mark.skipif(MPI != "mpich", reason="it takes half a minute, and no MPI")
+def test_a_node_daemon_that_finds_no_orchestrator_ends_and_says_so(gate):
+    gate.up()
+    os.kill(gate.status()["pid"], signal.SIGKILL)
+    wait_until(lambda: gate.node_daemon() is None, "it has ended", seconds=60)
+    log = (gate.runtime / "own" / "node_daemon.log").read_text()
+    assert "no orchestrator for 30 s" in log and "Connection refused" in log
 
 
 def test_programs_join_again_when_a_node_daemon_was_killed_and_then_down_and_up(gate):
@@ -308,6 +318,49 @@ def test_a_killed_program_gives_its_turns_away(gate):
 # ---- who may, and what is said -------------------------------------------------------------------
 
 
+def frame(body):
+    return len(body).to_bytes(4, "big") + body
+
+
+# It said whose slices were how long, while everyone was served.
+def test_with_more_programs_than_can_take_turns_status_says_that_everyone_is_served(gate):
+    gate.up("--policy", "even", "--window-ms", 100)
+    programs, tokens = range(257), itertools.count()
+    with socket.socket(socket.AF_UNIX) as node:
+        node.connect(str(gate.runtime / "own" / "socket"))
+        node.sendall(frame(b"unisono-node-daemon-2 crowded"))
+        node.sendall(frame("".join(f"t {each} p{each}\n" for each in programs).encode()))
+
+        def status():
+            token = next(tokens)
+            node.sendall(frame("".join(f"e {each} {token} 0 0 0 0 1 {each}\n" for each in programs).encode()))
+            return gate.status()
+
+        wait_until(lambda: len(status()["programs"]) == len(programs), "all are known")
+        assert status()["objects"] == []
+
+
+# It said that it was ready, and tried again once a second, for ever.
+def test_a_node_daemon_that_is_not_understood_is_not_ready(gate, tmp_path):
+    with socket.socket(socket.AF_UNIX) as door:
+        door.settimeout(LIMIT_S)
+        door.bind(str(tmp_path / "door"))
+        door.listen()
+
+        def refuse():
+            guest, _ = door.accept()
+            with guest:
+                guest.sendall(frame(b"welcome"))
+                guest.recv(4096)
+
+        other_version = threading.Thread(target=refuse)
+        other_version.start()
+        join = unisono("orchestra", "join", f"unix:{tmp_path}/door", gate.folder, check=False)
+        other_version.join()
+    assert join.returncode == 2 and "is it of another version?" in join.stderr
+    assert gate.node_daemon() is None
+
+
 def test_what_makes_no_sense_is_not_listened_to(gate):
     gate.up("--policy", "even", "--window-ms", 100)
     address = str(gate.runtime / "own" / "socket")
@@ -315,7 +368,7 @@ def test_what_makes_no_sense_is_not_listened_to(gate):
         with socket.socket(socket.AF_UNIX) as stranger:
             stranger.settimeout(LIMIT_S)
             stranger.connect(address)
-            stranger.sendall(len(body).to_bytes(4, "big") + body)
+            stranger.sendall(frame(body))
             while stranger.recv(4096):  # a welcome, and then nothing more
                 pass
     one, two = gate.program("one"), gate.program("two")
