@@ -141,7 +141,7 @@ private:
             if (connection_->want_write()) waiting[1].events |= POLLOUT;
         }
         poll(waiting.data(), waiting.size(), static_cast<int>(nap / millisecond));
-        if (waiting[0].revents != 0) node_daemon_.look_at_slots();
+        if (waiting[0].revents != 0) node_daemon_.take_new_slots();
     }
 
     void tell(std::span<orchestra::NodeEvent const> events) {

@@ -64,9 +64,12 @@ NodeDaemon::NodeDaemon(GatePaths paths, double capacity_bytes)
       lock_(take_lock(paths_.folder + "/own/node_daemon.lock")),
       watch_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
       page_(paths_.folder, capacity_bytes) {
-    // A slot gets its name when it is complete. Without a watch they are found a little later.
-    if (watch_ >= 0) inotify_add_watch(watch_, paths_.slots.c_str(), IN_MOVED_TO);
-    look_at_slots();
+    // A slot gets its name when it is complete.
+    if (inotify_add_watch(watch_, paths_.slots.c_str(), IN_MOVED_TO) < 0) {
+        close(watch_);
+        watch_ = -1;  // they are found a little later
+    }
+    take_all_slots();
     for (auto& [name, slot] : slots_) slot.reader->skip();
 }
 
@@ -79,14 +82,30 @@ bool NodeDaemon::is_in_charge() const { return has_name(lock_); }
 
 // ---- slots
 
-void NodeDaemon::look_at_slots() {
+// By name: in a folder where everybody may make files, who looks at all of them is kept busy.
+void NodeDaemon::take_new_slots() {
     if (!is_in_charge()) return;
-    char ignored[4096];
-    while (read(watch_, ignored, sizeof ignored) > 0) {
-    }
+    bool told_of_all = watch_ >= 0;
+    alignas(inotify_event) char told[4096];
+    for (ssize_t length = 0; (length = read(watch_, told, sizeof told)) > 0;)
+        for (auto const* at = told; at < told + length;) {
+            auto const& event = *reinterpret_cast<inotify_event const*>(at);
+            if ((event.mask & IN_Q_OVERFLOW) != 0) told_of_all = false;
+            if (event.len > 0 && is_slot(event.name)) take_slot(event.name);
+            at += sizeof event + event.len;
+        }
+    if (!told_of_all) take_all_slots();
+}
+
+void NodeDaemon::take_all_slots() {
     std::error_code error;
     for (auto const& entry : fs::directory_iterator(paths_.slots, error))
         if (auto const name = entry.path().filename().string(); is_slot(name)) take_slot(name);
+}
+
+void NodeDaemon::look_at_slots() {
+    take_new_slots();
+    if (!is_in_charge()) return;
     for (auto slot = slots_.begin(); slot != slots_.end();) {
         auto const next = std::next(slot);
         if (!slot->second.reader->alive()) drop_slot(slot);

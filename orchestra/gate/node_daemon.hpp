@@ -44,7 +44,9 @@ public:
 
     /// Readable when a process may have taken a slot.
     [[nodiscard]] int slot_events() const { return watch_; }
-    /// Looks for new slots, and for those whose processes are gone.
+    /// Looks for new slots.
+    void take_new_slots();
+    /// The same, and for those whose processes are gone.
     void look_at_slots();
 
     /// How many programs its processes belong to.
@@ -77,6 +79,7 @@ private:
     std::vector<NodeEvent> take_said();
     std::vector<Slots::iterator> slots_in_turn();
     [[nodiscard]] std::size_t events_of_an_owner_max() const;
+    void take_all_slots();
     void take_slot(std::string const& name);
     [[nodiscard]] bool has_room_for(SlotReader const& slot) const;
     void drop_slot(Slots::iterator slot);

@@ -1,5 +1,6 @@
 #include "orchestra/gate/node_daemon.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
@@ -9,6 +10,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <set>
@@ -308,6 +311,34 @@ TEST_F(OnNode, what_only_looks_like_a_slot_is_taken_away) {
     NodeDaemon node_daemon(paths, 1e9);
     EXPECT_EQ(slots(), 0);
     EXPECT_EQ(kinds(node_daemon.collect()), "");
+}
+
+// It looked at all that was there once a second, and at each new slot: turns came late, and the
+// gate was open.
+TEST_F(OnNode, a_user_who_fills_the_folder_keeps_no_node_daemon_busy) {
+    for (int i = 0; i < 1000; ++i)
+        close(open((paths.slots + "/" + std::to_string(i)).c_str(), O_CREAT | O_WRONLY, 0600));
+    NodeDaemon node_daemon(paths, 1e9);
+    auto const begin = std::clock();
+    for (int times = 0; times < 500; ++times) node_daemon.look_at_slots();
+    EXPECT_LT(std::clock() - begin, CLOCKS_PER_SEC / 10) << "of this process's CPU time";
+    auto const client = join();
+    node_daemon.look_at_slots();
+    EXPECT_EQ(kinds(node_daemon.collect()), "t");
+}
+
+TEST_F(OnNode, slots_of_which_the_kernel_could_not_tell_are_found) {
+    NodeDaemon node_daemon(paths, 1e9);
+    auto const here = paths.slots + "/here";
+    auto const there = paths.slots + "/there";
+    close(open(here.c_str(), O_CREAT | O_WRONLY, 0600));
+    for (int i = 0; i < 20'000; ++i)  // more than fs.inotify.max_queued_events
+        ASSERT_EQ(
+            i % 2 == 0 ? rename(here.c_str(), there.c_str()) : rename(there.c_str(), here.c_str()),
+            0);
+    auto const client = join();
+    node_daemon.take_new_slots();
+    EXPECT_EQ(kinds(node_daemon.collect()), "t");
 }
 
 // ---- folders

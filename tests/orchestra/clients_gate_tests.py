@@ -396,7 +396,9 @@ def test_a_fifo_in_place_of_the_page_hangs_no_program(gate):
 
 def test_a_fifo_among_the_slots_stops_no_node_daemon(gate):
     gate.up("--policy", "even", "--window-ms", 100)
-    os.mkfifo(gate.slots / "slot-pipe")
+    os.mkfifo(gate.slots / "pipe")
+    os.rename(gate.slots / "pipe", gate.slots / "slot-pipe")
+    wait_until(lambda: not (gate.slots / "slot-pipe").exists(), "it is taken away")
     one, two = gate.program("one"), gate.program("two")
     wait_until(gate.both_take_turns, "both had turns")
     one.end(), two.end()
