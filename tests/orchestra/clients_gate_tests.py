@@ -63,15 +63,18 @@ class Program:
         self.longest_s = float(output.split()[-2])  # access
         return json.loads(self.report_file.read_text())["gate"]
 
-    def kill(self):
-        """The launcher and all ranks, which MPI libraries put into sessions of their own."""
+    def send(self, number):
+        """To all ranks, which MPI libraries put into sessions of their own."""
         for environment in pathlib.Path("/proc").glob("[0-9]*/environ"):
             try:
                 mine = f"UNISONO_REPORT_FILE={self.report_file}" in environment.read_text()
             except (OSError, UnicodeDecodeError):
                 continue
             if mine:
-                os.kill(int(environment.parent.name), signal.SIGKILL)
+                os.kill(int(environment.parent.name), number)
+
+    def kill(self):
+        self.send(signal.SIGKILL)
         self.process.kill()
         self.process.communicate()
 
@@ -313,6 +316,19 @@ def test_a_killed_program_gives_its_turns_away(gate):
     one.kill()
     wait_until(lambda: gate.status()["objects"] == [], "there is nobody to take turns with")
     two.end()
+
+
+# As a batch system suspends it. Of one that waits for its turn then it was not known for ever.
+def test_a_suspended_program_gives_its_turns_away_until_it_goes_on(gate):
+    gate.up("--policy", "even", "--window-ms", 100)
+    one, two = gate.program("one"), gate.program("two")
+    for _ in range(3):
+        wait_until(gate.both_take_turns, "both have turns")
+        one.send(signal.SIGSTOP)
+        wait_until(lambda: gate.status()["objects"] == [], "there is nobody to take turns with", seconds=20)
+        one.send(signal.SIGCONT)
+    wait_until(gate.both_take_turns, "both have turns again")
+    one.end(), two.end()
 
 
 # ---- who may, and what is said -------------------------------------------------------------------
