@@ -68,6 +68,12 @@ def test_any_folder_has_a_gate_in_the_clients(tmp_path):
         orchestra.gate_in_clients(str(tmp_path / "nothing"))
 
 
+def test_a_runtime_that_is_another_folder_for_each_process_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNISONO_RUNTIME", "here")
+    with pytest.raises(Failure, match="has to begin with /"):
+        orchestra.gate_in_clients(str(tmp_path))
+
+
 # It was up, and no program ever came.
 def test_beside_roots_gate_no_other_one_is_made(tmp_path, monkeypatch):
     monkeypatch.setenv("UNISONO_RUNTIME", str(tmp_path))

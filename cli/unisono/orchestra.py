@@ -87,6 +87,8 @@ def gate_in_clients(path: str) -> Gate:
 def _folders(owner: int, device: int) -> tuple[Path, Path]:
     """Where a user's gate has its page, and its slots: as in orchestra/gate/gate_paths.cpp."""
     chosen = os.environ.get("UNISONO_RUNTIME")
+    if chosen and not os.path.isabs(chosen):
+        raise Failure(f"UNISONO_RUNTIME is '{chosen}', and has to begin with /: daemons and programs are elsewhere")
     shared = chosen or "/dev/shm"
     closed = chosen or ("/run" if owner == 0 else shared)
     name = f"{owner}-{device:x}"
