@@ -139,8 +139,13 @@ bool NodeDaemon::has_room_for(SlotReader const& slot) const {
     return slots < slots_of_a_guest_max && programs.size() <= programs_of_a_guest_max;
 }
 
+// What was not told of yet need not be: while nothing can be told many may come and go.
 void NodeDaemon::drop_slot(Slots::iterator slot) {
-    news_.push_back({.kind = NodeEvent::Kind::left, .slot = slot->second.number});
+    auto const number = slot->second.number;
+    auto const untold = std::erase_if(news_, [&](NodeEvent const& event) {
+        return event.kind == NodeEvent::Kind::taken && event.slot == number;
+    });
+    if (untold == 0) news_.push_back({.kind = NodeEvent::Kind::left, .slot = number});
     unlink((paths_.slots + '/' + slot->first).c_str());
     slots_.erase(slot);
 }

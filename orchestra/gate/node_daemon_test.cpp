@@ -219,9 +219,10 @@ TEST_F(OnNode, a_slot_that_is_cut_off_is_left_alone) {
     NodeDaemon node_daemon(paths, 1e9);
     auto const client = join();
     node_daemon.look_at_slots();
+    EXPECT_EQ(kinds(node_daemon.collect()), "t");
     for (auto const& entry : fs::directory_iterator(paths.slots))
         if (entry.path().filename().string().starts_with("slot-")) fs::resize_file(entry, 8);
-    EXPECT_EQ(kinds(node_daemon.collect()), "tl");
+    EXPECT_EQ(kinds(node_daemon.collect()), "l");
     node_daemon.look_at_slots();
     EXPECT_EQ(kinds(node_daemon.collect()), "");
     // Nobody may touch the slot's memory now: it is not there.
@@ -324,6 +325,22 @@ TEST_F(OnNode, a_user_who_fills_the_folder_keeps_no_node_daemon_busy) {
     EXPECT_LT(std::clock() - begin, CLOCKS_PER_SEC / 10) << "of this process's CPU time";
     auto const client = join();
     node_daemon.look_at_slots();
+    EXPECT_EQ(kinds(node_daemon.collect()), "t");
+}
+
+// All that had come and gone was kept while an orchestrator took nothing.
+TEST_F(OnNode, who_has_come_and_gone_before_it_could_be_told_is_not_told_of) {
+    NodeDaemon node_daemon(paths, 1e9);
+    auto const comes_and_goes = [&] {
+        auto client = join();
+        node_daemon.look_at_slots();
+        client.reset();
+        node_daemon.look_at_slots();
+    };
+    comes_and_goes();
+    EXPECT_EQ(kinds(node_daemon.collect()), "");
+    auto const stays = join();
+    comes_and_goes();
     EXPECT_EQ(kinds(node_daemon.collect()), "t");
 }
 
