@@ -188,8 +188,8 @@ private:
         bool const is_alone = connection_ == nullptr && last_chores_ - last_heard_ > patience;
         over_ = over_ || is_alone || !node_daemon_.is_in_charge();
         if (is_alone)
-            std::fprintf(stderr, "unisono-node-daemon: no orchestrator for 30 s: %s\n",
-                         problem_.c_str());
+            std::fprintf(stderr, "unisono-node-daemon: no orchestrator for %d s: %s\n",
+                         static_cast<int>(patience / second), problem_.c_str());
         if (over_ || connection_ != nullptr) return;
         try {
             connect();

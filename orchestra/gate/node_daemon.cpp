@@ -65,10 +65,7 @@ NodeDaemon::NodeDaemon(GatePaths paths, double capacity_bytes)
       watch_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
       page_(paths_.folder, capacity_bytes) {
     // A slot gets its name when it is complete.
-    if (inotify_add_watch(watch_, paths_.slots.c_str(), IN_MOVED_TO) < 0) {
-        close(watch_);
-        watch_ = -1;  // they are found a little later
-    }
+    if (inotify_add_watch(watch_, paths_.slots.c_str(), IN_MOVED_TO) < 0) do_without_watch();
     take_all_slots();
     for (auto& [name, slot] : slots_) slot.reader->skip();
 }
@@ -82,19 +79,28 @@ bool NodeDaemon::is_in_charge() const { return has_name(lock_); }
 
 // ---- slots
 
+// Slots are found a little later then.
+void NodeDaemon::do_without_watch() {
+    close(watch_);
+    watch_ = -1;
+}
+
 // By name: in a folder where everybody may make files, who looks at all of them is kept busy.
 void NodeDaemon::take_new_slots() {
     if (!is_in_charge()) return;
-    bool told_of_all = watch_ >= 0;
+    bool is_watched = watch_ >= 0;
+    bool told_of_all = is_watched;
     alignas(inotify_event) char told[4096];
     for (ssize_t length = 0; (length = read(watch_, told, sizeof told)) > 0;)
         for (auto const* at = told; at < told + length;) {
             auto const& event = *reinterpret_cast<inotify_event const*>(at);
+            if ((event.mask & IN_IGNORED) != 0) is_watched = false;  // another folder by now
             if ((event.mask & IN_Q_OVERFLOW) != 0) told_of_all = false;
             if (event.len > 0 && is_slot(event.name)) take_slot(event.name);
             at += sizeof event + event.len;
         }
-    if (!told_of_all) take_all_slots();
+    if (!is_watched) do_without_watch();
+    if (!told_of_all || !is_watched) take_all_slots();
 }
 
 void NodeDaemon::take_all_slots() {

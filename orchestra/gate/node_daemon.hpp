@@ -79,6 +79,7 @@ private:
     std::vector<NodeEvent> take_said();
     std::vector<Slots::iterator> slots_in_turn();
     [[nodiscard]] std::size_t events_of_an_owner_max() const;
+    void do_without_watch();
     void take_all_slots();
     void take_slot(std::string const& name);
     [[nodiscard]] bool has_room_for(SlotReader const& slot) const;

@@ -328,6 +328,16 @@ TEST_F(OnNode, a_user_who_fills_the_folder_keeps_no_node_daemon_busy) {
     EXPECT_EQ(kinds(node_daemon.collect()), "t");
 }
 
+TEST_F(OnNode, slots_in_a_folder_that_was_made_anew_are_found) {
+    NodeDaemon node_daemon(paths, 1e9);
+    fs::remove_all(paths.slots);
+    make_gate_paths(runtime, runtime);
+    node_daemon.look_at_slots();
+    auto const client = join();
+    node_daemon.look_at_slots();
+    EXPECT_EQ(kinds(node_daemon.collect()), "t");
+}
+
 // All that had come and gone was kept while an orchestrator took nothing.
 TEST_F(OnNode, who_has_come_and_gone_before_it_could_be_told_is_not_told_of) {
     NodeDaemon node_daemon(paths, 1e9);
