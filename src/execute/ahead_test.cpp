@@ -232,6 +232,7 @@ TEST(Ahead, ranks_of_nodes_that_write_whole_pages_back_lock_those_that_they_writ
     auto const prepare = [&](Storage& storage) {
         auto watching = std::make_unique<Watching>(file, unlocked);
         storage.descriptor = watching->descriptor();
+        storage.page_locks = std::make_shared<RangeLocks>(storage.descriptor);
         storage.backend = std::move(watching);
         storage.page_cached = true;
     };

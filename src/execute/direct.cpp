@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <new>
-#include <optional>
 
 #include "strategies/realms.hpp"
 
@@ -138,9 +137,19 @@ void perform_packed_end_first(Request const& request, Storage const& storage, Po
 
 }  // namespace
 
-Extent pages_of(Request const& request) {
+// Not in atomic mode: the kernel's locks on one open file do not nest, and the request gives up its
+// own before the end.
+PageLock::PageLock(Request const& request, Storage const& storage, bool shared) {
+    auto const needed = shared && !request.positions.empty() && storage.range_locks == nullptr;
+    if (!needed || storage.page_locks == nullptr) return;
     auto const range = touched(request.view, request.positions);
-    return {round_down(range.begin, storage_page_bytes), round_up(range.end, storage_page_bytes)};
+    pages_ = {round_down(range.begin, storage_page_bytes), round_up(range.end, storage_page_bytes)};
+    held_.emplace(*storage.page_locks, Direction::write, pages_);
+}
+
+Error PageLock::error() const {
+    if (!held_ || held_->error() == 0) return {};
+    return {held_->error(), "fcntl", pages_.begin};
 }
 
 IoResult perform_direct(Request const& request, Positions part, Storage const& storage,

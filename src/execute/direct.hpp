@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "exchange/agreement.hpp"
 #include "execute/request.hpp"
 
@@ -19,8 +21,20 @@ IoResult perform_direct(Request const& request, Positions part, Storage const& s
 /// error and what it hit, or nothing.
 Verdict lost_in(Request const& request, IoResult const& result, std::uint32_t rank);
 
-/// The whole pages of storage from the first to the last byte that a request touches. Where nodes
-/// write whole pages back, a rank that writes by itself locks them.
-Extent pages_of(Request const& request);
+/// Where nodes write whole pages back, and may share one (`shared`), nobody else writes to the
+/// pages of what this rank writes by itself, while this lives: from the first to the last byte.
+/// What the lock's holder has written is at the server when it is given up, and who gets it reads
+/// it anew.
+class PageLock {
+public:
+    /// Waits for it as long as it takes. Local.
+    PageLock(Request const& request, Storage const& storage, bool shared);
+    /// Why there is none.
+    [[nodiscard]] Error error() const;
+
+private:
+    Extent pages_;
+    std::optional<RangeLocks::Held> held_;
+};
 
 }  // namespace unisono

@@ -1,6 +1,14 @@
 #include "execute/direct.hpp"
 
+#include <fcntl.h>
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+
 #include "execute/collective_cases.hpp"
+#include "support/descriptor.hpp"
 
 namespace unisono {
 namespace {
@@ -77,6 +85,72 @@ TEST_F(PackedWrite, whose_last_part_cannot_be_written_fails_as_ever) {
     EXPECT_GE(result.bytes, 2u << 20);
     EXPECT_LT(result.bytes, data_bytes);
     EXPECT_EQ(file.contents()[begin], memory[0]);
+}
+
+/// A rank is about to write the first bytes of a page, which nodes share.
+class PageToWrite : public testing::Test {
+protected:
+    PageToWrite() {
+        storage.descriptor = file.descriptor();
+        storage.page_locks = std::make_shared<RangeLocks>(storage.descriptor);
+    }
+    // Its last byte.
+    [[nodiscard]] bool others_may_lock_it() const {
+        auto const path = "/proc/self/fd/" + std::to_string(file.descriptor());
+        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg)
+        Descriptor const other{open(path.c_str(), O_RDWR | O_CLOEXEC)};
+        struct flock lock {};
+        lock.l_type = F_WRLCK;
+        lock.l_start = 4095;
+        lock.l_len = 1;
+        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg)
+        EXPECT_EQ(fcntl(other.get(), F_OFD_GETLK, &lock), 0);
+        return lock.l_type == F_UNLCK;
+    }
+
+    TemporaryFile file;
+    Storage storage;
+    Request request{.view = {make_dense(1), 0, 1}, .positions = {0, 100}};
+};
+
+TEST_F(PageToWrite, is_nobody_elses_meanwhile) {
+    {
+        PageLock const lock{request, storage, /*shared=*/true};
+        EXPECT_FALSE(lock.error());
+        EXPECT_FALSE(others_may_lock_it());
+    }
+    EXPECT_TRUE(others_may_lock_it());
+    PageLock const lock{request, storage, /*shared=*/false};
+    EXPECT_TRUE(others_may_lock_it());
+}
+
+// The one that was through first gave up both threads' locks.
+TEST_F(PageToWrite, is_not_given_up_by_another_thread_of_the_rank) {
+    std::atomic<bool> written = false;
+    std::thread other;
+    {
+        PageLock const lock{request, storage, /*shared=*/true};
+        other = std::thread{[&] {
+            PageLock const later{request, storage, /*shared=*/true};
+            EXPECT_TRUE(written);
+        }};
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+        written = true;
+    }
+    other.join();
+}
+
+// Locks on one open file do not nest: the request's own, given up, would cut a hole into this one.
+TEST_F(PageToWrite, is_not_locked_in_atomic_mode) {
+    storage.range_locks = std::make_shared<RangeLocks>(storage.descriptor);
+    PageLock const lock{request, storage, /*shared=*/true};
+    EXPECT_TRUE(others_may_lock_it());
+}
+
+TEST_F(PageToWrite, that_cannot_be_locked_is_an_error) {
+    storage.page_locks = std::make_shared<RangeLocks>(-1);
+    PageLock const lock{request, storage, /*shared=*/true};
+    EXPECT_EQ(lock.error().code, EBADF);
 }
 
 }  // namespace

@@ -7,22 +7,13 @@
 namespace unisono {
 namespace {
 
-// Where nodes write whole pages back, nobody else writes to the pages of this part meanwhile: what
-// the lock's holder has written is at the server when it is given up, and who gets it reads it
-// anew.
 IoResult perform_own_part(Facts const& facts, Request const& request, Storage const& storage,
                           CallRecord& record) {
-    auto const perform = [&] {
-        return perform_direct(request, request.positions, storage, record);
-    };
-    if (!pages_must_not_be_shared(facts) || request.positions.empty() || storage.descriptor < 0)
-        return perform();
-    auto const pages = pages_of(request);
-    RangeLocks locks{storage.descriptor};
-    RangeLocks::Held const held{locks, Direction::write, pages};
+    PageLock const pages{request, storage, pages_must_not_be_shared(facts)};
     record.lap(Phase::waiting);
-    if (held.error() == 0) return perform();
-    return {.stopped_at = pages.begin, .error = {held.error(), "fcntl", pages.begin}};
+    auto const error = pages.error();
+    if (error) return {.stopped_at = error.offset, .error = error};
+    return perform_direct(request, request.positions, storage, record);
 }
 
 // A rank that has to wait for another begins so long after that one has begun.

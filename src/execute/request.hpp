@@ -48,6 +48,9 @@ struct Storage {
     std::shared_ptr<AdmissionGate> gate;  ///< for what goes past the backend; may be null
     /// In MPI's atomic mode: a rank's whole request is one range, locked while it is performed.
     std::shared_ptr<RangeLocks> range_locks;
+    /// See PageLock; null where the file cannot be locked, or the MPI library accesses it: that
+    /// locks on NFS itself, and would wait for a lock of its own process for ever.
+    std::shared_ptr<RangeLocks> page_locks;
     MmapSafeBytes mmap_safe_bytes =
         std::make_shared<std::atomic<std::uint64_t>>(0);  ///< of collective calls
     std::shared_ptr<std::atomic<bool>> slow_servers = std::make_shared<std::atomic<bool>>(

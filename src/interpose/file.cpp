@@ -256,6 +256,9 @@ void File::make_backend() {
         choice = choose_backend(facts, options_);
     }
     by_mpi_ = by_mpi != nullptr;
+    storage_.page_locks = by_mpi_ || kernel_descriptor_ < 0
+                              ? nullptr
+                              : std::make_shared<RangeLocks>(kernel_descriptor_);
     storage_.mappable_write = choice.mappable_write;
     storage_.backend =
         unisono::make_backend(choice, {.descriptor = storage_.descriptor,

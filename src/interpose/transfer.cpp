@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <new>
 
-#include "backends/range_locks.hpp"
 #include "devices/device_memory.hpp"
 #include "execute/agree.hpp"
 #include "execute/direct.hpp"
@@ -493,28 +492,18 @@ Alone perform_alone_natively(File& file, DataCall const& call, MPI_Status* statu
     return done;
 }
 
-// Where nodes write whole pages back, nobody else writes to the pages of a part meanwhile.
-std::optional<Extent> pages_to_lock(File const& file, PendingCall const& pending) {
-    auto const& request = pending.prepared.request;
-    auto const shared = file.storage().page_cached && file.team().topology().nodes() > 1;
-    if (!shared || request.direction == Direction::read || request.positions.empty()) return {};
-    return pages_of(request);
-}
-
 Alone perform_own_part(File& file, DataCall const& call, PendingCall const& pending,
                        MPI_Status* status) {
-    auto const natively = file.storage().backend == nullptr || native_must_do(file, call);
-    auto const perform = [&] {
-        return natively ? perform_alone_natively(file, call, status)
-                        : perform_alone(file, call, Pointer::individual, status);
-    };
-    auto const pages = pages_to_lock(file, pending);
-    if (!pages || file.storage().range_locks != nullptr) return perform();
-    RangeLocks locks{file.storage().descriptor};
-    RangeLocks::Held const held{locks, Direction::write, *pages};
-    if (held.error() == 0) return perform();
-    return {own_code(file, call, error_class_of(held.error()),
-                     "its pages cannot be locked: " + describe_errno(held.error()))};
+    auto const& storage = file.storage();
+    if (storage.backend == nullptr || native_must_do(file, call))
+        return perform_alone_natively(file, call, status);
+    auto const shared = call.direction == Direction::write && storage.page_cached &&
+                        file.team().topology().nodes() > 1;
+    PageLock const pages{pending.prepared.request, storage, shared};
+    auto const error = pages.error();
+    if (!error) return perform_alone(file, call, Pointer::individual, status);
+    return {own_code(file, call, error_class_of(error.code),
+                     "its pages cannot be locked: " + describe_errno(error.code))};
 }
 
 // The other ranks have a success, and hear of this one at the next sync or close.
