@@ -1,14 +1,26 @@
 #include "exchange/relayed_mail.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <utility>
 
 namespace unisono {
 
+// A part that is as long as can be has another one behind it, be it empty.
 void RelayedMail::send(Letter letter) {
     std::lock_guard const lock{mutex_};
-    ++unsent_;
-    outgoing_.push_back(std::move(letter));
+    auto const push = [this](Letter part) {
+        ++unsent_;
+        outgoing_.push_back(std::move(part));
+    };
+    std::span<std::byte const> rest = letter.message;
+    for (; rest.size() >= part_bytes_; rest = rest.subspan(part_bytes_)) {
+        auto const part = rest.first(part_bytes_);
+        push({letter.rank, letter.channel, Message(part.begin(), part.end())});
+    }
+    if (rest.size() < letter.message.size()) letter.message = Message(rest.begin(), rest.end());
+    push(std::move(letter));
 }
 
 std::size_t RelayedMail::unsent() const {
@@ -43,7 +55,18 @@ void RelayedMail::note_left() {
 
 void RelayedMail::deliver(Letter letter) {
     std::lock_guard const lock{mutex_};
-    incoming_[static_cast<std::size_t>(letter.channel)].push_back(std::move(letter));
+    auto const channel = static_cast<std::size_t>(letter.channel);
+    auto const more_to_come = letter.message.size() == part_bytes_;
+    if (more_to_come || begun_[channel].contains(letter.rank)) {
+        auto& whole = begun_[channel][letter.rank];
+        auto const at = whole.size();
+        whole.resize(at + letter.message.size());
+        std::ranges::copy(letter.message, whole.begin() + static_cast<std::ptrdiff_t>(at));
+        if (more_to_come) return;
+        letter.message = std::move(whole);
+        begun_[channel].erase(letter.rank);
+    }
+    incoming_[channel].push_back(std::move(letter));
 }
 
 }  // namespace unisono

@@ -12,6 +12,8 @@
 namespace unisono {
 namespace {
 
+using Channel = RelayedMail::Channel;
+
 /// Carries between all mailboxes, late and bunched, as a program does that seldom calls.
 class Postman {
 public:
@@ -63,6 +65,34 @@ std::size_t on_nodes(std::vector<std::uint32_t> const& node_of,
 
 std::vector<std::vector<std::uint32_t>> const spreads{
     {0, 1}, {0, 0, 1}, {0, 1, 0, 1, 1}, {0, 1, 2}, {0, 1, 2, 3, 4, 5, 6}, {0, 0, 1, 2, 2, 3, 4, 4}};
+
+// MPI counts bytes by an int: letters of 2 GiB, of windows as large, ended the program.
+TEST(RelayedMail, carries_long_letters_in_parts_that_arrive_as_one) {
+    constexpr std::size_t part = 10;
+    RelayedMail from{part}, to{part};
+    std::size_t const lengths[] = {0, 9, 10, 11, 20, 35};
+    for (auto const channel : {Channel::data, Channel::answer})
+        for (auto const bytes : lengths) from.send({1, channel, Message(bytes, std::byte(bytes))});
+    std::size_t parts = 0;
+    for (; auto letter = from.collect(); ++parts) {
+        EXPECT_EQ(letter->rank, 1U);
+        EXPECT_LE(letter->message.size(), part);
+        letter->rank = 0;
+        to.deliver({2, letter->channel, letter->message});  // other ranks' come in between
+        to.deliver(std::move(*letter));
+        from.note_left();
+    }
+    EXPECT_EQ(parts, 2 * (1 + 1 + 2 + 2 + 3 + 4));
+    EXPECT_EQ(from.unsent(), 0U);
+    for (auto const channel : {Channel::data, Channel::answer})
+        for (std::uint32_t const rank : {0U, 2U})
+            for (auto const bytes : lengths) {
+                auto const letter = to.take(channel, rank);
+                ASSERT_TRUE(letter);
+                EXPECT_EQ(letter->message, Message(bytes, std::byte(bytes)));
+            }
+    EXPECT_FALSE(to.take(Channel::data, {}));
+}
 
 TEST(RelayedTeam, gathers_and_reduces_over_all_ranks) {
     for (auto const& nodes : spreads) {

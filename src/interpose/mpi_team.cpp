@@ -441,8 +441,8 @@ void MpiTeam::start_sending(std::uint32_t to, Kind kind, Message message) {
     auto& sending = (is_deposit(kind) ? deposits_[kind] : sending_).emplace_back();
     sending.message = std::move(message);
     std::span<std::byte const> const all = sending.message;
-    auto const whole =
-        all.size() < fragment_bytes || (all.size() > fragment_bytes && !in_fragments_);
+    auto const whole = all.size() < fragment_bytes ||
+                       (all.size() > fragment_bytes && !in_fragments_ && all.size() <= whole_most_);
     auto const node = topology_.node_of[to];
     auto const in_turn = kind == Kind::answer && (!whole || answers_.contains(node));
     auto const send = [&](std::span<std::byte const> part) {

@@ -7,6 +7,7 @@
 #include <bitset>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <list>
 #include <map>
 #include <memory>
@@ -84,6 +85,8 @@ public:
         send_in_fragments(fragments);
         network_asked_ = messages_tried_ = true;
     }
+    /// Local: no message goes whole that has more bytes. For tests.
+    void send_whole_at_most(std::size_t bytes) { whole_most_ = bytes; }
 
     [[nodiscard]] Rendezvous& rendezvous() { return *rendezvous_; }
 
@@ -197,7 +200,8 @@ private:
     std::uint64_t expected_bytes_ = 0;
     bool network_asked_ = false;
     bool messages_tried_ = false;
-    bool in_fragments_ = false;  // long messages
+    bool in_fragments_ = false;                                 // long messages
+    std::size_t whole_most_ = std::numeric_limits<int>::max();  // as MPI counts them
     unsigned idle_calls_ = 0;
     std::function<void()> when_idle_;
     inline static std::atomic<void (*)()> in_every_wait = nullptr;

@@ -107,6 +107,14 @@ TEST(MpiTeam, messages_of_any_length_arrive_in_order_whole_or_in_fragments) {
     MPI_Comm_free(&comm);
 }
 
+int bytes_of_next_from(int rank, MPI_Comm comm) {
+    MPI_Status status;
+    MPI_Probe(rank, MPI_ANY_TAG, comm, &status);
+    int bytes = 0;
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    return bytes;
+}
+
 // A machine whose ranks have no core each was taken for a slow network.
 TEST(MpiTeam, who_is_on_one_machine_sends_whole_messages_however_long_they_take) {
     constexpr int bytes = 1 << 20;
@@ -119,14 +127,31 @@ TEST(MpiTeam, who_is_on_one_machine_sends_whole_messages_however_long_they_take)
         if (team.rank() == 0) {
             team.send(1, Team::Kind::data, numbered(bytes));
         } else {
-            MPI_Status first{};
-            MPI_Probe(0, MPI_ANY_TAG, comm, &first);
-            int first_bytes = 0;
-            MPI_Get_count(&first, MPI_BYTE, &first_bytes);
-            EXPECT_EQ(first_bytes, bytes);
+            EXPECT_EQ(bytes_of_next_from(0, comm), bytes);
             EXPECT_EQ(team.receive(0, Team::Kind::data), numbered(bytes));
         }
         team.finish_sends(0);
+    }
+    MPI_Comm_free(&comm);
+}
+
+// MPI counts bytes by an int: messages of 2 GiB, of windows as large, ended the program.
+TEST(MpiTeam, messages_that_are_too_long_to_go_whole_go_in_fragments) {
+    constexpr int most = 100'000;
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    {
+        MpiTeam team{comm, place_ranks({0, 0}, {.messages_only = true})};
+        team.send_whole_at_most(most);
+        for (auto const bytes : {most, most + 1}) {
+            if (team.rank() == 0) {
+                team.send(1, Team::Kind::data, numbered(bytes));
+                team.finish_sends(0);
+            } else {
+                EXPECT_EQ(bytes_of_next_from(0, comm) == bytes, bytes == most);
+                EXPECT_EQ(team.receive(0, Team::Kind::data), numbered(bytes));
+            }
+        }
     }
     MPI_Comm_free(&comm);
 }
