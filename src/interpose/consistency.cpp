@@ -17,6 +17,7 @@ int file_sync(MPI_File handle) {
     // Where the file may not be written the MPI library has a word to say, or none.
     if (!synced.native && !file->read_only()) return result;
     auto const native = UNISONO_NATIVE(File_sync)(handle);
+    if (synced.native && native != MPI_SUCCESS) file->note_failed_native_sync();
     return result == MPI_SUCCESS ? native : result;
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -330,7 +331,7 @@ File::Synced File::sync() {
     enum {
         some_wrote,
         some_native,
-        some_lost,
+        some_failed,
         some_alone,
         device,
         no_device,
@@ -340,7 +341,7 @@ File::Synced File::sync() {
     };
     std::array<std::uint64_t, all> most{wrote,
                                         native_wrote_.exchange(false),
-                                        settled.code != 0,
+                                        settled.code != 0 || failed_sync_.code != 0,
                                         alone,
                                         status.st_dev,
                                         ~status.st_dev,
@@ -348,20 +349,30 @@ File::Synced File::sync() {
                                         ~status.st_ino};
     context_->maximum(most);
     Synced synced{.verdict = settled, .native = most[some_native] != 0};
+    auto const earlier = std::exchange(failed_sync_, {});
     if (most[some_wrote] == 0) {
-        if (most[some_lost] != 0) synced.verdict = context_->agree(settled);
+        if (!synced.native) {
+            failed_sync_ = earlier;
+            if (settled.code == 0) synced.verdict = earlier;
+        }
+        if (most[some_failed] != 0) synced.verdict = context_->agree(synced.verdict);
         return synced;
     }
     auto const one_file =
         most[some_alone] == 0 && most[device] == ~most[no_device] && most[inode] == ~most[no_inode];
     Error error;
-    if (one_file ? context_->leads_its_machine() : wrote) error = storage_.backend->sync();
+    auto const syncs = one_file ? context_->leads_its_machine() : wrote || earlier.code != 0;
+    if (syncs) error = storage_.backend->sync();
     // ROMIO syncs what this handle has written, and no size that the program's own one was given.
     if (by_mpi_ && wrote && !error && kernel_descriptor_ >= 0)
         error = make_posix_backend(kernel_descriptor_)->sync();
+    if (error) failed_sync_ = first_failure({}, error);
     synced.verdict = context_->agree(first_failure(settled, error));
-    if (synced.verdict.code != 0 && wrote) written_ = true;
     return synced;
+}
+
+void File::note_failed_native_sync() {
+    failed_sync_ = first_failure({}, {EIO, "the MPI library's sync", Error::whole_file});
 }
 
 File::Synced File::close() {

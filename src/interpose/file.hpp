@@ -172,8 +172,11 @@ public:
     /// Makes durable what was written through Unisono: drains, then one rank of each node syncs,
     /// or each one that has written where what they write does not meet in the kernel. Collective;
     /// the outcome is agreed by all ranks. Cost: one reduction when nothing was written since the
-    /// last time, two else. After a failure the next sync tries again.
+    /// last time, two else. After a failure the next one fails, too, unless something was written
+    /// since: Linux takes for clean what it could not write, and would call it synced.
     Synced sync();
+    /// The MPI library's own sync, which has its turn after that, has failed. Local.
+    void note_failed_native_sync();
 
     /// The end of the file: drains, syncs if the hints ask for it, lets go of the file.
     /// Collective; the outcome is agreed by all ranks. Cost: one reduction.
@@ -358,6 +361,7 @@ private:
     Verdict deferred_;  // not of the cache that there is now; perhaps of this rank only
     std::atomic<bool> written_ = false;       // since the last sync, on this rank
     std::atomic<bool> native_wrote_ = false;  // perhaps; the same
+    Verdict failed_sync_;                     // the last sync, on this rank
 };
 
 /// Remembers, finds and forgets files by handle; a handle that is unknown belongs to the MPI

@@ -114,6 +114,28 @@ class Durability(unittest.TestCase):
 
         self.each(SETTINGS, check)
 
+    def told_of_syncs(self, mpi, file, letters, setting, inject):
+        job, _ = self.traced(mpi, file, letters, setting, ["-e", inject])
+        job.require_success()
+        return [re.findall(rf"rank {rank}: sync: (\w+)", job.output) for rank in range(RANKS)]
+
+    # Linux tells of an error once, and takes for clean what it could not write.
+    @unittest.skipUnless(can_trace(), "strace may not trace here")
+    def test_a_sync_after_one_that_failed_fails_until_something_is_written(self):
+        def check(mpi, setting, file):
+            told = self.told_of_syncs(mpi, file, "assasc", setting, "inject=fsync:error=EIO:when=1")
+            self.assertEqual(told, [["error", "error", "ok"]] * RANKS)
+
+        self.each(SETTINGS, check)
+
+    @unittest.skipUnless(can_trace(), "strace may not trace here")
+    def test_a_sync_of_the_mpi_librarys_own_that_failed_is_no_success_later(self):
+        def check(mpi, setting, file):
+            told = self.told_of_syncs(mpi, file, "hsshsc", setting, "inject=fsync:error=EIO:when=1")
+            self.assertEqual(told, [["error", "error", "ok"]] * RANKS)
+
+        self.each([{"UNISONO_OVERLAP": "disable"}], check)
+
     def test_a_close_that_fails_is_told_to_all_ranks(self):
         def check(mpi, setting, file):
             job = self.run_steps(mpi, file, "afc", environment=setting,

@@ -1,6 +1,6 @@
 /* Does to one file what its second argument says, letter by letter, and prints what every sync and
    close came to:
-     a write_all, w write, i iwrite and wait, g set_size, s sync, c close,
+     a write_all, w write, h write_shared, i iwrite and wait, g set_size, s sync, c close,
      f from now on closing fails: see failing_close.c
    Every rank writes 64 pieces of 1 KiB, in turns with the others, each byte the rank + 1. Without
    `c` the program ends with the file open.
@@ -38,6 +38,9 @@ static void do_step(char step, MPI_File* file, char const* path) {
             break;
         case 'w':
             MPI_File_write(*file, data, sizeof data, MPI_BYTE, MPI_STATUS_IGNORE);
+            break;
+        case 'h':
+            MPI_File_write_shared(*file, data, sizeof data, MPI_BYTE, MPI_STATUS_IGNORE);
             break;
         case 'i':
             MPI_File_iwrite(*file, data, sizeof data, MPI_BYTE, &request);
