@@ -180,15 +180,16 @@ struct Notice {
     }
 };
 
-/// Where the ranks' parts of an ordered call lie; where the shared file pointer is, and goes.
-struct OrderedParts {
+/// What one rank is called with where all must give the same, or where the shared file pointer is,
+/// or goes.
+struct CallArguments {
     Objection objection;
-    std::uint64_t etypes = 0;  ///< that are asked for
+    std::uint64_t etypes = 0;  ///< that an ordered call asks for
     std::int64_t begin = 0;    ///< the shared file pointer, in etypes, after what a rank did before
     std::uint64_t least_digest = 0;  ///< of what ranks must give alike
     std::uint64_t most_digest = 0;
 
-    void merge(OrderedParts const& later) {
+    void merge(CallArguments const& later) {
         objection.merge(later.objection);
         etypes += later.etypes;
         begin = std::max(begin, later.begin);  // it only grows

@@ -15,7 +15,7 @@ namespace unisono {
 struct Meeting {
     static constexpr std::size_t payload_bytes = 192;
 
-    enum class Kind : std::uint32_t { proposal, notice, ordered, verdict };
+    enum class Kind : std::uint32_t { proposal, notice, arguments, verdict };
 
     Kind kind = Kind::proposal;
     std::uint32_t rank = 0;  ///< that brings it; the first one once it is merged
@@ -45,8 +45,8 @@ struct Meeting {
             merge_as<Proposal>(later);
         else if (kind == Kind::notice)
             merge_as<Notice>(later);
-        else if (kind == Kind::ordered)
-            merge_as<OrderedParts>(later);
+        else if (kind == Kind::arguments)
+            merge_as<CallArguments>(later);
         else
             merge_as<Verdict>(later);
     }
@@ -54,7 +54,7 @@ struct Meeting {
 private:
     static Kind kind_of(Proposal const&) { return Kind::proposal; }
     static Kind kind_of(Notice const&) { return Kind::notice; }
-    static Kind kind_of(OrderedParts const&) { return Kind::ordered; }
+    static Kind kind_of(CallArguments const&) { return Kind::arguments; }
     static Kind kind_of(Verdict const&) { return Kind::verdict; }
 
     template <class Payload>

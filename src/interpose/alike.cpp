@@ -8,14 +8,14 @@
 
 namespace unisono::interpose {
 
-OrderedParts parts_with(File& file, std::span<std::uint64_t const> arguments, int refusal) {
+CallArguments arguments_with(File& file, std::span<std::uint64_t const> arguments, int refusal) {
     auto const digest = hash64(arguments);
     return {.objection = {.refusal = refusal, .refusing_rank = file.team().rank()},
             .least_digest = digest,
             .most_digest = digest};
 }
 
-int refuse_unless_alike(File& file, OrderedParts const& agreed, char const* call,
+int refuse_unless_alike(File& file, CallArguments const& agreed, char const* call,
                         char const* fault) {
     if (agreed.objection.refusal != 0)
         return fail(
@@ -29,9 +29,9 @@ int refuse_unless_alike(File& file, OrderedParts const& agreed, char const* call
 int agree_on_argument(File& file, std::int64_t argument, int refusal, char const* call,
                       char const* fault) {
     std::array const arguments{static_cast<std::uint64_t>(argument)};
-    auto parts = parts_with(file, arguments, refusal);
-    if (file.context().ranks() > 1) file.team().rendezvous().meet(parts);
-    return refuse_unless_alike(file, parts, call, fault);
+    auto all = arguments_with(file, arguments, refusal);
+    if (file.context().ranks() > 1) file.team().rendezvous().meet(all);
+    return refuse_unless_alike(file, all, call, fault);
 }
 
 }  // namespace unisono::interpose

@@ -12,11 +12,11 @@ namespace unisono::interpose {
 // would go on, and wait for the others, or come to something else.
 
 /// What this rank brings to the ranks' meeting; `refusal`: an MPI error class, or 0. Local.
-OrderedParts parts_with(File& file, std::span<std::uint64_t const> arguments, int refusal);
+CallArguments arguments_with(File& file, std::span<std::uint64_t const> arguments, int refusal);
 
-/// What the ranks have agreed on (OrderedParts::objection and digests) as the call's result, which
+/// What the ranks have agreed on (CallArguments::objection and digests) as the call's result, which
 /// the error handler has seen; `fault`: why some rank's arguments are refused.
-int refuse_unless_alike(File& file, OrderedParts const& agreed, char const* call,
+int refuse_unless_alike(File& file, CallArguments const& agreed, char const* call,
                         char const* fault);
 
 /// Both, with a meeting of the ranks between them.

@@ -574,9 +574,9 @@ void File::learn_to_keep_views_back(Notice const& agreed) {
 MPI_Offset File::agreed_shared_pointer() { return largest(shared_pointer_->reached()); }
 
 MPI_Offset File::largest(MPI_Offset mine) {
-    OrderedParts parts{.begin = mine};
-    if (context_->ranks() > 1) team().rendezvous().meet(parts);
-    return parts.begin;
+    CallArguments all{.begin = mine};
+    if (context_->ranks() > 1) team().rendezvous().meet(all);
+    return all.begin;
 }
 
 void File::set_shared_pointer(MPI_Offset etypes) {

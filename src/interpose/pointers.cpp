@@ -66,15 +66,14 @@ bool is_whence(int whence) {
 }
 
 // What all ranks have to say about a seek, and where the pointer is. Collective.
-OrderedParts meet_to_seek(File& file, FileView const& view, MPI_Offset offset, int whence) {
+CallArguments meet_to_seek(File& file, FileView const& view, MPI_Offset offset, int whence) {
     std::array const arguments{static_cast<std::uint64_t>(offset),
                                static_cast<std::uint64_t>(whence)};
-    auto parts = parts_with(file, arguments, is_whence(whence) ? 0 : MPI_ERR_ARG);
-    parts.begin = view.mirrored ? 0 : file.shared_pointer().reached();
-    parts.objection.must_be_native =
-        whence == numbers().seek_end ? !knows_end(view) : view.mirrored;
-    if (file.context().ranks() > 1) file.team().rendezvous().meet(parts);
-    return parts;
+    auto all = arguments_with(file, arguments, is_whence(whence) ? 0 : MPI_ERR_ARG);
+    all.begin = view.mirrored ? 0 : file.shared_pointer().reached();
+    all.objection.must_be_native = whence == numbers().seek_end ? !knows_end(view) : view.mirrored;
+    if (file.context().ranks() > 1) file.team().rendezvous().meet(all);
+    return all;
 }
 
 // Ranks have no later size than when they came, and nobody writes on before all have come. Negative

@@ -74,18 +74,18 @@ int file_preallocate(MPI_File handle, MPI_Offset size) {
     std::array const arguments{static_cast<std::uint64_t>(size)};
     // ROMIO refuses it on one rank only.
     auto const read_only = file->read_only();
-    auto parts = parts_with(*file, arguments,
-                            read_only  ? MPI_ERR_READ_ONLY
-                            : size < 0 ? MPI_ERR_ARG
-                                       : 0);
-    parts.objection.must_be_native = file->kernel_descriptor() < 0;
-    file->team().rendezvous().meet(parts);
-    if (auto const refused = refuse_unless_alike(*file, parts, "MPI_File_preallocate",
+    auto all = arguments_with(*file, arguments,
+                              read_only  ? MPI_ERR_READ_ONLY
+                              : size < 0 ? MPI_ERR_ARG
+                                         : 0);
+    all.objection.must_be_native = file->kernel_descriptor() < 0;
+    file->team().rendezvous().meet(all);
+    if (auto const refused = refuse_unless_alike(*file, all, "MPI_File_preallocate",
                                                  read_only ? not_writable : negative);
         refused != MPI_SUCCESS)
         return refused;
     file->note_written();
-    if (parts.objection.must_be_native) return UNISONO_NATIVE(File_preallocate)(handle, size);
+    if (all.objection.must_be_native) return UNISONO_NATIVE(File_preallocate)(handle, size);
     IoResult result;
     if (file->context().rank() == 0 && size > 0)
         result.error = {allocate(file->storage().descriptor, size), "posix_fallocate",

@@ -332,24 +332,24 @@ int collective_on(File& file, DataCall const& call, Prepared& prepared, CallReco
 }
 
 // This rank's.
-OrderedParts own_part(File& file, DataCall const& call, Prepared const& prepared) {
+CallArguments arguments_of(File& file, DataCall const& call, Prepared const& prepared) {
     auto const rank = static_cast<std::uint32_t>(file.context().rank());
-    OrderedParts part{.objection = {.refusal = prepared.refusal, .refusing_rank = rank}};
+    CallArguments mine{.objection = {.refusal = prepared.refusal, .refusing_rank = rank}};
     if (prepared.refusal == 0) {
         auto const bytes =
             prepared.type != nullptr ? prepared.request.positions.bytes() : bytes_asked(call);
-        part.etypes = bytes / prepared.view->etype_bytes;
+        mine.etypes = bytes / prepared.view->etype_bytes;
     }
     if (!file.view()->mirrored) {
-        part.begin = file.shared_pointer().reached();
-        part.objection.must_be_native = !file.view()->usable;
-        return part;
+        mine.begin = file.shared_pointer().reached();
+        mine.objection.must_be_native = !file.view()->usable;
+        return mine;
     }
     MPI_Offset begin = 0;
-    part.objection.must_be_native =
+    mine.objection.must_be_native =
         UNISONO_NATIVE(File_get_position_shared)(file.handle(), &begin) != MPI_SUCCESS;
-    part.begin = begin;
-    return part;
+    mine.begin = begin;
+    return mine;
 }
 
 // Moves the shared file pointer past what all ranks ask for, before anything else is
@@ -357,23 +357,23 @@ OrderedParts own_part(File& file, DataCall const& call, Prepared const& prepared
 // has trouble with the pointer. Collective.
 std::optional<MPI_Offset> advance_shared_pointer(File& file, DataCall const& call,
                                                  Prepared const& prepared) {
-    auto parts = own_part(file, call, prepared);
-    auto const mine = parts.etypes;
-    if (file.context().ranks() > 1) file.team().rendezvous().meet(parts);
-    if (parts.objection.must_be_native) return {};
-    if (parts.objection.refusal != 0) {
+    auto all = arguments_of(file, call, prepared);
+    auto const mine = all.etypes;
+    if (file.context().ranks() > 1) file.team().rendezvous().meet(all);
+    if (all.objection.must_be_native) return {};
+    if (all.objection.refusal != 0) {
         // All refuse it then; in a window only the rank that has the wrong argument would.
         if (auto const cache = file.cache()) cache->end_window();
-        return parts.begin;
+        return all.begin;
     }
-    if (parts.etypes == 0) return parts.begin;
-    auto const end = parts.begin + static_cast<MPI_Offset>(parts.etypes);
+    if (all.etypes == 0) return all.begin;
+    auto const end = all.begin + static_cast<MPI_Offset>(all.etypes);
     if (!file.view()->mirrored)
         file.set_shared_pointer(end);
     else if (UNISONO_NATIVE(File_seek_shared)(file.handle(), end, numbers().seek_set) !=
              MPI_SUCCESS)
         return {};
-    return parts.begin + static_cast<MPI_Offset>(file.context().sum_before(mine));
+    return all.begin + static_cast<MPI_Offset>(file.context().sum_before(mine));
 }
 
 }  // namespace
