@@ -45,11 +45,6 @@ Handle* open_handle(FileSystem& files, Inode& inode, int flags) {
 
 namespace {
 
-std::uint64_t size_of(int fd) {
-    struct stat attributes {};
-    return fstat(fd, &attributes) == 0 ? static_cast<std::uint64_t>(attributes.st_size) : 0;
-}
-
 void open_file(fuse_req_t request, fuse_ino_t number, fuse_file_info* info) {
     auto& files = file_system(request);
     auto& inode = inode_of(request, number);

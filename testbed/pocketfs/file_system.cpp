@@ -180,13 +180,10 @@ void FileSystem::load(Inode& inode) {
     inode.striping.first %= options_.servers;
     auto const address = read_attribute(inode.path(), stored_address);
     inode.wanted_address = address ? parse_number(*address) : std::nullopt;
-    struct stat attributes {};
     if (auto const map = stored_places(inode.path()))
         inode.map = *map;
-    else if (fstat(inode.fd, &attributes) == 0)
-        take_places(
-            inode, 0,
-            object_bytes(inode.striping, static_cast<std::uint64_t>(attributes.st_size), 0));
+    else
+        take_places(inode, 0, object_bytes(inode.striping, size_of(inode.fd), 0));
 }
 
 int FileSystem::store(Inode& inode) {

@@ -4,6 +4,11 @@
 
 namespace unisono::testbed {
 
+std::uint64_t size_of(int fd) {
+    struct stat attributes {};
+    return fstat(fd, &attributes) == 0 ? static_cast<std::uint64_t>(attributes.st_size) : 0;
+}
+
 Inodes::~Inodes() {
     for (auto const& [key, inode] : known_) close(inode->fd);
 }

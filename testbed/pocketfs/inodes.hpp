@@ -12,6 +12,9 @@
 
 namespace unisono::testbed {
 
+/// Bytes of a file, of whatever descriptor; 0 where that cannot be found out.
+std::uint64_t size_of(int fd);
+
 /// A file of the backing folder that the kernel knows.
 struct Inode {
     int fd = -1;  ///< O_PATH: names the file, whatever becomes of its path

@@ -28,11 +28,8 @@ void get_attributes(fuse_req_t request, fuse_ino_t number, fuse_file_info* /*inf
 int set_size(fuse_req_t request, Inode& inode, off_t size, fuse_file_info const* info) {
     auto& files = file_system(request);
     if (files.any_faults()) {
-        struct stat attributes {};
-        if (fstat(inode.fd, &attributes) != 0) return errno;
         auto const wanted = static_cast<std::uint64_t>(size);
-        auto const now = static_cast<std::uint64_t>(attributes.st_size);
-        if (files.faults().room(0, wanted, now) < wanted) return ENOSPC;
+        if (files.faults().room(0, wanted, size_of(inode.fd)) < wanted) return ENOSPC;
     }
     int const error = files.change(inode, [&] {
         int const result = info != nullptr ? ftruncate(handle_of(info).fd, size)
