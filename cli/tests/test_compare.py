@@ -362,6 +362,15 @@ def test_a_program_that_does_not_end_is_ended(compared, place):
     assert left(place) == ["data"] and (place / "data").read_text() == "precious\n"
 
 
+@pytest.mark.parametrize("seconds", ["nan", "inf", "1e300", "-1", "0"])
+@pytest.mark.parametrize("words", [["compare", "--timeout"], ["replay", __file__, "--in", "/tmp", "--timeout"],
+                                   ["orchestra", "timeline", "--picture", "turns.svg", "--seconds"]])
+def test_seconds_that_are_none_are_refused(unisono, words, seconds):
+    done = unisono(*words, seconds)
+    assert done.returncode == 2 and f"Invalid value for '{words[-1]}'" in done.stderr
+    assert "is not in the range 0<x<=1000000000.0." in done.stderr
+
+
 @needs_library
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_puts_files_back(place, number):

@@ -13,7 +13,7 @@ import click
 from rich.markup import escape
 
 from . import compare as comparing
-from . import completion, settings, terminal
+from . import completion, ranges, settings, terminal
 from .compare import Outcome, Side
 from .fresh import FreshFiles
 from .places import Failure, said_of
@@ -29,7 +29,7 @@ _WIDTH_WITHOUT_TERMINAL = 80
               help="Runs of each kind.")  # fmt: skip
 @click.option("--strategies", metavar="A,B", default="", shell_complete=completion.list_of(completion.strategies),
               help="Run it by these as well; see 'unisono strategies'.")  # fmt: skip
-@click.option("--timeout", metavar="SECONDS", type=click.FloatRange(min=0, min_open=True),
+@click.option("--timeout", metavar="SECONDS", type=ranges.SECONDS,
               help="End a run that takes longer, and the comparison.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="All numbers on standard output, as JSON.")
 @settings.options

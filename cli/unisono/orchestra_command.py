@@ -11,7 +11,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from . import keys, terminal
+from . import keys, ranges, terminal
 from . import orchestra as orchestrators
 from .places import Failure
 
@@ -155,7 +155,7 @@ def _where(state: dict[str, Any]) -> str:
 @_PLACE
 @click.option("--picture", metavar="FILE", type=click.Path(dir_okay=False), required=True,
               help="Where to draw it (.png, .svg, .pdf).")  # fmt: skip
-@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), default=3, show_default=True,
+@click.option("--seconds", type=ranges.SECONDS, default=3, show_default=True,
               help="How much of the end of the trace.")  # fmt: skip
 def timeline_command(place: str | None, picture: str, seconds: float) -> None:
     """Draw whose turn it was, over what was accessed on each server's disk."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shutil
 import sys
 from pathlib import Path
@@ -16,6 +15,7 @@ from rich.table import Table
 from . import pocket as file_systems
 from . import completion, terminal, trace_picture
 from .places import Failure
+from .ranges import Within
 from .report import counted, human_bytes
 
 _WIDTH_WITHOUT_TERMINAL = 120
@@ -184,24 +184,14 @@ def _print_end(entries: list[file_systems.TraceEntry], count: int = 40) -> None:
 _COUNT = click.IntRange(0, 2**63 - 1)
 
 
-class _Within(click.FloatRange):
-    """click lets nan pass, which is in no range."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
-        if math.isnan(number):
-            self.fail(f"{number} is not in the range {self._describe_range()}.", param, ctx)
-        return number
-
-
 @pocket.command("fault")
 @click.argument("mountpoint")
 @click.option("--eio", nargs=3, type=(str, _COUNT, _COUNT), metavar="PATH BEGIN END",
               help="Accesses to these bytes of a file fail. PATH is full, or one below the mountpoint.")  # fmt: skip
 @click.option("--enospc", type=_COUNT, metavar="BYTES", help="No file grows beyond so many bytes.")
-@click.option("--slow", nargs=2, type=(_COUNT, _Within(1, 1e6)), metavar="SERVER FACTOR",
+@click.option("--slow", nargs=2, type=(_COUNT, Within(1, 1e6)), metavar="SERVER FACTOR",
               help="Its requests take so many times as long.")  # fmt: skip
-@click.option("--hang", nargs=2, type=(_COUNT, _Within(0, 1e9)), metavar="SERVER SECONDS",
+@click.option("--hang", nargs=2, type=(_COUNT, Within(0, 1e9)), metavar="SERVER SECONDS",
               help="It answers nothing for so long.")  # fmt: skip
 @click.option("--down", type=_COUNT, metavar="SERVER", help="Its requests fail.")
 @click.option("--clear", is_flag=True, help="Everything works again.")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from . import bench, compare, compare_command, completion, replay, settings
+from . import bench, compare, compare_command, completion, ranges, replay, settings
 from .fresh import FreshFiles
 from .places import Failure
 
@@ -34,7 +34,7 @@ def _check_folder(_context: click.Context, _parameter: click.Parameter, value: s
               help="Also by these; see 'unisono strategies'.")  # fmt: skip
 @click.option("--launcher", metavar="WORDS", help="Instead of 'mpiexec -n N', e.g. 'srun -n 64'.")
 @click.option("--mpi", type=click.Choice(bench.MPIS), help="Default: the program's, if it is there.")
-@click.option("--timeout", metavar="SECONDS", type=click.FloatRange(min=0, min_open=True),
+@click.option("--timeout", metavar="SECONDS", type=ranges.SECONDS,
               help="End a run that takes longer, and the comparison.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="All numbers on standard output, as JSON.")
 def replay_command(
