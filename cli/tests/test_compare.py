@@ -162,13 +162,29 @@ def test_folders_that_the_program_makes_are_made_fresh_as_well(compared, place, 
 
 
 @needs_library
-def test_a_program_that_removes_the_copies_with_their_folder_is_told(compared, place):
+@pytest.mark.parametrize("then", ["mkdir out; echo same > out/data; cp out/data data", "echo same > data"])
+def test_what_a_program_removes_with_its_folder_and_the_copies_is_put_back(compared, place, then):
     (place / "out").mkdir()
     (place / "out/data").write_text("before\n")
-    done = compared("rm -rf out; mkdir out; echo same > out/data; cp out/data data", "--file", "out/data", "--file", "data")
+    (place / "out/data").chmod(0o640)
+    done = compared(f"rm -rf out; {then}", "--file", "out/data", "--file", "data")
     assert done.returncode == 1 and runs(place) == 1
-    assert f"{place}/out/data CANNOT BE PUT BACK: the program has removed {place}/out, and in it the copy" in done.stderr
-    assert left(place) == ["out"]
+    assert f"the program has removed {place}/out, and in it the copy of what data was before" in done.stderr
+    assert "PUT BACK" not in done.stderr
+    assert left(place) == ["out"] and left(place / "out") == ["data"]
+    assert (place / "out/data").read_text() == "before\n"
+    assert (place / "out/data").stat().st_mode & 0o777 == 0o640
+
+
+@needs_library
+def test_what_cannot_be_put_back_is_said(compared, place):
+    (place / "out").mkdir()
+    for number in range(fresh._OPEN_MOST + 1):
+        (place / f"out/data{number}").write_text("before\n")
+    done = compared("rm -rf out; echo same > data", "--file", "out/data*", "--file", "data")
+    assert done.returncode == 1 and runs(place) == 1
+    assert done.stderr.count("CANNOT BE PUT BACK: the program has removed") == 1
+    assert len(left(place / "out")) == fresh._OPEN_MOST
 
 
 @needs_library

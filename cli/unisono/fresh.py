@@ -22,6 +22,7 @@ from . import mpi
 from .places import Failure
 
 _FOLDER = ".unisono-compare-"
+_OPEN_MOST = 200  # of the descriptors that a process may have
 _CHUNK_BYTES = 1 << 20
 
 
@@ -62,6 +63,8 @@ class FreshFiles:
         self._progress = progress
         self._beside: dict[Path, Path] = {}  # hidden folders
         self._copies: dict[Path, Path] = {}  # of what was there before
+        self._open = contextlib.ExitStack()  # some of these: they outlive a folder that the program removes
+        self._outliving: dict[Path, Path] = {}
         self._states: dict[Path, tuple[int, ...]] = {}  # of these, before the first run
         self._new: set[Path] = set()
         self.missing: list[Path] = []  # written, and not there after the first run
@@ -88,6 +91,7 @@ class FreshFiles:
 
     def find(self, written_names: Iterable[str], other_names: Iterable[str]) -> None:
         """After the first run, and its report: which files were written or otherwise made."""
+        self._look_for_copies()
         others = {_as_file(name) for name in other_names}
         written = {_as_file(name) for name in written_names}
         written |= {path for path in others if self.before.had(path) is False}
@@ -138,14 +142,18 @@ class FreshFiles:
         """Of what was there before: a program may remove its folders."""
         for path, copy in self._copies.items():
             if not copy.exists():
-                raise Failure(_lost(path, copy), 1)
+                raise Failure(_removed(path), 1)
 
     def _restore(self, path: Path) -> None:
         if _state(path) == self._states[path]:
             return
         if path.is_symlink():
             path.unlink()  # the program put it there; what it leads to is not ours
-        _copy(self._copies[path], path)
+        copy = self._copies[path]
+        if not copy.exists():
+            copy = self._outliving.get(path, copy)
+            path.parent.mkdir(parents=True, exist_ok=True)
+        _copy(copy, path)
         _make_durable(path)
         self._states[path] = _state(path)
 
@@ -198,6 +206,9 @@ class FreshFiles:
         _copy(path, unfinished)
         unfinished.rename(copy)
         self._copies[path], self._states[path] = copy, state
+        if len(self._outliving) < _OPEN_MOST:
+            file = self._open.enter_context(open(copy, "rb"))
+            self._outliving[path] = Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
 
     def end(self, keep: Iterable[Path] = ()) -> None:
         """All as it was before; of the hidden folders, the files `keep` stay, and copies of what could not be
@@ -217,7 +228,8 @@ class FreshFiles:
             except (OSError, Failure) as error:
                 kept.add(copy)
                 said = f"{path} COULD NOT BE PUT BACK; what it was before is {copy}: {error}"
-                problems.append(said if copy.exists() else _lost(path, copy))
+                problems.append(said if copy.exists() else f"{path} CANNOT BE PUT BACK: {_removed(path)}")
+        self._open.close()
         self._clear(kept)
         if problems:
             raise Failure("; ".join(problems), 1)
@@ -231,9 +243,9 @@ class FreshFiles:
                 folder.rmdir()
 
 
-def _lost(path: Path, copy: Path) -> str:
-    return (f"{path} CANNOT BE PUT BACK: the program has removed {path.parent}, and in it the copy of what it was before."
-            " Give it a folder for its output that is not there yet")  # fmt: skip
+def _removed(path: Path) -> str:
+    return (f"the program has removed {path.parent}, and in it the copy of what {path.name} was before. Give it a folder"
+            " for its output that is not there yet")  # fmt: skip
 
 
 def _as_file(name: str) -> Path:
