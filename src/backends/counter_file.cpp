@@ -45,7 +45,7 @@ CounterFile::Count CounterFile::read(std::uint64_t number) {
     return held.error() != 0 ? Count{.error = held.error()} : read_at(file_.get(), place);
 }
 
-CounterFile::Count CounterFile::add(std::uint64_t number, std::int64_t more) {
+CounterFile::Count CounterFile::add(std::uint64_t number, std::int64_t more, std::int64_t most) {
     std::lock_guard const lock{mutex_};
     if (auto const error = open(/*make=*/true)) return {.error = error};
     RangeLocks locks{file_.get()};
@@ -54,6 +54,7 @@ CounterFile::Count CounterFile::add(std::uint64_t number, std::int64_t more) {
     if (held.error() != 0) return {.error = held.error()};
     auto const before = read_at(file_.get(), place);
     if (before.error != 0) return before;
+    if (before.value > most - more) return {.error = EOVERFLOW};
     auto const after = before.value + more;
     auto const written = pwrite(file_.get(), &after, sizeof after, static_cast<off_t>(place.begin));
     if (written == sizeof after) return before;

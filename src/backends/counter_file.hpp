@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <string>
 
@@ -22,8 +23,10 @@ public:
 
     /// Of counter `number`. Cost: an open where the file is not there yet, a lock, a read.
     [[nodiscard]] Count read(std::uint64_t number);
-    /// The count before `more` was added. Cost: a lock, a read, a write.
-    [[nodiscard]] Count add(std::uint64_t number, std::int64_t more);
+    /// The count before `more` was added, which is not negative; EOVERFLOW where the sum would be
+    /// more than `most`. Cost: a lock, a read, a write.
+    [[nodiscard]] Count add(std::uint64_t number, std::int64_t more,
+                            std::int64_t most = std::numeric_limits<std::int64_t>::max());
     /// No rank counts any more.
     void remove();
 

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <filesystem>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -45,6 +47,18 @@ TEST_F(Counting, counters_do_not_touch_each_other) {
     EXPECT_EQ(other.read(4).value, 1);
     EXPECT_EQ(other.read(2).value, 0);
     EXPECT_EQ(other.read(1000).value, 0);
+}
+
+TEST_F(Counting, what_would_be_too_much_is_not_counted) {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    CounterFile counters{path_};
+    EXPECT_EQ(counters.add(0, 5, 10).value, 0);
+    EXPECT_EQ(counters.add(0, 6, 10).error, EOVERFLOW);
+    EXPECT_EQ(counters.read(0).value, 5);
+    EXPECT_EQ(counters.add(0, 5, 10).error, 0);
+    EXPECT_EQ(counters.add(0, most - 10).error, 0);
+    EXPECT_EQ(counters.add(0, most).error, EOVERFLOW);
+    EXPECT_EQ(counters.read(0).value, most);
 }
 
 TEST_F(Counting, nothing_is_lost_where_many_count_at_once) {

@@ -184,14 +184,14 @@ struct Notice {
 /// or goes.
 struct CallArguments {
     Objection objection;
-    std::uint64_t etypes = 0;  ///< that an ordered call asks for
+    std::uint64_t etypes = 0;  ///< that an ordered call asks for; UINT64_MAX: or more
     std::int64_t begin = 0;    ///< the shared file pointer, in etypes, after what a rank did before
     std::uint64_t least_digest = 0;  ///< of what ranks must give alike
     std::uint64_t most_digest = 0;
 
     void merge(CallArguments const& later) {
         objection.merge(later.objection);
-        etypes += later.etypes;
+        if (__builtin_add_overflow(etypes, later.etypes, &etypes)) etypes = UINT64_MAX;
         begin = std::max(begin, later.begin);  // it only grows
         least_digest = std::min(least_digest, later.least_digest);
         most_digest = std::max(most_digest, later.most_digest);

@@ -70,8 +70,8 @@ CallArguments meet_to_seek(File& file, FileView const& view, MPI_Offset offset, 
     std::array const arguments{static_cast<std::uint64_t>(offset),
                                static_cast<std::uint64_t>(whence)};
     auto all = arguments_with(file, arguments, is_whence(whence) ? 0 : MPI_ERR_ARG);
-    all.begin = view.mirrored ? 0 : file.shared_pointer().reached();
-    all.objection.must_be_native = whence == numbers().seek_end ? !knows_end(view) : view.mirrored;
+    if (whence == numbers().seek_cur) all.begin = known_shared_pointer(file, all.objection);
+    if (whence == numbers().seek_end) all.objection.must_be_native = !knows_end(view);
     if (file.context().ranks() > 1) file.team().rendezvous().meet(all);
     return all;
 }
@@ -87,6 +87,13 @@ MPI_Offset agreed_size(File& file) {
     return size == unknown ? -1 : size;
 }
 
+// From there the MPI libraries' calls with the shared pointer come to where the number has wrapped
+// round to.
+bool leads_beyond_reach(FileView const& view, MPI_Offset etypes) {
+    return view.usable && !view.tiling.shape->empty() &&
+           !within_reach(view.tiling, static_cast<std::uint64_t>(etypes), view.etype_bytes, 1);
+}
+
 }  // namespace
 
 // Open MPI 4.1 leaves the displacement out where it counts from the end. What is wrong on one rank
@@ -95,30 +102,38 @@ int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
     auto const file = find(handle);
     if (file == nullptr) return UNISONO_NATIVE(File_seek_shared)(handle, offset, whence);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_seek_shared};
+    constexpr auto call = "MPI_File_seek_shared";
     auto const refuse = [&](int error_class, char const* why) {
-        return fail(*file, error_class, "MPI_File_seek_shared", why);
-    };
-    auto const native = [&](MPI_Offset there, int from) {
-        return pass_on(handle, view, "MPI_File_seek_shared",
-                       [&] { return UNISONO_NATIVE(File_seek_shared)(handle, there, from); });
+        return fail(*file, error_class, call, why);
     };
     auto const known = file->view();
     auto const all = meet_to_seek(*file, *known, offset, whence);
-    if (auto const refused = refuse_unless_alike(*file, all, "MPI_File_seek_shared", no_whence);
+    if (auto const refused = refuse_unless_alike(*file, all, call, no_whence);
         refused != MPI_SUCCESS)
         return refused;
-    if (all.objection.must_be_native) return native(offset, whence);
     auto target = offset;
-    if (whence == numbers().seek_cur) target = moved(all.begin, offset);
+    if (whence == numbers().seek_cur) {
+        if (auto const lost = refuse_lost_pointer(*file, all, call); lost != MPI_SUCCESS)
+            return lost;
+        target = moved(all.begin, offset);
+    }
     if (whence == numbers().seek_end) {
+        if (all.objection.must_be_native)
+            return pass_on(handle, view, call, [&] {
+                return UNISONO_NATIVE(File_seek_shared)(handle, offset, whence);
+            });
         auto const size = agreed_size(*file);
         if (size < 0) return refuse(MPI_ERR_IO, "some rank cannot tell the end");
         target = moved_from_end(size, offset, *known);
     }
     if (target < 0) return refuse(MPI_ERR_ARG, no_place);
-    if (known->mirrored) return native(target, numbers().seek_set);
-    file->set_shared_pointer(target);
-    return MPI_SUCCESS;
+    if (!known->mirrored) {
+        file->set_shared_pointer(target);
+        return MPI_SUCCESS;
+    }
+    if (leads_beyond_reach(*known, target)) return refuse(MPI_ERR_ARG, beyond_reach);
+    return pass_on(handle, view, call,
+                   [&] { return move_native_shared_pointer(*file, target, call); });
 }
 
 int file_get_position_shared(MPI_File handle, MPI_Offset* offset) {

@@ -1,5 +1,8 @@
 #include "interpose/shared_pointer.hpp"
 
+#include <cerrno>
+#include <limits>
+
 namespace unisono::interpose {
 
 SharedPointer::Counters* SharedPointer::counters() const {
@@ -17,11 +20,17 @@ SharedPointer::Value SharedPointer::value() {
 }
 
 SharedPointer::Value SharedPointer::advance(MPI_Offset etypes) {
+    auto const most = std::numeric_limits<MPI_Offset>::max() - base_;
     MPI_Offset before = 0;
     if (auto* const memory = counters()) {
-        before = memory->at(counted_in_).fetch_add(etypes, std::memory_order_acq_rel);
+        auto& count = memory->at(counted_in_);
+        before = count.load(std::memory_order_acquire);
+        do
+            if (before > most - etypes) return {0, EOVERFLOW};
+        while (!count.compare_exchange_weak(before, before + etypes, std::memory_order_acq_rel));
     } else {
-        auto const count = std::get<std::unique_ptr<CounterFile>>(place_)->add(counted_in_, etypes);
+        auto& file = *std::get<std::unique_ptr<CounterFile>>(place_);
+        auto const count = file.add(counted_in_, etypes, most);
         if (count.error != 0) return {0, count.error};
         before = count.value;
     }

@@ -47,7 +47,8 @@ public:
 
     /// Where it is now.
     [[nodiscard]] Value value();
-    /// Reserves so many etypes: where they begin. Any rank, at any time; where it is counted.
+    /// Reserves so many etypes: where they begin. EOVERFLOW, and it stays, where it cannot count as
+    /// far as their end. Any rank, at any time; where it is counted.
     [[nodiscard]] Value advance(MPI_Offset etypes);
     /// The last value that this rank has to do with; that of all ranks is the largest of theirs,
     /// once they have met. Costs nothing.

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <new>
+#include <string>
 
 #include "devices/device_memory.hpp"
 #include "execute/agree.hpp"
@@ -101,7 +102,10 @@ int own_code(File& file, DataCall const& call, int error_class, std::string cons
     return code_of(file, call, error_class, why, Told::this_rank);
 }
 
+constexpr auto pointer_beyond = "the shared file pointer would be beyond 2^63 etypes";
+
 int code_by_pointer(File& file, DataCall const& call, int error) {
+    if (error == EOVERFLOW) return own_code(file, call, MPI_ERR_ARG, pointer_beyond);
     return own_code(
         file, call, error_class_of(error),
         "the shared file pointer is in a hidden file beside it, which cannot be used: " +
@@ -340,40 +344,41 @@ CallArguments arguments_of(File& file, DataCall const& call, Prepared const& pre
             prepared.type != nullptr ? prepared.request.positions.bytes() : bytes_asked(call);
         mine.etypes = bytes / prepared.view->etype_bytes;
     }
-    if (!file.view()->mirrored) {
-        mine.begin = file.shared_pointer().reached();
-        mine.objection.must_be_native = !file.view()->usable;
-        return mine;
-    }
-    MPI_Offset begin = 0;
-    mine.objection.must_be_native =
-        UNISONO_NATIVE(File_get_position_shared)(file.handle(), &begin) != MPI_SUCCESS;
-    mine.begin = begin;
+    mine.begin = known_shared_pointer(file, mine.objection);
+    if (!file.view()->mirrored) mine.objection.must_be_native = !file.view()->usable;
     return mine;
 }
 
+/// Where a rank's part of an ordered call begins.
+struct OrderedBegin {
+    std::optional<MPI_Offset> offset;  ///< none: the MPI library has to do the call
+    int code = MPI_SUCCESS;            ///< else there is no call; the error handler has seen it
+};
+
 // Moves the shared file pointer past what all ranks ask for, before anything else is
-// done: so nobody can come to it too early. Nothing: the MPI library has to do the call, because it
-// has trouble with the pointer. Collective.
-std::optional<MPI_Offset> advance_shared_pointer(File& file, DataCall const& call,
-                                                 Prepared const& prepared) {
+// done: so nobody can come to it too early. Collective.
+OrderedBegin advance_shared_pointer(File& file, DataCall const& call, Prepared& prepared) {
     auto all = arguments_of(file, call, prepared);
     auto const mine = all.etypes;
     if (file.context().ranks() > 1) file.team().rendezvous().meet(all);
+    if (auto const lost = refuse_lost_pointer(file, all, call.name()); lost != MPI_SUCCESS)
+        return {.code = lost};
     if (all.objection.must_be_native) return {};
-    if (all.objection.refusal != 0) {
+    MPI_Offset end = 0;
+    if (__builtin_add_overflow(all.begin, all.etypes, &end))
+        refuse(prepared, MPI_ERR_ARG, pointer_beyond);
+    if (all.objection.refusal != 0 || prepared.refusal != 0) {
         // All refuse it then; in a window only the rank that has the wrong argument would.
         if (auto const cache = file.cache()) cache->end_window();
-        return all.begin;
+        return {.offset = all.begin};
     }
-    if (all.etypes == 0) return all.begin;
-    auto const end = all.begin + static_cast<MPI_Offset>(all.etypes);
+    if (all.etypes == 0) return {.offset = all.begin};
     if (!file.view()->mirrored)
         file.set_shared_pointer(end);
-    else if (UNISONO_NATIVE(File_seek_shared)(file.handle(), end, numbers().seek_set) !=
-             MPI_SUCCESS)
-        return {};
-    return all.begin + static_cast<MPI_Offset>(file.context().sum_before(mine));
+    else if (auto const code = move_native_shared_pointer(file, end, call.name());
+             code != MPI_SUCCESS)
+        return {.code = code};
+    return {.offset = all.begin + static_cast<MPI_Offset>(file.context().sum_before(mine))};
 }
 
 }  // namespace
@@ -399,8 +404,10 @@ int transfer_ordered(DataCall const& call, MPI_Status* status, OrderedCall const
     CallRecord record;
     auto prepared = prepare(*file, call, Ends::at_return);
     auto placed = call;
-    placed.offset = advance_shared_pointer(*file, call, prepared);
+    auto const begin = advance_shared_pointer(*file, call, prepared);
+    placed.offset = begin.offset;
     record.lap(Phase::waiting);
+    if (begin.code != MPI_SUCCESS) return begin.code;
     if (!placed.offset) return pass_on(call.handle, view_for_data, call.name(), native.ordered);
     return collective_on(*file, placed, prepared, record, status,
                          [&] { return native.at(*placed.offset, status); });
@@ -682,6 +689,34 @@ int transfer_end(MPI_File handle, Direction direction, std::uint16_t operation, 
     return MPI_SUCCESS;
 }
 
+MPI_Offset known_shared_pointer(File& file, Objection& objection) {
+    if (!file.view()->mirrored) return file.shared_pointer().reached();
+    MPI_Offset begin = 0;
+    objection.must_be_native =
+        UNISONO_NATIVE(File_get_position_shared)(file.handle(), &begin) != MPI_SUCCESS;
+    return begin;
+}
+
+int refuse_lost_pointer(File& file, CallArguments const& agreed, char const* call) {
+    if (!file.view()->mirrored || !agreed.objection.must_be_native) return MPI_SUCCESS;
+    return fail(file, MPI_ERR_IO, call,
+                "the MPI library cannot tell some rank where the shared file pointer is");
+}
+
+int move_native_shared_pointer(File& file, MPI_Offset etypes, char const* call) {
+    auto const native = UNISONO_NATIVE(File_seek_shared)(file.handle(), etypes, numbers().seek_set);
+    auto const romio = mpi_library().family == MpiLibrary::Family::mpich;
+    if (romio || file.context().ranks() == 1) return native;
+    auto const rank = static_cast<std::uint32_t>(file.context().rank());
+    Notice moved{
+        .objection = {.refusal = native == MPI_SUCCESS ? 0 : MPI_ERR_IO, .refusing_rank = rank}};
+    file.team().rendezvous().meet(moved);
+    if (moved.objection.refusal == 0) return MPI_SUCCESS;
+    return fail(file, moved.objection.refusal, call,
+                "the MPI library cannot move the shared file pointer on rank " +
+                    std::to_string(moved.objection.refusing_rank));
+}
+
 int mirror_view(File& file) {
     auto const view = file.view();
     if (view->mirrored) return MPI_SUCCESS;
@@ -692,7 +727,7 @@ int mirror_view(File& file) {
     if (result != MPI_SUCCESS) return result;
     file.mark_mirrored();
     if (pointer == 0) return result;
-    return UNISONO_NATIVE(File_seek_shared)(file.handle(), pointer, numbers().seek_set);
+    return move_native_shared_pointer(file, pointer, "MPI_File_seek_shared");
 }
 
 void let_go_of_view(File& file) {

@@ -87,6 +87,18 @@ int transfer_end(MPI_File handle, Direction direction, std::uint16_t operation, 
 int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& native,
             std::uint64_t bytes = 0);
 
+// The shared file pointer where the MPI library has it (FileView::mirrored). What goes wrong with
+// it on one rank would leave the others waiting in the library, or in the library's next call.
+
+/// Where it is as far as this rank knows, Unisono's own or the library's; `must_be_native` where
+/// the library cannot tell. Local.
+MPI_Offset known_shared_pointer(File& file, Objection& objection);
+/// The ranks' common answer, once they have met, where it could not tell some rank; the error
+/// handler has seen it.
+int refuse_lost_pointer(File& file, CallArguments const& agreed, char const* call);
+/// Moves the library's; likewise. ROMIO ends the program where it cannot. Collective.
+int move_native_shared_pointer(File& file, MPI_Offset etypes, char const* call);
+
 /// Gives the native handle the view that it does not know yet. Collective.
 int mirror_view(File& file);
 

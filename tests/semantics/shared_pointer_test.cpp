@@ -1,6 +1,11 @@
 // The shared file pointer is Unisono's or the native library's, and moves from one to the other.
 // View and pointers must be right whoever does which call.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "files.hpp"
@@ -248,6 +253,88 @@ void a_seek_that_is_wrong_on_one_rank_moves_no_pointer(Context const& context) {
     close_with_two_of_each_rank(context, file);
 }
 
+// Where it began to count anew from -2^63, and ordered calls wrote to where that comes to.
+void no_pointer_goes_beyond_what_can_be_counted(Context const& context) {
+    constexpr MPI_Offset far = std::numeric_limits<MPI_Offset>::max() - 5;
+    MPI_File file = open_file(context, context.path());
+    CHECK_EQUAL(error_class(MPI_File_seek_shared(file, far, MPI_SEEK_SET)), MPI_ERR_ARG);
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    CHECK_MPI(MPI_File_seek_shared(file, far, MPI_SEEK_SET));
+    Bytes const data(10, 1);
+    for (int turn = 0; turn < 3; ++turn) {
+        CHECK_EQUAL(
+            error_class(MPI_File_write_shared(file, data.data(), 10, MPI_BYTE, MPI_STATUS_IGNORE)),
+            MPI_ERR_ARG);
+        context.barrier();
+        CHECK_EQUAL(
+            error_class(MPI_File_write_ordered(file, data.data(), 10, MPI_BYTE, MPI_STATUS_IGNORE)),
+            MPI_ERR_ARG);
+        CHECK_EQUAL(error_class(MPI_File_seek_shared(file, 10, MPI_SEEK_CUR)), MPI_ERR_ARG);
+        CHECK_EQUAL(shared_position_of(file), far);
+        context.barrier();
+    }
+    CHECK_EQUAL(size_of(file), 0);
+    CHECK_MPI(MPI_File_seek_shared(file, 0, MPI_SEEK_SET));
+    CHECK_MPI(MPI_File_write_ordered(file, data.data(), 10, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(size_of(file), 10LL * context.size);
+    close_file(file);
+}
+
+/// The first rank has no descriptor left meanwhile.
+class NoDescriptor {
+public:
+    explicit NoDescriptor(Context const& context) : here_{context.root()} {
+        getrlimit(RLIMIT_NOFILE, &before_);
+        rlimit none = before_;
+        int const next = open("/dev/null", O_RDONLY);
+        close(next);
+        none.rlim_cur = static_cast<rlim_t>(next);
+        if (here_) CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &none), 0);
+    }
+    ~NoDescriptor() {
+        if (here_) setrlimit(RLIMIT_NOFILE, &before_);
+    }
+    NoDescriptor(NoDescriptor const&) = delete;
+    NoDescriptor& operator=(NoDescriptor const&) = delete;
+
+private:
+    bool here_;
+    rlimit before_{};
+};
+
+// ROMIO keeps it in a file, which the first rank cannot open: there the others waited for ever.
+void a_pointer_that_the_library_cannot_tell_is_the_same_error_on_all(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    Bytes const data(10, 1);
+    {
+        NoDescriptor const none{context};
+        int const seek = MPI_File_seek_shared(file, 10, MPI_SEEK_CUR);
+        CHECK(same_on_all(context, error_class(seek)));
+        int const write =
+            MPI_File_write_ordered(file, data.data(), 10, MPI_BYTE, MPI_STATUS_IGNORE);
+        CHECK(same_on_all(context, error_class(write)));
+#ifndef OPEN_MPI  // which has it in memory
+        CHECK_EQUAL(error_class(seek), MPI_ERR_IO);
+        CHECK_EQUAL(error_class(write), MPI_ERR_IO);
+#endif
+    }
+    CHECK_MPI(MPI_File_seek_shared(file, 0, MPI_SEEK_SET));
+    CHECK_MPI(MPI_File_write_ordered(file, data.data(), 10, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(shared_position_of(file), 10LL * context.size);
+    close_file(file);
+}
+
+// Ranks were told of it one by one, or not at all: ROMIO leaves the others waiting.
+void a_seek_to_before_the_start_is_refused_before_there_is_a_view(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    CHECK_EQUAL(error_class(MPI_File_seek_shared(file, -1, MPI_SEEK_CUR)), MPI_ERR_ARG);
+    CHECK_EQUAL(error_class(MPI_File_seek_shared(file, -1, MPI_SEEK_SET)), MPI_ERR_ARG);
+    CHECK_MPI(MPI_File_seek_shared(file, 3, MPI_SEEK_SET));
+    CHECK_MPI(MPI_File_seek_shared(file, 4, MPI_SEEK_CUR));
+    CHECK_EQUAL(shared_position_of(file), 7);
+    close_file(file);
+}
+
 // The MPI library is told of the view late, and where the pointer is.
 void shared_writes_go_on_after_new_hints(Context const& context) {
     MPI_File file = open_file(context, context.path());
@@ -442,6 +529,14 @@ std::span<Test const> shared_pointer_tests() {
         {"a_seek_that_is_wrong_on_one_rank_moves_no_pointer",
          a_seek_that_is_wrong_on_one_rank_moves_no_pointer, under_unisono,
          "the libraries wait for ever, or take each rank's word"},
+        {"no_pointer_goes_beyond_what_can_be_counted", no_pointer_goes_beyond_what_can_be_counted,
+         under_unisono, "the libraries' pointers wrap round"},
+        {"a_pointer_that_the_library_cannot_tell_is_the_same_error_on_all",
+         a_pointer_that_the_library_cannot_tell_is_the_same_error_on_all, under_unisono,
+         "MPICH 4.0.2 hangs"},
+        {"a_seek_to_before_the_start_is_refused_before_there_is_a_view",
+         a_seek_to_before_the_start_is_refused_before_there_is_a_view, under_unisono,
+         "MPICH 4.0.2 hangs"},
         {"shared_writes_go_on_after_new_hints", shared_writes_go_on_after_new_hints},
         {"the_shared_pointer_of_an_unusual_view_outlives_new_hints",
          the_shared_pointer_of_an_unusual_view_outlives_new_hints, under_unisono,
