@@ -143,6 +143,7 @@ constexpr auto Wait = request_wait;
 constexpr auto Waitall = request_waitall;
 constexpr auto Waitany = request_waitany;
 constexpr auto Waitsome = request_waitsome;
+constexpr auto Request_free = request_free;
 constexpr auto Request_get_status = request_get_status;
 #ifdef UNISONO_REQUESTS_OF_MPI_4_1
 constexpr auto Request_get_status_all = request_get_status_all;

@@ -3,7 +3,8 @@
    4.0.2 answers with unrelated text for codes that were added to its own classes. */
 #pragma once
 
-/* What programs wait for nonblocking calls with. They and messages do not load the engine. */
+/* What programs wait for nonblocking calls with, or let go of them. They and messages do not load
+   the engine. */
 #define UNISONO_REQUEST_ENTRIES(X) \
     X(Test)                        \
     X(Testall)                     \
@@ -13,6 +14,7 @@
     X(Waitall)                     \
     X(Waitany)                     \
     X(Waitsome)                    \
+    X(Request_free)                \
     X(Request_get_status)          \
     UNISONO_REQUEST_ENTRIES_OF_MPI_4_1(X)
 #ifdef UNISONO_REQUESTS_OF_MPI_4_1

@@ -61,7 +61,10 @@ void NonblockingCalls::post_independent(std::shared_ptr<PendingCall> call,
         auto const& request = call->prepared.request;
         auto const result = perform_direct(request, request.positions, file_.storage(), record);
         call->outcome = {.local = true, .bytes = result.bytes, .verdict = {result, rank}};
-        if (part_of_collective) file_.note_lost(lost_in(request, result, rank));
+        if (part_of_collective) {
+            file_.note_lost(lost_in(request, result, rank));
+            call->told_later = true;
+        }
         record.lap(Phase::file);
         file_.record([&](FileReport& report) {
             ++report[request.direction].independent_calls;

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -32,13 +33,31 @@ int release(void* state) {
 
 int cancel(void*, int) { return MPI_SUCCESS; }
 
+// Of a write that failed.
+Verdict lost_by(PendingCall const& call, std::uint32_t rank) {
+    auto lost = call.outcome.verdict;
+    if (lost.code == 0) return {IoResult{.error = {EIO, "write", Error::whole_file}}, rank};
+    auto const& request = call.prepared.request;
+    lost.lost_end = touched(request.view, request.positions).end;
+    lost.lost_bytes = request.positions.bytes() - call.outcome.bytes;
+    return lost;
+}
+
+// What a write that is over has come to, where nobody waits for it.
+void tell_later_if_freed(PendingCall& call, File& file) {
+    auto const lost = call.call.direction == Direction::write && call.code != MPI_SUCCESS;
+    if (lost && call.freed && !call.told_later.exchange(true))
+        file.note_lost(lost_by(call, file.team().rank()));
+}
+
 void conclude(PendingCall& call) {
-    auto& file = *call.file;
+    auto const file = call.file;
     call.bytes = deliver(call.prepared, call.call, call.outcome.bytes);
     call.code = call.difference.empty()
-                    ? code_of(file, call.call, call.prepared, call.outcome)
-                    : code_of(file, call.call, MPI_ERR_NOT_SAME, call.difference, Told::all_ranks);
+                    ? code_of(*file, call.call, call.prepared, call.outcome)
+                    : code_of(*file, call.call, MPI_ERR_NOT_SAME, call.difference, Told::all_ranks);
     call.end();
+    tell_later_if_freed(call, *file);
 }
 
 }  // namespace
@@ -94,6 +113,13 @@ SeenWaiting::~SeenWaiting() { leave(); }
 void move_on(PendingCall& call) {
     if (call.stage == Stage::done) conclude(call);
     if (call.stage == Stage::refused) do_own_part(call);
+}
+
+// Another thread may be about to conclude it: one of both sees that it is over and freed.
+void note_freed(PendingCall& call) {
+    call.freed = true;
+    if (call.stage != Stage::over) return;
+    if (auto const file = find(call.call.handle)) tell_later_if_freed(call, *file);
 }
 
 PendingCalls& PendingCalls::all() {

@@ -49,6 +49,8 @@ struct PendingCall {
     std::uint64_t bytes = 0;                  ///< truly moved, once it is over
     int code = MPI_SUCCESS;                   ///< likewise; nothing was raised
     std::atomic<bool> released = false;       ///< the program has let go of its request
+    std::atomic<bool> freed = false;          ///< and does not wait for it
+    std::atomic<bool> told_later = false;     ///< what it lost is, at the next sync or close
 };
 
 /// The nonblocking calls of this process that programs wait for by MPI_Wait and its like.
@@ -119,5 +121,8 @@ private:
 /// What has come of a call that is done, or that the MPI library wants to be given: its stage is
 /// `over` after that, or `native`. From a thread of the program.
 void move_on(PendingCall& call);
+
+/// Nobody waits for the call any more.
+void note_freed(PendingCall& call);
 
 }  // namespace unisono::interpose

@@ -230,6 +230,12 @@ int request_get_status(MPI_Request request, int* done, MPI_Status* status) {
                      [&] { return UNISONO_NATIVE(Request_get_status)(request, done, status); });
 }
 
+int request_free(MPI_Request* request) {
+    if (!nothing_pending())
+        if (auto const call = PendingCalls::all().of({request, 1}).front()) note_freed(*call);
+    return UNISONO_NATIVE(Request_free)(request);
+}
+
 #ifdef UNISONO_REQUESTS_OF_MPI_4_1
 int request_get_status_all(int count, MPI_Request const requests[], int* done,
                            MPI_Status statuses[]) {

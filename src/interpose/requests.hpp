@@ -21,6 +21,8 @@ int request_testany(int count, MPI_Request requests[], int* index, int* done, MP
 int request_testsome(int count, MPI_Request requests[], int* done, int indices[],
                      MPI_Status statuses[]);
 int request_get_status(MPI_Request request, int* done, MPI_Status* status);
+/// What a write has come to that nobody waits for is told at the next sync or close.
+int request_free(MPI_Request* request);
 #ifdef UNISONO_REQUESTS_OF_MPI_4_1
 int request_get_status_all(int count, MPI_Request const requests[], int* done,
                            MPI_Status statuses[]);

@@ -531,6 +531,7 @@ void do_own_part(PendingCall& pending) {
     MPI_Status status{};
     auto const done = perform_own_part(file, call, pending, &status);
     note_lost(file, call, done);
+    pending.told_later = true;
     pending.code = done.code;
     pending.outcome.bytes = done.bytes;
     pending.bytes = static_cast<std::uint64_t>(bytes_of(status));

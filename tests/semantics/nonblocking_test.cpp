@@ -254,6 +254,43 @@ void freed_before_they_are_complete(Context const& context) {
     pending.check_and_close();
 }
 
+// Of the first rank, long enough to be done beside the program; also one that is over by then.
+MPI_File free_writes_that_fail(Context const& context) {
+    constexpr int long_bytes = 300000;
+    MPI_Info hints = make_info({{"unisono_faults", "write@100=ENOSPC"}});
+    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
+    MPI_Info_free(&hints);
+    if (!context.root()) return file;
+    Bytes const data(long_bytes, 1);
+    for (bool const over : {false, true}) {
+        MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+        for (int i = 0; i < 2; ++i)
+            CHECK_MPI(MPI_File_iwrite_at(file, MPI_Offset{i} * long_bytes, data.data(), long_bytes,
+                                         MPI_BYTE, &requests[i]));
+        if (!over) CHECK_MPI(MPI_Request_free(&requests[0]));
+        CHECK_MPI(MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
+        if (over) CHECK_MPI(MPI_Request_free(&requests[0]));
+        CHECK(requests[0] == MPI_REQUEST_NULL);
+    }
+    return file;
+}
+
+// Nobody was told of it.
+void what_a_freed_write_lost_comes_out_at_the_next_sync(Context const& context) {
+    MPI_File file = free_writes_that_fail(context);
+    int const code = MPI_File_sync(file);
+    CHECK_EQUAL(error_class(code), MPI_ERR_NO_SPACE);
+    CHECK(error_text(code).find("bytes written earlier to [100, 300000) are lost") !=
+          std::string::npos);
+    CHECK_MPI(MPI_File_sync(file));
+    close_file(file);
+}
+
+void what_a_freed_write_lost_comes_out_at_the_close(Context const& context) {
+    MPI_File file = free_writes_that_fail(context);
+    CHECK_EQUAL(error_class(MPI_File_close(&file)), MPI_ERR_NO_SPACE);
+}
+
 // The program may free a type as soon as the call has begun.
 void with_a_type_freed_meanwhile(Context const& context, MPI_Datatype pairs) {
     Pending pending(context, "data");
@@ -596,6 +633,10 @@ std::span<Test const> nonblocking_tests() {
          not_mpich, "ROMIO goes on in waits for its own requests only, and hangs"},
         {"freed_before_they_are_complete", freed_before_they_are_complete, under_unisono,
          "ROMIO never does the access, OMPIO perhaps after the close"},
+        {"what_a_freed_write_lost_comes_out_at_the_next_sync",
+         what_a_freed_write_lost_comes_out_at_the_next_sync, under_unisono, "faults are Unisono's"},
+        {"what_a_freed_write_lost_comes_out_at_the_close",
+         what_a_freed_write_lost_comes_out_at_the_close, under_unisono, "faults are Unisono's"},
         {"types_freed_meanwhile", types_freed_meanwhile, not_mpich, "ROMIO loses the count"},
 #if MPI_VERSION >= 4
         {"types_of_large_count_constructors", types_of_large_count_constructors, not_mpich, holes},
