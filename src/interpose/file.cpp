@@ -134,6 +134,7 @@ File::File(MPI_File handle, MPI_Comm comm, std::shared_ptr<Context> context, std
       path_{std::move(path)},
       access_mode_{access_mode},
       options_{std::move(options)},
+      reports_{options_.report != "none"},
       order_{++files_so_far},
       number_{context_->next_file()} {
     report_.file = path_;
@@ -168,10 +169,22 @@ void File::finish_nonblocking() {
     if (calls != nullptr) calls->finish();
 }
 
-void File::end_nonblocking() {
-    finish_nonblocking();
-    nonblocking_.reset();
-    ++nonblocking_ended_;
+// Other threads may begin some meanwhile.
+std::unique_lock<std::shared_mutex> File::end_nonblocking() {
+    while (true) {
+        finish_nonblocking();
+        std::unique_lock alone{held_};
+        if (nonblocking_ != nullptr && !nonblocking_->idle()) continue;
+        nonblocking_.reset();
+        ++nonblocking_ended_;
+        return alone;
+    }
+}
+
+std::shared_lock<std::shared_mutex> File::hold() const {
+    std::shared_lock lock{held_, std::defer_lock};
+    if (context_->threaded()) lock.lock();
+    return lock;
 }
 
 void File::open_storage() {
@@ -388,9 +401,8 @@ void File::note_end() {
     struct stat status {};
     if (fstat(storage_.descriptor, &status) == 0)
         last_bytes_ = static_cast<std::uint64_t>(status.st_size);
-    if (options_.report != "none" && storage_.backend != nullptr)
-        report_.backend = storage_.backend->name();
-    if (options_.report != "none" && context_->rank() == 0) storage_text_ = describe_place();
+    if (reports_ && storage_.backend != nullptr) report_.backend = storage_.backend->name();
+    if (reports_ && context_->rank() == 0) storage_text_ = describe_place();
 }
 
 Error File::close_storage() {
@@ -411,11 +423,14 @@ Error File::close_storage() {
     return error;
 }
 
+MpiTeam& File::team_for(Options const& options) const {
+    return context_->team({.messages_only = options.exchange == "messages",
+                           .pretended_nodes = options.pretended_nodes,
+                           .pretended_fragments = options.pretended_fragments});
+}
+
 MpiTeam& File::team() const {
-    if (team_ == nullptr)
-        team_ = &context_->team({.messages_only = options_.exchange == "messages",
-                                 .pretended_nodes = options_.pretended_nodes,
-                                 .pretended_fragments = options_.pretended_fragments});
+    if (team_ == nullptr) team_ = &team_for(options_);
     return *team_;
 }
 
@@ -489,18 +504,19 @@ void File::stripe() {
 
 void File::use(Options options) {
     settle_for_later();
+    auto& next_team = team_for(options);
+    auto const alone = end_nonblocking();
     {
         std::lock_guard const lock{mutex_};
         cache_.reset();  // it may be another team's from now on
     }
     // Only the one that has written through the MPI library can sync that.
     if (by_mpi_ && written_) note_lost(first_failure({}, storage_.backend->sync()));
-    end_nonblocking();
     options_ = std::move(options);
     atomic_options_ = for_atomic_mode(options_);
     give_back_shared_pointer();
     keeps_views_back_.reset();
-    team_ = nullptr;
+    team_ = &next_team;
     be_seen();
     layout_.reset();
     gathered_.forget();
@@ -519,7 +535,7 @@ bool File::can_lock() const {
 }
 
 void File::set_atomic(bool atomic, bool by_locks) {
-    end_nonblocking();  // those to come have other options
+    auto const alone = end_nonblocking();  // those to come have other options
     atomic_ = atomic;
     storage_.range_locks =
         atomic && by_locks ? std::make_shared<RangeLocks>(kernel_descriptor_) : nullptr;
@@ -605,6 +621,7 @@ void File::replace_shared_pointer(std::unique_ptr<SharedPointer> next) {
 }
 
 void File::mark_mirrored() {
+    std::lock_guard const alone{held_};
     std::lock_guard const lock{mutex_};
     view_->mirrored = true;
     view_->kept_back = false;
@@ -613,6 +630,7 @@ void File::mark_mirrored() {
 }
 
 void File::mark_not_kept_back() {
+    std::lock_guard const alone{held_};
     std::lock_guard const lock{mutex_};
     view_->kept_back = false;
 }
@@ -679,7 +697,7 @@ void File::keep_trace() {
 }
 
 void File::report_if_fatal(std::string const& error) {
-    if (options_.report == "none" || !handler_ends_program(handle_)) return;
+    if (!reports_ || !handler_ends_program(handle_)) return;
     std::lock_guard const lock{mutex_};
     auto report = own_report();
     report.unfinished = "rank " + std::to_string(context_->rank()) +
@@ -689,7 +707,7 @@ void File::report_if_fatal(std::string const& error) {
 }
 
 void File::finish_report(std::string const& unfinished) {
-    if (options_.report == "none") return;
+    if (!reports_) return;
     if (context_->rank() == 0) add_selections();
     auto merged = own_report();
     merged.unfinished = unfinished;

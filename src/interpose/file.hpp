@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <shared_mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -138,6 +139,11 @@ public:
     /// Options from now on; equal on all ranks. Drains, and makes the backend anew. Collective.
     void use(Options options);
 
+    /// While it lives, what single ranks' calls use stays: another thread's collective call may
+    /// want to change it (use(), set_atomic()). Once in a thread, and not while anybody waits for
+    /// other ranks. Cost: none where one thread calls MPI.
+    [[nodiscard]] std::shared_lock<std::shared_mutex> hold() const;
+
     /// Buffers that live across calls; none before the first collective call.
     [[nodiscard]] std::shared_ptr<CachedFile> cache() const;
     /// Makes them if they are not there; they take memory once they are used. Collective.
@@ -246,7 +252,8 @@ public:
     /// Waits until none of them is on its way. Local; free where there was none.
     void finish_nonblocking();
     /// The same, and their threads end. All ranks do that at the same place among collective calls.
-    void end_nonblocking();
+    /// Until the lock is let go nobody has a hold().
+    std::unique_lock<std::shared_mutex> end_nonblocking();
 
     /// The file is accessed by the MPI library's own calls.
     [[nodiscard]] bool by_mpi() const { return by_mpi_; }
@@ -271,7 +278,7 @@ public:
     /// Adds to the report, when one is wanted.
     template <class Add>
     void record(Add&& add) {
-        if (options_.report == "none") return;
+        if (!reports_) return;
         std::lock_guard const lock{mutex_};
         add(report_);
         if (trace_ != nullptr && trace_->due()) keep_trace();
@@ -296,6 +303,8 @@ private:
     void keep_calls();
     /// Lets the node's ranks see where this one is. Collective when the placement is new.
     void be_seen();
+    /// Collective when the placement is new.
+    [[nodiscard]] MpiTeam& team_for(Options const& options) const;
     void make_backend();
     /// It stays where it is, and only collective calls move it from now on. All ranks do at the
     /// same place among collective calls, when none moves it.
@@ -321,6 +330,7 @@ private:
     std::uint64_t path_hash_ = hash64(path_);
     int access_mode_;
     Options options_;
+    bool reports_;                     // whatever hints come later
     Options atomic_options_;           // while there are range locks
     mutable MpiTeam* team_ = nullptr;  // for these options
     std::uint64_t order_;
@@ -333,7 +343,8 @@ private:
     int kernel_descriptor_ = -1;
     std::optional<std::pair<std::uint64_t, std::uint64_t>> identity_;  // device, inode
     std::atomic<bool> open_again_ = false;
-    mutable std::mutex mutex_;  // guards what follows
+    mutable std::shared_mutex held_;  // see hold()
+    mutable std::mutex mutex_;        // guards what follows
     std::shared_ptr<FileView> view_ = std::make_shared<FileView>();
     MPI_Offset pointer_ = 0;
     std::unique_ptr<SharedPointer> shared_pointer_ = std::make_unique<SharedPointer>();

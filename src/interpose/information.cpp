@@ -12,6 +12,7 @@ int file_get_info(MPI_File handle, MPI_Info* info) {
     // Some libraries echo hints that they do not know.
     for (auto const& [key, value] : pairs_of(*info))
         if (key.starts_with("unisono_")) PMPI_Info_delete(*info, key.c_str());
+    auto const held = file->hold();
     for (auto const& [key, value] : effective_hints(file->options())) set_in(*info, key, value);
     return result;
 }

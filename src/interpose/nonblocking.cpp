@@ -78,7 +78,7 @@ void NonblockingCalls::post_independent(std::shared_ptr<PendingCall> call,
 void NonblockingCalls::finish() const {
     PendingCalls::Waiting const waiting;
     SeenWaiting seen;
-    while (!collective_.idle() || !independent_.idle()) {
+    while (!idle()) {
         file_.context().progress();
         seen.wait_for(last_.get());
         PendingCalls::Waiting::for_a_moment();

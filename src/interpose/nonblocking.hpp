@@ -41,6 +41,8 @@ public:
 
     /// Waits until all that was posted is over, or the MPI library's. From the program's threads.
     void finish() const;
+    /// None is.
+    [[nodiscard]] bool idle() const { return collective_.idle() && independent_.idle(); }
 
 private:
     void perform(PendingCall& call);

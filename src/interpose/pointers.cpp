@@ -140,7 +140,10 @@ int file_get_position_shared(MPI_File handle, MPI_Offset* offset) {
     auto const file = find(handle);
     if (file == nullptr || file->view()->mirrored)
         return UNISONO_NATIVE(File_get_position_shared)(handle, offset);
-    auto const value = file->shared_pointer().value();
+    auto const value = [&] {
+        auto const held = file->hold();
+        return file->shared_pointer().value();
+    }();
     if (value.error != 0)
         return fail(*file, error_class_of(value.error), "MPI_File_get_position_shared",
                     "its hidden file: " + describe_errno(value.error));

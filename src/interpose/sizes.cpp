@@ -41,7 +41,10 @@ int file_get_size(MPI_File handle, MPI_Offset* size) {
     auto const file = find(handle);
     auto const cache = file == nullptr ? nullptr : file->cache();
     IoResult settled;
-    if (cache != nullptr) settled = cache->settle_size();
+    if (cache != nullptr) {
+        auto const held = file->hold();
+        settled = cache->settle_size();
+    }
     if (settled.error)
         return raise(*file, Verdict{settled, file->team().rank()}, "MPI_File_get_size");
     return UNISONO_NATIVE(File_get_size)(handle, size);

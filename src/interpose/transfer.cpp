@@ -171,10 +171,6 @@ Alone perform_alone(File& file, DataCall const& call, Pointer pointer, MPI_Statu
             result.bytes, lost_in(request, result, rank)};
 }
 
-int independent_on(File& file, DataCall const& call, Pointer pointer, MPI_Status* status) {
-    return raise(file.handle(), perform_alone(file, call, pointer, status).code);
-}
-
 bool in_window(File const& file, Direction direction) {
     auto const cache = file.cache();
     return cache != nullptr && cache->in_window(direction);
@@ -212,6 +208,16 @@ bool native_must_do(File const& file, DataCall const& call) {
         return (any_driver() || view->external32()) && out_of_reach(*view, call, *type);
     }
     return view->mirrored;
+}
+
+// An independent call, unless the MPI library has to do it.
+std::optional<Alone> perform_held(File& file, DataCall const& call, Pointer pointer,
+                                  MPI_Status* status) {
+    auto const held = file.hold();
+    auto const natively =
+        pointer == Pointer::shared ? !file.view()->kept_back : native_must_do(file, call);
+    if (natively) return {};
+    return perform_alone(file, call, pointer, status);
 }
 
 /// What a nonblocking call that is over already says when it is waited for.
@@ -466,8 +472,8 @@ int refuse_second_split(File& file, DataCall const& call) {
 int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
-    if (!native_must_do(*file, call))
-        return independent_on(*file, call, Pointer::individual, status);
+    if (auto const done = perform_held(*file, call, Pointer::individual, status))
+        return raise(call.handle, done->code);
     return leave_to_mpi(*file, call,
                         call.offset ? known_view_for_data : known_view_and_pointer_for_data,
                         "independent call that Unisono cannot do", native);
@@ -529,7 +535,10 @@ void do_own_part(PendingCall& pending) {
     call.offset = pending.prepared.first;
     file.record([&](FileReport& report) { add_to_recording(report, pending.prepared); });
     MPI_Status status{};
-    auto const done = perform_own_part(file, call, pending, &status);
+    auto const done = [&] {
+        auto const held = file.hold();
+        return perform_own_part(file, call, pending, &status);
+    }();
     note_lost(file, call, done);
     pending.told_later = true;
     pending.code = done.code;
@@ -541,7 +550,8 @@ void do_own_part(PendingCall& pending) {
 int transfer_shared(DataCall const& call, MPI_Status* status, NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
-    if (file->view()->kept_back) return independent_on(*file, call, Pointer::shared, status);
+    if (auto const done = perform_held(*file, call, Pointer::shared, status))
+        return raise(call.handle, done->code);
     return leave_to_mpi(*file, call, known_view_for_data, by_shared_pointer, native);
 }
 
@@ -554,7 +564,10 @@ enum class Whose : bool { own, part_of_collective };
 int complete_at_once(File& file, DataCall const& call, Pointer pointer, Whose whose,
                      MPI_Request* request) {
     auto completed = std::make_unique<Completed>();
-    auto const done = perform_alone(file, call, pointer, &completed->status);
+    auto const done = [&] {
+        auto const held = file.hold();
+        return perform_alone(file, call, pointer, &completed->status);
+    }();
     if (whose == Whose::part_of_collective) file.note_lost(done.lost);
     if (done.code != MPI_SUCCESS) return raise(file.handle(), done.code);
     PMPI_Grequest_start(
@@ -565,10 +578,13 @@ int complete_at_once(File& file, DataCall const& call, Pointer pointer, Whose wh
 
 int begin_alone(std::shared_ptr<File> const& file, DataCall const& call, Whose whose,
                 MPI_Request* request, NativeCall const& native) {
-    if (native_must_do(*file, call))
+    auto held = file->hold();
+    if (native_must_do(*file, call)) {
+        held = {};
         return leave_to_mpi(*file, call,
                             call.offset ? known_view_for_data : known_view_and_pointer_for_data,
                             nonblocking_by_mpi, native);
+    }
     if (gains_from_overlap(*file, call)) {
         auto pending = begin(file, call, /*collective=*/false);
         if (pending->prepared.refusal == 0 && pending->prepared.usable) {
@@ -581,6 +597,7 @@ int begin_alone(std::shared_ptr<File> const& file, DataCall const& call, Whose w
         }
         pending->end();
     }
+    held = {};
     return complete_at_once(*file, call, Pointer::individual_at_start, whose, request);
 }
 

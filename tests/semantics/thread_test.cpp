@@ -1,5 +1,6 @@
 // MPI_THREAD_MULTIPLE: two threads of each rank, each with its own file. Opening, setting views and
 // closing stay in one thread, because there the native library takes part (see its lock below).
+#include <atomic>
 #include <thread>
 
 #include "files.hpp"
@@ -57,6 +58,40 @@ void two_files_on_the_same_communicator(Context const& context) {
     run_two_threads(context, context.comm, context.comm);
 }
 
+// Hints make what accesses the file anew, which the other thread was about to use.
+void hints_change_while_another_thread_writes_and_reads(Context const& context) {
+    if (!threads_allowed(context)) return;
+    constexpr int mine_bytes = 4000;
+    MPI_File file = open_file(context, context.path());
+    Bytes const data = pattern_bytes(MPI_Offset{mine_bytes} * context.rank, mine_bytes);
+    std::atomic<bool> over = false;
+    std::atomic<int> calls = 0;
+    std::thread other([&] {
+        Bytes back(mine_bytes);
+        auto const begin = MPI_Offset{mine_bytes} * context.rank;
+        while (!over) {
+            MPI_Request request = MPI_REQUEST_NULL;
+            CHECK_MPI(MPI_File_iwrite_at(file, begin, data.data(), mine_bytes, MPI_BYTE, &request));
+            CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+            CHECK_MPI(MPI_File_read_at(file, begin, back.data(), mine_bytes, MPI_BYTE,
+                                       MPI_STATUS_IGNORE));
+            check_bytes(back, data, "what was read");
+            ++calls;
+        }
+    });
+    for (int turn = 0; turn < 40; ++turn) {
+        MPI_Info hints = make_info({{"cb_buffer_size", turn % 2 == 0 ? "1048576" : "65536"},
+                                    {"unisono_backend", turn % 4 < 2 ? "posix" : "threads"}});
+        CHECK_MPI(MPI_File_set_info(file, hints));
+        MPI_Info_free(&hints);
+        for (int const before = calls; calls == before;) std::this_thread::yield();
+    }
+    over = true;
+    other.join();
+    close_file(file);
+    check_file(context, context.path(), mine_bytes * static_cast<std::size_t>(context.size));
+}
+
 }  // namespace
 
 std::span<Test const> thread_tests() {
@@ -68,6 +103,9 @@ std::span<Test const> thread_tests() {
         {"two_files_on_duplicated_communicators", two_files_on_duplicated_communicators, where,
          deadlock},
         {"two_files_on_the_same_communicator", two_files_on_the_same_communicator, where, deadlock},
+        {"hints_change_while_another_thread_writes_and_reads",
+         hints_change_while_another_thread_writes_and_reads, under_unisono,
+         "the hints are Unisono's"},
     };
     return tests;
 }
