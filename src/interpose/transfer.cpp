@@ -14,6 +14,7 @@
 #include "interpose/hints.hpp"
 #include "interpose/in_call.hpp"
 #include "interpose/lone_handle.hpp"
+#include "interpose/messages.hpp"
 #include "interpose/native.hpp"
 #include "interpose/nonblocking.hpp"
 #include "interpose/numbers.hpp"
@@ -274,6 +275,16 @@ bool gains_from_overlap(File const& file, DataCall const& call) {
            call.type != MPI_DATATYPE_NULL && bytes_asked(call) >= large && !any_driver();
 }
 
+// MPI asks for a sync here, and without one the call would find all that was written elsewhere.
+void tell_of_writes_in_memory(File const& file, DataCall const& call) {
+    if (file.context().rank() != 0) return;
+    for (auto const& other : opened_otherwise(file))
+        if (other->holds_writes())
+            print_once({"unisono: " + file.path() + " is open twice, and " + call.name() +
+                        " by one handle knows nothing of what collective calls by the other have "
+                        "left in memory: call MPI_File_sync before"});
+}
+
 // All ranks begin a file's collective calls in the same order, so that these count, too.
 void note_begun(PendingCall& pending) {
     auto& file = *pending.file;
@@ -304,6 +315,7 @@ std::shared_ptr<PendingCall> begin(std::shared_ptr<File> const& file, DataCall c
     auto pending = std::make_shared<PendingCall>(file, call, std::move(prepared));
     if (collective && call.direction == Direction::write && file->storage().mappable_write)
         pending->file_bytes = file_bytes_of(file->storage());
+    if (collective) tell_of_writes_in_memory(*file, call);
     if (collective && file->context().ranks() > 1) note_begun(*pending);
     return pending;
 }
@@ -315,6 +327,7 @@ int collective_on(File& file, DataCall const& call, Prepared& prepared, CallReco
         pack(prepared, call);
     if (prepared.refusal == 0) place(prepared, call.offset ? *call.offset : file.pointer());
     if (call.direction == Direction::write) file.note_written();
+    tell_of_writes_in_memory(file, call);
     int native_result = MPI_SUCCESS;
     auto caller = caller_facts(file, prepared);
     caller.since_view.new_hints = file.take_new_hints();

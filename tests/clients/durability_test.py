@@ -147,6 +147,16 @@ class Durability(unittest.TestCase):
 
         self.each(SETTINGS, check)
 
+    def test_what_another_handle_has_in_memory_is_said_once(self):
+        def check(mpi, setting, file):
+            for letters, said in (("arrc", 1), ("asrc", 0)):
+                job = self.run_steps(mpi, file, letters, environment=setting)
+                job.require_success()
+                lines = [line for line in job.lines_from_unisono() if f"{file} is open twice" in line]
+                job.require(len(lines) == said, f"said {lines}")
+
+        self.each([{"UNISONO_STRATEGY": "view_based"}], check)
+
     def test_a_program_that_never_closes_loses_nothing(self):
         def check(mpi, setting, file):
             job = self.run_steps(mpi, file, "a", environment=setting)

@@ -1,9 +1,9 @@
 /* Does to one file what its second argument says, letter by letter, and prints what every sync and
    close came to:
      a write_all, w write, h write_shared, i iwrite and wait, g set_size, s sync, c close,
-     f from now on closing fails: see failing_close.c
-   Every rank writes 64 pieces of 1 KiB, in turns with the others, each byte the rank + 1. Without
-   `c` the program ends with the file open.
+     f from now on closing fails: see failing_close.c, r read_all by a handle that is opened for
+   that Every rank writes 64 pieces of 1 KiB, in turns with the others, each byte the rank + 1.
+   Without `c` the program ends with the file open.
 
    usage: durable FILE LETTERS */
 #include <mpi.h>
@@ -30,6 +30,14 @@ static void say(char const* call, int code) {
     fflush(stdout);
 }
 
+static void read_by_another_handle(char const* path) {
+    static char back[sizeof data];
+    MPI_File other;
+    MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &other);
+    MPI_File_read_all(other, back, sizeof back, MPI_BYTE, MPI_STATUS_IGNORE);
+    MPI_File_close(&other);
+}
+
 static void do_step(char step, MPI_File* file, char const* path) {
     MPI_Request request;
     switch (step) {
@@ -51,6 +59,9 @@ static void do_step(char step, MPI_File* file, char const* path) {
             break;
         case 's':
             say("sync", MPI_File_sync(*file));
+            break;
+        case 'r':
+            read_by_another_handle(path);
             break;
         case 'f':
             setenv("FAIL_CLOSE_OF", path, 1);
