@@ -1,7 +1,8 @@
 """Statistics of the benchmark: medians, spreads, and ratios with confidence intervals.
 
 A side's measurements of one cell are a list of alternations, each a list of seconds. Sides are
-compared alternation by alternation, because those ran next to each other.
+compared alternation by alternation, because those ran next to each other, and by as many repeats of
+each: who has no time for the second one has only the first, in which nothing is warm.
 """
 
 import dataclasses
@@ -41,7 +42,8 @@ def spread(alternations: Alternations) -> float:
 
 
 def _pairs(ours: Alternations, theirs: Alternations) -> list[tuple[list[float], list[float]]]:
-    return [(ours_, theirs_) for ours_, theirs_ in zip(ours, theirs) if ours_ and theirs_]
+    both = [(ours_, theirs_, min(len(ours_), len(theirs_))) for ours_, theirs_ in zip(ours, theirs)]
+    return [(ours_[:repeats], theirs_[:repeats]) for ours_, theirs_, repeats in both if repeats]
 
 
 def comparable(ours: Alternations, theirs: Alternations) -> bool:

@@ -127,6 +127,12 @@ def test_alternations_without_a_partner_are_left_out():
         ratios.compare(ours=[[1.0], []], theirs=[[], [1.0]])
 
 
+def test_a_side_that_had_no_time_to_repeat_is_compared_with_first_repeats():
+    """The first takes 2 s on both sides, the second, warm, 1 s: the faster side alone came to it."""
+    ratio = ratios.compare(ours=[[2.0, 1.0]] * 3, theirs=[[2.0]] * 3)
+    assert (ratio.value, ratio.low, ratio.high) == (1.0, 1.0, 1.0)
+
+
 # ---- cells
 
 def test_throughput_counts_useful_bytes():
