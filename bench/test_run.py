@@ -434,6 +434,18 @@ def test_run_ends_in_time_but_not_before_every_group_was_measured(monkeypatch):
     assert len(slow.taken) == 4
 
 
+@pytest.mark.parametrize("strategy, kept_s", [("behind", 0.5), ("two_phase,view_based", 0.5), ("two_phase", 0.0)])
+def test_writes_that_may_stay_in_memory_are_measured_with_the_close(monkeypatch, tmp_path, strategy, kept_s):
+    """On all sides, or the library alone would be charged with it."""
+    monkeypatch.setattr(sides, "launch", lambda *_: [
+        line([1.0, 2.0]) | {"mode": mode, "close_seconds": [0.5, 0.5]} for mode in ("fresh", "read")])
+    measurement = run.Measurement(run.parse_arguments(["--strategy", strategy]), sides.Tools(tmp_path), [])
+    for side in sides_named("mpich", "unisono-mpich"):
+        lines = measurement._lines_of(groups("tile")[0], side, tmp_path / "file", tmp_path / "report")
+        assert {mode: one["seconds"] for mode, one in lines} == {
+            "fresh": [1.0 + kept_s, 2.0 + kept_s], "read": [1.0, 2.0]}
+
+
 def test_side_that_failed_is_not_tried_again(monkeypatch):
     fake = FakeMeasurement(monkeypatch, 1, "--alternations", "3")
     cells = {"fresh": Cell(4, "/a", "tile", "fresh")}
