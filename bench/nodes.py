@@ -7,10 +7,12 @@ and the launchers. Then runs repeat within a few per cent although all nodes sha
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 
+from applications import APPLICATIONS
 from papers.experiment import Cluster, Servers
 from papers.testbed import Pocket, cluster_for, commands_of
 
@@ -51,7 +53,7 @@ def allowed(arguments, pattern: str) -> float | None:
     Tiles and blocks are taken for pieces that are mixed evenly among the nodes. Where a node's ranks
     have neighbours in the file they need less exchange, and may be faster than this.
     """
-    if not arguments.cluster:
+    if not arguments.cluster or pattern in APPLICATIONS:  # in which each call is another case
         return None
     if pattern in ONE_SERVER_A_CALL:
         return payload_per_s(arguments.rate) / 1e6
@@ -62,7 +64,7 @@ def allowed(arguments, pattern: str) -> float | None:
 
 def payload_per_s(rate: str) -> float:
     """Bytes of messages and files that a link carries."""
-    unit = next((unit for unit in UNITS if rate.endswith(unit)), None)
-    if unit is None:
+    found = re.fullmatch(rf"([0-9.]+)({'|'.join(UNITS)})", rate)
+    if found is None:
         raise ValueError(f"unknown rate {rate!r}: a number and one of {', '.join(UNITS)}")
-    return float(rate.removesuffix(unit)) * UNITS[unit] / 8 * PAYLOAD
+    return float(found[1]) * UNITS[found[2]] / 8 * PAYLOAD

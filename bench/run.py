@@ -26,6 +26,7 @@ import table
 from applications import APPLICATIONS, cells_of
 from applications import MODES as APPLICATION_MODES
 from cells import Cell, clearly_below_own_default, target_checks
+from papers import testbed
 from sides import LaunchError, Side, Tools
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -57,12 +58,12 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("--modes", type=_list_of(MODES), help=f"{', '.join(MODES)} (default: see bench/README.md)")
     add("--sides", type=_list_of(names), default=names, help=", ".join(names))
     add("--ranks", type=_whole_numbers, help="e.g. 4,8 (default 4)")
-    add("--bytes", type=int, default=64 << 20, help="of all ranks together (default 64 MiB)")
-    add("--alternations", type=int, default=5, help="how often all sides take turns (default 5)")
+    add("--bytes", type=_count, default=64 << 20, help="of all ranks together (default 64 MiB)")
+    add("--alternations", type=_count, default=5, help="how often all sides take turns (default 5)")
     add("--minutes", type=float,
         help="after so long, end with what there is, but with one alternation at least (default 28;"
              " with --full: no limit)")
-    add("--repeats", type=int, default=2, help="measurements in each turn (default 2)")
+    add("--repeats", type=_count, default=2, help="measurements in each turn (default 2)")
     add("--limit", type=float, default=1.0, metavar="SECONDS",
         help="no second repeat within a turn after so much measured time (default 1)")
     add("--directory", type=pathlib.Path, action="append", dest="directories",
@@ -77,7 +78,7 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
         help="pretend that the ranks are on so many nodes, on Unisono's sides")
     add("--cluster", type=int, default=0, metavar="NODES",
         help="measure on a pocket cluster and a pocket file system (emulated; needs root)")
-    add("--rate", default="1gbit", help="of each link of the cluster (default 1gbit)")
+    add("--rate", type=_rate, default="1gbit", help="of each link of the cluster (default 1gbit)")
     add("--layout", default="", help="UNISONO_LAYOUT on Unisono's sides, for strategies that need"
         " one, e.g. stripe_bytes=64K,servers=4")
     add("--timeout", type=float, default=300.0, metavar="SECONDS", help="of one turn of one side")
@@ -113,8 +114,25 @@ def _list_of(known):
         for name in chosen:
             if name not in known:
                 raise argparse.ArgumentTypeError(f"unknown {name!r}, use {', '.join(known)}")
+        if not chosen:
+            raise argparse.ArgumentTypeError(f"it names none, use {', '.join(known)}")
         return chosen
     return parse
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("it must be 1 or more")
+    return number
+
+
+def _rate(text: str) -> str:
+    try:
+        nodes.payload_per_s(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return text
 
 
 def _whole_numbers(text: str) -> tuple[int, ...]:
@@ -141,6 +159,17 @@ def groups_of(arguments: argparse.Namespace) -> list[Group]:
             groups += [Group(ranks, directory, pattern, APPLICATION_MODES if pattern in APPLICATIONS else modes)
                        for pattern in arguments.patterns]
     return groups
+
+
+def reason_not_to_begin(arguments: argparse.Namespace) -> str:
+    """What would end the run later, after it has measured for a while; empty if nothing is known."""
+    if arguments.cluster:
+        if why := testbed.reason_without_cluster() or testbed.reason_to_skip(arguments.build):
+            return why
+    for folder in (arguments.json.parent, *([] if arguments.cluster else arguments.directories)):
+        if not folder.is_dir():
+            return f"{folder} is not a folder"
+    return ""
 
 
 def usable_sides(names: tuple[str, ...], tools: Tools) -> list[Side]:
@@ -360,6 +389,9 @@ def measure_and_save(arguments: argparse.Namespace, measurement: Measurement) ->
 
 def main() -> int:
     arguments = parse_arguments()
+    if why := reason_not_to_begin(arguments):
+        print(why, file=sys.stderr)
+        return 2
     settings = {"UNISONO_LAYOUT": arguments.layout, "UNISONO_SELECT": arguments.select,
                 "UNISONO_TUNE": "off",  # nothing is left over from one side or run to the next
                 "UNISONO_TOPOLOGY": f"nodes={arguments.nodes}" if arguments.nodes else ""}
@@ -377,7 +409,7 @@ def main() -> int:
         arguments.directories = directories
         measure_and_save(arguments, measurement)
     print(table.render(measurement.cells, chosen))
-    print(table.findings(measurement.cells))
+    print(table.findings(measurement.cells, chosen))
     print(f"\nin full: {arguments.json}")
     return 1 if failed(measurement.cells) else 0
 

@@ -62,7 +62,9 @@ def plain_name(name: str) -> str:
     return name.partition(":")[0]
 
 
-OWN_MESSAGE = re.compile(r"wrong byte|^rank \d+:|cannot be preloaded")
+# What Unisono says where it goes on without what it was asked for.
+NOT_AS_ASKED = re.compile(r"cannot be preloaded|^unisono: .*ignored; valid: ", re.MULTILINE)
+OWN_MESSAGE = re.compile(rf"wrong byte|^rank \d+:|{NOT_AS_ASKED.pattern}")
 
 LAUNCHERS = {"mpich": "mpiexec.mpich", "openmpi": "mpiexec.openmpi"}
 
@@ -165,7 +167,7 @@ def lines_of(process: subprocess.Popen, timeout_s: float) -> list[dict]:
             if isinstance(error, subprocess.TimeoutExpired):
                 raise LaunchError(f"no end within {timeout_s:.0f} s") from error
             raise
-    if process.returncode != 0 or "cannot be preloaded" in errors:
+    if process.returncode != 0 or NOT_AS_ASKED.search(errors):
         raise LaunchError(_cause(errors) or f"exit code {process.returncode}")
     return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
 

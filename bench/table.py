@@ -1,10 +1,11 @@
 """The benchmark's results as text."""
 
 import itertools
+from collections.abc import Sequence
 
 from cells import (Cell, clearly_below_own_default, shrinking_with_ranks, target_checks)
 from ratios import Ratio
-from sides import DEFAULT_ROMIO, POSIX, SIDES, Side
+from sides import BEHIND, DEFAULT_ROMIO, POSIX, SIDES, Side
 
 MODE_LETTERS = {"fresh": "F", "overwrite": "O", "read": "R", "sync": "S"}
 
@@ -32,7 +33,7 @@ def _speeds(cells: list[Cell], side_names: list[str]) -> list[list[str]]:
     for cell in cells:
         rows.append([cell.pattern, MODE_LETTERS.get(cell.mode, cell.mode),
                      *(speed(cell, name) for name in side_names),
-                     *([f"{cell.allowed:.0f}"] if linked else [])])
+                     *([f"{cell.allowed:.0f}" if cell.allowed else "-"] if linked else [])])
     return rows
 
 
@@ -95,10 +96,11 @@ def _aligned(rows: list[list[str]]) -> str:
     return "\n".join(lines)
 
 
-def findings(cells: list[Cell]) -> str:
+def findings(cells: list[Cell], chosen: Sequence[Side] = ()) -> str:
     """What a reader must not overlook: failures, cells below the default, missed targets."""
     sections = (
         ("Failed", _failures(cells)),
+        ("Done by other strategies than the one asked for", _other_strategies(cells, chosen)),
         ("Clearly below the default of their own MPI (!)", _below_default(cells)),
         (_targets_title(cells), _missed_targets(cells)),
         ("Gain over the default ROMIO shrinks with more ranks", _shrinking(cells)),
@@ -114,6 +116,12 @@ def findings(cells: list[Cell]) -> str:
 def _failures(cells: list[Cell]) -> list[str]:
     return [f"{cell.name}, {side}: {message}"
             for cell in cells for side, message in cell.errors.items()]
+
+
+def _other_strategies(cells: list[Cell], chosen: Sequence[Side]) -> list[str]:
+    asked = {side.name: side.strategy for side in chosen if side.strategy not in ("", "auto", "orthrus", BEHIND)}
+    return [f"{cell.name}, {side}: {', '.join(others)}" for cell in cells for side, strategy in asked.items()
+            if (others := sorted(cell.strategies.get(side, {}).keys() - {strategy}))]
 
 
 def _below_default(cells: list[Cell]) -> list[str]:

@@ -214,6 +214,19 @@ def test_tables_show_speeds_ratios_and_marks():
     assert lines[6].split() == ["strided-64", "F", "0.50", "[0.50,", "0.50]", "0.50", "0.50", "!t"]
 
 
+def test_calls_that_another_strategy_did_are_named():
+    cell = Cell(4, "/somewhere", "tile", "fresh")
+    done = {"unisono-mpich:lacio": {"two_phase": 3}, "unisono-mpich:view_based": {"view_based": 3, "independent": 1},
+            "unisono-mpich:two_phase": {"two_phase": 3}, "unisono-mpich:auto": {"independent": 3}}
+    for side, strategies in done.items():
+        cell.add(side, line([1.0]) | {"strategies": strategies})
+    chosen = sides.with_strategies((side_named("unisono-mpich"),), tuple(name.partition(":")[2] for name in done))
+    assert table.findings([cell], chosen).splitlines() == [
+        "Done by other strategies than the one asked for: 2",
+        "  tile fresh (4 ranks, /somewhere), unisono-mpich:lacio: two_phase",
+        "  tile fresh (4 ranks, /somewhere), unisono-mpich:view_based: independent"]
+
+
 def test_no_table_of_ratios_without_unisono():
     assert "ratios" not in table.render([cell_with(mpich=[0.1])], sides_named("mpich"))
 
@@ -237,6 +250,9 @@ def test_what_the_links_allow_stands_beside_the_speeds():
     assert "links allow" not in table.render([cell], sides_named("mpich"))
     cell.allowed = 285.7
     assert table.render([cell], sides_named("mpich")).splitlines()[2].endswith("  286")
+    program = cell_with(pattern="hdf5-flash", mode="write calls", mpich=[0.1])
+    program.allowed = nodes.allowed(cluster, program.pattern)
+    assert table.render([cell, program], sides_named("mpich")).splitlines()[3].endswith("  -")
 
 
 def test_an_unknown_rate_is_named():
@@ -357,6 +373,15 @@ def test_failing_launch_tells_what_the_program_said(tmp_path, monkeypatch):
         sides.launch(side_named("mpich"), sides.Tools(tmp_path), 1, [], tmp_path / "report")
 
 
+@pytest.mark.parametrize("setting", ['UNISONO_STRATEGY: "fastest" ignored; valid: auto, orthrus',
+                                     'UNISONO_LAYOUT: "x" ignored; valid: stripe_bytes=64K'])
+def test_what_unisono_did_not_understand_is_not_measured_without_it(tmp_path, monkeypatch, setting):
+    script = f"echo 'unisono: {setting}' >&2"
+    monkeypatch.setattr(sides, "words_before", lambda *_: ["sh", "-c", script])
+    with pytest.raises(sides.LaunchError, match=f"^unisono: {setting}$"):
+        sides.launch(side_named("mpich"), sides.Tools(tmp_path), 1, [], tmp_path / "report")
+
+
 def test_a_stack_of_mpichs_is_told_with_its_end(tmp_path, monkeypatch):
     script = "(echo 'Other MPI error, error stack:'; echo 'MPIR_Init(1): ...'; echo 'no memory') >&2; exit 1"
     monkeypatch.setattr(sides, "words_before", lambda *_: ["sh", "-c", script])
@@ -377,8 +402,27 @@ def test_default_arguments_depend_on_full(monkeypatch):
     assert full.ranks == (4, 8, 16)
     assert full.directories == [pathlib.Path("/a"), pathlib.Path("/b")]
     assert full.lock == pathlib.Path("/somewhere/lock")
+
+
+@pytest.mark.parametrize("words, why", [
+    (["--modes", "fresh,nonsense"], "unknown 'nonsense'"), (["--patterns", ","], "it names none"),
+    (["--alternations", "0"], "1 or more"), (["--repeats", "-1"], "1 or more"), (["--bytes", "0"], "1 or more"),
+    (["--rate", "1furlong"], "unknown rate '1furlong'"), (["--rate", "fastgbit"], "unknown rate 'fastgbit'")])
+def test_arguments_with_which_nothing_can_be_measured_are_refused(capsys, words, why):
     with pytest.raises(SystemExit):
-        run.parse_arguments(["--modes", "fresh,nonsense"])
+        run.parse_arguments(words)
+    assert why in capsys.readouterr().err
+
+
+def test_what_would_end_the_run_after_its_first_round_is_said_before(tmp_path, monkeypatch):
+    def why_not(*words: str) -> str:
+        return run.reason_not_to_begin(run.parse_arguments([
+            "--directory", str(tmp_path), "--json", str(tmp_path / "bench.json"), *words]))
+    assert why_not() == ""
+    assert why_not("--directory", "/nowhere") == "/nowhere is not a folder"
+    assert why_not("--json", "/nowhere/bench.json") == "/nowhere is not a folder"
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert why_not("--cluster", "2") == "a pocket cluster needs root"
 
 
 def test_results_survive_as_json(tmp_path):
