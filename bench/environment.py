@@ -1,6 +1,7 @@
 """What a measurement depends on besides the code: written into the JSON file."""
 
 import datetime
+import json
 import os
 import pathlib
 import platform
@@ -10,11 +11,10 @@ import subprocess
 
 from sides import LAUNCHERS
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 VERSION_NUMBER = re.compile(r"\d+\.\d+\.\d+")
 
 
-def describe(directories: list[pathlib.Path]) -> dict:
+def describe(directories: list[pathlib.Path], build: pathlib.Path) -> dict:
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "kernel": platform.release(),
@@ -24,9 +24,14 @@ def describe(directories: list[pathlib.Path]) -> dict:
         "load_at_start": os.getloadavg()[0],
         "mpi": {name: _mpi_version(launcher) for name, launcher in LAUNCHERS.items()},
         "file_systems": {str(directory): file_system_of(directory) for directory in directories},
-        "git_revision": _git("rev-parse", "HEAD"),
-        "git_changed_files": len(_git("status", "--porcelain").splitlines()),
+        **revision_of(build),
     }
+
+
+def revision_of(build: pathlib.Path) -> dict:
+    """What was built there, which need not be what is checked out by now (cmake/revision.cmake)."""
+    built = build / "revision.json"
+    return json.loads(built.read_text()) if built.exists() else {"git_revision": "", "git_changed_files": 0}
 
 
 def file_system_of(directory: pathlib.Path) -> str:
@@ -54,9 +59,3 @@ def _mpi_version(launcher: str) -> str:
     lines = [line.strip() for line in output.stdout.splitlines() if line.strip()]
     return next((line for line in lines if VERSION_NUMBER.search(line)), "")
 
-
-def _git(*arguments: str) -> str:
-    if shutil.which("git") is None:
-        return ""
-    output = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True)
-    return output.stdout.strip()

@@ -368,7 +368,7 @@ def failed(cells: list[Cell]) -> bool:
 
 def measure_and_save(arguments: argparse.Namespace, measurement: Measurement) -> None:
     """Ends early, with what there is, on an interrupt from the keyboard or SIGTERM."""
-    described = environment.describe(arguments.directories)
+    described = environment.describe(arguments.directories, arguments.build)
     for key, value in described.items():
         print(f"{key}: {value}")
     settings = {name: str(value) for name, value in vars(arguments).items()}

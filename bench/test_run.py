@@ -529,6 +529,30 @@ def test_cell_compares_anew_when_measurements_come_in():
     assert cell.ratio("unisono-mpich", "mpich").value == 3.0
 
 
+def test_a_measurement_names_what_was_built_not_what_is_checked_out_by_then(tmp_path):
+    source, build = tmp_path / "source", tmp_path / "build"
+    for folder in (source, build):
+        folder.mkdir()
+    assert environment.revision_of(build) == {"git_revision": "", "git_changed_files": 0}
+
+    def git(*words: str) -> str:
+        names = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        return subprocess.run(["git", "-C", source, *names, *words], check=True, capture_output=True, text=True).stdout.strip()
+
+    def commit() -> str:
+        git("commit", "--allow-empty", "-m", "x")
+        return git("rev-parse", "HEAD")
+
+    git("init")
+    built = commit()
+    (source / "changed").touch()
+    subprocess.run(["cmake", f"-DSOURCE={source}", f"-DBUILD={build}", "-P", BENCH.parent / "cmake/revision.cmake"],
+                   check=True)
+    assert commit() != built
+    described = environment.describe([tmp_path], build)
+    assert (described["git_revision"], described["git_changed_files"]) == (built, 1)
+
+
 def test_file_system_is_that_of_the_longest_mount_point():
     assert environment.file_system_of(pathlib.Path("/proc/self")) == "proc"
 

@@ -1,10 +1,14 @@
 # All that is installed, and what that needs at run time: `make build`.
 add_custom_target(product)
+add_custom_target(built_revision COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DBUILD=${CMAKE_BINARY_DIR}
+                                         -P ${CMAKE_SOURCE_DIR}/cmake/revision.cmake
+                  COMMENT "Revision" VERBATIM)
 
 # A target that is installed: unisono_install(TARGET arguments of install(TARGETS))
 function(unisono_install target)
   install(TARGETS ${target} ${ARGN})
   add_dependencies(product ${target})
+  add_dependencies(${target} built_revision)
 endfunction()
 
 # One pure part of Unisono: compiled once, cannot see mpi.h (no MPI include path is on it).

@@ -117,7 +117,7 @@ class FigureRun:
         self.settings = settings
         self.results = results
         self.tools = Tools(settings.build, timeout_s=settings.timeout_s)
-        self.revision = "unknown"  # where there is no git
+        self.revision = "unknown"  # where there was no git
 
     @property
     def path(self) -> pathlib.Path:
@@ -161,7 +161,7 @@ class FigureRun:
     def run(self) -> None:
         """An interrupted run keeps what it has measured."""
         self.settings.folder.mkdir(parents=True, exist_ok=True)
-        described = environment.describe([self.settings.scratch])
+        described = environment.describe([self.settings.scratch], self.settings.build)
         described["realtime"] = self.settings.realtime
         self.results.environment = self.results.environment or described
         self.revision = described["git_revision"] or self.revision

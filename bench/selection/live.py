@@ -111,7 +111,7 @@ def main() -> None:
     known = {cell["name"] for cell in content["cells"]}
     names = arguments.cells.split(",")
     for cell in (cell for cell in CELLS if cell.name in names and cell.name not in known):
-        content["environment"] = environment.describe([pathlib.Path(cell.place.folder)])
+        content["environment"] = environment.describe([pathlib.Path(cell.place.folder)], arguments.build)
         content["realtime"] = arguments.realtime
         content["cells"].append(measure(cell, arguments))
         file.write_text(json.dumps(content) + "\n")

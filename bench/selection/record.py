@@ -97,7 +97,7 @@ def main() -> None:
     known = {cell["name"] for cell in content["cells"]}
     chosen = [cell for cell in CELLS if arguments.cells in cell.name and cell.name not in known]
     for place, cells in itertools.groupby(chosen, key=lambda cell: cell.place):
-        content["recorded"].append(environment.describe([pathlib.Path(place.folder)])
+        content["recorded"].append(environment.describe([pathlib.Path(place.folder)], arguments.build)
                                    | {"place": place.name, "realtime": arguments.realtime})
         with runner_at(place, arguments.build.resolve(), arguments.realtime) as runner:
             for cell in in_short_turns(cells, arguments.lock):
