@@ -301,6 +301,32 @@ def test_an_interrupted_run_keeps_what_it_has_measured(tmp_path, monkeypatch):
     assert [sample.mb_per_s for sample in loaded_or_new(work.figure, work.path).samples] == [100.0]
 
 
+def test_runs_of_earlier_revisions_and_without_priority_are_told_from_new_ones(tmp_path, monkeypatch):
+    which = figure()
+    before = results(which, ours={"1": [1.0]})
+    before.environment = {"git_revision": "abcdefabcdef"}
+    before.save(tmp_path / "test.json")
+    said = []
+    work = run_of(which, tmp_path, realtime=True, say=said.append)
+    work.results = loaded_or_new(which, work.path)
+    monkeypatch.setattr(runner.environment, "describe", lambda *_: {"git_revision": "0123456789"})
+    monkeypatch.setattr(work, "lines", list)
+    work.run()
+    assert said == ["test: runs of abcdefa stay, and this is 0123456; --fresh makes them anew"]
+    monkeypatch.setattr(work, "_run_jobs", lambda *_: [{"bytes": 1, "seconds": 1.0}])
+    monkeypatch.setattr(work, "_value", lambda *_: 2.0)
+    assert kept.Runs.of(work.results).realtime == "no"
+    pocket = types.SimpleNamespace(begin_run=lambda: None, orchestrated=lambda _options: contextlib.nullcontext(),
+                                   statistics=lambda: {"emulated": False})
+    work._measure_cell(pocket, "off", 1, which.lines[0], "1")
+    work.results.save(work.path)
+    known = loaded_or_new(which, work.path)
+    assert (kept.Runs.of(known).realtime, known.revisions) == ("some", ["abcdefa", "0123456"])
+    assert "of abcdefa, 0123456.*" in report_of(which, known)
+    known.samples = known.samples[1:]
+    assert kept.Runs.of(known).realtime == "yes"
+
+
 def test_minutes_come_from_what_was_measured_else_from_what_is_declared():
     """Two lines, two x: 4 cells, each with 5 seeds and two ceilings: 28 runs."""
     which = dataclasses.replace(figure(), run_seconds=6)

@@ -24,19 +24,17 @@ class Runs:
     cores: str
     revision: str
     date: str
-    realtime: str  # "yes": the emulator went before everything else
+    realtime: str  # Results.realtime
     servers: str = ""  # results.servers_of(); "": not known any more
 
     @classmethod
     def of(cls, results: Results) -> Runs:
         told = results.environment
         runs = results.void + results.samples
-        revisions = dict.fromkeys((sample.revision or str(told.get("git_revision", "")))[:7]
-                                  for sample in runs)
         return cls(len(runs), len({sample.seed for sample in runs}), len(results.rejected),
                    f"{told.get('load_at_start', 0.0):.1f}", str(told.get("cores", "?")),
-                   " ".join(revisions), str(told.get("date", ""))[:10],
-                   "yes" if told.get("realtime") else "no", servers_of(results.definition))
+                   " ".join(results.revisions), str(told.get("date", ""))[:10],
+                   results.realtime, servers_of(results.definition))
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ through one machine's memory, and the baseline is today's ROMIO on a POSIX file 
 process aggregates, as on the papers' clusters with a process per node.
 
 Ours is the median over the seeds of the requests' jitter, with the lowest and the highest. A ratio
-*agrees* if it is within a factor of {agreement} of the paper's and points the same way; a speed if
-it is within that factor. In the pictures the bar is ours, with its range, and the tick the paper's,
+*agrees* if it is within a factor of {agreement} of the paper's and points the same way, or the paper's
+points neither way; a speed if it is within that factor. In the pictures the bar is ours, with its range, and the tick the paper's,
 dotted where the paper has words only and the number is ours. A cause in [brackets] was not shown by a
 run. *void*: Unisono's `MPI_File_sync` once synced nothing under MPICH, so what was measured then
 does not count.
@@ -115,7 +115,8 @@ def _runs(results: Results) -> str:
     rejected = (f"{len(results.rejected)} more were rejected because the machine was too late"
                 if results.rejected else "none was rejected")
     return (f"{len(runs)} runs with {seeds} seed{'s' if seeds != 1 else ''}; {rejected};"
-            f" load at the start {load:.1f} on {results.environment.get('cores', '?')} cores.")
+            f" load at the start {load:.1f} on {results.environment.get('cores', '?')} cores;"
+            f" of {', '.join(filter(None, results.revisions)) or 'an unknown revision'}.")
 
 
 def _inside(picture: pathlib.Path) -> str:

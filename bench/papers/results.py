@@ -30,6 +30,7 @@ class Sample:
     programs: list[dict]
     servers: dict
     revision: str = ""  # of git; not in runs of before 0.2, for which the environment's stands
+    realtime: bool | None = None  # None: as the environment says
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,20 @@ class Results:
     def has_only_void(self, profile: str, line: str, x: str) -> bool:
         return not self.by_seed(profile, line, x) and any(
             (sample.profile, sample.line, sample.x) == (profile, line, x) for sample in self.void)
+
+    @property
+    def revisions(self) -> list[str]:
+        """Of the runs that are here, short."""
+        told = str(self.environment.get("git_revision", ""))
+        return list(dict.fromkeys((sample.revision or told)[:7] for sample in self.void + self.samples))
+
+    @property
+    def realtime(self) -> str:
+        """Whether the emulator, and then the programs, went before everything else: "yes", "no", or "some"
+        of the runs."""
+        told = bool(self.environment.get("realtime"))
+        ways = {told if sample.realtime is None else sample.realtime for sample in self.void + self.samples}
+        return "some" if len(ways) == 2 else "yes" if True in ways else "no"
 
     @property
     def tries(self) -> int:

@@ -165,6 +165,9 @@ class FigureRun:
         described["realtime"] = self.settings.realtime
         self.results.environment = self.results.environment or described
         self.revision = described["git_revision"] or self.revision
+        if earlier := [one or "unknown ones" for one in self.results.revisions if one != self.revision[:7]]:
+            self.settings.say(f"{self.figure.name}: runs of {', '.join(earlier)} stay, and this is"
+                              f" {self.revision[:7]}; --fresh makes them anew")
         lines = self.lines()
         try:
             if lines:
@@ -278,7 +281,7 @@ class FigureRun:
             if not testbed.too_late(statistics):
                 self.results.samples.append(Sample(profile, seed, line.name, x, speed, printed,
                                                    testbed.summary_of(statistics),
-                                                   self.revision))
+                                                   self.revision, self.settings.realtime))
                 return
             self.results.rejected.append({"profile": profile, "seed": seed, "line": line.name,
                                           "x": x, "mb_per_s": speed,

@@ -8,7 +8,7 @@ from . import (iorchestrator_fig7, iorchestrator_fig8, iorchestrator_fig9, iorch
 
 QUICK = quick.FIGURE
 
-# `make papers`: at most 90 minutes.
+# `make papers`: at most two hours.
 TELLING = (
     resonant_fig2.FIGURE,
     iorchestrator_pairs.WITH_BARRIERS,
