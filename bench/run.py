@@ -53,17 +53,17 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     names = [side.name for side in sides.SIDES]
     add = parser.add_argument
     add("--build", type=pathlib.Path, default=ROOT / "build", help="where everything was built")
-    add("--patterns", type=_list_of((*PATTERNS, *APPLICATIONS)), default=PATTERNS,
+    add("--patterns", type=list_of((*PATTERNS, *APPLICATIONS)), default=PATTERNS,
         help=f"{', '.join(PATTERNS)}; and applications: {', '.join(APPLICATIONS)}")
-    add("--modes", type=_list_of(MODES), help=f"{', '.join(MODES)} (default: see bench/README.md)")
-    add("--sides", type=_list_of(names), default=names, help=", ".join(names))
+    add("--modes", type=list_of(MODES), help=f"{', '.join(MODES)} (default: see bench/README.md)")
+    add("--sides", type=list_of(names), default=names, help=", ".join(names))
     add("--ranks", type=_whole_numbers, help="e.g. 4,8 (default 4)")
-    add("--bytes", type=_count, default=64 << 20, help="of all ranks together (default 64 MiB)")
-    add("--alternations", type=_count, default=5, help="how often all sides take turns (default 5)")
+    add("--bytes", type=count, default=64 << 20, help="of all ranks together (default 64 MiB)")
+    add("--alternations", type=count, default=5, help="how often all sides take turns (default 5)")
     add("--minutes", type=float,
         help="after so long, end with what there is, but with one alternation at least (default 28;"
              " with --full: no limit)")
-    add("--repeats", type=_count, default=2, help="measurements in each turn (default 2)")
+    add("--repeats", type=count, default=2, help="measurements in each turn (default 2)")
     add("--limit", type=float, default=1.0, metavar="SECONDS",
         help="no second repeat within a turn after so much measured time (default 1)")
     add("--directory", type=pathlib.Path, action="append", dest="directories",
@@ -108,7 +108,7 @@ def default_lock() -> pathlib.Path:
                         or pathlib.Path(tempfile.gettempdir(), "unisono-timing.lock"))
 
 
-def _list_of(known):
+def list_of(known):
     def parse(text: str) -> tuple[str, ...]:
         chosen = tuple(filter(None, text.split(",")))
         for name in chosen:
@@ -120,7 +120,7 @@ def _list_of(known):
     return parse
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("it must be 1 or more")

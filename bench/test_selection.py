@@ -57,6 +57,24 @@ def test_the_table_compares_with_the_fastest_candidate_and_with_the_plain_librar
     assert lines[2] == "| cell | `lacio` | 0.50 | 0.91 | 1.00 | 0.80 | 0.25 | 3.00 | 4.00 |"
 
 
+def test_ways_that_failed_each_time_leave_a_gap_in_the_table():
+    cell = {"name": "cell", "fixed": ["two_phase", "lacio"],
+            "runs": {"two_phase": [], "lacio": runs(1.0), "rule": runs(2.0), "measured": [], PLAIN: runs(4.0)}}
+    lines = live.table([cell])
+    assert lines[2:4] == ["| cell | `lacio` | 0.50 | - | - | - | 0.25 | - | - |",
+                          "| **median** | | 0.50 | - | - | - | 0.25 | - | - |"]
+    assert live.table([cell | {"runs": {PLAIN: runs(4.0)}}])[2] == "| cell | `none` | - | - | - | - | - | - | - |"
+
+
+def test_cells_that_there_are_not_are_named(capsys):
+    for parse, words in ((live.parse_arguments, ["--results", "x", "--cells", "tmpfs holes read,nonsense"]),
+                         (record.parse_arguments, ["--output", "x", "--cells", "nonsense"])):
+        with pytest.raises(SystemExit):
+            parse(words)
+        assert "'nonsense'" in capsys.readouterr().err
+    assert live.parse_arguments(["--results", "x"]).cells == live.NAMES
+
+
 def test_what_it_costs_to_try_a_slow_candidate_counts():
     with_a_trial = [[0.004] * 50 + [0.044] + [0.004] * 49]
     assert live.throughput("measured", with_a_trial, live.LONG) == pytest.approx(100 / 0.44)

@@ -15,6 +15,7 @@ import statistics
 import tempfile
 
 import environment
+from run import count, list_of, save_json
 from sides import LaunchError
 
 from .cells import CELLS, Cell
@@ -64,13 +65,16 @@ def throughput(way: str, runs: list[list[float]], calls: int) -> float:
 
 
 def ratios(cell: dict) -> dict[str, float]:
+    """Of those that did not fail each time."""
     speeds = {calls: {way: throughput(way, runs, calls) for way, runs in cell["runs"].items() if runs}
               for calls in (LONG, SHORT)}
-    best = max(cell["fixed"], key=lambda way: speeds[LONG].get(way, 0))
+    best = max((way for way in cell["fixed"] if way in speeds[LONG]), key=speeds[LONG].__getitem__, default="")
+    if not best:
+        return {"best": "none"}
     result = {way: speeds[LONG][way] / speeds[LONG][best]
               for way in (*CHOOSERS, REMEMBERING, PLAIN) if way in speeds[LONG]}
     for way in ("measured", REMEMBERING):
-        if PLAIN in speeds[SHORT]:
+        if {way, PLAIN} <= speeds[SHORT].keys():
             result[f"{way} / {PLAIN}"] = speeds[SHORT][way] / speeds[SHORT][PLAIN]
     return {"best": best, **result}
 
@@ -89,19 +93,19 @@ def table(cells: list[dict]) -> list[str]:
         numbers = [f"{row[column]:.2f}" if column in row else "-" for column in columns]
         lines.append(f"| {cell['name']} | `{row['best']}` | " + " | ".join(numbers) + " |")
     for title, of in (("median", statistics.median), ("worst", min)):
-        numbers = [f"{of(by_column[column]):.2f}" for column in columns]
+        numbers = [f"{of(by_column[column]):.2f}" if by_column[column] else "-" for column in columns]
         lines.append(f"| **{title}** | | " + " | ".join(numbers) + " |")
     return lines
 
 
-def parse_arguments() -> argparse.Namespace:
+def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
     add_common_options(parser)
     add("--results", type=pathlib.Path, required=True, help="cells that are there are not repeated")
-    add("--cells", default=",".join(NAMES), help="comma-separated")
-    add("--rounds", type=int, default=3)
-    return parser.parse_args()
+    add("--cells", type=list_of([cell.name for cell in CELLS]), default=NAMES, help="comma-separated")
+    add("--rounds", type=count, default=3)
+    return parser.parse_args(words)
 
 
 def main() -> None:
@@ -109,12 +113,10 @@ def main() -> None:
     file = arguments.results
     content = json.loads(file.read_text()) if file.exists() else {"cells": []}
     known = {cell["name"] for cell in content["cells"]}
-    names = arguments.cells.split(",")
-    for cell in (cell for cell in CELLS if cell.name in names and cell.name not in known):
-        content["environment"] = environment.describe([pathlib.Path(cell.place.folder)], arguments.build)
-        content["realtime"] = arguments.realtime
-        content["cells"].append(measure(cell, arguments))
-        file.write_text(json.dumps(content) + "\n")
+    for cell in (cell for cell in CELLS if cell.name in arguments.cells and cell.name not in known):
+        described = environment.describe([pathlib.Path(cell.place.folder)], arguments.build)
+        content["cells"].append(measure(cell, arguments) | {"environment": described, "realtime": arguments.realtime})
+        save_json(file, content)
         print(table(content["cells"][-1:])[2], flush=True)
     print("\n".join(table(content["cells"])))
 

@@ -16,6 +16,7 @@ import pathlib
 import statistics
 
 import environment
+from run import count
 from sides import LaunchError
 
 from .cells import CELLS, Cell
@@ -79,15 +80,18 @@ def save(content: dict, file: pathlib.Path) -> None:
     file.write_text(f'{{"recorded": {json.dumps(content["recorded"])},\n"cells": [\n{lines}\n]}}\n')
 
 
-def parse_arguments() -> argparse.Namespace:
+def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
     add_common_options(parser)
     add("--output", type=pathlib.Path, required=True, help="cells are added to it")
     add("--cells", default="", help="only those whose names contain this")
-    add("--rounds", type=int, default=3)
-    add("--calls", type=int, default=12, help="of one candidate in a round")
-    return parser.parse_args()
+    add("--rounds", type=count, default=3)
+    add("--calls", type=count, default=12, help="of one candidate in a round")
+    arguments = parser.parse_args(words)
+    if not any(arguments.cells in cell.name for cell in CELLS):
+        parser.error(f"no cell has {arguments.cells!r} in its name; they are {', '.join(cell.name for cell in CELLS)}")
+    return arguments
 
 
 def main() -> None:

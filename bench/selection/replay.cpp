@@ -203,7 +203,7 @@ struct Ratios {
     [[nodiscard]] double median() const {
         auto sorted = by_cell;
         std::ranges::sort(sorted);
-        return sorted[sorted.size() / 2];
+        return (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2;
     }
     [[nodiscard]] std::size_t worst() const {
         return static_cast<std::size_t>(std::ranges::min_element(by_cell) - by_cell.begin());
