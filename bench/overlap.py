@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from papers.experiment import Cluster, Servers
 from papers.testbed import Pocket, cluster_for, commands_of
-from run import default_lock, timing_lock
+from run import count, default_lock, timing_lock
 from sides import LAUNCHERS
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -27,6 +27,7 @@ PLACES = ("tmpfs", "nearline", "ssd", "instant", "cluster")
 SIDES = {"mpich": ("mpich", False), "ompio": ("openmpi", False),
          "unisono-mpich": ("mpich", True), "unisono-ompi": ("openmpi", True)}  # fmt: skip
 LIMIT_S = 60
+PIECE_BYTES = 64 << 10  # overlap.cpp
 SHARE = re.compile(r"writing ([\d.]+) s, .*: ([\d.]+) of the ideal")
 
 
@@ -70,20 +71,26 @@ def measure(arguments, side: str, ranks: int, folder: pathlib.Path, environment:
     return float(found[2])
 
 
-def parse_arguments() -> argparse.Namespace:
+def _whole_pieces(text: str) -> int:
+    if count(text) % PIECE_BYTES:
+        raise argparse.ArgumentTypeError(f"it must be a multiple of {PIECE_BYTES}")
+    return count(text)
+
+
+def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
     add("--build", type=pathlib.Path, default=ROOT / "build")
     add("--places", nargs="+", choices=PLACES, default=PLACES[:3])
     add("--sides", nargs="+", choices=SIDES, default=list(SIDES))
-    add("--ranks", nargs="+", type=int, default=[1, 2])
+    add("--ranks", nargs="+", type=count, default=[1, 2])
     add("--words", nargs="*", choices=("split", "multiple", "polling"), default=[])
     add("--overlap", choices=("automatic", "enable", "disable"), default="automatic",
         help="UNISONO_OVERLAP")
-    add("--bytes", type=int, default=16 << 20, help="of a rank in a step")
-    add("--steps", type=int, default=20)
-    add("--alternations", type=int, default=3)
-    return parser.parse_args()
+    add("--bytes", type=_whole_pieces, default=16 << 20, help="of a rank in a step")
+    add("--steps", type=count, default=20)
+    add("--alternations", type=count, default=3)
+    return parser.parse_args(words)
 
 
 def main() -> int:

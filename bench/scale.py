@@ -77,7 +77,7 @@ def row(point: Point, line: dict, romio: dict | None) -> list[str]:
     a_round = messages_a_round(line)
     ratios = [f"{romio[way] / line[way]:.2f}" if romio else "" for way in ("write_s", "read_s")]
     return [point.pattern, line["chosen"] or point.strategy, str(point.ranks),
-            str(point.ranks_per_node), str(point.servers), str(point.bytes_per_rank // 1024),
+            str(point.ranks_per_node), str(point.servers), f"{line['bytes'] / line['ranks'] / 1024:.0f}",
             f"{1e3 * line['write_s']:.2f}", f"{1e3 * line['read_s']:.2f}", *ratios,
             "" if a_round is None else f"{a_round:.2f}", str(line["fan_in"]),
             "" if point.strategy == ROMIO else f"{line['memory_bytes_per_rank'] / 2**20:.2f}",
@@ -152,7 +152,7 @@ def main() -> None:
         draw(lines, arguments.picture)
     print("Simulated. Times of all calls; 'ROMIO /': how many times as long its model writes and reads;\n"
           "messages: of a rank in a round; fan-in: to one rank in a write; MiB: memory of a rank;\n"
-          "KiB: a rank's data; KiB reduced: what it brought to reductions. To", REAL_BYTES_UP_TO,
+          "KiB: a rank's data, whole pieces of it; KiB reduced: what it brought to reductions. To", REAL_BYTES_UP_TO,
           "ranks all bytes are compared.\n")
     print(table(lines))
 

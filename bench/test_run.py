@@ -12,6 +12,7 @@ import pytest
 
 import environment
 import nodes
+import overlap
 import ratios
 import run
 import sides
@@ -411,6 +412,14 @@ def test_default_arguments_depend_on_full(monkeypatch):
 def test_arguments_with_which_nothing_can_be_measured_are_refused(capsys, words, why):
     with pytest.raises(SystemExit):
         run.parse_arguments(words)
+    assert why in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words, why", [(["--steps", "0"], "1 or more"), (["--bytes", "65537"], "a multiple of 65536")])
+def test_shares_of_the_ideal_are_not_measured_without_whole_steps(capsys, words, why):
+    """No steps had 7.17 of the ideal."""
+    with pytest.raises(SystemExit):
+        overlap.parse_arguments(words)
     assert why in capsys.readouterr().err
 
 

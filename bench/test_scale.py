@@ -12,7 +12,7 @@ BUILD = pathlib.Path(os.environ.get("UNISONO_BUILD_DIR", scale.ROOT / "build")).
 
 def line(**changed) -> dict:
     return {"ranks": 64, "chosen": "two_phase", "write_s": 1e-3, "read_s": 2e-3, "rounds": 4,
-            "messages": 512, "fan_in": 7, "memory_bytes_per_rank": 3 * 2**20,
+            "bytes": 64 * 65536, "messages": 512, "fan_in": 7, "memory_bytes_per_rank": 3 * 2**20,
             "reduced_bytes_per_rank": 2048} | changed
 
 
@@ -23,6 +23,12 @@ def test_a_row_says_how_many_times_as_long_romio_takes():
     assert first.split() == ["strided-4k", "two_phase", "64", "16", "100", "64", "1.00", "2.00", "3.00", "0.50",
                              "2.00", "7", "3.00", "2.0"]
     assert second.split() == ["strided-4k", "romio", "64", "16", "100", "64", "3.00", "1.00", "7", "2.0"]
+
+
+def test_a_row_has_the_bytes_that_were_moved():
+    """Records of 47,008 bytes: one, where 64 KiB were asked for."""
+    hard = scale.Point("ior-hard", "auto", 64)
+    assert scale.table({hard: line(bytes=64 * 47_008)}).splitlines()[1].split()[5] == "46"
 
 
 def test_bytes_are_compared_as_far_as_there_is_memory_for_them():
