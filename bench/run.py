@@ -220,7 +220,8 @@ class Progress:
     def finish(self) -> None:
         if self.terminal:
             print("\r\033[K", end="")
-        print(f"measured in {_minutes(self.spent_s())}\n")
+        most = "" if self.done == self.turns else f", {self.done} of {self.turns} turns: there was no time for more"
+        print(f"measured in {_minutes(self.spent_s())}{most}\n")
 
     def spent_s(self) -> float:
         return time.monotonic() - self.start_s
@@ -252,6 +253,7 @@ class Measurement:
         self.tools = tools
         self.chosen = chosen
         self.cells: list[Cell] = []
+        self.complete = False
 
     def measure(self, groups: list[Group], save) -> None:
         """All groups once, then all again, as often as asked for and as there is time. Calls
@@ -269,6 +271,7 @@ class Measurement:
                     break
                 self._measure_group(group, turn, cells[group], progress)
             save()
+        self.complete = progress.done == progress.turns
         progress.finish()
 
     def _measure_group(self, group: Group, turn: int, cells: dict[str, Cell],
@@ -366,25 +369,28 @@ def failed(cells: list[Cell]) -> bool:
     return any(sides.plain_name(name) in ours for cell in cells for name in cell.errors)
 
 
-def measure_and_save(arguments: argparse.Namespace, measurement: Measurement) -> None:
-    """Ends early, with what there is, on an interrupt from the keyboard or SIGTERM."""
+def measure_and_save(arguments: argparse.Namespace, measurement: Measurement) -> bool:
+    """Ends early, with what there is, on an interrupt from the keyboard or SIGTERM; returns False then."""
+    interrupted = False
     described = environment.describe(arguments.directories, arguments.build)
     for key, value in described.items():
         print(f"{key}: {value}")
     settings = {name: str(value) for name, value in vars(arguments).items()}
 
     def content() -> dict:
-        return {"environment": described, "settings": settings,
+        return {"environment": described, "settings": settings, "complete": measurement.complete,
                 "cells": list(map(as_json, measurement.cells))}
 
     try:
         measurement.measure(groups_of(arguments), lambda: save_json(arguments.json, content()))
     except KeyboardInterrupt:
+        interrupted = True
         print("\ninterrupted: what follows is incomplete")
     final = content() | {"missed_targets": missed_as_json(measurement.cells)}
     for cell, stored in zip(measurement.cells, final["cells"]):
         stored |= ratios_as_json(cell)
     save_json(arguments.json, final)
+    return not interrupted
 
 
 def main() -> int:
@@ -407,11 +413,11 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with timing_lock(arguments.lock), nodes.place(arguments) as directories:
         arguments.directories = directories
-        measure_and_save(arguments, measurement)
+        ended = measure_and_save(arguments, measurement)
     print(table.render(measurement.cells, chosen))
     print(table.findings(measurement.cells, chosen))
     print(f"\nin full: {arguments.json}")
-    return 1 if failed(measurement.cells) else 0
+    return 1 if failed(measurement.cells) else 0 if ended else 130
 
 
 if __name__ == "__main__":

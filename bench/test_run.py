@@ -499,6 +499,24 @@ def test_writes_that_may_stay_in_memory_are_measured_with_the_close(monkeypatch,
             "fresh": [1.0 + kept_s, 2.0 + kept_s], "read": [1.0, 2.0]}
 
 
+@pytest.mark.parametrize("minutes, interrupted_after, whole", [(28, None, True), (1, None, False), (28, 10, False)])
+def test_results_of_a_part_are_not_taken_for_those_of_the_whole(monkeypatch, tmp_path, capsys, minutes, interrupted_after,
+                                                                whole):
+    fake = FakeMeasurement(monkeypatch, 20, "--patterns", "tile", "--alternations", "9", "--minutes", str(minutes),
+                           "--directory", str(tmp_path), "--json", str(tmp_path / "bench.json"))
+    take = fake._take_turn
+
+    def take_or_end(*words):
+        if len(fake.taken) == interrupted_after:
+            raise KeyboardInterrupt
+        take(*words)
+
+    monkeypatch.setattr(fake, "_take_turn", take_or_end)
+    assert run.measure_and_save(fake.arguments, fake) == (interrupted_after is None)
+    assert json.loads((tmp_path / "bench.json").read_text())["complete"] == whole
+    assert ("4 of 18 turns" in capsys.readouterr().out) == (minutes == 1)
+
+
 def test_side_that_failed_is_not_tried_again(monkeypatch):
     fake = FakeMeasurement(monkeypatch, 1, "--alternations", "3")
     cells = {"fresh": Cell(4, "/a", "tile", "fresh")}
