@@ -1,5 +1,6 @@
 #include "shapes.hpp"
 
+#include <climits>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
@@ -54,6 +55,8 @@ MPI_Datatype block_of(std::uint64_t count, MPI_Datatype element) {
 
 Access blocks_in_turn(Place place, std::uint64_t blocks, std::uint64_t block_bytes,
                       std::uint64_t step_bytes) {
+    if (blocks > INT_MAX || block_bytes > INT_MAX)
+        throw std::invalid_argument("more blocks, or longer ones, than MPI can count in one type");
     auto const ranks = static_cast<std::uint64_t>(place.ranks);
     std::uint64_t const stride_bytes = ranks * step_bytes;
     std::uint64_t const first = static_cast<std::uint64_t>(place.rank) * step_bytes;

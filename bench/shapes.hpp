@@ -32,7 +32,7 @@ MPI_Datatype committed(MPI_Datatype type);
 MPI_Datatype block_of(std::uint64_t count, MPI_Datatype element);
 
 /// `blocks` blocks of each rank, those of all ranks in turn, a new one every `step_bytes`: one
-/// view.
+/// view. Throws std::invalid_argument where there are more, or longer ones, than MPI counts.
 Access blocks_in_turn(Place place, std::uint64_t blocks, std::uint64_t block_bytes,
                       std::uint64_t step_bytes);
 

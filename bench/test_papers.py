@@ -743,6 +743,22 @@ def test_program_says_what_is_wrong_with_its_options(tmp_path):
     assert unknown.returncode == 2 and "frobnicate" in unknown.stderr
 
 
+@pytest.mark.parametrize("program, words, why", [
+    ("hpio", "--region-count 0 --region-spacing 10 --read", "0 not in range 1"),  # a file without an end
+    ("btio", "--steps 0", "0 not in range 1"), ("mpi-tile-io", "--element-bytes 0", "0 not in range 1"),
+    ("btio", "--side 4294967360", "4294967360 not in range"),  # it was 64
+    ("mpi-tile-io", "--tiles-x 4294967296", "4294967296 not in range"),
+    ("mpi-tile-io", "--tiles-x 2 --width 2147483000", "too wide or high"), ("noncontig", "--elmtcount 1073741824 --call-bytes 8G "
+                                                                "--file-bytes 8G", "than MPI can count"),
+    ("demo", "--seconds -1", "must not be negative"), ("demo", "--calls -1", "must not be negative")])
+def test_program_refuses_numbers_that_make_no_sense(tmp_path, program, words, why):
+    """Divisions by zero, endless files, and others than were asked for."""
+    if not PROGRAM.exists():
+        pytest.skip(f"{PROGRAM} is not built")
+    done = bench_program(program, "--path", str(tmp_path / "file"), *words.split())
+    assert done.returncode == 2 and why in done.stderr and not done.stdout
+
+
 def test_program_makes_so_many_calls_from_the_beginning_again(tmp_path):
     if not PROGRAM.exists():
         pytest.skip(f"{PROGRAM} is not built")

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::array parameters{
     Parameter{"structures", 8, "data structures of the program, a call for each"},
-    Parameter{"file-bytes", 256 * MiB, "the image of all processes; the paper: 6 GB"},
+    Parameter{"file-bytes", 256 * MiB, "the image of all processes; the paper: 6 GB", any_number},
 };
 
 /// The program's data structures one after the other; each process has its share of each. The paper

@@ -8,7 +8,7 @@ namespace {
 constexpr std::array parameters{
     Parameter{"segment-bytes", 64 * KiB, "one segment; the paper: 32K to 1M"},
     Parameter{"segments", 4, "of each process in one call"},
-    Parameter{"file-bytes", 256 * MiB, "the whole file; the paper: 10G"},
+    Parameter{"file-bytes", 256 * MiB, "the whole file; the paper: 10G", any_number},
 };
 
 /// In each call process i asks for segments k * N + i, k < `segments`, of the call's part of the

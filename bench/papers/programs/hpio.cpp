@@ -8,7 +8,7 @@ namespace {
 constexpr std::array parameters{
     Parameter{"region-count", 1024, "of each process; the papers: 4096"},
     Parameter{"region-bytes", 64 * KiB, "one region; the papers: 2K to 64K"},
-    Parameter{"region-spacing", 0, "bytes after each region that nobody asks for"},
+    Parameter{"region-spacing", 0, "bytes after each region that nobody asks for", any_number},
 };
 
 /// Regions of all processes in turn, all of them in one call.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array parameters{
     Parameter{"transfer-bytes", 64 * KiB, "of each process in one call"},
-    Parameter{"file-bytes", 256 * MiB, "the whole file; the papers: 64M to 16G"},
+    Parameter{"file-bytes", 256 * MiB, "the whole file; the papers: 64M to 16G", any_number},
     Parameter{"random", 0, "1: transfers of the whole file dealt to processes at random"},
 };
 

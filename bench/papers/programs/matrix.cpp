@@ -8,7 +8,7 @@ namespace {
 constexpr std::array parameters{
     Parameter{"block-bytes", 64 * KiB, "a process's part of a row; the paper: 4K to 4M"},
     Parameter{"depth", 4, "rows in one call; the paper: 4 to 128"},
-    Parameter{"file-bytes", 256 * MiB, "the whole matrix"},
+    Parameter{"file-bytes", 256 * MiB, "the whole matrix", any_number},
 };
 
 /// A matrix in row-major order, whose columns are shared out evenly; a call is for `depth` rows.

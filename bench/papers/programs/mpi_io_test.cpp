@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::array parameters{
     Parameter{"segment-bytes", 64 * KiB, "of each process in one call"},
-    Parameter{"file-bytes", 256 * MiB, "the whole file; the papers: 10G"},
+    Parameter{"file-bytes", 256 * MiB, "the whole file; the papers: 10G", any_number},
 };
 
 /// Each process has one segment in a call; together they are a contiguous part of the file.

@@ -33,6 +33,8 @@ Access access(Place place, Values const& values) {
     for (std::size_t axis = 0; axis < lengths.size(); ++axis) {
         int const step = lengths[axis] - overlaps[axis];
         if (step <= 0) throw std::invalid_argument("a tile must be larger than its overlap");
+        if (std::int64_t{grid.sizes[axis]} * step + overlaps[axis] > INT_MAX)
+            throw std::invalid_argument("all tiles together are too wide or high");
         block.sizes.push_back(grid.sizes[axis] * step + overlaps[axis]);
         block.subsizes.push_back(lengths[axis]);
         block.starts.push_back(grid.place[axis] * step);

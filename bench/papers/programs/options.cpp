@@ -14,6 +14,11 @@ std::map<std::string, Way> const ways{
 std::map<std::string, Memory> const memories{{"contiguous", Memory::contiguous},
                                              {"noncontiguous", Memory::noncontiguous}};
 
+// CLI::NonNegativeNumber names 309 digits.
+std::string not_negative(std::string const& number) {
+    return number.starts_with('-') ? "must not be negative" : "";
+}
+
 void add_hints(CLI::App& app, Options& options) {
     app.add_option_function<std::vector<std::string>>(
            "--hints",
@@ -31,7 +36,8 @@ void add_hints(CLI::App& app, Options& options) {
 
 void add_time_options(CLI::App& app, Options& options) {
     app.add_option("--seconds", options.run_seconds,
-                   "Go on, from the beginning again, until so long");
+                   "Go on, from the beginning again, until so long")
+        ->check(not_negative);
     app.add_option("--begin-at", options.begin_at,
                    "Begin when the system clock says so, in seconds since 1970");
 }
@@ -57,15 +63,16 @@ void add_common_options(CLI::App& app, Options& options) {
         ->transform(CLI::CheckedTransformer(memories).description(""));
     app.add_flag("--barrier", options.barrier, "All processes meet after each call");
     app.add_flag("--sync", options.sync, "MPI_File_sync after the last write, within the time");
-    app.add_option("--compute-seconds", options.compute_seconds, "Sleep after each call");
+    app.add_option("--compute-seconds", options.compute_seconds, "Sleep after each call")
+        ->check(not_negative);
     app.add_flag("--verify", options.verify, "Check the contents; the time then contains it");
     app.add_flag("--call-seconds", options.call_seconds, "Print each call's time as well");
     app.add_flag("--realtime", options.realtime,
                  "From open to close, go before everything else on this machine (root only)");
     add_hints(app, options);
     add_time_options(app, options);
-    app.add_option("--calls", options.calls,
-                   "Go on, from the beginning again, until so many calls");
+    app.add_option("--calls", options.calls, "Go on, from the beginning again, until so many calls")
+        ->check(not_negative);
 }
 
 void add_program(CLI::App& app, Program const& program, Command& command) {
@@ -73,8 +80,10 @@ void add_program(CLI::App& app, Program const& program, Command& command) {
     words->footer("After " + std::string(program.source) + ". Sizes take K, M and G.");
     for (auto const& parameter : program.parameters) {
         auto& value = command.values[parameter.name];
+        std::uint64_t const least = parameter.otherwise == 0 ? 0 : 1;
         words->add_option("--" + std::string(parameter.name), value, std::string(parameter.meaning))
             ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false).description(""))
+            ->check(CLI::Range(least, parameter.most).description(""))
             ->default_str(std::to_string(parameter.otherwise));
     }
     add_common_options(*words, command.options);

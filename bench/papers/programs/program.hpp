@@ -1,5 +1,6 @@
 #pragma once
 
+#include <climits>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -14,12 +15,16 @@ namespace bench::papers {
 constexpr std::uint64_t KiB = 1024;
 constexpr std::uint64_t MiB = 1024 * KiB;
 
-/// A number that the user may set: option --NAME, with K, M and G as powers of 1024.
+/// A number that the user may set: option --NAME, with K, M and G as powers of 1024. It may be 0 if
+/// that is what it is unless it is given.
 struct Parameter {
     std::string_view name;
     std::uint64_t otherwise = 0;  ///< its value unless it is given
     std::string_view meaning;
+    std::uint64_t most = INT_MAX;  ///< what MPI counts, or any_number
 };
+
+constexpr std::uint64_t any_number = UINT64_MAX;
 
 /// The parameters' values, by name.
 class Values {

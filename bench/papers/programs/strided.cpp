@@ -7,8 +7,9 @@ namespace {
 
 constexpr std::array parameters{
     Parameter{"block-bytes", 64 * KiB, "one block of a process; the paper does not say"},
-    Parameter{"call-bytes", 16 * MiB, "of all processes in one call; the paper does not say"},
-    Parameter{"file-bytes", 64 * MiB, "in all; the paper: 64M to 4000M"},
+    Parameter{"call-bytes", 16 * MiB, "of all processes in one call; the paper does not say",
+              any_number},
+    Parameter{"file-bytes", 64 * MiB, "in all; the paper: 64M to 4000M", any_number},
 };
 
 /// Each process's blocks are strided; those of all together are a sequential run.
