@@ -327,6 +327,20 @@ def test_runs_of_earlier_revisions_and_without_priority_are_told_from_new_ones(t
     assert kept.Runs.of(known).realtime == "yes"
 
 
+def test_a_run_that_came_too_late_each_time_is_missed_and_said(tmp_path, monkeypatch):
+    said = []
+    work = run_of(figure(), tmp_path, say=said.append)
+    monkeypatch.setattr(work, "_run_jobs", lambda *_: [{"bytes": 1}])
+    monkeypatch.setattr(work, "_value", lambda *_: 2.0)
+    late = {"lateness_us": {"requests": 1, "median": 9000, "p99": 9000},
+            "servers": [{"read_bytes": 0, "written_bytes": 0}]}
+    pocket = types.SimpleNamespace(begin_run=lambda: None, orchestrated=lambda _options: contextlib.nullcontext(),
+                                   statistics=lambda: late)
+    work._measure_cell(pocket, "sata-80gb", 7, work.figure.lines[0], "1")
+    assert work.results.samples == [] and len(work.results.rejected) == runner.TRIES
+    assert said == ["test: ours at 1, sata-80gb, seed 7: the machine was too late 3 times; the same command tries it again"]
+
+
 def test_minutes_come_from_what_was_measured_else_from_what_is_declared():
     """Two lines, two x: 4 cells, each with 5 seeds and two ceilings: 28 runs."""
     which = dataclasses.replace(figure(), run_seconds=6)

@@ -8,7 +8,7 @@ import pathlib
 import signal
 import sys
 
-from run import default_lock
+from run import count, default_lock
 
 from . import measured, page, report, simulated, testbed
 from .experiment import Figure
@@ -27,7 +27,7 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
         metavar="NAME", help="only this one; repeatable; --list names them")
     add("--all", action="store_true", help="every figure, not only the telling ones: hours")
     add("--quick", action="store_true", help="one tiny figure, to see that everything works")
-    add("--seeds", type=int, default=sys.maxsize, metavar="N",
+    add("--seeds", type=count, default=sys.maxsize, metavar="N",
         help="of each figure the first N seeds only; a later run adds the others")
     add("--fresh", action="store_true", help="measure anew what was measured before")
     add("--only-report", action="store_true", help="measure nothing")

@@ -286,6 +286,8 @@ class FigureRun:
             self.results.rejected.append({"profile": profile, "seed": seed, "line": line.name,
                                           "x": x, "mb_per_s": speed,
                                           "lateness_us": statistics["lateness_us"]})
+        self.settings.say(f"{self.figure.name}: {line.name} at {x}, {profile}, seed {seed}: the machine was too late"
+                          f" {TRIES} times; the same command tries it again")
 
     def _refuse_unsynced(self, pocket: Pocket, profile: str, line: Line, x: str,
                          printed: list[dict], statistics: dict) -> None:
