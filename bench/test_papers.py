@@ -516,6 +516,19 @@ def test_report_shows_disagreement_and_holds_its_pictures(tmp_path):
     assert html.count("data:image/svg+xml") == 1
 
 
+def test_report_says_where_another_strategy_did_calls():
+    which = dataclasses.replace(figure(), lines=(Line("ours", "unisono-mpich:lacio", {"1": JOB, "2": JOB}),
+                                                 Line("rule", "unisono-mpich", {"1": JOB})))
+
+    def sample(line: str, x: str, *strategies: str) -> Sample:
+        return Sample("sata-80gb", 1, line, x, 9.0, [{"strategies": dict.fromkeys(strategies, 4)}], {})
+
+    measured = Results(definition_of(which), samples=[
+        sample("ours", "1", "lacio"), sample("ours", "2", "lacio", "two_phase"), sample("rule", "1", "two_phase")])
+    text = report_of(which, measured)
+    assert "*ours at 2: calls were done by two_phase*" in text and text.count("were done by") == 1
+
+
 def test_report_says_how_fair_two_instances_were_to_each_other():
     """100 and 50 MB/s: (150)^2 / (2 * (100^2 + 50^2)) = 0.9."""
     pair = {"1": (Job("demo", 4), Job("demo", 4, file="other"))}

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import subprocess
 
 import pytest
 
@@ -41,6 +42,19 @@ def test_every_point_of_a_picture_has_its_romio_beside_it():
     for point in chosen:
         if point.strategy == "auto":
             assert point._replace(strategy=scale.ROMIO) in chosen
+
+
+@pytest.mark.skipif(not (BUILD / "tests/simulate").exists(), reason="no simulated teams were built")
+@pytest.mark.parametrize("words, why", [
+    ("scale --strategy fastest", "fastest not in"), ("scale --ranks 0", "must be more than 0"),
+    ("servers --profile-file FILE --servers 0", "must be more than 0"),
+    ("servers --profile-file FILE --ranks 3", "simulate: the file is no whole number"),
+    ("servers --profile-file FILE --scheduler x", "simulate: unknown scheduler 'x'")])
+def test_what_cannot_be_simulated_is_refused(words, why):
+    """A strategy that there is not was `auto`, under its name; the others ended the program."""
+    words = words.replace("FILE", str(scale.ROOT / "testbed/profiles/resonant-2009.json")).split()
+    done = subprocess.run([BUILD / "tests/simulate", *words], capture_output=True, text=True, check=False)
+    assert done.returncode > 0 and why in done.stderr and not done.stdout
 
 
 @pytest.mark.skipif(not (BUILD / "tests/simulate").exists(), reason="no simulated teams were built")

@@ -105,6 +105,8 @@ def _cell(spread: Spread | None, digits: int) -> str:
 def _footnotes(results: Results) -> str:
     notes = [f"*{name} was not run: {why}*" for name, why in results.skipped.items()]
     notes += [f"*{name} failed: {why}*" for name, why in results.failed.items()]
+    notes += [f"*{line} at {x}: calls were done by {', '.join(others)}*"
+              for (line, x), others in results.other_strategies().items()]
     return "\n\n".join([*notes, f"*{_runs(results)}*"])
 
 

@@ -134,6 +134,16 @@ class Results:
         ways = {told if sample.realtime is None else sample.realtime for sample in self.void + self.samples}
         return "some" if len(ways) == 2 else "yes" if True in ways else "no"
 
+    def other_strategies(self) -> dict[tuple[str, str], list[str]]:
+        """By line and x: who did calls, where the line asks for another strategy."""
+        found: dict[tuple[str, str], set[str]] = {}
+        for sample in self.samples:
+            asked = self.definition["lines"][sample.line]["side"].partition(":")[2]
+            done = {name for program in sample.programs for name in program.get("strategies", ())}
+            if asked and done - {asked}:
+                found.setdefault((sample.line, sample.x), set()).update(done - {asked})
+        return {cell: sorted(others) for cell, others in found.items()}
+
     @property
     def tries(self) -> int:
         return len(self.samples) + len(self.void) + len(self.rejected)

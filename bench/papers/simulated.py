@@ -87,6 +87,8 @@ def simulate(figure: Figure, build: pathlib.Path, profiles: pathlib.Path) -> lis
         line, x, words = cell
         command = [build / "tests" / "simulate", *words, "--seed", str(seed)]
         told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        if told["chosen"] not in ("", strategy_of(line, line.jobs[x][0])):
+            raise SystemExit(f"{figure.name}, {line.name} at {x}: {told['chosen']} did it")
         return Sample(figure.testbed.profile, seed, line.name, x, told["mb_per_s"], [], told,
                       "simulated")
 

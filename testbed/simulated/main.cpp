@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <exception>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "simulated/servers_case.hpp"
 #include "simulated/shrink.hpp"
 #include "simulated/sweep.hpp"
+#include "strategies/all.hpp"
 #include "support/file_content.hpp"
 
 // Runs the executor on simulated teams: scenarios that are made up from seeds, or one call of many
@@ -173,27 +175,40 @@ int run_servers(ServersArguments& arguments) {
     return result.wrong.empty() ? 0 : 1;
 }
 
+// CLI::PositiveNumber names 309 digits.
+std::string positive(std::string const& number) {
+    return number == "0" || number.starts_with('-') ? "must be more than 0" : "";
+}
+
+std::vector<std::string> strategies() {
+    std::vector<std::string> names{"auto", "romio", "pieces"};
+    for (auto const* strategy : all_strategies()) names.emplace_back(strategy->name);
+    return names;
+}
+
 void add_servers_options(CLI::App& app, ServersArguments& arguments) {
     auto& servers = arguments.servers;
     app.add_option("--profile-file", arguments.profile_file, "Of the servers")
         ->required()
         ->check(CLI::ExistingFile);
-    app.add_option("--servers", servers.servers);
-    app.add_option("--stripe-bytes", servers.stripe_bytes);
+    app.add_option("--servers", servers.servers)->check(positive);
+    app.add_option("--stripe-bytes", servers.stripe_bytes)->check(positive);
     app.add_option("--scheduler", servers.options.scheduler);
     app.add_option("--context", arguments.context)
         ->check(CLI::IsMember({"request", "process", "file"}));
     app.add_option("--jitter-us", arguments.jitter_us);
     app.add_option("--seed", arguments.seed);
     app.add_option("--page-cache-bytes", arguments.page_cache_bytes, "0: the profile's");
-    app.add_option("--ranks", servers.ranks);
-    app.add_option("--ranks-per-node", servers.ranks_per_node);
-    app.add_option("--piece-bytes", servers.piece_bytes);
-    app.add_option("--pieces", servers.pieces, "Of each rank in a call, in turn with the others'");
+    app.add_option("--ranks", servers.ranks)->check(positive);
+    app.add_option("--ranks-per-node", servers.ranks_per_node)->check(positive);
+    app.add_option("--piece-bytes", servers.piece_bytes)->check(positive);
+    app.add_option("--pieces", servers.pieces, "Of each rank in a call, in turn with the others'")
+        ->check(positive);
     app.add_option("--file-bytes", servers.file_bytes);
     app.add_flag("--dealt", servers.dealt, "Pieces of the whole file dealt to ranks at random");
     app.add_option("--strategy", servers.strategy,
-                   "A strategy, romio: its model, or pieces: an access for each, alone");
+                   "A strategy, romio: its model, or pieces: an access for each, alone")
+        ->check(CLI::IsMember(strategies()).description(""));
     app.add_option("--cb-nodes", servers.cb_nodes);
     app.add_option("--cb-buffer-size", servers.cb_buffer_size);
     app.add_flag("--groups-by-count", servers.as_many_groups_as_servers,
@@ -204,11 +219,12 @@ void add_scale_options(CLI::App& many, ScaleCase& scale,
                        std::optional<std::uint32_t>& traced_rank) {
     std::vector<std::string> patterns;
     for (auto const& pattern : scale_patterns()) patterns.emplace_back(pattern.name);
-    many.add_option("--ranks", scale.ranks);
-    many.add_option("--ranks-per-node", scale.ranks_per_node);
+    many.add_option("--ranks", scale.ranks)->check(positive);
+    many.add_option("--ranks-per-node", scale.ranks_per_node)->check(positive);
     many.add_option("--pattern", scale.pattern)->check(CLI::IsMember(patterns));
-    many.add_option("--bytes-per-rank", scale.bytes_per_rank);
-    many.add_option("--strategy", scale.strategy, "A strategy, auto, or romio: a model of ROMIO");
+    many.add_option("--bytes-per-rank", scale.bytes_per_rank)->check(positive);
+    many.add_option("--strategy", scale.strategy, "A strategy, auto, or romio: a model of ROMIO")
+        ->check(CLI::IsMember(strategies()).description(""));
     many.add_option("--intra-node-aggregation", scale.intra_node_aggregation)
         ->transform(
             CLI::CheckedTransformer(std::map<std::string, Switch>{{"automatic", Switch::automatic},
@@ -264,4 +280,11 @@ int main_with(int argc, char** argv) {
 }  // namespace
 }  // namespace unisono::simulated
 
-int main(int argc, char** argv) { return unisono::simulated::main_with(argc, argv); }
+int main(int argc, char** argv) {
+    try {
+        return unisono::simulated::main_with(argc, argv);
+    } catch (std::exception const& error) {  // a profile, scheduler or size that makes no sense
+        std::fprintf(stderr, "simulate: %s\n", error.what());
+        return 2;
+    }
+}
