@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from papers.experiment import Cluster, Servers
 from papers.testbed import Pocket, cluster_for, commands_of
-from run import count, default_lock, timing_lock
+from run import count, default_lock, rotated, timing_lock
 from sides import LAUNCHERS
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -102,7 +102,7 @@ def main() -> int:
             shares: dict[str, list[float]] = {side: [] for side in arguments.sides}
             with timing_lock(default_lock()), at(place, arguments.build) as (folder, environment):
                 for turn in range(arguments.alternations):
-                    for side in (*arguments.sides, *arguments.sides)[turn % len(arguments.sides):][:len(arguments.sides)]:
+                    for side in rotated(arguments.sides, turn):
                         share = measure(arguments, side, ranks, folder, environment)
                         failed |= share is None
                         shares[side] += [] if share is None else [share]

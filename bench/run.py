@@ -240,9 +240,11 @@ def _minutes(seconds: float) -> str:
 
 
 def rotated(chosen: list[Side], by: int) -> list[Side]:
-    """Every alternation begins with another side, so that no side always follows the same one."""
-    by %= len(chosen)
-    return chosen[by:] + chosen[:by]
+    """Every alternation begins with another side, and no side always follows the same one: on both
+    sides of the first one in turn, further away each time (E. J. Williams' design)."""
+    places = [(place + 1) // 2 if place % 2 else -(place // 2) for place in range(len(chosen))]
+    mirrored = -1 if len(chosen) % 2 and by % 2 else 1
+    return [chosen[(by + mirrored * place) % len(chosen)] for place in places]
 
 
 class Measurement:

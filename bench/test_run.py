@@ -390,10 +390,21 @@ def test_a_stack_of_mpichs_is_told_with_its_end(tmp_path, monkeypatch):
         sides.launch(side_named("mpich"), sides.Tools(tmp_path), 1, [], tmp_path / "report")
 
 
-def test_sides_take_turns_in_rotating_order():
+def test_each_alternation_begins_with_another_side():
     first = [run.rotated(list(sides.SIDES), turn)[0] for turn in range(len(sides.SIDES))]
     assert first == list(sides.SIDES)
     assert run.rotated([1, 2], 3) == [2, 1]
+
+
+@pytest.mark.parametrize("count", [3, 4, 7])
+def test_no_side_always_follows_the_same_one(count):
+    before = {side: set() for side in range(count)}
+    for turn in range(run.parse_arguments([]).alternations):
+        order = run.rotated(list(range(count)), turn)
+        assert sorted(order) == list(range(count))
+        for one, next_ in zip(order, order[1:]):
+            before[next_].add(one)
+    assert all(len(others) >= 2 for others in before.values()), before
 
 
 def test_default_arguments_depend_on_full(monkeypatch):
