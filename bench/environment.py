@@ -11,6 +11,7 @@ import subprocess
 
 from sides import LAUNCHERS
 
+TELLING = re.compile(r"UNISONO_|ROMIO_|OMPI_|MPICH_|MPIR_|UCX_|YIELD_SHIM_|LD_PRELOAD$")
 VERSION_NUMBER = re.compile(r"\d+\.\d+\.\d+")
 
 
@@ -24,6 +25,8 @@ def describe(directories: list[pathlib.Path], build: pathlib.Path) -> dict:
         "load_at_start": os.getloadavg()[0],
         "mpi": {name: _mpi_version(launcher) for name, launcher in LAUNCHERS.items()},
         "file_systems": {str(directory): file_system_of(directory) for directory in directories},
+        # Of one side only, or of all: programs inherit them.
+        "variables": {name: value for name, value in sorted(os.environ.items()) if TELLING.match(name)},
         **revision_of(build),
     }
 

@@ -591,6 +591,13 @@ def test_a_measurement_names_what_was_built_not_what_is_checked_out_by_then(tmp_
     assert (described["git_revision"], described["git_changed_files"]) == (built, 1)
 
 
+def test_a_measurement_names_the_variables_that_programs_inherit(tmp_path, monkeypatch):
+    """A strategy, or hints, of whoever measures hold for one side, and nobody would know."""
+    monkeypatch.setattr(os, "environ", {"UNISONO_STRATEGY": "lacio", "HOME": "/", "ROMIO_HINTS": "file"})
+    assert environment.describe([tmp_path], tmp_path)["variables"] == {
+        "ROMIO_HINTS": "file", "UNISONO_STRATEGY": "lacio"}
+
+
 def test_file_system_is_that_of_the_longest_mount_point():
     assert environment.file_system_of(pathlib.Path("/proc/self")) == "proc"
 
