@@ -18,6 +18,7 @@ import signal
 import sys
 import tempfile
 import time
+from typing import TextIO
 
 import environment
 import nodes
@@ -185,9 +186,17 @@ def usable_sides(names: tuple[str, ...], tools: Tools) -> list[Side]:
     return usable
 
 
+def _opened(lock: pathlib.Path) -> TextIO:
+    """Whoever's it is: nothing is written to it."""
+    try:
+        return open(lock)
+    except FileNotFoundError:
+        return open(lock, "a")
+
+
 @contextlib.contextmanager
 def timing_lock(path: pathlib.Path):
-    with open(path, "a") as lock:
+    with _opened(path) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,5 +1,6 @@
 """Tests of the benchmark's arithmetic, tables and command lines. Nothing is measured."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -535,6 +536,21 @@ def test_side_that_failed_is_not_tried_again(monkeypatch):
     progress = run.Progress(2, 10.0)
     fake._measure_group(groups("tile")[0], 0, cells, progress)
     assert fake.taken == [("tile", sides.SIDES[1].name)]
+
+
+def test_users_take_turns_by_a_lock_file_of_one_of_them(tmp_path, monkeypatch):
+    lock = tmp_path / "lock"
+    with run.timing_lock(lock):
+        assert lock.exists()
+
+    def open_as_somebody_else(path, mode="r"):
+        if mode != "r":
+            raise PermissionError(path)
+        return open(path, mode)
+
+    monkeypatch.setattr(run, "open", open_as_somebody_else, raising=False)
+    with run.timing_lock(lock), open(lock) as other, pytest.raises(BlockingIOError):
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 # ---- applications
