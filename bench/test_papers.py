@@ -15,6 +15,7 @@ import pytest
 
 from sides import LaunchError
 
+from papers import __main__ as main
 from papers import headlines, judge, measured as kept, page, report, runner, simulated, testbed, timeline
 from papers.experiment import Claim, Cluster, Figure, Job, Line, Servers
 from papers.figures import ALL, QUICK, TELLING, lacio_fig6, lacio_ior, resonant_fig2
@@ -501,6 +502,20 @@ def test_what_was_void_is_measured_again_and_counts_with_its_own_revision(tmp_pa
 
 
 # ---- the report
+
+def test_a_figure_that_is_here_in_part_is_not_documented_without_a_word(tmp_path, capsys):
+    which = figure(xs=("1",))  # two lines, five seeds and two ceilings
+    half = results(which, ours={"1": [1.0] * 5})
+    half.save(tmp_path / "test.json")
+    assert main.measured_in(tmp_path, (which,)) == [(which, half)]
+    assert capsys.readouterr().out == "test: 5 of 14 runs\n"
+    profiles = [which.testbed.profile] * 5 + ["instant", "off"]
+    half.samples = [Sample(profile, seed, line.name, "1", 1.0, [], {}) for line in which.lines
+                    for seed, profile in enumerate(profiles)]
+    half.save(tmp_path / "test.json")
+    main.measured_in(tmp_path, (which,))
+    assert capsys.readouterr().out == ""
+
 
 def test_report_shows_disagreement_and_holds_its_pictures(tmp_path):
     which = figure(ratio(2.0, why="because"), xs=("1",))

@@ -88,8 +88,13 @@ def measure(figures: list[Figure], arguments: argparse.Namespace) -> bool:
 
 
 def measured_in(folder: pathlib.Path, figures: tuple[Figure, ...]) -> list[tuple[Figure, Results]]:
+    """Says which figures are here in part only."""
     known = [(figure, loaded_or_new(figure, path_of(figure, folder))) for figure in figures]
-    return [(figure, results) for figure, results in known if results.samples or results.void]
+    known = [(figure, results) for figure, results in known if results.samples or results.void]
+    for figure, results in known:
+        if len(results.samples) < figure.runs:
+            print(f"{figure.name}: {len(results.samples)} of {figure.runs} runs")
+    return known
 
 
 def write_report(folder: pathlib.Path, figures: tuple[Figure, ...]) -> None:
