@@ -144,6 +144,9 @@ std::uint64_t gate_waits(Storage const& storage) {
     return storage.gate == nullptr ? 0 : storage.gate->waits();
 }
 
+// At the end of the file: what it took is not the time of what was asked for.
+bool cut_short(Verdict const& verdict) { return verdict.stopped_at != IoResult::nowhere; }
+
 Outcome select_and_perform(CollectiveFile const& file, Request const& request,
                            Proposal const& agreed, CallSelection& selecting, CallRecord& record) {
     auto const waits_before = gate_waits(file.storage);
@@ -162,7 +165,7 @@ Outcome select_and_perform(CollectiveFile const& file, Request const& request,
     if (outcome.verdict.code == 0)
         selecting.end(record.whole_s() - record[Phase::arrival],
                       agreed.selection.done_ahead || outcome.native_failed ||
-                          gate_waits(file.storage) != waits_before);
+                          cut_short(outcome.verdict) || gate_waits(file.storage) != waits_before);
     return outcome;
 }
 
@@ -217,8 +220,9 @@ Outcome perform_in_window(CollectiveFile const& file, Request const& request,
                             ? move(request)
                             : perform_through_host(request, file.options, record, move);
     if (cache.as_foreseen() && !result.error)
-        file.tuner.add(cache.window_choice(), record.whole_s(),
-                       gate_waits(file.storage) != waits_before);
+        file.tuner.add(
+            cache.window_choice(), record.whole_s(),
+            result.stopped_at != IoResult::nowhere || gate_waits(file.storage) != waits_before);
     return {.local = true,
             .bytes = result.bytes,
             .verdict = result.error ? Verdict{result, file.team.rank()} : Verdict{},

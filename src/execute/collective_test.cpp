@@ -605,5 +605,47 @@ TEST(Collective, ranks_choose_alike_when_they_measure) {
     }
 }
 
+// A loop that reads on until nothing comes took the quick call at the end for the time of a whole
+// one: who does most calls was fast, and whoever was tried instead looked slow.
+TEST(Collective, what_ends_with_the_file_is_not_measured) {
+    constexpr std::uint64_t part = 4096;
+    constexpr std::uint64_t whole_calls = 3;
+    Options options;
+    options.select = "measured";
+    TemporaryFile const file;
+    file.fill(initial_contents((whole_calls + 1) * 2 * part));
+    auto const topology = make_topology({0, 0});
+    ThreadTeams teams{topology};
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        Storage storage;
+        storage.descriptor = file.descriptor();
+        storage.backend = make_posix_backend(storage.descriptor);
+        std::vector<std::byte> data(part);
+        OnlineTuner tuner;
+        GatheredFacts gathered;
+        Layout const layout;
+        // Rank by rank, pieces of 64 bytes in turn.
+        auto const read_at = [&](std::uint64_t offset) {
+            Request const request{
+                .direction = Direction::read,
+                .view = {make_dense(64), std::int64_t(offset + team.rank() * 64), 128},
+                .positions = {0, part},
+                .memory = {make_dense(1), 0, 1},
+                .base = reinterpret_cast<std::uintptr_t>(data.data())};
+            CallRecord record;
+            return perform_collective({team, rendezvous, storage, layout, options, tuner, gathered},
+                                      request, {}, record);
+        };
+        for (std::uint64_t call = 0; call < whole_calls; ++call) read_at(call * 2 * part);
+        auto const last = read_at(whole_calls * 2 * part + part);
+        EXPECT_EQ(last.bytes, part / 2);
+        auto const nothing = read_at((whole_calls + 1) * 2 * part);
+        EXPECT_EQ(nothing.bytes, 0U);
+        read_at(0);
+        ASSERT_TRUE(nothing.examined);
+        EXPECT_EQ(tuner.explain(*nothing.examined).calls_done, whole_calls);
+    });
+}
+
 }  // namespace
 }  // namespace unisono
