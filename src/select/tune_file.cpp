@@ -14,6 +14,8 @@ constexpr std::size_t histories_most = 100;
 constexpr std::size_t candidates_most = 32;
 // Of a class: more would be no 64-bit number.
 constexpr std::uint64_t width_most = 64;
+// Of a score: as many as Score::take_in counts.
+constexpr std::int64_t calls_most = 1'000'000;
 
 Json score_json(Score const& score) {
     return {{"calls", score.calls},
@@ -22,11 +24,12 @@ Json score_json(Score const& score) {
 }
 
 std::optional<Score> score_from(Json const& json) {
-    Score score{.calls = json.at("calls").get<std::uint32_t>()};
+    auto const calls = json.at("calls").get<std::int64_t>();
     auto const speed = json.at("bytes_per_second").get<double>();
     auto const deviation = json.at("deviation").get<double>();
-    if (score.calls == 0 || !(speed > 0) || !std::isfinite(speed) || !(deviation >= 0)) return {};
-    score.mean = std::log(speed);
+    if (calls < 1 || !(speed > 0) || !std::isfinite(speed) || !(deviation >= 0)) return {};
+    Score score{.calls = static_cast<std::uint32_t>(std::min(calls, calls_most)),
+                .mean = std::log(speed)};
     score.squares = deviation * deviation * (score.calls - 1);
     if (!std::isfinite(score.squares)) return {};
     return score;

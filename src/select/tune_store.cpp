@@ -112,14 +112,25 @@ Stamp stamp_of(std::string const& path) {
     return stat(path.c_str(), &status) == 0 ? Stamp{status} : Stamp{};
 }
 
-// Differs between machines, processes and threads, which may all write at once.
-std::string temporary_name(std::string const& path) {
-    static std::atomic<unsigned> count{0};
-    std::array<char, 256> host{};
-    gethostname(host.data(), host.size() - 1);
-    return path + '.' + host.data() + '.' + std::to_string(getpid()) + '.' +
-           std::to_string(++count);
-}
+/// A file that is to take another one's place; gone where it does not.
+class Temporary {
+public:
+    /// Its name differs between machines, processes and threads, which may all write at once.
+    explicit Temporary(std::string const& target) {
+        static std::atomic<unsigned> count{0};
+        std::array<char, 256> host{};
+        gethostname(host.data(), host.size() - 1);
+        path_ = target + '.' + host.data() + '.' + std::to_string(getpid()) + '.' +
+                std::to_string(++count);
+    }
+    ~Temporary() { unlink(path_.c_str()); }
+    Temporary(Temporary const&) = delete;
+    Temporary& operator=(Temporary const&) = delete;
+    [[nodiscard]] std::string const& path() const { return path_; }
+
+private:
+    std::string path_;
+};
 
 // Returns 0 or errno.
 int write_synced(std::string const& path, std::string_view text) {
@@ -207,7 +218,7 @@ std::string keep(std::string const& path, std::vector<TuningRecord> const& unsav
     if (!folder.empty() && !fs::exists(folder, ignored)) fs::create_directories(folder, failed);
     if (failed) return cannot_write(path, failed.value());
     auto const target = fs::exists(path, ignored) ? fs::canonical(path, ignored).string() : path;
-    auto const temporary = temporary_name(target);
+    Temporary const temporary{target};
     constexpr int tries = 3;
     for (int attempt = 1; attempt <= tries; ++attempt) {
         auto opened = open_tune_file(target);
@@ -216,15 +227,11 @@ std::string keep(std::string const& path, std::vector<TuningRecord> const& unsav
         if (file.frozen) return {};
         take_in(file, unsaved, std::time(nullptr));
         take_in(file, histories, std::time(nullptr));
-        if (auto const error = write_synced(temporary, to_json(file)); error != 0) {
-            unlink(temporary.c_str());
+        if (auto const error = write_synced(temporary.path(), to_json(file)); error != 0)
             return cannot_write(target, error);
-        }
         if (attempt < tries && stamp_of(target) != opened.stamp) continue;
-        if (rename(temporary.c_str(), target.c_str()) == 0) return {};
-        auto const error = errno;
-        unlink(temporary.c_str());
-        return cannot_write(target, error);
+        if (rename(temporary.path().c_str(), target.c_str()) == 0) return {};
+        return cannot_write(target, errno);
     }
     return {};
 }

@@ -104,6 +104,23 @@ TEST(TuneFile, scores_that_make_no_sense_are_left_out) {
     EXPECT_TRUE(parsed.file->records.at(0).scores.contains("lacio"));
 }
 
+// As 4294967295 calls; with one more they were none, and what was written then was damaged.
+TEST(TuneFile, fewer_than_no_calls_are_not_four_billion) {
+    auto text = to_json({.records = {record()}});
+    for (auto const* const calls : {"-1", "4294967295"}) {
+        auto changed = text;
+        changed.replace(changed.find("\"calls\": 5"), 10, std::string{"\"calls\": "} + calls);
+        auto file = parse_tune_file(changed).file.value();
+        auto one_more = record();
+        one_more.scores = {{"two_phase", {.calls = 1, .mean = std::log(1e9)}}};
+        take_in(file, {one_more}, 1800000000);
+        auto const back = parse_tune_file(to_json(file));
+        ASSERT_TRUE(back.file) << back.complaint;
+        auto const& score = back.file->records.at(0).scores.at("two_phase");
+        EXPECT_EQ(score.calls, *calls == '-' ? 1U : 1'000'000U);
+    }
+}
+
 TEST(TuneFile, takes_in_what_is_new_record_by_record) {
     TuneFile file{.records = {record()}};
     take_in(file, {record(), record(30)}, 1800000000);
@@ -355,6 +372,22 @@ TEST_F(TuneStore, many_jobs_write_at_once) {
     auto const recalled = recall_here();
     EXPECT_GE(recalled.memory.records.size(), 10u) << "the last writers' at least";
     std::printf("%zu of 41 records were kept\n", recalled.memory.records.size());
+}
+
+// It was frozen by somebody between two tries.
+TEST_F(TuneStore, leaves_nothing_behind_where_it_gives_up) {
+    write(to_json(TuneFile{}));
+    {
+        std::jthread const somebody{[&](std::stop_token const& stop) {
+            auto const next = paths_.user + ".next";
+            for (auto frozen = true; !stop.stop_requested(); frozen = !frozen) {
+                std::ofstream{next} << to_json(TuneFile{.frozen = frozen});
+                fs::rename(next, paths_.user);
+            }
+        }};
+        for (int i = 0; i < 100; ++i) EXPECT_EQ(keep(paths_.user, {record()}), "");
+    }
+    EXPECT_EQ(std::distance(fs::directory_iterator{folder_ / "cache"}, {}), 1);
 }
 
 TEST(TunePaths, are_the_users_cache_unless_something_else_is_said) {
