@@ -5,6 +5,7 @@
 #include <bit>
 #include <cctype>
 #include <cstdio>
+#include <initializer_list>
 
 #include "report/report.hpp"
 #include "support/text.hpp"
@@ -39,21 +40,18 @@ std::string because(double share_of_storage) {
     return share_of_storage <= 1 - most_of_it ? ": not the file system" : "";
 }
 
-double storage_seconds(FileReport const& report) {
-    auto seconds =
-        report.seconds[FilePhase::sync].longest_s + report.seconds[FilePhase::close].longest_s;
+// Of both directions, on the slowest rank of each.
+double seconds_of(FileReport const& report, std::initializer_list<Phase> phases) {
+    double seconds = 0;
     for (auto const* const direction : {&report.read, &report.write})
-        seconds +=
-            direction->seconds[Phase::file].longest_s + direction->seconds[Phase::native].longest_s;
+        for (auto const phase : phases) seconds += direction->seconds[phase].longest_s;
     return seconds;
 }
 
-double other_seconds(FileReport const& report) {
-    double seconds = 0;
-    for (auto const* const direction : {&report.read, &report.write})
-        for (auto const phase : {Phase::exchange, Phase::copying, Phase::other})
-            seconds += direction->seconds[phase].longest_s;
-    return seconds;
+// How long the MPI library's calls wait for ranks, and for what else, nobody knows.
+bool is_understood(double native_s, double whole_s) {
+    constexpr double native_most = 0.1;
+    return native_s <= native_most * whole_s;
 }
 
 // What goes on beside the program is waited for at close, or was over by then: by chance.
@@ -127,10 +125,18 @@ FileKind kind_of(FileReport const& report, std::string storage, std::string mach
 
 PastRun run_of(FileReport const& report) {
     if (!is_blocking(report.read) || !is_blocking(report.write)) return {};
-    auto const storage = storage_seconds(report);
+    auto const native_s = seconds_of(report, {Phase::native});
+    // All ranks leave a sync or close when the slowest has done it: whoever came last did not wait.
+    auto const file_s = report.seconds[FilePhase::sync].shortest_s +
+                        report.seconds[FilePhase::close].shortest_s +
+                        seconds_of(report, {Phase::file});
+    auto const whole_s =
+        native_s + file_s + seconds_of(report, {Phase::exchange, Phase::copying, Phase::other});
+    if (!is_understood(native_s, whole_s)) return {};
+    // Waiting for the program's turn is not the file system's fault.
     return {.bytes = report.write.asked_bytes + report.read.asked_bytes,
-            .seconds = storage + other_seconds(report),
-            .storage_seconds = storage};
+            .seconds = whole_s,
+            .storage_seconds = std::max(0.0, file_s - report.gate.waited.longest_s)};
 }
 
 }  // namespace unisono

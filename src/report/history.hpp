@@ -29,7 +29,8 @@ struct PastRun {
     std::string id;  ///< of the run
     std::uint64_t bytes = 0;
     double seconds = 0;
-    double storage_seconds = 0;  ///< of them, in the file system: also in syncs and closes
+    /// Of them, in the file system: also in syncs and closes, but not for the program's turn.
+    double storage_seconds = 0;
 };
 
 struct FileHistory {
@@ -67,7 +68,8 @@ std::string files_of(std::string const& path);
 
 /// `storage` and `machine` are the caller's. Of a report on all ranks.
 FileKind kind_of(FileReport const& report, std::string storage, std::string machine);
-/// Of no run yet; nothing of a file with nonblocking calls.
+/// Of no run yet; nothing of a file with nonblocking calls, or a tenth of whose time was the MPI
+/// library's.
 PastRun run_of(FileReport const& report);
 
 }  // namespace unisono

@@ -95,10 +95,41 @@ TEST(PastRun, has_neither_opening_nor_waiting_for_ranks) {
     report.write.seconds.add(Phase::arrival, 100);
     report.write.seconds.add(Phase::waiting, 100);
     report.write.seconds.add(Phase::file, 2);
-    report.read.seconds.add(Phase::native, 4);
+    report.read.seconds.add(Phase::native, 1);
     report.read.seconds.add(Phase::copying, 8);
-    EXPECT_EQ(run_of(report).storage_seconds, 7);
-    EXPECT_EQ(run_of(report).seconds, 15);
+    EXPECT_EQ(run_of(report).storage_seconds, 3);
+    EXPECT_EQ(run_of(report).seconds, 12);
+}
+
+// A rank that had computed for longer before it closed made the file system slow, it was said.
+TEST(PastRun, has_no_waiting_for_who_comes_late_to_a_sync_or_close) {
+    FileReport report;
+    report.seconds.add(FilePhase::sync, 7);
+    report.seconds.add(FilePhase::close, 0.5);
+    FileReport late;
+    late.seconds.add(FilePhase::sync, 2);
+    late.seconds.add(FilePhase::close, 9);
+    report.merge(late);
+    EXPECT_EQ(run_of(report).storage_seconds, 2.5);
+    EXPECT_EQ(run_of(report).seconds, 2.5);
+}
+
+// One that waited there for a rank that came late, or exchanged data, was told that its file system
+// was slow.
+TEST(PastRun, is_nothing_where_the_mpi_library_did_the_calls) {
+    FileReport report;
+    report.write.asked_bytes = 1 << 30;
+    report.write.seconds.add(Phase::native, 4);
+    report.write.seconds.add(Phase::file, 2);
+    EXPECT_EQ(run_of(report).bytes, 0u);
+}
+
+TEST(PastRun, that_waited_for_its_turn_did_not_wait_for_the_file_system) {
+    FileReport report;
+    report.write.seconds.add(Phase::file, 5);
+    report.gate.waited.add(4);
+    EXPECT_EQ(run_of(report).seconds, 5);
+    EXPECT_EQ(run_of(report).storage_seconds, 1);
 }
 
 // Close waits for what is on its way: a program that computed less before it was told that its file

@@ -53,6 +53,7 @@ void Use::add(std::uint64_t more_calls, std::string_view reason) {
 void Spent::merge(Spent const& other) {
     total_s += other.total_s;
     take_larger(longest_s, other.longest_s);
+    shortest_s = std::min(shortest_s, other.shortest_s);
 }
 
 // The ways of merging that fields.hpp names.

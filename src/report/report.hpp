@@ -21,12 +21,14 @@ namespace unisono {
 
 /// Seconds that ranks spent on something.
 struct Spent {
-    double total_s = 0;    ///< over all ranks
-    double longest_s = 0;  ///< on the rank that spent most
+    double total_s = 0;     ///< over all ranks
+    double longest_s = 0;   ///< on the rank that spent most
+    double shortest_s = 0;  ///< on the one that spent least
 
     void add(double seconds) {
         total_s += seconds;
         longest_s += seconds;
+        shortest_s += seconds;
     }
     void merge(Spent const& other);
     friend bool operator==(Spent const&, Spent const&) = default;
