@@ -74,19 +74,9 @@ double Examination::mean_of(Arm const& arm) const {
 Examination::Arm const* Examination::best() const {
     Arm const* found = nullptr;
     for (auto const& one : arms_)
-        if (!one.refused && one.known().calls > 0 &&
+        if (one.can && !one.refused && one.known().calls > 0 &&
             (found == nullptr || mean_of(one) > mean_of(*found)))
             found = &one;
-    return found;
-}
-
-Examination::Arm const* Examination::best_of(std::span<Candidate const> candidates) const {
-    Arm const* found = nullptr;
-    for (auto const& candidate : candidates) {
-        auto const* one = find(candidate);
-        if (one == nullptr || one->refused || one->known().calls == 0) continue;
-        if (found == nullptr || mean_of(*one) > mean_of(*found)) found = one;
-    }
     return found;
 }
 
@@ -166,8 +156,9 @@ Candidate const* Examination::next_to_try(std::span<Candidate const> candidates,
 
 Examination::Choice Examination::choose(std::span<Candidate const> candidates,
                                         PriorSlowdown const& prior_slowdown) {
-    for (auto const& candidate : candidates) arm(candidate);
-    auto const* const best = best_of(candidates);
+    for (auto& one : arms_) one.can = false;
+    for (auto const& candidate : candidates) arm(candidate).can = true;
+    auto const* const best = this->best();
     if (frozen_ && best == nullptr) return {candidates[0], "the rule's choice: frozen"};
     if (frozen_) return {best->candidate, "fastest in earlier runs: frozen"};
     if (best == nullptr) {
@@ -230,7 +221,10 @@ bool Examination::note_drift(Arm& winner, double speed) {
     for (auto& one : arms_)
         if (one.known().calls > 0) one.slower = speed - mean_of(one);
     for (auto& one : arms_)
-        one = {.candidate = one.candidate, .refused = one.refused, .slower = one.slower};
+        one = {.candidate = one.candidate,
+               .refused = one.refused,
+               .slower = one.slower,
+               .can = one.can};
     winner.add(speed);
     reopen(with_ratio(difference < 0 ? "slower for good, now %.1f times as slow as before"
                                      : "faster for good, now %.1f times as fast as before",
@@ -267,7 +261,9 @@ Explanation Examination::explain() const {
         }
         explanation.tried.push_back(
             {name_of(one.candidate), one.own.calls, one.before.calls, std::exp(mean_of(one))});
-        if (&one != winner && (second == nullptr || mean_of(one) > mean_of(*second))) second = &one;
+        if (&one != winner && one.can && !one.refused &&
+            (second == nullptr || mean_of(one) > mean_of(*second)))
+            second = &one;
     }
     if (winner == nullptr) return explanation;
     explanation.winner = name_of(winner->candidate);

@@ -77,6 +77,7 @@ private:
         std::uint32_t handed_over = 0;  // calls of `own`, by take_unsaved
         bool refused = false;
         std::optional<double> slower{};  // than the winner when all was opened again; a logarithm
+        bool can = true;                 // do the latest call
 
         [[nodiscard]] Score const& known() const { return own.calls > 0 ? own : before; }
         void add(double speed);
@@ -85,7 +86,6 @@ private:
     Arm& arm(Candidate const& candidate);
     [[nodiscard]] Arm const* find(Candidate const& candidate) const;
     [[nodiscard]] Arm const* best() const;
-    [[nodiscard]] Arm const* best_of(std::span<Candidate const> candidates) const;
     [[nodiscard]] double mean_of(Arm const& arm) const;
     [[nodiscard]] bool worth_trying(Arm const& arm, Arm const& best) const;
     [[nodiscard]] bool may_be_faster(Arm const& arm, Arm const& best) const;

@@ -213,6 +213,27 @@ TEST(Examination, nobody_is_tried_unasked_before_three_per_cent_have_room_for_a_
     EXPECT_EQ(play(examination, 1, seconds), (std::map<std::string, int>{{"independent", 1}}));
 }
 
+// As the MPI library's own way, which may not be chosen for all calls of a class. While it could
+// not do them, all calls counted as trials of others: these were not tried any more, and the report
+// said what that had cost.
+TEST(Examination, who_cannot_do_the_calls_is_no_measure_for_others) {
+    Examination examination;
+    std::map<std::string, double> const seconds{
+        {"two_phase", 1}, {"independent", 1.1}, {"lacio", 0.1}};
+    play(examination, 20, seconds);
+    auto const before = examination.explain();
+    ASSERT_EQ(before.winner, "lacio");
+    for (int i = 0; i < 20; ++i) {
+        auto const without_it = std::span{three_candidates}.first(2);
+        auto const chosen = examination.choose(without_it, nobody_knows).candidate;
+        examination.learn(chosen, call_bytes, seconds.at(name_of(chosen)));
+    }
+    auto const after = examination.explain();
+    EXPECT_EQ(after.winner, "two_phase");
+    EXPECT_EQ(after.why, "1.10 times as fast as independent");
+    EXPECT_LE(after.examination_seconds, before.examination_seconds + 3 * 0.1 + 1e-9);
+}
+
 TEST(Examination, says_what_it_did) {
     Examination examination;
     play(examination, 10, {{"two_phase", 1}, {"independent", 0.5}, {"lacio", 4}});
