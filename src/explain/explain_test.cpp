@@ -81,7 +81,7 @@ TEST(Explain, auto_says_what_the_rule_chooses_and_why) {
     scene.requests = find_pattern("contiguous")->requests({.ranks = 8, .piece_bytes = piece_bytes});
     auto const explained = explain(scene, "auto");
     EXPECT_EQ(explained.strategy, "independent");
-    EXPECT_EQ(explained.why, "one contiguous piece per rank, not interleaved");
+    EXPECT_EQ(explained.why, "few contiguous pieces, in rank order");
 }
 
 TEST(Explain, a_strategy_that_does_not_fit_says_why_not) {

@@ -267,11 +267,13 @@ Explanation Examination::explain() const {
     }
     if (winner == nullptr) return explanation;
     explanation.winner = name_of(winner->candidate);
-    explanation.why =
-        second == nullptr
-            ? "no other was tried"
-            : with_ratio("%.2f times as fast as ", std::exp(mean_of(*winner) - mean_of(*second))) +
-                  name_of(second->candidate);
+    if (second != nullptr)
+        explanation.why =
+            with_ratio("%.2f times as fast as ", std::exp(mean_of(*winner) - mean_of(*second))) +
+            name_of(second->candidate);
+    else
+        explanation.why = explanation.tried.size() == 1 ? "no other was tried"
+                                                        : "no other that was tried can do them";
     return explanation;
 }
 

@@ -232,6 +232,8 @@ TEST(Examination, who_cannot_do_the_calls_is_no_measure_for_others) {
     EXPECT_EQ(after.winner, "two_phase");
     EXPECT_EQ(after.why, "1.10 times as fast as independent");
     EXPECT_LE(after.examination_seconds, before.examination_seconds + 3 * 0.1 + 1e-9);
+    examination.choose(std::span{three_candidates}.first(1), nobody_knows);
+    EXPECT_EQ(examination.explain().why, "no other that was tried can do them");
 }
 
 TEST(Examination, says_what_it_did) {

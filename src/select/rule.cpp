@@ -61,7 +61,7 @@ Selection by_rule(Facts const& facts, Options const& options) {
         return guess("small pieces, side by side on each node");
     auto const few = facts.pieces <= facts.topology->ranks();
     if (facts.rank_ordered && few)
-        return {&independent, &options, "one contiguous piece per rank, not interleaved"};
+        return {&independent, &options, "few contiguous pieces, in rank order"};
     // Nobody need ask it for all; such as metadata, which every rank reads.
     if (facts.local_storage && few)
         return {&independent, &options, "few pieces, in the node's own page cache"};

@@ -31,6 +31,16 @@ TEST(Choose, one_piece_per_rank_in_rank_order_needs_no_exchange) {
     EXPECT_EQ(choose(call.facts, call.options).strategy, &independent);
 }
 
+// It was said to be one piece for each rank, where one of them has all four.
+TEST(Choose, as_few_pieces_as_ranks_may_all_be_one_ranks) {
+    Call call;
+    call.facts.touched = {0, 4 * 1024};
+    call.facts.bytes = 4 * 512;
+    call.facts.pieces = 4;
+    call.facts.rank_ordered = true;
+    EXPECT_EQ(choose(call.facts, call.options).why, "few contiguous pieces, in rank order");
+}
+
 // HDF5's metadata: a meeting for each rank's own system call, instead of three and a copy.
 TEST(Choose, what_all_ranks_read_of_a_local_file_needs_no_exchange) {
     Call call;
