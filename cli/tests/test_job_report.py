@@ -489,6 +489,17 @@ def test_the_program_is_named_with_where_it_ran_and_what_was_set(sample_report):
     assert "Errors MPI_File_read on /scratch/chk_0001.h5: the file is open for writing only" in text
 
 
+def test_what_measuring_cost_is_not_said_again_with_each_file_of_a_communicator(sample_report):
+    """Their table grows: who added the numbers up had most of them several times."""
+    first = json.loads(sample_report.read_text())
+    later = copy.deepcopy(first)
+    (selection,) = [found for name in ("read", "write") for found in later[name]["selections"]]
+    selection["examination_seconds"] += 1.5
+    text = flat(first, later)
+    assert text.count("measured:") == 1
+    assert f"trying others took {selection['examination_seconds']:.1f}" in text
+
+
 def test_a_strategy_that_was_refused_is_said_with_the_reason(quiet):
     quiet["write"]["refusals"] = {"lacio": {"calls": 3, "why": ["it is not known where bytes are"]}}
     assert "not by lacio, which was asked for, in 3 calls (it is not known where bytes are)" in flat(quiet)

@@ -101,10 +101,7 @@ def _pictured(job: Job) -> list[Record]:
 
 
 def _selections(job: Job) -> Iterator[Record]:
-    """Where measuring chose, each class of calls once: a communicator's files have one table."""
-    found = {selection["calls"]: selection for record in job.records for name in DIRECTIONS
-             for selection in record[name]["selections"]}  # fmt: skip
-    for selection in found.values():
+    for selection in [found for name in DIRECTIONS for found in job.selections(name)]:
         fastest = max((one["bytes_per_second"] for one in selection["tried"]), default=0) or 1
         tried = [one | {"share": one["bytes_per_second"] / fastest} for one in selection["tried"]]
         yield selection | {"tried": sorted(tried, key=lambda one: -one["bytes_per_second"])}

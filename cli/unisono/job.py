@@ -128,6 +128,10 @@ class Job:
                 known["why"] += [why for why in use["why"] if why not in known["why"]]
         return uses
 
+    def selections(self, name: str) -> list[Record]:
+        """How measuring chose, each class of calls once: the files of a communicator have one table, which grows."""
+        return list({found["calls"]: found for record in self.records for found in record[name]["selections"]}.values())
+
     def piece_sizes(self, name: str) -> dict[int, int]:
         sizes: Counter[int] = Counter()
         for record in self.records:

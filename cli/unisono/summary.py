@@ -231,12 +231,11 @@ def _strategies(job: Job, name: str) -> Iterator[str]:
 
 
 def _measured(job: Job, name: str) -> Iterator[str]:
-    for record in job.records:
-        for selection in record[name]["selections"]:
-            if len(selection["tried"]) < 2:
-                continue
-            lost = human_seconds(selection["examination_seconds"])
-            yield f"measured: {selection['winner']} won, {selection['why']}; trying others took {lost}"
+    for selection in job.selections(name):
+        if len(selection["tried"]) < 2:
+            continue
+        lost = human_seconds(selection["examination_seconds"])
+        yield f"measured: {selection['winner']} won, {selection['why']}; trying others took {lost}"
 
 
 def _data(job: Job) -> Iterator[Line]:
