@@ -20,13 +20,13 @@ needs_mpich = pytest.mark.skipif(not (shutil.which("mpiexec.mpich") and PROGRAM.
 def report_of(tmp_path):
     """The report of a run that writes 2 MiB; each access to the file takes so many milliseconds."""
 
-    def call(delay_ms, said="json", **variables):
+    def call(delay_ms, said="json", name="out.17", **variables):
         variables = {"UNISONO_REPORT": said, "UNISONO_FAULTS": f"write=delay:{delay_ms * 1000}", "UNISONO_STRATEGY":
                      "independent", "UNISONO_BACKEND": "posix", "UNISONO_TUNE": str(tmp_path / "tune.json")} | variables  # fmt: skip
         kept = {name: value for name, value in os.environ.items() if not name.startswith("UNISONO_")}
         done = subprocess.run(
             ["mpiexec.mpich", "-n", "2", "env", f"LD_PRELOAD={BUILD}/lib/libunisono-mpich.so", PROGRAM, "mpi-io-test", "--write",
-             "--segment-bytes", "512K", "--file-bytes", "2M", "--path", tmp_path / "out.17"],
+             "--segment-bytes", "512K", "--file-bytes", "2M", "--path", tmp_path / name],
             env=kept | variables, capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
         assert done.returncode == 0, done.stderr
         lines = [line for line in done.stderr.splitlines() if line.startswith(("{", "unisono:"))]
@@ -49,6 +49,14 @@ def test_a_run_that_storage_makes_slow_is_told_from_the_earlier_ones(report_of, 
     assert (history["files"], history["ranks"], len(history["runs"])) == ("out.#", 2, 7)
     listed = unisono("tune", "history", "--file", tmp_path / "tune.json").stdout
     assert "out.#" in listed and "unisono-bench.mpich" in listed
+
+
+@needs_mpich
+def test_runs_whose_file_has_a_name_that_is_no_utf8_are_of_one_kind(report_of, tmp_path):
+    for _ in range(2):
+        report_of(60, name=os.fsdecode(b"gr\xfcn.17"))
+    (history,) = tune.read(tmp_path / "tune.json").histories
+    assert (history["files"], len(history["runs"])) == ("gr\ufffdn.#", 2)
 
 
 @needs_mpich

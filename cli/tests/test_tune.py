@@ -239,6 +239,14 @@ def test_the_next_run_begins_with_what_this_one_learnt(job):
 
 
 @on_each_mpi
+def test_nodes_that_are_pretended_teach_nothing_about_real_ones(job):
+    job.run(UNISONO_TOPOLOGY="nodes=2")
+    (kept,) = tune.read(job.store).records
+    assert kept["nodes"] == 2
+    assert kept["storage"].endswith("; pretended nodes")
+
+
+@on_each_mpi
 def test_what_is_frozen_is_used_and_nothing_is_tried(job):
     job.run()
     stored = tune.read(job.store)

@@ -29,6 +29,7 @@
 #include "layouts/server_bytes.hpp"
 #include "layouts/striping_note.hpp"
 #include "orchestra/gate/file_gate.hpp"
+#include "select/tune_file.hpp"
 #include "strategies/all.hpp"
 #include "support/clock.hpp"
 #include "support/descriptor.hpp"
@@ -473,6 +474,7 @@ std::string File::describe_storage() const {
         if (hint.first != "unisono_select" && !hint.first.starts_with("unisono_stall") &&
             std::ranges::find(plain, hint) == plain.end())
             text += "; " + hint.first + '=' + hint.second;
+    if (options_.pretended_nodes != 0) text += "; pretended nodes";
     return text;
 }
 
@@ -484,7 +486,7 @@ std::uint64_t File::storage_key() {
         return *storage_key_;
     }
     std::string text;
-    if (context_->rank() == 0) text = describe_storage();
+    if (context_->rank() == 0) text = as_kept(describe_storage());
     if (context_->ranks() > 1) {
         auto const own = std::as_bytes(std::span{text});
         auto const bytes = context_->from_rank_0({own.begin(), own.end()});

@@ -52,7 +52,7 @@ void RunHistory::note(FileReport& report, Options const& options, std::string co
 void RunHistory::note_where_kept(FileReport& report, std::string const& storage) {
     auto file = run_of(report);
     file.id = run_;
-    auto const kind = kind_of(report, storage, machine_);
+    auto const kind = as_kept(kind_of(report, storage, machine_));
     auto const known = std::ranges::find(earlier_, kind, &FileHistory::kind);
     if (known != earlier_.end()) report.slower = slowdown(*known, file);
     remember(kind, file);

@@ -166,8 +166,17 @@ std::string to_json(TuneFile const& file) {
                     {"frozen", file.frozen},
                     {"records", std::move(records)},
                     {"histories", std::move(histories)}};
-    // Places have names of mounts in them: bytes, not always UTF-8.
     return json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+std::string as_kept(std::string const& text) {
+    auto const json = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+    return Json::parse(json).get<std::string>();
+}
+
+FileKind as_kept(FileKind kind) {
+    for (auto* const name : {&kind.program, &kind.files, &kind.storage}) *name = as_kept(*name);
+    return kind;
 }
 
 void take_in(TuneFile& file, std::vector<TuningRecord> const& unsaved, std::int64_t now_s) {

@@ -32,6 +32,11 @@ ParsedTuneFile parse_tune_file(std::string_view text);
 
 std::string to_json(TuneFile const& file);
 
+/// As a tune file gives it back: names of files and of mounts are bytes, JSON is UTF-8. What is to
+/// be found again has to be asked for so.
+std::string as_kept(std::string const& text);
+FileKind as_kept(FileKind kind);
+
 /// Takes `unsaved` into `file`; `now_s`: seconds since 1970. Keeps the most recent 1000 records;
 /// frozen ones are neither changed nor dropped. Cost: O(records * unsaved).
 void take_in(TuneFile& file, std::vector<TuningRecord> const& unsaved, std::int64_t now_s);

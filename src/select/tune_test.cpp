@@ -179,6 +179,21 @@ TEST(TuneFile, has_the_history_of_files) {
     EXPECT_EQ(back.runs[0].storage_seconds, 2.25);
 }
 
+// Each run of a program whose files' names are no UTF-8 was a kind of its own: none was ever found
+// again, and they drove out the others.
+TEST(TuneFile, finds_names_again_that_are_no_utf8) {
+    EXPECT_EQ(as_kept(std::string{"gr\u00fcn"}), "gr\u00fcn");
+    TuneFile file;
+    for (auto const* const run : {"one", "another"}) {
+        auto latin_1 = history("gr\xfcn.#", run);
+        latin_1.kind = as_kept(latin_1.kind);
+        take_in(file, std::vector{latin_1}, 1700000000);
+        file = parse_tune_file(to_json(file)).file.value();
+    }
+    ASSERT_EQ(file.histories.size(), 1u);
+    EXPECT_EQ(file.histories[0].runs.size(), 2u);
+}
+
 TEST(TuneFile, with_a_damaged_history_keeps_its_records) {
     auto text = to_json(TuneFile{.records = {record()}, .histories = {history("x"), history("y")}});
     text.replace(text.find(R"("nodes": 2)"), std::strlen(R"("nodes": 2)"), R"("nodes": [])");
