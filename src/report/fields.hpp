@@ -76,10 +76,11 @@
       "the `rank` that waited least for others to come to the collective calls: so others waited"  \
       " for it; and the `seconds` that it waited")                                                 \
     X(Selections, selections, {}, "selections", selections, rank_0, "",                            \
-      "with `UNISONO_SELECT=measured`, for each class of `calls`: `calls_done`, the candidates"    \
-      " that were `tried` (`calls`, `remembered` from earlier runs, `bytes_per_second`) and those" \
-      " that were not (`untried`), the `winner` and `why`, `seconds`, of which"                    \
-      " `examination_seconds` were lost by trying others, and when and why it was `reopened`")     \
+      "where strategies were measured, for each class of `calls`, from the first file of the"      \
+      " communicator on: `calls_done`, the candidates that were `tried` (`calls`, `remembered`"    \
+      " from earlier runs, `bytes_per_second`) and those that were not (`untried`), the `winner`"  \
+      " and `why`, `seconds`, of which `examination_seconds` were lost by trying others, and when" \
+      " and why it was `reopened`, the first eight times")                                         \
     X(CallsTimeline, timeline, {}, "timeline", timeline, sum, "",                                  \
       "with `UNISONO_REPORT_TIMELINE`, by `rank` of the program, its data calls in order: each"    \
       " entry is when it"                                                                          \
