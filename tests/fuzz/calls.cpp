@@ -101,7 +101,22 @@ int call_nonblocking(MPI_File file, Access const& access, void* buffer, MPI_Data
     return code == MPI_SUCCESS ? MPI_Wait(&request, status) : nothing_begun(code, status);
 }
 
+#if MPI_VERSION >= 4
+int begin_large_split(MPI_File file, Access const& access, void* buffer, MPI_Datatype type) {
+    auto const offset = static_cast<MPI_Offset>(access.offset);
+    auto const count = static_cast<MPI_Count>(access.count);
+    if (access.writes)
+        return access.at_offset ? MPI_File_write_at_all_begin_c(file, offset, buffer, count, type)
+                                : MPI_File_write_all_begin_c(file, buffer, count, type);
+    return access.at_offset ? MPI_File_read_at_all_begin_c(file, offset, buffer, count, type)
+                            : MPI_File_read_all_begin_c(file, buffer, count, type);
+}
+#endif
+
 int begin_split(MPI_File file, Access const& access, void* buffer, MPI_Datatype type) {
+#if MPI_VERSION >= 4
+    if (access.large_count) return begin_large_split(file, access, buffer, type);
+#endif
     auto const offset = static_cast<MPI_Offset>(access.offset);
     auto const count = static_cast<int>(access.count);
     if (access.writes)
@@ -118,18 +133,66 @@ int call_split(MPI_File file, Access const& access, void* buffer, MPI_Datatype t
                                : nothing_begun(code, status);
 }
 
+int begin_ordered(MPI_File file, Access const& access, void* buffer, MPI_Datatype type) {
+#if MPI_VERSION >= 4
+    auto const many = static_cast<MPI_Count>(access.count);
+    if (access.large_count)
+        return access.writes ? MPI_File_write_ordered_begin_c(file, buffer, many, type)
+                             : MPI_File_read_ordered_begin_c(file, buffer, many, type);
+#endif
+    auto const count = static_cast<int>(access.count);
+    return access.writes ? MPI_File_write_ordered_begin(file, buffer, count, type)
+                         : MPI_File_read_ordered_begin(file, buffer, count, type);
+}
+
 int call_ordered(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,
                  MPI_Status* status) {
-    auto const count = static_cast<int>(access.count);
     if (access.flavour == Flavour::split) {
-        int const code = access.writes ? MPI_File_write_ordered_begin(file, buffer, count, type)
-                                       : MPI_File_read_ordered_begin(file, buffer, count, type);
+        int const code = begin_ordered(file, access, buffer, type);
         if (code != MPI_SUCCESS) return nothing_begun(code, status);
         return access.writes ? MPI_File_write_ordered_end(file, buffer, status)
                              : MPI_File_read_ordered_end(file, buffer, status);
     }
+#if MPI_VERSION >= 4
+    auto const many = static_cast<MPI_Count>(access.count);
+    if (access.large_count)
+        return access.writes ? MPI_File_write_ordered_c(file, buffer, many, type, status)
+                             : MPI_File_read_ordered_c(file, buffer, many, type, status);
+#endif
+    auto const count = static_cast<int>(access.count);
     return access.writes ? MPI_File_write_ordered(file, buffer, count, type, status)
                          : MPI_File_read_ordered(file, buffer, count, type, status);
+}
+
+int begin_shared(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,
+                 MPI_Request* request) {
+#if MPI_VERSION >= 4
+    auto const many = static_cast<MPI_Count>(access.count);
+    if (access.large_count)
+        return access.writes ? MPI_File_iwrite_shared_c(file, buffer, many, type, request)
+                             : MPI_File_iread_shared_c(file, buffer, many, type, request);
+#endif
+    auto const count = static_cast<int>(access.count);
+    return access.writes ? MPI_File_iwrite_shared(file, buffer, count, type, request)
+                         : MPI_File_iread_shared(file, buffer, count, type, request);
+}
+
+int call_shared(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,
+                MPI_Status* status) {
+    if (access.flavour == Flavour::nonblocking) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        int const code = begin_shared(file, access, buffer, type, &request);
+        return code == MPI_SUCCESS ? MPI_Wait(&request, status) : nothing_begun(code, status);
+    }
+#if MPI_VERSION >= 4
+    auto const many = static_cast<MPI_Count>(access.count);
+    if (access.large_count)
+        return access.writes ? MPI_File_write_shared_c(file, buffer, many, type, status)
+                             : MPI_File_read_shared_c(file, buffer, many, type, status);
+#endif
+    auto const count = static_cast<int>(access.count);
+    return access.writes ? MPI_File_write_shared(file, buffer, count, type, status)
+                         : MPI_File_read_shared(file, buffer, count, type, status);
 }
 
 }  // namespace
@@ -151,6 +214,7 @@ int begin_access(MPI_File file, Access const& access, void* buffer, MPI_Datatype
 int call_access(MPI_File file, Access const& access, void* buffer, MPI_Datatype type,
                 MPI_Status* status) {
     if (access.ordered) return call_ordered(file, access, buffer, type, status);
+    if (access.shared) return call_shared(file, access, buffer, type, status);
     switch (access.flavour) {
         case Flavour::blocking:
             return call_blocking(file, access, buffer, type, status);

@@ -166,7 +166,7 @@ void apply_access(Step const& step, std::vector<Outcome> const& outcomes, FileSt
         auto const rank = static_cast<int>(m);
         if (!access.writes) note_reads(access, rank, file.state[m].view, file.model);
         move_pointer(access, outcomes[m], rank, file);
-        if (access.ordered)
+        if (access.ordered || access.shared)
             *file.shared_position += access.bytes() / file.state[m].view.etype_bytes();
     }
 }
@@ -252,6 +252,20 @@ void FileState::settle() {
     model.settle();
     model.barrier();
     written_past = false;
+    all_atomic = atomic;
+}
+
+std::string_view FileState::hint(std::string_view key) const {
+    auto const last = std::find_if(hints.rbegin(), hints.rend(),
+                                   [&](auto const& hint) { return hint.first == key; });
+    return last == hints.rend() ? std::string_view{} : last->second;
+}
+
+void FileState::take(Hints const& newer) {
+    for (auto const& hint : newer) {
+        std::erase_if(hints, [&](auto const& known) { return known.first == hint.first; });
+        hints.push_back(hint);
+    }
 }
 
 void change_handles(FileState& file) {
@@ -268,7 +282,7 @@ void reset_members(FileState& file) {
     bool const append = (file.open_mode & MPI_MODE_APPEND) != 0;
     file.state.assign(file.members.size(), Member{});
     for (auto& member : file.state) member.position = append ? file.model.size_most() : 0;
-    file.atomic = false;
+    file.atomic = file.all_atomic = file.viewed = false;
     file.shared_position = append ? std::nullopt : std::optional<std::uint64_t>{0};
 }
 
@@ -300,7 +314,11 @@ void apply(Step const& step, std::vector<Outcome> const& outcomes, FileState& fi
             return;
         case StepKind::seek:
             return apply_seek(step, file);
+        case StepKind::set_info:
+            return file.take(step.hints);
         case StepKind::set_view:
+            file.take(step.hints);
+            file.viewed = true;
             for (std::size_t m = 0; m < file.members.size(); ++m) {
                 file.state[m] = Member{step.views[m], 0, true};
             }
@@ -309,7 +327,7 @@ void apply(Step const& step, std::vector<Outcome> const& outcomes, FileState& fi
                 if (!(view == step.views[0])) file.shared_position.reset();
             return;
         case StepKind::seek_shared:
-            file.shared_position = step.shared_position;
+            file.shared_position = step.seek_shared.position;
             return;
         case StepKind::check_size:
             for (std::size_t m = 0; m < file.members.size(); ++m) {
@@ -321,7 +339,7 @@ void apply(Step const& step, std::vector<Outcome> const& outcomes, FileState& fi
             return file.settle();
         case StepKind::set_size:
         case StepKind::preallocate:
-            file.settle();
+            if (!step.unsettled) file.settle();
             if (step.kind == StepKind::set_size || step.size_bytes > file.model.size_most()) {
                 file.model.resize(step.size_bytes);
             }
@@ -341,11 +359,11 @@ void apply(Step const& step, std::vector<Outcome> const& outcomes, FileState& fi
             return;
         case StepKind::toggle_atomicity:
             file.atomic = !file.native && !file.atomic;
+            file.all_atomic = file.atomic && file.model.is_settled();
             return;
         case StepKind::byte_offset:
         case StepKind::sync:
         case StepKind::check_view:
-        case StepKind::set_info:
         case StepKind::forbidden_access:
             return;
     }

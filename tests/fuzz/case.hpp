@@ -63,6 +63,7 @@ struct Access {
     bool large_count = false;
     bool ignore_status = false;
     bool ordered = false;      ///< by the shared file pointer, which is at `offset` for this rank
+    bool shared = false;       ///< the same, of one rank alone
     bool from_bottom = false;  ///< MPI_BOTTOM and a type of absolute addresses
     std::uint64_t offset = 0;  ///< in etypes; for file pointer calls: where the pointer is
     TypePtr memory = basic_byte();
@@ -107,6 +108,8 @@ struct Fault {
     int error_class = 0;
 };
 
+using Hints = std::vector<std::pair<std::string, std::string>>;
+
 enum class StepKind : std::uint8_t {
     access,
     seek,
@@ -150,11 +153,13 @@ struct Step {
     std::uint64_t advance = 0;      ///< of records: how far the next ones are, in etypes
     std::vector<Seek> seeks;        ///< per member; also for byte_offset
     std::vector<View> views;        ///< per member
-    bool gives_hints = false;       ///< set_view: those of the open, once more
+    bool gives_hints = false;       ///< set_view: those of the file, once more
+    Hints hints;                    ///< set_info, set_view: other ones, from now on
     std::vector<Failure> failures;  ///< per member
     bool goes_on = false;           ///< no sync at once though the call may have failed
     std::uint64_t size_bytes = 0;
-    std::uint64_t shared_position = 0;  ///< seek_shared
+    bool unsettled = false;  ///< set_size, preallocate: nothing is synced before or after it
+    Seek seek_shared;
     int open_mode = 0;
     bool alone = false;          ///< open_other: by each rank for itself
     bool delete_before = false;  ///< reopen: the file is made anew
@@ -189,8 +194,6 @@ struct Member {
     bool position_known = true;
 };
 
-using Hints = std::vector<std::pair<std::string, std::string>>;
-
 /// A second handle of a file, open beside the first.
 struct OtherHandle {
     bool alone = false;      ///< each rank has one of its own
@@ -210,7 +213,9 @@ struct FileState {
     bool unlink_after_open = false;
     bool native = false;  ///< served by the MPI library: its known bugs are not ours
     bool sync_at_close = false;
-    bool atomic = false;  ///< the file is in atomic mode
+    bool atomic = false;      ///< the file is in atomic mode
+    bool all_atomic = false;  ///< and nothing is pending that was written otherwise
+    bool viewed = false;      ///< it was given a view
     /// Collective writes write what they have read from holes between their pieces: who writes
     /// there meanwhile may have it undone.
     bool sieves = false;
@@ -239,6 +244,9 @@ struct FileState {
     }
     /// All is where everyone sees it.
     void settle();
+    /// What it was given last, or nothing.
+    [[nodiscard]] std::string_view hint(std::string_view key) const;
+    void take(Hints const& newer);
     [[nodiscard]] bool may_read() const { return (open_mode & MPI_MODE_WRONLY) == 0; }
     [[nodiscard]] bool may_write() const { return (open_mode & MPI_MODE_RDONLY) == 0; }
 };

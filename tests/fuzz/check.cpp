@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 
 namespace fuzz {
 
@@ -93,6 +95,46 @@ std::optional<std::string> check_spoilt_file(int descriptor, FileModel const& mo
             spoilt = true;
             return check_bytes(model, offset, data);
         }
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> check_unmixed(int descriptor, std::vector<Access> const& accesses,
+                                         FileState const& file) {
+    struct Written {
+        int writers = 0;
+        std::array<int, 2> rank{};
+        std::array<std::uint8_t, 2> value{};
+    };
+    std::map<std::uint64_t, Written> bytes;
+    for (std::size_t m = 0; m < accesses.size(); ++m) {
+        auto const& access = accesses[m];
+        auto const& view = file.state[m].view;
+        if (!access.takes_part || !access.writes || access.bytes() == 0) continue;
+        auto const data = Buffer(access).packed_for(view);
+        view.for_each_extent(access.offset * view.etype_bytes(), access.bytes(),
+                             [&](auto offset, auto index, auto length) {
+                                 for (std::uint64_t i = 0; i < length; ++i) {
+                                     auto& byte = bytes[offset + i];
+                                     auto const at = static_cast<std::size_t>(byte.writers++);
+                                     if (at >= byte.rank.size()) continue;
+                                     byte.rank[at] = static_cast<int>(m);
+                                     byte.value[at] = data[index + i];
+                                 }
+                             });
+    }
+    if (bytes.empty()) return std::nullopt;
+    auto const begin = bytes.begin()->first;
+    auto const found = read_at(descriptor, begin, bytes.rbegin()->first + 1 - begin);
+    std::map<std::array<int, 2>, bool> second_is_last;  // of two ranks
+    for (auto const& [offset, byte] : bytes) {
+        if (byte.writers != 2 || byte.value[0] == byte.value[1]) continue;
+        if (offset - begin >= found.size()) break;  // complained of elsewhere
+        auto const second = found[offset - begin] == byte.value[1];
+        if (second_is_last.emplace(byte.rank, second).first->second != second)
+            return "in atomic mode ranks " + std::to_string(byte.rank[0]) + " and " +
+                   std::to_string(byte.rank[1]) + " are mixed, at file offset " +
+                   std::to_string(offset);
     }
     return std::nullopt;
 }

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "case.hpp"
 
@@ -14,6 +15,11 @@ std::optional<std::string> check_file(int descriptor, FileModel const& model);
 /// The same, but changes one byte first, to show that it would be noticed; `spoilt` says whether
 /// there was a byte that can have only one value.
 std::optional<std::string> check_spoilt_file(int descriptor, FileModel const& model, bool& spoilt);
+
+/// Of two ranks that have just written the same bytes in atomic mode, the same one must be on top
+/// in all of them. Returns what is wrong.
+std::optional<std::string> check_unmixed(int descriptor, std::vector<Access> const& accesses,
+                                         FileState const& file);
 
 /// Makes the model certain by what is in the file (which check_file has accepted).
 void adopt_file(int descriptor, FileModel& model);

@@ -7,7 +7,8 @@ namespace {
 std::string name_of(Access const& access) {
     std::string name = access.flavour == Flavour::nonblocking ? "i" : "";
     name += access.writes ? "write" : "read";
-    if (access.at_offset && !access.ordered) name += "_at";
+    if (access.at_offset && !access.ordered && !access.shared) name += "_at";
+    if (access.shared) name += "_shared";
     if (access.collective) name += access.ordered ? "_ordered" : "_all";
     if (access.flavour == Flavour::split) name += "_begin/_end";
     if (access.large_count) name += "_c";
@@ -49,27 +50,34 @@ std::string title_of_completion(Step const& step) {
     return text;
 }
 
+std::string hints_of(Step const& step) {
+    std::string text = step.gives_hints ? ", its hints" : "";
+    for (auto const& [key, value] : step.hints) text += ", " + key + "=" + value;
+    return text;
+}
+
 std::string title(Step const& step) {
     auto const size = " " + std::to_string(step.size_bytes);
+    std::string const settles = step.unsettled ? "" : "sync-barrier-sync, ";
     switch (step.kind) {
         case StepKind::access:
             return "access";
         case StepKind::seek:
             return "seek";
         case StepKind::seek_shared:
-            return "seek_shared " + std::to_string(step.shared_position);
+            return "shared " + describe(step.seek_shared, /*byte_offset=*/false);
         case StepKind::byte_offset:
             return "get_byte_offset";
         case StepKind::set_view:
-            return step.gives_hints ? "set_view with hints" : "set_view";
+            return "set_view" + hints_of(step);
         case StepKind::settle:
             return "sync-barrier-sync";
         case StepKind::sync:
             return "sync";
         case StepKind::set_size:
-            return "sync-barrier-sync, set_size" + size;
+            return settles + "set_size" + size;
         case StepKind::preallocate:
-            return "sync-barrier-sync, preallocate" + size;
+            return settles + "preallocate" + size;
         case StepKind::check_size:
             return "get_size" + size;
         case StepKind::check_view:
@@ -79,7 +87,7 @@ std::string title(Step const& step) {
         case StepKind::toggle_atomicity:
             return "set_atomicity";
         case StepKind::set_info:
-            return "set_info";
+            return "set_info" + hints_of(step);
         case StepKind::forbidden_access:
             return "a call that the open mode forbids";
         case StepKind::complete:

@@ -42,6 +42,7 @@ LAUNCHERS = {
 }
 PROGRESS_LINE_BYTES = 64
 VERDICT = re.compile(r"(\d+) passed, (\d+) failed")
+CANARIES = re.compile(r"^(\d+) canaries$", re.MULTILINE)
 
 
 class Batch:
@@ -189,6 +190,7 @@ class Fuzzer:
         self.arguments = arguments
         self.passed = 0
         self.failed = 0
+        self.canaries = 0
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="unisono-fuzz-"))
 
     def run(self):
@@ -204,6 +206,12 @@ class Fuzzer:
             left = end - time.monotonic()
             seed += self.run_batch(batch, min(left, self.arguments.batch_seconds))
         print(f"{self.passed} passed, {self.failed} failed", flush=True)
+        if not self.failed and not self.passed:
+            print("FAILED: not one case was tried")
+            return 1
+        if not self.failed and self.arguments.canary and not self.canaries:
+            print("FAILED: not one byte was spoilt")
+            return 1
         return 1 if self.failed else 0
 
     def run_batch(self, batch, seconds):
@@ -221,6 +229,7 @@ class Fuzzer:
         verdict = VERDICT.search(output)
         passed = int(verdict[1]) if verdict else self.cases_before(batch, progress)
         self.passed += passed
+        self.canaries += sum(int(found) for found in CANARIES.findall(output))
         print(f"  {passed:5d} passed: {batch}", flush=True)
         if code != 0 or not verdict:
             self.failed += 1

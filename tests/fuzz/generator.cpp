@@ -12,8 +12,7 @@ constexpr std::uint64_t kRunsPerAccess = 8192;  // bounds the work of the model 
 constexpr std::int64_t kMemorySpanBytes = 1 << 20;
 
 bool has_hint(FileState const& file, char const* key, char const* value) {
-    return std::ranges::find(file.hints, std::pair<std::string, std::string>{key, value}) !=
-           file.hints.end();
+    return file.hint(key) == value;
 }
 
 /// In atomic mode all is the MPI library's then, with its faults.
@@ -79,6 +78,7 @@ Generator::Generator(std::uint64_t seed, int ranks, Options const& options)
       opening_random_(~seed),
       extra_random_(seed ^ 0x6a09e667f3bcc908ull),
       rare_random_(seed ^ 0x9b05688c2b3e6c1full),
+      late_random_(seed ^ 0x510e527fade682d1ull),
       ranks_(ranks),
       options_(options) {
     make_files(seed);
@@ -86,9 +86,12 @@ Generator::Generator(std::uint64_t seed, int ranks, Options const& options)
     choose_loops();
     choose_other();
     add_rare_hints();
-    step_count_ = std::min(options.steps_max,
-                           3 + random_.small_below(40) + (loops_ ? 200 : 0) + (others_ ? 20 : 0));
+    choose_late();
+    step_count_ = std::min(options.steps_max, 3 + random_.small_below(40) + (loops_ ? 200 : 0) +
+                                                  (others_ ? 20 : 0) +
+                                                  (changes_hints_ || shares_ || sizes_ ? 20 : 0));
     plan_opening();
+    if (begins_atomic_) opening_.push_back(StepKind::toggle_atomicity);
 }
 
 /// A large request of one rank makes a thread for the file on that rank alone; a collective change
@@ -309,7 +312,11 @@ void Generator::choose_hints(FileState& file) {
 }
 
 bool Generator::deals(char const* feature, unsigned percent) {
-    auto const by_chance = extra_random_.chance(percent);
+    return deals(feature, percent, extra_random_);
+}
+
+bool Generator::deals(char const* feature, unsigned percent, Random& random) {
+    auto const by_chance = random.chance(percent);
     return options_.deals(feature) || (by_chance && !options_.skips(feature));
 }
 
@@ -376,6 +383,19 @@ void Generator::choose_other() {
     }
 }
 
+/// What came after cases had been written down by their seeds: they are the same without it.
+void Generator::choose_late() {
+    auto const changes_hints = deals("new_hints", 12, late_random_);
+    auto const shares = deals("shared", 10, late_random_);
+    auto const atomic = deals("begins_atomic", 6, late_random_);
+    auto const sizes = deals("sizes", 8, late_random_);
+    if (options_.native || options_.faults || loops_) return;
+    changes_hints_ = changes_hints;
+    sizes_ = sizes;
+    shares_ = shares && !others_ && !options_.power_cuts;
+    begins_atomic_ = atomic && !files_[0].native && !by_mpi(files_[0]);
+}
+
 void Generator::choose_fault(FileState& file) {
     if (options_.native) return;
     if (!options_.faults) {
@@ -438,8 +458,88 @@ StepKind Generator::choose_kind(FileState const& file) {
     return StepKind::reopen;
 }
 
+/// Hints that say how things are done, not what comes of them.
+Hints Generator::new_hints(FileState const& file) {
+    static std::vector<std::string> const switches = {"enable", "disable"};
+    static std::vector<std::string> const strategies = {
+        "auto",  "independent", "two_phase", "disk_first", "resonant",
+        "lacio", "core_first",  "transpose", "view_based", "view_based"};
+    static std::vector<std::string> const backends = {"auto", "posix", "threads", "uring",
+                                                      "mapped"};
+    static std::vector<std::string> const sizes = {"1500", "4096", "16384", "65536"};
+    static std::vector<std::string> const layouts = {"stripe_bytes=1K,servers=3",
+                                                     "stripe_bytes=4K,servers=12"};
+    Hints hints;
+    auto const add = [&](char const* name, std::vector<std::string> const& values) {
+        if (late_random_.chance(30)) hints.emplace_back(name, late_random_.pick(values));
+    };
+    add("unisono_strategy", strategies);
+    add("unisono_write_behind", switches);
+    add("unisono_read_ahead", switches);
+    add("cb_buffer_size", sizes);
+    add("cb_nodes", {"1", "2", "3"});
+    add("unisono_pool_bytes", sizes);
+    add("unisono_write_behind_bytes", sizes);
+    add("unisono_overlap", switches);
+    add("unisono_layout", layouts);
+    add("unisono_intra_node_aggregation", switches);
+    if (!file.atomic) add("unisono_backend", backends);
+    return hints;
+}
+
+/// Steps that only the cases have which choose_late() deals them to, also amid calls that repeat.
+std::optional<Step> Generator::late_step() {
+    static std::vector<StepKind> const of_sizes = {StepKind::set_size, StepKind::set_size,
+                                                   StepKind::preallocate, StepKind::check_size};
+    std::vector<StepKind> kinds;
+    if (changes_hints_) kinds.push_back(StepKind::set_info);
+    if (sizes_) kinds.push_back(late_random_.pick(of_sizes));
+    if (shares_)
+        kinds.push_back(late_random_.chance(75) ? StepKind::access : StepKind::seek_shared);
+    if (kinds.empty() || !late_random_.chance(25)) return {};
+    Step step;
+    step.file = late_random_.below(files_.size());
+    step.kind = late_random_.pick(kinds);
+    auto& file = files_[step.file];
+    step.failures.assign(file.members.size(), Failure::never);
+    if (file.native || file.other) return {};
+    if (!goes_beside_pending(step.kind) && !file.pending.empty())
+        return complete_step(pending_of(step.file));
+    if (step.kind == StepKind::set_info) step.hints = new_hints(file);
+    auto const filled = step.kind == StepKind::access ? fill_shared(step, file) : fill(step, file);
+    return filled ? std::optional{std::move(step)} : std::nullopt;
+}
+
+/// One rank's call with the shared file pointer, where that is Unisono's.
+bool Generator::fill_shared(Step& step, FileState& file) {
+    auto const& view = file.state[0].view;
+    auto const ours = beside(file) && !by_mpi(file) && !changes_hints_ && file.viewed;
+    if (!ours || !knows_shared_pointer(file) || view.empty() || view.external32()) return false;
+    step.accesses.resize(file.members.size());
+    auto const m = late_random_.below(file.members.size());
+    auto& access = step.accesses[m];
+    auto const writes = file.may_write() && (!file.may_read() || late_random_.chance(60));
+    access.takes_part = access.shared = access.at_offset = true;
+    access.writes = writes;
+    access.pattern = late_random_.next();
+    access.offset = *file.shared_position;
+    access.count = late_random_.small_below(2000) * view.etype_bytes();
+    if (view.offset_of(access.offset * view.etype_bytes() + access.bytes()) >
+        file.base_bytes + 8 * file.scale_bytes)
+        return false;
+    if (late_random_.chance(30)) access.flavour = Flavour::nonblocking;
+#if MPI_VERSION >= 4
+    access.large_count = late_random_.chance(15);
+#endif
+    find_races(step, file);
+    step.barrier_before = true;  // another rank may have moved the pointer
+    file.model.barrier();
+    return true;
+}
+
 Step Generator::next() {
     if (!opening_.empty()) return opening_step();
+    if (auto step = late_step()) return *std::move(step);
     for (;;) {
         Step step;
         if (repeats_ > 0) {
@@ -763,6 +863,11 @@ bool Generator::fill_access(Step& step, FileState& file, bool collective) {
     if (file.native) part_writers(step, file);
     choose_flavour(step, file);
     choose_order(step, file);
+#if MPI_VERSION >= 4
+    if ((step.accesses[0].ordered || step.accesses[0].flavour == Flavour::split) && !file.native &&
+        !options_.skips("large_count") && late_random_.chance(15))
+        for (auto& access : step.accesses) access.large_count = true;
+#endif
     choose_pending(step, file);
     find_races(step, file);
     expect_failures(step, file);
@@ -800,7 +905,24 @@ void Generator::choose_order(Step& step, FileState& file) {
 
 bool Generator::fill_seek_shared(Step& step, FileState& file) {
     if (!knows_shared_pointer(file)) return false;
-    step.shared_position = random_position(file, file.state[0].view);
+    auto const& view = file.state[0].view;
+    auto& seek = step.seek_shared;
+    seek.position = random_position(file, view);
+    seek.offset = static_cast<std::int64_t>(seek.position);
+    seek.whence = MPI_SEEK_SET;
+    auto const dice = late_random_.below(3);
+    if (dice == 1) {
+        seek.whence = MPI_SEEK_CUR;
+        seek.offset -= static_cast<std::int64_t>(*file.shared_position);
+    }
+    // Natively, and while somebody may be writing, the end is another one.
+    if (dice == 2 && !view.empty() && !by_mpi(file) && file.model.size_is_certain()) {
+        auto const end = view.first_etype_after(file.model.size_most());
+        seek.whence = MPI_SEEK_END;
+        seek.offset = static_cast<std::int64_t>(seek.position - end);
+        step.barrier_before = true;
+        file.model.barrier();
+    }
     return true;
 }
 
@@ -949,6 +1071,12 @@ void Generator::find_races(Step& step, FileState& file) {
     // comes, nobody knows.
     auto const shows = file.other && file.on_one_node && file.pending.empty();
     if (shows && !step.barrier_before) step.barrier_before = random_.chance(50);
+    // What was done in atomic mode all see once they know that it was.
+    auto const atomic = file.all_atomic && !file.other && file.pending.empty();
+    if (atomic && late_random_.chance(70)) {
+        step.barrier_before = true;
+        file.settle();
+    }
     if (step.barrier_before) file.model.barrier();
     if (step.barrier_before && shows) file.model.show();
 }
@@ -1071,11 +1199,13 @@ bool Generator::fill_views(Step& step, FileState& file) {
     if (!file.native && !options_.skips("dealt") && random_.chance(12))
         return fill_dealt_views(step, file);
     auto const* const representation = choose_representation(file);
+    if (changes_hints_ && !file.native && !file.other && late_random_.chance(25))
+        step.hints = new_hints(file);
     auto type_limits = limits(file);
     type_limits.same_in_external32 = View{.representation = representation}.external32();
     auto const etype = file.native ? basic(random_.below(8)) : random_etype(random_, type_limits);
     bool const back_to_bytes = random_.chance(10);
-    bool const same_for_all = random_.chance(20);
+    bool const same_for_all = random_.chance(20) || (shares_ && late_random_.chance(80));
     for (std::size_t m = 0; m < file.members.size(); ++m) {
         View view;
         if (back_to_bytes) {
@@ -1099,6 +1229,13 @@ bool Generator::fill_sizes(Step& step, FileState& file) {
     auto const size = file.model.size_most();
     auto const shrinks = random_.chance(50) && file.pending.empty();
     step.size_bytes = shrinks ? random_.below(size + 1) : size + random_.below(file.scale_bytes);
+    // Nobody has accessed what is behind the end: nothing conflicts.
+    step.unsettled =
+        !shrinks && file.pending.empty() && !file.native && !file.other && late_random_.chance(50);
+    if (step.unsettled) {
+        step.barrier_before = true;  // reads that end there are over
+        file.model.barrier();
+    }
     // Preallocating a sparse file with an end beyond 2 GiB would really take that space.
     constexpr std::uint64_t allocation_bytes_max = 1 << 22;
     return step.kind == StepKind::set_size || step.size_bytes < allocation_bytes_max;
@@ -1116,12 +1253,16 @@ bool Generator::fill_forbidden(Step& step, FileState& file) {
     bool const no_data = std::any_of(file.state.begin(), file.state.end(),
                                      [](Member const& member) { return member.view.empty(); });
     if (no_data) return false;  // a rank that asks for nothing may be told that all is well
+    auto const collective = file.native || late_random_.chance(60);
+    auto const at_offset = file.native || late_random_.chance(50);
+    auto const nonblocking = !file.native && beside(file) && late_random_.chance(30);
     for (auto const& member : file.state) {
         Access access;
         access.takes_part = true;
-        access.collective = true;
+        access.collective = collective;
         access.writes = !file.may_write();
-        access.at_offset = true;
+        access.at_offset = at_offset;
+        if (nonblocking) access.flavour = Flavour::nonblocking;
         access.pattern = random_.next();
         access.count = member.view.etype_bytes();
         step.accesses.push_back(access);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "case.hpp"
@@ -19,9 +20,10 @@ struct Options {
     /// Comma list of features to look past: large_count, interleaving, bottom, split, nonblocking,
     /// short_transfers, sparse_offsets, tiny_buffers, unlink, atomicity, forbidden_open, ordered,
     /// representations, pending, freed, library_nonblocking, dealt, lone_request, lone_pending,
-    /// sieving, other_handle, loops, rare_hints.
+    /// sieving, other_handle, loops, rare_hints, new_hints, shared, begins_atomic, sizes.
     std::string skip;
-    /// Comma list of features that each case has: lone_pending, sieving, other_handle, loops.
+    /// Comma list of features that each case has: lone_pending, sieving, other_handle, loops,
+    /// new_hints, shared, begins_atomic, sizes.
     std::string deal;
     bool threaded = false;           ///< the program has MPI_THREAD_MULTIPLE
     std::uint64_t steps_max = 1000;  ///< stop each case after so many, to narrow a failure down
@@ -55,10 +57,12 @@ private:
     FileState make_file(std::string path, std::vector<int> members);
     void choose_hints(FileState& file);
     bool deals(char const* feature, unsigned percent);
+    bool deals(char const* feature, unsigned percent, Random& random);
     void choose_sieving();
     void choose_loops();
     void choose_other();
     void add_rare_hints();
+    void choose_late();
     void choose_fault(FileState& file);
     int random_mode(bool exists);
     char const* choose_representation(FileState const& file);
@@ -67,6 +71,9 @@ private:
     Step opening_step();
     bool add_lone_request(Step& step, FileState& file);
     void plan_pending();
+    std::optional<Step> late_step();
+    Hints new_hints(FileState const& file);
+    bool fill_shared(Step& step, FileState& file);
     StepKind choose_kind(FileState const& file);
     void choose_handle(Step& step, FileState const& file);
     bool fill_open_other(Step& step, FileState const& file);
@@ -116,6 +123,7 @@ private:
     Random opening_random_;
     Random extra_random_;
     Random rare_random_;
+    Random late_random_;
     int ranks_;
     Options options_;
     std::vector<FileState> files_;
@@ -125,6 +133,10 @@ private:
     std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> last_written_;  // by file
     bool loops_ = false;  // calls repeat so often that others are measured
     Step first_of_loop_;
+    bool changes_hints_ = false;
+    bool shares_ = false;  // single ranks' calls with the shared file pointer
+    bool sizes_ = false;
+    bool begins_atomic_ = false;
     bool pends_ = false;  // large requests of the opening go on while others do theirs
     Step repeated_;       // a collective write that is made again further on, so many times
     std::uint64_t repeats_ = 0;

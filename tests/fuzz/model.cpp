@@ -203,6 +203,10 @@ std::uint64_t FileModel::size_most() const {
 
 bool FileModel::size_is_certain() const { return settled_size_ == size_most(); }
 
+bool FileModel::is_settled() const {
+    return std::ranges::none_of(pages_, [](auto const& entry) { return entry.second->pending; });
+}
+
 void FileModel::note_read(int rank, std::uint64_t offset, std::uint64_t bytes) {
     for_each_page(offset, bytes, [&](Page& page, auto at, auto, auto chunk) {
         page.read = true;

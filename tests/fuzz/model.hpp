@@ -39,7 +39,8 @@ public:
     /// Everyone sees what anyone has written, as after settling. Of the file's size that is not
     /// said.
     void show();
-    /// The file's size is set, cutting off or adding zeros. Only on a settled model.
+    /// The file's size is set, cutting off or adding zeros. On a model that is not settled only to
+    /// size_most() or more.
     void resize(std::uint64_t size_bytes);
     /// Everything is known again: the file holds exactly `offset` -> `data` within its pages.
     void adopt(std::uint64_t size_bytes, std::uint64_t offset, std::span<std::uint8_t const> data);
@@ -53,6 +54,8 @@ public:
     [[nodiscard]] std::uint64_t size_least(int rank) const;
     [[nodiscard]] std::uint64_t size_most() const;
     [[nodiscard]] bool size_is_certain() const;
+    /// Nobody has written anything since the last settling.
+    [[nodiscard]] bool is_settled() const;
 
     // Reads that have not been separated from later writes by a barrier.
     void note_read(int rank, std::uint64_t offset, std::uint64_t bytes);

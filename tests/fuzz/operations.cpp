@@ -45,10 +45,10 @@ std::string expected_found(std::string const& what, std::uint64_t expected, std:
     return what + ": expected " + std::to_string(expected) + ", found " + std::to_string(found);
 }
 
-MPI_Info make_info(FileState const& file) {
+MPI_Info make_info(Hints const& hints) {
     MPI_Info info = MPI_INFO_NULL;
     MPI_Info_create(&info);
-    for (auto const& [key, value] : file.hints) MPI_Info_set(info, key.c_str(), value.c_str());
+    for (auto const& [key, value] : hints) MPI_Info_set(info, key.c_str(), value.c_str());
     return info;
 }
 
@@ -89,6 +89,17 @@ void free_if_derived(MPI_Datatype type) {
     int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
     MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
     if (combiner != MPI_COMBINER_NAMED) MPI_Type_free(&type);
+}
+
+/// What MPI_File_get_info says of a hint; nothing: not there.
+std::string info_value(MPI_File handle, char const* key) {
+    MPI_Info info = MPI_INFO_NULL;
+    if (MPI_File_get_info(handle, &info) != MPI_SUCCESS) return "";
+    char value[MPI_MAX_INFO_VAL + 1] = "";
+    int found = 0;
+    MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found);
+    MPI_Info_free(&info);
+    return found != 0 ? value : "";
 }
 
 std::uint64_t elements_of(Access const& access) {
@@ -197,7 +208,7 @@ void Performer::try_forbidden_open(FileState const& file, Open const& open) {
 }
 
 void Performer::open_file(FileState const& file, Open& open) {
-    MPI_Info info = make_info(file);
+    MPI_Info info = make_info(file.hints);
     int const code =
         MPI_File_open(open.communicator, file.path.c_str(), file.open_mode, info, &open.handle);
     MPI_Info_free(&info);
@@ -208,6 +219,9 @@ void Performer::open_file(FileState const& file, Open& open) {
         MPI_Abort(MPI_COMM_WORLD, 4);
     }
     MPI_File_set_errhandler(open.handle, counting_handler());
+    if (!options_.native && info_value(open.handle, "unisono_strategy").empty())
+        complain("no key unisono_strategy: Unisono is not at work");
+    check_hints(file.hints, open);
     if (open.member == 0 || file.fault) open.descriptor = ::open(file.path.c_str(), O_RDONLY);
 }
 
@@ -286,6 +300,12 @@ void Performer::perform_here(Step const& step) {
     bool const ordered = step.kind == StepKind::access && step.accesses[0].ordered;
     if (takes_part && (ordered || step.kind == StepKind::seek_shared))
         check_shared_position(file, open);
+    bool const shared =
+        step.kind == StepKind::access && std::ranges::any_of(step.accesses, &Access::shared);
+    if (takes_part && shared && step_number_ % 2 == 0) {
+        MPI_Barrier(open.control);
+        check_shared_position(file, open);
+    }
 }
 
 void Performer::perform_kind(Step const& step, FileState& file, Open& open) {
@@ -317,9 +337,9 @@ void Performer::perform_kind(Step const& step, FileState& file, Open& open) {
         case StepKind::toggle_atomicity:
             return perform_toggle(file, open);
         case StepKind::set_info:
-            return perform_set_info(file, open);
+            return perform_set_info(step, file, open);
         case StepKind::forbidden_access:
-            return perform_forbidden(step, open);
+            return perform_forbidden(step, file, open);
         case StepKind::reopen:
             return perform_reopen(step, file, open);
         case StepKind::open_other:
@@ -344,6 +364,8 @@ void Performer::perform_access(Step const& step, FileState& file, Open& open) {
     if (calls) check_type(access.memory);
     if (calls) call_and_look(open.handle, access, buffer, outcomes[member]);
     if (open.member >= 0 && step.settles) settle(file, open);
+    if (open.member >= 0 && file.all_atomic && file.pending.empty() && !file.other)
+        check_not_mixed(step, file, open);
     if (may_fail) outcomes = agree(step, outcomes[member], open);
     apply(step, outcomes, file);
     if (calls) {
@@ -385,6 +407,15 @@ void Performer::call_and_look(MPI_File handle, Access const& access, Buffer& buf
     } else if (outcome.failed) {
         outcome.bytes = 0;
     }
+}
+
+/// What ranks have written in atomic mode in one step is one behind the other.
+void Performer::check_not_mixed(Step const& step, FileState const& file, Open const& open) {
+    MPI_Barrier(open.control);
+    if (open.descriptor >= 0)
+        if (auto const wrong = check_unmixed(open.descriptor, step.accesses, file))
+            complain(*wrong);
+    MPI_Barrier(open.control);
 }
 
 /// Of a sync or close: they tell what writes before left behind, on all ranks alike.
@@ -514,6 +545,10 @@ void Performer::check_counts(Access const& access, std::uint64_t bytes) {
         complain("MPI_Get_count: expected " + std::to_string(expected) + ", found " +
                  std::to_string(count));
     }
+    MPI_Count large = -1;
+    MPI_Get_elements_x(&status_, MPI_BYTE, &large);
+    if (static_cast<std::uint64_t>(large) != bytes)
+        complain(expected_found("MPI_Get_elements_x", bytes, static_cast<std::uint64_t>(large)));
     if (bytes != access.bytes() || !access.memory->plain) return;
     int elements = -1;
     MPI_Get_elements(&status_, type.get(), &elements);
@@ -555,8 +590,8 @@ void Performer::perform_seek(Step const& step, Open& open) {
 
 void Performer::perform_seek_shared(Step const& step, Open& open) {
     MPI_Barrier(open.control);  // an ordered call's pointer has been looked at by all
-    expect_success(MPI_File_seek_shared(open.handle, static_cast<MPI_Offset>(step.shared_position),
-                                        MPI_SEEK_SET),
+    auto const& seek = step.seek_shared;
+    expect_success(MPI_File_seek_shared(open.handle, seek.offset, seek.whence),
                    "MPI_File_seek_shared");
 }
 
@@ -590,7 +625,9 @@ void Performer::perform_set_view(Step const& step, FileState const& file, Open& 
     Datatype file_type(view.file_type);
     etype.commit();
     file_type.commit();
-    MPI_Info info = step.gives_hints ? make_info(file) : MPI_INFO_NULL;
+    MPI_Info info = step.gives_hints      ? make_info(file.hints)
+                    : !step.hints.empty() ? make_info(step.hints)
+                                          : MPI_INFO_NULL;
     int const code =
         MPI_File_set_view(open.handle, static_cast<MPI_Offset>(view.displacement_bytes),
                           etype.get(), file_type.get(), view.representation, info);
@@ -598,10 +635,11 @@ void Performer::perform_set_view(Step const& step, FileState const& file, Open& 
     expect_success(code, "MPI_File_set_view");
 }
 
-void Performer::perform_set_info(FileState const& file, Open& open) {
-    MPI_Info info = make_info(file);
+void Performer::perform_set_info(Step const& step, FileState const& file, Open& open) {
+    MPI_Info info = make_info(step.hints.empty() ? file.hints : step.hints);
     expect_success(MPI_File_set_info(open.handle, info), "MPI_File_set_info");
     MPI_Info_free(&info);
+    check_hints(step.hints, open);
 }
 
 void Performer::perform_check_view(FileState const& file, Open& open) {
@@ -625,17 +663,51 @@ void Performer::perform_check_view(FileState const& file, Open& open) {
     }
     free_if_derived(etype);
     free_if_derived(file_type);
+    check_queries(file, open);
+}
+
+/// What else a file says of itself.
+void Performer::check_queries(FileState const& file, Open const& open) {
+    int mode = -1, atomic = -1, comparison = MPI_UNEQUAL;
+    expect_success(MPI_File_get_amode(open.handle, &mode), "MPI_File_get_amode");
+    if (mode != file.open_mode)
+        complain("MPI_File_get_amode: expected " + describe_mode(file.open_mode) + ", found " +
+                 describe_mode(mode));
+    expect_success(MPI_File_get_atomicity(open.handle, &atomic), "MPI_File_get_atomicity");
+    if ((atomic != 0) != file.atomic) complain("MPI_File_get_atomicity: not as it was set");
+    MPI_Group opened_by = MPI_GROUP_NULL, expected = MPI_GROUP_NULL;
+    auto const alone = file.other && file.other->stands_in && file.other->alone;
+    expect_success(MPI_File_get_group(open.handle, &opened_by), "MPI_File_get_group");
+    MPI_Comm_group(alone ? MPI_COMM_SELF : open.communicator, &expected);
+    MPI_Group_compare(opened_by, expected, &comparison);
+    if (comparison != MPI_IDENT) complain("MPI_File_get_group: other ranks");
+    MPI_Group_free(&opened_by);
+    MPI_Group_free(&expected);
+}
+
+/// Which are in force at once; later ones of a key hold.
+void Performer::check_hints(Hints const& hints, Open const& open) {
+    if (options_.native) return;
+    std::map<std::string, std::string> const given{hints.rbegin(), hints.rend()};
+    for (char const* const key : {"unisono_strategy", "cb_buffer_size", "unisono_write_behind"}) {
+        auto const wanted = given.find(key);
+        if (wanted == given.end()) continue;
+        auto const found = info_value(open.handle, key);
+        if (found != wanted->second)
+            complain(std::string("MPI_File_get_info: ") + key + " is " + found + ", not " +
+                     wanted->second);
+    }
 }
 
 void Performer::perform_sizes(Step const& step, FileState& file, Open& open) {
     auto const size = static_cast<MPI_Offset>(step.size_bytes);
-    settle(file, open);
+    if (!step.unsettled) settle(file, open);
     if (step.kind == StepKind::set_size) {
         expect_success(MPI_File_set_size(open.handle, size), "MPI_File_set_size");
     } else {
         expect_success(MPI_File_preallocate(open.handle, size), "MPI_File_preallocate");
     }
-    settle(file, open);
+    if (!step.unsettled) settle(file, open);
 }
 
 void Performer::perform_check_size(Step const& step, Open& open) {
@@ -647,12 +719,20 @@ void Performer::perform_check_size(Step const& step, Open& open) {
     }
 }
 
-void Performer::perform_forbidden(Step const& step, Open& open) {
+void Performer::perform_forbidden(Step const& step, FileState const& file, Open& open) {
     auto const& access = step.accesses[static_cast<std::size_t>(open.member)];
     Buffer buffer(access);
     auto const before = buffer.bytes;
-    if (call_with_type(open.handle, access, buffer, MPI_STATUS_IGNORE) == MPI_SUCCESS) {
+    error_handler_calls = 0;
+    int const code = call_with_type(open.handle, access, buffer, MPI_STATUS_IGNORE);
+    auto const ours = !file.native && file.hint("unisono_backend") != "mpiio";
+    if (code == MPI_SUCCESS) {
         complain("the open mode forbids this call, but it succeeded");
+    } else if (ours && class_of(code) != (access.writes ? MPI_ERR_READ_ONLY : MPI_ERR_ACCESS)) {
+        complain("the open mode forbids this call: unexpected " + text_of(code));
+    } else if (ours && access.flavour == Flavour::blocking && error_handler_calls != 1) {
+        complain(expected_found("calls of the error handler", 1,
+                                static_cast<std::uint64_t>(error_handler_calls)));
     }
     if (buffer.damage(before)) complain("a forbidden call changed the buffer");
     error_handler_calls = 0;

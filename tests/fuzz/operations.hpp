@@ -88,17 +88,20 @@ private:
     void recover(FileState& file, Open& open);
     void expect_owed(int code, char const* call, FileState& file, Open const& open);
     void check_position(FileState const& file, Open const& open);
+    void check_not_mixed(Step const& step, FileState const& file, Open const& open);
+    void check_hints(Hints const& hints, Open const& open);
+    void check_queries(FileState const& file, Open const& open);
 
     void perform_seek(Step const& step, Open& open);
     void perform_seek_shared(Step const& step, Open& open);
     void check_shared_position(FileState const& file, Open const& open);
     void perform_byte_offset(Step const& step, Open& open);
     void perform_set_view(Step const& step, FileState const& file, Open& open);
-    void perform_set_info(FileState const& file, Open& open);
+    void perform_set_info(Step const& step, FileState const& file, Open& open);
     void perform_check_view(FileState const& file, Open& open);
     void perform_sizes(Step const& step, FileState& file, Open& open);
     void perform_check_size(Step const& step, Open& open);
-    void perform_forbidden(Step const& step, Open& open);
+    void perform_forbidden(Step const& step, FileState const& file, Open& open);
     void perform_toggle(FileState const& file, Open& open);
     void perform_reopen(Step const& step, FileState& file, Open& open);
     void open_other(Step const& step, FileState const& file, Open& open);

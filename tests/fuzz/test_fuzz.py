@@ -22,3 +22,29 @@ def test_a_hang_leaves_what_its_processes_were_doing(tmp_path):
     text = left.read_text()
     assert text.startswith("PMI_RANK=3\n") and "\nState:\tS (sleeping)\n" in text and "/wchan:\n" in text
     assert any(said in text for said in ("\n#0 ", "(gdb: ", "ptrace: "))
+
+
+def fuzz_that_says(tmp_path, words, *options):
+    program = tmp_path / "programs" / "fuzz.mpich"
+    program.parent.mkdir()
+    program.touch()
+    return subprocess.run([sys.executable, FUZZ, "--build", tmp_path, "--mpi", "mpich", "--seed", "7", "--native",
+                           "--launcher", f"sh -c 'printf \"{words}\"' launch", "--seconds", "0.1", *options],
+                          capture_output=True, text=True, timeout=60)
+
+
+def test_no_case_is_no_success(tmp_path):
+    run = fuzz_that_says(tmp_path, "0 passed, 0 failed\\n")
+    assert run.returncode == 1, run.stderr
+    assert "not one case was tried" in run.stdout
+
+
+def test_no_canary_is_no_success(tmp_path):
+    run = fuzz_that_says(tmp_path, "0 canaries\\n1 passed, 0 failed\\n", "--canary")
+    assert run.returncode == 1, run.stderr
+    assert "not one byte was spoilt" in run.stdout
+
+
+def test_cases_that_passed_are_a_success(tmp_path):
+    run = fuzz_that_says(tmp_path, "1 canaries\\n1 passed, 0 failed\\n", "--canary")
+    assert run.returncode == 0, run.stdout
