@@ -79,7 +79,7 @@ std::string title(Step const& step) {
         case StepKind::preallocate:
             return settles + "preallocate" + size;
         case StepKind::check_size:
-            return "get_size" + size;
+            return "get_size, at most" + size;
         case StepKind::check_view:
             return "get_view";
         case StepKind::peek:

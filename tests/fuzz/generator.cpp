@@ -681,7 +681,7 @@ bool Generator::fill_here(Step& step, FileState& file) {
             return fill_views(step, file);
         case StepKind::check_size:
             step.size_bytes = file.model.size_most();
-            return file.model.size_is_certain();
+            return sizes_ || file.model.size_is_certain();
         case StepKind::set_size:
         case StepKind::preallocate:
             return fill_sizes(step, file);

@@ -329,7 +329,7 @@ void Performer::perform_kind(Step const& step, FileState& file, Open& open) {
         case StepKind::preallocate:
             return perform_sizes(step, file, open);
         case StepKind::check_size:
-            return perform_check_size(step, open);
+            return perform_check_size(file, open);
         case StepKind::check_view:
             return perform_check_view(file, open);
         case StepKind::peek:
@@ -710,13 +710,14 @@ void Performer::perform_sizes(Step const& step, FileState& file, Open& open) {
     if (!step.unsettled) settle(file, open);
 }
 
-void Performer::perform_check_size(Step const& step, Open& open) {
+/// What others write meanwhile may be in it, what this rank has written must.
+void Performer::perform_check_size(FileState const& file, Open& open) {
     MPI_Offset size = -1;
     expect_success(MPI_File_get_size(open.handle, &size), "MPI_File_get_size");
-    if (static_cast<std::uint64_t>(size) != step.size_bytes) {
-        complain(
-            expected_found("MPI_File_get_size", step.size_bytes, static_cast<std::uint64_t>(size)));
-    }
+    auto const found = static_cast<std::uint64_t>(size);
+    auto const least = file.model.size_least(file.reader(open.member));
+    if (found < least || found > file.model.size_most())
+        complain(expected_found("MPI_File_get_size", least, found));
 }
 
 void Performer::perform_forbidden(Step const& step, FileState const& file, Open& open) {

@@ -100,7 +100,7 @@ private:
     void perform_set_info(Step const& step, FileState const& file, Open& open);
     void perform_check_view(FileState const& file, Open& open);
     void perform_sizes(Step const& step, FileState& file, Open& open);
-    void perform_check_size(Step const& step, Open& open);
+    void perform_check_size(FileState const& file, Open& open);
     void perform_forbidden(Step const& step, FileState const& file, Open& open);
     void perform_toggle(FileState const& file, Open& open);
     void perform_reopen(Step const& step, FileState& file, Open& open);

@@ -97,6 +97,18 @@ void a_new_size_takes_effect_after_earlier_writes(Context const& context) {
     check_file(context, context.path(), 3000);
 }
 
+// New hints may come with other ranks that keep the data.
+void new_hints_lose_nothing_that_is_in_memory(Context const& context) {
+    if (!strategy_is_free(context)) return;
+    MPI_File file = open_deferred(context, no_fault);
+    write_dealt(context, file);
+    MPI_Info hints = make_info({{"cb_buffer_size", "65536"}, {"cb_nodes", "1"}});
+    CHECK_MPI(MPI_File_set_info(file, hints));
+    MPI_Info_free(&hints);
+    close_file(file);
+    check_file(context, context.path(), static_cast<long long>(mine_bytes) * context.size);
+}
+
 /// Writes that repeat: nobody waits, and full blocks are written behind the program.
 class Records {
 public:
@@ -413,6 +425,8 @@ std::span<Test const> deferred_tests() {
          ours},
         {"a_new_size_takes_effect_after_earlier_writes",
          a_new_size_takes_effect_after_earlier_writes, under_unisono, ours},
+        {"new_hints_lose_nothing_that_is_in_memory", new_hints_lose_nothing_that_is_in_memory,
+         under_unisono, ours},
         {"what_is_in_memory_is_written_before_its_communicator_goes",
          what_is_in_memory_is_written_before_its_communicator_goes, under_unisono, ours},
         {"a_write_lost_before_its_communicator_goes_is_told_at_sync",
