@@ -73,6 +73,16 @@ class Durability(unittest.TestCase):
         self.each(SETTINGS, check)
 
     @unittest.skipUnless(can_trace(), "strace may not trace here")
+    def test_no_call_that_writes_is_forgotten(self):
+        def check(mpi, setting, file):
+            for letters in ("nsc", "bsc", "osc", "hsc"):
+                job, syncs = self.traced(mpi, file, letters, setting)
+                job.require_success()
+                job.require(syncs.total() >= 1, f"no fsync at all: {letters}")
+
+        self.each(SETTINGS[:2], check)
+
+    @unittest.skipUnless(can_trace(), "strace may not trace here")
     def test_nothing_new_is_not_synced_again(self):
         def check(mpi, setting, file):
             _, once = self.traced(mpi, file, "asc", setting)

@@ -1,9 +1,11 @@
 /* Does to one file what its second argument says, letter by letter, and prints what every sync and
    close came to:
-     a write_all, w write, h write_shared, i iwrite and wait, g set_size, s sync, c close,
-     f from now on closing fails: see failing_close.c, r read_all by a handle that is opened for
-   that Every rank writes 64 pieces of 1 KiB, in turns with the others, each byte the rank + 1.
-   Without `c` the program ends with the file open.
+     a write_all, w write, i iwrite and wait, n iwrite_all and wait, b write_all_begin and _end,
+     o write_ordered, h write_shared, g set_size, s sync, c close,
+     r read_all by a handle that is opened for that,
+     f from now on closing fails: see failing_close.c
+   Every rank writes 64 pieces of 1 KiB, in turns with the others, each byte the rank + 1. Without
+   `c` the program ends with the file open.
 
    usage: durable FILE LETTERS */
 #include <mpi.h>
@@ -47,12 +49,23 @@ static void do_step(char step, MPI_File* file, char const* path) {
         case 'w':
             MPI_File_write(*file, data, sizeof data, MPI_BYTE, MPI_STATUS_IGNORE);
             break;
-        case 'h':
-            MPI_File_write_shared(*file, data, sizeof data, MPI_BYTE, MPI_STATUS_IGNORE);
-            break;
         case 'i':
             MPI_File_iwrite(*file, data, sizeof data, MPI_BYTE, &request);
             MPI_Wait(&request, MPI_STATUS_IGNORE);
+            break;
+        case 'n':
+            MPI_File_iwrite_all(*file, data, sizeof data, MPI_BYTE, &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            break;
+        case 'b':
+            MPI_File_write_all_begin(*file, data, sizeof data, MPI_BYTE);
+            MPI_File_write_all_end(*file, data, MPI_STATUS_IGNORE);
+            break;
+        case 'o':
+            MPI_File_write_ordered(*file, data, sizeof data, MPI_BYTE, MPI_STATUS_IGNORE);
+            break;
+        case 'h':
+            MPI_File_write_shared(*file, data, sizeof data, MPI_BYTE, MPI_STATUS_IGNORE);
             break;
         case 'g':
             MPI_File_set_size(*file, 1 << 20);
