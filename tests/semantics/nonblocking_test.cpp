@@ -2,6 +2,8 @@
 // way that MPI has, with errors, freed before they are complete, and ranks that come late.
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "files.hpp"
 #include "suites.hpp"
 
@@ -414,6 +416,32 @@ MPI_File open_faulty(Context const& context, std::string const& name) {
     return file;
 }
 
+// Between nodes, where only the program's own thread may call MPI, and the MPI library has not been
+// told of the view.
+bool each_rank_does_its_part(Context const& context) {
+    return std::getenv("UNISONO_TOPOLOGY") != nullptr &&
+           std::getenv("UNISONO_OVERLAP") == nullptr && context.thread_level < MPI_THREAD_MULTIPLE;
+}
+
+// What is large goes on beside the program.
+void ranks_hear_of_parts_that_others_do_alone(Context const& context) {
+    if (!each_rank_does_its_part(context)) return skip("ranks do it together");
+    for (int const bytes : {1000, 300'000}) {
+        MPI_File file = open_faulty(context, "faulty");
+        CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+        Bytes const data(static_cast<std::size_t>(bytes), 1);
+        MPI_Request request = MPI_REQUEST_NULL;
+        int code = MPI_File_iwrite_at_all(file, MPI_Offset{context.rank} * bytes, data.data(),
+                                          bytes, MPI_BYTE, &request);
+        if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+        CHECK_EQUAL(error_class(code), context.root() ? MPI_ERR_NO_SPACE : MPI_SUCCESS);
+        CHECK_EQUAL(error_class(MPI_File_sync(file)), MPI_ERR_NO_SPACE);
+        CHECK_MPI(MPI_File_sync(file));
+        close_file(file);
+        context.barrier();
+    }
+}
+
 int handled = 0;
 void count_error(MPI_File*, int*, ...) { ++handled; }
 
@@ -666,6 +694,8 @@ std::span<Test const> nonblocking_tests() {
         {"ranks_in_different_calls_get_an_error", ranks_in_different_calls_get_an_error,
          under_unisono, "nothing notices", 2},
         {"large_independent_requests", large_independent_requests},
+        {"ranks_hear_of_parts_that_others_do_alone", ranks_hear_of_parts_that_others_do_alone,
+         under_unisono, "faults are Unisono's"},
         {"begun_after_one_rank_alone_had_a_large_request",
          begun_after_one_rank_alone_had_a_large_request},
     };
