@@ -61,4 +61,3 @@ def _mpi_version(launcher: str) -> str:
     output = subprocess.run([launcher, "--version"], capture_output=True, text=True, timeout=30)
     lines = [line.strip() for line in output.stdout.splitlines() if line.strip()]
     return next((line for line in lines if VERSION_NUMBER.search(line)), "")
-

@@ -145,7 +145,7 @@ std::uint64_t gate_waits(Storage const& storage) {
 }
 
 // At the end of the file: what it took is not the time of what was asked for.
-bool cut_short(Verdict const& verdict) { return verdict.stopped_at != IoResult::nowhere; }
+bool cut_short(std::uint64_t stopped_at) { return stopped_at != IoResult::nowhere; }
 
 Outcome select_and_perform(CollectiveFile const& file, Request const& request,
                            Proposal const& agreed, CallSelection& selecting, CallRecord& record) {
@@ -165,7 +165,8 @@ Outcome select_and_perform(CollectiveFile const& file, Request const& request,
     if (outcome.verdict.code == 0)
         selecting.end(record.whole_s() - record[Phase::arrival],
                       agreed.selection.done_ahead || outcome.native_failed ||
-                          cut_short(outcome.verdict) || gate_waits(file.storage) != waits_before);
+                          cut_short(outcome.verdict.stopped_at) ||
+                          gate_waits(file.storage) != waits_before);
     return outcome;
 }
 
@@ -220,9 +221,8 @@ Outcome perform_in_window(CollectiveFile const& file, Request const& request,
                             ? move(request)
                             : perform_through_host(request, file.options, record, move);
     if (cache.as_foreseen() && !result.error)
-        file.tuner.add(
-            cache.window_choice(), record.whole_s(),
-            result.stopped_at != IoResult::nowhere || gate_waits(file.storage) != waits_before);
+        file.tuner.add(cache.window_choice(), record.whole_s(),
+                       cut_short(result.stopped_at) || gate_waits(file.storage) != waits_before);
     return {.local = true,
             .bytes = result.bytes,
             .verdict = result.error ? Verdict{result, file.team.rank()} : Verdict{},
