@@ -42,7 +42,7 @@ int file_seek(MPI_File handle, MPI_Offset offset, int whence) {
     if (file == nullptr) return UNISONO_NATIVE(File_seek)(handle, offset, whence);
     auto const view = file->view();
     if (whence == numbers().seek_end ? !knows_end(*view) : !view->usable)
-        return pass_on(handle, known_view_and_pointer, "MPI_File_seek",
+        return pass_on(handle, {.pointer = true}, "MPI_File_seek",
                        [&] { return UNISONO_NATIVE(File_seek)(handle, offset, whence); });
     auto target = offset;
     if (whence == numbers().seek_cur) {
@@ -106,8 +106,8 @@ int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
     auto const refuse = [&](int error_class, char const* why) {
         return fail(*file, error_class, call, why);
     };
-    auto const known = file->view();
-    auto const all = meet_to_seek(*file, *known, offset, whence);
+    auto const view = file->view();
+    auto const all = meet_to_seek(*file, *view, offset, whence);
     if (auto const refused = refuse_unless_alike(*file, all, call, no_whence);
         refused != MPI_SUCCESS)
         return refused;
@@ -119,20 +119,20 @@ int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
     }
     if (whence == numbers().seek_end) {
         if (all.objection.must_be_native)
-            return pass_on(handle, view, call, [&] {
+            return pass_on(handle, {.collective = true}, call, [&] {
                 return UNISONO_NATIVE(File_seek_shared)(handle, offset, whence);
             });
         auto const size = agreed_size(*file);
         if (size < 0) return refuse(MPI_ERR_IO, "some rank cannot tell the end");
-        target = moved_from_end(size, offset, *known);
+        target = moved_from_end(size, offset, *view);
     }
     if (target < 0) return refuse(MPI_ERR_ARG, no_place);
-    if (!known->mirrored) {
+    if (!view->mirrored) {
         file->set_shared_pointer(target);
         return MPI_SUCCESS;
     }
-    if (leads_beyond_reach(*known, target)) return refuse(MPI_ERR_ARG, beyond_reach);
-    return pass_on(handle, view, call,
+    if (leads_beyond_reach(*view, target)) return refuse(MPI_ERR_ARG, beyond_reach);
+    return pass_on(handle, {.collective = true}, call,
                    [&] { return move_native_shared_pointer(*file, target, call); });
 }
 
@@ -162,7 +162,7 @@ int file_get_byte_offset(MPI_File handle, MPI_Offset offset, MPI_Offset* displac
     auto const file = find(handle);
     auto const view = file == nullptr ? nullptr : file->view();
     if (view == nullptr || !view->usable || (view->tiling.shape->empty() && view->mirrored))
-        return pass_on(handle, known_view, "MPI_File_get_byte_offset", [&] {
+        return pass_on(handle, {}, "MPI_File_get_byte_offset", [&] {
             return UNISONO_NATIVE(File_get_byte_offset)(handle, offset, displacement);
         });
     if (offset < 0)

@@ -28,11 +28,18 @@ namespace {
 constexpr auto const* by_shared_pointer = "shared file pointer";
 constexpr auto const* nonblocking_by_mpi = "nonblocking call that Unisono cannot do";
 
+Needs needs_of_collective(DataCall const& call) {
+    return {.pointer = !call.offset, .collective = true, .data = true};
+}
+
+constexpr Needs needs_of_ordered{.collective = true, .data = true};
+
+Needs needs_of_independent(DataCall const& call) { return {.pointer = !call.offset, .data = true}; }
+
 // The same operation as a collective call that Unisono does not do itself.
 int pass_data_on(File& file, DataCall const& call, NativeCall const& native,
                  std::uint64_t bytes = 0) {
-    return pass_on(file.handle(), call.offset ? view_for_data : view_and_pointer_for_data,
-                   call.name(), native, bytes);
+    return pass_on(file.handle(), needs_of_collective(call), call.name(), native, bytes);
 }
 
 // Where there is one, of a collective call that is not Unisono's to do. `has_place`: it is not by
@@ -406,8 +413,8 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     auto const file = find(call.handle);
     if (file == nullptr) return native();
     if (!file->taken_over())
-        return leave_to_mpi(*file, call, call.offset ? view_for_data : view_and_pointer_for_data,
-                            why_not_taken_over(*file), native);
+        return leave_to_mpi(*file, call, needs_of_collective(call), why_not_taken_over(*file),
+                            native);
     InCall const in_call{*file, call.operation, call.offset ? *call.offset : file->pointer()};
     CallRecord record;
     auto prepared = prepare(*file, call, Ends::at_return);
@@ -418,7 +425,7 @@ int transfer_ordered(DataCall const& call, MPI_Status* status, OrderedCall const
     auto const file = find(call.handle);
     if (file == nullptr) return native.ordered();
     if (!orders(*file))
-        return leave_to_mpi(*file, call, view_for_data, by_shared_pointer, native.ordered);
+        return leave_to_mpi(*file, call, needs_of_ordered, by_shared_pointer, native.ordered);
     InCall const in_call{*file, call.operation};
     CallRecord record;
     auto prepared = prepare(*file, call, Ends::at_return);
@@ -427,7 +434,7 @@ int transfer_ordered(DataCall const& call, MPI_Status* status, OrderedCall const
     placed.offset = begin.offset;
     record.lap(Phase::waiting);
     if (begin.code != MPI_SUCCESS) return begin.code;
-    if (!placed.offset) return pass_on(call.handle, view_for_data, call.name(), native.ordered);
+    if (!placed.offset) return pass_on(call.handle, needs_of_ordered, call.name(), native.ordered);
     return collective_on(*file, placed, prepared, record, status,
                          [&] { return native.at(*placed.offset, status); });
 }
@@ -487,8 +494,7 @@ int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall co
     if (file == nullptr) return native();
     if (auto const done = perform_held(*file, call, Pointer::individual, status))
         return raise(call.handle, done->code);
-    return leave_to_mpi(*file, call,
-                        call.offset ? known_view_for_data : known_view_and_pointer_for_data,
+    return leave_to_mpi(*file, call, needs_of_independent(call),
                         "independent call that Unisono cannot do", native);
 }
 
@@ -565,7 +571,7 @@ int transfer_shared(DataCall const& call, MPI_Status* status, NativeCall const& 
     if (file == nullptr) return native();
     if (auto const done = perform_held(*file, call, Pointer::shared, status))
         return raise(call.handle, done->code);
-    return leave_to_mpi(*file, call, known_view_for_data, by_shared_pointer, native);
+    return leave_to_mpi(*file, call, {.data = true}, by_shared_pointer, native);
 }
 
 namespace {
@@ -594,9 +600,7 @@ int begin_alone(std::shared_ptr<File> const& file, DataCall const& call, Whose w
     auto held = file->hold();
     if (native_must_do(*file, call)) {
         held = {};
-        return leave_to_mpi(*file, call,
-                            call.offset ? known_view_for_data : known_view_and_pointer_for_data,
-                            nonblocking_by_mpi, native);
+        return leave_to_mpi(*file, call, needs_of_independent(call), nonblocking_by_mpi, native);
     }
     if (gains_from_overlap(*file, call)) {
         auto pending = begin(file, call, /*collective=*/false);
@@ -622,7 +626,7 @@ int transfer_nonblocking_shared(DataCall const& call, MPI_Request* request,
     if (file == nullptr) return native();
     if (file->view()->kept_back)
         return complete_at_once(*file, call, Pointer::shared, Whose::own, request);
-    return leave_to_mpi(*file, call, known_view_for_data, by_shared_pointer, native);
+    return leave_to_mpi(*file, call, {.data = true}, by_shared_pointer, native);
 }
 
 int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall const& native) {
@@ -635,7 +639,7 @@ int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
                                     NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
-    auto const needs = call.offset ? view_for_data : view_and_pointer_for_data;
+    auto const needs = needs_of_collective(call);
     if (!file->taken_over())
         return leave_to_mpi(*file, call, needs, why_not_taken_over(*file), native);
     // To write what is in memory to the file would wait for others, and so would telling the MPI
@@ -670,7 +674,7 @@ int transfer_begin_ordered(DataCall const& call, OrderedCall const& native) {
                   call, &status,
                   {pass_on_ordered,
                    [&](MPI_Offset offset, MPI_Status*) { return native.at(offset, &status); }})
-            : leave_to_mpi(*file, call, view_for_data, by_shared_pointer, pass_on_ordered);
+            : leave_to_mpi(*file, call, needs_of_ordered, by_shared_pointer, pass_on_ordered);
     file->set_split_call(begun(call, result, passed_on, status));
     return result;
 }
@@ -711,7 +715,8 @@ int transfer_end(MPI_File handle, Direction direction, std::uint16_t operation, 
     if (first_half.beside != nullptr) return end_beside(*file, *first_half.beside, status);
     if (!first_half.bytes) {
         CallRecord record;
-        auto const result = pass_on(handle, view_and_pointer, "the end of a split call", native);
+        auto const result = pass_on(handle, {.pointer = true, .collective = true},
+                                    "the end of a split call", native);
         record.lap(Phase::native);
         file->record([&](FileReport& report) { add_call(report[direction], record); });
         return result;

@@ -12,20 +12,13 @@ namespace unisono::interpose {
 /// Calls the MPI library's own function with the same arguments.
 using NativeCall = std::function<int()>;
 
-/// What a call that is passed on needs of the native handle.
+/// What a call that is passed on needs of the native handle, which has to know the view.
 struct Needs {
-    bool pointer;       ///< the individual file pointer
-    bool collective;    ///< all ranks make the call, so the view can be given to the handle now
+    bool pointer = false;  ///< the individual file pointer
+    bool collective =
+        false;          ///< all ranks make the call, so the view can be given to the handle now
     bool data = false;  ///< the call moves data
 };
-constexpr Needs view{.pointer = false, .collective = true};
-constexpr Needs view_and_pointer{.pointer = true, .collective = true};
-constexpr Needs view_for_data{.pointer = false, .collective = true, .data = true};
-constexpr Needs view_and_pointer_for_data{.pointer = true, .collective = true, .data = true};
-constexpr Needs known_view{.pointer = false, .collective = false};
-constexpr Needs known_view_and_pointer{.pointer = true, .collective = false};
-constexpr Needs known_view_for_data{.pointer = false, .collective = false, .data = true};
-constexpr Needs known_view_and_pointer_for_data{.pointer = true, .collective = false, .data = true};
 
 /// A blocking collective data call: agreed by all ranks, done by Unisono, or passed on by all.
 int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall const& native);
