@@ -114,6 +114,16 @@ void add_to_recording(FileReport& report, Prepared const& prepared) {
         report.recording.add_unknown();
 }
 
+void add_to_recording(File& file, DataCall const& call, bool has_place) {
+    if (!has_place) return file.record([](FileReport& report) { report.recording.add_unknown(); });
+    bool kept = false;
+    file.record([&](FileReport& report) { kept = report.recording.kept(); });
+    if (!kept) return;
+    auto prepared = prepare(file, call, Ends::later);
+    if (prepared.refusal == 0) place(prepared, call.offset ? *call.offset : file.pointer());
+    file.record([&](FileReport& report) { add_to_recording(report, prepared); });
+}
+
 void record_collective(File& file, Prepared const& prepared, Outcome const& outcome,
                        CallRecord const& record, Beside beside) {
     if (outcome.examined) file.note_examined(*outcome.examined);

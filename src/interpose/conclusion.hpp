@@ -31,6 +31,8 @@ void add_native(DirectionReport& report, std::uint64_t bytes);
 void note_native_failure(File& file, DataCall const& call, int code);
 /// A collective call of this rank's, as far as it can be described.
 void add_to_recording(FileReport& report, Prepared const& prepared);
+/// The same for one that is not Unisono's to do. `has_place`: it is not by the shared pointer.
+void add_to_recording(File& file, DataCall const& call, bool has_place);
 void record_collective(File& file, Prepared const& prepared, Outcome const& outcome,
                        CallRecord const& record, Beside beside = Beside::nothing);
 

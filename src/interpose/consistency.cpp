@@ -2,8 +2,8 @@
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
 #include "interpose/native.hpp"
+#include "interpose/pass_on.hpp"
 #include "interpose/timed.hpp"
-#include "interpose/transfer.hpp"
 
 namespace unisono::interpose {
 

@@ -13,6 +13,7 @@
 namespace unisono::interpose {
 
 inline constexpr auto beyond_reach = "the offset leads beyond 2^62 bytes";
+inline constexpr auto pointer_beyond = "the shared file pointer would be beyond 2^63 etypes";
 
 /// The arguments of a data call, whatever its name.
 struct DataCall {

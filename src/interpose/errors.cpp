@@ -156,4 +156,10 @@ void set_count(MPI_Status* status, std::uint64_t bytes) {
     PMPI_Status_set_cancelled(status, 0);
 }
 
+std::uint64_t bytes_of(MPI_Status const& status) {
+    MPI_Count bytes = 0;
+    PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+    return static_cast<std::uint64_t>(bytes);
+}
+
 }  // namespace unisono::interpose

@@ -41,5 +41,7 @@ bool handler_ends_program(MPI_File file);
 
 /// Makes the status say that `bytes` bytes were moved, whatever type the program asks about.
 void set_count(MPI_Status* status, std::uint64_t bytes);
+/// That a status says were moved.
+std::uint64_t bytes_of(MPI_Status const& status);
 
 }  // namespace unisono::interpose

@@ -236,7 +236,7 @@ public:
     struct SplitCall {
         std::uint16_t operation = 0;          ///< the number of its entry point
         std::shared_ptr<PendingCall> beside;  ///< done beside the program
-        std::optional<MPI_Count> bytes;       ///< that were moved; neither: the MPI library does it
+        std::optional<std::uint64_t> bytes;   ///< that were moved; neither: the MPI library does it
         bool begun = true;                    ///< false: it failed, and may be left without an end
     };
     void set_split_call(SplitCall call) { split_call_ = std::move(call); }
@@ -270,6 +270,11 @@ public:
     /// Unisono does the data calls on this file; equal on all ranks.
     [[nodiscard]] bool taken_over() const {
         return (!atomic_ || storage_.range_locks != nullptr) && view()->known_representation();
+    }
+
+    /// Why not, for a report.
+    [[nodiscard]] char const* why_not_taken_over() const {
+        return view()->known_representation() ? "atomic mode" : "data representation";
     }
 
     /// Hints of the program, latest value of each.

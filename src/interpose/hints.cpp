@@ -7,8 +7,8 @@
 
 #include "interpose/messages.hpp"
 #include "interpose/native.hpp"
+#include "interpose/pass_on.hpp"
 #include "interpose/program.hpp"
-#include "interpose/transfer.hpp"
 #include "orchestra/program_id.hpp"
 #include "strategies/all.hpp"
 #include "strategies/plugins.hpp"

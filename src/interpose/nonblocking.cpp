@@ -6,6 +6,7 @@
 #include "execute/direct.hpp"
 #include "interpose/conclusion.hpp"
 #include "interpose/guard.hpp"
+#include "strategies/all.hpp"
 #include "support/hash.hpp"
 
 namespace unisono::interpose {
@@ -32,6 +33,11 @@ bool NonblockingCalls::possible(File const& file) {
     if (wanted == Switch::disable) return false;
     return wanted == Switch::enable || file.context().helpers_may_call_mpi() ||
            file.team().topology().nodes() == 1;
+}
+
+bool can_overlap(File const& file) {
+    return !file.view()->native_only && file.call_options().strategy != native.name &&
+           NonblockingCalls::possible(file);
 }
 
 NonblockingCalls::NonblockingCalls(File& file, std::uint32_t number)

@@ -80,4 +80,7 @@ private:
     HelperThread collective_;  // ends before what it uses
 };
 
+/// A collective call that begins now can be done beside the program. Equal on all ranks.
+bool can_overlap(File const& file);
+
 }  // namespace unisono::interpose

@@ -7,13 +7,15 @@
 #include <chrono>
 #include <utility>
 
+#include "execute/agree.hpp"
+#include "interpose/alone.hpp"
 #include "interpose/conclusion.hpp"
 #include "interpose/errors.hpp"
+#include "interpose/left_in_memory.hpp"
 #include "interpose/mail_carrier.hpp"
 #include "interpose/native.hpp"
 #include "interpose/numbers.hpp"
 #include "interpose/operations.hpp"
-#include "interpose/transfer.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -58,6 +60,17 @@ void conclude(PendingCall& call) {
                     : code_of(*file, call.call, MPI_ERR_NOT_SAME, call.difference, Told::all_ranks);
     call.end();
     tell_later_if_freed(call, *file);
+}
+
+// All ranks begin a file's collective calls in the same order, so that these count, too.
+void note_begun(PendingCall& pending) {
+    auto& file = *pending.file;
+    pending.number = file.next_call();
+    if (file.context().threaded()) return;
+    auto& note = file.team().rendezvous().note();
+    note.enter(call_tag(file.number(), pending.call.operation), pending.number,
+               static_cast<std::uint64_t>(pending.prepared.first));
+    note.leave();
 }
 
 }  // namespace
@@ -109,6 +122,29 @@ void SeenWaiting::leave() {
 }
 
 SeenWaiting::~SeenWaiting() { leave(); }
+
+std::shared_ptr<PendingCall> begin_beside(std::shared_ptr<File> const& file, DataCall const& call,
+                                          bool collective) {
+    CallRecord record;
+    auto prepared = prepare(*file, call, Ends::later);
+    auto& request = prepared.request;
+    if (request.device != nullptr || file->by_mpi()) prepared.usable = false;
+    if (prepared.refusal == 0) {
+        auto const first =
+            call.offset ? *call.offset : file->advance_pointer(etypes_asked(prepared, call));
+        place(prepared, first);
+        if (prepared.refusal != 0 && !call.offset) file->set_pointer(first);
+    }
+    if (call.direction == Direction::write) file->note_written();
+    record.lap(Phase::other);
+    file->record([&](FileReport& report) { add_call(report[call.direction], record); });
+    auto pending = std::make_shared<PendingCall>(file, call, std::move(prepared));
+    if (collective && call.direction == Direction::write && file->storage().mappable_write)
+        pending->file_bytes = file_bytes_of(file->storage());
+    if (collective) tell_of_writes_in_memory(*file, call);
+    if (collective && file->context().ranks() > 1) note_begun(*pending);
+    return pending;
+}
 
 void move_on(PendingCall& call) {
     if (call.stage == Stage::done) conclude(call);

@@ -118,6 +118,10 @@ private:
     CallSeen before_;
 };
 
+/// The program's part of a call that goes on beside it.
+std::shared_ptr<PendingCall> begin_beside(std::shared_ptr<File> const& file, DataCall const& call,
+                                          bool collective);
+
 /// What has come of a call that is done, or that the MPI library wants to be given: its stage is
 /// `over` after that, or `native`. From a thread of the program.
 void move_on(PendingCall& call);

@@ -6,8 +6,8 @@
 #include "interpose/file_calls.hpp"
 #include "interpose/native.hpp"
 #include "interpose/numbers.hpp"
+#include "interpose/pass_on.hpp"
 #include "interpose/timed.hpp"
-#include "interpose/transfer.hpp"
 
 namespace unisono::interpose {
 namespace {

@@ -22,10 +22,10 @@ namespace {
 enum class Complete : bool { becomes_null, stays };
 
 /// Unisono's calls among some requests, noted before MPI sets these to null.
-class Watched {
+class OwnCalls {
 public:
-    explicit Watched(std::span<MPI_Request const> requests,
-                     Complete complete = Complete::becomes_null)
+    explicit OwnCalls(std::span<MPI_Request const> requests,
+                      Complete complete = Complete::becomes_null)
         : requests_{requests},
           complete_{complete},
           calls_{PendingCalls::all().of(requests)},
@@ -94,7 +94,7 @@ bool nothing_pending() {
 
 // `test` asks the MPI library, until it fails or says that it is enough.
 template <class Test>
-int wait_for(Watched const& watched, Test const& test) {
+int wait_for(OwnCalls const& own, Test const& test) {
     PendingCalls::Waiting const waiting;
     SeenWaiting seen;
     while (true) {
@@ -102,8 +102,8 @@ int wait_for(Watched const& watched, Test const& test) {
         int done = 0;
         auto const result = test(&done);
         if (result != MPI_SUCCESS || done != 0) return result;
-        seen.wait_for(watched.first_helped());
-        if (watched.any())
+        seen.wait_for(own.first_helped());
+        if (own.any())
             PendingCalls::Waiting::for_a_moment();
         else
             sched_yield();  // messages come at any time
@@ -116,89 +116,88 @@ int wait_for(Watched const& watched, Test const& test) {
 template <class Ask>
 int ask_about(MPI_Request const* request, Complete complete, int const* done, Ask const& ask) {
     if (nothing_pending()) return ask();
-    Watched const watched{{request, 1}, complete};
+    OwnCalls const own{{request, 1}, complete};
     PendingCalls::all().move_on();
     auto const result = ask();
-    return result == MPI_SUCCESS && *done != 0 ? watched.code(0) : result;
+    return result == MPI_SUCCESS && *done != 0 ? own.code(0) : result;
 }
 
 template <class Ask>
 int ask_about_all(int count, MPI_Request const requests[], Complete complete, int const* done,
                   MPI_Status statuses[], Ask const& ask) {
     if (nothing_pending()) return ask();
-    Watched const watched{all_of(count, requests), complete};
+    OwnCalls const own{all_of(count, requests), complete};
     PendingCalls::all().move_on();
     auto const result = ask();
     if (result == MPI_SUCCESS && *done == 0) return result;
-    return watched.codes(result, count, itself, statuses);
+    return own.codes(result, count, itself, statuses);
 }
 
 template <class Ask>
 int ask_about_any(int count, MPI_Request const requests[], Complete complete, int const* index,
                   int const* done, Ask const& ask) {
     if (nothing_pending()) return ask();
-    Watched const watched{all_of(count, requests), complete};
+    OwnCalls const own{all_of(count, requests), complete};
     PendingCalls::all().move_on();
     auto const result = ask();
     if (result != MPI_SUCCESS || *done == 0 || *index == MPI_UNDEFINED) return result;
-    return watched.code(itself(*index));
+    return own.code(itself(*index));
 }
 
 template <class Ask>
 int ask_about_some(int count, MPI_Request const requests[], Complete complete, int const* done,
                    int const indices[], MPI_Status statuses[], Ask const& ask) {
     if (nothing_pending()) return ask();
-    Watched const watched{all_of(count, requests), complete};
+    OwnCalls const own{all_of(count, requests), complete};
     PendingCalls::all().move_on();
     auto const result = ask();
     if (*done == MPI_UNDEFINED) return result;
-    return watched.codes(
+    return own.codes(
         result, *done, [&](int i) { return itself(indices[i]); }, statuses);
 }
 
 }  // namespace
 
-int wait_beside(std::function<int(int*)> const& test) { return wait_for(Watched{{}}, test); }
+int wait_beside(std::function<int(int*)> const& test) { return wait_for(OwnCalls{{}}, test); }
 
 int request_wait(MPI_Request* request, MPI_Status* status) {
     if (nothing_pending()) return UNISONO_NATIVE(Wait)(request, status);
-    Watched const watched{{request, 1}};
+    OwnCalls const own{{request, 1}};
     auto const result =
-        wait_for(watched, [&](int* done) { return UNISONO_NATIVE(Test)(request, done, status); });
-    return result == MPI_SUCCESS ? watched.code(0) : result;
+        wait_for(own, [&](int* done) { return UNISONO_NATIVE(Test)(request, done, status); });
+    return result == MPI_SUCCESS ? own.code(0) : result;
 }
 
 int request_waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     if (nothing_pending()) return UNISONO_NATIVE(Waitall)(count, requests, statuses);
-    Watched const watched{all_of(count, requests)};
-    auto const result = wait_for(watched, [&](int* done) {
-        return UNISONO_NATIVE(Testall)(count, requests, done, statuses);
-    });
-    return watched.codes(result, count, itself, statuses);
+    OwnCalls const own{all_of(count, requests)};
+    auto const result = wait_for(
+        own, [&](int* done) { return UNISONO_NATIVE(Testall)(count, requests, done, statuses); });
+    return own.codes(result, count, itself, statuses);
 }
 
 int request_waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
     if (nothing_pending()) return UNISONO_NATIVE(Waitany)(count, requests, index, status);
-    Watched const watched{all_of(count, requests)};
-    auto const result = wait_for(watched, [&](int* done) {
+    OwnCalls const own{all_of(count, requests)};
+    auto const result = wait_for(own, [&](int* done) {
         return UNISONO_NATIVE(Testany)(count, requests, index, done, status);
     });
     if (result != MPI_SUCCESS || *index == MPI_UNDEFINED) return result;
-    return watched.code(itself(*index));
+    return own.code(itself(*index));
 }
 
 int request_waitsome(int count, MPI_Request requests[], int* done, int indices[],
                      MPI_Status statuses[]) {
     if (nothing_pending())
         return UNISONO_NATIVE(Waitsome)(count, requests, done, indices, statuses);
-    Watched const watched{all_of(count, requests)};
-    auto const result = wait_for(watched, [&](int* enough) {
+    OwnCalls const own{all_of(count, requests)};
+    auto const result = wait_for(own, [&](int* enough) {
         auto const tested = UNISONO_NATIVE(Testsome)(count, requests, done, indices, statuses);
         *enough = *done != 0 ? 1 : 0;
         return tested;
     });
     if (*done == MPI_UNDEFINED) return result;
-    return watched.codes(
+    return own.codes(
         result, *done, [&](int i) { return itself(indices[i]); }, statuses);
 }
 

@@ -4,21 +4,9 @@
 
 #include <functional>
 
-#include "interpose/data_call.hpp"
-#include "interpose/pending.hpp"
+#include "interpose/pass_on.hpp"
 
 namespace unisono::interpose {
-
-/// Calls the MPI library's own function with the same arguments.
-using NativeCall = std::function<int()>;
-
-/// What a call that is passed on needs of the native handle, which has to know the view.
-struct Needs {
-    bool pointer = false;  ///< the individual file pointer
-    bool collective =
-        false;          ///< all ranks make the call, so the view can be given to the handle now
-    bool data = false;  ///< the call moves data
-};
 
 /// A blocking collective data call: agreed by all ranks, done by Unisono, or passed on by all.
 int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall const& native);
@@ -64,39 +52,9 @@ int transfer_begin_ordered(DataCall const& call, OrderedCall const& native);
 /// ROMIO does.
 int transfer_begin(DataCall const& call, NativeCall const& native);
 
-/// Does this rank's part of a call that has begun, and that helper threads cannot do, by itself: no
-/// rank need come to it while another one waits for its own. Ends the call. Local; others hear of
-/// what was not written at the next sync or close.
-void do_own_part(PendingCall& pending);
-
 /// The second half: hands out what the first half came to. Refused where that was another call's,
 /// or has not been. `operation`: the number of its entry point.
 int transfer_end(MPI_File handle, Direction direction, std::uint16_t operation, MPI_Status* status,
                  NativeCall const& native);
-
-/// Passes a call on, with the native handle's view and file pointer as they should be, and takes
-/// the pointer back from it. A call that moves data passes the gate once; `bytes`: how many, if
-/// that is known.
-int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& native,
-            std::uint64_t bytes = 0);
-
-// The shared file pointer where the MPI library has it (FileView::mirrored). What goes wrong with
-// it on one rank would leave the others waiting in the library, or in the library's next call.
-
-/// Where it is as far as this rank knows, Unisono's own or the library's; `must_be_native` where
-/// the library cannot tell. Local.
-MPI_Offset known_shared_pointer(File& file, Objection& objection);
-/// The ranks' common answer, once they have met, where it could not tell some rank; the error
-/// handler has seen it.
-int refuse_lost_pointer(File& file, CallArguments const& agreed, char const* call);
-/// Moves the library's; likewise. ROMIO ends the program where it cannot. Collective.
-int move_native_shared_pointer(File& file, MPI_Offset etypes, char const* call);
-
-/// Gives the native handle the view that it does not know yet. Collective.
-int mirror_view(File& file);
-
-/// The same because single ranks may need it there from now on. If that would be costly or
-/// dangerous it stays where it is, and their calls with the shared pointer are refused. Collective.
-void let_go_of_view(File& file);
 
 }  // namespace unisono::interpose

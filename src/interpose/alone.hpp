@@ -1,0 +1,37 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+#include "interpose/data_call.hpp"
+#include "interpose/pending.hpp"
+
+namespace unisono::interpose {
+
+// Calls that a rank does by itself, or its part of one.
+
+/// The MPI library has to do a call: it can do independent ones with views that Unisono cannot
+/// walk, and may with memory that it cannot copy.
+bool native_must_do(File const& file, DataCall const& call);
+
+/// What says where a call begins that has no offset. The individual pointer is left behind what was
+/// moved, or, by nonblocking calls, behind what was asked for.
+enum class Pointer : std::uint8_t { individual, individual_at_start, shared };
+
+/// What a call has come to.
+struct Alone {
+    int code = MPI_SUCCESS;   ///< nothing was raised yet
+    std::uint64_t bytes = 0;  ///< moved, as the file has them
+    Verdict lost{};           ///< of a write
+};
+
+/// By Unisono; the caller has a hold() of the file. Local.
+Alone perform_alone(File& file, DataCall const& call, Pointer pointer, MPI_Status* status);
+
+/// Does this rank's part of a call that has begun, and that helper threads cannot do, by itself: no
+/// rank need come to it while another one waits for its own. Ends the call. Local; others hear of
+/// what was not written at the next sync or close.
+void do_own_part(PendingCall& pending);
+
+}  // namespace unisono::interpose

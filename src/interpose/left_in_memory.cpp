@@ -1,0 +1,36 @@
+#include "interpose/left_in_memory.hpp"
+
+#include "interpose/messages.hpp"
+
+namespace unisono::interpose {
+
+std::vector<std::shared_ptr<CachedFile>> caches_of_others(File const& file) {
+    std::vector<std::shared_ptr<CachedFile>> caches;
+    for (auto const& other : opened_otherwise(file))
+        if (auto cache = other->cache(); cache != nullptr && cache->in_use())
+            caches.push_back(std::move(cache));
+    return caches;
+}
+
+bool has_data_in_blocks(File const& file) {
+    auto const cache = file.cache();
+    return cache != nullptr && cache->in_use();
+}
+
+bool prepare_bypass(File const& file) {
+    auto possible = true;
+    if (auto const cache = file.cache()) possible = cache->prepare_bypass();
+    for (auto const& other : caches_of_others(file)) possible = other->prepare_bypass() && possible;
+    return possible;
+}
+
+void tell_of_writes_in_memory(File const& file, DataCall const& call) {
+    if (file.context().rank() != 0) return;
+    for (auto const& other : opened_otherwise(file))
+        if (other->holds_writes())
+            print_once({"unisono: " + file.path() + " is open twice, and " + call.name() +
+                        " by one handle knows nothing of what collective calls by the other have "
+                        "left in memory: call MPI_File_sync before"});
+}
+
+}  // namespace unisono::interpose

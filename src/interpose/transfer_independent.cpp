@@ -1,0 +1,37 @@
+#include "interpose/alone.hpp"
+#include "interpose/errors.hpp"
+#include "interpose/transfer.hpp"
+
+namespace unisono::interpose {
+namespace {
+
+// An independent call, unless the MPI library has to do it.
+std::optional<Alone> perform_held(File& file, DataCall const& call, Pointer pointer,
+                                  MPI_Status* status) {
+    auto const held = file.hold();
+    auto const natively =
+        pointer == Pointer::shared ? !file.view()->kept_back : native_must_do(file, call);
+    if (natively) return {};
+    return perform_alone(file, call, pointer, status);
+}
+
+}  // namespace
+
+int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall const& native) {
+    auto const file = find(call.handle);
+    if (file == nullptr) return native();
+    if (auto const done = perform_held(*file, call, Pointer::individual, status))
+        return raise(call.handle, done->code);
+    return leave_to_mpi(*file, call, needs_of_independent(call),
+                        "independent call that Unisono cannot do", native);
+}
+
+int transfer_shared(DataCall const& call, MPI_Status* status, NativeCall const& native) {
+    auto const file = find(call.handle);
+    if (file == nullptr) return native();
+    if (auto const done = perform_held(*file, call, Pointer::shared, status))
+        return raise(call.handle, done->code);
+    return leave_to_mpi(*file, call, {.data = true}, by_shared_pointer, native);
+}
+
+}  // namespace unisono::interpose

@@ -1,0 +1,113 @@
+#include "devices/device_memory.hpp"
+#include "interpose/alone.hpp"
+#include "interpose/conclusion.hpp"
+#include "interpose/errors.hpp"
+#include "interpose/left_in_memory.hpp"
+#include "interpose/nonblocking.hpp"
+#include "interpose/transfer.hpp"
+
+namespace unisono::interpose {
+namespace {
+
+// Handing a call to another thread takes as long as copying some 100 KiB.
+bool gains_from_overlap(File const& file, DataCall const& call) {
+    constexpr std::uint64_t large = 256 * 1024;
+    return file.options().overlap != Switch::disable && !file.by_mpi() &&
+           !has_data_in_blocks(file) && caches_of_others(file).empty() && call.count > 0 &&
+           call.type != MPI_DATATYPE_NULL && bytes_asked(call) >= large && !any_driver();
+}
+
+// A nonblocking call that is over already has the status that it is waited for with.
+int query_completed(void* state, MPI_Status* status) {
+    *status = *static_cast<MPI_Status*>(state);
+    return MPI_SUCCESS;
+}
+
+int free_completed(void* state) {
+    delete static_cast<MPI_Status*>(state);
+    return MPI_SUCCESS;
+}
+
+// Whose a call is that a rank does by itself.
+enum class Whose : bool { own, part_of_collective };
+
+// A nonblocking call that is over when it returns.
+int complete_at_once(File& file, DataCall const& call, Pointer pointer, Whose whose,
+                     MPI_Request* request) {
+    auto completed = std::make_unique<MPI_Status>();
+    auto const done = [&] {
+        auto const held = file.hold();
+        return perform_alone(file, call, pointer, completed.get());
+    }();
+    if (whose == Whose::part_of_collective) file.note_lost(done.lost);
+    if (done.code != MPI_SUCCESS) return raise(file.handle(), done.code);
+    PMPI_Grequest_start(
+        query_completed, free_completed, [](void*, int) -> int { return MPI_SUCCESS; },
+        completed.release(), request);
+    return PMPI_Grequest_complete(*request);
+}
+
+int begin_alone(std::shared_ptr<File> const& file, DataCall const& call, Whose whose,
+                MPI_Request* request, NativeCall const& native) {
+    auto held = file->hold();
+    if (native_must_do(*file, call)) {
+        held = {};
+        return leave_to_mpi(*file, call, needs_of_independent(call), nonblocking_by_mpi, native);
+    }
+    if (gains_from_overlap(*file, call)) {
+        auto pending = begin_beside(file, call, /*collective=*/false);
+        if (pending->prepared.refusal == 0 && pending->prepared.usable) {
+            if (auto const result = PendingCalls::all().add(pending, request);
+                result != MPI_SUCCESS)
+                return result;
+            file->nonblocking().post_independent(std::move(pending),
+                                                 whose == Whose::part_of_collective);
+            return MPI_SUCCESS;
+        }
+        pending->end();
+    }
+    held = {};
+    return complete_at_once(*file, call, Pointer::individual_at_start, whose, request);
+}
+
+}  // namespace
+
+int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall const& native) {
+    auto const file = find(call.handle);
+    if (file == nullptr) return native();
+    return begin_alone(file, call, Whose::own, request, native);
+}
+
+int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
+                                    NativeCall const& native) {
+    auto const file = find(call.handle);
+    if (file == nullptr) return native();
+    auto const needs = needs_of_collective(call);
+    if (!file->taken_over())
+        return leave_to_mpi(*file, call, needs, file->why_not_taken_over(), native);
+    // To write what is in memory to the file would wait for others, and so would telling the MPI
+    // library of the view.
+    auto const overlaps = can_overlap(*file);
+    if (!overlaps) file->note_native_nonblocking();
+    if (has_data_in_blocks(*file) || (!overlaps && file->view()->kept_back)) {
+        add_to_recording(*file, call, /*has_place=*/true);
+        return begin_alone(file, call, Whose::part_of_collective, request, native);
+    }
+    if (!overlaps) return leave_to_mpi(*file, call, needs, "nonblocking collective call", native);
+    auto pending = begin_beside(file, call, /*collective=*/true);
+    if (auto const result = PendingCalls::all().add(pending, request); result != MPI_SUCCESS)
+        return result;
+    file->nonblocking().post(std::move(pending));
+    return MPI_SUCCESS;
+}
+
+int transfer_nonblocking_shared(DataCall const& call, MPI_Request* request,
+                                NativeCall const& native) {
+    auto const file = find(call.handle);
+    if (file == nullptr) return native();
+    if (file->view()->kept_back)
+        return complete_at_once(*file, call, Pointer::shared, Whose::own, request);
+    return leave_to_mpi(*file, call, {.data = true}, by_shared_pointer, native);
+}
+
+}  // namespace unisono::interpose
