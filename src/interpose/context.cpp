@@ -6,6 +6,7 @@
 #include <functional>
 #include <mutex>
 #include <new>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -128,6 +129,21 @@ std::vector<std::byte> Context::from_rank_0(std::vector<std::byte> bytes) const 
         PMPI_Bcast(bytes.data() + first, static_cast<int>(bytes.size() - first), MPI_BYTE, 0,
                    comm_);
     return bytes;
+}
+
+void Context::gather_on_rank_0(std::span<std::byte const> mine,
+                               std::function<void(std::span<std::byte const>)> const& use) const {
+    std::vector<int> sizes(static_cast<std::size_t>(ranks_));
+    std::vector<int> starts(sizes.size());
+    auto const size = static_cast<int>(mine.size());
+    PMPI_Gather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, comm_);
+    std::exclusive_scan(sizes.begin(), sizes.end(), starts.begin(), 0);
+    std::vector<std::byte> all(static_cast<std::size_t>(starts.back() + sizes.back()));
+    PMPI_Gatherv(mine.data(), size, MPI_BYTE, all.data(), sizes.data(), starts.data(), MPI_BYTE, 0,
+                 comm_);
+    if (rank_ != 0) return;
+    for (std::size_t i = 1; i < sizes.size(); ++i)
+        use({all.data() + starts[i], static_cast<std::size_t>(sizes[i])});
 }
 
 Verdict Context::agree(Verdict mine) const {

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <span>
@@ -44,6 +45,10 @@ public:
 
     /// Rank 0's bytes, on every rank. Collective.
     [[nodiscard]] std::vector<std::byte> from_rank_0(std::vector<std::byte> bytes) const;
+
+    /// Each other rank's bytes, on rank 0 in their order, into `use`. Collective.
+    void gather_on_rank_0(std::span<std::byte const> mine,
+                          std::function<void(std::span<std::byte const>)> const& use) const;
 
     /// The failure of the lowest rank that had one, on every rank. Collective: one reduction, and a
     /// broadcast where something failed. For calls that are no data calls, whose files may have no

@@ -1,7 +1,6 @@
 #include "interpose/file.hpp"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,24 +13,17 @@
 #include "backends/descriptor.hpp"
 #include "backends/posix.hpp"
 #include "backends/range_locks.hpp"
-#include "devices/device_memory.hpp"
-#include "interpose/errors.hpp"
 #include "interpose/hints.hpp"
-#include "interpose/messages.hpp"
 #include "interpose/mpiio_backend.hpp"
 #include "interpose/native.hpp"
 #include "interpose/nonblocking.hpp"
 #include "interpose/program.hpp"
-#include "interpose/run_history.hpp"
 #include "layouts/apply_striping.hpp"
 #include "layouts/file_system.hpp"
 #include "layouts/find_layout.hpp"
-#include "layouts/server_bytes.hpp"
-#include "layouts/striping_note.hpp"
 #include "orchestra/gate/file_gate.hpp"
 #include "select/tune_file.hpp"
 #include "strategies/all.hpp"
-#include "support/clock.hpp"
 #include "support/descriptor.hpp"
 #include "support/helper_thread.hpp"
 #include "support/scarce_descriptors.hpp"
@@ -73,11 +65,6 @@ int open_descriptor(std::string const& path, int access_mode) {
     return open(path.c_str(), O_WRONLY | O_CLOEXEC);
 }
 
-void free_type(MPI_Datatype& type) {
-    if (type != MPI_DATATYPE_NULL && !predefined(type)) PMPI_Type_free(&type);
-    type = MPI_DATATYPE_NULL;
-}
-
 struct Table {
     std::shared_mutex mutex;
     std::unordered_map<std::uintptr_t, std::shared_ptr<File>> files;
@@ -86,26 +73,6 @@ struct Table {
 Table& table() {
     static auto* const table = new Table;  // files may be used until the very end of the process
     return *table;
-}
-
-GateReport gate_report(orchestra::FileGate::Counts const& counts) {
-    return {.accesses = counts.accesses,
-            .waits = counts.waits,
-            .waited = {counts.waited_s, counts.waited_s},
-            .locality = std::string(orchestra::name_of(counts.locality))};
-}
-
-void add_access(DirectionReport& report, std::span<Transfer const> list, Layout const& layout) {
-    if (list.empty()) return;
-    auto const now_s = since_epoch(steady_clock_s());
-    Extent const touched{list.front().offset, list.back().offset + list.back().bytes};
-    AccessesInTime access{.begin_s = now_s, .end_s = now_s, .touched = touched};
-    for (auto const& transfer : list) {
-        access.bytes += transfer.bytes;
-        add_server_bytes(report.server_bytes, layout,
-                         {transfer.offset, transfer.offset + transfer.bytes});
-    }
-    report.accesses.add(access);
 }
 
 // Every rank by itself, at once, and nothing else.
@@ -121,11 +88,6 @@ std::atomic<std::uint64_t> files_so_far = 0;
 std::uintptr_t key(MPI_File handle) { return reinterpret_cast<std::uintptr_t>(handle); }
 
 }  // namespace
-
-FileView::~FileView() {
-    free_type(etype);
-    free_type(filetype);
-}
 
 File::File(MPI_File handle, MPI_Comm comm, std::shared_ptr<Context> context, std::string path,
            int access_mode, Options options)
@@ -227,30 +189,6 @@ void File::note_scarce_descriptors() {
             "the MPI library does this file alone: the program has come to the upper half of the "
             "descriptors that it may have; raise the hard limit (ulimit -Hn)");
     });
-}
-
-void File::keep_timeline() {
-    auto const rank = rank_of_program(context_->rank());
-    auto const entries = timeline_entries_at_most(ranks_of_program(context_->ranks()), order_ - 1);
-    report_.timeline.keep(rank, entries);
-    for (auto* const direction : {&report_.read, &report_.write}) {
-        direction->timeline.keep(rank, entries);
-        direction->beside_timeline.keep(rank, entries);
-        direction->accesses.keep(rank, entries);
-    }
-    io_counts_->on_access = [this](Direction direction, std::span<Transfer const> list) {
-        record(
-            [&](FileReport& report) { add_access(report[direction], list, layout_of_accesses_); });
-    };
-}
-
-void File::keep_calls() {
-    auto const* const opened_for = (access_mode_ & MPI_MODE_RDONLY) != 0   ? "r"
-                                   : (access_mode_ & MPI_MODE_WRONLY) != 0 ? "w"
-                                                                           : "rw";
-    auto const ranks = static_cast<std::uint64_t>(context_->ranks());
-    report_.recording.keep(static_cast<std::uint32_t>(context_->rank()),
-                           recording_bytes_at_most(ranks, order_ - 1), opened_for);
 }
 
 void File::be_seen() {
@@ -398,14 +336,6 @@ File::Synced File::close() {
     return ended;
 }
 
-void File::note_end() {
-    struct stat status {};
-    if (fstat(storage_.descriptor, &status) == 0)
-        last_bytes_ = static_cast<std::uint64_t>(status.st_size);
-    if (reports_ && storage_.backend != nullptr) report_.backend = storage_.backend->name();
-    if (reports_ && context_->rank() == 0) storage_text_ = describe_place();
-}
-
 Error File::close_storage() {
     {
         std::lock_guard const lock{mutex_};  // calls by other handles look for it
@@ -542,206 +472,6 @@ void File::set_atomic(bool atomic, bool by_locks) {
     storage_.range_locks =
         atomic && by_locks ? std::make_shared<RangeLocks>(kernel_descriptor_) : nullptr;
     atomic_options_ = for_atomic_mode(options_);
-}
-
-std::shared_ptr<FileView const> File::view() const {
-    std::lock_guard const lock{mutex_};
-    return view_;
-}
-
-void File::use(std::shared_ptr<FileView> view) {
-    set_shared_pointer(0);
-    std::lock_guard const lock{mutex_};
-    view_ = std::move(view);
-    pointer_ = 0;
-}
-
-// The pointer needs a place that all ranks see, whose counts nobody uses yet.
-void File::propose_to_keep_views_back(Notice& notice) {
-    auto const one_node = team().topology().nodes() == 1;
-    auto* const counters = one_node ? team().take_shared_pointer() : nullptr;
-    if (counters != nullptr) {
-        if (context_->rank() == 0)
-            for (auto& count : counters->of) count = 0;
-        replace_shared_pointer(std::make_unique<SharedPointer>(*counters));
-    }
-    // Not by std::random_device, which needs glibc 2.36.
-    constexpr auto bytes = ssize_t{sizeof notice.secret};
-    auto const has_secret =
-        counters == nullptr && getrandom(&notice.secret, sizeof notice.secret, 0) == bytes;
-    // Where whole pages are written back, ranks of several nodes must not write by themselves: all
-    // that nonblocking collective calls can do while the MPI library does not know the view.
-    auto const apart = one_node || !storage_.page_cached || NonblockingCalls::possible(*this);
-    auto const can_count =
-        counters != nullptr ||
-        (has_secret && kernel_descriptor_ >= 0 &&
-         RangeLocks{kernel_descriptor_}.work(
-             (access_mode_ & MPI_MODE_WRONLY) != 0 ? Direction::write : Direction::read));
-    notice.keep_views_back =
-        !by_mpi_ && storage_.backend != nullptr && !any_driver() && apart && can_count;
-}
-
-void File::learn_to_keep_views_back(Notice const& agreed) {
-    keeps_views_back_ = agreed.keep_views_back;
-    if (!agreed.keep_views_back) return give_back_shared_pointer();
-    if (!shared_pointer_->counted())
-        replace_shared_pointer(
-            std::make_unique<SharedPointer>(CounterFile::beside(whole_path_, agreed.secret)));
-}
-
-MPI_Offset File::agreed_shared_pointer() { return largest(shared_pointer_->reached()); }
-
-MPI_Offset File::largest(MPI_Offset mine) {
-    CallArguments all{.begin = mine};
-    if (context_->ranks() > 1) team().rendezvous().meet(all);
-    return all.begin;
-}
-
-void File::set_shared_pointer(MPI_Offset etypes) {
-    if (!shared_pointer_->begin(etypes)) return;
-    largest(0);
-    if (context_->rank() == 0) shared_pointer_->forget_old();
-}
-
-void File::keep_shared_pointer() {
-    auto const reached = shared_pointer_->reached();
-    if (!shared_pointer_->stay()) return;
-    shared_pointer_->begin_after_all(largest(reached));
-    if (context_->rank() == 0) shared_pointer_->forget_old();
-}
-
-void File::give_back_shared_pointer() {
-    shared_pointer_->end();
-    if (auto* const counters = shared_pointer_->counters()) team().give_back(counters);
-    replace_shared_pointer(std::make_unique<SharedPointer>());
-}
-
-// It stays where it is.
-void File::replace_shared_pointer(std::unique_ptr<SharedPointer> next) {
-    next->begin_after_all(shared_pointer_->reached());
-    shared_pointer_ = std::move(next);
-}
-
-void File::mark_mirrored() {
-    std::lock_guard const alone{held_};
-    std::lock_guard const lock{mutex_};
-    view_->mirrored = true;
-    view_->kept_back = false;
-    free_type(view_->etype);
-    free_type(view_->filetype);
-}
-
-void File::mark_not_kept_back() {
-    std::lock_guard const alone{held_};
-    std::lock_guard const lock{mutex_};
-    view_->kept_back = false;
-}
-
-MPI_Offset File::pointer() const {
-    std::lock_guard const lock{mutex_};
-    return pointer_;
-}
-
-void File::set_pointer(MPI_Offset etypes) {
-    std::lock_guard const lock{mutex_};
-    pointer_ = etypes;
-}
-
-MPI_Offset File::advance_pointer(MPI_Offset etypes) {
-    std::lock_guard const lock{mutex_};
-    return std::exchange(pointer_, pointer_ + etypes);
-}
-
-void File::add_selections() {
-    for (auto const& signature_class : examined_) {
-        auto const explained = context_->tuner().explain(signature_class);
-        if (explained.calls_done == 0) continue;
-        SelectionReport selection{.calls = describe_class(signature_class),
-                                  .untried = explained.untried,
-                                  .winner = explained.winner,
-                                  .why = explained.why,
-                                  .calls_done = explained.calls_done,
-                                  .seconds = explained.seconds,
-                                  .examination_seconds = explained.examination_seconds};
-        for (auto const& tried : explained.tried)
-            selection.tried.push_back(
-                {tried.candidate, tried.calls, tried.remembered, tried.bytes_per_s});
-        for (auto const& reopened : explained.reopened)
-            selection.reopened.push_back({reopened.call, reopened.why});
-        report_[signature_class.direction].selections.push_back(std::move(selection));
-    }
-}
-
-FileReport File::own_report() const {
-    auto report = report_;
-    report.program = program_report();
-    report.settings = options_.settings;
-    if (report.recording.kept()) report.recording.hints = hints;
-    if (gate_ != nullptr) report.gate = gate_report(gate_->counts());
-    if (storage_.backend != nullptr) report.backend = storage_.backend->name();
-    report.syncs = io_counts_->syncs;
-    for (auto const direction : {Direction::read, Direction::write}) {
-        auto const& counts = (*io_counts_)[direction];
-        auto& moved = report[direction];
-        moved.most_asked_bytes = moved.asked_bytes;
-        moved.lists = counts.lists;
-        moved.extents = counts.extents;
-        moved.moved_bytes = counts.bytes;
-    }
-    return report;
-}
-
-void File::keep_trace() {
-    auto report = own_report();
-    report.forget_details();
-    report.unfinished = "it is open still";
-    trace_->keep(report);
-}
-
-void File::report_if_fatal(std::string const& error) {
-    if (!reports_ || !handler_ends_program(handle_)) return;
-    std::lock_guard const lock{mutex_};
-    auto report = own_report();
-    report.unfinished = "rank " + std::to_string(context_->rank()) +
-                        " was to end the program by MPI_ERRORS_ARE_FATAL: " + error;
-    print_report(options_, report);
-    trace_.reset();
-}
-
-void File::finish_report(std::string const& unfinished) {
-    if (!reports_) return;
-    if (context_->rank() == 0) add_selections();
-    auto merged = own_report();
-    merged.unfinished = unfinished;
-    for (auto* const direction : {&merged.read, &merged.write})
-        if (direction->collective_calls > 0 && context_->ranks() > 1)
-            direction->latest = {context_->rank(), direction->seconds[Phase::arrival].total_s};
-    auto const mine = to_bytes(merged);
-    std::vector<int> sizes(static_cast<std::size_t>(context_->ranks()));
-    std::vector<int> starts(sizes.size());
-    int const size = static_cast<int>(mine.size());
-    PMPI_Gather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, context_->comm());
-    int total = 0;
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-        starts[i] = total;
-        total += sizes[i];
-    }
-    std::vector<std::byte> all(context_->rank() == 0 ? static_cast<std::size_t>(total) : 0);
-    PMPI_Gatherv(mine.data(), size, MPI_BYTE, all.data(), sizes.data(), starts.data(), MPI_BYTE, 0,
-                 context_->comm());
-    if (context_->rank() != 0) return;
-    for (std::size_t i = 1; i < sizes.size(); ++i) {
-        std::span const part{all.data() + starts[i], static_cast<std::size_t>(sizes[i])};
-        if (auto const report = report_from_bytes(part)) merged.merge(*report);
-    }
-    for (auto* const direction : {&merged.read, &merged.write})
-        if (direction->seconds[Phase::arrival].longest_s <= 0) direction->latest = {};
-    if (layout_ && last_bytes_)
-        if (auto note = striping_note(*layout_, *last_bytes_, merged.ranks); !note.empty())
-            merged.notes.push_back(std::move(note));
-    if (unfinished.empty()) RunHistory::of_this_program().note(merged, options_, storage_text_);
-    print_report(options_, merged);
-    trace_.reset();
 }
 
 void remember(std::shared_ptr<File> file) {
