@@ -30,7 +30,7 @@ int agree_on_argument(File& file, std::int64_t argument, int refusal, char const
                       char const* fault) {
     std::array const arguments{static_cast<std::uint64_t>(argument)};
     auto all = arguments_with(file, arguments, refusal);
-    if (file.context().ranks() > 1) file.team().rendezvous().meet(all);
+    file.meet(all);
     return refuse_unless_alike(file, all, call, fault);
 }
 

@@ -35,7 +35,7 @@ int file_set_atomicity(MPI_File handle, int atomic) {
     if (result != MPI_SUCCESS || file == nullptr) return result;
     Notice notice;
     notice.objection.must_be_native = atomic != 0 && !file->can_lock();
-    if (file->context().ranks() > 1) file->team().rendezvous().meet(notice);
+    file->meet(notice);
     if (notice.objection.must_be_native) let_go_of_view(*file);
     file->set_atomic(atomic != 0, !notice.objection.must_be_native);
     return MPI_SUCCESS;

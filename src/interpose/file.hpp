@@ -116,6 +116,11 @@ public:
     void note_open_again() { open_again_ = true; }
     [[nodiscard]] std::uint64_t path_hash() const { return path_hash_; }
     [[nodiscard]] MpiTeam& team() const;
+    /// What all ranks have to say, merged into what this one says. Collective; one meeting.
+    template <class Said>
+    void meet(Said& said) {
+        if (context_->ranks() > 1) team().rendezvous().meet(said);
+    }
     /// Whether layout() waits for nobody. Equal on all ranks.
     [[nodiscard]] bool knows_layout() const { return layout_.has_value(); }
     /// Where the file's bytes are, as rank 0 sees it. Collective the first time and after use().

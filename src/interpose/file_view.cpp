@@ -101,7 +101,7 @@ MPI_Offset File::agreed_shared_pointer() { return largest(shared_pointer_->reach
 
 MPI_Offset File::largest(MPI_Offset mine) {
     CallArguments all{.begin = mine};
-    if (context_->ranks() > 1) team().rendezvous().meet(all);
+    meet(all);
     return all.begin;
 }
 

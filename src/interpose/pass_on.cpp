@@ -112,7 +112,7 @@ int move_native_shared_pointer(File& file, MPI_Offset etypes, char const* call) 
     auto const rank = static_cast<std::uint32_t>(file.context().rank());
     Notice moved{
         .objection = {.refusal = native == MPI_SUCCESS ? 0 : MPI_ERR_IO, .refusing_rank = rank}};
-    file.team().rendezvous().meet(moved);
+    file.meet(moved);
     if (moved.objection.refusal == 0) return MPI_SUCCESS;
     return fail(file, moved.objection.refusal, call,
                 "the MPI library cannot move the shared file pointer on rank " +
@@ -123,7 +123,7 @@ void let_go_of_view(File& file) {
     auto const view = file.view();
     if (view->mirrored) return;
     Notice notice{.defer_native_view = view->costly || view->native_layout_differs};
-    if (file.context().ranks() > 1) file.team().rendezvous().meet(notice);
+    file.meet(notice);
     if (!notice.defer_native_view) {
         mirror_view(file);
         return;

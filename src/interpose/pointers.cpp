@@ -72,7 +72,7 @@ CallArguments meet_to_seek(File& file, FileView const& view, MPI_Offset offset, 
     auto all = arguments_with(file, arguments, is_whence(whence) ? 0 : MPI_ERR_ARG);
     if (whence == numbers().seek_cur) all.begin = known_shared_pointer(file, all.objection);
     if (whence == numbers().seek_end) all.objection.must_be_native = !knows_end(view);
-    if (file.context().ranks() > 1) file.team().rendezvous().meet(all);
+    file.meet(all);
     return all;
 }
 

@@ -33,7 +33,7 @@ int file_set_size(MPI_File handle, MPI_Offset size) {
     auto const result = UNISONO_NATIVE(File_set_size)(handle, size);
     // In Intel MPI each rank cuts the file by itself, and the calls that follow may meet nobody.
     Notice done;
-    if (file != nullptr) file->team().rendezvous().meet(done);
+    if (file != nullptr) file->meet(done);
     return result;
 }
 
@@ -82,7 +82,7 @@ int file_preallocate(MPI_File handle, MPI_Offset size) {
                               : size < 0 ? MPI_ERR_ARG
                                          : 0);
     all.objection.must_be_native = file->kernel_descriptor() < 0;
-    file->team().rendezvous().meet(all);
+    file->meet(all);
     if (auto const refused = refuse_unless_alike(*file, all, "MPI_File_preallocate",
                                                  read_only ? not_writable : negative);
         refused != MPI_SUCCESS)
@@ -94,7 +94,7 @@ int file_preallocate(MPI_File handle, MPI_Offset size) {
         result.error = {allocate(file->storage().descriptor, size), "posix_fallocate",
                         static_cast<std::uint64_t>(size)};
     Verdict verdict{result, static_cast<std::uint32_t>(file->context().rank())};
-    file->team().rendezvous().meet(verdict);
+    file->meet(verdict);
     return raise(*file, verdict, "MPI_File_preallocate");
 }
 

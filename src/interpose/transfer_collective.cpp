@@ -16,7 +16,7 @@ bool in_window(File const& file, Direction direction) {
 CollectiveFile collective_file(File& file, std::function<bool()> native) {
     auto& team = file.team();
     // Ranks that are in other calls hear of it here; in a broadcast all would wait for ever.
-    if (Notice notice; !file.knows_layout()) team.rendezvous().meet(notice);
+    if (Notice notice; !file.knows_layout()) file.meet(notice);
     auto const& options = file.call_options();
     return {.team = team,
             .rendezvous = team.rendezvous(),
@@ -109,7 +109,7 @@ struct OrderedBegin {
 OrderedBegin advance_shared_pointer(File& file, DataCall const& call, Prepared& prepared) {
     auto all = arguments_of(file, call, prepared);
     auto const mine = all.etypes;
-    if (file.context().ranks() > 1) file.team().rendezvous().meet(all);
+    file.meet(all);
     if (auto const lost = refuse_lost_pointer(file, all, call.name()); lost != MPI_SUCCESS)
         return {.code = lost};
     if (all.objection.must_be_native) return {};

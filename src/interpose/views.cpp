@@ -159,7 +159,7 @@ Notice notice_of(File const& file, FileView const* view, bool new_hints) {
 void agree_on_views(File& file, Notice& notice) {
     auto const first = !file.keeps_views_back();
     if (first) file.propose_to_keep_views_back(notice);
-    if (file.context().ranks() > 1) file.team().rendezvous().meet(notice);
+    file.meet(notice);
     if (first) file.learn_to_keep_views_back(notice);
 }
 
