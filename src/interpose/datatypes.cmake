@@ -1,7 +1,9 @@
 # MPI datatypes as shapes, once per MPI: unisono_datatypes_<mpi>.
 # Its PMPI_ names are found in the process, so that the library does not pull in a libmpi.
 foreach(mpi ${UNISONO_ENGINES})
-  add_library(unisono_datatypes_${mpi} STATIC ${CMAKE_CURRENT_LIST_DIR}/datatypes.cpp)
+  add_library(unisono_datatypes_${mpi} STATIC
+    ${CMAKE_CURRENT_LIST_DIR}/datatypes.cpp ${CMAKE_CURRENT_LIST_DIR}/datatype_contents.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/datatype_external32.cpp ${CMAKE_CURRENT_LIST_DIR}/datatype_shapes.cpp)
   target_link_libraries(unisono_datatypes_${mpi} PUBLIC unisono_access unisono_mpi_headers_${mpi})
 
   if(UNISONO_TESTS AND TARGET unisono_mpi_${mpi})
