@@ -29,7 +29,7 @@ LOCKED_S = 40
 PAUSE_S = 0.3  # whoever waits for the lock needs a moment to take it
 FORGETTING = {"UNISONO_TUNE": "off"}  # nothing that one run has learnt is there for the next
 
-VIEW_TAG = 5  # of messages with views: 1 + Team::Kind::view (src/interpose/mpi_team.cpp)
+VIEW_TAG = 5  # of messages with views: 1 + Team::Kind::view (src/interpose/mpi_team_messages.cpp)
 
 PREPARING_SIDE = "mpich"
 

@@ -107,11 +107,7 @@ void Context::free_datatypes() {
     for (auto& entry : teams_) entry.team.free_datatype();
 }
 
-void Context::progress() const {
-    constexpr int tag_of_nothing = 0;
-    int found = 0;
-    PMPI_Iprobe(MPI_ANY_SOURCE, tag_of_nothing, comm_, &found, MPI_STATUS_IGNORE);
-}
+void Context::progress() const { make_progress(comm_); }
 
 std::vector<std::byte> Context::from_rank_0(std::vector<std::byte> bytes) const {
     // One broadcast does for nearly all; the rest follows in a second.

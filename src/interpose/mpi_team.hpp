@@ -12,35 +12,18 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "exchange/node_team.hpp"
 #include "exchange/rendezvous.hpp"
 #include "exchange/shared_segment.hpp"
 #include "exchange/team.hpp"
+#include "interpose/machines.hpp"
 #include "interpose/shared_pointer.hpp"
 
 namespace unisono::interpose {
 
-/// How the ranks of a communicator are taken to be spread over nodes.
-struct Placement {
-    bool messages_only = false;         ///< every rank a node of its own
-    std::uint32_t pretended_nodes = 0;  ///< split each machine's ranks into this many; 0: do not
-    bool pretended_fragments = false;   ///< long messages as over TCP, which one machine has not
-
-    friend bool operator==(Placement const&, Placement const&) = default;
-};
-
-/// What this process's machine is called. Local.
-std::string processor_name();
-
-/// For each rank, a number that is equal for the ranks that can share memory only. Collective.
-std::vector<std::uint32_t> machine_labels(MPI_Comm comm);
-/// The same where the kernel does not tell; takes 0.4 ms under MPICH 4.0. Collective.
-std::vector<std::uint32_t> machine_labels_by_mpi(MPI_Comm comm);
-
-/// The nodes that a placement makes of machines. Pure.
-Topology place_ranks(std::vector<std::uint32_t> const& machine_labels, Placement placement);
+/// Lets MPI make progress. Local.
+void make_progress(MPI_Comm comm);
 
 /// A Team over an MPI communicator of Unisono's own. Uses PMPI_ names only.
 class MpiTeam final : public Team {
@@ -161,6 +144,7 @@ private:
     void reduce(std::span<std::uint64_t> values, Reduction reduction, Among among) override;
     void find_minimum(std::span<std::uint64_t> values) const;
     void start_sending(std::uint32_t to, Kind kind, Message message) override;
+    void finish_messages();
     static void drop_sent(std::deque<Sending>& sending);
     void finish_oldest(std::deque<Sending>& sending);
     void send_answers();

@@ -1,0 +1,80 @@
+#include "interpose/machines.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <map>
+#include <numeric>
+
+#include "support/hash.hpp"
+#include "unisono/extent.hpp"
+
+namespace unisono::interpose {
+namespace {
+
+constexpr std::uint64_t unknown_machine = 0;
+
+// The same where one kernel runs for both, and its sockets pass descriptors.
+std::uint64_t machine_key() {
+    std::ifstream file{"/proc/sys/kernel/random/boot_id"};
+    std::string text;
+    struct stat network {};
+    if (!(file >> text) || stat("/proc/self/ns/net", &network) != 0) return unknown_machine;
+    text += ' ' + std::to_string(network.st_ino);
+    return hash64(text) | 1;
+}
+
+}  // namespace
+
+std::string processor_name() {
+    std::array<char, MPI_MAX_PROCESSOR_NAME + 1> name{};
+    int length = 0;
+    PMPI_Get_processor_name(name.data(), &length);
+    return name.data();
+}
+
+std::vector<std::uint32_t> machine_labels(MPI_Comm comm) {
+    int size = 1;
+    PMPI_Comm_size(comm, &size);
+    std::vector<std::uint32_t> labels(static_cast<std::size_t>(size));
+    if (size == 1) return labels;
+    auto const mine = machine_key();
+    std::vector<std::uint64_t> keys(labels.size());
+    PMPI_Allgather(&mine, 1, MPI_UINT64_T, keys.data(), 1, MPI_UINT64_T, comm);
+    if (std::ranges::find(keys, unknown_machine) != keys.end()) return machine_labels_by_mpi(comm);
+    std::map<std::uint64_t, std::uint32_t> lowest;
+    for (std::uint32_t rank = 0; rank < labels.size(); ++rank)
+        labels[rank] = lowest.try_emplace(keys[rank], rank).first->second;
+    return labels;
+}
+
+std::vector<std::uint32_t> machine_labels_by_mpi(MPI_Comm comm) {
+    int rank = 0, size = 1;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &size);
+    auto lowest = static_cast<std::uint32_t>(rank);
+    MPI_Comm machine = MPI_COMM_NULL;
+    PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine);
+    PMPI_Bcast(&lowest, 1, MPI_UINT32_T, 0, machine);
+    PMPI_Comm_free(&machine);
+    std::vector<std::uint32_t> labels(static_cast<std::size_t>(size));
+    PMPI_Allgather(&lowest, 1, MPI_UINT32_T, labels.data(), 1, MPI_UINT32_T, comm);
+    return labels;
+}
+
+Topology place_ranks(std::vector<std::uint32_t> const& machine_labels, Placement placement) {
+    auto labels = machine_labels;
+    if (placement.messages_only) {
+        std::iota(labels.begin(), labels.end(), 0);
+    } else if (placement.pretended_nodes > 0) {
+        for (auto const& ranks : make_topology(machine_labels).ranks_of) {
+            auto const share = div_ceil(ranks.size(), placement.pretended_nodes);
+            for (std::size_t i = 0; i < ranks.size(); ++i) labels[ranks[i]] = ranks[i - i % share];
+        }
+    }
+    return make_topology(labels);
+}
+
+}  // namespace unisono::interpose
