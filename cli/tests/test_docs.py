@@ -15,7 +15,7 @@ HINTS = (ROOT / "docs" / "use" / "hints.md").read_text()
 REPORT = (ROOT / "docs" / "use" / "report.md").read_text()
 OVERVIEW = (ROOT / "docs" / "man" / "unisono.1").read_text().replace("\\-", "-")
 MAN_PAGES = BUILD / "share" / "man" / "man1"
-SOURCE = (ROOT / "src" / "options" / "options.cpp").read_text()
+SOURCE = (ROOT / "src" / "options" / "settings.cpp").read_text()
 
 
 @pytest.mark.parametrize("name", re.findall(r'Known\{"(\w+)"', SOURCE))

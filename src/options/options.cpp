@@ -1,376 +1,27 @@
 #include "options/options.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <cstdlib>
 #include <fstream>
 
-#include "layouts/layout_text.hpp"
-#include "options/cb_config_list.hpp"
-#include "options/fault_text.hpp"
+#include "options/settings.hpp"
 #include "options/spelling.hpp"
 #include "support/file_content.hpp"
 #include "support/installation.hpp"
+#include "support/text.hpp"
 
 namespace unisono {
 namespace {
 
-constexpr std::array<Choice, 6> backends{{
-    {"auto", "mapped on local file systems, uring on others"},
-    {"posix", "one pread or pwrite per extent"},
-    {"threads", "the same, each list on a thread of its own while ranks exchange"},
-    {"uring", "io_uring, one submission per list"},
-    {"mapped", "a mapping of the file"},
-    {"mpiio", "contiguous calls of the MPI library"},
-}};
-constexpr std::array<Choice, 4> selections{{
-    {"auto", "by rule; what it only guesses is measured, off a node's own file system"},
-    {"rule", "by sizes and interleaving"},
-    {"measured", "by measuring the strategies on the program's own calls"},
-    {"orthrus", "the same, exactly as the paper has it"},
-}};
-constexpr std::array<Choice, 2> resonant_reads{{
-    {"exchange", "agents send what they have read"},
-    {"direct", "agents warm the servers' caches, then every rank reads for itself"},
-}};
-constexpr std::array<Choice, 2> resonant_groups{{
-    {"by_size", "ranks that take turns are in groups of as many as their servers"},
-    {"by_count", "they are in as many groups as there are servers"},
-}};
-constexpr std::array<Choice, 2> flushes{{
-    {"online", "buffers that live across calls are written in the background"},
-    {"close", "they are written when their memory is needed, at sync and at close"},
-}};
-constexpr std::array<Choice, 3> exchanges{{
-    {"auto", "shared memory on a node, messages between nodes"},
-    {"shared_memory", "shared memory on a node, messages between nodes"},
-    {"messages", "messages everywhere"},
-}};
-constexpr std::array<Choice, 3> reports{{
-    {"none", "say nothing"},
-    {"summary", "one line per file at its close"},
-    {"json", "one JSON object per file at its close"},
-}};
-constexpr std::array<Choice, 3> checks{{
-    {"none", "plans of plug-ins only"},
-    {"plans", "every plan, before each collective call"},
-    {"communicate", "and that all ranks have the same ones"},
-}};
-constexpr std::array<Choice, 4> stalls{{
-    {"auto", "say which ranks are in which call, as far as ranks that wait can see it"},
-    {"none", "wait without a word"},
-    {"warn", "say it wherever they are stuck, which takes a thread"},
-    {"abort", "say so and end the program"},
-}};
-constexpr Choice automatic_strategy{"auto", "Unisono chooses"};
-constexpr Choice paper_strategy{"orthrus", "the same as auto with unisono_select=orthrus"};
-
-std::string names_of(std::span<Choice const> choices) {
-    std::string names;
-    for (auto const& choice : choices) {
-        if (!names.empty()) names += ", ";
-        names += choice.name;
-    }
-    return names;
-}
-
-std::string describe(std::string_view subject, std::span<Choice const> choices) {
-    std::size_t width = 0;
-    for (auto const& choice : choices) width = std::max(width, choice.name.size());
-    std::string text = "unisono: values of " + std::string(subject) + ":";
-    for (auto const& choice : choices) {
-        text += "\n  ";
-        text += choice.name;
-        text.append(width - choice.name.size() + 2, ' ');
-        text += choice.summary;
-    }
-    return text;
-}
-
-/// A setting on its way into the options, with what it may say back.
-struct Setting {
-    std::string_view value;
-    std::string_view subject;            ///< for messages: hint name and source, or variable
-    std::span<Choice const> strategies;  ///< with "auto"
-    std::vector<std::string>* messages;
-    bool refused = false;
-    std::string plain{value};  ///< as MPI libraries read it
-
-    void refuse(std::string_view valid) {
-        refused = true;
-        say("unisono: " + std::string(subject) + ": \"" + std::string(value) +
-            "\" ignored; valid: " + std::string(valid));
-    }
-    void say(std::string message) const {
-        if (std::ranges::find(*messages, message) == messages->end()) {
-            messages->push_back(std::move(message));
-        }
-    }
-};
-
-using Setter = void (*)(Options&, Setting&);
-
-void choose(std::string& field, Setting& setting, std::span<Choice const> choices) {
-    if (setting.value == "help") return setting.say(describe(setting.subject, choices));
-    if (std::ranges::find(choices, setting.value, &Choice::name) == choices.end()) {
-        return setting.refuse(names_of(choices));
-    }
-    field = setting.value;
-}
-
-template <auto field>
-void set_switch(Options& options, Setting& setting) {
-    if (auto const value = parse_switch(setting.value)) {
-        options.*field = *value;
-    } else {
-        setting.refuse("enable, disable, automatic");
-    }
-}
-
-template <auto field, bool when_true = true>
-void set_boolean(Options& options, Setting& setting) {
-    if (auto const value = parse_boolean(setting.value)) {
-        options.*field = *value == when_true;
-    } else {
-        setting.refuse("true, false");
-    }
-}
-
-template <bool when_true>
-void set_native_only(Options& options, Setting& setting) {
-    set_boolean<&Options::native_only, when_true>(options, setting);
-    if (!parse_boolean(setting.value)) return;
-    auto const said = std::string(setting.subject) + ": " + std::string(setting.value);
-    options.left_alone_by = options.native_only ? said : "";
-}
-
-template <auto field>
-void set_bytes(Options& options, Setting& setting) {
-    if (auto const value = parse_bytes(setting.value); value && *value > 0) {
-        options.*field = *value;
-        setting.plain = std::to_string(*value);  // ROMIO takes 32M for 32
-    } else {
-        setting.refuse("a positive number of bytes, such as 16777216 or 16M");
-    }
-}
-
-template <auto field>
-void set_count(Options& options, Setting& setting) {
-    if (auto const value = parse_count(setting.value); value && *value > 0) {
-        options.*field = *value;
-    } else {
-        setting.refuse("a positive number");
-    }
-}
-
-template <auto field>
-void set_text(Options& options, Setting& setting) {
-    options.*field = setting.value;
-}
-
-void set_layout(Options& options, Setting& setting) {
-    auto const layout = parse_layout(setting.value, "");
-    if (setting.value.empty() || layout.known()) {
-        options.layout = setting.value;
-    } else {
-        setting.refuse("stripe_bytes=64K,servers=4 and the like (" + layout.reason + ")");
-    }
-}
-
-void set_faults(Options& options, Setting& setting) {
-    if (parse_faults(setting.value)) {
-        options.faults = setting.value;
-    } else {
-        setting.refuse(valid_faults);
-    }
-}
-
-/// Others obey it before there are options; whether it is valid is said with the others.
-void check_boolean(Options& /*options*/, Setting& setting) {
-    if (!parse_boolean(setting.value)) setting.refuse("true, false");
-}
-
-void set_strategy(Options& options, Setting& setting) {
-    if (setting.value == paper_strategy.name) {
-        options.strategy = automatic_strategy.name;
-        options.select = paper_strategy.name;
-        return;
-    }
-    choose(options.strategy, setting, setting.strategies);
-}
-void set_select(Options& options, Setting& setting) { choose(options.select, setting, selections); }
-void set_backend(Options& options, Setting& setting) { choose(options.backend, setting, backends); }
-void set_exchange(Options& options, Setting& setting) {
-    choose(options.exchange, setting, exchanges);
-}
-void set_resonant_read(Options& options, Setting& setting) {
-    std::string how;
-    choose(how, setting, resonant_reads);
-    if (!how.empty()) options.prefetch_then_read = how == "direct";
-}
-void set_resonant_groups(Options& options, Setting& setting) {
-    std::string how;
-    choose(how, setting, resonant_groups);
-    if (!how.empty()) options.as_many_groups_as_servers = how == "by_count";
-}
-void set_flush(Options& options, Setting& setting) {
-    std::string when;
-    choose(when, setting, flushes);
-    if (!when.empty()) options.flush_at_close = when == "close";
-}
-void set_check(Options& options, Setting& setting) { choose(options.check, setting, checks); }
-void set_stall(Options& options, Setting& setting) { choose(options.stall, setting, stalls); }
-void set_report(Options& options, Setting& setting) { choose(options.report, setting, reports); }
-
-void set_striping_factor(Options& options, Setting& setting) {
-    // Lustre's "all servers", and what ROMIO says of a file of which it does not know: programs
-    // hand it back. To us both mean that the count is not known.
-    if (setting.value == "-1" || setting.value == "0") {
-        options.striping_factor = 0;
-    } else {
-        set_count<&Options::striping_factor>(options, setting);
-    }
-}
-
-void set_striping_unit(Options& options, Setting& setting) {
-    if (setting.value == "0") {  // as above
-        options.striping_unit = 0;
-    } else {
-        set_bytes<&Options::striping_unit>(options, setting);
-    }
-}
-
-void set_cb_config_list(Options& options, Setting& setting) {
-    if (parse_cb_config_list(setting.value)) {
-        options.cb_config_list = setting.value;
-    } else {
-        setting.refuse("host:N,host:N,*:N");
-    }
-}
-
-void set_collective_buffering(Options& options, Setting& setting) {
-    set_switch<&Options::cb_read>(options, setting);
-    if (parse_switch(setting.value)) options.cb_write = options.cb_read;
-}
-
-void set_topology(Options& options, Setting& setting) {
-    constexpr std::string_view prefix = "nodes=";
-    constexpr std::string_view suffix = ",fragments";
-    std::string_view const value{setting.value};
-    auto const fragments = value.ends_with(suffix);
-    auto const number = value.substr(0, value.size() - (fragments ? suffix.size() : 0));
-    auto const nodes = number.starts_with(prefix)
-                           ? parse_count(std::string{number.substr(prefix.size())})
-                           : std::nullopt;
-    if (nodes && *nodes > 0) {
-        options.pretended_nodes = *nodes;
-        options.pretended_fragments = fragments;
-    } else {
-        setting.refuse("nodes=N or nodes=N,fragments");
-    }
-}
-
-struct Known {
-    std::string_view name;
-    Setter set;
-};
-
-// General before special: within one source, romio_cb_write corrects collective_buffering,
-// whatever the order in which they were given.
-constexpr std::array known_hints{
-    Known{"collective_buffering", set_collective_buffering},
-    Known{"stripe_size", set_striping_unit},
-    Known{"stripe_width", set_striping_factor},
-    Known{"cb_read", set_switch<&Options::cb_read>},
-    Known{"cb_write", set_switch<&Options::cb_write>},
-    Known{"ds_read", set_switch<&Options::ds_read>},
-    Known{"ds_write", set_switch<&Options::ds_write>},
-    Known{"striping_unit", set_striping_unit},
-    Known{"striping_factor", set_striping_factor},
-    Known{"romio_cb_read", set_switch<&Options::cb_read>},
-    Known{"romio_cb_write", set_switch<&Options::cb_write>},
-    Known{"romio_ds_read", set_switch<&Options::ds_read>},
-    Known{"romio_ds_write", set_switch<&Options::ds_write>},
-    Known{"romio_no_indep_rw", set_boolean<&Options::no_indep_rw>},
-    Known{"cb_buffer_size", set_bytes<&Options::cb_buffer_size>},
-    Known{"cb_nodes", set_count<&Options::cb_nodes>},
-    Known{"cb_config_list", set_cb_config_list},
-    Known{"unisono_strategy", set_strategy},
-    Known{"unisono_select", set_select},
-    Known{"unisono_backend", set_backend},
-    Known{"unisono_exchange", set_exchange},
-    Known{"unisono_intra_node_aggregation", set_switch<&Options::intra_node_aggregation>},
-    Known{"unisono_two_layers", set_switch<&Options::intra_node_aggregation>},  // its old name
-    Known{"unisono_resonant_read", set_resonant_read},
-    Known{"unisono_resonant_groups", set_resonant_groups},
-    Known{"unisono_flush", set_flush},
-    Known{"unisono_write_behind", set_switch<&Options::write_behind>},
-    Known{"unisono_write_behind_bytes", set_bytes<&Options::write_behind_bytes>},
-    Known{"unisono_write_behind_s", set_count<&Options::write_behind_s>},
-    Known{"unisono_read_ahead", set_switch<&Options::read_ahead>},
-    Known{"unisono_overlap", set_switch<&Options::overlap>},
-    Known{"unisono_pool_bytes", set_bytes<&Options::pool_bytes>},
-    Known{"unisono_sync_at_close", set_boolean<&Options::sync_at_close>},
-    Known{"unisono_stall", set_stall},
-    Known{"unisono_stall_s", set_count<&Options::stall_s>},
-    Known{"unisono_layout", set_layout},
-    Known{"unisono_enable", set_native_only<false>},
-    Known{"unisono_faults", set_faults},
-};
-
-/// A variable that is no option of a file. Others read it; here it is only known.
-constexpr Known elsewhere(std::string_view name) { return {name, nullptr}; }
-
+constexpr std::string_view own_prefix = "unisono_";
 constexpr std::string_view variable_prefix = "UNISONO_";
 constexpr std::string_view test_prefix = "UNISONO_TEST_";
 constexpr std::string_view report_prefix = "UNISONO_REPORT";
-
-// All variables that anything of Unisono reads, but for tests' own that begin with test_prefix.
-constexpr std::array known_variables{
-    Known{"UNISONO_STRATEGY", set_strategy},
-    Known{"UNISONO_SELECT", set_select},
-    Known{"UNISONO_BACKEND", set_backend},
-    Known{"UNISONO_EXCHANGE", set_exchange},
-    Known{"UNISONO_CHECK", set_check},
-    Known{"UNISONO_STALL", set_stall},
-    Known{"UNISONO_STALL_S", set_count<&Options::stall_s>},
-    Known{"UNISONO_TUNE", set_text<&Options::tune>},
-    Known{"UNISONO_TUNE_SITE", set_text<&Options::tune_site>},
-    Known{"UNISONO_LAYOUT", set_layout},
-    Known{"UNISONO_TOPOLOGY", set_topology},
-    Known{"UNISONO_REPORT", set_report},
-    Known{"UNISONO_REPORT_FILE", set_text<&Options::report_file>},
-    Known{"UNISONO_REPORT_TRACES", set_text<&Options::report_traces>},
-    Known{"UNISONO_REPORT_TIMELINE", set_boolean<&Options::report_timeline>},
-    Known{"UNISONO_REPORT_CALLS", set_boolean<&Options::report_calls>},
-    Known{"UNISONO_FAULTS", set_faults},
-    Known{"UNISONO_WRITE_BEHIND", set_switch<&Options::write_behind>},
-    Known{"UNISONO_READ_AHEAD", set_switch<&Options::read_ahead>},
-    Known{"UNISONO_OVERLAP", set_switch<&Options::overlap>},
-    Known{"UNISONO_SYNC_AT_CLOSE", set_boolean<&Options::sync_at_close>},
-    Known{"UNISONO_ALLOW_LONE_RANKS", set_boolean<&Options::allow_lone_ranks>},
-    Known{"UNISONO_DISABLE", set_native_only<true>},
-    Known{"UNISONO_PRELOAD_CHILDREN", check_boolean},
-    elsewhere("UNISONO_HINTS"),
-    elsewhere("UNISONO_SITE_FILE"),
-    elsewhere("UNISONO_PLUGINS"),
-    elsewhere("UNISONO_PROGRAM"),
-    elsewhere("UNISONO_RUNTIME"),
-    elsewhere("UNISONO_ROOT"),  // set by modulefiles and read by CMake, as UNISONO_DIR
-    elsewhere("UNISONO_DIR"),
-    elsewhere("UNISONO_BUILD_DIR"),  // from here on: of the tests
-    elsewhere("UNISONO_TIMING_LOCK"),
-    elsewhere("UNISONO_BAD_PLAN"),
-    elsewhere("UNISONO_FUZZ_ROUNDS"),
-};
-
-constexpr std::string_view own_prefix = "unisono_";
 constexpr std::string_view system_romio_hints = "/etc/romio-hints";
 
 std::string own_hint_names() {
     std::string names;
-    for (auto const& hint : known_hints) {
+    for (auto const& hint : known_hints()) {
         if (!hint.name.starts_with(own_prefix)) continue;
         if (!names.empty()) names += ", ";
         names += hint.name;
@@ -379,22 +30,19 @@ std::string own_hint_names() {
 }
 
 bool is_known_variable(std::string_view name) {
-    return name.starts_with(test_prefix) ||
-           std::ranges::find(known_variables, name, &Known::name) != known_variables.end();
+    return name.starts_with(test_prefix) || find(known_variables(), name) != nullptr;
 }
 
 /// What may have been meant by a variable that nobody reads, as the end of a sentence.
 std::string advice_for(std::string_view variable) {
     auto const word = variable.substr(variable_prefix.size());
-    std::string hint;
-    for (auto const letter : word) hint += static_cast<char>(std::tolower(letter));
-    for (auto const& name : {hint, std::string(own_prefix) + hint}) {
-        if (std::ranges::find(known_hints, name, &Known::name) == known_hints.end()) continue;
-        return "a hint is given as UNISONO_HINTS='*:" + name + "=...'";
-    }
+    auto const hint = in_lower_case(word);
+    for (auto const& name : {hint, std::string(own_prefix) + hint})
+        if (find(known_hints(), name) != nullptr)
+            return "a hint is given as UNISONO_HINTS='*:" + name + "=...'";
     std::vector<std::string_view> words;
-    words.reserve(known_variables.size());
-    for (auto const& known : known_variables)
+    words.reserve(known_variables().size());
+    for (auto const& known : known_variables())
         words.push_back(known.name.substr(variable_prefix.size()));
     auto const meant = likely_meant(word, words);
     if (meant.empty()) return "docs/use/hints.md lists them all";
@@ -421,7 +69,7 @@ std::vector<KeyValue> apply_hints(Options& options, std::span<KeyValue const> hi
                                   std::string_view source, std::span<Choice const> strategies,
                                   std::vector<std::string>& messages) {
     std::vector<KeyValue> valid(hints.begin(), hints.end());
-    for (auto const& known : known_hints) {
+    for (auto const& known : known_hints()) {
         for (auto const& [key, value] : hints) {
             if (key != known.name) continue;
             auto const from = " (" + std::string(source) + ")";
@@ -437,7 +85,7 @@ std::vector<KeyValue> apply_hints(Options& options, std::span<KeyValue const> hi
     }
     for (auto const& [key, value] : hints) {
         if (!key.starts_with(own_prefix)) continue;  // MPI: hints that nobody knows are ignored
-        if (std::ranges::find(known_hints, key, &Known::name) != known_hints.end()) continue;
+        if (find(known_hints(), key) != nullptr) continue;
         Setting{key, "unknown hint (" + std::string(source) + ")", strategies, &messages}.refuse(
             own_hint_names());
     }
@@ -521,7 +169,7 @@ OptionSources::OptionSources(Surroundings const& surroundings, std::span<Choice 
     hints_ = read_unisono_hints(surroundings, value_of("UNISONO_HINTS"));
     cray_hints_ = read_hint_list("MPICH_MPIIO_HINTS", value_of("MPICH_MPIIO_HINTS"));
     complain_of_unknown(surroundings.names(variable_prefix));
-    for (auto const& known : known_variables) {
+    for (auto const& known : known_variables()) {
         if (known.set == nullptr) continue;
         auto value = value_of(known.name.data());
         if (!value.empty()) variables_.emplace_back(known.name, std::move(value));
@@ -604,7 +252,7 @@ ChosenOptions OptionSources::options_for(std::string_view path,
     pass_on(options.native_hints, apply(hints_for(cray_hints_.file, path), cray_hints_.name));
 
     for (auto const& [name, value] : variables_) {
-        auto const known = std::ranges::find(known_variables, name, &Known::name);
+        auto const* const known = find(known_variables(), name);
         Setting setting{value, name, strategies_, &chosen.messages};
         if (name.starts_with(report_prefix))
             known->set(options, setting);
