@@ -71,12 +71,11 @@ SharedSegment NodeTeam::share(SharedSegment segment, std::size_t bytes) {
     return SharedSegment::open(descriptor, bytes);
 }
 
-NodeTeam::Memory NodeTeam::allocate_control() {
-    Memory memory;
+NodeMemory NodeTeam::allocate_control() {
+    NodeMemory memory;
     if (ranks() == 1) {
-        memory.own.resize(control_bytes() + 64);
-        auto const start = reinterpret_cast<std::uintptr_t>(memory.own.data());
-        memory.bytes = std::span{memory.own}.subspan(64 - start % 64, control_bytes());
+        memory = NodeMemory::of_one_rank(control_bytes());
+        if (memory.bytes.empty()) throw std::bad_alloc{};
         return memory;
     }
     auto segment = rank_ == 0 ? SharedSegment::create(control_bytes()) : SharedSegment{};
@@ -87,14 +86,9 @@ NodeTeam::Memory NodeTeam::allocate_control() {
     return memory;
 }
 
-NodeTeam::Memory NodeTeam::allocate(std::size_t bytes) try {
-    Memory memory;
-    if (ranks() == 1) {
-        memory.own.resize(bytes + 64);
-        auto const start = reinterpret_cast<std::uintptr_t>(memory.own.data());
-        memory.bytes = std::span{memory.own}.subspan(64 - start % 64, bytes);
-        return memory;
-    }
+NodeMemory NodeTeam::allocate(std::size_t bytes) {
+    if (ranks() == 1) return NodeMemory::of_one_rank(bytes);
+    NodeMemory memory;
     auto segment = rank_ == 0 ? SharedSegment::create(bytes) : SharedSegment{};
     if (!all(rank_ != 0 || !segment.bytes().empty())) return {};
     memory.segment = share(std::move(segment), bytes);
@@ -102,9 +96,6 @@ NodeTeam::Memory NodeTeam::allocate(std::size_t bytes) try {
     if (!all(usable)) return {};
     memory.bytes = memory.segment.bytes();
     return memory;
-} catch (std::bad_alloc const&) {
-    if (ranks() > 1) throw;
-    return {};
 }
 
 std::span<std::byte> NodeTeam::node_memory(Area area, std::size_t bytes) {
@@ -114,7 +105,7 @@ std::span<std::byte> NodeTeam::node_memory(Area area, std::size_t bytes) {
 }
 
 std::shared_ptr<std::span<std::byte> const> NodeTeam::own_node_memory(std::size_t bytes) {
-    auto const memory = std::make_shared<Memory>(allocate(bytes));
+    auto const memory = std::make_shared<NodeMemory>(allocate(bytes));
     if (memory->bytes.empty()) return nullptr;
     return {memory, &memory->bytes};
 }

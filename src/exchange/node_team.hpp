@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "exchange/descriptor_socket.hpp"
+#include "exchange/node_memory.hpp"
 #include "exchange/rendezvous.hpp"
-#include "exchange/shared_segment.hpp"
 #include "exchange/team.hpp"
 
 namespace unisono {
@@ -57,13 +57,6 @@ private:
         alignas(64) std::byte board[board_bytes];
     };
 
-    /// Memory of one purpose: shared, or private where there is one rank.
-    struct Memory {
-        SharedSegment segment;
-        std::vector<std::byte> own;
-        std::span<std::byte> bytes;
-    };
-
     void merge(Meeting&) override {}  // over the only leader
     void gather_bytes(std::span<std::byte const> mine, std::span<std::byte> all) override;
     void reduce(std::span<std::uint64_t> values, Reduction reduction, Among among) override;
@@ -74,8 +67,8 @@ private:
     [[nodiscard]] Name name_of(std::uint32_t rank) const;
     /// Hands the first rank's segment to all. Empty where one could not open it.
     [[nodiscard]] SharedSegment share(SharedSegment segment, std::size_t bytes);
-    [[nodiscard]] Memory allocate(std::size_t bytes);
-    [[nodiscard]] Memory allocate_control();
+    [[nodiscard]] NodeMemory allocate(std::size_t bytes);
+    [[nodiscard]] NodeMemory allocate_control();
     void meet();
     [[nodiscard]] bool all(bool mine);
     [[nodiscard]] std::atomic<std::uint8_t>& turn(std::uint32_t from, std::uint32_t to) const {
@@ -86,13 +79,13 @@ private:
     Topology topology_;
     std::uint32_t rank_;
     std::uint64_t shares_ = 0;  // segments that were handed round
-    Memory control_;
+    NodeMemory control_;
     std::unique_ptr<Rendezvous> rendezvous_;
     Place* places_ = nullptr;  // by rank
     std::uint64_t meetings_ = 0;
     std::atomic<std::uint8_t>* turns_ = nullptr;  // sent so far, by sender and receiver
     std::vector<std::uint8_t> turns_taken_;       // by sender
-    Memory areas_[areas];                         // by Area
+    NodeMemory areas_[areas];                     // by Area
     std::atomic<int> const* waiting_ = nullptr;
 };
 

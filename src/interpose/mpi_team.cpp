@@ -160,16 +160,9 @@ SharedSegment MpiTeam::share(std::size_t bytes) {
     return segment;
 }
 
-MpiTeam::Memory MpiTeam::allocate(std::size_t bytes) {
-    Memory memory;
-    if (local_ranks_ == 1) {
-        auto const whole = bytes + 64;
-        memory.own.reset(new (std::nothrow) std::byte[whole]{});
-        if (memory.own == nullptr) return {};
-        auto const start = reinterpret_cast<std::uintptr_t>(memory.own.get());
-        memory.bytes = {memory.own.get() + (64 - start % 64), bytes};
-        return memory;
-    }
+NodeMemory MpiTeam::allocate(std::size_t bytes) {
+    if (local_ranks_ == 1) return NodeMemory::of_one_rank(bytes);
+    NodeMemory memory;
     memory.segment = share(bytes);
     int usable =
         !memory.segment.bytes().empty() && memory.segment.take_part(local_index_, local_ranks_);
@@ -186,7 +179,7 @@ std::span<std::byte> MpiTeam::node_memory(Area area, std::size_t bytes) {
 }
 
 std::shared_ptr<std::span<std::byte> const> MpiTeam::own_node_memory(std::size_t bytes) {
-    auto const memory = std::make_shared<Memory>(allocate(bytes));
+    auto const memory = std::make_shared<NodeMemory>(allocate(bytes));
     if (memory->bytes.empty()) return nullptr;
     return {memory, &memory->bytes};
 }

@@ -13,9 +13,9 @@
 #include <memory>
 #include <optional>
 
+#include "exchange/node_memory.hpp"
 #include "exchange/node_team.hpp"
 #include "exchange/rendezvous.hpp"
-#include "exchange/shared_segment.hpp"
 #include "exchange/team.hpp"
 #include "interpose/machines.hpp"
 #include "interpose/shared_pointer.hpp"
@@ -83,13 +83,6 @@ public:
     void give_back(SharedPointer::Counters const* pointer);
 
 private:
-    /// Memory of one purpose: shared by the node, or private where a node has one rank.
-    struct Memory {
-        SharedSegment segment;
-        std::unique_ptr<std::byte[]> own;
-        std::span<std::byte> bytes;
-    };
-
     /// By what the node's ranks find each other without MPI.
     struct Secret {
         std::atomic<std::uint64_t> low;
@@ -163,7 +156,7 @@ private:
     /// that did not work, perhaps on some ranks only. Collective over the node.
     [[nodiscard]] SharedSegment share(std::size_t bytes);
     /// Empty on every rank of the node when there is none to be had. Collective over the node.
-    [[nodiscard]] Memory allocate(std::size_t bytes);
+    [[nodiscard]] NodeMemory allocate(std::size_t bytes);
 
     MPI_Comm comm_;
     std::uint32_t rank_ = 0;
@@ -172,8 +165,8 @@ private:
     MPI_Comm leaders_ = MPI_COMM_NULL;
     std::uint32_t local_index_ = 0;
     std::uint32_t local_ranks_ = 1;
-    Memory control_;
-    std::array<Memory, areas> areas_;  // by Area
+    NodeMemory control_;
+    std::array<NodeMemory, areas> areas_;  // by Area
     std::unique_ptr<Rendezvous> rendezvous_;
     std::bitset<std::tuple_size_v<decltype(Shared::pointers)>> pointers_taken_;
     std::optional<Merging> merging_;
