@@ -6,6 +6,8 @@
 #include <atomic>
 #include <vector>
 
+#include "backends/run.hpp"
+
 namespace unisono {
 
 namespace {
@@ -93,9 +95,7 @@ private:
         auto known = end_.load();
         while (known < end && !end_.compare_exchange_weak(known, end)) {
         }
-        std::uint64_t bytes = 0;
-        for (auto const& transfer : list) bytes += transfer.bytes;
-        return known < end && bytes >= long_list_bytes;
+        return known < end && total_bytes(list) >= long_list_bytes;
     }
 
     std::unique_ptr<Backend> inner_;

@@ -27,9 +27,7 @@ std::size_t operations_for(std::span<Transfer const> list, unsigned entry_flags)
     if ((entry_flags & IOSQE_IO_LINK) != 0) return std::min<std::size_t>(list.size(), ring_entries);
     constexpr std::uint64_t under_way_bytes = 256 << 10;
     constexpr std::uint64_t least = 4;
-    std::uint64_t bytes = 1;
-    for (auto const& transfer : list) bytes += transfer.bytes;
-    auto const fit = under_way_bytes * list.size() / bytes;
+    auto const fit = under_way_bytes * list.size() / (1 + total_bytes(list));
     return std::min<std::size_t>(list.size(), std::clamp<std::uint64_t>(fit, least, ring_entries));
 }
 

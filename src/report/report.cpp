@@ -10,6 +10,8 @@
 #include <fstream>
 #include <system_error>
 
+#include "support/descriptor.hpp"
+
 namespace unisono {
 namespace {
 
@@ -21,17 +23,6 @@ void add_distinct(std::vector<std::string>& texts, std::string_view text) {
 template <class Number>
 void take_larger(Number& mine, Number theirs) {
     mine = std::max(mine, theirs);
-}
-
-// In one call, unless that cannot write it all: the next one says why.
-int write_all(int descriptor, std::string_view text) {
-    while (!text.empty()) {
-        auto const written = ::write(descriptor, text.data(), text.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return written < 0 ? errno : ENOSPC;
-        text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return 0;
 }
 
 // What a program left there that could not write it all. Opening a FIFO might wait for ever.

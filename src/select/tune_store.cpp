@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/descriptor.hpp"
 #include "support/installation.hpp"
 
 namespace unisono {
@@ -50,20 +51,6 @@ struct Opened {
     std::string complaint;
 };
 
-class Descriptor {
-public:
-    explicit Descriptor(int number) : number_{number} {}
-    ~Descriptor() {
-        if (number_ >= 0) close(number_);
-    }
-    Descriptor(Descriptor const&) = delete;
-    Descriptor& operator=(Descriptor const&) = delete;
-    [[nodiscard]] int number() const { return number_; }
-
-private:
-    int number_;
-};
-
 // Somebody else could have put anything there: speeds that make this program slow.
 std::string_view untrusted(struct stat const& status) {
     if (!S_ISREG(status.st_mode)) return "no regular file";
@@ -94,15 +81,15 @@ std::string complaint(std::string const& path, std::string_view why) {
 Opened open_tune_file(std::string const& path) {
     // A pipe must not hold up the program.
     Descriptor const descriptor{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
-    if (descriptor.number() < 0) {
+    if (!descriptor) {
         auto const missing = errno == ENOENT || errno == ENOTDIR;
         return {{}, {}, missing ? "" : complaint(path, std::strerror(errno))};
     }
     struct stat status {};
-    if (fstat(descriptor.number(), &status) != 0)
+    if (fstat(descriptor.get(), &status) != 0)
         return {{}, {}, complaint(path, std::strerror(errno))};
     if (auto const why = untrusted(status); !why.empty()) return {{}, {}, complaint(path, why)};
-    auto parsed = parse_tune_file(read_all(descriptor.number(), status.st_size));
+    auto parsed = parse_tune_file(read_all(descriptor.get(), status.st_size));
     auto why = parsed.complaint.empty() ? "" : complaint(path, parsed.complaint);
     return {std::move(parsed.file), Stamp{status}, std::move(why)};
 }
@@ -136,14 +123,9 @@ private:
 int write_synced(std::string const& path, std::string_view text) {
     Descriptor const descriptor{
         open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644)};
-    if (descriptor.number() < 0) return errno;
-    while (!text.empty()) {
-        auto const written = write(descriptor.number(), text.data(), text.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return written < 0 ? errno : ENOSPC;
-        text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return fsync(descriptor.number()) == 0 ? 0 : errno;
+    if (!descriptor) return errno;
+    if (auto const error = write_all(descriptor.get(), text); error != 0) return error;
+    return fsync(descriptor.get()) == 0 ? 0 : errno;
 }
 
 std::string cannot_write(std::string const& path, int error) {

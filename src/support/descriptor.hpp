@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace unisono {
@@ -13,6 +15,18 @@ namespace unisono {
 inline std::filesystem::path path_of(int descriptor) {
     std::error_code unreadable;
     return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(descriptor), unreadable);
+}
+
+/// Writes all of the text, in one call unless that cannot write it all: the next one says why.
+/// Returns 0 or errno.
+inline int write_all(int descriptor, std::string_view text) {
+    while (!text.empty()) {
+        auto const written = ::write(descriptor, text.data(), text.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return written < 0 ? errno : ENOSPC;
+        text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return 0;
 }
 
 /// Owns a file descriptor.

@@ -4,14 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "backends/run.hpp"
+
 namespace unisono::simulated {
 namespace {
-
-std::uint64_t bytes_of(std::span<Transfer const> list) {
-    std::uint64_t bytes = 0;
-    for (auto const& transfer : list) bytes += transfer.bytes;
-    return bytes;
-}
 
 // What of the list lies before its byte number `bytes`, or from there on.
 std::pair<std::vector<Transfer>, std::vector<Transfer>> cut(std::span<Transfer const> list,
@@ -39,7 +35,7 @@ public:
     Error close() override { return inner_->close(); }
 
     IoResult perform(Direction direction, std::span<Transfer const> list) override {
-        auto const bytes = bytes_of(list);
+        auto const bytes = total_bytes(list);
         if (bytes == 0) return inner_->perform(direction, list);
         auto const code = team_.begin_access(bytes);
         return code == 0 ? inner_->perform(direction, list) : fail(direction, list, code);
@@ -49,7 +45,7 @@ public:
                                      Order order) override {
         if (!overlaps()) return Backend::start(direction, list, order);
         // Any part of it may be done at once, the rest when somebody waits for it.
-        auto const bytes = bytes_of(list);
+        auto const bytes = total_bytes(list);
         auto parts = cut(list, bytes == 0 ? 0 : team_.below(bytes + 1));
         return std::make_unique<Access>(*this, direction, perform(direction, parts.first),
                                         std::move(parts.second));
@@ -82,7 +78,7 @@ private:
     };
 
     IoResult fail(Direction direction, std::span<Transfer const> list, int code) {
-        auto const [before, after] = cut(list, team_.below(bytes_of(list)));
+        auto const [before, after] = cut(list, team_.below(total_bytes(list)));
         auto result = inner_->perform(direction, before);
         if (result.stopped_at != IoResult::nowhere) return result;  // the file ends before it
         team_.note_failed(direction);

@@ -4,16 +4,9 @@
 #include <iterator>
 #include <utility>
 
+#include "backends/run.hpp"
+
 namespace unisono {
-namespace {
-
-std::uint64_t bytes_of(std::span<Transfer const> list) {
-    std::uint64_t bytes = 0;
-    for (auto const& transfer : list) bytes += transfer.bytes;
-    return bytes;
-}
-
-}  // namespace
 
 std::vector<Transfer> DeferredWrites::take_dirty(std::uint64_t block,
                                                  BlockBuffer const& from) const {
@@ -77,7 +70,7 @@ void DeferredWrites::note(IoResult const& result, std::span<Transfer const> list
     Verdict verdict{result, rank_};
     if (verdict.code == 0) verdict.code = EIO;
     verdict.lost_end = list.back().offset + list.back().bytes;
-    verdict.lost_bytes = bytes_of(list) - result.bytes;
+    verdict.lost_bytes = total_bytes(list) - result.bytes;
     note(verdict);
 }
 
