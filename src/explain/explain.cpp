@@ -1,7 +1,6 @@
 #include "explain/explain.hpp"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cassert>
@@ -13,6 +12,7 @@
 #include "execute/thread_team.hpp"
 #include "strategies/all.hpp"
 #include "strategies/show.hpp"
+#include "support/descriptor.hpp"
 
 namespace unisono {
 namespace {
@@ -53,20 +53,11 @@ private:
 };
 
 // Has a size, which cached writes look at; its bytes are never accessed.
-class NoFile {
-public:
-    NoFile() : descriptor_{memfd_create("unisono-explain", MFD_CLOEXEC)} {
-        if (descriptor_ < 0)
-            throw std::system_error(errno, std::generic_category(), "memfd_create");
-    }
-    ~NoFile() { close(descriptor_); }
-    NoFile(NoFile const&) = delete;
-    NoFile& operator=(NoFile const&) = delete;
-    [[nodiscard]] int descriptor() const { return descriptor_; }
-
-private:
-    int descriptor_;
-};
+Descriptor make_no_file() {
+    Descriptor file{memfd_create("unisono-explain", MFD_CLOEXEC)};
+    if (!file) throw std::system_error(errno, std::generic_category(), "memfd_create");
+    return file;
+}
 
 // What a rank's thread leaves behind.
 struct OfRank {
@@ -121,11 +112,11 @@ std::vector<OfRank> run(Scene const& scene, Options const& options,
                         std::vector<Accesses>& accesses) {
     std::vector<OfRank> ranks(scene.topology.ranks());
     accesses.resize(ranks.size());
-    NoFile const file;
+    auto const file = make_no_file();
     ThreadTeams teams{scene.topology};
     teams.run([&](Team& team, Rendezvous& rendezvous) {
         auto const rank = team.rank();
-        ranks[rank] = call(scene, options, team, rendezvous, file.descriptor(), accesses[rank]);
+        ranks[rank] = call(scene, options, team, rendezvous, file.get(), accesses[rank]);
     });
     return ranks;
 }
