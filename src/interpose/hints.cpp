@@ -1,6 +1,5 @@
 #include "interpose/hints.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -52,16 +51,6 @@ bool set_in(MPI_Info info, std::string const& key, std::string const& value) {
 }
 
 namespace {
-
-void merge_into(std::vector<KeyValue>& hints, std::vector<KeyValue> const& newer) {
-    for (auto const& [key, value] : newer) {
-        auto const known = std::ranges::find(hints, key, &KeyValue::first);
-        if (known != hints.end())
-            known->second = value;
-        else
-            hints.emplace_back(key, value);
-    }
-}
 
 // A strategy that some rank has not loaded cannot be used. Every rank learns it here, and that all
 // have got here.
@@ -130,11 +119,13 @@ void settle_options(File& file) {
 bool has_new_hints(File const& file, MPI_Info info) {
     if (info == MPI_INFO_NULL) return false;
     auto merged = file.hints;
-    merge_into(merged, pairs_of(info));
+    for (auto const& hint : pairs_of(info)) set_hint(merged, hint);
     return merged != file.hints;
 }
 
-void keep_hints(File& file, MPI_Info info) { merge_into(file.hints, pairs_of(info)); }
+void keep_hints(File& file, MPI_Info info) {
+    for (auto const& hint : pairs_of(info)) set_hint(file.hints, hint);
+}
 
 void pass_hints_on(File& file) {
     MPI_Info info = MPI_INFO_NULL;

@@ -141,6 +141,14 @@ Parsed<std::vector<KeyValue>> parse_romio_hints(std::string_view text, std::stri
     return hints;
 }
 
+void set_hint(std::vector<KeyValue>& hints, KeyValue const& latest) {
+    auto const known = std::ranges::find(hints, latest.first, &KeyValue::first);
+    if (known == hints.end())
+        hints.push_back(latest);
+    else
+        known->second = latest.second;
+}
+
 std::string_view without_file_system_prefix(std::string_view path) {
     auto const colon = path.find(':');
     // One letter before the colon is a drive for ROMIO; a "/" before it is part of a real name.

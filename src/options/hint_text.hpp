@@ -13,6 +13,9 @@ namespace unisono {
 /// enable, disable, automatic (or auto), and what parse_boolean() takes.
 std::optional<Switch> parse_switch(std::string_view text);
 
+/// Gives a key its latest value.
+void set_hint(std::vector<KeyValue>& hints, KeyValue const& latest);
+
 /// One specification of a hints file: these hints for the files that `glob` matches.
 struct HintSpec {
     std::string glob;

@@ -105,15 +105,8 @@ bool has_key(std::span<KeyValue const> hints, std::string_view key) {
 }
 
 void pass_on(std::vector<KeyValue>& native, std::span<KeyValue const> hints) {
-    for (auto const& hint : hints) {
-        if (hint.first.starts_with(own_prefix)) continue;
-        auto const old = std::ranges::find(native, hint.first, &KeyValue::first);
-        if (old == native.end()) {
-            native.push_back(hint);
-        } else {
-            old->second = hint.second;
-        }
-    }
+    for (auto const& hint : hints)
+        if (!hint.first.starts_with(own_prefix)) set_hint(native, hint);
 }
 
 char const* text_of(Switch value) {
