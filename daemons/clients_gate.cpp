@@ -87,7 +87,6 @@ void ClientsGate::wait_for_messages(Time until) {
 }
 
 // ---- node daemons
-// --------------------------------------------------------------------------------------
 
 void ClientsGate::let_in() {
     while (auto connection = listener_.accept())

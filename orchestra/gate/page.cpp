@@ -72,7 +72,6 @@ int make_page(std::string const& path, double capacity_bytes) {
 std::uint64_t program_number(std::string_view id) { return hash64(id); }
 
 // ---- the node daemon
-// -----------------------------------------------------------------------------------
 
 Page::Page(std::string const& folder, double capacity_bytes) {
     auto const path = page_path(folder);
@@ -110,7 +109,6 @@ void Page::retire() {
 }
 
 // ---- a process
-// -----------------------------------------------------------------------------------
 
 std::optional<PageView> PageView::find(std::string const& folder) {
     int const at = open_believed_folder(folder);

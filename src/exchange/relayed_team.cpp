@@ -30,12 +30,6 @@ std::uint32_t index_in(std::vector<std::uint32_t> const& ranks, std::uint32_t ra
 
 Message message_of(std::span<std::byte const> bytes) { return {bytes.begin(), bytes.end()}; }
 
-void append(Message& message, std::span<std::byte const> bytes) {
-    auto const end = message.size();
-    message.resize(end + bytes.size());
-    std::ranges::copy(bytes, message.begin() + static_cast<std::ptrdiff_t>(end));
-}
-
 void reduce_on(NodeTeam& node, std::span<std::uint64_t> values, Team::Reduction reduction) {
     switch (reduction) {
         case Team::Reduction::minimum:

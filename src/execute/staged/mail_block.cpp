@@ -47,4 +47,10 @@ void unpack_own(StagedCall const& call, Round const& round, std::size_t aggregat
         });
 }
 
+void unpack_answer(StagedCall const& call, Round const& round, std::size_t aggregator,
+                   Message const& answer) {
+    for_each_block(answer, /*has_data=*/true,
+                   [&](Block const& block) { unpack_own(call, round, aggregator, block.data); });
+}
+
 }  // namespace unisono

@@ -55,5 +55,8 @@ void pack_own(StagedCall const& call, Round const& round, std::size_t aggregator
 /// The same the other way. As many as there are: the first ones, where the file ends within.
 void unpack_own(StagedCall const& call, Round const& round, std::size_t aggregator,
                 std::span<std::byte const> data);
+/// The same of a message with such data.
+void unpack_answer(StagedCall const& call, Round const& round, std::size_t aggregator,
+                   Message const& answer);
 
 }  // namespace unisono

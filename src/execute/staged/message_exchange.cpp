@@ -34,11 +34,8 @@ public:
 
     void take(Round const& round, std::size_t aggregator) override {
         if (call_.own_bytes(round, aggregator, round.bytes(aggregator)) == 0) return;
-        auto const answer =
-            call_.team.receive(call_.plan.aggregators[aggregator], Team::Kind::answer);
-        for_each_block(answer, /*has_data=*/true, [&](Block const& block) {
-            unpack_own(call_, round, aggregator, block.data);
-        });
+        unpack_answer(call_, round, aggregator,
+                      call_.team.receive(call_.plan.aggregators[aggregator], Team::Kind::answer));
     }
 
 private:

@@ -99,7 +99,7 @@ public:
             auto const answer =
                 call_.team.receive(call_.plan.aggregators[aggregator], Team::Kind::answer);
             if (who.empty())
-                unpack(round, aggregator, answer);
+                unpack_answer(call_, round, aggregator, answer);
             else
                 hand_round(round, aggregator, who, answer);
         }
@@ -152,12 +152,6 @@ private:
             call_.send(call_.plan.aggregators[aggregator], kind, std::move(message));
     }
 
-    static void append(Message& message, std::span<std::byte const> bytes) {
-        auto const at = message.size();
-        message.resize(at + bytes.size());
-        std::memcpy(message.data() + at, bytes.data(), bytes.size());
-    }
-
     [[nodiscard]] Message data_blocks(Round const& round, std::size_t aggregator) const {
         std::size_t all_bytes = 0;
         for_each_left(round, aggregator, [&](std::size_t, auto left) { all_bytes += left.size(); });
@@ -188,12 +182,6 @@ private:
         if (message.empty()) return;
         asked(round).push_back({aggregator, std::move(who)});
         send_to(aggregator, Team::Kind::request, std::move(message));
-    }
-
-    void unpack(Round const& round, std::size_t aggregator, Message const& answer) const {
-        for_each_block(answer, /*has_data=*/true, [&](Block const& block) {
-            unpack_own(call_, round, aggregator, block.data);
-        });
     }
 
     void hand_round(Round const& round, std::size_t aggregator,

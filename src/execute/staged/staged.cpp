@@ -57,7 +57,6 @@ private:
 };
 
 // ---- writes
-// ----------------------------------------------------------------------------------------
 
 // Pieces with holes go through a mapping where they can, and only what has been in the file for a
 // while may (backends/mapped.hpp). So one rank of each node makes the file as long as the call
@@ -127,7 +126,6 @@ void Rounds::write() {
 }
 
 // ---- reads
-// -----------------------------------------------------------------------------------------
 
 // The next round's window is read while this one's is handed out. All ranks ask for the next
 // round before they hand out this one, also those whose backend cannot read meanwhile: else some
