@@ -32,7 +32,7 @@ using Description = std::array<char, 96>;
 
 constexpr auto until_complaint = 10s;
 constexpr auto until_end = 60s;
-constexpr Fingerprint switched_off = 0;
+constexpr Fingerprint of_switched_off = 0;
 
 std::string hexadecimal(std::byte const* bytes, std::size_t count) {
     std::string text;
@@ -90,7 +90,7 @@ std::string const& own_build() {
     return name;
 }
 
-// Never the number that stands for switched_off, and one that can be negated.
+// Never the number that stands for of_switched_off, and one that can be negated.
 Fingerprint fingerprint(std::string_view text) {
     return static_cast<Fingerprint>(hash64(text) >> 2) + 1;
 }
@@ -152,7 +152,7 @@ void explain_difference(MPI_Comm comm, bool takes_part) {
 }
 
 bool call_the_roll(MPI_Comm comm, bool takes_part) {
-    auto const mine = takes_part ? fingerprint(own_build()) : switched_off;
+    auto const mine = takes_part ? fingerprint(own_build()) : of_switched_off;
     std::array<Fingerprint, 2> lowest_and_highest{mine, -mine};
     MPI_Request request = MPI_REQUEST_NULL;
     PMPI_Iallreduce(MPI_IN_PLACE, lowest_and_highest.data(), 2, MPI_INT64_T, MPI_MIN, comm,
