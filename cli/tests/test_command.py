@@ -81,6 +81,11 @@ def test_choices_reach_the_ranks(unisono, mpi, tmp_path):
         assert line in lines, done.stderr
 
 
+def test_pretended_nodes_may_send_fragments(unisono):
+    done = unisono("env", "--topology", "nodes=2,fragments", "--mpi", "mpich", env=ENVIRONMENT)
+    assert "UNISONO_TOPOLOGY=nodes=2,fragments" in done.stdout.split(), done.stderr
+
+
 @pytest.mark.parametrize("mpi", MPIS)
 def test_each_program_of_a_job_and_files_of_programs(unisono, mpi, tmp_path):
     show = ["sh", "-c", "echo $0 $LD_PRELOAD"]

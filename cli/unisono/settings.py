@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
-from typing import Any
 
 import click
 
@@ -13,13 +11,6 @@ from . import completion, mpi, places
 
 # The first word that is no option of ours begins the command.
 PASS_ON = {"allow_interspersed_args": False}
-
-
-def _check_topology(_context: Any, _parameter: Any, value: str | None) -> str | None:
-    if value is not None and not re.fullmatch(r"nodes=[1-9]\d*", value):
-        raise click.BadParameter(f"'{value}'; valid: nodes=N")
-    return value
-
 
 STRATEGY = click.option("--strategy", metavar="NAME", shell_complete=completion.one_of(completion.strategies),
                         help="Use this one for every file: see 'unisono strategies'.")  # fmt: skip
@@ -40,7 +31,6 @@ _OPTIONS = [
     click.option(
         "--topology",
         metavar="nodes=N",
-        callback=_check_topology,
         help="Pretend that one machine's ranks run on N nodes.",
     ),
     click.option(
