@@ -28,7 +28,7 @@ def cluster() -> None:
 
 @cluster.command("up")
 @_NAME
-@click.option("--nodes", metavar="N", type=int, default=4, show_default=True)
+@click.option("--nodes", metavar="N", type=int, default=4, show_default=True, help="How many there are.")
 @click.option("--rate", metavar="RATE", default="1gbit", show_default=True,
               help="Of each node's link, in each direction.")  # fmt: skip
 @click.option("--latency-us", metavar="US", type=click.IntRange(0), default=0, show_default=True,

@@ -39,8 +39,8 @@ _HANDED_ON = {
     "distance-bytes": ("SIZE", "On each disk, from one new file's beginning to the next."),
     "page-cache-bytes": ("SIZE", "Memory of each server, instead of the profile's."),
     "scheduler": ("NAME", "none, deadline, cfq or bfq (none)."),
-    "context": ("NAME", "What cfq and bfq take for a process: request, process, file or client."),
-    "node": ("NAME", "Who shares a client's link: process (nobody), namespace or cluster."),
+    "context": ("NAME", "What cfq and bfq take for a process: request, process, file or client (process)."),
+    "node": ("NAME", "Who shares a client's link: process (nobody), namespace or cluster (process)."),
     "jitter-us": ("US", "Requests arrive late by up to so much (0)."),
     "seed": ("N", "Of the jitter (0)."),
 }
