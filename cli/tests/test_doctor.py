@@ -47,6 +47,13 @@ def test_what_is_wrong_gives_exit_code_1_and_what_to_change(unisono, tmp_path):
     assert "take UNISONO_DISABLE back" in words(done)
 
 
+@pytest.mark.parametrize("layout", ["", "unknown (none: no provider for file system type 0x1)"])
+def test_files_without_servers_are_not_said_to_have_an_unknown_layout(layout):
+    record = {"left_alone": "", "layout": layout, "backend": "mapped", "backend_why": "", "write": {"strategies": {}}}
+    found, = doctor._what_was_done(record, "mpich")
+    assert found.said.startswith(f"layout {layout}; backend" if layout else "backend mapped;")
+
+
 def test_a_command_that_is_not_there_is_named(unisono, tmp_path):
     done = unisono("doctor", tmp_path, "--", "no-such-program", env=ENVIRONMENT)
     assert done.returncode == 1

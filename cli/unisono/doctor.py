@@ -245,9 +245,9 @@ def _what_was_done(record: report.Record, name: str) -> Iterator[Finding]:
                       "UNISONO_DISABLE=0 takes them all the same")  # fmt: skip
         return
     strategies = ", ".join(f"{used} ({'; '.join(use['why'])})" for used, use in record["write"]["strategies"].items())
-    told = [f"layout {record['layout']}" if record["layout"] else "layout unknown",
-            f"backend {record['backend']}" + (f" ({record['backend_why']})" if record["backend_why"] else ""),
-            f"a small shared file: {strategies or 'the MPI library'}"]  # fmt: skip
+    told = [f"layout {record['layout']}"] if record["layout"] else []  # else there are no servers
+    told += [f"backend {record['backend']}" + (f" ({record['backend_why']})" if record["backend_why"] else ""),
+             f"a small shared file: {strategies or 'the MPI library'}"]  # fmt: skip
     yield Finding(f"files here, {name}", OK, "; ".join(told))
 
 
