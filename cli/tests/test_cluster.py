@@ -2,10 +2,13 @@
 
 import os
 from ipaddress import IPv4Network
+from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
 
 from unisono import cluster, cluster_launch, cluster_network
+from unisono.cluster_command import up_command
 from unisono.cluster_launch import Site
 from unisono.cluster_network import Link, Node
 from unisono.launchers import HYDRA, OPEN_MPI, SLURM
@@ -193,3 +196,11 @@ def test_missing_tools_are_named_with_their_package(monkeypatch):
     monkeypatch.setattr(cluster.shutil, "which", lambda tool: None if tool == "tc" else tool)
     with pytest.raises(Failure, match=r"tc is missing \(Debian: iproute2\)"):
         cluster.up()
+
+
+@pytest.mark.parametrize(("name", "option"), [(cluster.DEFAULT_NAME, ""), ("other", "--name other ")])
+def test_up_says_how_to_run_on_the_cluster_that_it_made(monkeypatch, name, option):
+    made = SimpleNamespace(name=name, nodes=[SimpleNamespace(host=f"{name}{number}") for number in range(2)])
+    monkeypatch.setattr(cluster, "up", lambda **_: made)
+    said = CliRunner().invoke(up_command, ["--name", name, "--nodes", "2"]).output
+    assert f"2 nodes, {name}0 to {name}1; 'unisono cluster run {option}-- mpiexec" in said

@@ -38,8 +38,9 @@ def cluster() -> None:
 def up_command(**wishes: Any) -> None:
     """Make one; returns when it can be used."""
     made = clusters.up(**wishes)
+    which = "" if made.name == clusters.DEFAULT_NAME else f"--name {made.name} "
     click.echo(f"{counted(len(made.nodes), 'node')}, {made.nodes[0].host} to {made.nodes[-1].host};"
-               " 'unisono cluster run -- mpiexec -n 8 ./app' runs on them")  # fmt: skip
+               f" 'unisono cluster run {which}-- mpiexec -n 8 ./app' runs on them")  # fmt: skip
 
 
 @cluster.command("down")

@@ -42,7 +42,7 @@ def accesses_of(entries: list[TraceEntry]) -> list[TraceEntry]:
     """Those that can be drawn: flushes have no place on a disk."""
     accesses = [entry for entry in entries if entry.operation in _MARKERS]
     if not accesses:
-        raise Failure("the trace is empty: nothing was read or written yet")
+        raise Failure("the trace is empty: nothing was read or written since the mount or 'unisono pocket stats --reset'")
     return accesses
 
 
