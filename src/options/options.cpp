@@ -161,7 +161,9 @@ OptionSources::OptionSources(Surroundings const& surroundings, std::span<Choice 
     read_romio_hints(surroundings, romio == nullptr ? "" : romio);
     hints_ = read_unisono_hints(surroundings, value_of("UNISONO_HINTS"));
     cray_hints_ = read_hint_list("MPICH_MPIIO_HINTS", value_of("MPICH_MPIIO_HINTS"));
-    complain_of_unknown(surroundings.names(variable_prefix));
+    auto names = surroundings.names(variable_prefix);
+    std::erase_if(names, [&](auto const& name) { return value_of(name.c_str()).empty(); });
+    complain_of_unknown(names);
     for (auto const& known : known_variables()) {
         if (known.set == nullptr) continue;
         auto value = value_of(known.name.data());

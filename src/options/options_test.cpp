@@ -199,6 +199,12 @@ TEST(Options, unknown_hints_of_ours_are_named_and_others_are_not) {
               std::string::npos);
 }
 
+TEST(Options, an_empty_variable_counts_as_not_set_whatever_its_name) {
+    World world;
+    world.variables = {{"UNISONO_STRATGEY", ""}, {"UNISONO_STRATEGY", " "}};
+    EXPECT_TRUE(world.open("x").messages.empty());
+}
+
 TEST(Options, a_misspelt_variable_is_named_with_the_one_that_was_meant) {
     World world;
     world.variables = {{"UNISONO_STRATGEY", "native"}, {"UNISONO_HINT", "*:cb_nodes=1"}};
