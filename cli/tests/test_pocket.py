@@ -74,6 +74,22 @@ def test_why_nothing_can_be_mounted_is_said(tmp_path, monkeypatch):
     assert pocket.why_no_fuse(str(device)) == ""
 
 
+# Whoever believed it took away what is another user's.
+def test_a_file_system_that_is_out_of_reach_is_not_broken(monkeypatch):
+    def refuse(_path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "statvfs", refuse)
+    assert pocket.state(pocket.Mount("/closed/mount", "/closed/backing")) == "in a folder that is closed to you"
+
+
+def test_a_record_tells_whose_it_is_whatever_bytes_the_name_has():
+    name = os.fsdecode(b"/H\xe4nsel/\xe2\x82x\xff")
+    record = {"mountpoint": "/H\ufffdnsel/\ufffdx\ufffd"}  # as the daemon writes it
+    assert pocket.Mount(name, "/backing", record).is_recorded_at(name)
+    assert not pocket.Mount(name, "/backing", record).is_recorded_at("/H")
+
+
 @pytest.mark.skipif(os.geteuid() != 0 or not Path("/dev/fuse").exists(), reason="needs root and FUSE")
 def test_pocket_up_of_another_user_says_that_the_device_is_not_accessible(unisono, tmp_path):
     if Path("/dev/fuse").stat().st_mode & 0o006:

@@ -116,10 +116,10 @@ def as_nobody(tmp_path):
 @pytest.mark.parametrize("home", ["read-only", "missing", "unset"])
 @pytest.mark.parametrize(("words", "said"), [
     ("strategies", "two_phase"), ("tune list", "Nothing was learnt yet"), ("tune history", "No run was noted yet"),
-    ("tune forget --all", ""), ("explain --picture picture.svg", "The rule chooses"), ("pocket status", "no pocket")])  # fmt: skip
+    ("tune forget --all", ""), ("explain --picture picture.svg", "The rule chooses"), ("pocket status", "mountpoint|no pocket file system")])  # fmt: skip
 def test_commands_need_no_home(as_nobody, home, words, said):
     done = as_nobody(home, *words.split())
-    assert done.returncode == 0 and said in done.stdout
+    assert done.returncode == 0 and re.search(said, done.stdout)
     assert done.stderr == ""
 
 

@@ -74,6 +74,7 @@ class _Group(click.Group):
 
     def main(self, *arguments: Any, **more: Any) -> Any:
         terminal.replace_closed_streams()
+        terminal.let_names_pass()
         return super().main(*arguments, **more)
 
 

@@ -41,7 +41,11 @@ class Mount:
         except OSError:
             return None
         ours = os.path.basename(words[0]) == _PROGRAM.encode()
-        return pid if ours and self.record.get("mountpoint") == self.mountpoint else None
+        return pid if ours and self.is_recorded_at(self.mountpoint) else None
+
+    def is_recorded_at(self, path: str) -> bool:
+        """Records have U+FFFD where a name is no UTF-8."""
+        return self.record.get("mountpoint") == os.fsencode(path).decode(errors="replace")
 
     @property
     def profile(self) -> str:
@@ -57,12 +61,13 @@ def mounts(table: str = "/proc/self/mountinfo") -> list[Mount]:
         before, _, after = line.partition(" - ")
         kind, source, _options = after.split(" ", 2)
         if kind == _TYPE:
-            backing = _unescape(source)
-            found.append(Mount(_unescape(before.split()[4]), backing, _record(backing)))
+            backing = unescaped(source)
+            found.append(Mount(unescaped(before.split()[4]), backing, _record(backing)))
     return found
 
 
-def _unescape(text: str) -> str:
+def unescaped(text: str) -> str:
+    """A path as the kernel's tables have it."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
 
 
@@ -182,7 +187,7 @@ def down(mountpoint: str) -> bool:
             raise Failure(f"{path} cannot be unmounted; who mounted it, or root, can do it")
         if pid is not None:
             _end(pid, lambda mount=mount: mount.pid)
-        if mount.record.get("mountpoint") == path:  # and not where the bytes are mounted by now
+        if mount.is_recorded_at(path):  # and not where the bytes are mounted by now
             Path(mount.backing, "mount.json").unlink(missing_ok=True)
     return found
 
@@ -211,6 +216,8 @@ def _end(pid: int, still: Callable[[], int | None]) -> None:
 def state(mount: Mount) -> str:
     try:
         os.statvfs(mount.mountpoint)
+    except PermissionError:
+        return "in a folder that is closed to you"
     except OSError as error:
         return f"broken ({error.strerror}); 'unisono pocket down' cleans up"
     return "mounted"

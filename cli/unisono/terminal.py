@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -35,6 +36,12 @@ def replace_closed_streams() -> None:
             nowhere = open(os.devnull, mode)  # noqa: SIM115: for good
             os.set_inheritable(nowhere.fileno(), True)
             setattr(sys, name, nowhere)
+
+
+def let_names_pass() -> None:
+    """Those of files that are no UTF-8 are written as they came."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="surrogateescape")
 
 
 def give_up(stream: Any) -> None:

@@ -78,7 +78,8 @@ void write_record(MountOptions const& options) {
                                            {"seed", options.server.seed}};
     auto const path = options.backing + "/mount.json";
     std::filesystem::remove(path);  // earlier versions let everybody write into it
-    std::ofstream(path) << record.dump(2) << '\n';
+    constexpr auto any_bytes = nlohmann::ordered_json::error_handler_t::replace;
+    std::ofstream(path) << record.dump(2, ' ', false, any_bytes) << '\n';
 }
 
 // In option lists of FUSE a comma separates.

@@ -434,6 +434,19 @@ def test_down_cleans_up_after_kill_9_and_no_byte_is_lost(pocket):
     assert (pocket / "file").read_bytes() == data
 
 
+# Its record could not be written: the daemon ended, and left a mount without one.
+def test_a_mountpoint_may_be_named_by_any_bytes(pocket, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "utf-8:strict")  # as in most locales
+    pocket.mountpoint = pocket.mountpoint.with_name(os.fsdecode(b"of H\xe4nsel"))
+    pocket.backing = pocket.backing.with_name(os.fsdecode(b"H\xe4nsel's"))
+    pocket.up("instant")
+    daemon = pocket.daemon()
+    assert str(daemon) in unisono("status").stdout
+    pocket.down()
+    wait_for_the_end_of(daemon)
+    assert not (pocket.backing / "mount.json").exists()
+
+
 def interrupted_up_leaves_a_mount(pocket):
     words = ["pocket", "up", pocket.mountpoint, "--backing", pocket.backing, "--profile", "off"]
     lock = pocket.backing / "lock"
