@@ -56,8 +56,11 @@ void write_state(std::string const& path, std::string const& text) {
 std::unique_ptr<Gate> make_gate(OrchestratorOptions const& options) {
     if (options.gate == "servers") return std::make_unique<PocketGate>(options.path);
     auto const space = std::filesystem::space(options.path);
-    return std::make_unique<ClientsGate>(orchestra::wire::parse_address(options.listen),
-                                         options.key_file, static_cast<double>(space.capacity));
+    auto const address = orchestra::wire::parse_address(options.listen);
+    if (address.kind == orchestra::wire::Address::Kind::tcp && std::stoi(address.port) == 0)
+        throw std::runtime_error(options.listen + ": choose a port: node daemons must know it");
+    return std::make_unique<ClientsGate>(address, options.key_file,
+                                         static_cast<double>(space.capacity));
 }
 
 class Orchestrator {

@@ -109,7 +109,8 @@ std::string show(Status const& status, Decision const& decision, Report const& r
         {"fairness", progress.fairness},
         {"fairness_of", progress.fairness_is_of_slowdowns ? "slowdowns" : "throughputs"},
         {"efficiency", progress.efficiency}};
-    return json.dump(2);
+    // Names of folders may be any bytes.
+    return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace unisono::orchestra

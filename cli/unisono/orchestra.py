@@ -112,7 +112,7 @@ def state(gate: Gate) -> dict[str, Any] | None:
         found = json.loads(gate.state_file.read_text())
     except (OSError, ValueError):
         return None
-    return found if _is_alive(found.get("pid"), found.get("mountpoint", gate.path)) else None
+    return found if _is_alive(found.get("pid"), gate.state_file) else None
 
 
 def _is_folder_of(folder: Path, *users: int) -> bool:
@@ -124,14 +124,14 @@ def _is_folder_of(folder: Path, *users: int) -> bool:
     return stat.S_ISDIR(found.st_mode) and found.st_uid in users
 
 
-def _is_alive(pid: Any, path: str) -> bool:
+def _is_alive(pid: Any, state_file: Path) -> bool:
     if not isinstance(pid, int):
         return False
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
         return False
-    return os.path.basename(words[0]) == _PROGRAM.encode() and path.encode() in words
+    return os.path.basename(words[0]) == _PROGRAM.encode() and os.fsencode(state_file) in words
 
 
 def up(gate: Gate, options: list[str]) -> None:
@@ -206,7 +206,8 @@ def _refuse_others(folder: Path) -> None:
 def _start(name: str, words: list[str], log: Path) -> subprocess.Popen[str]:
     """Returns when the daemon says that it is ready."""
     _refuse_others(log.parent)
-    with open(log, "w", opener=_no_link) as errors:
+    with open(log, "a", opener=_no_link) as errors:  # there may be one at work, which writes into it, too
+        said_before = errors.tell()
         daemon = subprocess.Popen([str(program(name)), *words], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=errors, cwd="/",
                                   start_new_session=True, text=True)  # fmt: skip
@@ -217,7 +218,7 @@ def _start(name: str, words: list[str], log: Path) -> subprocess.Popen[str]:
             return daemon
     daemon.kill()
     daemon.wait()
-    reason = log.read_text().strip().removeprefix(f"{name}: ")
+    reason = log.read_bytes()[said_before:].decode(errors="replace").strip().removeprefix(f"{name}: ")
     raise Failure(reason or f"{name} did not get ready")
 
 

@@ -482,6 +482,39 @@ def test_without_the_key_nobody_joins_and_both_sides_say_why(gate, key, tmp_path
     assert "refused 127.0.0.1:" in log and "it has another key" in log
 
 
+# Whoever was to join knew no port: not even this node's own daemon.
+def test_a_port_that_nobody_knows_is_refused(gate, key):
+    done = unisono("orchestra", "up", gate.folder, "--gate", "clients", "--listen", "tcp:127.0.0.1:0",
+                   "--key-file", key, check=False)  # fmt: skip
+    assert (done.returncode, done.stderr) == (2, "unisono: tcp:127.0.0.1:0: choose a port: node daemons must know it\n")
+    assert gate.status() is None
+
+
+# Its state could not be written, and it ended.
+def test_the_place_may_be_named_by_any_bytes(gate):
+    gate.folder = gate.folder / os.fsdecode(b"of H\xe4nsel")
+    gate.folder.mkdir()
+    gate.up()
+    assert gate.status()["nodes"]
+    assert "gate in the clients" in unisono("orchestra", "status", gate.folder).stdout
+    gate.down()
+    assert gate.status() is None and not gate.runtime.exists()
+    assert "no orchestrator at" in unisono("orchestra", "down", gate.folder).stderr
+
+
+# What it had said before was gone.
+@pytest.mark.parametrize("words", [["up", "--gate", "clients"], ["join", "unix:/nowhere"]])
+def test_a_second_daemon_leaves_the_log_of_the_first_alone(gate, words):
+    gate.up()
+    log = gate.runtime / "own" / ("orchestra.log" if words[0] == "up" else "node_daemon.log")
+    with log.open("a") as said:
+        said.write("said before\n")
+    again = unisono("orchestra", *words, gate.folder, check=False)
+    assert again.returncode == 2 and "said before" not in again.stderr
+    assert "already" in again.stderr
+    assert log.read_text().startswith("said before\n")
+
+
 def keep_connecting(port, enough):
     """As another host would, silently: some 2000 times a second, at most 4000 times."""
     held = collections.deque(maxlen=200)
