@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from unisono import preload
+from unisono import places, preload
 from unisono.places import Failure
 
 ENV = "/usr/bin/env"
@@ -73,9 +73,25 @@ def test_what_a_wrapper_before_the_launcher_preloads_stays_behind_us(launcher, m
     assert rewrite(["env", "-u", "LD_PRELOAD", launcher["mpich"], "true"]).command[-2] == "LD_PRELOAD=/lib/mpich.so"
 
 
+@pytest.fixture
+def stdbuf(executable):
+    """A stand-in, and what it preloads."""
+    library = str(places.PREFIX / "lib" / "libunisono-yield.so")
+    return str(executable("stdbuf", f'#!/bin/sh\nshift\nexec env LD_PRELOAD={library} "$@"\n')), library
+
+
+# What ranks print came when they ended.
+def test_what_stdbuf_preloads_before_the_launcher_reaches_the_ranks(launcher, stdbuf, monkeypatch):
+    word, library = stdbuf
+    job = rewrite([word, "-oL", launcher["mpich"], "-n", "2", "true"])
+    assert job.command == [word, "-oL", launcher["mpich"], "-n", "2", ENV, f"LD_PRELOAD=/lib/mpich.so:{library}", "true"]
+    monkeypatch.setenv("LD_PRELOAD", "/his.so")
+    assert rewrite([word, "-oL", launcher["mpich"], "true"]).command[-2] == f"LD_PRELOAD=/lib/mpich.so:/his.so:{library}"
+
+
 def test_what_stdbuf_preloads_stays(launcher):
-    job = rewrite(["stdbuf", "-oL", launcher["mpich"], "-n", "2", "stdbuf", "-oL", "true"])
-    assert job.command == ["stdbuf", "-oL", launcher["mpich"], "-n", "2", ENV, "LD_PRELOAD=/lib/mpich.so", "stdbuf", "-oL", "true"]
+    job = rewrite([launcher["mpich"], "-n", "2", "stdbuf", "-oL", "true"])
+    assert job.command == [launcher["mpich"], "-n", "2", ENV, "LD_PRELOAD=/lib/mpich.so", "stdbuf", "-oL", "true"]
 
 
 def test_the_environments_preload_stays_unless_it_is_taken_back(launcher, monkeypatch):

@@ -177,12 +177,19 @@ def _right_launcher(mpi_name: str) -> str:
 def _preload_before(wrappers: list[str], variables: dict[str, str]) -> str:
     """LD_PRELOAD as the rank would have it without us."""
     value = variables.get("LD_PRELOAD", os.environ.get("LD_PRELOAD", ""))
-    for word in wrappers:  # env's words
+    for word in wrappers:  # env's words, but for one
         if word.startswith("LD_PRELOAD="):
             value = word.removeprefix("LD_PRELOAD=")
         elif word in _FORGETS_PRELOAD:
             value = ""
+        elif Path(word).name == "stdbuf":
+            value = ":".join(filter(None, [value, _preloaded_by_stdbuf(word)]))
     return value
+
+
+def _preloaded_by_stdbuf(stdbuf: str) -> str:
+    library = mpi.output_of([stdbuf, "-oL", "printenv", "LD_PRELOAD"]).strip()
+    return library if os.path.exists(library) else ""
 
 
 def _environment(library: str, before: str, settings: dict[str, str]) -> list[str]:
