@@ -89,6 +89,19 @@ def test_a_full_folder_is_said_to_be_full(monkeypatch, tmp_path):
     assert "is full: " in found.said and found.change.startswith("free space there")
 
 
+# Ranks there lock no pages in some calls, and others do.
+def test_a_folder_that_this_node_serves_by_nfs_is_told(monkeypatch, tmp_path):
+    monkeypatch.setattr(doctor, "_EXPORTS", tmp_path / "etab")
+    folder = tmp_path / "of all" / "mine"
+    folder.mkdir(parents=True)
+    assert len(list(doctor._place(folder, named=True))) == 1
+    served = str(tmp_path / "of all").replace(" ", "\\040")
+    (tmp_path / "etab").write_text(f"/elsewhere\t*(rw)\n{served}\t*(rw,sync)\n{served}\tnode2(ro)\n")
+    assert len(list(doctor._place(tmp_path, named=True))) == 1
+    _, found = doctor._place(folder, named=True)
+    assert found.state == doctor.NOTE and f"serves {tmp_path}/of all by NFS" in found.said
+
+
 @needs_mpi
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_leaves_no_folder_beside_the_users_files(tmp_path, number):

@@ -23,6 +23,7 @@ _TRIAL_LIMIT_S = 30
 _LINE_WIDTH = 200
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 _HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
+_EXPORTS = Path("/var/lib/nfs/etab")  # what Linux's NFS server serves
 _SHM_LEAST_BYTES = 64 << 20  # less is a container's default, which MPI libraries fill with a few ranks
 _FOLDER_LEAST_BYTES = 2 << 20  # what the trial writes, and its report
 _NAME_A_FOLDER = "name a folder where the program's files will be"
@@ -264,6 +265,18 @@ def _place(folder: Path, named: bool) -> Iterator[Finding]:
         yield Finding("folder", WRONG, f"{folder} ({kind}) is full: {report.short_bytes(free)} free", _MAKE_SPACE)
     else:
         yield Finding("folder", OK, f"{folder} is on {kind}")
+    yield from _exported(folder.resolve())
+
+
+def _exported(folder: Path) -> Iterator[Finding]:
+    try:
+        lines = _EXPORTS.read_text(errors="surrogateescape").splitlines()
+    except OSError:
+        return  # it serves nothing, or nobody may know
+    served = {Path(pocket.unescaped(line.split()[0])) for line in lines if line.strip()}
+    for path in sorted(served & {folder, *folder.parents}):
+        yield Finding("folder", NOTE, f"this node serves {path} by NFS: its ranks see a local file system, other nodes' NFS",
+                      "for jobs on several nodes, mount it here, too, and use that path; docs/use/recipes.md")  # fmt: skip
 
 
 def _preloaded() -> Iterator[Finding]:
