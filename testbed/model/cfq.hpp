@@ -17,7 +17,8 @@ namespace unisono::testbed {
 /// slice_async 40 ms, slice_idle 8 ms, weights of think time and seek distance 7/8 old to 1/8 new,
 /// a mean seek of more than 8 * 1024 sectors is "seeky").
 /// Differs: one priority; slices are not shortened by earlier overruns; no preemption but by the
-/// end of a slice.
+/// end of a slice. Servers with later kernels get it, too: Linux 3.0 has cfq_quantum 8, and tells
+/// who is "seeky" by the last 32 jumps.
 class Cfq final : public Scheduler {
 public:
     void add(Time now, BlockRequest const& request) override;
