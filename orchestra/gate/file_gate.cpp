@@ -21,10 +21,12 @@ std::vector<GatePaths> gates_for(dev_t device, std::string const& runtime) {
 
 class AtClient final : public AdmissionGate::Access {
 public:
-    explicit AtClient(GateClient::Pass pass) : pass_(std::move(pass)) {}
+    AtClient(std::shared_ptr<GateClient> client, GateClient::Pass pass)
+        : client_(std::move(client)), pass_(std::move(pass)) {}
     void waited_for(bool now) override { pass_.waited_for(now); }
 
 private:
+    std::shared_ptr<GateClient> client_;  // outlives its pass
     GateClient::Pass pass_;
 };
 
@@ -46,8 +48,12 @@ void FileGate::use(Layout const& layout) {
     if (disk_addresses_ != nullptr) disk_addresses_->use(layout);
 }
 
-GateClient* FileGate::client() {
-    auto* const known = client_.load(std::memory_order_acquire);
+std::shared_ptr<GateClient> FileGate::client() {
+    std::shared_ptr<GateClient> known;
+    if (has_client_.load(std::memory_order_acquire)) {
+        std::lock_guard const lock(mutex_);
+        known = client_;
+    }
     if (known != nullptr && !known->retired()) return known;
     if (gates_.empty()) return nullptr;
     if (known == nullptr && !joins_late_.load(std::memory_order_relaxed)) return nullptr;
@@ -57,38 +63,36 @@ GateClient* FileGate::client() {
     return look();
 }
 
-GateClient* FileGate::look() {
+std::shared_ptr<GateClient> FileGate::look() {
     auto found = shared_gate_client(gates_, setup_.program);
-    if (found != nullptr) {
-        joins_late_ = true;  // a gate that was there may come back, whoever uses the file
-        std::lock_guard const lock(mutex_);
-        if (disk_addresses_ == nullptr) {
-            disk_addresses_ = std::make_unique<DiskAddresses>(setup_.local ? setup_.descriptor : -1,
-                                                              file_, found->capacity_bytes());
-            disk_addresses_->use(layout_);
-        }
-        clients_.push_back(found);
+    if (found != nullptr) joins_late_ = true;  // it may come back, whoever uses the file
+    std::lock_guard const lock(mutex_);
+    if (found != nullptr && disk_addresses_ == nullptr) {
+        disk_addresses_ = std::make_unique<DiskAddresses>(setup_.local ? setup_.descriptor : -1,
+                                                          file_, found->capacity_bytes());
+        disk_addresses_->use(layout_);
     }
-    // Last: other threads that see it use the addresses.
-    client_.store(found.get(), std::memory_order_release);
-    return found.get();
+    client_ = found;
+    has_client_.store(found != nullptr, std::memory_order_release);
+    return found;
 }
 
 AdmissionGate::Pass FileGate::enter(std::span<Transfer const> list) {
-    auto* const at = client();
+    auto at = client();
     if (at == nullptr) return nullptr;
     auto const addresses = disk_addresses_->of(list);
-    return addresses.empty() ? nullptr : enter(*at, addresses);
+    return addresses.empty() ? nullptr : enter(std::move(at), addresses);
 }
 
 AdmissionGate::Pass FileGate::enter_somewhere(std::uint64_t bytes) {
-    auto* const at = client();
+    auto at = client();
     DiskAddress const address{.bytes = bytes};
-    return at == nullptr ? nullptr : enter(*at, {&address, 1});
+    return at == nullptr ? nullptr : enter(std::move(at), {&address, 1});
 }
 
-AdmissionGate::Pass FileGate::enter(GateClient& at, std::span<DiskAddress const> addresses) {
-    auto pass = at.enter(addresses, file_, setup_.progress);
+AdmissionGate::Pass FileGate::enter(std::shared_ptr<GateClient> at,
+                                    std::span<DiskAddress const> addresses) {
+    auto pass = at->enter(addresses, file_, setup_.progress);
     std::lock_guard const lock(mutex_);
     ++counts_.accesses;
     counts_.locality = std::max(counts_.locality, addresses.front().kind);
@@ -96,7 +100,7 @@ AdmissionGate::Pass FileGate::enter(GateClient& at, std::span<DiskAddress const>
         ++counts_.waits;
         counts_.waited_s += to_ms(pass.waited) / 1e3;
     }
-    return std::make_unique<AtClient>(std::move(pass));
+    return std::make_unique<AtClient>(std::move(at), std::move(pass));
 }
 
 FileGate::Counts FileGate::counts() const {

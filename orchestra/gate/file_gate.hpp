@@ -52,18 +52,18 @@ public:
     [[nodiscard]] Counts counts() const;
 
 private:
-    GateClient* client();
-    GateClient* look();
-    Pass enter(GateClient& at, std::span<DiskAddress const> addresses);
+    std::shared_ptr<GateClient> client();
+    std::shared_ptr<GateClient> look();
+    Pass enter(std::shared_ptr<GateClient> at, std::span<DiskAddress const> addresses);
 
     Setup setup_;
     std::vector<GatePaths> gates_;  // none: no file, no gate
     std::uint64_t file_ = 0;
     std::atomic<bool> joins_late_ = false;
     std::atomic<std::int64_t> looked_s_ = 0;
-    std::atomic<GateClient*> client_ = nullptr;
-    mutable std::mutex mutex_;                          // guards what follows
-    std::vector<std::shared_ptr<GateClient>> clients_;  // those of before may still be in use
+    std::atomic<bool> has_client_ = false;
+    mutable std::mutex mutex_;            // guards what follows
+    std::shared_ptr<GateClient> client_;  // accesses that are under way keep theirs
     std::unique_ptr<DiskAddresses> disk_addresses_;
     Layout layout_;
     Counts counts_;

@@ -579,6 +579,29 @@ TEST_F(Gate, open_files_find_a_gate_that_comes_later_and_a_new_one) {
     EXPECT_TRUE(passes(collective));
 }
 
+// Page and slot of each gate that there ever was stayed in memory as long as the file was open.
+TEST_F(Gate, a_gate_that_is_over_is_kept_by_accesses_that_are_under_way_only) {
+    auto const mapped = [&] {
+        std::ifstream maps("/proc/self/maps");
+        int count = 0;
+        for (std::string line; std::getline(maps, line);)
+            count += line.find(runtime) != std::string::npos;
+        return count;
+    };
+    auto page = std::make_optional<Page>(folder, 1e9);
+    FileGate gate(setup());
+    Transfer const transfer{.bytes = 1};
+    auto pass = gate.enter({&transfer, 1});
+    page->retire();
+    page.reset();
+    EXPECT_EQ(mapped(), 2) << "page and slot";
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // it looks once a second
+    EXPECT_EQ(gate.enter({&transfer, 1}), nullptr);
+    EXPECT_EQ(mapped(), 2) << "the access is under way";
+    pass.reset();
+    EXPECT_EQ(mapped(), 0);
+}
+
 // Nobody told them that the page which they had in memory was of no use any more.
 TEST_F(Gate, open_files_find_a_new_gate_after_one_whose_node_daemon_died_was_taken_away) {
     auto page = std::make_optional<Page>(folder, 1e9);
