@@ -10,6 +10,7 @@
 #include "interpose/native.hpp"
 #include "interpose/point_to_point.hpp"
 #include "interpose/requests.hpp"
+#include "interpose/thrown.hpp"
 #include "interpose/transfer.hpp"
 #include "report/trace.hpp"
 #include "support/text.hpp"
@@ -189,6 +190,15 @@ constexpr auto File_get_byte_offset = file_get_byte_offset;
 
 // NOLINTEND(readability-identifier-naming)
 
+// Exceptions of the program pass the engine's functions. The engine has a libgcc of its own, which
+// takes none to them before it has thrown one.
+void make_ready_for_exceptions() {
+    try {
+        throw ThrownByProgram{};
+    } catch (ThrownByProgram const&) {
+    }
+}
+
 bool switched_off() {
     auto const* const setting = secure_getenv("UNISONO_DISABLE");
     return setting != nullptr && parse_boolean(trim(setting)).value_or(false);
@@ -202,6 +212,7 @@ extern "C" __attribute__((visibility("default"))) int unisono_engine_start(
     unisono_function const* native, unisono_function* taken) {
     using namespace unisono::interpose;
     native_functions = native;
+    make_ready_for_exceptions();
     if (switched_off()) {
         if (auto const* const traces = secure_getenv("UNISONO_REPORT_TRACES"))
             unisono::leave_mark(traces, "disabled");

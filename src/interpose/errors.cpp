@@ -124,7 +124,8 @@ int error_string(int code, char* text, int* length) {
 int raise(MPI_File file, int code) {
     if (code == MPI_SUCCESS) return code;
     CallDepth::Handler const calls_are_the_programs;
-    PMPI_File_call_errhandler(file, handler_ends_program(file) ? code_that_shows(code) : code);
+    auto const shown = handler_ends_program(file) ? code_that_shows(code) : code;
+    calling_the_program([&] { return PMPI_File_call_errhandler(file, shown); });
     return code;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "interpose/mail_carrier.hpp"
+#include "interpose/thrown.hpp"
 #include "support/helper_thread.hpp"
 
 namespace unisono::interpose {
@@ -86,7 +87,7 @@ private:
     inline static thread_local int depth = 0;
 };
 
-/// `function` for callers in C and Fortran, whom no exception may reach.
+/// `function` for callers in C and Fortran, whom no exception of Unisono's may reach.
 template <auto function, EntryPoint const& entry>
 struct Guarded;
 
@@ -94,6 +95,15 @@ template <class... Arguments, int (*function)(Arguments...), EntryPoint const& e
 struct Guarded<function, entry> {
     static int call(Arguments... arguments) {
         CallDepth const depth;
+        try {
+            return call_or_fail(arguments...);
+        } catch (ThrownByProgram const& thrown) {
+            std::rethrow_exception(thrown.exception);
+        }
+    }
+
+private:
+    static int call_or_fail(Arguments... arguments) {
         try {
             if (CallDepth::is_programs()) MailCarrier::carry_if_any();
             return function(arguments...);

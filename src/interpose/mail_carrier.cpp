@@ -68,7 +68,7 @@ void MailCarrier::begin_to_send() {
     while (auto letter = mail_.collect()) {
         auto& sending = sending_.emplace_back();
         sending.message = std::move(letter->message);
-        auto* const isend = UNISONO_NATIVE(Isend);
+        auto const isend = UNISONO_NATIVE(Isend);
         isend(sending.message.data(), static_cast<int>(sending.message.size()), MPI_BYTE,
               static_cast<int>(letter->rank), tag_of(letter->channel), comm_, &sending.request);
     }

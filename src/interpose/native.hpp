@@ -3,19 +3,37 @@
 #include <mpi.h>
 
 #include "interpose/entry_points.h"
+#include "interpose/thrown.hpp"
 
 namespace unisono::interpose {
 
 /// The functions of the MPI library (or of the next tool in the chain), by unisono_entry_*.
 extern unisono_function const* native_functions;
 
+/// One of them, with its own type.
+template <class Function>
+class Native;
+
+template <class... Arguments>
+class Native<int (*)(Arguments...)> {
+public:
+    explicit Native(unisono_function function)
+        : function_{reinterpret_cast<int (*)(Arguments...)>(function)} {}
+    int operator()(Arguments... arguments) const {
+        return calling_the_program([&] { return function_(arguments...); });
+    }
+
+private:
+    int (*function_)(Arguments...);
+};
+
 }  // namespace unisono::interpose
 
-/// The native function of an entry point with its own type: UNISONO_NATIVE(File_open)(comm, ...).
-/// Names no symbol of the MPI library.
-#define UNISONO_NATIVE(name)                   \
-    (reinterpret_cast<decltype(&PMPI_##name)>( \
-        ::unisono::interpose::native_functions[unisono_entry_##name]))
+/// The native function of an entry point: UNISONO_NATIVE(File_open)(comm, ...). Names no symbol of
+/// the MPI library.
+#define UNISONO_NATIVE(name)                               \
+    (::unisono::interpose::Native<decltype(&PMPI_##name)>{ \
+        ::unisono::interpose::native_functions[unisono_entry_##name]})
 
 namespace unisono::interpose {
 

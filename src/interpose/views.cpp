@@ -262,9 +262,9 @@ int file_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* etype
 namespace {
 
 // Both libraries have types in external32 as long as in memory.
-template <class Extent>
-int get_type_extent(int (*native)(MPI_File, MPI_Datatype, Extent*), MPI_File handle,
-                    MPI_Datatype type, Extent* extent) {
+template <class Function, class Extent>
+int get_type_extent(Native<Function> const& native, MPI_File handle, MPI_Datatype type,
+                    Extent* extent) {
     auto const file = find(handle);
     int mpi_error = MPI_SUCCESS;
     auto const decoded = file != nullptr && file->view()->external32()

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <set>
+#include <stdexcept>
 
 #include "files.hpp"
 #include "suites.hpp"
@@ -271,6 +272,66 @@ void many_errors_take_few_codes(Context const& context) {
     close_file(file);
 }
 
+class HandlerError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+[[noreturn]] void throw_error(MPI_File*, int*, ...) {
+    ++handler_calls;
+    throw HandlerError("of the program");
+}
+
+template <class Call>
+bool comes_out_of(Call const& call) {
+    try {
+        call();
+    } catch (HandlerError const&) {
+        return true;
+    }
+    return false;
+}
+
+// It ended the program, in a frame of the engine. Where it came as far as the entry point, it would
+// have been taken for one of Unisono's own: the end of a collective call.
+void an_exception_of_a_handler_reaches_the_program(Context const& context) {
+    handler_calls = 0;
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    MPI_File_create_errhandler(throw_error, &handler);
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(MPI_File_set_errhandler(file, handler));
+    int value = context.rank;
+    CHECK(comes_out_of([&] { MPI_File_seek(file, -1, MPI_SEEK_SET); }));
+    CHECK_EQUAL(handler_calls.load(), 1);
+    CHECK(comes_out_of(
+        [&] { MPI_File_write_at_all(file, 0, &value, -1, MPI_INT, MPI_STATUS_IGNORE); }));
+    CHECK_EQUAL(handler_calls.load(), 2);
+    auto const offset = MPI_Offset{sizeof value} * context.rank;
+    CHECK_MPI(MPI_File_write_at_all(file, offset, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+    value = -1;
+    CHECK_MPI(MPI_File_read_at_all(file, offset, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(value, context.rank);
+    CHECK_MPI(MPI_File_set_errhandler(file, MPI_ERRORS_RETURN));
+    MPI_Errhandler_free(&handler);
+    close_file(file);
+}
+
+void an_exception_of_a_handler_comes_out_of_open(Context const& context) {
+    if (context.thread_level == MPI_THREAD_MULTIPLE) return skip("MPICH 4.0.2 stays locked");
+    handler_calls = 0;
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    MPI_File_create_errhandler(throw_error, &handler);
+    CHECK_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, handler));
+    MPI_File file = MPI_FILE_NULL;
+    CHECK(comes_out_of([&] {
+        MPI_File_open(context.comm, context.path("missing").c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL,
+                      &file);
+    }));
+    CHECK_EQUAL(handler_calls.load(), 1);
+    CHECK_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN));
+    MPI_Errhandler_free(&handler);
+}
+
 // For the launch that must end in an abort: see CMakeLists.txt.
 void fatal_handler_ends_the_program(Context const& context) {
     if (getenv("UNISONO_TEST_ABORT") == nullptr) return skip("only with UNISONO_TEST_ABORT=1");
@@ -318,6 +379,11 @@ std::span<Test const> handler_tests() {
          "the libraries have one text for each class"},
         {"many_errors_take_few_codes", many_errors_take_few_codes, under_unisono,
          "the libraries have codes of their own"},
+        {"an_exception_of_a_handler_reaches_the_program",
+         an_exception_of_a_handler_reaches_the_program, under_unisono,
+         "the libraries may be locked then"},
+        {"an_exception_of_a_handler_comes_out_of_open",
+         an_exception_of_a_handler_comes_out_of_open},
         {"fatal_handler_ends_the_program", fatal_handler_ends_the_program},
     };
     return tests;
