@@ -83,6 +83,17 @@ Options for_atomic_mode(Options options) {
     return options;
 }
 
+// Those that the user has given; not those that choose the strategy.
+std::string hints_that_change_speeds(Options const& options) {
+    std::string text;
+    auto const plain = effective_hints({});
+    for (auto const& hint : effective_hints(options))
+        if (hint.first != "unisono_select" && !hint.first.starts_with("unisono_stall") &&
+            std::ranges::find(plain, hint) == plain.end())
+            text += "; " + hint.first + '=' + hint.second;
+    return text;
+}
+
 std::atomic<std::uint64_t> files_so_far = 0;
 
 std::uintptr_t key(MPI_File handle) { return reinterpret_cast<std::uintptr_t>(handle); }
@@ -396,14 +407,8 @@ std::string File::describe_place() const {
     return text;
 }
 
-// Hints that the user has given change speeds; those that choose the strategy do not.
 std::string File::describe_storage() const {
-    auto text = describe_place();
-    auto const plain = effective_hints({});
-    for (auto const& hint : effective_hints(options_))
-        if (hint.first != "unisono_select" && !hint.first.starts_with("unisono_stall") &&
-            std::ranges::find(plain, hint) == plain.end())
-            text += "; " + hint.first + '=' + hint.second;
+    auto text = describe_place() + hints_that_change_speeds(options_);
     if (options_.pretended_nodes != 0) text += "; pretended nodes";
     return text;
 }
@@ -412,7 +417,7 @@ std::uint64_t File::storage_key() {
     if (storage_key_) return *storage_key_;
     auto const& layout = this->layout();
     if (!OnlineTuner::wanted(options_)) {  // nothing is remembered
-        storage_key_ = hash64("unasked " + layout.describe());
+        storage_key_ = hash64("unasked " + layout.describe() + hints_that_change_speeds(options_));
         return *storage_key_;
     }
     std::string text;

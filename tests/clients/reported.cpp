@@ -10,6 +10,7 @@
 //   repeated     no such pieces, but 40 calls of 1 KiB a rank
 //   nonblocking  writes once more with MPI_File_iwrite_at_all, and closes
 //   beside       writes with MPI_File_iwrite_at_all only, and closes
+//   hinted       makes the same calls once more with the hint cb_nodes=1, and closes
 //   independent  rank 0 writes once more by itself and reads, which fails; all close
 //   finalize     ends without closing
 //   kill         rank 1 kills itself
@@ -115,6 +116,17 @@ int main(int argc, char** argv) {
                 MPI_File_write_at_all(file, first, data.data(), pieces, MPI_UINT64_T,
                                       MPI_STATUS_IGNORE);
         });
+    }
+    if (mode == "hinted") {
+        MPI_Info hints = MPI_INFO_NULL;
+        MPI_Info_create(&hints);
+        MPI_Info_set(hints, "cb_nodes", "1");
+        MPI_File_set_info(file, hints);
+        MPI_Info_free(&hints);
+        for (int call = 0; call < calls; ++call)
+            MPI_File_write_at_all(file, MPI_Offset{call} * pieces, data.data(), pieces,
+                                  MPI_UINT64_T, MPI_STATUS_IGNORE);
+        MPI_File_close(&file);
     }
     if (mode == "nonblocking") write_beside(file, MPI_Offset{calls} * pieces, data);
     if (mode == "independent" && rank == 0) {
