@@ -144,6 +144,9 @@ void write_file(fuse_req_t request, fuse_ino_t number, fuse_bufvec* from, off_t 
                 fuse_file_info* info) {
     auto& files = file_system(request);
     auto& inode = inode_of(request, number);
+    // The kernel does not know how short a power cut has made the file.
+    if (files.options().power_cuts && (info->flags & O_APPEND) != 0)
+        offset = static_cast<off_t>(size_of(handle_of(info).fd));
     auto const begin = static_cast<std::uint64_t>(offset);
     std::uint64_t size = fuse_buf_size(from);
     if (files.any_faults()) {

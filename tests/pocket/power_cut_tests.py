@@ -68,6 +68,17 @@ def test_life_goes_on_after_a_cut(mounted, cut_power, file):
     assert os.pread(file, 100, 0) == b"SYNCED"
 
 
+# It left a hole, as long as what was lost.
+def test_who_appends_after_a_cut_goes_on_where_the_file_ends_now(mounted, cut_power, file):
+    fd = os.open(mounted / "file", os.O_WRONLY | os.O_APPEND)
+    os.write(fd, b" and lost")
+    cut_power()
+    os.write(fd, b", appended")
+    os.write(fd, b" twice")
+    os.close(fd)
+    assert (mounted / "file").read_bytes() == b"synced, appended twice"
+
+
 @pytest.mark.parametrize("change", [
     lambda path: os.truncate(path, 2),
     lambda path: os.truncate(path, 2_000_000),
