@@ -17,6 +17,20 @@ constexpr std::uint64_t data_bytes = (2 << 20) + 1000;
 constexpr std::uint64_t last_part_bytes = 1000;
 constexpr std::int64_t begin = 512;  // in the file
 
+// The byte there.
+bool others_may_lock(TemporaryFile const& file, std::uint64_t at) {
+    auto const path = "/proc/self/fd/" + std::to_string(file.descriptor());
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg)
+    Descriptor const other{open(path.c_str(), O_RDWR | O_CLOEXEC)};
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_start = static_cast<off_t>(at);
+    lock.l_len = 1;
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg)
+    EXPECT_EQ(fcntl(other.get(), F_OFD_GETLK, &lock), 0);
+    return lock.l_type == F_UNLCK;
+}
+
 /// Data in pieces of 8 bytes in memory, one piece in the file: packed part by part.
 class PackedWrite : public testing::Test {
 protected:
@@ -87,6 +101,19 @@ TEST_F(PackedWrite, whose_last_part_cannot_be_written_fails_as_ever) {
     EXPECT_EQ(file.contents()[begin], memory[0]);
 }
 
+// Half of it was enough for all tests that there were.
+TEST_F(PackedWrite, has_all_of_its_range_to_itself_in_atomic_mode) {
+    storage.range_locks = std::make_shared<RangeLocks>(storage.descriptor);
+    counts->on_access = [this](Direction, std::span<Transfer const>) {
+        EXPECT_TRUE(others_may_lock(file, begin - 1));
+        EXPECT_FALSE(others_may_lock(file, begin));
+        EXPECT_FALSE(others_may_lock(file, begin + data_bytes - 1));
+        EXPECT_TRUE(others_may_lock(file, begin + data_bytes));
+    };
+    EXPECT_EQ(write().bytes, data_bytes);
+    EXPECT_TRUE(others_may_lock(file, begin));
+}
+
 /// A rank is about to write the first bytes of a page, which nodes share.
 class PageToWrite : public testing::Test {
 protected:
@@ -95,18 +122,7 @@ protected:
         storage.page_locks = std::make_shared<RangeLocks>(storage.descriptor);
     }
     // Its last byte.
-    [[nodiscard]] bool others_may_lock_it() const {
-        auto const path = "/proc/self/fd/" + std::to_string(file.descriptor());
-        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg)
-        Descriptor const other{open(path.c_str(), O_RDWR | O_CLOEXEC)};
-        struct flock lock {};
-        lock.l_type = F_WRLCK;
-        lock.l_start = 4095;
-        lock.l_len = 1;
-        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg)
-        EXPECT_EQ(fcntl(other.get(), F_OFD_GETLK, &lock), 0);
-        return lock.l_type == F_UNLCK;
-    }
+    [[nodiscard]] bool others_may_lock_it() const { return others_may_lock(file, 4095); }
 
     TemporaryFile file;
     Storage storage;
