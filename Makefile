@@ -95,10 +95,11 @@ fuzz: setup configure ## Run the differential fuzzer for SECONDS=1800 on both MP
 	@$(BUILD_TARGETS) product tests/fuzz/all
 	@$(PYTHON) tests/fuzz/fuzz.py --build "$(BUILD_PATH)" --mpi both --seconds $(SECONDS)
 
+# Folders would be closed to others by a umask that files do not follow.
 install:         ## Install into PREFIX=/usr/local
 	@$(CONFIGURE) -DCMAKE_INSTALL_PREFIX="$(PREFIX_PATH)"
 	@$(BUILD_TARGETS) product
-	@cmake --install "$(BUILD_PATH)" --strip
+	@umask 022; cmake --install "$(BUILD_PATH)" --strip
 
 uninstall:       ## Remove what was installed into PREFIX=/usr/local, or was moved there
 	@cmake -DPREFIX="$(PREFIX_PATH)" -P cmake/uninstall.cmake

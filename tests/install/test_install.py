@@ -204,6 +204,18 @@ def test_install_into_a_prefix_relative_to_here_failed_at_its_end(tmp_path):
     assert [name for name in listed if not (tmp_path / "here" / name).exists()] == []
 
 
+# Of an administrator whose files are his own: nobody else could run it.
+def test_an_installation_was_closed_to_others_by_the_umask(tmp_path):
+    if not (BUILD / "cmake_install.cmake").exists():
+        pytest.skip(f"{BUILD} has not been built")
+    commands = run(["make", "-C", ROOT, "--dry-run", "install", f"BUILD={BUILD}"]).splitlines()
+    [install] = [command for command in commands if "cmake --install" in command]
+    run(["sh", "-c", install], env=os.environ | {"DESTDIR": str(tmp_path / "stage")}, umask=0o077)
+    installed = list((tmp_path / "stage").rglob("*"))
+    assert any(path.name == "installed-files.txt" for path in installed)
+    assert [path for path in installed if path.stat().st_mode & 0o044 != 0o044] == []
+
+
 # Modules of clusters have no mpiexec.mpich.
 def test_cmake_takes_the_launcher_from_the_mpis_own_folder(tmp_path):
     for name in ("bin/mpiexec", "lib/libmpich.so"):
