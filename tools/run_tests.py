@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Builds Unisono and runs all of its tests: every part, whatever becomes of the others.
 
-Most tests wait rather than compute, so that what only computes is done beside them, at idle priority, and
-tests that bear company (their label is "patient") at a low one.
+Most tests wait rather than compute, so that what only computes is done beside them, at idle priority, tests
+that bear company (their label is "patient") at a low one, and tests that hardly compute ("waits") at their own.
 Each part's output goes to BUILD/test-logs/PART.log and to the terminal: as it comes, or, of parts that
 are done beside others, when all of those are over. At the end come the tests that were skipped, the
 parts with their outcome and time, and the summary lines of ctest and pytest. The exit code is 0 only
@@ -24,9 +24,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PYTHON = "/usr/bin/python3"
 UNIT_TESTS = r"^unit\.[a-z0-9_]+$"  # without MPI
 PATIENT = "^patient$"
+WAITS = "^waits$"  # and look at the time, so that others must not go first
 PYTEST_FOLDERS = ("bench", "cli", "demo", "tests", "tools")
 AT_IDLE_PRIORITY = ["chrt", "--idle", "0"]
 AT_LOW_PRIORITY = ["nice", "--adjustment", "15"]
+# MPICH's UCX cannot bear that network devices come and go, as those of other tests do.
+STEADY_DEVICES = ["env", "UCX_NET_DEVICES=lo"]
 LINE_BYTES_MAX = 1 << 24
 CLEAN_UP_S = 10
 
@@ -136,12 +139,12 @@ def stages_of_test_run(build: str) -> list[Stage]:
             Part("unit", [*ctest, "--tests-regex", UNIT_TESTS, "--parallel", str(os.cpu_count())]),
             # One at a time: an MPI test alone has more ranks than most machines cores. pytest, below, runs
             # the tests of the command, too.
-            Part("ctest", [*ctest, "--exclude-regex", f"{UNIT_TESTS}|^cli$", "--label-exclude", PATIENT,
+            Part("ctest", [*ctest, "--exclude-regex", f"{UNIT_TESTS}|^cli$", "--label-exclude", f"{PATIENT}|{WAITS}",
                            "--parallel", "1"]),
             Part("pytest", [PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", *folders]),
         ], beside=[
-            # MPICH's UCX cannot bear that network devices come and go, as those of other tests do.
-            [Part("patient", [*AT_LOW_PRIORITY, "env", "UCX_NET_DEVICES=lo", *ctest, "--label-regex", PATIENT])],
+            [Part("patient", [*AT_LOW_PRIORITY, *STEADY_DEVICES, *ctest, "--label-regex", PATIENT])],
+            [Part("waits", [*STEADY_DEVICES, *ctest, "--label-regex", WAITS])],
             [Part("format", [*AT_IDLE_PRIORITY, "tools/format.sh", "--check"]),
              Part("tidy", [*AT_IDLE_PRIORITY, PYTHON, "tools/tidy.py"]),
              Part("sanitizers-build", [*AT_IDLE_PRIORITY, "tools/sanitize.sh", "--build"])],
