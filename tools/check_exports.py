@@ -14,10 +14,11 @@ import subprocess
 import sys
 
 # MPI_Error_string for the texts of errors of Unisono's own; the others wait for, or free, nonblocking calls, end
-# them with the program, or are occasions to carry those calls' messages.
+# them with the program, are occasions to carry those calls' messages, or make datatypes that Open MPI packs wrongly.
 ENTRY_POINT = re.compile(r"P?MPI_(File_\w+|Register_datarep(_c)?|Error_string"
                          r"|(Wait|Test)(all|any|some)?|Request_(free|get_status(_all|_any|_some)?)|Finalize"
-                         r"|(Ssend|Send|Recv|Isend|Irecv)(_c)?|Iprobe|Probe)")
+                         r"|(Ssend|Send|Recv|Isend|Irecv)(_c)?|Iprobe|Probe"
+                         r"|Type_(vector|hvector|create_hvector|create_resized))")
 ENGINE_SYMBOL = re.compile(r"unisono_\w+")
 HARMLESS = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux-[\w-]+)\.so\.\d+")
 

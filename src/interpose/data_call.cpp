@@ -95,11 +95,14 @@ bool use_copy_by_mpi(Prepared& prepared, DataCall const& call, std::uint64_t byt
 
 // Open MPI (4.1, 5.0) packs the wrong bytes of MPI_Type_create_hvector(n, 1, -1, MPI_CHAR), on
 // whatever level, and is mistaken about its bounds; Intel MPI (2021.19) those of arrays that are
-// distributed in several blocks.
+// distributed in several blocks. To look into a type costs more than a small call does otherwise.
 bool packed_rightly(MPI_Datatype type) {
-    static bool const always = mpi_library().family == MpiLibrary::Family::mpich &&
-                               !mpi_library().name.starts_with("Intel");
-    return always || plainly_made(type);
+    using Family = MpiLibrary::Family;
+    static auto const family = mpi_library().family;
+    static auto const always = family == Family::mpich && !mpi_library().name.starts_with("Intel");
+    auto const none_backwards = family == Family::openmpi && made_backwards != nullptr &&
+                                __atomic_load_n(made_backwards, __ATOMIC_RELAXED) == 0;
+    return always || none_backwards || plainly_made(type);
 }
 
 // Data with holes, within stated bounds from 0 on.

@@ -18,6 +18,7 @@
 namespace unisono::interpose {
 
 unisono_function const* native_functions = nullptr;
+int const* made_backwards = nullptr;
 
 namespace {
 
@@ -209,9 +210,10 @@ bool switched_off() {
 
 // One statement written for each entry point. NOLINTNEXTLINE(readability-function-size)
 extern "C" __attribute__((visibility("default"))) int unisono_engine_start(
-    unisono_function const* native, unisono_function* taken) {
+    unisono_function const* native, unisono_function* taken, int const* watched_backwards) {
     using namespace unisono::interpose;
     native_functions = native;
+    made_backwards = watched_backwards;
     make_ready_for_exceptions();
     if (switched_off()) {
         if (auto const* const traces = secure_getenv("UNISONO_REPORT_TRACES"))

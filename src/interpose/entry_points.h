@@ -131,8 +131,10 @@ typedef long (*unisono_long_function)(long, long, long, long, long, long, long);
 
 /* The engine's only exported symbol: `native` are the functions to call on (null where the MPI
    library has none); fills `taken` with Unisono's own. Both have unisono_entry_count entries, and
-   `native` stays valid. Returns 0, or non-zero when Unisono has to stay out of this process. */
+   `native` stays valid, as does `made_backwards`: whether the program has made a datatype whose
+   stride or extent is negative (null: nobody has looked). Returns 0, or non-zero when Unisono has
+   to stay out of this process. */
 typedef int (*unisono_engine_start_function)(unisono_function const* native,
-                                             unisono_function* taken);
+                                             unisono_function* taken, int const* made_backwards);
 
 /* NOLINTEND(modernize-use-using) */

@@ -10,6 +10,9 @@ namespace unisono::interpose {
 /// The functions of the MPI library (or of the next tool in the chain), by unisono_entry_*.
 extern unisono_function const* native_functions;
 
+/// Whether the program has made a datatype whose stride or extent is negative; null: not known.
+extern int const* made_backwards;
+
 /// One of them, with its own type.
 template <class Function>
 class Native;

@@ -21,11 +21,30 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static unisono_function native_functions[unisono_entry_count];
-static unisono_function functions[unisono_entry_count];
+// What makes datatypes with a stride, or a given extent, as their third argument. No engine knows
+// them.
+#ifdef UNISONO_WATCHES_STRIDES
+#define UNISONO_STRIDE_ENTRIES(X) \
+    X(Type_vector, int)           \
+    X(Type_hvector, long)         \
+    X(Type_create_hvector, long)  \
+    X(Type_create_resized, long)
+#else
+#define UNISONO_STRIDE_ENTRIES(X)
+#endif
+#define UNISONO_STRIDE_INDEX(name, stride) unisono_entry_##name,
+enum {
+    unisono_last_entry_of_engine = unisono_entry_count - 1,
+    UNISONO_STRIDE_ENTRIES(UNISONO_STRIDE_INDEX) entry_count
+};
+
+static unisono_function native_functions[entry_count];
+static unisono_function functions[entry_count];
 
 #define UNISONO_ENTRY_NAME(name) "PMPI_" #name,
-static char const* const native_names[] = {UNISONO_ALL_ENTRIES(UNISONO_ENTRY_NAME)};
+#define UNISONO_STRIDE_NAME(name, stride) UNISONO_ENTRY_NAME(name)
+static char const* const native_names[] = {UNISONO_ALL_ENTRIES(UNISONO_ENTRY_NAME)
+                                               UNISONO_STRIDE_ENTRIES(UNISONO_STRIDE_NAME)};
 
 // Which engine speaks the ABI of which MPI library. The standard ABI's library comes first: it may
 // be a wrapper around one of the others.
@@ -107,7 +126,7 @@ static struct mpi_library find_library(void) {
 }
 
 static void find_native(void* library) {
-    for (int i = 0; i < unisono_entry_count; ++i) {
+    for (int i = 0; i < entry_count; ++i) {
         void* symbol = dlsym(RTLD_NEXT, native_names[i]);
         if (symbol == NULL && library != NULL) symbol = dlsym(library, native_names[i]);
         memcpy(&native_functions[i], &symbol, sizeof symbol);
@@ -231,13 +250,21 @@ static char const* unfit(struct mpi_library library) {
                : "this program's MPI has large counts, which Unisono was built without";
 }
 
+// Whether the program has made a datatype whose stride or extent is negative.
+static int made_backwards;
+#ifdef UNISONO_WATCHES_STRIDES
+static int const* const watched_backwards = &made_backwards;
+#else
+static int const* const watched_backwards = NULL;
+#endif
+
 static void start_engine(void* engine) {
     unisono_engine_start_function engine_start;
     void* symbol = dlsym(engine, "unisono_engine_start");
     memcpy(&engine_start, &symbol, sizeof symbol);
     unisono_function taken[unisono_entry_count];
     memcpy(taken, functions, sizeof taken);
-    if (symbol != NULL && engine_start(native_functions, taken) == 0)
+    if (symbol != NULL && engine_start(native_functions, taken, watched_backwards) == 0)
         memcpy(functions, taken, sizeof taken);
 }
 
@@ -289,7 +316,7 @@ static unisono_function next_function(int entry, enum Name called) {
 // file: until the engine is there these calls go straight on, under the name that was called, as
 // tools wrap either.
 static unisono_function early_function_of(int entry, enum Name called) {
-    static unisono_function known[unisono_entry_count][2];
+    static unisono_function known[entry_count][2];
     unisono_function* early = &known[entry][called];
     unisono_function function = __atomic_load_n(&functions[entry], __ATOMIC_ACQUIRE);
     if (function == NULL) function = __atomic_load_n(early, __ATOMIC_RELAXED);
@@ -328,6 +355,16 @@ UNISONO_FILE_ENTRIES(UNISONO_EXPORT_FILE_ENTRY)
 UNISONO_REQUEST_ENTRIES(UNISONO_EXPORT_EARLY_ENTRY)
 UNISONO_MESSAGE_ENTRIES(UNISONO_EXPORT_EARLY_ENTRY)
 UNISONO_LONG_MESSAGE_ENTRIES(UNISONO_EXPORT_LONG_ENTRY)
+
+#define UNISONO_EXPORT_STRIDE(name, stride, prefix, called)                        \
+    EXPORT long prefix##name(long a, long b, long c, long d, long e, long f) {     \
+        if ((stride)c < 0) __atomic_store_n(&made_backwards, 1, __ATOMIC_RELAXED); \
+        return early_function_of(unisono_entry_##name, called)(a, b, c, d, e, f);  \
+    }
+#define UNISONO_EXPORT_STRIDE_ENTRY(name, stride)    \
+    UNISONO_EXPORT_STRIDE(name, stride, MPI_, plain) \
+    UNISONO_EXPORT_STRIDE(name, stride, PMPI_, profiling)
+UNISONO_STRIDE_ENTRIES(UNISONO_EXPORT_STRIDE_ENTRY)
 
 // The library's part begins outside the engine: callbacks of programs and tools may call anything.
 static long finalize(enum Name called) {
