@@ -48,6 +48,7 @@ struct Facts {
     bool native_ready = false;
     bool cacheable = false;   ///< what is written may reach the file after the call
     bool write_only = false;  ///< nobody can read through this file
+    bool read_only = false;   ///< nobody can write through this file
     /// Some aggregator's link had much room left while it read the first bytes of the last call.
     bool slow_servers = false;
     /// Writes in a row, up to this one, that were as long as the one before on every rank and came

@@ -47,6 +47,7 @@ struct StorageFacts {
     bool local = true;
     bool page_cached = false;   ///< whole pages are written back
     bool write_only = true;     ///< nobody reads through this file
+    bool read_only = true;      ///< nobody writes through this file
     bool slow_servers = false;  ///< Facts::slow_servers, as far as the rank has seen
 
     void merge(StorageFacts const& later) {
@@ -55,6 +56,7 @@ struct StorageFacts {
         local = local && later.local;
         page_cached = page_cached || later.page_cached;
         write_only = write_only && later.write_only;
+        read_only = read_only && later.read_only;
         slow_servers = slow_servers || later.slow_servers;
     }
 };

@@ -54,6 +54,7 @@ Proposal propose(Request const& request, Storage const& storage) {
                     .local = storage.local,
                     .page_cached = storage.page_cached,
                     .write_only = storage.write_only,
+                    .read_only = storage.read_only,
                     .slow_servers = *storage.slow_servers};
     if (request.positions.empty()) return mine;
     auto const loops = loops_of(request.view, request.positions);
@@ -111,6 +112,7 @@ Facts facts_of(Proposal const& agreed, CollectiveFile const& file, Request const
             .native_ready = agreed.selection.native_ready,
             .cacheable = agreed.cache.possible,
             .write_only = agreed.storage.write_only,
+            .read_only = agreed.storage.read_only,
             .slow_servers = agreed.storage.slow_servers,
             .repeats = agreed.cache.repeats,
             .request_hash = asked.request_hash,

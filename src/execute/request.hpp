@@ -57,6 +57,7 @@ struct Storage {
         false);                   ///< see Facts; of the last read through windows
     bool local = false;           ///< on one node's own file system
     bool write_only = false;      ///< nobody reads what he has written through this file
+    bool read_only = false;       ///< nobody writes through this file
     bool page_cached = false;     ///< whole pages are written back, see FileSystemFacts
     bool grows_alone = false;     ///< writes that make the file longer go alone, see there, too
     bool mappable_write = false;  ///< existing bytes may be written through a mapping

@@ -181,6 +181,7 @@ void File::open_storage() {
     storage_.page_cached = facts_.file_system.page_cached;
     storage_.grows_alone = facts_.file_system.grows_alone;
     storage_.write_only = (access_mode_ & MPI_MODE_WRONLY) != 0;
+    storage_.read_only = read_only();
     gate_ = std::make_shared<orchestra::FileGate>(
         orchestra::FileGate::Setup{.descriptor = storage_.descriptor,
                                    .local = storage_.local,

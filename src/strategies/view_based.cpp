@@ -8,11 +8,15 @@ namespace unisono {
 namespace {
 
 constexpr std::uint64_t default_block_bytes = 4 << 20;
+// What one rank of a node reads in one go, the others beside it what comes next.
+constexpr std::uint64_t read_only_block_bytes = 512 << 10;
 // Blocks are for ranges that are used, not for bytes far apart.
 constexpr std::uint64_t sparse_ratio = 16;
 
 // Two windows of blocks fit into what may be lost with the program.
-std::uint64_t block_bytes(Options const& options) {
+std::uint64_t block_bytes(Facts const& facts, Options const& options) {
+    if (options.cb_buffer_size == 0 && facts.read_only && facts.topology->nodes() == 1)
+        return read_only_block_bytes;
     auto const bytes = options.cb_buffer_size != 0 ? options.cb_buffer_size : default_block_bytes;
     if (options.write_behind_bytes == 0) return bytes;
     auto const quarter = options.write_behind_bytes / 4;
@@ -34,7 +38,7 @@ Plan plan_view_based(Facts const& facts, Options const& options) {
     Plan plan{.way = Plan::Way::cached, .aggregators = choose_aggregators(facts, options)};
     plan.unsaved_bytes = options.write_behind_bytes;
     plan.unsaved_s = options.write_behind_s;
-    plan.block_bytes = block_bytes(options);
+    plan.block_bytes = block_bytes(facts, options);
     plan.pool_bytes = std::max(options.pool_bytes, plan.block_bytes);
     plan.flush_online = !options.flush_at_close;
     return plan;

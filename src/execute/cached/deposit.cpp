@@ -36,8 +36,10 @@ constexpr std::uint64_t direct_calls_most = 64;
 constexpr std::uint64_t blocks_on_one_node = 1;
 constexpr std::uint64_t blocks_between_nodes = 4;
 constexpr std::uint64_t blocks_least = 4;
-// In all: who has to wait for one reads another meanwhile. With one more, memory is made for eight.
-constexpr std::uint64_t blocks_to_read = 3;
+// In all: who has to wait for one reads another meanwhile. Short blocks as many as are warm when
+// their memory is used again; with one more long one, memory is made for eight.
+constexpr std::uint64_t blocks_to_read_least = 3;
+constexpr std::uint64_t bytes_to_read = 6 << 20;
 // Blocks that are not full wait for the next agreed call.
 constexpr std::uint64_t until_agreed = UINT64_MAX;
 
@@ -88,7 +90,8 @@ void CachedFile::note(Request const& request, CallRecord const& record) {
 }
 
 std::uint64_t CachedFile::blocks_open(Direction direction) const {
-    if (direction == Direction::read) return blocks_to_read;
+    if (direction == Direction::read)
+        return std::max(blocks_to_read_least, memory_.block_at(bytes_to_read));
     auto const each = several_nodes() ? blocks_between_nodes : blocks_on_one_node;
     auto const wanted = std::max<std::uint64_t>(blocks_least, each * memory_.aggregators().size());
     if (unsaved_bytes_most_ == 0) return wanted;

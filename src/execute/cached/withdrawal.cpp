@@ -80,8 +80,8 @@ void CachedFile::read_ahead(std::uint64_t offset) {
 
 // Who has to wait for a block reads on in a later one meanwhile, if that is free.
 bool CachedFile::read_after(std::uint64_t block) {
-    while (!memory_.buffer(block).filling_stopped() &&
-           memory_.begin_of(++block) < window_.range.end) {
+    auto const stopped = [&] { return memory_.buffer(block).filling_stopped(); };
+    while (!stopped() && memory_.begin_of(++block) < window_.range.end && !stopped()) {
         auto const next = memory_.begin_of(block) + memory_.buffer(block).filled_end() + 1;
         auto const end = std::min(memory_.begin_of(block + 1), window_.range.end);
         if (next <= end && fill_if_free(block, next)) return true;
