@@ -60,6 +60,21 @@ int code_that_shows(int code) {
     return added;
 }
 
+enum class Handler { returns, ends_program, is_programs };
+
+Handler handler_of(MPI_File file) {
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    if (PMPI_File_get_errhandler(file, &handler) != MPI_SUCCESS) return Handler::is_programs;
+    if (handler == numbers().errors_return) return Handler::returns;
+    if (handler == MPI_ERRORS_ARE_FATAL || handler == numbers().errors_abort)
+        return Handler::ends_program;
+#ifdef MPIR_ERRORS_THROW_EXCEPTIONS  // MPICH's C++ bindings look at what calls return
+    if (handler == MPIR_ERRORS_THROW_EXCEPTIONS) return Handler::returns;
+#endif
+    PMPI_Errhandler_free(&handler);
+    return Handler::is_programs;
+}
+
 }  // namespace
 
 int error_class_of(int code) {
@@ -123,8 +138,10 @@ int error_string(int code, char* text, int* length) {
 
 int raise(MPI_File file, int code) {
     if (code == MPI_SUCCESS) return code;
+    auto const handler = handler_of(file);
+    if (handler == Handler::returns) return code;
     CallDepth::Handler const calls_are_the_programs;
-    auto const shown = handler_ends_program(file) ? code_that_shows(code) : code;
+    auto const shown = handler == Handler::ends_program ? code_that_shows(code) : code;
     calling_the_program([&] { return PMPI_File_call_errhandler(file, shown); });
     return code;
 }
@@ -141,14 +158,7 @@ int raise(File& file, Verdict const& verdict, char const* call) {
     return fail(file, error_class_of(verdict.code), call, describe(verdict));
 }
 
-bool handler_ends_program(MPI_File file) {
-    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-    if (PMPI_File_get_errhandler(file, &handler) != MPI_SUCCESS) return false;
-    if (handler == numbers().errors_return) return false;
-    if (handler == MPI_ERRORS_ARE_FATAL || handler == numbers().errors_abort) return true;
-    PMPI_Errhandler_free(&handler);
-    return false;
-}
+bool handler_ends_program(MPI_File file) { return handler_of(file) == Handler::ends_program; }
 
 void set_count(MPI_Status* status, std::uint64_t bytes) {
     if (status == MPI_STATUS_IGNORE) return;

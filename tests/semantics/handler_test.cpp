@@ -250,6 +250,16 @@ void a_failed_independent_access_calls_the_handler_of_its_rank_only(Context cons
     close_file(file);
 }
 
+#ifdef MPIR_ERRORS_THROW_EXCEPTIONS
+// Its C++ functions throw what the C ones return; nobody is to call it, which ended the program.
+void the_handler_of_mpichs_old_cpp_interface(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(MPI_File_set_errhandler(file, MPIR_ERRORS_THROW_EXCEPTIONS));
+    CHECK_FAILS(MPI_File_seek(file, -1, MPI_SEEK_SET));
+    close_file(file);
+}
+#endif
+
 // One after the other came, the text of the first was the second's.
 void errors_of_a_class_keep_their_texts(Context const& context) {
     MPI_File file = open_file(context, context.path());
@@ -375,6 +385,9 @@ std::span<Test const> handler_tests() {
          a_failed_access_calls_the_handler_once_on_each_rank, under_unisono, injected},
         {"a_failed_independent_access_calls_the_handler_of_its_rank_only",
          a_failed_independent_access_calls_the_handler_of_its_rank_only, under_unisono, injected},
+#ifdef MPIR_ERRORS_THROW_EXCEPTIONS
+        {"the_handler_of_mpichs_old_cpp_interface", the_handler_of_mpichs_old_cpp_interface},
+#endif
         {"errors_of_a_class_keep_their_texts", errors_of_a_class_keep_their_texts, under_unisono,
          "the libraries have one text for each class"},
         {"many_errors_take_few_codes", many_errors_take_few_codes, under_unisono,
