@@ -44,11 +44,12 @@ def fetch(package: str, folder: pathlib.Path) -> pathlib.Path:
     return next(path for path in (folder / package).iterdir() if path.is_dir())
 
 
-def compiled(mpi: str, sources: list[pathlib.Path], program: pathlib.Path, options: list) -> pathlib.Path:
+def compiled(mpi: str, sources: list[pathlib.Path], program: pathlib.Path, options: list,
+             compiler: str = "mpicc") -> pathlib.Path:
     """`program`, made of `sources` unless it is there."""
     program.parent.mkdir(parents=True, exist_ok=True)
     if not program.exists():
-        run([f"mpicc.{mpi}", "-O1", "-w", *sources, "-o", program, *options])
+        run([f"{compiler}.{mpi}", "-O1", "-w", *sources, "-o", program, *options])
     return program
 
 
@@ -107,7 +108,13 @@ MPITESTCONF = """
 #define THREAD_PACKAGE_POSIX 1
 #define THREAD_PACKAGE_NAME THREAD_PACKAGE_POSIX
 #define MTEST_THREAD_RETURN_TYPE void*
+#define HAVE_IOSTREAM 1
+#define HAVE_NAMESPACE_STD 1
+#define HAVE_NAMESPACES 1
 """
+# MPI's old C++ interface, mpif.h, mpi, mpi_f08: how sources end, and the compiler.
+LANGUAGES_OF_MPICH = {"cxx": ("cxx", "mpicxx"), "f77": ("f", "mpif90"), "f90": ("f90", "mpif90"),
+                      "f08": ("f90", "mpif90")}  # fmt: skip
 
 
 def mpich_tests(mpi: str, folder: pathlib.Path) -> Iterator[Program]:
@@ -122,3 +129,25 @@ def mpich_tests(mpi: str, folder: pathlib.Path) -> Iterator[Program]:
             program = folder / "programs" / f"{name}.{mpi}"
             options = [f"-I{source / 'include'}", "-lpthread"]
             yield Program(compiled(mpi, [path, *common], program, options), (int(ranks),))
+
+
+def mpich_tests_in_other_languages(mpi: str, folder: pathlib.Path) -> Iterator[Program]:
+    """The same in C++ and Fortran, but for those that are partly in C."""
+    source = fetch("mpich", folder) / "test/mpi"
+    (source / "include/mpitestconf.h").write_text(MPITESTCONF)
+    for header, variable in (("ioaint", "aint"), ("iodisp", "disp"), ("iooffset", "offset")):
+        (source / f"include/{header}.h").write_text(f"        integer*8 {variable}\n")
+    headers = f"-I{source / 'include'}"
+    common = compiled(mpi, [source / "util/mtest_common.c"], folder / f"programs/mtest_common.{mpi}.o", ["-c", headers])
+    for language, (ending, compiler) in LANGUAGES_OF_MPICH.items():
+        modules = folder / f"programs/{language}.{mpi}"
+        modules.mkdir(parents=True, exist_ok=True)
+        fortran = [f"-J{modules}", "-std=legacy", "-fallow-argument-mismatch"]
+        options = [headers, *([common] if language == "cxx" else fortran)]
+        (listed,) = (source / language / "io").glob("testlist*")
+        for line in listed.read_text().splitlines():
+            name, ranks, *_ = line.split()
+            path = source / language / "io" / f"{name}.{ending}"
+            if path.exists() and "c2f" not in name:
+                sources = [source / f"util/mtest_{language}.{ending}", path]
+                yield Program(compiled(mpi, sources, modules / name, options, compiler), (int(ranks),))

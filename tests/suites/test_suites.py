@@ -8,7 +8,7 @@ import shutil
 import sys
 
 import pytest
-from sources import Program, hdf5_tests, mpich_tests, pnetcdf_tests
+from sources import Program, hdf5_tests, mpich_tests, mpich_tests_in_other_languages, pnetcdf_tests
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "install"), str(TESTS / "clients")]
@@ -18,6 +18,8 @@ from installed import BUILD  # noqa: E402
 SUITES = [
     ("MPICH", "mpich", mpich_tests),
     ("MPICH", "openmpi", mpich_tests),
+    ("MPICH, C++ and Fortran", "mpich", mpich_tests_in_other_languages),
+    ("MPICH, C++ and Fortran", "openmpi", mpich_tests_in_other_languages),
     ("HDF5", "mpich", hdf5_tests),
     ("HDF5", "openmpi", hdf5_tests),
     ("PnetCDF", "openmpi", pnetcdf_tests),
@@ -62,7 +64,7 @@ def test_passes_under_unisono(suite, way, tmp_path, record_property):
     failed = {}
     for program, ranks in runs:
         if said := failure(program, mpi, ranks, tmp_path, WAYS[way]):
-            failed[program.path.stem, ranks] = said, failure(program, mpi, ranks, tmp_path, None)
+            failed[program.path.relative_to(BUILD / "suites/programs"), ranks] = said, failure(program, mpi, ranks, tmp_path, None)
     natively = [f"{name} ({ranks} ranks)" for (name, ranks), (_, native) in failed.items() if native]
     seen = f"{len(runs)} runs, {len(runs) - len(failed)} passed"
     record_property("seen", seen + ("; natively, too, fail: " + ", ".join(natively) if natively else ""))
