@@ -251,8 +251,8 @@ static char const* unfit(struct mpi_library library) {
 }
 
 // Whether the program has made a datatype whose stride or extent is negative.
-static int made_backwards;
 #ifdef UNISONO_WATCHES_STRIDES
+static int made_backwards;
 static int const* const watched_backwards = &made_backwards;
 #else
 static int const* const watched_backwards = NULL;
