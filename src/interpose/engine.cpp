@@ -191,8 +191,8 @@ constexpr auto File_get_byte_offset = file_get_byte_offset;
 
 // NOLINTEND(readability-identifier-naming)
 
-// Exceptions of the program, and the end of threads that are cancelled, pass the engine's functions.
-// The engine has a libgcc of its own, which takes none to them before it has thrown one.
+// Exceptions of the program, and the end of threads that are cancelled, pass the engine's
+// functions. The engine has a libgcc of its own, which takes none to them before it has thrown one.
 void make_ready_for_exceptions() {
     try {
         throw ThrownByProgram{};

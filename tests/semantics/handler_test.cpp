@@ -287,7 +287,8 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-[[noreturn]] void throw_error(MPI_File*, int*, ...) {
+template <class Handle>
+[[noreturn]] void throw_error(Handle*, int*, ...) {
     ++handler_calls;
     throw HandlerError("of the program");
 }
@@ -307,7 +308,7 @@ bool comes_out_of(Call const& call) {
 void an_exception_of_a_handler_reaches_the_program(Context const& context) {
     handler_calls = 0;
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-    MPI_File_create_errhandler(throw_error, &handler);
+    MPI_File_create_errhandler(throw_error<MPI_File>, &handler);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_errhandler(file, handler));
     int value = context.rank;
@@ -330,7 +331,7 @@ void an_exception_of_a_handler_comes_out_of_open(Context const& context) {
     if (context.thread_level == MPI_THREAD_MULTIPLE) return skip("MPICH 4.0.2 stays locked");
     handler_calls = 0;
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-    MPI_File_create_errhandler(throw_error, &handler);
+    MPI_File_create_errhandler(throw_error<MPI_File>, &handler);
     CHECK_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, handler));
     MPI_File file = MPI_FILE_NULL;
     CHECK(comes_out_of([&] {
@@ -340,6 +341,27 @@ void an_exception_of_a_handler_comes_out_of_open(Context const& context) {
     CHECK_EQUAL(handler_calls.load(), 1);
     CHECK_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN));
     MPI_Errhandler_free(&handler);
+}
+
+// Once a file was open it was swallowed, and the message taken for one that had come.
+void an_exception_of_a_communicators_handler_comes_out_of_a_receive(Context const& context) {
+    if (context.thread_level == MPI_THREAD_MULTIPLE) return skip("both libraries stay locked");
+    MPI_File file = open_file(context, context.path());
+    MPI_Comm own = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_SELF, &own);
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    MPI_Comm_create_errhandler(throw_error<MPI_Comm>, &handler);
+    MPI_Comm_set_errhandler(own, handler);
+    int const sent[2] = {1, 2};
+    int received = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Isend(sent, 2, MPI_INT, 0, 0, own, &request);
+    CHECK(comes_out_of([&] { MPI_Recv(&received, 1, MPI_INT, 0, 0, own, MPI_STATUS_IGNORE); }));
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_free(&own);
+    close_file(file);
 }
 
 // For the launch that must end in an abort: see CMakeLists.txt.
@@ -397,6 +419,8 @@ std::span<Test const> handler_tests() {
          "the libraries may be locked then"},
         {"an_exception_of_a_handler_comes_out_of_open",
          an_exception_of_a_handler_comes_out_of_open},
+        {"an_exception_of_a_communicators_handler_comes_out_of_a_receive",
+         an_exception_of_a_communicators_handler_comes_out_of_a_receive},
         {"fatal_handler_ends_the_program", fatal_handler_ends_the_program},
     };
     return tests;
