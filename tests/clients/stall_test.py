@@ -57,7 +57,7 @@ class Stall(OutOfStep):
             with self.subTest(mpi=mpi):
                 job = self.run_job(mpi, "skip", UNISONO_STALL="abort", UNISONO_STALL_S="1")
                 self.expect_end(
-                    job, 1, "^unisono: rank 0 has been for 1[.0-9]* s in MPI_File_write_at_all, "
+                    job, 1, "^unisono: rank 0 has been for [.0-9]+ s in MPI_File_write_at_all, "
                     f"collective call 2 on {self.file}, offset 0; ranks 0-1: in it; "
                     "rank 2: in no collective call; the last was MPI_File_write_at_all, "
                     f"collective call 1 on {self.file}-other, offset 128; UNISONO_STALL")
@@ -67,7 +67,7 @@ class Stall(OutOfStep):
             with self.subTest(mpi=mpi, what=what):
                 job = self.run_job(mpi, what, UNISONO_STALL="abort", UNISONO_STALL_S="1")
                 self.expect_end(
-                    job, 1, "^unisono: rank 0 has been for 1[.0-9]* s in MPI_File_iwrite_at_all, "
+                    job, 1, "^unisono: rank 0 has been for [.0-9]+ s in MPI_File_iwrite_at_all, "
                     f"collective call 2 on {self.file}, offset 0; ranks 0-1: in it; "
                     "rank 2: in no collective call; the last was MPI_File_write_at_all, "
                     f"collective call 1 on {self.file}-other, offset 128; UNISONO_STALL")
