@@ -14,11 +14,12 @@ import subprocess
 import sys
 
 # MPI_Error_string for the texts of errors of Unisono's own; the others wait for, or free, nonblocking calls, end
-# them with the program, are occasions to carry those calls' messages, or make datatypes that Open MPI packs wrongly.
+# them with the program, or are occasions to carry those calls' messages.
 ENTRY_POINT = re.compile(r"P?MPI_(File_\w+|Register_datarep(_c)?|Error_string"
                          r"|(Wait|Test)(all|any|some)?|Request_(free|get_status(_all|_any|_some)?)|Finalize"
-                         r"|(Ssend|Send|Recv|Isend|Irecv)(_c)?|Iprobe|Probe"
-                         r"|Type_(vector|hvector|create_hvector|create_resized))")
+                         r"|(Ssend|Send|Recv|Isend|Irecv)(_c)?|Iprobe|Probe)")
+# What may make datatypes that Open MPI packs wrongly.
+STRIDE_ENTRY_POINT = re.compile(r"P?MPI_Type_(vector|hvector|create_hvector|create_resized)")
 ENGINE_SYMBOL = re.compile(r"unisono_\w+")
 HARMLESS = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux-[\w-]+)\.so\.\d+")
 
@@ -41,6 +42,11 @@ def other_name(symbol: str) -> str:
     return symbol[1:] if symbol.startswith("P") else "P" + symbol
 
 
+def is_entry_point(library: pathlib.Path, symbol: str) -> bool:
+    of_open_mpi = "openmpi" in library.name and STRIDE_ENTRY_POINT.fullmatch(symbol)
+    return bool(ENTRY_POINT.fullmatch(symbol) or of_open_mpi)
+
+
 def complaints_about_needs(library: pathlib.Path) -> list[str]:
     return [f"{library.name} needs {name}" for name in needed_by(library)
             if not HARMLESS.fullmatch(name)]
@@ -55,10 +61,10 @@ def complaints_about_environment(library: pathlib.Path) -> list[str]:
 def complaints_about_shim(library: pathlib.Path) -> list[str]:
     exported = symbols_of(library, "--defined-only")
     complaints = [f"{library.name} exports {symbol}, which is no MPI-IO entry point"
-                  for symbol in exported if not ENTRY_POINT.fullmatch(symbol)]
+                  for symbol in exported if not is_entry_point(library, symbol)]
     complaints += [f"{library.name} exports {symbol} but not {other_name(symbol)}"
                    for symbol in exported
-                   if ENTRY_POINT.fullmatch(symbol) and other_name(symbol) not in exported]
+                   if is_entry_point(library, symbol) and other_name(symbol) not in exported]
     complaints += [f"{library.name} wants {symbol}, which programs without MPI do not have"
                    for symbol in symbols_of(library, "--undefined-only")
                    if re.match(r"P?MPI_|ompi_", symbol)]
