@@ -67,11 +67,10 @@ class Program:
         """To all ranks, which MPI libraries put into sessions of their own."""
         for environment in pathlib.Path("/proc").glob("[0-9]*/environ"):
             try:
-                mine = f"UNISONO_REPORT_FILE={self.report_file}" in environment.read_text()
+                if f"UNISONO_REPORT_FILE={self.report_file}" in environment.read_text():
+                    os.kill(int(environment.parent.name), number)
             except (OSError, UnicodeDecodeError):
-                continue
-            if mine:
-                os.kill(int(environment.parent.name), number)
+                continue  # somebody else's, or just ended
 
     def kill(self):
         self.send(signal.SIGKILL)
