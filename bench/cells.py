@@ -5,7 +5,7 @@ import dataclasses
 import ratios
 from ratios import Alternations, Ratio
 from sides import DEFAULT_ROMIO, POSIX, SIDES, Side, plain_name
-from targets import CLEARLY_BELOW, TARGET_RANKS, target_of
+from targets import CLEARLY_BELOW, wanted_of
 
 NATIVE = tuple(side.name for side in SIDES if side.native)
 UNISONO = tuple(side for side in SIDES if side.unisono)
@@ -14,6 +14,7 @@ UNISONO = tuple(side for side in SIDES if side.unisono)
 @dataclasses.dataclass(eq=False)
 class Cell:
     ranks: int
+    cores: int
     directory: str
     pattern: str
     mode: str
@@ -99,17 +100,17 @@ def target_checks(cells: list[Cell]) -> list[Check]:
     """Every target that the measured cells allow to be checked."""
     checks = []
     for cell in cells:
-        target = target_of(cell.pattern)
-        if target is None or cell.ranks != TARGET_RANKS or cell.allowed:  # they hold for one node
+        wanted = wanted_of(cell.pattern, cell.ranks, cell.cores)
+        if wanted is None or cell.allowed:  # they hold for one node
             continue
-        opponents = ((target.default_romio, "default ROMIO", DEFAULT_ROMIO),
-                     (target.best_native, "best native", cell.best_native()),
-                     (target.posix, "posix", POSIX))
+        opponents = ((wanted.default_romio, "default ROMIO", DEFAULT_ROMIO),
+                     (wanted.best_native, "best native", cell.best_native()),
+                     (wanted.posix, "posix", POSIX))
         for side in cell.unisono_sides():
-            for wanted, against, opponent in opponents:
+            for least, against, opponent in opponents:
                 ratio = cell.ratio(side.name, opponent)
-                if ratio and cell.mode in wanted:
-                    checks.append(Check(cell, side.name, against, wanted[cell.mode], ratio))
+                if ratio and cell.mode in least:
+                    checks.append(Check(cell, side.name, against, least[cell.mode], ratio))
     return checks
 
 
@@ -124,11 +125,12 @@ class Shrinking:
 
 def shrinking_with_ranks(cells: list[Cell]) -> list[Shrinking]:
     found = []
+    fewest = min((cell.ranks for cell in cells), default=0)
     for few in cells:
         for many in cells:
             same = ((few.directory, few.pattern, few.mode)
                     == (many.directory, many.pattern, many.mode))
-            if not same or few.ranks != TARGET_RANKS or many.ranks <= few.ranks:
+            if not same or few.ranks != fewest or many.ranks == few.ranks:
                 continue
             for side in few.unisono_sides():
                 before = few.ratio(side.name, DEFAULT_ROMIO)

@@ -35,7 +35,9 @@ MODES = tuple(table.MODE_LETTERS)
 PATTERNS = ("contiguous", "strided-64", "strided-1k", "strided-4k", "strided-64k", "strided-1m",
             "tile", "block-3d", "noncontig", "hpio-64", "hpio-1k", "irregular", "memory-24",
             "calls-contiguous", "calls-strided", "ior-hard", "lattice")
-FULL_RANKS = (4, 8, 16)
+CORES = len(os.sched_getaffinity(0))
+RANKS = (CORES, 2 * CORES)
+FULL_RANKS = (*RANKS, 4 * CORES)
 KEEPING = (sides.BEHIND, "view_based")  # may leave what was written in memory until the close
 
 
@@ -58,9 +60,9 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
         help=f"{', '.join(PATTERNS)}; and applications: {', '.join(APPLICATIONS)}")
     add("--modes", type=list_of(MODES), help=f"{', '.join(MODES)} (default: see bench/README.md)")
     add("--sides", type=list_of(names), default=names, help=", ".join(names))
-    add("--ranks", type=_whole_numbers, help="e.g. 4,8 (default 4)")
+    add("--ranks", type=_whole_numbers, help="e.g. 4,8 (default: one on each core, and two)")
     add("--bytes", type=count, default=64 << 20, help="of all ranks together (default 64 MiB)")
-    add("--alternations", type=count, default=5, help="how often all sides take turns (default 5)")
+    add("--alternations", type=count, default=4, help="how often all sides take turns (default 4)")
     add("--minutes", type=float,
         help="after so long, end with what there is, but with one alternation at least (default 28;"
              " with --full: no limit)")
@@ -86,7 +88,7 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("--lock", type=pathlib.Path, default=default_lock(),
         help="lock file that keeps others from measuring meanwhile (UNISONO_TIMING_LOCK)")
     add("--full", action="store_true",
-        help=f"every mode in every directory, with {FULL_RANKS} ranks")
+        help="every mode in every directory, also with four ranks on each core")
     return _completed(parser.parse_args(words))
 
 
@@ -96,7 +98,7 @@ def _completed(arguments: argparse.Namespace) -> argparse.Namespace:
     if arguments.cluster:
         arguments.ranks = arguments.ranks or (2 * arguments.cluster,)
         arguments.modes = arguments.modes or ("overwrite", "read")
-    arguments.ranks = arguments.ranks or (FULL_RANKS if arguments.full else (4,))
+    arguments.ranks = arguments.ranks or (FULL_RANKS if arguments.full else RANKS)
     arguments.directories = arguments.directories or [pathlib.Path("/dev/shm"), arguments.build]
     if arguments.minutes is None:
         arguments.minutes = math.inf if arguments.full else 28.0
@@ -269,7 +271,7 @@ class Measurement:
     def measure(self, groups: list[Group], save) -> None:
         """All groups once, then all again, as often as asked for and as there is time. Calls
         save() after each round, so that a run that is cut short leaves its results."""
-        cells = {group: {mode: Cell(group.ranks, str(group.directory), group.pattern, mode,
+        cells = {group: {mode: Cell(group.ranks, CORES, str(group.directory), group.pattern, mode,
                                     allowed=nodes.allowed(self.arguments, group.pattern))
                          for mode in group.modes} for group in groups}
         self.cells = [cell for members in cells.values() for cell in members.values()]

@@ -13,14 +13,14 @@ MODE_LETTERS = {"fresh": "F", "overwrite": "O", "read": "R", "sync": "S"}
 def render(cells: list[Cell], chosen: list[Side]) -> str:
     """Two tables, speeds and ratios, for each number of ranks and directory."""
     def group(cell: Cell):
-        return cell.ranks, cell.directory
+        return cell.ranks, cell.cores, cell.directory
 
     side_names = [side.name for side in chosen]
     ours = [side for side in chosen if side.unisono]
     parts = []
-    for (ranks, directory), grouped in itertools.groupby(sorted(cells, key=group), key=group):
+    for (ranks, cores, directory), grouped in itertools.groupby(sorted(cells, key=group), key=group):
         members = list(grouped)
-        where = f"{ranks} ranks, {directory}"
+        where = f"{ranks} ranks on {cores} cores, {directory}"
         parts += [f"{where}: MB/s, median and spread", _aligned(_speeds(members, side_names)), ""]
         if ours:
             parts += [f"{where}: ratios", _aligned(_ratios(members, ours)), ""]

@@ -22,7 +22,7 @@ from applications import APPLICATIONS, cells_of
 from applications import MODES as APPLICATION_MODES
 from cells import Cell, clearly_below_own_default, shrinking_with_ranks, target_checks
 from cells import UNISONO as UNISONO_SIDES
-from targets import TARGETS, target_of
+from targets import TARGETS, wanted_of
 
 
 BENCH = pathlib.Path(__file__).resolve().parent
@@ -35,7 +35,7 @@ def line(seconds, bytes_=1_000_000, spoilt=0):
 
 def cell_with(pattern="strided-64", mode="fresh", ranks=4, **seconds_by_side):
     """One alternation for each value; side names with _ for -."""
-    cell = Cell(ranks, "/somewhere", pattern, mode)
+    cell = Cell(ranks, 2, "/somewhere", pattern, mode)
     for side, seconds in seconds_by_side.items():
         for value in seconds:
             cell.add(side.replace("_", "-"), line([value]))
@@ -146,7 +146,7 @@ def test_best_native_is_the_fastest_that_did_not_fail():
     assert cell.best_native() == "mpich-tuned"
     cell.add_error("mpich-tuned", "wrong byte at offset 5")
     assert cell.best_native() == "ompio"
-    assert Cell(4, "/somewhere", "tile", "read").best_native() == ""
+    assert Cell(4, 2, "/somewhere", "tile", "read").best_native() == ""
 
 
 def test_error_in_one_alternation_disqualifies_the_side_and_keeps_step():
@@ -177,7 +177,7 @@ def test_own_default_of_unisono_on_open_mpi_is_ompio():
 def test_every_pattern_has_exactly_one_target():
     for pattern in run.PATTERNS:
         assert sum(pattern in target.patterns for target in TARGETS) == 1, pattern
-    assert target_of("no such pattern") is None
+    assert wanted_of("no such pattern", 4, 2) is None
 
 
 def test_targets_compare_with_romio_best_native_and_posix():
@@ -190,7 +190,15 @@ def test_targets_compare_with_romio_best_native_and_posix():
     assert checks["posix"].missed                   # 0.5 < 0.7
 
 
-def test_targets_hold_for_four_ranks_and_not_for_sync():
+def test_with_a_rank_on_each_core_others_are_wanted_than_with_two():
+    for pattern in run.PATTERNS:
+        one, two, four = (wanted_of(pattern, ranks, 2) for ranks in (2, 4, 8))
+        assert one and two and one != two and four is None
+    cell = cell_with(ranks=2, mpich=[8.0], unisono_mpich=[1.0], posix=[0.7])
+    assert {check.against: check.missed for check in target_checks([cell])} == {"best native": False, "posix": True}
+
+
+def test_targets_hold_for_two_ranks_on_each_core_and_not_for_sync():
     sides_ = dict(mpich=[8.0], unisono_mpich=[1.0])
     assert target_checks([cell_with(ranks=8, **sides_)]) == []
     assert target_checks([cell_with(mode="sync", **sides_)]) == []
@@ -209,15 +217,15 @@ def test_gain_that_shrinks_with_ranks_is_found():
 def test_tables_show_speeds_ratios_and_marks():
     cell = cell_with(mpich=[0.1] * 3, unisono_mpich=[0.2] * 3, posix=[0.1] * 3)
     lines = table.render([cell], sides_named("mpich", "unisono-mpich", "posix")).splitlines()
-    assert lines[0] == "4 ranks, /somewhere: MB/s, median and spread"
+    assert lines[0] == "4 ranks on 2 cores, /somewhere: MB/s, median and spread"
     assert lines[1].split() == ["pattern", "mpich", "unisono-mpich", "posix"]
     assert lines[2].split() == ["strided-64", "F", "10", "±0%", "5", "±0%", "10", "±0%"]
-    assert lines[4] == "4 ranks, /somewhere: ratios"
+    assert lines[4] == "4 ranks on 2 cores, /somewhere: ratios"
     assert lines[6].split() == ["strided-64", "F", "0.50", "[0.50,", "0.50]", "0.50", "0.50", "!t"]
 
 
 def test_calls_that_another_strategy_did_are_named():
-    cell = Cell(4, "/somewhere", "tile", "fresh")
+    cell = Cell(4, 2, "/somewhere", "tile", "fresh")
     done = {"unisono-mpich:lacio": {"two_phase": 3}, "unisono-mpich:view_based": {"view_based": 3, "independent": 1},
             "unisono-mpich:two_phase": {"two_phase": 3}, "unisono-mpich:auto": {"independent": 3}}
     for side, strategies in done.items():
@@ -410,9 +418,9 @@ def test_no_side_always_follows_the_same_one(count):
 
 def test_default_arguments_depend_on_full(monkeypatch):
     monkeypatch.setenv("UNISONO_TIMING_LOCK", "/somewhere/lock")
-    assert run.parse_arguments([]).ranks == (4,)
+    assert run.parse_arguments([]).ranks == (run.CORES, 2 * run.CORES)  # nobody is starved in the first
     full = run.parse_arguments(["--full", "--directory", "/a", "--directory", "/b"])
-    assert full.ranks == (4, 8, 16)
+    assert full.ranks == (run.CORES, 2 * run.CORES, 4 * run.CORES)
     assert full.directories == [pathlib.Path("/a"), pathlib.Path("/b")]
     assert full.lock == pathlib.Path("/somewhere/lock")
 
@@ -514,7 +522,7 @@ def test_writes_that_may_stay_in_memory_are_measured_with_the_close(monkeypatch,
 @pytest.mark.parametrize("minutes, interrupted_after, whole", [(28, None, True), (1, None, False), (28, 10, False)])
 def test_results_of_a_part_are_not_taken_for_those_of_the_whole(monkeypatch, tmp_path, capsys, minutes, interrupted_after,
                                                                 whole):
-    fake = FakeMeasurement(monkeypatch, 20, "--patterns", "tile", "--alternations", "9", "--minutes", str(minutes),
+    fake = FakeMeasurement(monkeypatch, 20, "--patterns", "tile", "--ranks", "4", "--alternations", "9", "--minutes", str(minutes),
                            "--directory", str(tmp_path), "--json", str(tmp_path / "bench.json"))
     take = fake._take_turn
 
@@ -531,7 +539,7 @@ def test_results_of_a_part_are_not_taken_for_those_of_the_whole(monkeypatch, tmp
 
 def test_side_that_failed_is_not_tried_again(monkeypatch):
     fake = FakeMeasurement(monkeypatch, 1, "--alternations", "3")
-    cells = {"fresh": Cell(4, "/a", "tile", "fresh")}
+    cells = {"fresh": Cell(4, 2, "/a", "tile", "fresh")}
     cells["fresh"].add_error(sides.SIDES[0].name, "no end within 300 s")
     progress = run.Progress(2, 10.0)
     fake._measure_group(groups("tile")[0], 0, cells, progress)
