@@ -56,9 +56,9 @@ def points(full: bool) -> list[Point]:
     return sorted(chosen, key=lambda point: -point.ranks)
 
 
-def measure(chosen: list[Point], build: pathlib.Path) -> dict[Point, dict]:
+def measure(chosen: list[Point], build: pathlib.Path, *more: str) -> dict[Point, dict]:
     def one(point: Point) -> dict:
-        ran = subprocess.run(point.command(build), capture_output=True, text=True)
+        ran = subprocess.run([*point.command(build), *more], capture_output=True, text=True)
         if ran.returncode != 0:
             raise SystemExit(f"{' '.join(ran.args)}: {ran.stdout}{ran.stderr}")
         print(f"{point.pattern}, {point.strategy}, {point.ranks} ranks", file=sys.stderr)
@@ -66,6 +66,13 @@ def measure(chosen: list[Point], build: pathlib.Path) -> dict[Point, dict]:
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         return dict(zip(chosen, pool.map(one, chosen)))
+
+
+def plans() -> list[Point]:
+    """Of more ranks than can be run."""
+    chosen = [Point(pattern, "auto", ranks)
+              for pattern in ("strided-4k", "block-3d", "block-4d") for ranks in (1024, 16384, 131072)]
+    return chosen + [Point("strided-4k", "auto", 131072, per_node) for per_node in (1, 128)]
 
 
 def messages_a_round(line: dict) -> float | None:
@@ -88,12 +95,32 @@ HEADER = ["pattern", "strategy", "ranks", "a node", "servers", "KiB", "write ms"
           "messages", "fan-in", "MiB", "KiB reduced"]
 
 
+def in_order(lines: dict[Point, dict]) -> list[Point]:
+    return sorted(lines, key=lambda one: (PATTERNS.index(one.pattern), one.bytes_per_rank, one.servers,
+                                          one.ranks_per_node != 16, one.ranks))
+
+
 def table(lines: dict[Point, dict]) -> str:
     rows = [HEADER]
-    for point in sorted(lines, key=lambda one: (PATTERNS.index(one.pattern), one.bytes_per_rank, one.servers,
-                                                one.ranks_per_node != 16, one.ranks)):
+    for point in in_order(lines):
         beside = None if point.strategy == ROMIO else lines.get(point._replace(strategy=ROMIO))
         rows.append(row(point, lines[point], beside))
+    return aligned(rows)
+
+
+def table_of_plans(lines: dict[Point, dict]) -> str:
+    rows = [["pattern", "strategy", "ranks", "a node", "aggregators", "rounds", "senders", "messages", "fan-in",
+             "KiB reduced", "plan ms", "plan KiB"]]
+    for point in in_order(lines):
+        line = lines[point]
+        rows.append([point.pattern, line["strategy"], str(point.ranks), str(point.ranks_per_node),
+                     str(line["aggregators"]), str(line["rounds"]), "nodes" if line["nodes_send"] else "ranks",
+                     str(line["most_from_one"]), str(line["fan_in"]), f"{line['reduced_bytes_per_rank'] / 1024:.1f}",
+                     f"{1e3 * line['planning_s']:.2f}", f"{line['plan_bytes_per_rank'] / 1024:.0f}"])
+    return aligned(rows)
+
+
+def aligned(rows: list[list[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows)]
     return "\n".join("  ".join(text.ljust(width) if at < 2 else text.rjust(width)
                                for at, (text, width) in enumerate(zip(cells, widths))).rstrip()
@@ -146,8 +173,9 @@ def main() -> None:
     parser.add_argument("--picture", type=pathlib.Path, help="draw them there: .svg, .png, .pdf")
     arguments = parser.parse_args()
     lines = measure(points(arguments.full), arguments.build)
+    planned = measure(plans(), arguments.build, "--plan-only")
     if arguments.json:
-        arguments.json.write_text(json.dumps(list(lines.values()), indent=1))
+        arguments.json.write_text(json.dumps([*lines.values(), *planned.values()], indent=1))
     if arguments.picture:
         draw(lines, arguments.picture)
     print("Simulated. Times of all calls; 'ROMIO /': how many times as long its model writes and reads;\n"
@@ -155,6 +183,10 @@ def main() -> None:
           "KiB: a rank's data, whole pieces of it; KiB reduced: what it brought to reductions. To", REAL_BYTES_UP_TO,
           "ranks all bytes are compared.\n")
     print(table(lines))
+    print("\nOf more ranks than can be run: one write is planned, and what it would send is counted. messages: of a\n"
+          "sender to other nodes, at most; fan-in: to one rank; KiB reduced: so that ranks know what comes to them;\n"
+          "ms, KiB: of this machine, for the plan that every rank makes.\n")
+    print(table_of_plans(planned))
 
 
 if __name__ == "__main__":

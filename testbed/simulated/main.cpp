@@ -9,6 +9,7 @@
 
 #include "simulated/heap.hpp"
 #include "simulated/patterns.hpp"
+#include "simulated/planned.hpp"
 #include "simulated/run_scenario.hpp"
 #include "simulated/scale.hpp"
 #include "simulated/servers_case.hpp"
@@ -127,6 +128,31 @@ int run_scale(ScaleCase scale, std::optional<std::uint32_t> traced_rank) {
     return result.wrong.empty() ? 0 : 1;
 }
 
+// The same, of a write that nobody does.
+int show_plan(ScaleCase scale) {
+    std::size_t bytes_before = 0;
+    std::size_t plan_bytes = 0;
+    scale.on_begin = [&] { bytes_before = heap_bytes(); };
+    auto const planned = plan_write(scale, [&] { plan_bytes = heap_bytes() - bytes_before; });
+    nlohmann::ordered_json const line{{"ranks", scale.ranks},
+                                      {"ranks_per_node", scale.ranks_per_node},
+                                      {"pattern", scale.pattern},
+                                      {"bytes_per_rank", scale.bytes_per_rank},
+                                      {"strategy", planned.strategy},
+                                      {"aggregators", planned.aggregators},
+                                      {"rounds", planned.rounds},
+                                      {"nodes_send", planned.nodes_send},
+                                      {"messages", planned.sent.messages},
+                                      {"message_bytes", planned.sent.bytes},
+                                      {"most_from_one", planned.sent.most_from_one},
+                                      {"fan_in", planned.sent.fan_in},
+                                      {"reduced_bytes_per_rank", planned.reduced_bytes},
+                                      {"planning_s", planned.planning_s},
+                                      {"plan_bytes_per_rank", plan_bytes}};
+    std::printf("%s\n", line.dump().c_str());
+    return 0;
+}
+
 struct ServersArguments {
     ServersCase servers;
     std::string profile_file;
@@ -215,7 +241,7 @@ void add_servers_options(CLI::App& app, ServersArguments& arguments) {
                  "unisono_resonant_groups=by_count");
 }
 
-void add_scale_options(CLI::App& many, ScaleCase& scale,
+void add_scale_options(CLI::App& many, ScaleCase& scale, bool& plan_only,
                        std::optional<std::uint32_t>& traced_rank) {
     std::vector<std::string> patterns;
     for (auto const& pattern : scale_patterns()) patterns.emplace_back(pattern.name);
@@ -243,6 +269,8 @@ void add_scale_options(CLI::App& many, ScaleCase& scale,
     many.add_option("--trace-rank", traced_rank, "Also show its await points");
     many.add_flag("--sizes-only", scale.sizes_only,
                   "No memory for data that is not under way; bytes are not compared");
+    many.add_flag("--plan-only", plan_only,
+                  "Nobody does anything: the plan is made, and the messages of a write counted");
 }
 
 int main_with(int argc, char** argv) {
@@ -264,14 +292,15 @@ int main_with(int argc, char** argv) {
         "scale", "Collective writes and reads of many ranks, as one line of JSON");
     many->option_defaults()->always_capture_default();
     std::optional<std::uint32_t> traced_rank;
-    add_scale_options(*many, scale, traced_rank);
+    bool plan_only = false;
+    add_scale_options(*many, scale, plan_only, traced_rank);
     ServersArguments servers;
     auto* const modelled =
         app.add_subcommand("servers", "Reads through modelled data servers, as one line of JSON");
     modelled->option_defaults()->always_capture_default();
     add_servers_options(*modelled, servers);
     CLI11_PARSE(app, argc, argv);
-    if (*many) return run_scale(scale, traced_rank);
+    if (*many) return plan_only ? show_plan(scale) : run_scale(scale, traced_rank);
     if (*modelled) return run_servers(servers);
     if (arguments.sweep) return sweep_one(arguments);
     return *one ? run_one(arguments) : run_many(arguments);

@@ -34,13 +34,6 @@ public:
     Error sync() override { return {}; }
 };
 
-Layout layout_of(Network const& network) {
-    if (network.servers == 0) return {};
-    std::vector<std::uint32_t> servers(network.servers);
-    std::iota(servers.begin(), servers.end(), 0);
-    return Layout::of("simulated", {Striping::round_robin(network.stripe_bytes, servers)});
-}
-
 class ScaleRun {
 public:
     explicit ScaleRun(ScaleCase const& scale)
@@ -69,10 +62,7 @@ public:
     }
 
     ScaleResult run() {
-        std::vector<std::uint32_t> labels(scale_.ranks);
-        for (std::uint32_t rank = 0; rank < scale_.ranks; ++rank)
-            labels[rank] = rank / scale_.ranks_per_node;
-        SimulatedTeams teams{make_topology(labels), {.network = scale_.network}};
+        SimulatedTeams teams{topology_of(scale_), {.network = scale_.network}};
         if (scale_.servers) teams.serve_reads(*scale_.servers);
         teams.trace = scale_.trace;
         if (scale_.on_begin) scale_.on_begin();
@@ -160,6 +150,7 @@ private:
             perform(file, request);
         auto const traffic = team.traffic() - before;
         result_.messages += traffic.messages;
+        if (direction == Direction::write) result_.write_messages += traffic.messages;
         result_.message_bytes += traffic.message_bytes;
         if (team.rank() == 0) result_.reduced_bytes += traffic.reduced_bytes;
         if (direction == Direction::write) return;
@@ -201,6 +192,20 @@ private:
 };
 
 }  // namespace
+
+Topology topology_of(ScaleCase const& scale) {
+    std::vector<std::uint32_t> labels(scale.ranks);
+    for (std::uint32_t rank = 0; rank < scale.ranks; ++rank)
+        labels[rank] = rank / scale.ranks_per_node;
+    return make_topology(labels);
+}
+
+Layout layout_of(Network const& network) {
+    if (network.servers == 0) return {};
+    std::vector<std::uint32_t> servers(network.servers);
+    std::iota(servers.begin(), servers.end(), 0);
+    return Layout::of("simulated", {Striping::round_robin(network.stripe_bytes, servers)});
+}
 
 ScaleResult run(ScaleCase const& scale) { return ScaleRun{scale}.run(); }
 

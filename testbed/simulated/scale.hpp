@@ -9,7 +9,9 @@
 #include "simulated/conditions.hpp"
 #include "simulated/patterns.hpp"
 #include "simulated/served_reads.hpp"
+#include "unisono/layout.hpp"
 #include "unisono/options.hpp"
+#include "unisono/topology.hpp"
 
 namespace unisono::simulated {
 
@@ -45,6 +47,7 @@ struct ScaleResult {
     std::uint64_t calls = 0;     ///< of a rank, in each direction
     std::uint64_t bytes = 0;     ///< of all ranks, in each direction
     std::uint64_t messages = 0;  ///< of all ranks, in both directions
+    std::uint64_t write_messages = 0;
     std::uint64_t message_bytes = 0;
     std::uint64_t reduced_bytes = 0;  ///< that one rank brought to reductions, in both directions
     std::uint64_t rounds = 0;         ///< of a rank, in both directions
@@ -54,6 +57,10 @@ struct ScaleResult {
     std::size_t node_memory_bytes = 0;  ///< windows and the like, that a node's ranks share
     ServedReads::Counts served;         ///< with modelled servers
 };
+
+Topology topology_of(ScaleCase const& scale);
+/// Of the network's servers; not known where it has none.
+Layout layout_of(Network const& network);
 
 /// Throws std::invalid_argument for a pattern that there is not.
 ScaleResult run(ScaleCase const& scale);

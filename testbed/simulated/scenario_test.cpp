@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <set>
 
+#include "simulated/patterns.hpp"
+#include "simulated/planned.hpp"
 #include "simulated/run_scenario.hpp"
 #include "simulated/scale.hpp"
 #include "simulated/shrink.hpp"
@@ -138,6 +140,26 @@ TEST(Scale, sizes_only_make_the_same_messages_and_times_as_real_bytes) {
         EXPECT_NEAR(sizes.write_s, real.write_s, 1e-9);
         EXPECT_NEAR(sizes.read_s, real.read_s, 1e-9);
     }
+}
+
+TEST(Scale, as_many_messages_are_counted_in_a_plan_as_are_sent) {
+    std::uint64_t messages = 0;
+    for (auto const& pattern : scale_patterns())
+        for (auto const aggregate : {Switch::automatic, Switch::enable, Switch::disable})
+            for (std::uint64_t const buffer : {0, 16 * 1024}) {
+                auto scale = case_of(96, false);
+                scale.pattern = pattern.name;
+                scale.strategy = pattern.a_call_a_piece ? "auto" : "two_phase";
+                scale.intra_node_aggregation = aggregate;
+                scale.cb_buffer_size = buffer;
+                auto const planned = plan_write(scale);
+                auto const done = run(scale);
+                EXPECT_EQ(planned.strategy, done.chosen) << pattern.name;
+                EXPECT_EQ(planned.sent.messages * done.calls, done.write_messages) << pattern.name;
+                EXPECT_EQ(planned.sent.fan_in, done.fan_in) << pattern.name;
+                messages += planned.sent.messages;
+            }
+    EXPECT_GT(messages, 1000u);
 }
 
 }  // namespace

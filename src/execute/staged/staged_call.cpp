@@ -17,6 +17,19 @@ std::uint64_t lowest_bit(std::uint64_t bits) { return bits & -bits; }
 
 }  // namespace
 
+// Where messages are so short that their number is what they cost, nodes put them together; for
+// longer ones the copy and the meeting more cost more than they save (docs/lab/tried.md). Where
+// ranks read the same bytes, a node asks for them once.
+bool nodes_send(Plan const& plan, Facts const& facts, std::uint64_t mean_message_bytes) {
+    constexpr std::uint64_t short_bytes = 16 << 10;
+    auto const& topology = *facts.topology;
+    auto const wish = plan.intra_node_aggregation;
+    if (topology.nodes() == 1 || plan.within_nodes || wish == Switch::disable) return false;
+    if (wish == Switch::enable) return true;
+    return topology.ranks() > topology.nodes() &&
+           (mean_message_bytes <= short_bytes || same_bytes_are_read(facts));
+}
+
 StagedCall::StagedCall(StagedParts const& parts, std::uint64_t alignment)
     : StagedParts{parts}, touched_{touched(request.view, request.positions)} {
     find_own_aggregators();
@@ -25,7 +38,7 @@ StagedCall::StagedCall(StagedParts const& parts, std::uint64_t alignment)
                      schedule_->rounds() > 1 ? 2U : 1U,
                      lowest_bit(alignment | schedule_->alignment()));
     agree_on_windows();
-    node_aggregated_ = wants_node_aggregation();
+    node_aggregated_ = nodes_send(plan, facts, expected_.mean_message_bytes());
     if (!plan.within_nodes) team.expect_messages(facts.bytes);
     auto const one_memory = windows_->shared() && team.topology().nodes() == 1;
     seamless_ = one_memory && request.direction == Direction::write && may_be_seamless(facts) &&
@@ -74,19 +87,6 @@ std::uint64_t StagedCall::learn_what_comes(std::uint64_t also) {
          .bytes_for = [this](Round const& round,
                              std::size_t aggregator) { return bytes_for(round, aggregator); }},
         *schedule_, also);
-}
-
-// Where messages are so short that their number is what they cost, nodes put them together; for
-// longer ones the copy and the meeting more cost more than they save (docs/lab/tried.md). Where
-// ranks read the same bytes, a node asks for them once.
-bool StagedCall::wants_node_aggregation() const {
-    constexpr std::uint64_t short_bytes = 16 << 10;
-    auto const& topology = team.topology();
-    auto const wish = plan.intra_node_aggregation;
-    if (topology.nodes() == 1 || plan.within_nodes || wish == Switch::disable) return false;
-    if (wish == Switch::enable) return true;
-    return topology.ranks() > topology.nodes() &&
-           (expected_.mean_message_bytes() <= short_bytes || same_bytes_are_read(facts));
 }
 
 Round StagedCall::next_round() {

@@ -23,6 +23,10 @@ struct StagedParts {
     CallRecord& record;
 };
 
+/// Whether nodes send what their ranks have for other nodes' windows, or each rank its own.
+/// `mean_message_bytes`: what a rank has for a window. Pure.
+bool nodes_send(Plan const& plan, Facts const& facts, std::uint64_t mean_message_bytes);
+
 /// A staged call as one rank sees it, the same for its exchanges and its file I/O: who asks for
 /// what, where the windows are, and which of this rank's bytes are in which of them.
 class StagedCall : public StagedParts {
@@ -145,7 +149,6 @@ private:
     void agree_on_windows();
     std::uint64_t learn_what_comes(std::uint64_t also);
     [[nodiscard]] std::uint64_t bytes_for(Round const& round, std::size_t aggregator) const;
-    [[nodiscard]] bool wants_node_aggregation() const;
 
     Extent touched_;
     bool node_aggregated_ = false;
