@@ -28,14 +28,13 @@ from applications import APPLICATIONS, cells_of
 from applications import MODES as APPLICATION_MODES
 from cells import Cell, clearly_below_own_default, target_checks
 from papers import testbed
-from sides import LaunchError, Side, Tools
+from sides import CORES, LaunchError, Side, Tools
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODES = tuple(table.MODE_LETTERS)
 PATTERNS = ("contiguous", "strided-64", "strided-1k", "strided-4k", "strided-64k", "strided-1m",
             "tile", "block-3d", "noncontig", "hpio-64", "hpio-1k", "irregular", "memory-24",
             "calls-contiguous", "calls-strided", "ior-hard", "lattice")
-CORES = len(os.sched_getaffinity(0))
 RANKS = (CORES, 2 * CORES)
 FULL_RANKS = (*RANKS, 4 * CORES)
 KEEPING = (sides.BEHIND, "view_based")  # may leave what was written in memory until the close
@@ -415,7 +414,7 @@ def main() -> int:
                 "UNISONO_TUNE": "off",  # nothing is left over from one side or run to the next
                 "UNISONO_TOPOLOGY": f"nodes={arguments.nodes}" if arguments.nodes else ""}
     tools = Tools(arguments.build, {key: value for key, value in settings.items() if value},
-                  arguments.timeout)
+                  arguments.timeout, binds=not arguments.cluster)
     chosen = sides.with_strategies(tuple(usable_sides(arguments.sides, tools)),
                                    arguments.strategies)
     if not chosen:

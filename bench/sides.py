@@ -67,6 +67,7 @@ NOT_AS_ASKED = re.compile(r"cannot be preloaded|^unisono: .*ignored; valid: ", r
 OWN_MESSAGE = re.compile(rf"wrong byte|^rank \d+:|{NOT_AS_ASKED.pattern}")
 
 LAUNCHERS = {"mpich": "mpiexec.mpich", "openmpi": "mpiexec.openmpi"}
+CORES = len(os.sched_getaffinity(0))
 
 
 class LaunchError(Exception):
@@ -80,6 +81,7 @@ class Tools:
     build: pathlib.Path
     settings: dict[str, str] = dataclasses.field(default_factory=dict)  # for Unisono
     timeout_s: float = 300.0
+    binds: bool = False  # ranks to cores, where each has one
 
     def program(self, mpi: str) -> pathlib.Path:
         return self.build / "programs" / f"unisono-bench-patterns.{mpi}"
@@ -103,11 +105,15 @@ class Tools:
 
 
 def words_before(side: Side, tools: Tools, ranks: int, report: pathlib.Path) -> list[str]:
-    """What comes before the program: launcher, preloaded libraries, settings. Every side gets
-    the yield shim, without which MPICH never yields its core."""
+    """What comes before the program: launcher, preloaded libraries, settings. Where ranks share
+    cores, every side gets the yield shim, without which MPICH never yields its core."""
+    bound = tools.binds and ranks <= CORES
     preload = [tools.library(side.mpi)] if side.unisono else []
-    preload.append(tools.yield_shim)
+    if not bound:
+        preload.append(tools.yield_shim)
     command = [LAUNCHERS[side.mpi], *side.launcher_options]
+    if bound:
+        command += ["--bind-to", "core"]
     if side.mpi == "openmpi":
         command.append("--oversubscribe")
         if os.geteuid() == 0:

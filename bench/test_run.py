@@ -316,6 +316,15 @@ def build_with(folder: pathlib.Path, *names: str) -> sides.Tools:
     return sides.Tools(folder)
 
 
+def test_ranks_that_have_a_core_each_are_bound_to_it(tmp_path):
+    """Open MPI binds two by itself, MPICH does not."""
+    tools = sides.Tools(tmp_path, binds=True)
+    for side in sides.SIDES:
+        alone, crowded = (sides.words_before(side, tools, ranks, tmp_path / "r") for ranks in (sides.CORES, sides.CORES + 1))
+        assert "--bind-to core" in " ".join(alone) and "--bind-to" not in crowded
+        assert str(tools.yield_shim) not in " ".join(alone) and str(tools.yield_shim) in " ".join(crowded)
+
+
 def test_every_side_is_launched_with_the_yield_shim(tmp_path):
     tools = sides.Tools(tmp_path, {"UNISONO_TOPOLOGY": "nodes=2"})
     report = tmp_path / "report"
@@ -418,9 +427,9 @@ def test_no_side_always_follows_the_same_one(count):
 
 def test_default_arguments_depend_on_full(monkeypatch):
     monkeypatch.setenv("UNISONO_TIMING_LOCK", "/somewhere/lock")
-    assert run.parse_arguments([]).ranks == (run.CORES, 2 * run.CORES)  # nobody is starved in the first
+    assert run.parse_arguments([]).ranks == (sides.CORES, 2 * sides.CORES)  # nobody is starved in the first
     full = run.parse_arguments(["--full", "--directory", "/a", "--directory", "/b"])
-    assert full.ranks == (run.CORES, 2 * run.CORES, 4 * run.CORES)
+    assert full.ranks == (sides.CORES, 2 * sides.CORES, 4 * sides.CORES)
     assert full.directories == [pathlib.Path("/a"), pathlib.Path("/b")]
     assert full.lock == pathlib.Path("/somewhere/lock")
 

@@ -68,8 +68,7 @@ public:
             });
         sent_.messages += windows.size();
         sent_.most_from_one = std::max<std::uint64_t>(sent_.most_from_one, windows.size());
-        for (auto const& [window, aggregator] : windows)
-            ++received_[plan_.aggregators[aggregator]];
+        for (auto const& [window, aggregator] : windows) ++received_[plan_.aggregators[aggregator]];
     }
 
     [[nodiscard]] SentBetweenNodes sent() const {
