@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -15,11 +14,11 @@ bool FasterWay::is_mapping() const {
     constexpr double clearly = 0.8;
     constexpr std::size_t tries = 2;
     std::lock_guard const lock{mutex_};
-    if (calls_.seen < calls_.s_per_byte.size()) return false;
+    if (calls_.seen() < LastTimes::most) return false;
     auto const call = calls_.best(0);
     if (call <= worth_trying_s_per_byte) return false;
-    return mappings_.seen < tries ||
-           mappings_.best(mappings_.seen == tries ? 0 : 1) < clearly * call;
+    return mappings_.seen() < tries ||
+           mappings_.best(mappings_.seen() == tries ? 0 : 1) < clearly * call;
 }
 
 void FasterWay::note_call(std::uint64_t bytes, double seconds) {
@@ -30,17 +29,6 @@ void FasterWay::note_call(std::uint64_t bytes, double seconds) {
 void FasterWay::note_mapping(std::uint64_t bytes, double seconds) {
     std::lock_guard const lock{mutex_};
     mappings_.note(bytes, seconds);
-}
-
-void FasterWay::Times::note(std::uint64_t bytes, double seconds) {
-    s_per_byte[seen++ % s_per_byte.size()] = seconds / static_cast<double>(bytes);
-}
-
-double FasterWay::Times::best(std::size_t which) const {
-    auto sorted = s_per_byte;
-    std::sort(sorted.begin(),
-              sorted.begin() + static_cast<std::ptrdiff_t>(std::min(seen, sorted.size())));
-    return sorted[which];
 }
 
 std::shared_ptr<FasterWay> faster_way_for(int fd, std::uint32_t ranks) {

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+
+#include "support/last_times.hpp"
 
 namespace unisono {
 
@@ -20,19 +20,9 @@ public:
     void note_mapping(std::uint64_t bytes, double seconds);
 
 private:
-    /// The last few.
-    struct Times {
-        std::array<double, 4> s_per_byte{};
-        std::size_t seen = 0;
-
-        void note(std::uint64_t bytes, double seconds);
-        /// The best one, second best one, and so on of those that were seen.
-        [[nodiscard]] double best(std::size_t which) const;
-    };
-
     mutable std::mutex mutex_;
-    Times calls_;
-    Times mappings_;
+    LastTimes calls_;
+    LastTimes mappings_;
 };
 
 /// The same for all files of one file system that as many ranks open together.

@@ -57,6 +57,8 @@ public:
     [[nodiscard]] bool sends_messages() const {
         return !windows_->shared() || (team.topology().nodes() > 1 && !plan.within_nodes);
     }
+    /// All ranks of the node have them.
+    [[nodiscard]] bool shares_windows() const { return windows_->shared(); }
     /// The aggregator shares memory with this rank.
     [[nodiscard]] bool is_near(std::size_t aggregator) const;
     /// Bytes that come to the window of an aggregator here from other memories; for reads, that

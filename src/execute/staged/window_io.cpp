@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "backends/run.hpp"
+#include "execute/shared_fills.hpp"
 
 namespace unisono {
 namespace {
@@ -144,7 +145,18 @@ void WindowIo::start(Direction direction, Round const& round,
             ? round.number == 0 && (call_.exact_reads() || bytes_from_elsewhere(round) == 0)
             : round.last;
     auto const at_once = alone && idle && (order == Order::any || lists[0].size() == 1);
-    issue(side, direction, order, at_once);
+    auto const go = [&] { issue(side, direction, order, at_once); };
+    if (direction == Direction::read && fills_at_once())
+        shared_fills().fill(lists[0], go);
+    else
+        go();
+}
+
+// Other ranks read what was read into the window, and it is there when that has been issued.
+bool WindowIo::fills_at_once() const {
+    auto const& topology = call_.team.topology();
+    return call_.shares_windows() && !call_.storage.backend->overlaps() &&
+           topology.ranks_of[topology.node_of[call_.team.rank()]].size() > 1;
 }
 
 // Pieces with short holes between them become one access, which writes what is in the holes once

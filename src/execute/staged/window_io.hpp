@@ -55,6 +55,7 @@ private:
     [[nodiscard]] std::vector<BufferRange> touched(Round const& round) const;
     [[nodiscard]] std::uint64_t bytes_from_elsewhere(Round const& round) const;
     void start(Direction direction, Round const& round, std::span<BufferRange const> in_window);
+    [[nodiscard]] bool fills_at_once() const;
     void take_in_holes(std::vector<Transfer>& list) const;
     void issue(Side& side, Direction direction, Order order, bool at_once);
     IoResult finish_first(Round const& round);
