@@ -1,4 +1,4 @@
-"""What fuzz.py leaves of a launch that hangs."""
+"""What fuzz.py leaves of a launch that hangs, and when it has tried enough."""
 
 import pathlib
 import subprocess
@@ -48,3 +48,27 @@ def test_no_canary_is_no_success(tmp_path):
 def test_cases_that_passed_are_a_success(tmp_path):
     run = fuzz_that_says(tmp_path, "1 canaries\\n1 passed, 0 failed\\n", "--canary")
     assert run.returncode == 0, run.stdout
+
+
+WANTS_THREE_BATCHES = """
+import argparse, fuzz
+fuzzer = fuzz.Fuzzer(argparse.Namespace(
+    seed=7, seconds=0, hang_seconds=50, batch_seconds=6, failures=1, mpis=["mpich"], ranks=None, threads=None,
+    folders=["here"], native=True, faults=False, canary=False, power_cuts=False))
+fuzzer.scratch.rmdir()
+batches = []
+def run_batch(batch, seconds):
+    batches.append((batch.seed, seconds))
+    fuzzer.passed += 1
+    return 1
+fuzzer.run_batch = run_batch
+assert fuzzer.run(enough=lambda: len(batches) == 3) == 0
+print(batches)
+"""
+
+
+# "Selection has tried nothing": the time was up before it had seen enough calls.
+def test_a_run_on_a_busy_machine_goes_on_until_it_has_tried_what_it_is_for():
+    run = subprocess.run([sys.executable, "-c", WANTS_THREE_BATCHES], cwd=FUZZ.parent, capture_output=True, text=True,
+                         timeout=60)
+    assert run.stdout.endswith("[(7, 6), (8, 6), (9, 6)]\n"), run.stderr
