@@ -195,7 +195,7 @@ def test_down_ends_what_runs_there_and_leaves_nothing(other):
         pass
     assert f"{other}1" in unisono("cluster", "status").stdout
     unisono("cluster", "down", "--name", other)
-    assert sleeper.wait(10) != 0
+    assert sleeper.wait(90) != 0
     assert left_of(other) == []
     assert "nothing to do" in unisono("cluster", "down", "--name", other).stderr
 

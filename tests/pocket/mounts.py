@@ -10,7 +10,7 @@ BUILD = pathlib.Path(os.environ["UNISONO_BUILD_DIR"])
 
 def unisono(*words, check=True):
     done = subprocess.run([BUILD / "bin" / "unisono", "pocket", *map(str, words)], text=True, errors="replace",
-                          capture_output=True, timeout=30, check=False)  # fmt: skip
+                          capture_output=True, timeout=90, check=False)  # fmt: skip
     assert not check or done.returncode == 0, done.stderr
     return done
 

@@ -13,7 +13,7 @@ import time
 from orchestra_tests import BUILD, MEBIBYTE, Pocket, pocket, wait_until  # noqa: F401  (a fixture)
 
 LEASE_S = 1.0
-SECONDS = 25
+SECONDS, SECONDS_MAX = 25, 150  # more on a busy machine, until there was enough
 SEED = 6
 
 # Writes a pattern into its file, then reads it in order with four threads and checks it; now and
@@ -77,7 +77,7 @@ class Checker:
         assert self.process.stdout.readline() == "ready\n"
 
     def end(self):
-        output, _ = self.process.communicate(timeout=60)
+        output, _ = self.process.communicate(timeout=90)
         assert self.process.returncode == 0
         return json.loads(output)
 
@@ -94,14 +94,14 @@ def test_kill_9_at_any_moment_stops_nobody_and_loses_nothing(pocket):  # noqa: F
     near, far = pocket.two_files()
     one, two = Checker(near, "a"), Checker(far, "b")
     dice = random.Random(SEED)
-    deadline_s = time.monotonic() + SECONDS
+    begin_s = time.monotonic()
     kills = turns = 0
-    while time.monotonic() < deadline_s:
+    while time.monotonic() < begin_s + (SECONDS if kills > 10 and turns > 10 else SECONDS_MAX):
         daemon = start_daemon(pocket)
         # Also before it has said anything, and long enough for some turns now and then.
         time.sleep(dice.choice([0, 0.02, 0.1, 0.4, 1.5]) * dice.random())
         daemon.send_signal(signal.SIGKILL)
-        _, complaint = daemon.communicate(timeout=20)
+        _, complaint = daemon.communicate(timeout=90)
         assert complaint == "", "a dead one's lock or state is in nobody's way"
         assert daemon.returncode == -signal.SIGKILL
         kills += 1

@@ -18,7 +18,7 @@ GATE = "user.pocketfs.gate"
 
 def unisono(*words, check=True):
     done = subprocess.run([BUILD / "bin" / "unisono", *map(str, words)], text=True,
-                          capture_output=True, timeout=30, check=False)  # fmt: skip
+                          capture_output=True, timeout=90, check=False)  # fmt: skip
     assert not check or done.returncode == 0, done.stderr
     return done
 
@@ -54,7 +54,7 @@ class Reader:
                                         start_new_session=True)  # fmt: skip
 
     def end(self):
-        output, _ = self.process.communicate(timeout=20)
+        output, _ = self.process.communicate(timeout=90)
         assert self.process.returncode == 0
         return int(output)
 
@@ -115,7 +115,7 @@ def only(program, epoch, lease_ms):
     return {"epoch": epoch, "lease_ms": lease_ms, "work_conserving": False, "objects": objects}
 
 
-def wait_until(condition, what, seconds=15.0):
+def wait_until(condition, what, seconds=90.0):
     deadline_s = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline_s, f"not within {seconds} s: {what}"
@@ -190,14 +190,14 @@ def test_a_lone_program_never_waits(pocket):
 def test_a_dead_orchestrator_stops_nobody_for_longer_than_its_lease(pocket):
     pocket.up("instant")
     near, far = pocket.two_files()
-    pocket.report()
-    begin_s = time.monotonic()
-    pocket.adopt(only("one", 1, 1000))  # by an orchestrator that is not heard of again
     two = Reader(far, "two")
+    wait_until(lambda: any(p["id"] == "two" for p in pocket.report()["programs"]), "it reads")
+    begin_s = time.monotonic()
+    pocket.adopt(only("one", 1, 3000))  # by an orchestrator that is not heard of again
     wait_until(lambda: any(p["id"] == "two" and p["held"] for p in pocket.report()["programs"]),
                "the second program is held")  # fmt: skip
     wait_until(lambda: pocket.report()["open"], "the gate is open")
-    assert time.monotonic() - begin_s >= 1, "it was the first program's turn until then"
+    assert time.monotonic() - begin_s >= 3, "it was the first program's turn until then"
     assert two.end() > 0
 
 
@@ -208,7 +208,7 @@ def test_kill_9_of_the_orchestrator_and_a_new_one(pocket):
     one, two = Reader(near, "one"), Reader(far, "two")
     wait_until(lambda: len(pocket.turns()) >= 2, "two turns")
     os.kill(pocket.daemon(), signal.SIGKILL)
-    wait_until(lambda: pocket.report()["open"], "the gate is open", 5)
+    wait_until(lambda: pocket.report()["open"], "the gate is open")
     assert "no orchestrator is at work" in pocket.orchestra("status", check=False).stderr
     assert "nothing to do" in pocket.orchestra("down").stderr
     before = len(pocket.turns())

@@ -93,7 +93,7 @@ def test_two_processes_write_one_file_at_once(pocket, size):
     pocket.up("instant")
     clients = [subprocess.Popen([sys.executable, "-c", WRITER, pocket / "file", str(me), "60",
                                  str(size)]) for me in range(2)]  # fmt: skip
-    assert [client.wait(20) for client in clients] == [0, 0]
+    assert [client.wait(90) for client in clients] == [0, 0]
     expected = b"".join(bytes([block % 251]) * size for block in range(60))
     assert (pocket / "file").read_bytes() == expected
 
@@ -101,7 +101,7 @@ def test_two_processes_write_one_file_at_once(pocket, size):
 def test_writes_to_one_file_do_not_wait_for_each_other(pocket):
     pocket.up("instant")
     (pocket / "file").write_bytes(bytes(4 * UNIT))
-    pocket.fault("--hang", 0, 5)
+    pocket.fault("--hang", 0, 1000)
     fd = os.open(pocket / "file", os.O_RDWR)
     requests = len(pocket.trace())
     with concurrent.futures.ThreadPoolExecutor() as pool:
@@ -110,6 +110,7 @@ def test_writes_to_one_file_do_not_wait_for_each_other(pocket):
             time.sleep(0.01)
         assert os.pwrite(fd, b"f", UNIT) == 1
         assert not slow.done(), "the second one was done first"
+        pocket.fault("--clear")
         assert slow.result() == 1
     os.close(fd)
 
@@ -360,7 +361,7 @@ def test_a_fault_of_a_file_elsewhere_is_refused(pocket, path):
 
 
 def wait_for_the_end_of(daemon):
-    deadline_s = time.monotonic() + 10
+    deadline_s = time.monotonic() + 90
     while os.path.exists(f"/proc/{daemon}"):
         assert time.monotonic() < deadline_s
         time.sleep(0.01)
@@ -454,8 +455,9 @@ def interrupted_up_leaves_a_mount(pocket):
     with subprocess.Popen([BUILD / "bin" / "unisono", *words], start_new_session=True,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as mounting:  # fmt: skip
         while not lock.exists():  # the daemon runs, and mounts next
-            assert mounting.poll() is None
-        os.killpg(mounting.pid, signal.SIGINT)  # as Ctrl-C does
+            assert mounting.poll() in (None, 0)  # 0: since this last look
+        if mounting.returncode is None:
+            os.killpg(mounting.pid, signal.SIGINT)  # as Ctrl-C does
     time.sleep(0.5)
     return os.path.ismount(pocket.mountpoint)
 
@@ -477,7 +479,7 @@ def test_down_ends_a_mount_that_is_in_use_and_hangs(pocket):
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
     time.sleep(0.3)
     pocket.down()
-    assert reader.wait(10) != 0
+    assert reader.wait(90) != 0
     wait_for_the_end_of(daemon)
 
 

@@ -217,7 +217,7 @@ def test_a_cut_in_the_middle_leaves_whole_requests_and_all_that_was_synced(mount
 
     writer = threading.Thread(target=write)
     writer.start()
-    assert enough.wait(30)
+    assert enough.wait(90)
     promised = synced[0]
     cut_power()
     end.set()
@@ -246,6 +246,7 @@ def test_all_that_a_sync_or_a_syncing_close_promised_is_there(mount, tmp_path, m
 def test_random_programs_find_all_that_they_synced(mpi):
     fuzzer = pathlib.Path(__file__).parent.with_name("fuzz") / "fuzz.py"
     done = subprocess.run([sys.executable, fuzzer, "--build", BUILD, "--power-cuts", "--mpi", mpi,
-                           "--seconds", "6", "--seed", os.environ.get("UNISONO_TEST_SEED", "1")],
-                          capture_output=True, text=True, timeout=120, check=False)  # fmt: skip
+                           "--seconds", "6", "--hang-seconds", "150",  # as in tests/fuzz/CMakeLists.txt
+                           "--seed", os.environ.get("UNISONO_TEST_SEED", "1")],
+                          capture_output=True, text=True, timeout=250, check=False)  # fmt: skip
     assert done.returncode == 0, done.stdout
