@@ -39,7 +39,7 @@ def unisono():
     def call(*arguments, **options):
         return subprocess.run(
             [_BUILD / "bin" / "unisono", *map(str, arguments)],
-            capture_output=True, text=True, timeout=60, check=False, **options,
+            capture_output=True, text=True, timeout=120, check=False, **options,
         )  # fmt: skip
 
     return call

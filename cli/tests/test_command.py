@@ -230,7 +230,7 @@ def test_signals_are_handed_on(number):
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.2)
     process.send_signal(number)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=90)
     assert (out, process.returncode) == ("got it\n", 5)
 
 
@@ -242,13 +242,14 @@ def test_an_interrupt_of_the_whole_group_reaches_the_program_once(interrupt):
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [BUILD / "bin" / "unisono", "run", "--report", "--mpi", _any_mpi(), "--", "sh", "-c",
-         "trap 'echo got it' INT; echo ready; for turn in $(seq 10); do sleep 0.05; done"],
+         "trap 'echo got it; caught=1' INT; echo ready;"
+         " for turn in $(seq 2000); do [ $caught ] && break; sleep 0.05; done; sleep 0.3"],
         stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT,
         start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY),
     )  # fmt: skip
     assert process.stdout.readline() == "ready\n"
     interrupt(ours, process.pid)
-    out, errors = process.communicate(timeout=20)
+    out, errors = process.communicate(timeout=90)
     os.close(ours)
     os.close(theirs)
     assert (out, process.returncode) == ("got it\n", 0)
@@ -270,7 +271,7 @@ subprocess.Popen = Interrupted
 program = ["sh", "-c", "trap 'exit 5' INT; echo ready; while :; do sleep 0.05; done"]
 sys.exit(run.run_and_wait(preload.Job(program, "mpich")))
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=20,
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=90,
                           env=ENVIRONMENT | {"PYTHONPATH": str(BUILD / "lib/unisono/python")})  # fmt: skip
     assert (done.returncode, done.stderr) == (5, "")
 

@@ -107,11 +107,11 @@ def test_a_folder_that_this_node_serves_by_nfs_is_told(monkeypatch, tmp_path):
 def test_a_signal_leaves_no_folder_beside_the_users_files(tmp_path, number):
     process = subprocess.Popen([places.PREFIX / "bin" / "unisono", "doctor", tmp_path], env=ENVIRONMENT,
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # fmt: skip
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while not list(tmp_path.glob(".unisono-doctor-*/traces")) and time.monotonic() < deadline:
         time.sleep(0.01)
     process.send_signal(number)
-    assert process.communicate(timeout=30)[1] == "unisono: interrupted\n"
+    assert process.communicate(timeout=90)[1] == "unisono: interrupted\n"
     assert process.returncode == 128 + number
     assert list(tmp_path.iterdir()) == []
 
@@ -138,7 +138,7 @@ def test_a_program_that_hangs_is_ended_at_the_limit_with_its_children():
     began = time.monotonic()
     code, output = run.run_with_limit(["sh", "-c", "echo begun; sleep 50 & sleep 50"], 0.5)
     assert (code, output) == (None, "begun\n")
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 40  # not until the sleep is over
 
 
 @pytest.mark.parametrize("name", READY)
@@ -146,7 +146,7 @@ def test_ranks_that_hang_are_ended_with_their_launcher(name):
     seconds = f"{os.getpid()}.25"  # nobody else sleeps so long
     code, _ = run.run_with_limit([f"mpiexec.{name}", "-n", "2", "sleep", seconds], 2, doctor.AS_ROOT)
     assert code is None
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 90
     while (left := sleepers(seconds)) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert left == []

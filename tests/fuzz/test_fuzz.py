@@ -13,8 +13,8 @@ def test_a_hang_leaves_what_its_processes_were_doing(tmp_path):
     program.touch()
     run = subprocess.run([sys.executable, FUZZ, "--build", tmp_path, "--mpi", "mpich", "--seed", "7", "--failures", "1",
                           "--launcher", "env PMI_RANK=3 sh -c 'sleep 100; true' launch",
-                          "--seconds", "0.1", "--hang-seconds", "0.5"],
-                         capture_output=True, text=True, timeout=60)
+                          "--seconds", "0.1", "--hang-seconds", "3"],
+                         capture_output=True, text=True, timeout=200)
     assert run.returncode == 1, run.stderr
     folder = tmp_path / "fuzz-hangs" / "mpich-7"
     assert f"what each process was doing: {folder}\n" in run.stdout
