@@ -98,7 +98,7 @@ TEST_F(OnNode, processes_come_are_heard_and_go) {
     auto client = join();
     ASSERT_NE(client, nullptr);
     pollfd news{node_daemon.slot_events(), POLLIN, 0};
-    EXPECT_EQ(poll(&news, 1, 5000), 1) << "the node daemon is told";
+    EXPECT_EQ(poll(&news, 1, 60'000), 1) << "the node daemon is told";
     node_daemon.look_at_slots();
     {
         auto const pass = client->enter(access, 1, [] {});
@@ -238,7 +238,7 @@ TEST_F(OnNode, a_slot_that_claims_another_users_program_has_no_part_in_its_turns
     if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
     NodeDaemon node_daemon(paths, 1e9);
     auto const client = join();
-    node_daemon.tell({{Admitted::Kind::only, {"a"}}, second});
+    node_daemon.tell({{Admitted::Kind::only, {"a"}}, 3 * second});
     Guest const guest([&] {
         auto const its = join();
         bool const waited = its->enter(access, 1, [] {}).waited > 0;

@@ -261,7 +261,7 @@ protected:
     OwnFolder folder_;
     std::string key_ = folder_.key();
     Listener listener_{
-        parse_address("tcp:127.0.0.1:0"), key_, {.handshakes_max = 4, .handshake = 500ms}};
+        parse_address("tcp:127.0.0.1:0"), key_, {.handshakes_max = 4, .handshake = 3s}};
 };
 
 TEST_F(Tcp, listens_where_it_was_told_and_nowhere_else) {

@@ -49,7 +49,7 @@ private:
     std::filesystem::path path_;
 };
 
-inline constexpr std::chrono::seconds patience{20};  // machines may be busy
+inline constexpr std::chrono::seconds patience{60};  // machines may be busy
 
 /// Waits as a daemon would, until `done` or `limit`. False: the time is over.
 inline bool serve(Listener& listener, std::function<bool(std::unique_ptr<Connection>)> const& done,
