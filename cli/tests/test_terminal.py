@@ -9,7 +9,9 @@ import re
 import shutil
 import struct
 import subprocess
+import tempfile
 import termios
+from pathlib import Path
 
 import pytest
 
@@ -85,15 +87,20 @@ def test_a_pipe_gets_nothing_but_text(words):
 
 
 @pytest.fixture
-def as_nobody(tmp_path):
+def open_folder():
+    """One that others can get at. Whenever a pytest begins it closes those of all of them."""
+    with tempfile.TemporaryDirectory(prefix="unisono-terminal-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.fixture
+def as_nobody(open_folder):
     """Runs the command as a user that is not root, whose home is of a kind."""
-    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
-        with contextlib.suppress(PermissionError):
-            folder.chmod(folder.stat().st_mode | 0o055)
-    work = tmp_path / "work"
+    work = open_folder / "work"
     work.mkdir(mode=0o777)
     work.chmod(0o777)
-    read_only = tmp_path / "home"
+    read_only = open_folder / "home"
     read_only.mkdir(mode=0o555)
     homes = {"read-only": str(read_only), "missing": "/nonexistent/home", "unset": None}
     leave_root = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if os.geteuid() == 0 else []
