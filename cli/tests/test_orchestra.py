@@ -29,6 +29,13 @@ def test_the_state_of_a_dead_orchestrator_is_no_state(mount, tmp_path):
     assert not orchestra.down(gate)
 
 
+# A traceback: it had ended by itself, as its file system was taken down.
+def test_an_orchestrator_that_ends_just_before_it_is_asked_to_is_down(mount, monkeypatch):
+    states = iter([{"pid": 2**22 + 1}])  # no process has that number
+    monkeypatch.setattr(orchestra, "state", lambda gate: next(states, None))
+    assert orchestra.down(orchestra.gate_in_servers(mount))
+
+
 def test_a_link_in_the_place_of_a_log_is_not_followed(mount, tmp_path):
     victim = tmp_path / "victim"
     victim.write_text("precious")

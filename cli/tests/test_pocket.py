@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,19 @@ def test_a_file_system_that_is_out_of_reach_is_not_broken(monkeypatch):
 
     monkeypatch.setattr(os, "statvfs", refuse)
     assert pocket.state(pocket.Mount("/closed/mount", "/closed/backing")) == "in a folder that is closed to you"
+
+
+# A traceback, and the record of the mount stayed.
+def test_a_daemon_that_ends_just_before_it_is_asked_to_has_ended(monkeypatch):
+    asked = []
+
+    def kill(_pid, request):
+        asked.append(request)
+        raise ProcessLookupError
+
+    monkeypatch.setattr(os, "kill", kill)
+    pocket._end(7, lambda: None if asked else 7)
+    assert asked == [signal.SIGTERM]
 
 
 def test_a_record_tells_whose_it_is_whatever_bytes_the_name_has():

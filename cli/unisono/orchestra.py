@@ -241,7 +241,8 @@ def down(gate: Gate) -> bool:
     if found is None:
         return False
     for request in (signal.SIGTERM, signal.SIGKILL):
-        os.kill(found["pid"], request)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(found["pid"], request)
         if _within_patience(lambda: state(gate) is None):
             break
     else:

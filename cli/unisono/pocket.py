@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -205,7 +206,8 @@ def _end(pid: int, still: Callable[[], int | None]) -> None:
     """Waits for the daemon to end by itself, asks it to, and at last ends it."""
     for request in (None, signal.SIGTERM, signal.SIGKILL):
         if request is not None and still() == pid:
-            os.kill(pid, request)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, request)
         deadline_s = time.monotonic() + (_PATIENCE_S if request else 1.0)
         while time.monotonic() < deadline_s:
             if still() != pid:
