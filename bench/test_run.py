@@ -68,7 +68,7 @@ def test_a_sync_that_syncs_nothing_is_noticed(tmp_path):
              "--repeats", "1", "--path", BUILD / f"not-synced-{os.getpid()}"]
     for preload, noticed in ("", False), (f"LD_PRELOAD={idle}", True):
         done = subprocess.run(["mpiexec.mpich", "-n", "2", "env", *filter(None, [preload]), *words],
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, timeout=200, check=False)
         assert ("MPI_File_sync left" in done.stderr) == noticed, done.stderr
         assert (done.returncode != 0) == noticed
         words[-1].unlink(missing_ok=True)

@@ -27,7 +27,7 @@ _unisono_completion unisono; printf '%s\\n' "${COMPREPLY[@]}"
 def in_shell(shell, *words):
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
-    done = subprocess.run([shell, *map(str, words)], env=ENVIRONMENT, capture_output=True, text=True, timeout=60,
+    done = subprocess.run([shell, *map(str, words)], env=ENVIRONMENT, capture_output=True, text=True, timeout=200,
                           check=True)  # fmt: skip
     return done.stdout.split()
 

@@ -27,7 +27,7 @@ def report_of(tmp_path):
         done = subprocess.run(
             ["mpiexec.mpich", "-n", "2", "env", f"LD_PRELOAD={BUILD}/lib/libunisono-mpich.so", PROGRAM, "mpi-io-test", "--write",
              "--segment-bytes", "512K", "--file-bytes", "2M", "--path", tmp_path / name],
-            env=kept | variables, capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+            env=kept | variables, capture_output=True, text=True, timeout=200, check=False)  # fmt: skip
         assert done.returncode == 0, done.stderr
         lines = [line for line in done.stderr.splitlines() if line.startswith(("{", "unisono:"))]
         assert len(lines) == 1, done.stderr

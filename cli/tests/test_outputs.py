@@ -151,7 +151,7 @@ def test_a_reader_of_the_screen_that_has_gone_takes_no_file_with_it(sample_repor
     os.close(ours)
     script = f'cat {sample_report} >> "$UNISONO_REPORT_FILE"'
     subprocess.run([places.PREFIX / "bin" / "unisono", "run", "--report", "--json", tmp_path / "json", "--mpi", "mpich",
-                    "--", "sh", "-c", script], stderr=theirs, timeout=60, check=False)  # fmt: skip
+                    "--", "sh", "-c", script], stderr=theirs, timeout=200, check=False)  # fmt: skip
     os.close(theirs)
     assert (tmp_path / "json").exists()
 
@@ -432,7 +432,7 @@ def ask_browser(page, folder, *options):
         [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr",
          f"--user-data-dir={folder / 'profile'}", "--window-size=800,1200", *options, "--dump-dom",
          f"file://{folder / 'page.html'}"],
-        capture_output=True, text=True, timeout=60, check=True,
+        capture_output=True, text=True, timeout=200, check=True,
     )  # fmt: skip
     body = re.search(r"<body[^>]*>", done.stdout)[0]
     assert "data-error" not in body

@@ -121,7 +121,7 @@ def trace(tmp_path):
 
 def play(trace, *words):
     return subprocess.run(["mpiexec.mpich", "-n", "3", BUILD / "libexec" / "unisono-replay.mpich", trace, *words],
-                          capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+                          capture_output=True, text=True, timeout=200, check=False)  # fmt: skip
 
 
 @pytest.mark.skipif("mpich" not in READY, reason="needs MPICH")

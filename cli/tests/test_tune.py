@@ -195,7 +195,7 @@ class Job:
 
     def run(self, *settings, **variables):
         environment = ENVIRONMENT | {"UNISONO_TUNE": str(self.store)} | variables
-        done = subprocess.run(self.command(*settings), env=environment, timeout=60, check=False,
+        done = subprocess.run(self.command(*settings), env=environment, timeout=200, check=False,
                               capture_output=True, text=True)  # fmt: skip
         assert done.returncode == 0, done.stderr
         return [line for line in done.stderr.splitlines() if line.startswith("unisono:")]
@@ -303,7 +303,7 @@ def test_only_rank_0_reads_and_the_others_follow(job):
     head, tail = command[:at], command[at + 2 :]
     one, other = ([*tail[:1], f"UNISONO_TUNE={path}", *tail[1:]] for path in (job.store, bad))
     done = subprocess.run([*head, "-n", "1", *one, ":", "-n", "1", *other], env=ENVIRONMENT,
-                          timeout=60, check=False, capture_output=True, text=True)  # fmt: skip
+                          timeout=200, check=False, capture_output=True, text=True)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "unisono:" not in done.stderr
 
@@ -317,7 +317,7 @@ def test_jobs_may_end_at_once(job):
         command[-1] += str(number)
         jobs.append(subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL,
                                      stderr=subprocess.PIPE, text=True))  # fmt: skip
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 200
     for process in jobs:
         errors = process.communicate(timeout=max(1, deadline - time.monotonic()))[1]
         assert process.returncode == 0, errors

@@ -34,7 +34,7 @@ class Job:
     def engine(self, mpi=None):
         return self.build / "lib" / f"libunisono-{mpi or self.mpi}.so"
 
-    def run(self, engines, seconds=100):
+    def run(self, engines, seconds=300):
         """Preloads `engines` (none: a native run) and the yield shim. Returns self."""
         for engine in engines:
             if not engine.exists():

@@ -87,7 +87,7 @@ class NoMemory(Misfortune):
         job = Job(BUILD, mpi, 2, [program("no_memory", mpi), self.file, call, bytes_min, nth],
                   self.directory)
         job.environment.update(environment)
-        job.run([library(mpi)], seconds=60)
+        job.run([library(mpi)])
         job.require("terminate called" not in job.errors, "an exception got out")
         return job
 
@@ -177,7 +177,7 @@ class Deposits(Misfortune):
         self.file.unlink(missing_ok=True)
         job = self.job(mpi, synced, "sync", killed, "kill")
         job.environment = environment or job.environment
-        job.run([library(mpi)], seconds=30)
+        job.run([library(mpi)])
         job.require(job.returncode != 0, "it went on")
         found, whole = self.file.read_bytes(), self.record_bytes()
         wrong = [at for at, (byte, right) in enumerate(zip(found, whole)) if byte not in (0, right)]

@@ -37,7 +37,7 @@ class OtherPrograms(unittest.TestCase):
 
     commands = [
         ["sh", "-c", "echo out; echo err >&2; ls / | cat | sort > /dev/null; exit 3"],
-        ["ls", "-l", str(Path(__file__).parent)],
+        ["ls", "-l", "/usr/share/common-licenses"],  # where no other test writes
         ["cat", __file__],
         ["cat", "/no/such/file"],
         [sys.executable, "-c", "import sys, json, socket; print(1); print(2, file=sys.stderr)"],

@@ -15,6 +15,8 @@ from harness import LAUNCHERS, Job
 BUILD = Path()
 MPIS = []
 LOOKS = ({}, {"UNISONO_STALL": "warn"})
+# A busy machine has ranks wait for a second, too.
+STALL_S, LATE, SLOWLY = "2", "late 6", "write=delay:4000000"
 PLACES = ({}, {"UNISONO_TOPOLOGY": "nodes=2"}, {"UNISONO_EXCHANGE": "messages"})
 
 
@@ -31,7 +33,7 @@ class OutOfStep(unittest.TestCase):
         program = BUILD / "programs" / f"out_of_step.{mpi}"
         job = Job(BUILD, mpi, ranks, [program, self.file, *what.split()], self.directory)
         job.environment.update(environment)
-        return job.run([BUILD / "lib" / f"libunisono-{mpi}.so"], seconds=60)
+        return job.run([BUILD / "lib" / f"libunisono-{mpi}.so"], seconds=200)
 
     def over(self, choices):
         """All choices with one MPI, and the first one with the others: these tests mostly wait."""
@@ -55,7 +57,7 @@ class Stall(OutOfStep):
     def test_a_call_that_a_rank_skips_ends_the_program_where_that_is_wanted(self):
         for mpi in MPIS:
             with self.subTest(mpi=mpi):
-                job = self.run_job(mpi, "skip", UNISONO_STALL="abort", UNISONO_STALL_S="1")
+                job = self.run_job(mpi, "skip", UNISONO_STALL="abort", UNISONO_STALL_S=STALL_S)
                 self.expect_end(
                     job, 1, "^unisono: rank 0 has been for [.0-9]+ s in MPI_File_write_at_all, "
                     f"collective call 2 on {self.file}, offset 0; ranks 0-1: in it; "
@@ -65,7 +67,7 @@ class Stall(OutOfStep):
     def test_a_nonblocking_call_that_a_rank_skips_is_named_by_those_that_wait_for_it(self):
         for mpi, what in self.over(("iskip", "iclose")):
             with self.subTest(mpi=mpi, what=what):
-                job = self.run_job(mpi, what, UNISONO_STALL="abort", UNISONO_STALL_S="1")
+                job = self.run_job(mpi, what, UNISONO_STALL="abort", UNISONO_STALL_S=STALL_S)
                 self.expect_end(
                     job, 1, "^unisono: rank 0 has been for [.0-9]+ s in MPI_File_iwrite_at_all, "
                     f"collective call 2 on {self.file}, offset 0; ranks 0-1: in it; "
@@ -74,7 +76,7 @@ class Stall(OutOfStep):
 
     def test_a_rank_of_another_node_is_missed_too(self):
         for mpi, place in self.over(PLACES[1:]):
-            job = self.run_job(mpi, "skip", UNISONO_STALL="abort", UNISONO_STALL_S="1",
+            job = self.run_job(mpi, "skip", UNISONO_STALL="abort", UNISONO_STALL_S=STALL_S,
                                **place)
             self.expect_end(job, 2, "MPI_File_write_at_all, collective call 2",
                             "ranks on other nodes cannot be seen")
@@ -82,7 +84,7 @@ class Stall(OutOfStep):
     def test_a_rank_that_will_never_come_is_told_of_at_once(self):
         for mpi in MPIS:
             with self.subTest(mpi=mpi):
-                job = self.run_job(mpi, "sync", UNISONO_STALL="abort", UNISONO_STALL_S="50")
+                job = self.run_job(mpi, "sync", UNISONO_STALL="abort", UNISONO_STALL_S="500")
                 self.expect_end(job, 1, "rank 2: in MPI_File_sync, collective call 2",
                                 "these calls never meet")
 
@@ -90,12 +92,12 @@ class Stall(OutOfStep):
         # Open MPI's launcher at times does not end when a rank aborts and another is in MPI_Finalize.
         for mpi in sorted({"mpich"} & set(MPIS)):
             with self.subTest(mpi=mpi):
-                job = self.run_job(mpi, "finalize", UNISONO_STALL="abort", UNISONO_STALL_S="1")
+                job = self.run_job(mpi, "finalize", UNISONO_STALL="abort", UNISONO_STALL_S=STALL_S)
                 self.expect_end(job, 1, "rank 2: in no collective call; the last was MPI_Finalize")
 
     def test_a_late_rank_is_told_of_once_and_the_program_goes_on(self):
         for mpi, how in self.over(LOOKS):
-            job = self.run_job(mpi, "late 3", UNISONO_STALL_S="1", **how)
+            job = self.run_job(mpi, LATE, UNISONO_STALL_S=STALL_S, **how)
             job.require_success()
             self.assertEqual(len(self.stalls(job)), 1, job.transcript())
             self.assertRegex(self.stalls(job)[0], "ranks 0-1: in it; rank 2: in no coll")
@@ -103,7 +105,7 @@ class Stall(OutOfStep):
 
     def test_who_asks_for_it_is_told_of_a_late_node_as_well(self):
         for mpi, place in self.over(PLACES[1:]):
-            job = self.run_job(mpi, "late 3", UNISONO_STALL_S="1", UNISONO_STALL="warn",
+            job = self.run_job(mpi, LATE, UNISONO_STALL_S=STALL_S, UNISONO_STALL="warn",
                                **place)
             job.require_success()
             self.assertIn(len(self.stalls(job)), (1, 2), job.transcript())
@@ -118,7 +120,7 @@ class Stall(OutOfStep):
             self.assertEqual(job.output.splitlines()[-1], f"threads: {threads}, 0")
 
     def test_a_rank_that_waits_for_slow_storage_is_told_from_one_that_is_missing(self):
-        slow = {"UNISONO_FAULTS": "write=delay:2000000", "UNISONO_STALL_S": "1"}
+        slow = {"UNISONO_FAULTS": SLOWLY, "UNISONO_STALL_S": STALL_S}
         one_writes = {"UNISONO_STRATEGY": "two_phase", "UNISONO_HINTS": "*:cb_nodes=1"}
         for mpi, how in self.over(LOOKS):
             job = self.run_job(mpi, "late 0", **slow, **one_writes, **how)
@@ -127,7 +129,7 @@ class Stall(OutOfStep):
                              "waiting for its turn to; ranks 1-2: in it$")
 
     def test_nothing_is_said_while_all_ranks_wait_for_slow_storage(self):
-        slow = {"UNISONO_FAULTS": "write=delay:2000000", "UNISONO_STALL_S": "1"}
+        slow = {"UNISONO_FAULTS": SLOWLY, "UNISONO_STALL_S": STALL_S}
         for mpi, how in self.over(LOOKS):
             job = self.run_job(mpi, "late 0", UNISONO_STRATEGY="independent", **slow, **how)
             job.require_success()
@@ -136,9 +138,9 @@ class Stall(OutOfStep):
     def test_nothing_is_said_before_its_time_or_where_nobody_wants_to_know(self):
         for mpi in MPIS:
             for settings in ({"UNISONO_STALL_S": "40"},
-                             {"UNISONO_STALL_S": "1", "UNISONO_STALL": "none"}):
+                             {"UNISONO_STALL_S": STALL_S, "UNISONO_STALL": "none"}):
                 with self.subTest(mpi=mpi, **settings):
-                    job = self.run_job(mpi, "late 3", **settings)
+                    job = self.run_job(mpi, LATE, **settings)
                     job.require_success()
                     self.assertEqual(job.lines_from_unisono(), [], job.transcript())
 

@@ -135,7 +135,7 @@ class Darshan(Jobs):
         job = self.job(MPIS[0], DARSHAN_LOGFILE=str(log)).run(libraries)
         job.require_success()
         self.assertNotEqual(job.strategy(), "", job.transcript())
-        text = subprocess.run(["darshan-parser", "--total", log], capture_output=True, text=True, timeout=60,
+        text = subprocess.run(["darshan-parser", "--total", log], capture_output=True, text=True, timeout=200,
                               check=True).stdout
         return {key: float(value) for key, value in re.findall(r"^total_(\w+): ([\d.-]+)", text, re.MULTILINE)}
 
@@ -158,7 +158,7 @@ class Children(Jobs):
         linked = {"mpich": "libmpich.so.12", "openmpi": "libmpi.so.40"}[mpi]
         done = subprocess.run(
             ["env", f"LD_PRELOAD=/no-such/libother.so:{library(mpi)}:{linked}", "sh", "-c", "echo $LD_PRELOAD"],
-            env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=True)
+            env={**os.environ, **environment}, capture_output=True, text=True, timeout=200, check=True)
         return done.stdout.strip()
 
     def test_they_have_it_unless_the_user_says_otherwise(self):

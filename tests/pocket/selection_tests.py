@@ -18,7 +18,7 @@ MPIS = [mpi for mpi in harness.LAUNCHERS if (BUILD / f"programs/reported.{mpi}")
 def test_calls_with_other_hints_are_not_compared_with_those_before(pocket, tmp_path, mpi):
     pocket.up("instant", "--servers", 2)
     command = [BUILD / f"programs/reported.{mpi}", "hinted", pocket / "file"]
-    job = harness.Job(BUILD, mpi, 3, command, tmp_path).run([BUILD / f"lib/libunisono-{mpi}.so"], seconds=200)
+    job = harness.Job(BUILD, mpi, 3, command, tmp_path).run([BUILD / f"lib/libunisono-{mpi}.so"])
     job.require_success()
     selections = job.reports()[-1]["write"]["selections"]
     # What a call took is told with the next one.

@@ -25,7 +25,7 @@ def run(file, mpi, directory, *steps, **environment):
     command = [BUILD / f"programs/deposits.{mpi}", file, RECORD, CALLS, 1, 0, *steps]
     job = harness.Job(BUILD, mpi, RANKS, command, directory)
     job.environment = {"UNISONO_TEST_WRITE_ONLY": "1", "UNISONO_HINTS": BOUND, **environment}
-    return job.run([BUILD / f"lib/libunisono-{mpi}.so"], seconds=200)
+    return job.run([BUILD / f"lib/libunisono-{mpi}.so"])
 
 
 def strategies(job):
