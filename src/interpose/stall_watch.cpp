@@ -100,6 +100,13 @@ std::chrono::milliseconds until_next_look(std::vector<Watched*> const& files) {
     return std::chrono::milliseconds{static_cast<int>(shortest_s * 1000 / 16)};
 }
 
+// Between two looks, on a busy machine more than was meant. The clock goes on while a job is
+// suspended.
+double slept_s(Clock::time_point last, Clock::time_point now) {
+    constexpr double most_s = 1;
+    return std::min(std::chrono::duration<double>(now - last).count(), most_s);
+}
+
 // At the files of one team, or of all. Locked. Where memory is short it is not the watch that ends
 // the program.
 void look_at_files(By by, double slept_s, MpiTeam const* team = nullptr) try {
@@ -117,11 +124,8 @@ public:
     void operator()() {
         auto const now = Clock::now();
         if (now < next_) return;
-        // The clock goes on while a job is suspended.
-        constexpr double most_s = 1;
-        auto const slept_s = std::chrono::duration<double>(now - last_).count();
         std::lock_guard const lock{watching().mutex};
-        look_at_files(By::rank, std::min(slept_s, most_s), team_);
+        look_at_files(By::rank, slept_s(last_, now), team_);
         last_ = now;
         next_ = now + until_next_look(watching().files);
     }
@@ -132,15 +136,15 @@ private:
     Clock::time_point next_;
 };
 
-// Counts what it has slept, as the clock goes on while a job is suspended.
 void watch(std::stop_token const& ended) {
     auto& all = watching();
     std::condition_variable_any never;
     std::unique_lock lock{all.mutex};
-    while (!ended.stop_requested()) {
-        auto const pause = until_next_look(all.files);
-        never.wait_for(lock, ended, pause, [] { return false; });
-        look_at_files(By::thread, std::chrono::duration<double>(pause).count());
+    for (auto last = Clock::now(); !ended.stop_requested();) {
+        never.wait_for(lock, ended, until_next_look(all.files), [] { return false; });
+        auto const now = Clock::now();
+        look_at_files(By::thread, slept_s(last, now));
+        last = now;
     }
 }
 
