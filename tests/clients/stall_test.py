@@ -99,8 +99,10 @@ class Stall(OutOfStep):
         for mpi, how in self.over(LOOKS):
             job = self.run_job(mpi, LATE, UNISONO_STALL_S=STALL_S, **how)
             job.require_success()
-            self.assertEqual(len(self.stalls(job)), 1, job.transcript())
-            self.assertRegex(self.stalls(job)[0], "ranks 0-1: in it; rank 2: in no coll")
+            # A rank that a busy machine lets come out of the call late says so, too, when all have come.
+            told = [line for line in self.stalls(job) if "rank 2: in no coll" in line]
+            self.assertEqual(len(told), 1, job.transcript())
+            self.assertIn("ranks 0-1: in it; rank 2: in no coll", told[0])
             self.assertEqual(job.output.splitlines(), ["success"] * 3 + ["went on"])
 
     def test_who_asks_for_it_is_told_of_a_late_node_as_well(self):
