@@ -72,7 +72,7 @@ def test_make_test_goes_on_without_pypi(tmp_path):
     """Its first step: with one line that says what is left out."""
     nobody = {"PIP_INDEX_URL": "http://127.0.0.1:9", "PIP_NO_INDEX": "true"}
     done = subprocess.run(["make", "abi-header", f"BUILD={tmp_path}/my build"], cwd=ROOT, env=os.environ | nobody,
-                          text=True, capture_output=True, timeout=100)  # fmt: skip
+                          text=True, capture_output=True, timeout=300)  # fmt: skip
     assert done.returncode == 0
     assert "no engine for the MPI-5 standard ABI, and its tests are skipped" in done.stderr
     assert not (tmp_path / "my build/mpis/mpich").exists()

@@ -39,7 +39,7 @@ if reason := reason_to_skip():
 
 def run(*words, check=True, env=None):
     done = subprocess.run([str(word) for word in words], text=True, capture_output=True,
-                          timeout=60, stdin=subprocess.DEVNULL, env=env)
+                          timeout=250, stdin=subprocess.DEVNULL, env=env)
     assert not check or done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
     return done
 
@@ -65,7 +65,7 @@ def left_of(name):
 
 @pytest.fixture(scope="module")
 def cluster():
-    made = clusters.up(NAME, nodes=NODES, rate="1gbit", limit_s=50)
+    made = clusters.up(NAME, nodes=NODES, rate="1gbit", limit_s=200)
     try:
         yield made
     finally:

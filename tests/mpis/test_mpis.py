@@ -118,7 +118,7 @@ class Trial:
         file = self.scratch / "strided-file"
         unisono = [PYTHON, str(self.build / "bin" / "unisono"), "run", "--"]
         self.run("strided program", [*unisono, *self.launcher, "-n", "3", str(self.strided_program()), str(file)],
-                 60, r"version: (.*)\n(?:.*\n)*unisono_strategy: \S+\n(?:.*\n)*strided: ok")  # fmt: skip
+                 200, r"version: (.*)\n(?:.*\n)*unisono_strategy: \S+\n(?:.*\n)*strided: ok")  # fmt: skip
 
     def preloaded(self, ranks: int) -> list[str]:
         library = self.build / "lib" / f"libunisono-{self.library.abi}.so"

@@ -136,7 +136,8 @@ def gate(tmp_path, monkeypatch):
                 program.kill()
         made.down(check=False)
         if node_daemon := made.node_daemon():
-            os.kill(node_daemon, signal.SIGTERM)
+            with contextlib.suppress(ProcessLookupError):  # as it ends with its orchestrator
+                os.kill(node_daemon, signal.SIGTERM)
             wait_until(lambda: made.node_daemon() is None, "the node daemon has ended")
 
 
