@@ -11,6 +11,7 @@ if every part passed.
 
 import argparse
 import asyncio
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -89,11 +90,13 @@ class Part:
 
 async def end_group(process: asyncio.subprocess.Process) -> None:
     """Lets tests clean up, but not for ever."""
-    os.killpg(process.pid, signal.SIGINT)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGINT)
     try:
         await asyncio.wait_for(process.wait(), CLEAN_UP_S)
     except TimeoutError:
-        os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
 
 

@@ -54,6 +54,15 @@ def test_parts_beside_others_run_meanwhile_and_are_shown_afterwards(tmp_path, ca
     assert stage.parts[0].passed and not stage.beside[0][0].passed
 
 
+def test_a_part_that_ends_just_before_it_is_interrupted_has_ended():
+    async def end_what_has_ended():
+        process = await asyncio.create_subprocess_exec("true", start_new_session=True)
+        await process.wait()
+        await run_tests.end_group(process)
+
+    asyncio.run(end_what_has_ended())
+
+
 def test_an_interrupt_ends_all(tmp_path):
     """Also one of the test run alone, not of its group: as `kill` sends it."""
     program = f"""if True:
