@@ -106,6 +106,10 @@ bool native_must_do(File const& file, DataCall const& call) {
     return view->mirrored;
 }
 
+bool native_must_do_shared(File const& file, DataCall const& call) {
+    return !file.view()->kept_back && is_open_for(file, call.direction);
+}
+
 namespace {
 
 Alone perform_alone_natively(File& file, DataCall const& call, MPI_Status* status) {

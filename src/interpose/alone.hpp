@@ -14,6 +14,9 @@ namespace unisono::interpose {
 /// The MPI library has to do a call: it can do independent ones with views that Unisono cannot
 /// walk, and may with memory that it cannot copy.
 bool native_must_do(File const& file, DataCall const& call);
+/// The same for one at the shared file pointer. What the file is not open for is refused here:
+/// MPICH (4.0.2) waits for ever for a nonblocking one.
+bool native_must_do_shared(File const& file, DataCall const& call);
 
 /// What says where a call begins that has no offset. The individual pointer is left behind what was
 /// moved, or, by nonblocking calls, behind what was asked for.

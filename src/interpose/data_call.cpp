@@ -13,9 +13,10 @@ namespace unisono::interpose {
 namespace {
 
 void check_access(Prepared& prepared, File const& file, Direction direction) {
-    if (direction == Direction::write && file.read_only())
+    if (is_open_for(file, direction)) return;
+    if (direction == Direction::write)
         refuse(prepared, MPI_ERR_READ_ONLY, "the file is open for reading only");
-    if (direction == Direction::read && (file.access_mode() & MPI_MODE_WRONLY) != 0)
+    else
         refuse(prepared, MPI_ERR_ACCESS, "the file is open for writing only");
 }
 
@@ -178,6 +179,11 @@ bool native_ready(File const& file, Prepared const& prepared) {
 }
 
 }  // namespace
+
+bool is_open_for(File const& file, Direction direction) {
+    auto const write_only = (file.access_mode() & MPI_MODE_WRONLY) != 0;
+    return direction == Direction::write ? !file.read_only() : !write_only;
+}
 
 void pack(Prepared& prepared, DataCall const& call) {
     auto const bytes = bytes_asked(call);

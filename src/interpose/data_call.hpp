@@ -28,6 +28,8 @@ struct DataCall {
     [[nodiscard]] char const* name() const { return operation_name(operation); }
 };
 
+[[nodiscard]] bool is_open_for(File const& file, Direction direction);
+
 /// A data call translated; when `refusal` is not 0, its arguments are wrong.
 struct Prepared {
     Request request;

@@ -10,7 +10,7 @@ std::optional<Alone> perform_held(File& file, DataCall const& call, Pointer poin
                                   MPI_Status* status) {
     auto const held = file.hold();
     auto const natively =
-        pointer == Pointer::shared ? !file.view()->kept_back : native_must_do(file, call);
+        pointer == Pointer::shared ? native_must_do_shared(file, call) : native_must_do(file, call);
     if (natively) return {};
     return perform_alone(file, call, pointer, status);
 }

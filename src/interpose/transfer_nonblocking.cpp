@@ -105,9 +105,9 @@ int transfer_nonblocking_shared(DataCall const& call, MPI_Request* request,
                                 NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
-    if (file->view()->kept_back)
-        return complete_at_once(*file, call, Pointer::shared, Whose::own, request);
-    return leave_to_mpi(*file, call, {.data = true}, by_shared_pointer, native);
+    if (native_must_do_shared(*file, call))
+        return leave_to_mpi(*file, call, {.data = true}, by_shared_pointer, native);
+    return complete_at_once(*file, call, Pointer::shared, Whose::own, request);
 }
 
 }  // namespace unisono::interpose

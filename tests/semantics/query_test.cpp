@@ -123,6 +123,13 @@ void preallocate_failed_in_programs_with_timers(Context const& context) {
     close_file(file);
 }
 
+// Benchmarks write there; both libraries take it for done.
+void preallocate_failed_on_devices(Context const& context) {
+    MPI_File file = open_file(context, "/dev/null", MPI_MODE_WRONLY);
+    CHECK_MPI(MPI_File_preallocate(file, 1000));
+    close_file(file);
+}
+
 void preallocate_keeps_the_content(Context const& context) {
     DealtView const view(context, 10);
     MPI_File file = open_file(context, context.path());
@@ -285,6 +292,7 @@ std::span<Test const> query_tests() {
         {"set_size_cuts_and_grows", set_size_cuts_and_grows, under_unisono,
          "natively a read past the end gives full counts"},
         {"preallocate_keeps_the_content", preallocate_keeps_the_content},
+        {"preallocate_failed_on_devices", preallocate_failed_on_devices},
         {"preallocate_failed_in_programs_with_timers", preallocate_failed_in_programs_with_timers,
          under_unisono, "natively it may fail"},
         {"type_extent_is_the_memory_extent", type_extent_is_the_memory_extent},
