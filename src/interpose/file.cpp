@@ -163,6 +163,7 @@ std::shared_lock<std::shared_mutex> File::hold() const {
 
 void File::open_storage() {
     auto const path = without_driver(path_, handle_);
+    driver_ = path_.substr(0, path_.size() - path.size());
     storage_.descriptor = open_descriptor(path, access_mode_);
     if (storage_.descriptor < 0) return;
     if (kernel_knows(storage_.descriptor)) {
@@ -193,6 +194,15 @@ void File::open_storage() {
     storage_.gate = gate_;
 }
 
+std::optional<std::string> File::name_for_mpi() const {
+    if (!identity_) return path_;
+    struct stat there {};
+    if (stat(whole_path_.c_str(), &there) != 0 ||
+        identity_ != std::pair{there.st_dev, there.st_ino})
+        return {};
+    return driver_ + whole_path_;
+}
+
 // The MPI library has no descriptor to spare either.
 void File::note_scarce_descriptors() {
     facts_.mpi_library_opens = false;
@@ -214,7 +224,8 @@ void File::make_backend() {
     storage_.backend.reset();
     auto choice = choose_backend(facts_, options_);
     std::unique_ptr<Backend> by_mpi;
-    if (choice.by_mpi()) by_mpi = make_mpiio_backend(path_, access_mode_, context_->threaded());
+    auto const name = choice.by_mpi() ? name_for_mpi() : std::nullopt;
+    if (name) by_mpi = make_mpiio_backend(*name, access_mode_, context_->threaded());
     if (choice.by_mpi() && by_mpi == nullptr) {
         auto facts = facts_;
         facts.mpi_library_opens = false;

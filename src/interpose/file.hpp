@@ -107,6 +107,9 @@ public:
     /// for what does not go through the C library's functions.
     [[nodiscard]] int kernel_descriptor() const { return kernel_descriptor_; }
     [[nodiscard]] std::string const& path() const { return path_; }
+    /// The name by which the MPI library can open it once more; none where that is not, or no
+    /// longer, the file's.
+    [[nodiscard]] std::optional<std::string> name_for_mpi() const;
     /// They are the same on disk, whatever their paths.
     [[nodiscard]] bool is_same_as(File const& other) const {
         return identity_ && identity_ == other.identity_;
@@ -337,6 +340,7 @@ private:
     std::shared_ptr<Context> context_;
     std::string path_;
     std::string whole_path_;  // when it was opened
+    std::string driver_;      // of the MPI library's, and a colon; or empty
     std::uint64_t path_hash_ = hash64(path_);
     int access_mode_;
     Options options_;

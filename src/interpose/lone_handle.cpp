@@ -34,7 +34,9 @@ int give_view_of(File const& file, MPI_File to) {
 
 int call_alone(File const& file, DataCall const& call, MPI_Status* status) {
     if (call.count > INT_MAX) return MPI_ERR_COUNT;
-    auto* own = open_alone(file.path(), file.access_mode(), file.context().threaded());
+    auto const name = file.name_for_mpi();
+    if (!name) return MPI_ERR_IO;
+    auto* own = open_alone(*name, file.access_mode(), file.context().threaded());
     if (own == MPI_FILE_NULL) return MPI_ERR_IO;
     auto* const buffer = const_cast<void*>(call.buffer);
     auto const count = static_cast<int>(call.count);

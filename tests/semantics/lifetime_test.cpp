@@ -176,6 +176,44 @@ void the_info_is_freed_after_open(Context const& context) {
     close_file(file);
 }
 
+void write_after_new_hints(Context const& context, MPI_File& file, MPI_Info& hints) {
+    MPI_Info_set(hints, "cb_buffer_size", "65536");
+    CHECK_MPI(MPI_File_set_info(file, hints));
+    MPI_Info_free(&hints);
+    Bytes const data = pattern_bytes(10 * context.rank, 10);
+    CHECK_MPI(MPI_File_write_at_all(file, 10 * context.rank, data.data(), 10, MPI_BYTE,
+                                    MPI_STATUS_IGNORE));
+    close_file(file);
+}
+
+// New hints had Unisono open it once more through the MPI library, by the name that it was given.
+void writes_went_to_a_file_of_the_same_name_in_another_folder(Context const& context) {
+    auto const home = std::filesystem::current_path();
+    auto const elsewhere = context.path("elsewhere");
+    std::filesystem::create_directory(elsewhere);
+    prepare_file(context, elsewhere + "/data", 100);
+    std::filesystem::current_path(context.directory);
+    MPI_Info hints = make_info({{"unisono_backend", "mpiio"}});
+    MPI_File file = open_file(context, "data", MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
+    std::filesystem::current_path(elsewhere);
+    write_after_new_hints(context, file, hints);
+    std::filesystem::current_path(home);
+    check_file(context, context.path(), 10 * static_cast<std::size_t>(context.size));
+    check_file(context, elsewhere + "/data", 100);
+}
+
+// The same where the file has been renamed.
+void writes_went_to_a_file_that_has_taken_the_name(Context const& context) {
+    MPI_Info hints = make_info({{"unisono_backend", "mpiio"}});
+    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
+    context.barrier();
+    if (context.root()) std::filesystem::rename(context.path(), context.path("renamed"));
+    prepare_file(context, context.path(), 100);
+    write_after_new_hints(context, file, hints);
+    check_file(context, context.path("renamed"), 10 * static_cast<std::size_t>(context.size));
+    check_file(context, context.path(), 100);
+}
+
 }  // namespace
 
 std::span<Test const> lifetime_tests() {
@@ -186,6 +224,10 @@ std::span<Test const> lifetime_tests() {
         {"a_file_unlinked_between_two_calls", a_file_unlinked_between_two_calls},
         {"the_working_directory_changes_after_a_relative_open",
          the_working_directory_changes_after_a_relative_open},
+        {"writes_went_to_a_file_of_the_same_name_in_another_folder",
+         writes_went_to_a_file_of_the_same_name_in_another_folder},
+        {"writes_went_to_a_file_that_has_taken_the_name",
+         writes_went_to_a_file_that_has_taken_the_name},
         {"the_communicator_is_freed_after_open", the_communicator_is_freed_after_open},
         {"two_files_after_the_communicator_was_freed", two_files_after_the_communicator_was_freed},
         {"types_are_freed_after_set_view", types_are_freed_after_set_view},
