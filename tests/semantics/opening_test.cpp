@@ -71,6 +71,16 @@ void a_missing_file_is_an_error_on_all_ranks(Context const& context) {
     CHECK(same_on_all(context, error_class(code)));
 }
 
+void no_name_ended_the_program(Context const& context) {
+#ifndef OPEN_MPI  // which crashes natively
+    MPI_File file = MPI_FILE_NULL;
+    int const code = MPI_File_open(context.comm, nullptr, MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+    CHECK(code != MPI_SUCCESS && file == MPI_FILE_NULL);
+#else
+    (void)context;
+#endif
+}
+
 void contradicting_modes_are_an_error(Context const& context) {
     for (int mode : {MPI_MODE_RDONLY | MPI_MODE_CREATE, MPI_MODE_RDONLY | MPI_MODE_EXCL,
                      MPI_MODE_RDONLY | MPI_MODE_WRONLY, MPI_MODE_RDWR | MPI_MODE_SEQUENTIAL}) {
@@ -209,6 +219,7 @@ std::span<Test const> opening_tests() {
         {"delete_on_close", delete_on_close},
         {"exclusive_creation_fails_the_second_time", exclusive_creation_fails_the_second_time},
         {"a_missing_file_is_an_error_on_all_ranks", a_missing_file_is_an_error_on_all_ranks},
+        {"no_name_ended_the_program", no_name_ended_the_program},
         {"contradicting_modes_are_an_error", contradicting_modes_are_an_error},
         {"opening_again_keeps_the_content", opening_again_keeps_the_content},
         {"delete_removes_the_file", delete_removes_the_file},
