@@ -227,6 +227,7 @@ std::vector<BufferRange> BlockBuffer::unknown(std::uint64_t end) const {
 void BlockBuffer::forget() const {
     head().stored_bytes.store(0, std::memory_order_relaxed);
     set_filled_end(0, /*stopped=*/false);
+    head().turn.store(0, std::memory_order_relaxed);
     head().was_read.store(false, std::memory_order_relaxed);
     if (!head().marked.exchange(false, std::memory_order_relaxed)) return;
     for (std::size_t which = 0; which < 3; ++which)

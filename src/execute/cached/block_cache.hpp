@@ -142,12 +142,20 @@ public:
     [[nodiscard]] bool filling_stopped() const {
         return head().filling_stopped.load(std::memory_order_relaxed);
     }
+    /// How many blocks of a window have been here before this one.
+    [[nodiscard]] std::uint64_t turn() const { return head().turn.load(std::memory_order_acquire); }
+    /// Locked. Forgets the one before it, which no rank may use any more.
+    void begin_turn(std::uint64_t turn) const {
+        forget();
+        head().turn.store(turn, std::memory_order_release);
+    }
 
 private:
     struct alignas(64) Head {
         std::uint64_t readable_end;
         std::atomic<std::uint64_t> stored_bytes;
         std::atomic<std::uint64_t> filled_end;
+        std::atomic<std::uint64_t> turn;
         std::atomic<bool> filling_stopped;
         std::atomic<bool> marked;    // any byte, as anything
         std::atomic<bool> was_read;  // some byte is valid without having been dirty

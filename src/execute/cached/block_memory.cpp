@@ -59,7 +59,8 @@ std::optional<BlockMemory::Growth> BlockMemory::get(Blocks blocks) {
         growth.made_[node] = std::min(std::max(needed[node], 2 * made_[node]), most[node]);
         if (node != team_.topology().node_of[team_.rank()]) continue;
         auto const places = growth.made_[node] - made_[node];
-        auto memory = team_.own_node_memory(places * BlockBuffer::bytes_needed(block_bytes_));
+        auto const progress = segments_.empty() ? team_.topology().ranks() * sizeof(Progress) : 0;
+        auto memory = team_.own_node_memory(places * stride() + progress);
         ended_well = memory == nullptr ? 0 : 1;
         growth.segment_ = {made_[node], std::move(memory)};
     }
@@ -79,8 +80,13 @@ void BlockMemory::add(Growth growth, Blocks blocks) {
 BlockBuffer BlockMemory::buffer(BlockTable::Entry const& entry) const {
     auto const place = memory_of_[table_.owner(entry.block)][entry.slot];
     auto const segment = std::prev(std::ranges::upper_bound(segments_, place, {}, &Segment::first));
-    auto const stride = BlockBuffer::bytes_needed(block_bytes_);
-    return {segment->memory->data() + (place - segment->first) * stride, block_bytes_};
+    return {segment->memory->data() + (place - segment->first) * stride(), block_bytes_};
+}
+
+std::atomic<std::uint64_t>& BlockMemory::progress_of(std::uint32_t rank) const {
+    auto const& first = *segments_.front().memory;
+    auto* const after = first.data() + first.size() - team_.topology().ranks() * sizeof(Progress);
+    return reinterpret_cast<Progress*>(after)[rank].block;
 }
 
 BlockBuffer BlockMemory::buffer(std::uint64_t block) const {

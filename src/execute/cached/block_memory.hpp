@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
@@ -91,6 +92,8 @@ public:
     void for_own_buffers(Blocks blocks, Use&& use) const;
     template <class Use>
     void for_own_aggregators(Use&& use) const;
+    /// How far a rank of this node has got, in blocks; zero at first, from the first get() on.
+    [[nodiscard]] std::atomic<std::uint64_t>& progress_of(std::uint32_t rank) const;
     /// This rank's own blocks first, then the others' in turn: not all at one rank at once. A
     /// rank's aggregators ascend, as in for_own_aggregators().
     template <class Use>
@@ -109,6 +112,12 @@ private:
         std::shared_ptr<std::span<std::byte> const> memory;
     };
 
+    struct alignas(64) Progress {
+        std::atomic<std::uint64_t> block;
+    };
+
+    // From one buffer to the next.
+    [[nodiscard]] std::size_t stride() const { return BlockBuffer::bytes_needed(block_bytes_); }
     [[nodiscard]] std::vector<std::size_t> places_needed(Blocks blocks) const;
     [[nodiscard]] std::vector<std::size_t> places_at_most() const;
 

@@ -68,6 +68,10 @@ bool CachedFile::prepare(Facts const& facts, Plan const& plan, CallRecord& recor
     flush_online_ = plan.flush_online;
     unsaved_bytes_most_ = plan.unsaved_bytes;
     unsaved_s_most_ = plan.unsaved_s;
+    {
+        std::lock_guard const lock{mutex_};
+        clear(memory_.release(std::exchange(turned_, {})), record);
+    }
     return reserve(memory_.blocks_of(facts.touched));
 }
 
@@ -285,6 +289,7 @@ void CachedFile::drain(CallRecord& record) {
     deferred_.flush_all();
     memory_.for_own_buffers([](std::uint64_t, BlockBuffer const& buffer) { buffer.forget(); });
     memory_.clear();
+    turned_ = {};
     record.lap(Phase::file);
     agree_on_errors();
     record.lap(Phase::waiting);
@@ -321,6 +326,10 @@ void CachedFile::take_note_of(Request const& request, Positions done) {
     std::lock_guard const lock{mutex_};
     if (!in_use_ || done.empty()) return;
     auto const writes = request.direction == Direction::write;
+    if (turned_.first < turned_.last) {  // nothing was written here
+        may_be_stale_ = may_be_stale_ || writes;
+        return;
+    }
     if (writes && several_nodes() && !written_) may_be_stale_ = true;
     auto const memory = request.in_memory(done);
     walk_both(

@@ -170,9 +170,9 @@ private:
                                              CallRecord const& record) const;
     void note(Request const& request, CallRecord const& record);
     [[nodiscard]] std::uint64_t blocks_open(Direction direction) const;
-    bool open_blocks(Extent range, CallRecord& record);
+    bool open_blocks(BlockTable::Blocks blocks, CallRecord& record);
     void open_for_deposits(CallRecord const& record);
-    std::uint64_t earned_calls(bool misfit);
+    std::uint64_t earned_calls(bool misfit, std::uint64_t growth = 2);
     void leave_behind(Extent range, Direction direction, CallRecord& record);
     bool fits(Request const& request);
     IoResult move_directly(Request const& request, CallRecord& record);
@@ -186,6 +186,16 @@ private:
     IoResult grow_to_own_end();
 
     // Blocks that are read ahead.
+    void go_on_to(std::uint64_t block);
+    void leave_turns();
+    [[nodiscard]] bool all_are_past(std::uint64_t block) const;
+    [[nodiscard]] BlockBuffer buffer_of(std::uint64_t block) const;
+    [[nodiscard]] std::uint64_t turn_of(std::uint64_t block) const {
+        return (block - window_.placed.first) / (window_.placed.last - window_.placed.first);
+    }
+    [[nodiscard]] bool take_turn(std::uint64_t block, BlockBuffer const& buffer) const;
+    [[nodiscard]] std::uint64_t filled_end(std::uint64_t block) const;
+    [[nodiscard]] bool filling_stopped(std::uint64_t block) const;
     /// Waits until it is this rank's alone.
     [[nodiscard]] std::unique_lock<BlockBuffer const> locked(BlockBuffer const& buffer) const;
     [[nodiscard]] std::uint64_t filled(std::uint64_t block, std::uint64_t wanted_end,
@@ -217,13 +227,15 @@ private:
 
     struct Window {
         Direction direction = Direction::write;
-        Extent range;  // whose blocks are all in buffers
+        Extent range;               // whose blocks are all in buffers,
+        BlockTable::Blocks placed;  // or in those of these ones after them
         std::uint64_t calls_left = 0;
         bool direct = false;  // and no blocks
         bool used = false;    // some calls were made in it
         std::uint64_t choice = 0;
     };
     Window window_;
+    BlockTable::Blocks turned_;   // their buffers have had others, which nobody is to find there
     bool window_open_ = false;    // until all have said that their part is over
     bool misfit_ = false;         // of this rank's calls in the last window
     std::uint64_t window_calls_;  // that the next window may have at most

@@ -105,22 +105,31 @@ void CachedFile::open_window(Facts const& facts, CacheNeeds const& agreed, CallR
     if (reads && (several_nodes() || !worth_whole_blocks(facts, advance))) return;
     auto const first = memory_.block_at(facts.touched.begin);
     auto const last = first + std::min(memory_.room() / 2, blocks_open(facts.direction));
-    auto const end = std::min(memory_.begin_of(last), std::uint64_t{INT64_MAX});
+    auto end = std::min(memory_.begin_of(last), std::uint64_t{INT64_MAX});
     if (end <= facts.touched.end) return;
     // What is on its way to other nodes is as much as the window at most, also where it is written
     // again and again.
     auto const moved = std::max({advance, reads ? 0 : facts.bytes, std::uint64_t{1}});
-    auto const calls = std::min(
-        {(end - facts.touched.end) / moved, agreed.calls_in_memory, earned_calls(agreed.misfit)});
+    // Where nobody can write, blocks take turns in the window's buffers.
+    auto const turns = reads && facts.read_only && end - facts.touched.end >= moved;
+    if (turns) end = INT64_MAX;
+    auto const calls = std::min({(end - facts.touched.end) / moved, agreed.calls_in_memory,
+                                 earned_calls(agreed.misfit, turns ? 4 : 2)});
     if (calls == 0) return;
     Extent const range{facts.touched.begin, facts.touched.end + calls * advance};
     leave_behind(range, facts.direction, record);
-    if (!open_blocks(range, record)) return;
+    auto const blocks = memory_.blocks_of(range);
+    BlockTable::Blocks const placed{first, std::min(last, blocks.last)};
+    if (!open_blocks(placed, record)) return;
     std::lock_guard const lock{mutex_};
-    window_ = {.direction = facts.direction, .range = range, .calls_left = calls};
+    window_ = {.direction = facts.direction, .range = range, .placed = placed, .calls_left = calls};
     window_open_ = true;
     misfit_ = false;
     if (!reads) open_for_deposits(record);
+    if (placed.last == blocks.last) return;
+    turned_ = placed;
+    go_on_to(first);
+    barrier(record);  // nobody counts on where others were before
 }
 
 void CachedFile::open_direct_window(Facts const& facts, CacheNeeds const& agreed,
@@ -134,8 +143,7 @@ void CachedFile::open_direct_window(Facts const& facts, CacheNeeds const& agreed
     misfit_ = false;
 }
 
-bool CachedFile::open_blocks(Extent range, CallRecord& record) {
-    auto const blocks = memory_.blocks_of(range);
+bool CachedFile::open_blocks(BlockTable::Blocks blocks, CallRecord& record) {
     if (!reserve(blocks)) return false;
     std::lock_guard const lock{mutex_};
     make_room(blocks, record);
@@ -156,9 +164,9 @@ void CachedFile::open_for_deposits(CallRecord const& record) {
 }
 
 // Windows grow as long as they foresee what the ranks write.
-std::uint64_t CachedFile::earned_calls(bool misfit) {
+std::uint64_t CachedFile::earned_calls(bool misfit, std::uint64_t growth) {
     auto const calls = misfit ? 1 : window_calls_;
-    window_calls_ = std::min(2 * calls, calls_most);
+    window_calls_ = std::min(growth * calls, calls_most);
     return calls;
 }
 
@@ -311,6 +319,7 @@ void CachedFile::note_new_views() {
 // Without the lock while it waits: other threads may have to go on before the others come.
 void CachedFile::end_window() {
     std::unique_lock lock{mutex_};
+    leave_turns();
     window_ = {};
     if (!std::exchange(window_open_, false)) return;
     if (several_nodes()) send_closings();

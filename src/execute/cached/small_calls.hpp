@@ -57,6 +57,7 @@ public:
 
     Rendezvous& rendezvous() { return rendezvous_; }
     void promise_not_to_read() { storage_.write_only = true; }
+    void promise_not_to_write() { storage_.read_only = true; }
     void be_far_away() { storage_.local = false; }
     void be_near() { storage_.local = true; }
 
@@ -68,6 +69,15 @@ public:
     IoResult read_alone(std::uint64_t at, std::vector<std::byte>& data) {
         CallRecord alone;
         return cache.perform_independent(request_of(Direction::read, at, data), alone);
+    }
+
+    /// Another handle's, of the same program.
+    void write_elsewhere(TemporaryFile const& file, std::uint64_t at,
+                         std::vector<std::byte>& data) {
+        EXPECT_EQ(pwrite(file.descriptor(), data.data(), data.size(), off_t(at)),
+                  ssize_t(data.size()));
+        auto const request = request_of(Direction::write, at, data);
+        cache.take_note_of(request, request.positions);
     }
 
 private:

@@ -207,6 +207,93 @@ TEST_P(Withdrawal, wrong_arguments_are_told_to_their_rank_alone) {
     });
 }
 
+// Blocks of a file that nobody can write through take turns in few buffers.
+class Turns : public Withdrawal {
+protected:
+    static constexpr int many_calls = 400;
+
+    Turns() { file.fill(initial_contents(many_calls * small_ranks * record_bytes)); }
+
+    static void prepare(SmallCalls& reader) {
+        reader.promise_not_to_write();
+        reader.options.pool_bytes = 4000;
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(Nodes, Turns, testing::Values(one_node), name_of_nodes);
+
+TEST_P(Turns, a_window_is_longer_than_its_buffers) {
+    std::atomic<std::uint64_t> meetings = 0;
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        prepare(reader);
+        for (int call = 0; call < many_calls; ++call) {
+            expect_read(reader, call, rank);
+            meetings += reader.record.traffic.meetings;
+            if (call % 3 == 0) std::this_thread::yield();
+        }
+    });
+    // Two agreed calls and one after each window: of 8, 32, 128 and 512 calls, or less.
+    EXPECT_LE(meetings, small_ranks * 2 * 16u);
+}
+
+TEST_P(Turns, a_rank_that_is_far_ahead_waits_for_nobody) {
+    std::atomic<bool> first_is_done = false;
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        prepare(reader);
+        auto const agreed_after = 2 + 8 + 1;
+        for (int call = 0; call < agreed_after; ++call) expect_read(reader, call, rank);
+        while (rank == 1 && !first_is_done) std::this_thread::yield();
+        for (int call = agreed_after; call < agreed_after + 32; ++call) {
+            expect_read(reader, call, rank);
+            EXPECT_EQ(reader.record.traffic.meetings, 0u) << call;
+        }
+        if (rank == 0) first_is_done = true;
+        for (int call = agreed_after + 32; call < many_calls; ++call)
+            expect_read(reader, call, rank);
+    });
+}
+
+TEST_P(Turns, what_was_in_a_buffer_before_is_not_found_there) {
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        prepare(reader);
+        for (int times = 0; times < 3; ++times)
+            for (int call = 0; call < 60; ++call) expect_read(reader, call, rank);
+        reader.cache.drain(reader.record);
+        for (int call = 10; call < many_calls; ++call) expect_read(reader, call, rank);
+    });
+}
+
+TEST_P(Turns, a_rank_sees_what_it_wrote_by_another_handle) {
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        prepare(reader);
+        auto const call_with_write = 30;
+        for (int call = 0; call < call_with_write; ++call) expect_read(reader, call, rank);
+        std::vector<std::byte> mine(record_bytes, std::byte(200 + rank));
+        reader.write_elsewhere(file, offset_of(call_with_write, rank), mine);
+        std::vector<std::byte> back(record_bytes);
+        reader.collective(Direction::read, offset_of(call_with_write, rank), back);
+        EXPECT_EQ(back, mine);
+        for (int call = call_with_write + 1; call < many_calls; ++call)
+            expect_read(reader, call, rank);
+    });
+}
+
+TEST_P(Turns, a_rank_that_asks_for_nothing_holds_up_nobody) {
+    std::atomic<std::uint64_t> lists = 0;
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        prepare(reader);
+        std::vector<std::byte> none;
+        for (int call = 0; call < many_calls; ++call)
+            if (rank == 0)
+                expect_read(reader, call, rank);
+            else
+                reader.collective(Direction::read, 0, none);
+        lists += (*reader.counts)[Direction::read].lists;
+    });
+    // 80 blocks, two reads of some, and what agreed calls need.
+    EXPECT_LE(lists, 80u + 40);
+}
+
 TEST_P(Withdrawal, can_be_switched_off) {
     run([&](SmallCalls& reader, std::uint32_t rank) {
         reader.options.read_ahead = Switch::disable;
