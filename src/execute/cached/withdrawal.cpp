@@ -29,6 +29,7 @@
 
 #include "execute/cached/cached_file.hpp"
 #include "execute/direct.hpp"
+#include "execute/shared_fills.hpp"
 
 namespace unisono {
 namespace {
@@ -136,7 +137,7 @@ std::uint64_t CachedFile::filled(std::uint64_t block, std::uint64_t wanted_end,
         if (patience-- == 0) {
             misfit_ = true;
             leave_turns();
-            break;
+            return memory_.begin_of(block);
         }
         team_.give_way();
     }
@@ -153,7 +154,8 @@ void CachedFile::fill(std::uint64_t block, BlockBuffer const& to, std::uint64_t 
     for (auto const& range : to.unknown(end - begin))
         list.push_back({begin + range.begin, to.data() + range.begin, range.bytes()});
     IoResult result;
-    if (!list.empty()) result = storage_.backend->perform(Direction::read, list);
+    auto const read = [&] { result = storage_.backend->perform(Direction::read, list); };
+    if (!list.empty()) shared_fills().fill(list, read);
     to.set_filled_end(std::min(result.stopped_at, end) - begin, result.stopped_at < end);
 }
 
