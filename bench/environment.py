@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 
-from sides import LAUNCHERS
+from sides import CORES, LAUNCHERS
 
 TELLING = re.compile(r"UNISONO_|ROMIO_|OMPI_|MPICH_|MPIR_|UCX_|YIELD_SHIM_|LD_PRELOAD$")
 VERSION_NUMBER = re.compile(r"\d+\.\d+\.\d+")
@@ -20,7 +20,7 @@ def describe(directories: list[pathlib.Path], build: pathlib.Path) -> dict:
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "kernel": platform.release(),
         "cpu": _cpu_model(),
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": CORES,
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "load_at_start": os.getloadavg()[0],
         "mpi": {name: _mpi_version(launcher) for name, launcher in LAUNCHERS.items()},

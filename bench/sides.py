@@ -67,7 +67,16 @@ NOT_AS_ASKED = re.compile(r"cannot be preloaded|^unisono: .*ignored; valid: ", r
 OWN_MESSAGE = re.compile(rf"wrong byte|^rank \d+:|{NOT_AS_ASKED.pattern}")
 
 LAUNCHERS = {"mpich": "mpiexec.mpich", "openmpi": "mpiexec.openmpi"}
-CORES = len(os.sched_getaffinity(0))
+
+
+def _cores() -> int:
+    """That this process may use; a core's hardware threads are one."""
+    cpus = os.sched_getaffinity(0)
+    siblings = [pathlib.Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in cpus]
+    return len({path.read_text() for path in siblings}) if all(path.exists() for path in siblings) else len(cpus)
+
+
+CORES = _cores()
 
 
 class LaunchError(Exception):

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint64_t bytes_least = 16 << 10;  // less: nothing to be gained
 constexpr std::size_t tries = 3;
-constexpr std::size_t again = 16;  // each so many reads the other way is tried
+constexpr std::size_t again = 32;  // each so many reads the other way is tried
 constexpr double clearly = 0.9;
 constexpr double from_a_device_s_per_byte = 1e-9;
 
