@@ -25,18 +25,18 @@ bool can_drop_from_caches() {
     return can;
 }
 
-__attribute__((target("clflushopt"))) void drop_from_caches(std::span<std::byte const> memory) {
+__attribute__((target("clflushopt"))) void drop_from_caches(std::span<std::byte> memory) {
     constexpr std::uintptr_t line_bytes = 64;
-    auto const begin = reinterpret_cast<std::uintptr_t>(memory.data());
-    for (auto line = begin / line_bytes * line_bytes; line < begin + memory.size();
-         line += line_bytes)
-        _mm_clflushopt(reinterpret_cast<void*>(line));
+    auto* const end = memory.data() + memory.size();
+    for (auto* line = memory.data() - reinterpret_cast<std::uintptr_t>(memory.data()) % line_bytes;
+         line < end; line += line_bytes)
+        _mm_clflushopt(line);
 }
 
 #else
 
 bool can_drop_from_caches() { return false; }
-void drop_from_caches(std::span<std::byte const> /*memory*/) {}
+void drop_from_caches(std::span<std::byte> /*memory*/) {}
 
 #endif
 
