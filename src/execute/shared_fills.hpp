@@ -23,8 +23,9 @@ public:
     /// `read` has read all of `list` when it returns.
     template <class Read>
     void fill(std::span<Transfer const> list, Read&& read) {
+        if (!can_drop_from_caches()) return read();
         auto const bytes = total_bytes(list);
-        auto const drops = can_drop_from_caches() && drops_first(bytes);
+        auto const drops = drops_first(bytes);
         auto const begun_s = steady_clock_s();
         if (drops)
             for (auto const& piece : list) drop_from_caches({piece.memory, piece.bytes});

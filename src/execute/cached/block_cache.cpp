@@ -54,7 +54,7 @@ std::size_t BlockTable::slots_after(std::size_t aggregator, Blocks blocks) const
 }
 
 std::vector<BlockTable::Entry> BlockTable::place(Blocks blocks) {
-    assert(blocks.last - blocks.first <= room());
+    assert(blocks.count() <= room());
     for (auto block = blocks.first; block < blocks.last; ++block)
         if (auto const place = places_.find(block); place != places_.end()) {
             auto& order = used_first_[owner(block)];

@@ -24,6 +24,8 @@ public:
     struct Blocks {
         std::uint64_t first = 0;
         std::uint64_t last = 0;
+
+        [[nodiscard]] std::uint64_t count() const { return last - first; }
     };
     /// A block in its aggregator's `slot`.
     struct Entry {

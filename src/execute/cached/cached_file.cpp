@@ -326,7 +326,7 @@ void CachedFile::take_note_of(Request const& request, Positions done) {
     std::lock_guard const lock{mutex_};
     if (!in_use_ || done.empty()) return;
     auto const writes = request.direction == Direction::write;
-    if (turned_.first < turned_.last) {  // nothing was written here
+    if (in_turns()) {  // nothing was written here
         may_be_stale_ = may_be_stale_ || writes;
         return;
     }

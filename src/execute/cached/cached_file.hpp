@@ -186,12 +186,13 @@ private:
     IoResult grow_to_own_end();
 
     // Blocks that are read ahead.
+    [[nodiscard]] bool in_turns() const { return turned_.count() > 0; }
     void go_on_to(std::uint64_t block);
     void leave_turns();
     [[nodiscard]] bool all_are_past(std::uint64_t block) const;
     [[nodiscard]] BlockBuffer buffer_of(std::uint64_t block) const;
     [[nodiscard]] std::uint64_t turn_of(std::uint64_t block) const {
-        return (block - window_.placed.first) / (window_.placed.last - window_.placed.first);
+        return (block - window_.placed.first) / window_.placed.count();
     }
     [[nodiscard]] bool take_turn(std::uint64_t block, BlockBuffer const& buffer) const;
     [[nodiscard]] std::uint64_t filled_end(std::uint64_t block) const;

@@ -94,7 +94,7 @@ void CachedFile::read_ahead(std::uint64_t offset) {
 
 // Who has to wait for a block reads on in a later one meanwhile, if that is free.
 bool CachedFile::read_after(std::uint64_t block) {
-    auto const last = block + window_.placed.last - window_.placed.first;
+    auto const last = block + window_.placed.count();
     auto const stopped = [&] { return filling_stopped(block); };
     while (!stopped() && ++block < last && memory_.begin_of(block) < window_.range.end &&
            !stopped()) {
@@ -161,14 +161,14 @@ void CachedFile::fill(std::uint64_t block, BlockBuffer const& to, std::uint64_t 
 
 // This rank needs no block before it any more.
 void CachedFile::go_on_to(std::uint64_t block) {
-    if (turned_.first == turned_.last) return;
+    if (!in_turns()) return;
     window_.range.begin = memory_.begin_of(block);
     memory_.progress_of(team_.rank()).store(block, std::memory_order_release);
 }
 
 // From now on this rank reads by itself.
 void CachedFile::leave_turns() {
-    if (turned_.first == turned_.last) return;
+    if (!in_turns()) return;
     window_.range = {};
     memory_.progress_of(team_.rank()).store(UINT64_MAX, std::memory_order_release);
 }
@@ -181,8 +181,8 @@ bool CachedFile::all_are_past(std::uint64_t block) const {
 
 // In which the block has its turn; the first ones are where the table has them.
 BlockBuffer CachedFile::buffer_of(std::uint64_t block) const {
-    auto const [first, last] = window_.placed;
-    return memory_.buffer(first + (block - first) % (last - first));
+    auto const& placed = window_.placed;
+    return memory_.buffer(placed.first + (block - placed.first) % placed.count());
 }
 
 // Where in the file this block's bytes that may be read end.
@@ -199,7 +199,7 @@ bool CachedFile::filling_stopped(std::uint64_t block) const {
 // The buffer is locked. False while a rank may use what is there.
 bool CachedFile::take_turn(std::uint64_t block, BlockBuffer const& buffer) const {
     if (buffer.turn() == turn_of(block)) return true;
-    if (!all_are_past(block - (window_.placed.last - window_.placed.first))) return false;
+    if (!all_are_past(block - window_.placed.count())) return false;
     buffer.begin_turn(turn_of(block));
     return true;
 }
