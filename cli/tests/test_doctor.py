@@ -82,6 +82,13 @@ def test_for_a_folder_that_is_not_there_no_other_is_examined(unisono, tmp_path):
     assert done.stderr.startswith(f"unisono: {tmp_path}/no is not there")
 
 
+def test_a_folder_is_on_the_file_system_that_was_mounted(tmp_path):
+    """Of ext4 it said ext2/ext3, as `stat -f` does."""
+    found, = doctor._place(tmp_path, named=True)
+    mounted = {line.split()[2] for line in Path("/proc/mounts").read_text().splitlines()}
+    assert found.said.removeprefix(f"{tmp_path} is on ") in mounted
+
+
 def test_a_full_folder_is_said_to_be_full(monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "_FOLDER_LEAST_BYTES", 1 << 62)
     found, = doctor._place(tmp_path, named=True)
@@ -191,6 +198,8 @@ CALL = "MPI_File_write_all on /f/x: pwritev failed at offset 0 on rank 0: "
      '[vm:1] Set MCA parameter "orte_base_help_aggregate" to 0 to see all help / error messages\n',
      f"rank 1: {CALL}No space left on device (errno 28)"),
     ("unisono: why\nrank 1: what\n", "unisono: why"),
+    ('unisono: UNISONO_BACKEND: "x" ignored; valid: auto\nunisono: /none cannot be read; ignored\n'
+     "unisono: unknown variable UNISONO_X: docs/use/hints.md lists them all\nunisono: why\n", "unisono: why"),
     ("Abort(1) on node 0: application called MPI_Abort\n",) * 2,
     ("\n----\n", ""),
     ("words " * 40, "words " * 32 + "..."),

@@ -29,8 +29,9 @@ _FOLDER_LEAST_BYTES = 2 << 20  # what the trial writes, and its report
 _NAME_A_FOLDER = "name a folder where the program's files will be"
 _MAKE_SPACE = f"free space there, or {_NAME_A_FOLDER}"
 _NO_SPACE = re.compile(r"No space left|quota exceeded", re.IGNORECASE)
-# What launchers say of any program that has called MPI_Abort.
-_SAYS_NOTHING = re.compile(r"MPI_ABORT (was|causes)|called MPI_Abort|with errorcode|You may or may not see"
+# What launchers say of any program that has called MPI_Abort, and settings that Unisono ignores.
+_SAYS_NOTHING = re.compile(r"^unisono: (.* ignored(; valid: .*)?|unknown variable .*)$"
+                           r"|MPI_ABORT (was|causes)|called MPI_Abort|with errorcode|You may or may not see"
                            r"|exactly when Open MPI|sent help message|help_aggregate|ORTE_ERROR_LOG")  # fmt: skip
 _SONAMES = {"mpich": ["libmpich.so.12", "libmpi.so.12"], "openmpi": ["libmpi.so.40"],
             "abi": ["libmpi_abi.so.1"]}
@@ -256,7 +257,7 @@ def _what_was_done(record: report.Record, name: str) -> Iterator[Finding]:
 
 
 def _place(folder: Path, named: bool) -> Iterator[Finding]:
-    kind = mpi.output_of(["stat", "-f", "-c", "%T", str(folder)]).strip()
+    kind = mpi.output_of(["df", "--output=fstype", str(folder)]).split()[-1]  # `stat -f` says ext2/ext3 of ext4
     space = os.statvfs(folder)
     free = space.f_bavail * space.f_frsize
     if not os.access(folder, os.W_OK | os.X_OK):
