@@ -83,7 +83,7 @@ def test_what_does_not_fit_says_why(unisono):
         (["--ranks", "1000"], "128"),
         (["--layout", "servers=4"], "layout 'servers=4'"),
         (["--hint", "cb_nodes"], "valid: key=value"),
-        (["--hint", "cb_nodes=many"], "hint cb_nodes (MPI_Info): \"many\" ignored; valid: "),
+        (["--hint", "cb_nodes=many"], "hint cb_nodes (MPI_Info): \"many\"; valid: "),
         (["--strategies", "fastest"], "unknown strategy 'fastest'; valid: native, "),
         (["--bytes", "1T"], "1099511627776"),
         (["--picture", "x.gif"], "valid: "),

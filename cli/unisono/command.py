@@ -175,8 +175,8 @@ def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | N
             records = collected.records() + records
         except Failure as failure:  # somebody else has written there
             remarks.append(str(failure))
-    if not records and not remarks:
-        remarks = [f"no report: {ending.why_nothing(ended, prepared.static)}"]
+    if not records:
+        remarks = [f"no report: {why}" for why in remarks or [ending.why_nothing(ended, prepared.static)]]
     jobs = job.jobs_of(records, wall_s)
     lost = shown.outputs.write(jobs)  # first, as nobody may be there to read the screen
     with terminal.read_or_not():

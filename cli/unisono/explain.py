@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import places
-from .places import Failure
+from .places import Failure, refusal
 from .report import Record, counted, own_bytes, short_bytes
 
 RANKS_MOST = 128  # as the program says, and what follows
@@ -49,7 +49,7 @@ def _run(words: Iterable[str]) -> str:
         said = done.stderr.strip().splitlines() or [f"{program.name} failed"]
         if "bad_alloc" in done.stderr:
             said = ["there is not enough memory: fewer --bytes take less"]
-        raise Failure(said[0].removeprefix("unisono: "))
+        raise Failure(refusal(said[0].removeprefix("unisono: ")))
     sys.stderr.write(done.stderr)
     return done.stdout
 

@@ -113,6 +113,11 @@ _OPTIONS = {"STRATEGY", "BACKEND", "TOPOLOGY"}  # those of the command line as w
 _OF_OTHERS = re.compile(r"((unknown )?hint [^\"]*\()?(ROMIO_HINTS|/etc/romio-hints|MPICH_MPIIO_HINTS)\b")
 
 
+def refusal(complaint: str) -> str:
+    """What the library says of a value that it ignores, for a command that refuses it."""
+    return re.sub(r";? ignored(?=; valid: |$)", "", complaint)
+
+
 def valid_values(variable: str, prefix: Path = PREFIX) -> list[str]:
     """Those of a variable UNISONO_* that has names for values; empty where the helper is missing."""
     for line in complaints(variables={variable: "?"}, prefix=prefix):
@@ -134,4 +139,4 @@ def check_options(variables: dict[str, str], prefix: Path = PREFIX) -> None:
             continue
         if (match := _NOT_VALID.fullmatch(line)) and match[1] in _OPTIONS:
             line = f"unknown {match[1].lower()} '{match[2]}'; {match[3]}"
-        raise Failure(line.removesuffix("; ignored"))
+        raise Failure(refusal(line))

@@ -155,8 +155,8 @@ OptionSources::OptionSources(Surroundings const& surroundings, std::span<Choice 
     };
 
     auto const site = value_of("UNISONO_SITE_FILE");
-    site_ = read_hint_file(surroundings, site.empty() ? default_site_file() : site, parse_site_file,
-                           !site.empty());
+    site_ = site.empty() ? read_hint_file(surroundings, "", default_site_file(), parse_site_file)
+                         : read_hint_file(surroundings, "UNISONO_SITE_FILE", site, parse_site_file);
     auto const* const romio = surroundings.variable("ROMIO_HINTS");
     read_romio_hints(surroundings, romio == nullptr ? "" : romio);
     hints_ = read_unisono_hints(surroundings, value_of("UNISONO_HINTS"));
@@ -183,11 +183,11 @@ void OptionSources::complain(std::vector<std::string> const& complaints) {
 }
 
 OptionSources::HintSource OptionSources::read_hint_file(Surroundings const& surroundings,
-                                                        std::string const& path, Parser parse,
-                                                        bool must_exist) {
+                                                        std::string const& variable,
+                                                        std::string const& path, Parser parse) {
     auto const text = surroundings.content(path);
     if (!text) {
-        if (must_exist) complain({path + ": cannot be read; ignored"});
+        if (!variable.empty()) complain({variable + ": " + path + " cannot be read; ignored"});
         return {};
     }
     auto parsed = parse(*text, path);
@@ -206,7 +206,7 @@ OptionSources::HintSource OptionSources::read_unisono_hints(Surroundings const& 
                                                             std::string const& setting) {
     if (setting.empty()) return {};
     if (setting.find('=') == std::string::npos)
-        return read_hint_file(surroundings, setting, parse_hint_file, /*must_exist=*/true);
+        return read_hint_file(surroundings, "UNISONO_HINTS", setting, parse_hint_file);
     return read_hint_list("UNISONO_HINTS", setting);
 }
 

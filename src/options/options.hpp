@@ -71,8 +71,9 @@ private:
 
     using Parser = Parsed<HintFile> (*)(std::string_view text, std::string_view name);
 
-    HintSource read_hint_file(Surroundings const& surroundings, std::string const& path,
-                              Parser parse, bool must_exist);
+    /// A file that no variable names need not exist.
+    HintSource read_hint_file(Surroundings const& surroundings, std::string const& variable,
+                              std::string const& path, Parser parse);
     HintSource read_hint_list(std::string const& variable, std::string const& text);
     HintSource read_unisono_hints(Surroundings const& surroundings, std::string const& setting);
     void read_romio_hints(Surroundings const& surroundings, std::string const& path);

@@ -268,12 +268,14 @@ TEST(Options, hints_can_be_given_inline) {
     EXPECT_EQ(world.open("/d/a").options.cb_nodes, 0u);
 }
 
-TEST(Options, a_hints_file_that_is_missing_is_named) {
+TEST(Options, a_file_that_is_missing_is_named_with_its_variable) {
     World world;
     world.variables["UNISONO_HINTS"] = "/no/such/file";
-    auto const chosen = world.open("x");
-    ASSERT_EQ(chosen.messages.size(), 1u);
-    EXPECT_EQ(chosen.messages[0], "unisono: /no/such/file: cannot be read; ignored");
+    world.variables["UNISONO_SITE_FILE"] = "/none";
+    EXPECT_EQ(world.open("x").messages,
+              (std::vector<std::string>{
+                  "unisono: UNISONO_SITE_FILE: /none cannot be read; ignored",
+                  "unisono: UNISONO_HINTS: /no/such/file cannot be read; ignored"}));
 }
 
 TEST(Options, pass_foreign_hints_on_but_not_over_the_programs_own) {

@@ -353,7 +353,7 @@ def test_an_error_that_ends_the_program_is_in_the_report(shown):
 
 @pytest.mark.parametrize("environment, sentence", [
     ({"UNISONO_DISABLE": "1"},
-     "unisono: UNISONO_DISABLE is set: the MPI library does all calls by itself"),
+     "unisono: no report: UNISONO_DISABLE is set: the MPI library does all calls by itself"),
     ({"UNISONO_HINTS": "*:unisono_enable=false"},
      "The MPI library did all calls by itself: hint unisono_enable (UNISONO_HINTS): false."),
 ])  # fmt: skip
@@ -367,7 +367,7 @@ def test_a_file_that_is_left_alone_is_said_to_be(shown, environment, sentence):
 def test_a_file_that_is_not_there_is_said_to_have_failed(shown):
     text, code, _ = shown("missing")
     assert code == 0
-    assert "unisono: MPI_File_open failed" in text
+    assert "unisono: no report: MPI_File_open failed" in text
 
 
 def test_a_program_without_mpi_files_is_said_to_have_none():
