@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from unisono import keys, orchestra, pocket
+from unisono import keys, orchestra, orchestra_command, pocket
 from unisono.places import Failure
 
 
@@ -63,6 +63,15 @@ def test_the_mountpoint_may_be_left_out_if_there_is_one_only(monkeypatch, mount)
     monkeypatch.setattr(pocket, "mounts", lambda: [mount, mount])
     with pytest.raises(Failure, match="2 pocket file systems"):
         orchestra.mount_for(None)
+    monkeypatch.setattr(pocket, "mounts", list)
+    with pytest.raises(Failure, match="name the folder or mountpoint: no pocket file systems"):
+        orchestra.mount_for(None)
+
+
+def test_programs_whose_places_are_not_known_have_accessed_something():
+    """Collective calls through a mapping have none: it said that nothing was accessed yet."""
+    state = {"gate": "clients", "nodes": ["n1"], "locality": ""}
+    assert orchestra_command._where(state) == "clients on n1 (places not known)"
 
 
 def test_any_folder_has_a_gate_in_the_clients(tmp_path):

@@ -66,7 +66,7 @@ def mount_for(mountpoint: str | None) -> pocket.Mount:
         return pocket.mount_at(mountpoint)
     mounts = pocket.mounts()
     if len(mounts) != 1:
-        raise Failure(f"name the mountpoint: {len(mounts)} pocket file systems are mounted")
+        raise Failure(f"name the folder or mountpoint: {len(mounts) or 'no'} pocket file systems are mounted")
     return mounts[0]
 
 

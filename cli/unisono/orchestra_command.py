@@ -135,7 +135,7 @@ def _show(state: dict[str, Any]) -> None:
         _print(table)
     else:
         click.echo("no program wants anything")
-    shares = ", ".join(f"{share:.0%}" if share else "?" for share in state["efficiency"])
+    shares = ", ".join(f"{share:.0%}" if share else "?" for share in state["efficiency"]) or "?"
     click.echo(f"policy {state['policy']}, window {state['window_ms']:.0f} ms,"
                f" lease {state['lease_ms']:.0f} ms; gate in the {_where(state)}\n"
                f"together {state['mb_s']:.1f} MB/s; efficiency of the servers: {shares}\n"
@@ -145,7 +145,7 @@ def _show(state: dict[str, Any]) -> None:
 def _where(state: dict[str, Any]) -> str:
     if state["gate"] == "servers":
         return "servers"
-    known = {"": "nothing accessed yet", "fiemap": "places on the disk are known",
+    known = {"": "places not known", "fiemap": "places on the disk are known",
              "layout": "places from the layout", "offsets": "places from file offsets"}
     locality = known.get(state["locality"], f"places from {state['locality']}")
     return f"clients on {', '.join(state['nodes']) or 'no node'} ({locality})"
