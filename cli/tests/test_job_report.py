@@ -389,6 +389,15 @@ def test_opening_again_and_again_is_told(quiet, names, evidence, change):
     assert (evidence, change) in [(cause.evidence, cause.change) for cause in found]
 
 
+@pytest.mark.parametrize(("nodes", "syncs", "change"), [
+    (1, 1, ""), (4, 4, ""), (1, 2, "MPI_File_sync once, after the last write that must survive a crash"),
+])  # fmt: skip
+def test_who_syncs_once_is_not_told_to(quiet, nodes, syncs, change):
+    quiet["seconds"]["sync"] = {"mean": 12.0, "longest": 12.0}
+    found = causes(Job([quiet | {"nodes": nodes, "syncs": syncs}]))
+    assert [cause.change for cause in found if "MPI_File_sync" in cause.evidence] == [change]
+
+
 def test_opening_took_as_long_as_for_the_rank_that_did_it(quiet):
     """It was divided by all ranks of the job, also where a file is opened by one."""
     quiet["seconds"]["open"] = {"mean": 12.0, "longest": 12.0}

@@ -418,8 +418,9 @@ def _of_other_calls(job: Job) -> Iterator[Cause]:
     less = "keep files open between steps, or put several into one" if several else "keep it open between steps"
     yield Cause(opening, "opening files", f"{counted(files, 'call')} of MPI_File_open{each}.", less if files > 2 else "")
     syncs = counted(sum(record["syncs"] for record in job.records), "time")
+    again = any(record["syncs"] > max(record["nodes"], 1) for record in job.records)  # each node syncs for its ranks
     yield Cause(syncing, "in MPI_File_sync", f"MPI_File_sync: data were made durable {syncs}, over all ranks.",
-                "MPI_File_sync once, after the last write that must survive a crash")  # fmt: skip
+                "MPI_File_sync once, after the last write that must survive a crash" if again else "")  # fmt: skip
     durable = [words for words in job.distinct("settings") if "sync_at_close" in words.lower()]
     yield Cause(closing, "closing files", f"{counted(files, 'call')} of MPI_File_close: all ranks meet, and"
                 " what is in memory is written.",
