@@ -184,8 +184,10 @@ TEST(Options, a_bad_value_names_the_valid_ones_and_changes_nothing) {
     EXPECT_EQ(chosen.options.strategy, "native");
     EXPECT_EQ(chosen.options.cb_nodes, 0u);
     ASSERT_EQ(chosen.messages.size(), 2u);
-    EXPECT_EQ(chosen.messages[0],
-              "unisono: hint cb_nodes (MPI_Info): \"many\" ignored; valid: a positive number");
+    EXPECT_EQ(
+        chosen.messages[0],
+        "unisono: hint cb_nodes (MPI_Info): \"many\" ignored; valid: a whole number from 1 to "
+        "4294967295");
     EXPECT_EQ(chosen.messages[1],
               "unisono: UNISONO_STRATEGY: \"fastest\" ignored; valid: auto, orthrus, two_phase, "
               "native");
@@ -299,8 +301,8 @@ TEST(Options, a_refused_value_reaches_the_mpi_librarys_open_from_no_source) {
     EXPECT_EQ(chosen.options.native_hints, (Hints{{"cb_nodes", "3"}, {"direct_io", "true"}}));
     EXPECT_EQ(chosen.messages.size(), 6u);
     EXPECT_EQ(chosen.messages[0],
-              "unisono: hint cb_buffer_size (site): \"-5\" ignored; valid: a positive number of "
-              "bytes, such as 16777216 or 16M");
+              "unisono: hint cb_buffer_size (site): \"-5\" ignored; valid: a positive whole "
+              "number of bytes, such as 16777216 or 16M");
 }
 
 TEST(Options, numbers_of_bytes_reach_the_mpi_librarys_open_in_digits) {
@@ -362,8 +364,8 @@ TEST(Options, what_cannot_be_read_in_variables_of_other_products_is_named) {
     EXPECT_EQ(world.open("x").messages,
               (std::vector<std::string>{
                   "unisono: ROMIO_HINTS line 1: cannot read \"zzz\"; ignored; valid: key value",
-                  "unisono: hint cb_nodes (ROMIO_HINTS): \"zero\" ignored; valid: a positive "
-                  "number"}));
+                  "unisono: hint cb_nodes (ROMIO_HINTS): \"zero\" ignored; valid: a whole "
+                  "number from 1 to 4294967295"}));
 }
 
 TEST(Options, mistakes_for_some_files_are_found_before_one_of_them_is_opened) {
@@ -372,7 +374,18 @@ TEST(Options, mistakes_for_some_files_are_found_before_one_of_them_is_opened) {
     EXPECT_EQ(world.open("x").messages, std::vector<std::string>{});
     EXPECT_EQ(world.sources().complaints(),
               std::vector<std::string>{"unisono: hint cb_nodes (UNISONO_HINTS): \"many\" ignored; "
-                                       "valid: a positive number"});
+                                       "valid: a whole number from 1 to 4294967295"});
+}
+
+TEST(Options, a_positive_number_that_is_not_valid_is_not_told_to_be_positive) {
+    for (auto const* number : {"0.5", "4294967296"}) {
+        World world;
+        world.variables["UNISONO_STALL_S"] = number;
+        EXPECT_EQ(world.open("x").messages,
+                  std::vector<std::string>{"unisono: UNISONO_STALL_S: \"" + std::string{number} +
+                                           "\" ignored; valid: a whole number from 1 to "
+                                           "4294967295"});
+    }
 }
 
 TEST(Options, mistakes_for_all_files_are_named_once) {

@@ -133,7 +133,7 @@ void set_bytes(Options& options, Setting& setting) {
         options.*field = *value;
         setting.plain = std::to_string(*value);  // ROMIO takes 32M for 32
     } else {
-        setting.refuse("a positive number of bytes, such as 16777216 or 16M");
+        setting.refuse("a positive whole number of bytes, such as 16777216 or 16M");
     }
 }
 
@@ -142,7 +142,7 @@ void set_count(Options& options, Setting& setting) {
     if (auto const value = parse_count(setting.value); value && *value > 0) {
         options.*field = *value;
     } else {
-        setting.refuse("a positive number");
+        setting.refuse("a whole number from 1 to 4294967295");
     }
 }
 
