@@ -89,6 +89,12 @@ def test_a_folder_is_on_the_file_system_that_was_mounted(tmp_path):
     assert found.said.removeprefix(f"{tmp_path} is on ") in mounted
 
 
+def test_a_folder_whose_file_system_nobody_tells_is_examined_all_the_same(monkeypatch, tmp_path):
+    monkeypatch.setattr(doctor.mpi, "output_of", lambda command: "")
+    found, = doctor._place(tmp_path, named=True)
+    assert found.said == f"{tmp_path} is on an unknown file system"
+
+
 def test_a_full_folder_is_said_to_be_full(monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "_FOLDER_LEAST_BYTES", 1 << 62)
     found, = doctor._place(tmp_path, named=True)

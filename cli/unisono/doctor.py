@@ -257,7 +257,8 @@ def _what_was_done(record: report.Record, name: str) -> Iterator[Finding]:
 
 
 def _place(folder: Path, named: bool) -> Iterator[Finding]:
-    kind = mpi.output_of(["df", "--output=fstype", str(folder)]).split()[-1]  # `stat -f` says ext2/ext3 of ext4
+    said = mpi.output_of(["df", "--output=fstype", str(folder)])  # `stat -f` calls ext4 ext2/ext3
+    kind = said.split()[-1] if said else "an unknown file system"
     space = os.statvfs(folder)
     free = space.f_bavail * space.f_frsize
     if not os.access(folder, os.W_OK | os.X_OK):
