@@ -5,7 +5,8 @@
 #include <cstdlib>
 #include <random>
 
-#include "access/copy.hpp"
+#include "access/copy_past_caches.hpp"
+#include "support/cache_lines.hpp"
 
 namespace unisono {
 namespace {
@@ -286,10 +287,33 @@ TEST(CopyData, moves_every_byte_between_two_shapes) {
         auto expected = target;
         for (std::size_t i = 0; i < bytes; ++i)
             expected[std::size_t(file_map[i])] = source[std::size_t(memory_map[i])];
-        copy_data({memory, {0, bytes}, reinterpret_cast<std::uintptr_t>(source.data())},
-                  {file, {5, 5 + bytes}, reinterpret_cast<std::uintptr_t>(target.data())});
+        auto past_caches = target;
+        Placed const from{memory, {0, bytes}, reinterpret_cast<std::uintptr_t>(source.data())};
+        auto const to = [&](std::vector<std::byte>& into) {
+            return Placed{file, {5, 5 + bytes}, reinterpret_cast<std::uintptr_t>(into.data())};
+        };
+        copy_data(from, to(target));
         ASSERT_EQ(target, expected);
+        copy_past_caches(from, to(past_caches));
+        ASSERT_EQ(past_caches, expected);
     }
+}
+
+TEST(CopyData, past_caches_is_cut_where_its_buffer_ends) {
+    constexpr std::uint64_t bytes = 50'000;
+    Tiling const memory{make_dense(7), 0, 10};
+    Tiling const file{make_dense(1000), 3, 1001};
+    auto const memory_map = map_of(memory, {4, 4 + bytes});
+    auto const file_map = map_of(file, {11, 11 + bytes});
+    std::vector<std::byte> source(std::size_t(memory_map.back()) + 1);
+    for (std::size_t i = 0; i < source.size(); ++i) source[i] = std::byte(i % 251);
+    std::vector<std::byte> target(std::size_t(file_map.back()) + 2, std::byte{0xEE});
+    auto expected = target;
+    for (std::size_t i = 0; i < bytes; ++i)
+        expected[std::size_t(file_map[i])] = source[std::size_t(memory_map[i])];
+    copy_past_caches({memory, {4, 4 + bytes}, reinterpret_cast<std::uintptr_t>(source.data())},
+                     {file, {11, 11 + bytes}, reinterpret_cast<std::uintptr_t>(target.data())});
+    EXPECT_EQ(target, expected);
 }
 
 TEST(CopyData, between_blocks_and_what_is_packed_cuts_pieces_and_tiles) {
@@ -319,17 +343,22 @@ TEST(CopyData, between_blocks_and_what_is_packed_cuts_pieces_and_tiles) {
         }
 }
 
-TEST(CopyBytes, copies_exactly_the_asked_length) {
+class CopyBytes
+    : public testing::TestWithParam<void (*)(std::byte*, std::byte const*, std::uint64_t)> {};
+
+TEST_P(CopyBytes, copies_exactly_the_asked_length) {
     for (std::uint64_t bytes = 0; bytes < 400; ++bytes) {
         std::vector<std::byte> source(bytes);
         for (std::uint64_t i = 0; i < bytes; ++i) source[i] = std::byte(i * 7);
         std::vector<std::byte> target(bytes + 2, std::byte{1});
-        copy_bytes(target.data() + 1, source.data(), bytes);
+        GetParam()(target.data() + 1, source.data(), bytes);
         EXPECT_EQ(target.front(), std::byte{1});
         EXPECT_EQ(target.back(), std::byte{1});
         EXPECT_TRUE(std::equal(source.begin(), source.end(), target.begin() + 1)) << bytes;
     }
 }
+
+INSTANTIATE_TEST_SUITE_P(Ways, CopyBytes, testing::Values(copy_bytes, store_past_caches));
 
 }  // namespace
 }  // namespace unisono

@@ -156,6 +156,44 @@ TEST(Collective, holes_are_written_only_when_asked_for) {
     EXPECT_EQ(accesses_of_a_write_with_holes(Switch::enable), 2u);
 }
 
+// As long as both ways into others' windows are tried, each in turn.
+TEST(Collective, pieces_of_some_lines_are_written_alike_past_caches_and_through_them) {
+    constexpr std::uint32_t ranks = 3;
+    constexpr std::uint64_t piece_bytes = 200;  // and a byte that nobody writes
+    constexpr std::uint64_t bytes = 250 * piece_bytes;
+    constexpr std::int64_t round_of_ranks = ranks * (piece_bytes + 1);
+    TemporaryFile const file;
+    auto expected = initial_contents(bytes / piece_bytes * round_of_ranks);
+    file.fill(expected);
+    Options options;
+    options.strategy = "two_phase";
+    options.cb_nodes = 2;
+    options.cb_buffer_size = 64 << 10;
+    for (int call = 0; call < 10; ++call) {
+        for (std::uint64_t i = 0; i < ranks * bytes; ++i) {
+            auto const rank = i / piece_bytes % ranks;
+            auto const at = i / piece_bytes * (piece_bytes + 1) + i % piece_bytes;
+            expected[at] = std::byte(i + std::uint64_t(call) + rank);
+        }
+        ThreadTeams{make_topology({0, 0, 0})}.run([&](Team& team, Rendezvous& rendezvous) {
+            auto const first = std::int64_t(team.rank() * (piece_bytes + 1));
+            Request const request{.direction = Direction::write,
+                                  .view = {make_dense(piece_bytes), first, round_of_ranks},
+                                  .positions = {0, bytes},
+                                  .memory = {make_dense(5), 0, 8}};
+            auto buffer = buffer_for(request, std::byte{0xEE});
+            Request with_data = request;
+            with_data.base = reinterpret_cast<std::uintptr_t>(buffer.data());
+            for (std::uint64_t i = 0; i < bytes; ++i)
+                buffer[i / 5 * 8 + i % 5] =
+                    expected[std::uint64_t(first) + i / piece_bytes * round_of_ranks +
+                             i % piece_bytes];
+            perform_once(team, rendezvous, file, options, with_data);
+        });
+        ASSERT_EQ(file.contents(), expected) << call;
+    }
+}
+
 // Two nodes of two ranks, an aggregator on each, and `bytes` of each rank for both: between nodes
 // go four messages of ranks, or two of nodes.
 std::uint64_t messages_for_writes_of(std::uint64_t bytes, Switch intra_node_aggregation) {

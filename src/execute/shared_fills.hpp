@@ -2,13 +2,12 @@
 
 #include <array>
 #include <cstdint>
-#include <mutex>
 #include <span>
 
 #include "backends/run.hpp"
 #include "support/cache_lines.hpp"
 #include "support/clock.hpp"
-#include "support/last_times.hpp"
+#include "support/other_way.hpp"
 
 namespace unisono {
 
@@ -16,8 +15,7 @@ namespace unisono {
 /// there before is in their caches, and each line must be taken from these before it is written to:
 /// where their cores have another last-level cache, that takes longer than all else. Lines that
 /// were dropped from all caches before need not be taken; where the cache is common, dropping them
-/// takes longer. So both are tried, and again now and then, as ranks may be moved
-/// (docs/lab/tried.md has the numbers). Thread-safe. Ours.
+/// takes longer. So both are tried (docs/lab/tried.md has the numbers). Thread-safe. Ours.
 class SharedFills {
 public:
     /// `read` has read all of `list` when it returns.
@@ -39,13 +37,7 @@ public:
     void note(bool dropped, std::uint64_t bytes, double seconds);
 
 private:
-    struct Times {
-        LastTimes kept;
-        LastTimes dropped;
-    };
-
-    mutable std::mutex mutex_;
-    std::array<Times, 65> by_size_;  // by powers of two
+    std::array<OtherWay, 65> by_size_;  // by powers of two; the other way: dropped
 };
 
 SharedFills& shared_fills();

@@ -23,18 +23,18 @@ int dropped_of(SharedFills& fills, double dropped_s, double kept_seconds = kept_
 
 TEST(SharedFills, drop_lines_where_that_is_faster_and_not_where_it_is_slower) {
     SharedFills far;
-    EXPECT_EQ(dropped_of(far, 0.5 * kept_s), 62);
+    EXPECT_EQ(dropped_of(far, 0.5 * kept_s), 63);
     SharedFills near;
-    EXPECT_EQ(dropped_of(near, 1.3 * kept_s), 2);
+    EXPECT_EQ(dropped_of(near, 1.3 * kept_s), 1);
     SharedFills equal;
-    EXPECT_EQ(dropped_of(equal, kept_s), 2);
+    EXPECT_EQ(dropped_of(equal, kept_s), 1);
 }
 
 TEST(SharedFills, change_when_ranks_have_been_moved) {
     SharedFills fills;
-    EXPECT_EQ(dropped_of(fills, 1.3 * kept_s), 2);
-    EXPECT_EQ(dropped_of(fills, 1.3 * kept_s, 3 * kept_s), 62);
-    EXPECT_EQ(dropped_of(fills, 1.3 * kept_s), 2);
+    EXPECT_EQ(dropped_of(fills, 1.3 * kept_s), 1);
+    EXPECT_EQ(dropped_of(fills, 1.3 * kept_s, 3 * kept_s), 63);
+    EXPECT_EQ(dropped_of(fills, 1.3 * kept_s), 1);
 }
 
 TEST(SharedFills, learn_nothing_from_disks_and_leave_little_alone) {

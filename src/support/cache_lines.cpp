@@ -1,6 +1,8 @@
 #include "support/cache_lines.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #ifdef __x86_64__
 #include <cpuid.h>
@@ -8,6 +10,15 @@
 #endif
 
 namespace unisono {
+namespace {
+
+constexpr std::uint64_t line_bytes = 64;
+
+std::uint64_t place_in_line(std::byte const* at) {
+    return reinterpret_cast<std::uintptr_t>(at) % line_bytes;
+}
+
+}  // namespace
 
 #ifdef __x86_64__
 
@@ -26,17 +37,34 @@ bool can_drop_from_caches() {
 }
 
 __attribute__((target("clflushopt"))) void drop_from_caches(std::span<std::byte> memory) {
-    constexpr std::uintptr_t line_bytes = 64;
     auto* const end = memory.data() + memory.size();
-    for (auto* line = memory.data() - reinterpret_cast<std::uintptr_t>(memory.data()) % line_bytes;
-         line < end; line += line_bytes)
+    for (auto* line = memory.data() - place_in_line(memory.data()); line < end; line += line_bytes)
         _mm_clflushopt(line);
 }
+
+void store_past_caches(std::byte* to, std::byte const* from, std::uint64_t bytes) {
+    auto const before_first_line = (line_bytes - place_in_line(to)) % line_bytes;
+    auto at = std::min(before_first_line, bytes);
+    std::memcpy(to, from, at);
+    for (; bytes - at >= line_bytes; at += line_bytes)
+        for (auto word = at; word < at + line_bytes; word += sizeof(__m128i))
+            _mm_stream_si128(reinterpret_cast<__m128i*>(to + word),
+                             _mm_loadu_si128(reinterpret_cast<__m128i const*>(from + word)));
+    std::memcpy(to + at, from + at, bytes - at);
+}
+
+void finish_stores_past_caches() { _mm_sfence(); }
 
 #else
 
 bool can_drop_from_caches() { return false; }
 void drop_from_caches(std::span<std::byte> /*memory*/) {}
+
+void store_past_caches(std::byte* to, std::byte const* from, std::uint64_t bytes) {
+    std::memcpy(to, from, bytes);
+}
+
+void finish_stores_past_caches() {}
 
 #endif
 

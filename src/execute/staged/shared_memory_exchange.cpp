@@ -1,8 +1,62 @@
 #include "execute/staged/shared_memory_exchange.hpp"
 
-namespace unisono {
+#include <bit>
+#include <map>
+#include <mutex>
+#include <tuple>
 
+#include "access/copy_past_caches.hpp"
+#include "support/cache_lines.hpp"
+#include "support/clock.hpp"
+#include "support/other_way.hpp"
+
+namespace unisono {
+namespace {
+
+/// Whether copies past the caches are faster, by whose window it is and how long the pieces are in
+/// file and memory.
+OtherWay& past_caches_for(std::uint32_t rank, Facts const& facts, bool dense_memory) {
+    static std::mutex mutex;
+    static std::map<std::tuple<std::uint32_t, int, bool>, OtherWay> of_this_process;
+    std::lock_guard const lock{mutex};
+    return of_this_process[{rank, std::bit_width(facts.mean_piece_bytes()), dense_memory}];
+}
+
+}  // namespace
+
+// Lines of a window that another core has read last must be taken from its cache before they are
+// written to. Where that takes longer than all else, they go past the caches (docs/lab/tried.md).
 void SharedMemoryExchange::put(Round const& round, std::size_t aggregator) {
+    constexpr std::uint64_t bytes_least = 64 << 10;  // of a window; less: nothing to be gained
+    constexpr std::uint64_t piece_bytes_least = 64;  // shorter ones have few whole lines
+    constexpr double clearly = 0.7;  // who writes the window must get it from memory then
+    auto const rank = call_.plan.aggregators[aggregator];
+    if (rank == call_.team.rank() || round.bytes(aggregator) < bytes_least ||
+        call_.facts.mean_piece_bytes() < piece_bytes_least)
+        return put_and_mark(round, aggregator);
+    auto& past_caches = past_caches_for(rank, call_.facts, call_.request.memory.dense());
+    auto const past = past_caches.is_next(clearly);
+    auto const begun_s = steady_clock_s();
+    if (past)
+        put_past_caches(round, aggregator);
+    else
+        put_and_mark(round, aggregator);
+    auto const seconds = steady_clock_s() - begun_s;
+    auto const bytes = call_.own_bytes(round, aggregator, round.bytes(aggregator));
+    if (bytes > 0) past_caches.note(past, bytes, seconds);
+}
+
+void SharedMemoryExchange::put_past_caches(Round const& round, std::size_t aggregator) {
+    auto const scatter = [&](Positions part, std::uint64_t shift) {
+        copy_past_caches(call_.request.in_memory(part),
+                         call_.in_window(round, aggregator, part, shift));
+    };
+    call_.for_own_parts(round, aggregator, round.bytes(aggregator), scatter);
+    finish_stores_past_caches();
+    if (!call_.seamless()) mark(round, aggregator);
+}
+
+void SharedMemoryExchange::put_and_mark(Round const& round, std::size_t aggregator) {
     auto covered = call_.coverage(round, aggregator);
     Coverage::Marker marker{covered};
     auto const scatter = [&](Positions part, std::uint64_t shift) {

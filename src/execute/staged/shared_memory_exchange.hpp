@@ -13,8 +13,10 @@ public:
     void ask(Round const& round, std::size_t aggregator) override;
     void take(Round const& round, std::size_t aggregator) override;
 
-protected:
-    /// Marks which bytes of the window this rank wants.
+private:
+    void put_and_mark(Round const& round, std::size_t aggregator);
+    void put_past_caches(Round const& round, std::size_t aggregator);
+    /// Marks which bytes of the window this rank has or wants.
     void mark(Round const& round, std::size_t aggregator);
 
     StagedCall& call_;
