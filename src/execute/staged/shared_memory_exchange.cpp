@@ -27,7 +27,7 @@ OtherWay& past_caches_for(std::uint32_t rank, Facts const& facts, bool dense_mem
 // Lines of a window that another core has read last must be taken from its cache before they are
 // written to. Where that takes longer than all else, they go past the caches (docs/lab/tried.md).
 void SharedMemoryExchange::put(Round const& round, std::size_t aggregator) {
-    constexpr std::uint64_t bytes_least = 64 << 10;  // of a window; less: nothing to be gained
+    constexpr std::uint64_t bytes_least = 16 << 10;  // of a window; less: nothing to be gained
     constexpr std::uint64_t piece_bytes_least = 64;  // shorter ones have few whole lines
     constexpr double clearly = 0.7;  // who writes the window must get it from memory then
     auto const rank = call_.plan.aggregators[aggregator];
