@@ -326,17 +326,16 @@ void CachedFile::take_note_of(Request const& request, Positions done) {
     std::lock_guard const lock{mutex_};
     if (!in_use_ || done.empty()) return;
     auto const writes = request.direction == Direction::write;
-    if (in_turns()) {  // nothing was written here
-        may_be_stale_ = may_be_stale_ || writes;
-        return;
-    }
-    if (writes && several_nodes() && !written_) may_be_stale_ = true;
+    if (in_turns() && !writes) return;  // nothing was written here
+    if (writes && (in_turns() || (several_nodes() && !written_))) may_be_stale_ = true;
     auto const memory = request.in_memory(done);
     walk_both(
         request.view, done, memory.tiling, memory.positions,
         [&](std::int64_t file, std::int64_t at, std::uint64_t bytes) {
             auto const offset = static_cast<std::uint64_t>(file);
-            if (!several_nodes())
+            if (in_turns())
+                renew_in_turns({offset, offset + bytes}, memory.at(at));
+            else if (!several_nodes())
                 take_note_in_buffers(request.direction, {offset, offset + bytes}, memory.at(at));
             else if (writes)
                 own_writes_.replace(offset, memory.at(at), bytes);

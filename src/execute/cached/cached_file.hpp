@@ -197,6 +197,7 @@ private:
     [[nodiscard]] bool take_turn(std::uint64_t block, BlockBuffer const& buffer) const;
     [[nodiscard]] std::uint64_t filled_end(std::uint64_t block) const;
     [[nodiscard]] bool filling_stopped(std::uint64_t block) const;
+    void renew_in_turns(Extent range, std::byte const* memory) const;
     /// Waits until it is this rank's alone.
     [[nodiscard]] std::unique_lock<BlockBuffer const> locked(BlockBuffer const& buffer) const;
     [[nodiscard]] std::uint64_t filled(std::uint64_t block, std::uint64_t wanted_end,

@@ -204,6 +204,23 @@ bool CachedFile::take_turn(std::uint64_t block, BlockBuffer const& buffer) const
     return true;
 }
 
+// Another handle has written there. Who has more calls in this window may find it in a buffer.
+void CachedFile::renew_in_turns(Extent range, std::byte const* memory) const {
+    auto const& placed = window_.placed;
+    if (placed.count() == 0) return;
+    auto const begin = std::max(range.begin, memory_.begin_of(placed.first));
+    for (auto block = memory_.block_at(begin); memory_.begin_of(block) < range.end; ++block) {
+        auto const buffer = buffer_of(block);
+        auto const lock = locked(buffer);
+        if (buffer.turn() != turn_of(block)) continue;
+        auto const place =
+            memory_.within_block(intersect({begin, range.end}, memory_.extent_of(block)), block);
+        for (auto const& run : buffer.known(place))
+            std::memcpy(buffer.data() + run.begin,
+                        memory + (memory_.begin_of(block) + run.begin - range.begin), run.bytes());
+    }
+}
+
 std::unique_lock<BlockBuffer const> CachedFile::locked(BlockBuffer const& buffer) const {
     std::unique_lock lock{buffer, std::try_to_lock};
     while (!lock && !lock.try_lock()) team_.give_way();

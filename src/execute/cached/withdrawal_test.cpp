@@ -278,6 +278,64 @@ TEST_P(Turns, a_rank_sees_what_it_wrote_by_another_handle) {
     });
 }
 
+// It was found where it had been read before.
+TEST_P(Turns, what_was_written_by_another_handle_is_seen_by_others_that_have_met) {
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        prepare(reader);
+        auto const call_with_write = 30;
+        for (int call = 0; call < call_with_write; ++call) expect_read(reader, call, rank);
+        std::vector<std::byte> newer(record_bytes, std::byte{201});
+        Verdict nothing;
+        reader.rendezvous().meet(nothing);
+        if (rank == 0) reader.write_elsewhere(file, offset_of(call_with_write, 1), newer);
+        reader.rendezvous().meet(nothing);
+        std::vector<std::byte> back(record_bytes);
+        reader.collective(Direction::read, offset_of(call_with_write, rank), back);
+        EXPECT_EQ(reader.record.traffic.meetings, 0u);
+        if (rank == 1) EXPECT_EQ(back, newer);
+        for (int call = call_with_write + 1; call < many_calls; ++call)
+            expect_read(reader, call, rank);
+    });
+}
+
+TEST_P(Turns, counts_are_true_at_the_end_of_the_file) {
+    auto const last_call = 40;
+    file.fill(initial_contents(offset_of(last_call, 1) + 30));
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        prepare(reader);
+        for (int call = 0; call < last_call; ++call) expect_read(reader, call, rank);
+        std::vector<std::byte> back(record_bytes, std::byte{255});
+        EXPECT_EQ(reader.collective(Direction::read, offset_of(last_call, rank), back).bytes,
+                  rank == 1 ? 30 : record_bytes);
+        EXPECT_EQ(back[29], content(offset_of(last_call, rank) + 29));
+        EXPECT_EQ(back[30], rank == 1 ? std::byte{255} : content(offset_of(last_call, rank) + 30));
+        for (int call = last_call + 1; call < last_call + 20; ++call)
+            EXPECT_EQ(reader.collective(Direction::read, offset_of(call, rank), back).bytes, 0u);
+    });
+}
+
+// The ranks after it go on; so does it, with the calls that follow.
+TEST_P(Turns, a_bad_byte_is_the_error_of_the_rank_that_asks_for_it) {
+    auto const bad_call = 50;
+    run(
+        [&](SmallCalls& reader, std::uint32_t rank) {
+            prepare(reader);
+            for (int call = 0; call < many_calls; ++call) {
+                if (call != bad_call || rank == 0) {
+                    expect_read(reader, call, rank);
+                    continue;
+                }
+                std::vector<std::byte> back(record_bytes);
+                auto const outcome =
+                    reader.collective(Direction::read, offset_of(call, rank), back);
+                EXPECT_EQ(outcome.verdict.code, EIO);
+                EXPECT_EQ(outcome.bytes, 40u);
+                EXPECT_EQ(reader.record.traffic.meetings, 0u);
+            }
+        },
+        "read@" + std::to_string(offset_of(bad_call, 1) + 40) + "=EIO");
+}
+
 TEST_P(Turns, a_rank_that_asks_for_nothing_holds_up_nobody) {
     std::atomic<std::uint64_t> lists = 0;
     run([&](SmallCalls& reader, std::uint32_t rank) {
