@@ -79,6 +79,7 @@ Generator::Generator(std::uint64_t seed, int ranks, Options const& options)
       extra_random_(seed ^ 0x6a09e667f3bcc908ull),
       rare_random_(seed ^ 0x9b05688c2b3e6c1full),
       late_random_(seed ^ 0x510e527fade682d1ull),
+      on_random_(seed ^ 0x1f83d9abfb41bd6bull),
       ranks_(ranks),
       options_(options) {
     make_files(seed);
@@ -87,8 +88,9 @@ Generator::Generator(std::uint64_t seed, int ranks, Options const& options)
     choose_other();
     add_rare_hints();
     choose_late();
+    choose_reading_on();
     step_count_ = std::min(options.steps_max, 3 + random_.small_below(40) + (loops_ ? 200 : 0) +
-                                                  (others_ ? 20 : 0) +
+                                                  (others_ ? 20 : 0) + (reads_on_ ? 100 : 0) +
                                                   (changes_hints_ || shares_ || sizes_ ? 20 : 0));
     plan_opening();
     if (begins_atomic_) opening_.push_back(StepKind::toggle_atomicity);
@@ -396,6 +398,32 @@ void Generator::choose_late() {
     begins_atomic_ = atomic && !files_[0].native && !by_mpi(files_[0]);
 }
 
+/// Blocks that are read ahead take turns in few buffers where nobody can write through the file,
+/// and calls go on over more of them than there are. Another handle may write there.
+void Generator::choose_reading_on() {
+    auto const reads_on = deals("reads_on", 6, on_random_);
+    auto const others = on_random_.chance(50) && !options_.skips("other_handle");
+    if (!reads_on || options_.native || options_.one_file() || loops_) return;
+    static std::vector<std::string> const blocks = {"64", "100", "1000", "1024", "4096"};
+    static std::vector<std::string> const pools = {"400", "4000", "6000", "16384", "65536"};
+    reads_on_ = true;
+    others_ = others_ || others;
+    last_written_.resize(files_.size());
+    for (auto& file : files_) {
+        if (file.native) continue;
+        file.open_mode = MPI_MODE_RDONLY;
+        file.initial.emplace(file.scale_bytes + on_random_.below(8 * file.scale_bytes));
+        fill_pattern(on_random_.next(), *file.initial);
+        file.model.adopt(file.initial->size(), 0, *file.initial);
+        reset_members(file);
+        file.take({{"unisono_strategy", "view_based"},
+                   {"unisono_read_ahead", "enable"},
+                   {"unisono_select", "auto"},
+                   {"cb_buffer_size", on_random_.pick(blocks)},
+                   {"unisono_pool_bytes", on_random_.pick(pools)}});
+    }
+}
+
 void Generator::choose_fault(FileState& file) {
     if (options_.native) return;
     if (!options_.faults) {
@@ -572,7 +600,7 @@ Step Generator::next() {
                        ? 2 + random_.below(12)
                        : 0;
         if (repeats_ > 0) repeated_ = first_of_loop_ = step;
-        if (repeats_ > 0 && loops_) repeats_ = 40 + random_.below(100);
+        if (repeats_ > 0 && (loops_ || reads_on_)) repeats_ = 40 + random_.below(100);
         return step;
     }
 }
@@ -770,7 +798,7 @@ void Generator::add_records(Step& step, FileState const& file, bool writes) {
     auto const plain = [](Member const& member) { return member.view == View{}; };
     if (file.base_bytes != 0 || !std::ranges::all_of(file.state, plain)) return;
     auto const ranks = file.state.size();
-    auto const bytes = 1 + random_.small_below(file.scale_bytes / ranks);
+    auto const bytes = 1 + random_.small_below(file.scale_bytes / ranks / (reads_on_ ? 10 : 1));
     step.advance = bytes * ranks;
     auto at = random_.below(file.scale_bytes);
     if (file.fault)
@@ -843,7 +871,7 @@ bool Generator::fill_access(Step& step, FileState& file, bool collective) {
     }
     bool const idle_ranks = random_.chance(30);
     settle_before(step, file, collective);
-    if (collective && random_.chance(25)) add_records(step, file, writes);
+    if (collective && random_.chance(reads_on_ ? 75 : 25)) add_records(step, file, writes);
     for (auto const& member : file.state) {
         if (step.advance != 0) break;
         if (!collective) {

@@ -20,10 +20,10 @@ struct Options {
     /// Comma list of features to look past: large_count, interleaving, bottom, split, nonblocking,
     /// short_transfers, sparse_offsets, tiny_buffers, unlink, atomicity, forbidden_open, ordered,
     /// representations, pending, freed, library_nonblocking, dealt, lone_request, lone_pending,
-    /// sieving, other_handle, loops, rare_hints, new_hints, shared, begins_atomic, sizes.
+    /// sieving, other_handle, loops, rare_hints, new_hints, shared, begins_atomic, sizes, reads_on.
     std::string skip;
     /// Comma list of features that each case has: lone_pending, sieving, other_handle, loops,
-    /// new_hints, shared, begins_atomic, sizes.
+    /// new_hints, shared, begins_atomic, sizes, reads_on.
     std::string deal;
     bool threaded = false;           ///< the program has MPI_THREAD_MULTIPLE
     std::uint64_t steps_max = 1000;  ///< stop each case after so many, to narrow a failure down
@@ -63,6 +63,7 @@ private:
     void choose_other();
     void add_rare_hints();
     void choose_late();
+    void choose_reading_on();
     void choose_fault(FileState& file);
     int random_mode(bool exists);
     char const* choose_representation(FileState const& file);
@@ -124,6 +125,7 @@ private:
     Random extra_random_;
     Random rare_random_;
     Random late_random_;
+    Random on_random_;
     int ranks_;
     Options options_;
     std::vector<FileState> files_;
@@ -137,8 +139,9 @@ private:
     bool shares_ = false;  // single ranks' calls with the shared file pointer
     bool sizes_ = false;
     bool begins_atomic_ = false;
-    bool pends_ = false;  // large requests of the opening go on while others do theirs
-    Step repeated_;       // a collective write that is made again further on, so many times
+    bool reads_on_ = false;  // files that are only read, for long, by calls that repeat
+    bool pends_ = false;     // large requests of the opening go on while others do theirs
+    Step repeated_;          // a collective write that is made again further on, so many times
     std::uint64_t repeats_ = 0;
     std::uint64_t begun_ = 0;  // accesses that were left pending, so far
 };
