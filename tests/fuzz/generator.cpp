@@ -414,11 +414,14 @@ void Generator::choose_reading_on() {
         file.open_mode = MPI_MODE_RDONLY;
         file.initial.emplace(file.scale_bytes + on_random_.below(8 * file.scale_bytes));
         fill_pattern(on_random_.next(), *file.initial);
+        file.model = FileModel(static_cast<int>(file.members.size()));
         file.model.adopt(file.initial->size(), 0, *file.initial);
         reset_members(file);
+        file.on_one_node = std::getenv("UNISONO_TOPOLOGY") == nullptr;
         file.take({{"unisono_strategy", "view_based"},
                    {"unisono_read_ahead", "enable"},
                    {"unisono_select", "auto"},
+                   {"unisono_exchange", "auto"},
                    {"cb_buffer_size", on_random_.pick(blocks)},
                    {"unisono_pool_bytes", on_random_.pick(pools)}});
     }
@@ -820,7 +823,7 @@ void Generator::note_written(Step const& step, FileState const& file) {
     for (std::size_t m = 0; m < file.state.size(); ++m) {
         auto const& access = step.accesses[m];
         auto const& view = file.state[m].view;
-        if (!access.writes || access.bytes() == 0) continue;
+        if ((!access.writes && !reads_on_) || access.bytes() == 0) continue;
         auto& range = written[m];
         range.first = ~std::uint64_t{0};
         view.for_each_extent(access.offset * view.etype_bytes(), access.bytes(),
@@ -831,8 +834,8 @@ void Generator::note_written(Step const& step, FileState const& file) {
     }
 }
 
-/// Most calls of the other handle are where the first one has just written, and may have it in
-/// memory.
+/// Most calls of the other handle are where the first one has just written, or reads on, and may
+/// have it in memory.
 void Generator::aim(Step& step, FileState const& file) {
     auto const& written = last_written_[step.file];
     for (std::size_t m = 0; m < written.size(); ++m) {
@@ -842,9 +845,10 @@ void Generator::aim(Step& step, FileState const& file) {
         if (!access.takes_part || !plain || begin == end || random_.chance(30)) continue;
         constexpr std::uint64_t most_bytes = 10'000;
         access.at_offset = true;
-        access.offset = begin + random_.below(end - begin);
+        auto const ahead = reads_on_ ? on_random_.below(4) * repeated_.advance : 0;
+        access.offset = ahead + begin + random_.below(end - begin);
         access.memory = basic_byte();
-        access.count = 1 + random_.small_below(std::min(end - access.offset, most_bytes));
+        access.count = 1 + random_.small_below(std::min(ahead + end - access.offset, most_bytes));
         access.from_bottom = false;
     }
 }
