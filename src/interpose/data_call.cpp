@@ -106,14 +106,15 @@ bool packed_rightly(MPI_Datatype type) {
     return always || none_backwards || plainly_made(type);
 }
 
-// Data with holes, within stated bounds from 0 on.
+// Data with holes, within stated bounds from 0 on. Of a type without data Open MPI says true bounds
+// that cannot be added.
 bool like_part_of_array(MPI_Datatype type) {
     MPI_Count bytes = 0, low = 0, extent = 0, true_low = 0, true_extent = 0;
     PMPI_Type_size_x(type, &bytes);
     PMPI_Type_get_extent_x(type, &low, &extent);
     PMPI_Type_get_true_extent_x(type, &true_low, &true_extent);
-    return low == 0 && true_low > 0 && bytes < true_extent && true_low + true_extent < extent &&
-           packed_rightly(type);
+    return bytes > 0 && low == 0 && true_low > 0 && bytes < true_extent &&
+           true_low + true_extent < extent && packed_rightly(type);
 }
 
 // The MPI library packs so few data in less time than it describes a type of many levels in: HDF5
