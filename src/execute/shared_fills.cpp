@@ -17,9 +17,11 @@ bool SharedFills::drops_first(std::uint64_t bytes) const {
 }
 
 void SharedFills::note(bool dropped, std::uint64_t bytes, double seconds) {
-    if (bytes < bytes_least || seconds > from_a_device_s_per_byte * static_cast<double>(bytes))
-        return;
-    by_size_[static_cast<std::size_t>(std::bit_width(bytes))].note(dropped, bytes, seconds);
+    if (bytes < bytes_least) return;
+    auto& times = by_size_[static_cast<std::size_t>(std::bit_width(bytes))];
+    auto const only_tried = dropped != times.is_faster(clearly);
+    if (only_tried || seconds <= from_a_device_s_per_byte * static_cast<double>(bytes))
+        times.note(dropped, bytes, seconds);
 }
 
 SharedFills& shared_fills() {

@@ -33,7 +33,8 @@ public:
 
     /// Whether lines are to be dropped before so many bytes are read.
     [[nodiscard]] bool drops_first(std::uint64_t bytes) const;
-    /// What was read, and the dropping, took so long. What was not in memory yet tells nothing.
+    /// What was read, and the dropping, took so long. What was not in memory yet tells nothing; but
+    /// the way that is only tried may itself be as slow.
     void note(bool dropped, std::uint64_t bytes, double seconds);
 
 private:

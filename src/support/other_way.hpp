@@ -13,12 +13,14 @@ class OtherWay {
 public:
     /// Whether to go it this time. It is faster if it takes less than `clearly` of the usual time.
     [[nodiscard]] bool is_next(double clearly) const {
-        constexpr std::size_t tries = 3;
         constexpr std::size_t again = 64;
         std::lock_guard const lock{mutex_};
         if (other_.seen() < tries) return usual_.seen() > other_.seen();
-        auto const faster = other_.best(0) < clearly * usual_.best(0);
-        return ((usual_.seen() + other_.seen()) % again == 0) != faster;
+        return ((usual_.seen() + other_.seen()) % again == 0) != other_is_faster(clearly);
+    }
+    [[nodiscard]] bool is_faster(double clearly) const {
+        std::lock_guard const lock{mutex_};
+        return other_is_faster(clearly);
     }
 
     void note(bool other, std::uint64_t bytes, double seconds) {
@@ -27,6 +29,12 @@ public:
     }
 
 private:
+    static constexpr std::size_t tries = 3;
+
+    [[nodiscard]] bool other_is_faster(double clearly) const {
+        return other_.seen() >= tries && other_.best(0) < clearly * usual_.best(0);
+    }
+
     mutable std::mutex mutex_;
     LastTimes usual_;
     LastTimes other_;
