@@ -57,6 +57,8 @@ def compiled(mpi: str, sources: list[pathlib.Path], program: pathlib.Path, optio
 class Program:
     path: pathlib.Path
     ranks: tuple[int, ...] = (2, 4)  # each in a run of its own
+    words: tuple[str, ...] = ("file",)  # after its name; it is started in an empty folder
+    says: str = ""  # where it has passed, besides ending with 0
 
 
 HDF5_TESTS = {
@@ -128,7 +130,8 @@ def mpich_tests(mpi: str, folder: pathlib.Path) -> Iterator[Program]:
         if path.exists() and not any(word.startswith("mem=") for word in more):
             program = folder / "programs" / f"{name}.{mpi}"
             options = [f"-I{source / 'include'}", "-lpthread"]
-            yield Program(compiled(mpi, [path, *common], program, options), (int(ranks),))
+            words = tuple(word.removeprefix("arg=") for word in more if word.startswith("arg="))
+            yield Program(compiled(mpi, [path, *common], program, options), (int(ranks),), words, "No Errors")
 
 
 def mpich_tests_in_other_languages(mpi: str, folder: pathlib.Path) -> Iterator[Program]:
@@ -150,4 +153,5 @@ def mpich_tests_in_other_languages(mpi: str, folder: pathlib.Path) -> Iterator[P
             path = source / language / "io" / f"{name}.{ending}"
             if path.exists() and "c2f" not in name:
                 sources = [source / f"util/mtest_{language}.{ending}", path]
-                yield Program(compiled(mpi, sources, modules / name, options, compiler), (int(ranks),))
+                program = compiled(mpi, sources, modules / name, options, compiler)
+                yield Program(program, (int(ranks),), (), "No Errors")

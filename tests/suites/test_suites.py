@@ -31,6 +31,8 @@ WAYS = {
     "write-behind": ON_NODES | {"UNISONO_WRITE_BEHIND": "enable", "UNISONO_READ_AHEAD": "enable"},
     "view_based": ON_NODES | {"UNISONO_STRATEGY": "view_based"},
 }
+# They read what others have written without the sync that MPI asks for, where that is in memory still.
+NOT_SYNCED = {"view_based": ["i_rdwrord"]}
 SECONDS = 200  # of one program
 
 
@@ -45,11 +47,12 @@ def failure(program: Program, mpi: str, ranks: int, folder: pathlib.Path, way: d
     """What it said if it failed. `way`: settings of Unisono; None: without it."""
     files = folder / "files"
     files.mkdir()
-    job = Job(BUILD, mpi, ranks, [program.path, files / "file"], folder)
+    job = Job(BUILD, mpi, ranks, [program.path, *program.words], folder)
     job.folder = files
     job.environment = {"HDF5_PARAPREFIX": files} | (way or {})
     try:
         job.run([] if way is None else [job.engine()], SECONDS).require_success()
+        job.require(program.says in job.output, f"did not say {program.says}")
         return ""
     except JobFailed as failed:
         return str(failed)
@@ -60,7 +63,8 @@ def failure(program: Program, mpi: str, ranks: int, folder: pathlib.Path, way: d
 @pytest.mark.parametrize("way", WAYS)
 def test_passes_under_unisono(suite, way, tmp_path, record_property):
     mpi, programs = suite
-    runs = [(program, ranks) for program in programs for ranks in program.ranks]
+    runs = [(program, ranks) for program in programs for ranks in program.ranks
+            if program.path.stem not in NOT_SYNCED.get(way, [])]
     failed = {}
     for program, ranks in runs:
         if said := failure(program, mpi, ranks, tmp_path, WAYS[way]):
