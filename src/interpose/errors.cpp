@@ -128,7 +128,7 @@ std::string describe(Verdict const& verdict) {
 }
 
 int error_string(int code, char* text, int* length) {
-    if (auto const own = own_text(code)) {
+    if (auto const own = own_text(code); own && text != nullptr && length != nullptr) {
         *length = static_cast<int>(own->size());
         std::memcpy(text, own->c_str(), own->size() + 1);
         return MPI_SUCCESS;

@@ -137,6 +137,7 @@ int file_open_switched_off(MPI_Comm comm, char const* path, int access_mode, MPI
 }
 
 int file_close(MPI_File* handle) {
+    if (handle == nullptr) return UNISONO_NATIVE(File_close)(handle);
     // Handles are used again after the close: forget first.
     auto const file = forget(*handle);
     if (file == nullptr) return UNISONO_NATIVE(File_close)(handle);

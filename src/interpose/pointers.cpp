@@ -138,7 +138,7 @@ int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
 
 int file_get_position_shared(MPI_File handle, MPI_Offset* offset) {
     auto const file = find(handle);
-    if (file == nullptr || file->view()->mirrored)
+    if (file == nullptr || offset == nullptr || file->view()->mirrored)
         return UNISONO_NATIVE(File_get_position_shared)(handle, offset);
     auto const value = [&] {
         auto const held = file->hold();
@@ -153,18 +153,21 @@ int file_get_position_shared(MPI_File handle, MPI_Offset* offset) {
 
 int file_get_position(MPI_File handle, MPI_Offset* offset) {
     auto const file = find(handle);
-    if (file == nullptr) return UNISONO_NATIVE(File_get_position)(handle, offset);
+    if (file == nullptr || offset == nullptr)
+        return UNISONO_NATIVE(File_get_position)(handle, offset);
     *offset = file->pointer();
     return MPI_SUCCESS;
 }
 
 int file_get_byte_offset(MPI_File handle, MPI_Offset offset, MPI_Offset* displacement) {
+    auto const native = [&] {
+        return UNISONO_NATIVE(File_get_byte_offset)(handle, offset, displacement);
+    };
     auto const file = find(handle);
-    auto const view = file == nullptr ? nullptr : file->view();
-    if (view == nullptr || !view->usable || (view->tiling.shape->empty() && view->mirrored))
-        return pass_on(handle, {}, "MPI_File_get_byte_offset", [&] {
-            return UNISONO_NATIVE(File_get_byte_offset)(handle, offset, displacement);
-        });
+    if (file == nullptr || displacement == nullptr) return native();
+    auto const view = file->view();
+    if (!view->usable || (view->tiling.shape->empty() && view->mirrored))
+        return pass_on(handle, {}, "MPI_File_get_byte_offset", native);
     if (offset < 0)
         return fail(*file, MPI_ERR_ARG, "MPI_File_get_byte_offset", "the offset is negative");
     if (view->tiling.shape->empty()) {

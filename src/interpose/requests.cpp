@@ -81,7 +81,9 @@ private:
     std::vector<MPI_File> files_;
 };
 
+// None where they are a null pointer, which the MPI library has a word for.
 std::span<MPI_Request const> all_of(int count, MPI_Request const requests[]) {
+    if (requests == nullptr) return {};
     return {requests, static_cast<std::size_t>(std::max(count, 0))};
 }
 
@@ -116,7 +118,7 @@ int wait_for(OwnCalls const& own, Test const& test) {
 template <class Ask>
 int ask_about(MPI_Request const* request, Complete complete, int const* done, Ask const& ask) {
     if (nothing_pending()) return ask();
-    OwnCalls const own{{request, 1}, complete};
+    OwnCalls const own{all_of(1, request), complete};
     PendingCalls::all().move_on();
     auto const result = ask();
     return result == MPI_SUCCESS && *done != 0 ? own.code(0) : result;
@@ -151,7 +153,7 @@ int ask_about_some(int count, MPI_Request const requests[], Complete complete, i
     OwnCalls const own{all_of(count, requests), complete};
     PendingCalls::all().move_on();
     auto const result = ask();
-    if (*done == MPI_UNDEFINED) return result;
+    if (done == nullptr || *done == MPI_UNDEFINED) return result;
     return own.codes(
         result, *done, [&](int i) { return itself(indices[i]); }, statuses);
 }
@@ -162,7 +164,7 @@ int wait_beside(std::function<int(int*)> const& test) { return wait_for(OwnCalls
 
 int request_wait(MPI_Request* request, MPI_Status* status) {
     if (nothing_pending()) return UNISONO_NATIVE(Wait)(request, status);
-    OwnCalls const own{{request, 1}};
+    OwnCalls const own{all_of(1, request)};
     auto const result =
         wait_for(own, [&](int* done) { return UNISONO_NATIVE(Test)(request, done, status); });
     return result == MPI_SUCCESS ? own.code(0) : result;
@@ -193,10 +195,10 @@ int request_waitsome(int count, MPI_Request requests[], int* done, int indices[]
     OwnCalls const own{all_of(count, requests)};
     auto const result = wait_for(own, [&](int* enough) {
         auto const tested = UNISONO_NATIVE(Testsome)(count, requests, done, indices, statuses);
-        *enough = *done != 0 ? 1 : 0;
+        *enough = done != nullptr && *done != 0 ? 1 : 0;
         return tested;
     });
-    if (*done == MPI_UNDEFINED) return result;
+    if (done == nullptr || *done == MPI_UNDEFINED) return result;
     return own.codes(
         result, *done, [&](int i) { return itself(indices[i]); }, statuses);
 }
@@ -231,7 +233,8 @@ int request_get_status(MPI_Request request, int* done, MPI_Status* status) {
 
 int request_free(MPI_Request* request) {
     if (!nothing_pending())
-        if (auto const call = PendingCalls::all().of({request, 1}).front()) note_freed(*call);
+        for (auto const& call : PendingCalls::all().of(all_of(1, request)))
+            if (call != nullptr) note_freed(*call);
     return UNISONO_NATIVE(Request_free)(request);
 }
 

@@ -47,6 +47,12 @@ int complete_at_once(File& file, DataCall const& call, Pointer pointer, Whose wh
     return PMPI_Grequest_complete(*request);
 }
 
+// Open MPI's word. Others move the data before they crash, by whatever view they know.
+int refuse_null_request(File& file, DataCall const& call) {
+    return raise(file.handle(), code_of(file, call, MPI_ERR_REQUEST,
+                                        "the request is a null pointer", Told::this_rank));
+}
+
 int begin_alone(std::shared_ptr<File> const& file, DataCall const& call, Whose whose,
                 MPI_Request* request, NativeCall const& native) {
     auto held = file->hold();
@@ -75,6 +81,7 @@ int begin_alone(std::shared_ptr<File> const& file, DataCall const& call, Whose w
 int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
+    if (request == nullptr) return refuse_null_request(*file, call);
     return begin_alone(file, call, Whose::own, request, native);
 }
 
@@ -82,6 +89,7 @@ int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
                                     NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
+    if (request == nullptr) return refuse_null_request(*file, call);
     auto const needs = needs_of_collective(call);
     if (!file->taken_over())
         return leave_to_mpi(*file, call, needs, file->why_not_taken_over(), native);
@@ -105,6 +113,7 @@ int transfer_nonblocking_shared(DataCall const& call, MPI_Request* request,
                                 NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
+    if (request == nullptr) return refuse_null_request(*file, call);
     if (native_must_do_shared(*file, call))
         return leave_to_mpi(*file, call, {.data = true}, by_shared_pointer, native);
     return complete_at_once(*file, call, Pointer::shared, Whose::own, request);

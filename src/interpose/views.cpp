@@ -245,11 +245,14 @@ int file_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* etype
                   MPI_Datatype* filetype, char* representation) {
     auto const file = find(handle);
     auto const view = file == nullptr ? nullptr : file->view();
-    if (view == nullptr || view->mirrored) {
+    auto const for_all = displacement != nullptr && etype != nullptr && filetype != nullptr &&
+                         representation != nullptr;
+    if (view == nullptr || view->mirrored || !for_all) {
         auto const result =
             UNISONO_NATIVE(File_get_view)(handle, displacement, etype, filetype, representation);
         // MPICH 4.0.2 itself answers "native" to "internal".
-        if (view != nullptr && result == MPI_SUCCESS) say_representation(*view, representation);
+        if (view != nullptr && for_all && result == MPI_SUCCESS)
+            say_representation(*view, representation);
         return result;
     }
     *displacement = view->displacement;
@@ -267,7 +270,7 @@ int get_type_extent(Native<Function> const& native, MPI_File handle, MPI_Datatyp
                     Extent* extent) {
     auto const file = find(handle);
     int mpi_error = MPI_SUCCESS;
-    auto const decoded = file != nullptr && file->view()->external32()
+    auto const decoded = file != nullptr && extent != nullptr && file->view()->external32()
                              ? decode_external32(type, &mpi_error)
                              : nullptr;
     if (decoded == nullptr) return native(handle, type, extent);

@@ -233,6 +233,41 @@ void more_bytes_than_64_bits_can_count_were_none(Context const& context) {
     check_file(context, context.path(), 0);
 }
 
+void null_pointers_for_answers_ended_programs(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    DealtView const view(context, 16);
+    CHECK_MPI(view.set(file));
+    MPI_Offset offset = 0;
+    MPI_Datatype etype = MPI_BYTE, filetype = MPI_BYTE;
+    char text[MPI_MAX_DATAREP_STRING];
+    CHECK_EQUAL(error_class(MPI_File_get_position(file, nullptr)), MPI_ERR_ARG);
+    CHECK_EQUAL(error_class(MPI_File_get_position_shared(file, nullptr)), MPI_ERR_ARG);
+    CHECK_EQUAL(error_class(MPI_File_get_byte_offset(file, 0, nullptr)), MPI_ERR_ARG);
+    CHECK_EQUAL(error_class(MPI_File_get_size(file, nullptr)), MPI_ERR_ARG);
+    CHECK_FAILS(MPI_File_get_view(file, nullptr, &etype, &filetype, text));
+    CHECK_FAILS(MPI_File_get_view(file, &offset, nullptr, &filetype, text));
+    CHECK_FAILS(MPI_File_get_view(file, &offset, &etype, nullptr, text));
+    CHECK_FAILS(MPI_File_get_view(file, &offset, &etype, &filetype, nullptr));
+    CHECK_EQUAL(error_class(MPI_File_close(nullptr)), MPI_ERR_FILE);
+    check_that_all_is_well(context, file);
+    close_file(file);
+}
+
+void null_pointers_for_requests_ended_programs(Context const& context) {
+    MPI_File file = open_file(context, context.path());
+    DealtView const view(context, 16);
+    CHECK_MPI(view.set(file));
+    auto* const data = memory().data();
+    for (int const code : {MPI_File_iwrite_at(file, 0, data, 8, MPI_BYTE, nullptr),
+                           MPI_File_iread(file, data, 8, MPI_BYTE, nullptr),
+                           MPI_File_iwrite_all(file, data, 8, MPI_BYTE, nullptr),
+                           MPI_File_iread_at_all(file, 0, data, 8, MPI_BYTE, nullptr),
+                           MPI_File_iwrite_shared(file, data, 8, MPI_BYTE, nullptr)})
+        CHECK_EQUAL(error_class(code), MPI_ERR_REQUEST);
+    check_that_all_is_well(context, file);
+    close_file(file);
+}
+
 }  // namespace
 
 std::span<Test const> argument_tests() {
@@ -260,6 +295,10 @@ std::span<Test const> argument_tests() {
          under_unisono, "natively that is a success"},
         {"a_wrong_view_is_an_error_and_the_old_one_stays",
          a_wrong_view_is_an_error_and_the_old_one_stays, where, unchecked},
+        {"null_pointers_for_answers_ended_programs", null_pointers_for_answers_ended_programs,
+         unisono_openmpi | native_openmpi, "MPICH 4.0.2 crashes"},
+        {"null_pointers_for_requests_ended_programs", null_pointers_for_requests_ended_programs,
+         under_unisono | native_openmpi, "MPICH 4.0.2 crashes"},
     };
     return tests;
 }

@@ -62,6 +62,24 @@ void waited_for_one_by_one_from_the_last(Context const& context) {
     pending.check_and_close();
 }
 
+void null_pointers_beside_them_ended_programs(Context const& context) {
+    Pending pending(context, "data");
+    pending.begin_all();
+    auto* const request = pending.requests.data();
+    int index = 0, done = 0;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    CHECK_FAILS(MPI_Wait(nullptr, MPI_STATUS_IGNORE));
+    CHECK_FAILS(MPI_Test(nullptr, &done, MPI_STATUS_IGNORE));
+    CHECK_FAILS(MPI_Waitall(1, nullptr, MPI_STATUSES_IGNORE));
+    CHECK_FAILS(MPI_Testany(1, nullptr, &index, &done, MPI_STATUS_IGNORE));
+    CHECK_FAILS(MPI_Waitsome(1, request, nullptr, &index, MPI_STATUSES_IGNORE));
+    CHECK_FAILS(MPI_Testsome(1, request, nullptr, &index, MPI_STATUSES_IGNORE));
+    CHECK_FAILS(MPI_Request_free(nullptr));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    CHECK_MPI(MPI_Wait(request, MPI_STATUS_IGNORE));
+    pending.check_and_close();
+}
+
 void waited_for_in_any_order(Context const& context) {
     Pending pending(context, "data", 4);
     pending.begin_all();
@@ -643,6 +661,8 @@ std::span<Test const> nonblocking_tests() {
         {"waited_for_one_by_one_from_the_last", waited_for_one_by_one_from_the_last, not_mpich,
          holes},
         {"waited_for_in_any_order", waited_for_in_any_order, not_mpich, holes},
+        {"null_pointers_beside_them_ended_programs", null_pointers_beside_them_ended_programs,
+         not_mpich, holes},
         {"waited_for_some_at_a_time", waited_for_some_at_a_time, not_mpich, holes},
         {"tested_until_they_are_complete", tested_until_they_are_complete, not_mpich, holes},
 #ifdef SEMANTICS_REQUESTS_OF_MPI_4_1
