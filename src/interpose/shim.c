@@ -40,6 +40,7 @@ enum {
 
 static unisono_function native_functions[entry_count];
 static unisono_function functions[entry_count];
+static int is_over;  // MPI_Finalize has returned
 
 #define UNISONO_ENTRY_NAME(name) "PMPI_" #name,
 #define UNISONO_STRIDE_NAME(name, stride) UNISONO_ENTRY_NAME(name)
@@ -271,7 +272,7 @@ static void start_engine(void* engine) {
 static void start(void) {
     struct mpi_library library = find_library();
     find_native(library.handle);
-    if (library.name == NULL) return;
+    if (library.name == NULL || is_over) return;
     char const* why = unfit(library);
     if (why != NULL) {
         step_aside(library, why);
@@ -301,13 +302,16 @@ static unisono_function function_of(int entry) {
     return functions[entry];
 }
 
-// The next function of the name that was called, in whatever library or tool; NULL: none.
-static unisono_function next_function(int entry, enum Name called) {
-    char const* name = native_names[entry] + (called == plain ? strlen("P") : 0);
-    unisono_function function = NULL;
+static void* next_symbol(char const* name) {
     void* symbol = dlsym(RTLD_NEXT, name);
     void* library = symbol != NULL ? NULL : find_library().handle;
-    if (library != NULL) symbol = dlsym(library, name);
+    return library == NULL ? symbol : dlsym(library, name);
+}
+
+// The next function of the name that was called, in whatever library or tool; NULL: none.
+static unisono_function next_function(int entry, enum Name called) {
+    unisono_function function = NULL;
+    void* symbol = next_symbol(native_names[entry] + (called == plain ? strlen("P") : 0));
     memcpy(&function, &symbol, sizeof symbol);
     return function;
 }
@@ -366,12 +370,23 @@ UNISONO_LONG_MESSAGE_ENTRIES(UNISONO_EXPORT_LONG_ENTRY)
     UNISONO_EXPORT_STRIDE(name, stride, PMPI_, profiling)
 UNISONO_STRIDE_ENTRIES(UNISONO_EXPORT_STRIDE_ENTRY)
 
+// A program that calls on hears from the library which call it must not make, instead of what the
+// engine would have called. Where there are sessions, files may be open still.
+static void stop_engine(void) {
+    if (next_symbol("PMPI_Session_init") != NULL) return;
+    is_over = 1;
+    for (int i = 0; i < entry_count; ++i)
+        if (i != unisono_entry_Error_string) functions[i] = native_functions[i];
+}
+
 // The library's part begins outside the engine: callbacks of programs and tools may call anything.
 static long finalize(enum Name called) {
     int const entry = unisono_entry_Finalize;
     unisono_function const before = __atomic_load_n(&functions[entry], __ATOMIC_ACQUIRE);
     if (before != NULL && before != native_functions[entry]) before(0, 0, 0, 0, 0, 0);
-    return next_function(entry, called)(0, 0, 0, 0, 0, 0);
+    long const result = next_function(entry, called)(0, 0, 0, 0, 0, 0);
+    stop_engine();
+    return result;
 }
 #define UNISONO_EXPORT_END_ENTRY(name)                       \
     EXPORT long MPI_##name(void) { return finalize(plain); } \
