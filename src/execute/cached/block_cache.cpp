@@ -114,12 +114,15 @@ void BlockTable::clear() {
 std::vector<BufferRange> BlockBuffer::take_dirty() const {
     auto* const dirty = words(0);
     auto* const valid = words(1);
+    auto* const taken = words(3);
     head().stored_bytes.store(0, std::memory_order_relaxed);
     return runs_of(0, word_count(), [&](std::uint64_t word) {
         auto const bits = dirty[word].load(std::memory_order_acquire);
         if (bits == 0) return bits;
-        // Valid before no longer dirty: others may look at any time.
+        // These before no longer dirty: others may look at any time.
         valid[word].fetch_or(bits);
+        taken[word].store(taken[word].load(std::memory_order_relaxed) | bits,
+                          std::memory_order_relaxed);  // nobody else does
         dirty[word].fetch_and(~bits);
         return bits;
     });
@@ -140,7 +143,6 @@ std::vector<BufferRange> BlockBuffer::take_missing(BufferRange range) const {
 void BlockBuffer::mark_valid(BufferRange range) const {
     if (range.empty()) return;
     assert(range.end <= block_bytes_);
-    head().was_read.store(true, std::memory_order_relaxed);
     auto covered = to_mark(1);
     Coverage::Marker{covered}.mark(range.begin, range.bytes());
 }
@@ -201,9 +203,9 @@ std::vector<BufferRange> BlockBuffer::known(BufferRange range) const {
 }
 
 std::vector<BufferRange> BlockBuffer::written(BufferRange range) const {
-    auto const was_read = head().was_read.load(std::memory_order_relaxed) || filled_end() > 0;
     return runs_within(range, [&](std::uint64_t word) {
-        return was_read ? words(0)[word].load() : known_bits(word);
+        auto const dirty = words(0)[word].load();  // first, as in known_bits()
+        return dirty | words(3)[word].load();
     });
 }
 
@@ -228,9 +230,8 @@ void BlockBuffer::forget() const {
     head().stored_bytes.store(0, std::memory_order_relaxed);
     set_filled_end(0, /*stopped=*/false);
     head().turn.store(0, std::memory_order_relaxed);
-    head().was_read.store(false, std::memory_order_relaxed);
     if (!head().marked.exchange(false, std::memory_order_relaxed)) return;
-    for (std::size_t which = 0; which < 3; ++which)
+    for (std::size_t which = 0; which < 4; ++which)
         for (std::uint64_t word = 0; word < word_count(); ++word)
             words(which)[word].store(0, std::memory_order_relaxed);
 }

@@ -72,13 +72,13 @@ private:
 
 /// One collective buffer in node memory: a block's bytes, and what is known of each.
 ///
-/// A byte is *dirty* when it was written here and not yet to the file, *valid* when it is as in the
-/// file, *wanted* while a read asks for it. Any rank of the node may mark; only the aggregator
-/// takes.
+/// A byte is *dirty* when it was written here and not yet to the file, *taken* once it was dirty
+/// and has been on its way there, *valid* when it is as in the file, *wanted* while a read asks for
+/// it. Any rank of the node may mark; only the aggregator takes.
 class BlockBuffer {
 public:
     static std::size_t bytes_needed(std::uint64_t block_bytes) {
-        return sizeof(Head) + round_up(block_bytes, 64) + 3 * Coverage::bytes_needed(block_bytes);
+        return sizeof(Head) + round_up(block_bytes, 64) + 4 * Coverage::bytes_needed(block_bytes);
     }
 
     /// `memory` is aligned to a cache line, zero at first, and shared by the node.
@@ -115,8 +115,7 @@ public:
     [[nodiscard]] bool full() const;
     /// What is valid or dirty within `range`, ascending.
     [[nodiscard]] std::vector<BufferRange> known(BufferRange range) const;
-    /// What was written here within `range`, ascending; where a byte of the block was read, too,
-    /// what is dirty only.
+    /// What was written here within `range`, ascending.
     [[nodiscard]] std::vector<BufferRange> written(BufferRange range) const;
     void forget() const;
 
@@ -159,8 +158,7 @@ private:
         std::atomic<std::uint64_t> filled_end;
         std::atomic<std::uint64_t> turn;
         std::atomic<bool> filling_stopped;
-        std::atomic<bool> marked;    // any byte, as anything
-        std::atomic<bool> was_read;  // some byte is valid without having been dirty
+        std::atomic<bool> marked;  // any byte, as anything
         std::atomic<bool> locked;
     };
 

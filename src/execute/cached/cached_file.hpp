@@ -30,7 +30,7 @@ namespace unisono {
 ///
 /// Errors of deferred writes are kept until take_error(); what could not be written is lost then.
 /// Data calls may come from several threads, collective ones one at a time.
-/// Memory: pool_bytes (and 3/8 for what is known of each byte) per aggregator, made as it is
+/// Memory: pool_bytes (and half of it for what is known of each byte) per aggregator, made as it is
 /// needed; on several nodes each rank's share of as much again for its own writes.
 class CachedFile {
 public:

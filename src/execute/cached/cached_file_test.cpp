@@ -445,12 +445,17 @@ TEST(Cached, own_independent_writes_survive_a_drain) {
 }
 
 // An older value may come to the file later than the newer one, also the second time.
-TEST(Cached, what_another_handle_has_written_survives_what_is_on_its_way) {
+void expect_another_handles_write_survives(bool read_before) {
     TemporaryFile const file;
+    file.fill(initial_contents(3200));
     ThreadTeams teams{make_topology({0, 0})};
     teams.run([&](Team& team, Rendezvous& rendezvous) {
         Dealt dealt{team, rendezvous, file, ""};
         dealt.online();
+        if (read_before) {
+            dealt.call(Direction::read, {0, 1600});
+            dealt.memory.assign(1600, std::byte(team.rank() + 1));
+        }
         dealt.call(Direction::write, {0, 1600});  // three blocks are full, and on their way
         wait_for_all(rendezvous);
         for (auto const value : {std::byte{8}, std::byte{9}}) {
@@ -469,6 +474,14 @@ TEST(Cached, what_another_handle_has_written_survives_what_is_on_its_way) {
     EXPECT_EQ(found[319], std::byte{2});
     for (std::size_t at = 320; at < 352; ++at) ASSERT_EQ(found[at], std::byte{9}) << at;
     EXPECT_EQ(found[352], std::byte{1});
+}
+
+TEST(Cached, what_another_handle_has_written_survives_what_is_on_its_way) {
+    expect_another_handles_write_survives(/*read_before=*/false);
+}
+
+TEST(Cached, what_another_handle_has_written_survives_also_where_the_block_was_read) {
+    expect_another_handles_write_survives(/*read_before=*/true);
 }
 
 using PastTheBuffers = OnNodes;
