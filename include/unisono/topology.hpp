@@ -25,6 +25,10 @@ struct Topology {
     [[nodiscard]] std::uint32_t nodes() const {
         return static_cast<std::uint32_t>(ranks_of.size());
     }
+    /// Those of its node, itself among them, ascending.
+    [[nodiscard]] std::vector<std::uint32_t> const& ranks_near(std::uint32_t rank) const {
+        return ranks_of[node_of[rank]];
+    }
 };
 
 /// Numbers nodes by their lowest rank. `label_of[rank]` is anything equal for ranks of one node.

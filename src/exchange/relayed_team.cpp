@@ -20,7 +20,7 @@ Channel channel_of(Team::Kind kind) {
 }
 
 Topology own_node_of(Topology const& topology, std::uint32_t rank) {
-    auto const& ranks = topology.ranks_of[topology.node_of[rank]];
+    auto const& ranks = topology.ranks_near(rank);
     return make_topology(std::vector<std::uint32_t>(ranks.size()));
 }
 

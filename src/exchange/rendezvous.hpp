@@ -112,8 +112,7 @@ private:
         auto const first = slots_[0].call[side];
         for (std::size_t i = 1; i < count_; ++i)
             if (auto const other = slots_[i].call[side]; !other.goes_with(first)) {
-                auto const& topology = team_.topology();
-                auto const& ranks = topology.ranks_of[topology.node_of[team_.rank()]];
+                auto const& ranks = team_.topology().ranks_near(team_.rank());
                 return {ranks[0], ranks[i], first, other};
             }
         return {};

@@ -33,7 +33,7 @@ public:
         for (std::uint32_t rank = 0; rank < topology_.ranks(); ++rank)
             threads.emplace_back([&, rank] {
                 Member member{*this, rank};
-                auto const& ranks = topology_.ranks_of[topology_.node_of[rank]];
+                auto const& ranks = topology_.ranks_near(rank);
                 auto const index = static_cast<std::size_t>(
                     std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
                 Rendezvous rendezvous{member, bytes_of(nodes_[topology_.node_of[rank]].control),

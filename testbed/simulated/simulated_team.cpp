@@ -130,7 +130,7 @@ std::size_t SimulatedTeams::node_memory_bytes() const {
 void SimulatedTeams::run_rank(std::uint32_t rank, Body const& body) {
     auto& team = *teams_[rank];
     auto& node = node_of(rank);
-    auto const& ranks = topology_.ranks_of[topology_.node_of[rank]];
+    auto const& ranks = topology_.ranks_near(rank);
     auto const index = std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin();
     Rendezvous rendezvous{team, node.control.bytes, static_cast<std::size_t>(index), ranks.size()};
     try {
@@ -429,8 +429,8 @@ void SimulatedTeam::reduce(std::span<std::uint64_t> values, Reduction reduction,
     begin(await, values.size_bytes());
     auto const on_node = among == Among::node;
     auto& node = all_.node_of(rank_);
-    auto const count = on_node ? topology().ranks_of[topology().node_of[rank_]].size()
-                               : std::size_t{topology().ranks()};
+    auto const count =
+        on_node ? topology().ranks_near(rank_).size() : std::size_t{topology().ranks()};
     auto const gathering = take_part(on_node ? node.reductions : all_.gatherings_[await], count,
                                      values.size_bytes(), [&](Gathering& all) {
                                          if (all.present == 0)
@@ -452,10 +452,9 @@ void SimulatedTeam::reduce(std::span<std::uint64_t> values, Reduction reduction,
 std::shared_ptr<SimulatedTeam::Gathering> SimulatedTeam::ask_for_memory(std::size_t bytes) {
     begin(Await::node_memory, bytes);
     auto& node = all_.node_of(rank_);
-    auto gathering =
-        take_part(node.memory_wishes, topology().ranks_of[topology().node_of[rank_]].size(), bytes,
-                  [](Gathering&) {});
-    take_time_for(1, topology().ranks_of[topology().node_of[rank_]].size(), 0);
+    auto gathering = take_part(node.memory_wishes, topology().ranks_near(rank_).size(), bytes,
+                               [](Gathering&) {});
+    take_time_for(1, topology().ranks_near(rank_).size(), 0);
     return gathering;
 }
 

@@ -79,7 +79,7 @@ TEST(SimulatedTeam, ranks_agree_share_memory_and_gather) {
             auto const memory = team.node_memory(Team::Area::windows, 5);
             memory[team.rank()] = std::byte{1};
             rendezvous.barrier();
-            auto const& neighbours = team.topology().ranks_of[team.topology().node_of[team.rank()]];
+            auto const& neighbours = team.topology().ranks_near(team.rank());
             for (auto const rank : neighbours) EXPECT_EQ(memory[rank], std::byte{1});
             auto const mine = team.rank() * 10;
             EXPECT_EQ(team.gather_values(std::span{&mine, 1}),

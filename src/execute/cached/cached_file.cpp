@@ -45,8 +45,7 @@ CacheNeeds CachedFile::needs(Request const& request, Options const& options,
                      .advance = advance_of(request),
                      .repeats = repeats_with(request, record)};
     if (!several_nodes()) return needs;
-    auto const& topology = team_.topology();
-    auto const ranks = topology.ranks_of[topology.node_of[team_.rank()]].size();
+    auto const ranks = team_.topology().ranks_near(team_.rank()).size();
     auto const more_bytes = request.direction == Direction::write
                                 ? OwnWrites::memory_bytes_for(request.view, request.positions)
                                 : 0;

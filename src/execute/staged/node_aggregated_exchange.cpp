@@ -30,8 +30,7 @@ bool equal(std::span<std::byte const> one, std::span<std::byte const> other) {
 class NodeAggregatedExchange final : public WindowExchange {
 public:
     explicit NodeAggregatedExchange(StagedCall& call) : call_{call}, mail_{call} {
-        auto const& topology = call.team.topology();
-        auto const& ranks = topology.ranks_of[topology.node_of[call.team.rank()]];
+        auto const& ranks = call.team.topology().ranks_near(call.team.rank());
         if (ranks.size() == 1) return;
         auto const& aggregators = call.plan.aggregators;
         first_ = static_cast<std::size_t>(std::ranges::upper_bound(aggregators, ranks.back()) -

@@ -12,8 +12,7 @@ namespace unisono {
 NodeMail::NodeMail(Team& team, std::size_t aggregators, std::uint64_t slice_bytes)
     : aggregators_{aggregators}, slice_bytes_{round_up(slice_bytes, 64)} {
     assert(slice_bytes_ <= std::numeric_limits<std::uint32_t>::max());
-    auto const& topology = team.topology();
-    auto const& ranks = topology.ranks_of[topology.node_of[team.rank()]];
+    auto const& ranks = team.topology().ranks_near(team.rank());
     local_ranks_ = ranks.size();
     local_index_ =
         static_cast<std::size_t>(std::ranges::lower_bound(ranks, team.rank()) - ranks.begin());

@@ -62,9 +62,8 @@ private:
 // while may (backends/mapped.hpp). So one rank of each node makes the file as long as the call
 // will, before the first meeting: by an allocation, which never shortens it and changes no byte.
 void grow_file(StagedCall const& call) {
-    auto const& topology = call.team.topology();
     auto const me = call.team.rank();
-    if (topology.ranks_of[topology.node_of[me]].front() != me) return;
+    if (call.team.topology().ranks_near(me).front() != me) return;
     auto const last = static_cast<off_t>(call.facts.touched.end - 1);
     while (fallocate(call.storage.descriptor, 0, last, 1) != 0 && errno == EINTR) {
     }  // any other error comes back when that byte is written

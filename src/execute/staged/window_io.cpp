@@ -154,9 +154,9 @@ void WindowIo::start(Direction direction, Round const& round,
 
 // Other ranks read what was read into the window, and it is there when that has been issued.
 bool WindowIo::fills_at_once() const {
-    auto const& topology = call_.team.topology();
+    auto const& team = call_.team;
     return call_.shares_windows() && !call_.storage.backend->overlaps() &&
-           topology.ranks_of[topology.node_of[call_.team.rank()]].size() > 1;
+           team.topology().ranks_near(team.rank()).size() > 1;
 }
 
 // Pieces with short holes between them become one access, which writes what is in the holes once
