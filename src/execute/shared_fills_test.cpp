@@ -39,14 +39,6 @@ TEST(SharedFills, change_when_ranks_have_been_moved) {
 
 TEST(SharedFills, are_not_tried_again_and_again_the_way_that_is_as_slow_as_a_disk) {
     SharedFills slow_to_drop;
-    EXPECT_EQ(dropped_of(slow_to_drop, 20 * kept_s), 2);
-    SharedFills moved_apart;
-    EXPECT_EQ(dropped_of(moved_apart, 0.5 * kept_s), 62);
-    EXPECT_EQ(dropped_of(moved_apart, 0.5 * kept_s, 20 * kept_s), 62);
-}
-
-TEST(SharedFills, are_not_tried_again_and_again_the_way_that_is_as_slow_as_a_disk) {
-    SharedFills slow_to_drop;
     EXPECT_EQ(dropped_of(slow_to_drop, 20 * kept_s), 1);
     SharedFills moved_apart;
     EXPECT_EQ(dropped_of(moved_apart, 0.5 * kept_s), 63);
