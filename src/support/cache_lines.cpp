@@ -43,6 +43,7 @@ __attribute__((target("clflushopt"))) void drop_from_caches(std::span<std::byte>
 }
 
 void store_past_caches(std::byte* to, std::byte const* from, std::uint64_t bytes) {
+    if (bytes == 0) return;  // then there may be no memory
     auto const before_first_line = (line_bytes - place_in_line(to)) % line_bytes;
     auto at = std::min(before_first_line, bytes);
     std::memcpy(to, from, at);

@@ -66,15 +66,18 @@ void null_pointers_beside_them_ended_programs(Context const& context) {
     Pending pending(context, "data");
     pending.begin_all();
     auto* const request = pending.requests.data();
-    int index = 0, done = 0;
+    [[maybe_unused]] int index = 0;
+    int done = 0;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     CHECK_FAILS(MPI_Wait(nullptr, MPI_STATUS_IGNORE));
     CHECK_FAILS(MPI_Test(nullptr, &done, MPI_STATUS_IGNORE));
+    CHECK_FAILS(MPI_Request_free(nullptr));
+#ifndef MPI_ABI_VERSION  // MPICH 5.0.2 itself crashes there
     CHECK_FAILS(MPI_Waitall(1, nullptr, MPI_STATUSES_IGNORE));
     CHECK_FAILS(MPI_Testany(1, nullptr, &index, &done, MPI_STATUS_IGNORE));
     CHECK_FAILS(MPI_Waitsome(1, request, nullptr, &index, MPI_STATUSES_IGNORE));
     CHECK_FAILS(MPI_Testsome(1, request, nullptr, &index, MPI_STATUSES_IGNORE));
-    CHECK_FAILS(MPI_Request_free(nullptr));
+#endif
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     CHECK_MPI(MPI_Wait(request, MPI_STATUS_IGNORE));
     pending.check_and_close();
