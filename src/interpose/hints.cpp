@@ -1,5 +1,6 @@
 #include "interpose/hints.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -127,11 +128,24 @@ void keep_hints(File& file, MPI_Info info) {
     for (auto const& hint : pairs_of(info)) set_hint(file.hints, hint);
 }
 
+LaterHints::LaterHints(File const& file, MPI_Info info) : programs_{info} {
+    constexpr auto* buffer_size = "cb_buffer_size";
+    if (info == MPI_INFO_NULL || !file.taken_over()) return;
+    auto const hints = pairs_of(info);
+    if (std::ranges::find(hints, buffer_size, &KeyValue::first) == hints.end()) return;
+    PMPI_Info_dup(info, &own_);
+    PMPI_Info_delete(own_, buffer_size);
+}
+
+LaterHints::~LaterHints() {
+    if (own_ != MPI_INFO_NULL) PMPI_Info_free(&own_);
+}
+
 void pass_hints_on(File& file) {
     MPI_Info info = MPI_INFO_NULL;
     PMPI_Info_create(&info);
     for (auto const& [key, value] : file.hints) PMPI_Info_set(info, key.c_str(), value.c_str());
-    UNISONO_NATIVE(File_set_info)(file.handle(), info);
+    UNISONO_NATIVE(File_set_info)(file.handle(), LaterHints{file, info}.info());
     PMPI_Info_free(&info);
 }
 

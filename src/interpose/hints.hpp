@@ -42,6 +42,23 @@ void keep_hints(File& file, MPI_Info info);
 /// What the file's hints say by now counts from here on. Collective.
 void take_hints(File& file);
 
+/// The program's hints for a file that is open, as the MPI library is told of them: without a size
+/// of collective buffers. MPICH 4.0.2 makes its own at the open, and overruns them once they are
+/// said to be larger.
+class LaterHints {
+public:
+    LaterHints(File const& file, MPI_Info info);
+    LaterHints(LaterHints const&) = delete;
+    LaterHints& operator=(LaterHints const&) = delete;
+    ~LaterHints();
+
+    [[nodiscard]] MPI_Info info() const { return own_ == MPI_INFO_NULL ? programs_ : own_; }
+
+private:
+    MPI_Info programs_;
+    MPI_Info own_ = MPI_INFO_NULL;
+};
+
 /// Gives the program's hints to the MPI library, where they came with a view that it has not been
 /// told of. Collective, as MPI_File_set_info is; what that says is nobody's business.
 void pass_hints_on(File& file);

@@ -19,9 +19,10 @@ int file_get_info(MPI_File handle, MPI_Info* info) {
 
 int file_set_info(MPI_File handle, MPI_Info info) {
     auto const file = find(handle);
+    if (file == nullptr) return UNISONO_NATIVE(File_set_info)(handle, info);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_info};
-    auto const result = UNISONO_NATIVE(File_set_info)(handle, info);
-    if (result == MPI_SUCCESS && file != nullptr) {
+    auto const result = UNISONO_NATIVE(File_set_info)(handle, LaterHints{*file, info}.info());
+    if (result == MPI_SUCCESS) {
         keep_hints(*file, info);
         take_hints(*file);
     }

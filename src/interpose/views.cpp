@@ -202,11 +202,12 @@ int set_view_alone(File& file, std::shared_ptr<FileView> view, Notice const& not
 
 int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
                   MPI_Datatype filetype, char const* representation, MPI_Info info) {
-    auto const native = [&](char const* known_as) {
-        return UNISONO_NATIVE(File_set_view)(handle, displacement, etype, filetype, known_as, info);
+    auto const native = [&](char const* known_as, MPI_Info hints) {
+        return UNISONO_NATIVE(File_set_view)(handle, displacement, etype, filetype, known_as,
+                                             hints);
     };
     auto const file = find(handle);
-    if (file == nullptr) return native(representation);
+    if (file == nullptr) return native(representation, info);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_view};
     auto const known_as = std::string{representation == nullptr ? "" : representation};
     auto view = make_view(*file, displacement, etype, filetype, representation);
@@ -224,7 +225,9 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
     auto const told = !view->kept_back && (!dangerous || must_be_native);
     if (!told)
         keep_types(*view, etype, filetype);
-    else if (auto const result = native(view->native_representation()); result != MPI_SUCCESS) {
+    else if (auto const result =
+                 native(view->native_representation(), LaterHints{*file, info}.info());
+             result != MPI_SUCCESS) {
         file->keep_shared_pointer();  // others may have more luck
         return result;
     }

@@ -83,6 +83,36 @@ void null_pointers_beside_them_ended_programs(Context const& context) {
     pending.check_and_close();
 }
 
+// The MPI library does the call between nodes.
+void a_larger_buffer_size_after_the_open_overran_mpichs(Context const& context) {
+    constexpr int many_bytes = 400;
+    MPI_Info small = make_info({{"romio_cb_read", "enable"}, {"cb_buffer_size", "64"}});
+    MPI_Info large = make_info({{"cb_buffer_size", "1500"}});
+    for (auto const with_view : {false, true}) {
+        MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, small);
+        std::vector<char> const data(many_bytes, char('a' + context.rank));
+        CHECK_MPI(MPI_File_write_at_all(file, context.rank * many_bytes, data.data(), many_bytes,
+                                        MPI_BYTE, MPI_STATUS_IGNORE));
+        CHECK_MPI(MPI_File_sync(file));
+        if (with_view)
+            CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", large));
+        else
+            CHECK_MPI(MPI_File_set_info(file, large));
+        std::vector<char> back(many_bytes);
+        for (int i = 0; i < 20; ++i) {
+            MPI_Request request = MPI_REQUEST_NULL;
+            CHECK_MPI(MPI_File_iread_at_all(file, context.rank * many_bytes, back.data(),
+                                            many_bytes, MPI_BYTE, &request));
+            CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        }
+        CHECK(back == data);
+        CHECK_EQUAL(info_value(file, "cb_buffer_size"), "1500");
+        close_file(file);
+    }
+    MPI_Info_free(&small);
+    MPI_Info_free(&large);
+}
+
 void waited_for_in_any_order(Context const& context) {
     Pending pending(context, "data", 4);
     pending.begin_all();
@@ -666,6 +696,9 @@ std::span<Test const> nonblocking_tests() {
         {"waited_for_in_any_order", waited_for_in_any_order, not_mpich, holes},
         {"null_pointers_beside_them_ended_programs", null_pointers_beside_them_ended_programs,
          not_mpich, holes},
+        {"a_larger_buffer_size_after_the_open_overran_mpichs",
+         a_larger_buffer_size_after_the_open_overran_mpichs, under_unisono,
+         "MPICH 4.0.2 crashes; Open MPI does not know the hint"},
         {"waited_for_some_at_a_time", waited_for_some_at_a_time, not_mpich, holes},
         {"tested_until_they_are_complete", tested_until_they_are_complete, not_mpich, holes},
 #ifdef SEMANTICS_REQUESTS_OF_MPI_4_1
