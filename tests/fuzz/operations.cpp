@@ -718,6 +718,7 @@ void Performer::perform_check_size(FileState const& file, Open& open) {
     auto const least = file.model.size_least(file.reader(open.member));
     if (found < least || found > file.model.size_most())
         complain(expected_found("MPI_File_get_size", least, found));
+    MPI_Barrier(open.control);  // nobody writes what comes later before all have asked
 }
 
 void Performer::perform_forbidden(Step const& step, FileState const& file, Open& open) {
