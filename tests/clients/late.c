@@ -29,7 +29,7 @@ int main(int count, char** words) {
     MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
     MPI_File_open(MPI_COMM_WORLD, words[1],
                   MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
-    MPI_Finalize();
+    int const result = MPI_Finalize();
     if (count > 2) MPI_File_open(MPI_COMM_WORLD, words[1], MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
-    return 0;
+    return result;
 }

@@ -176,6 +176,11 @@ void BlockBuffer::store_valid(std::byte const* from, BufferRange range) const {
     mark_valid(range);
 }
 
+void BlockBuffer::renew(std::byte const* from, BufferRange range) const {
+    for (auto const& run : known(range))
+        std::memcpy(data() + run.begin, from + (run.begin - range.begin), run.bytes());
+}
+
 bool BlockBuffer::full() const {
     if (head().stored_bytes.load(std::memory_order_acquire) < block_bytes_) return false;
     auto const* const dirty = words(0);

@@ -110,6 +110,8 @@ public:
     void store(std::byte const* from, BufferRange range) const;
     /// The same for bytes that the file has, too.
     void store_valid(std::byte const* from, BufferRange range) const;
+    /// What is known within `range` is like `from`, its first byte there, from now on.
+    void renew(std::byte const* from, BufferRange range) const;
     /// Every byte has been stored since the last time that something was taken: it may be written
     /// as a whole. Cheap until enough has been stored; bytes that came twice may delay it.
     [[nodiscard]] bool full() const;

@@ -356,8 +356,7 @@ void CachedFile::take_note_in_buffers(Direction direction, Extent range, std::by
                 std::memcpy(in_memory(run), buffer.data() + run.begin, run.bytes());
             return;
         }
-        for (auto const& run : buffer.known(place))
-            std::memcpy(buffer.data() + run.begin, in_memory(run), run.bytes());
+        buffer.renew(first, place);
         for (auto const& run : buffer.written(place)) buffer.store(in_memory(run), run);
     });
 }

@@ -213,11 +213,8 @@ void CachedFile::renew_in_turns(Extent range, std::byte const* memory) const {
         auto const buffer = buffer_of(block);
         auto const lock = locked(buffer);
         if (buffer.turn() != turn_of(block)) continue;
-        auto const place =
-            memory_.within_block(intersect({begin, range.end}, memory_.extent_of(block)), block);
-        for (auto const& run : buffer.known(place))
-            std::memcpy(buffer.data() + run.begin,
-                        memory + (memory_.begin_of(block) + run.begin - range.begin), run.bytes());
+        auto const part = intersect({begin, range.end}, memory_.extent_of(block));
+        buffer.renew(memory + (part.begin - range.begin), memory_.within_block(part, block));
     }
 }
 

@@ -292,7 +292,9 @@ TEST_P(Turns, what_was_written_by_another_handle_is_seen_by_others_that_have_met
         std::vector<std::byte> back(record_bytes);
         reader.collective(Direction::read, offset_of(call_with_write, rank), back);
         EXPECT_EQ(reader.record.traffic.meetings, 0u);
-        if (rank == 1) EXPECT_EQ(back, newer);
+        if (rank == 1) {
+            EXPECT_EQ(back, newer);
+        }
         for (int call = call_with_write + 1; call < many_calls; ++call)
             expect_read(reader, call, rank);
     });

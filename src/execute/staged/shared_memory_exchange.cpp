@@ -32,34 +32,36 @@ void SharedMemoryExchange::put(Round const& round, std::size_t aggregator) {
     constexpr double clearly = 0.7;  // who writes the window must get it from memory then
     auto const rank = call_.plan.aggregators[aggregator];
     if (rank == call_.team.rank() || round.bytes(aggregator) < bytes_least ||
-        call_.facts.mean_piece_bytes() < piece_bytes_least)
-        return put_and_mark(round, aggregator);
+        call_.facts.mean_piece_bytes() < piece_bytes_least) {
+        put_and_mark(round, aggregator);
+        return;
+    }
     auto& past_caches = past_caches_for(rank, call_.facts, call_.request.memory.dense());
     auto const past = past_caches.is_next(clearly);
     auto const begun_s = steady_clock_s();
-    if (past)
-        put_past_caches(round, aggregator);
-    else
-        put_and_mark(round, aggregator);
-    auto const seconds = steady_clock_s() - begun_s;
-    auto const bytes = call_.own_bytes(round, aggregator, round.bytes(aggregator));
-    if (bytes > 0) past_caches.note(past, bytes, seconds);
+    auto const bytes = past ? put_past_caches(round, aggregator) : put_and_mark(round, aggregator);
+    if (bytes > 0) past_caches.note(past, bytes, steady_clock_s() - begun_s);
 }
 
-void SharedMemoryExchange::put_past_caches(Round const& round, std::size_t aggregator) {
+std::uint64_t SharedMemoryExchange::put_past_caches(Round const& round, std::size_t aggregator) {
+    std::uint64_t bytes = 0;
     auto const scatter = [&](Positions part, std::uint64_t shift) {
+        bytes += part.bytes();
         copy_past_caches(call_.request.in_memory(part),
                          call_.in_window(round, aggregator, part, shift));
     };
     call_.for_own_parts(round, aggregator, round.bytes(aggregator), scatter);
     finish_stores_past_caches();
     if (!call_.seamless()) mark(round, aggregator);
+    return bytes;
 }
 
-void SharedMemoryExchange::put_and_mark(Round const& round, std::size_t aggregator) {
+std::uint64_t SharedMemoryExchange::put_and_mark(Round const& round, std::size_t aggregator) {
+    std::uint64_t bytes = 0;
     auto covered = call_.coverage(round, aggregator);
     Coverage::Marker marker{covered};
     auto const scatter = [&](Positions part, std::uint64_t shift) {
+        bytes += part.bytes();
         auto const from = call_.request.in_memory(part);
         auto const to = call_.in_window(round, aggregator, part, shift);
         if (call_.seamless()) return copy_data(from, to);
@@ -72,6 +74,7 @@ void SharedMemoryExchange::put_and_mark(Round const& round, std::size_t aggregat
             });
     };
     call_.for_own_parts(round, aggregator, round.bytes(aggregator), scatter);
+    return bytes;
 }
 
 void SharedMemoryExchange::ask(Round const& round, std::size_t aggregator) {

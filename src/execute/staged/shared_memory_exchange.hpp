@@ -14,8 +14,9 @@ public:
     void take(Round const& round, std::size_t aggregator) override;
 
 private:
-    void put_and_mark(Round const& round, std::size_t aggregator);
-    void put_past_caches(Round const& round, std::size_t aggregator);
+    /// Return how many bytes that were.
+    std::uint64_t put_and_mark(Round const& round, std::size_t aggregator);
+    std::uint64_t put_past_caches(Round const& round, std::size_t aggregator);
     /// Marks which bytes of the window this rank has or wants.
     void mark(Round const& round, std::size_t aggregator);
 
