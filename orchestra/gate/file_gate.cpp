@@ -97,7 +97,7 @@ AdmissionGate::Pass FileGate::enter(std::shared_ptr<GateClient> at,
     ++counts_.accesses;
     counts_.locality = std::max(counts_.locality, addresses.front().kind);
     if (pass.waited > 0) {
-        ++counts_.waits;
+        waits_.store(++counts_.waits, std::memory_order_relaxed);
         counts_.waited_s += to_ms(pass.waited) / 1e3;
     }
     return std::make_unique<AtClient>(std::move(at), std::move(pass));

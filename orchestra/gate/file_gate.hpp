@@ -41,7 +41,9 @@ public:
 
     Pass enter(std::span<Transfer const> list) override;
     Pass enter_somewhere(std::uint64_t bytes) override;
-    [[nodiscard]] std::uint64_t waits() const override { return counts().waits; }
+    [[nodiscard]] std::uint64_t waits() const override {
+        return waits_.load(std::memory_order_relaxed);
+    }
 
     struct Counts {
         std::uint64_t accesses = 0;
@@ -62,8 +64,9 @@ private:
     std::atomic<bool> joins_late_ = false;
     std::atomic<std::int64_t> looked_s_ = 0;
     std::atomic<bool> has_client_ = false;
-    mutable std::mutex mutex_;            // guards what follows
-    std::shared_ptr<GateClient> client_;  // accesses that are under way keep theirs
+    std::atomic<std::uint64_t> waits_ = 0;  // those of `counts_`, for every call to look at
+    mutable std::mutex mutex_;              // guards what follows
+    std::shared_ptr<GateClient> client_;    // accesses that are under way keep theirs
     std::unique_ptr<DiskAddresses> disk_addresses_;
     Layout layout_;
     Counts counts_;

@@ -12,8 +12,10 @@ namespace unisono {
 
 namespace {
 
-constexpr char const* call_name(Direction direction) {
-    return direction == Direction::read ? "preadv" : "pwritev";
+constexpr char const* call_name(Direction direction, std::vector<iovec> const& memory) {
+    auto const reads = direction == Direction::read;
+    if (memory.size() == 1) return reads ? "pread" : "pwrite";
+    return reads ? "preadv" : "pwritev";
 }
 
 class PosixBackend final : public Backend {
@@ -30,7 +32,10 @@ public:
             auto const run = collect_run(list, position, run_bytes_max, memory);
             auto const moved = move(direction, run, memory);
             if (moved < 0 && errno == EINTR) continue;
-            if (moved <= 0) return stopped(result, direction, run.offset, moved < 0 ? errno : 0);
+            if (moved <= 0) {
+                auto const code = moved < 0 ? errno : 0;
+                return stopped(result, direction, code, call_name(direction, memory), run.offset);
+            }
             result.bytes += static_cast<std::uint64_t>(moved);
             position = advance(list, position, static_cast<std::uint64_t>(moved));
         }
@@ -48,17 +53,22 @@ public:
 
 private:
     ssize_t move(Direction direction, Run run, std::vector<iovec> const& memory) const {
+        auto const& [first, bytes] = memory.front();
         auto const count = static_cast<int>(memory.size());
         auto const offset = static_cast<off_t>(run.offset);
+        if (count == 1)  // takes the kernel less time
+            return direction == Direction::read ? pread(fd_, first, bytes, offset)
+                                                : pwrite(fd_, first, bytes, offset);
         return direction == Direction::read ? preadv(fd_, memory.data(), count, offset)
                                             : pwritev(fd_, memory.data(), count, offset);
     }
 
-    static IoResult stopped(IoResult result, Direction direction, std::uint64_t offset, int code) {
+    static IoResult stopped(IoResult result, Direction direction, int code, char const* call,
+                            std::uint64_t offset) {
         // A write that moves nothing and gives no reason would otherwise be repeated for ever.
         if (code == 0 && direction == Direction::write) code = EIO;
         result.stopped_at = offset;
-        if (code != 0) result.error = {code, call_name(direction), offset};
+        if (code != 0) result.error = {code, call, offset};
         return result;
     }
 

@@ -55,6 +55,18 @@ extern "C" __attribute__((visibility("default"))) ssize_t pwritev(int fd, iovec 
     return unisono::disturbed(SYS_pwritev, fd, memory, count, offset);
 }
 
+extern "C" __attribute__((visibility("default"))) ssize_t pread(int fd, void* memory,
+                                                                std::size_t bytes, off_t offset) {
+    iovec const one{memory, bytes};
+    return unisono::disturbed(SYS_preadv, fd, &one, 1, offset);
+}
+
+extern "C" __attribute__((visibility("default"))) ssize_t pwrite(int fd, void const* memory,
+                                                                 std::size_t bytes, off_t offset) {
+    iovec const one{const_cast<void*>(memory), bytes};
+    return unisono::disturbed(SYS_pwritev, fd, &one, 1, offset);
+}
+
 namespace unisono {
 
 namespace {

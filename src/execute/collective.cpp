@@ -246,8 +246,8 @@ Outcome perform_collective(CollectiveFile const& file, Request const& request,
         // Before the ranks meet: who is waited for may wait for its data to be taken.
         file.cache->end_window();
         if (request.direction == Direction::read) file.cache->begin_reading();
+        record.lap(Phase::exchange);
     }
-    record.lap(Phase::exchange);
     auto outcome = alone ? perform_in_window(file, request, caller.objection, record)
                          : checked_call(file, request, caller, record);
     record.traffic = file.team.traffic() - before;

@@ -43,9 +43,8 @@ int code_by_pointer(File& file, DataCall const& call, int error) {
 
 }  // namespace
 
-Alone perform_alone(File& file, DataCall const& call, Pointer pointer, MPI_Status* status) {
-    CallRecord record;
-    auto prepared = prepare(file, call, Ends::at_return);
+Alone perform_alone(File& file, DataCall const& call, Prepared prepared, CallRecord record,
+                    Pointer pointer, MPI_Status* status) {
     auto const& view = *prepared.view;
     if (!prepared.usable && prepared.refusal == 0 && view.usable && view.kept_back)
         pack(prepared, call);
@@ -92,18 +91,22 @@ Alone perform_alone(File& file, DataCall const& call, Pointer pointer, MPI_Statu
             result.bytes, lost_in(request, result, rank)};
 }
 
-bool native_must_do(File const& file, DataCall const& call) {
+Alone perform_alone(File& file, DataCall const& call, Pointer pointer, MPI_Status* status) {
+    CallRecord const record{file.clock_of_reports()};
+    return perform_alone(file, call, prepare(file, call, Ends::at_return), record, pointer, status);
+}
+
+bool native_must_do(File const& file, Prepared const& prepared) {
     // Memory that the CPU cannot access is copied part by part: not at once.
     if (!file.taken_over() || (file.atomic() && any_driver())) return true;
-    auto const view = file.view();
-    if (view->usable && file.storage().backend != nullptr) {
-        if (call.type == MPI_DATATYPE_NULL || call.count <= 0) return false;
-        int mpi_error = MPI_SUCCESS;
-        auto const type = decode(call.type, &mpi_error);
-        if (type == nullptr) return mpi_error == MPI_ERR_UNSUPPORTED_OPERATION && !view->kept_back;
-        return (any_driver() || view->external32()) && out_of_reach(*view, call, *type);
-    }
-    return view->mirrored;
+    auto const& view = *prepared.view;
+    if (!view.usable || file.storage().backend == nullptr) return view.mirrored;
+    if (prepared.usable || prepared.refusal != 0) return false;
+    return prepared.type != nullptr || !view.kept_back;  // nullptr: what it is, is not known
+}
+
+bool native_must_do(File const& file, DataCall const& call) {
+    return native_must_do(file, prepare(file, call, Ends::later));
 }
 
 bool native_must_do_shared(File const& file, DataCall const& call) {

@@ -13,6 +13,7 @@ namespace unisono::interpose {
 
 /// The MPI library has to do a call: it can do independent ones with views that Unisono cannot
 /// walk, and may with memory that it cannot copy.
+bool native_must_do(File const& file, Prepared const& prepared);
 bool native_must_do(File const& file, DataCall const& call);
 /// The same for one at the shared file pointer. What the file is not open for is refused here:
 /// MPICH (4.0.2) waits for ever for a nonblocking one.
@@ -29,7 +30,9 @@ struct Alone {
     Verdict lost{};           ///< of a write
 };
 
-/// By Unisono; the caller has a hold() of the file. Local.
+/// By Unisono; the caller has a hold() of the file. Its time goes on from `record`. Local.
+Alone perform_alone(File& file, DataCall const& call, Prepared prepared, CallRecord record,
+                    Pointer pointer, MPI_Status* status);
 Alone perform_alone(File& file, DataCall const& call, Pointer pointer, MPI_Status* status);
 
 /// Does this rank's part of a call that has begun, and that helper threads cannot do, by itself: no

@@ -37,6 +37,8 @@ void use_packed(Prepared& prepared) {
     request.device = nullptr;
 }
 
+// Unisono cannot move such data: the CPU cannot access them and the driver does not copy them
+// either, or nobody knows what they are in the view's representation.
 bool out_of_reach(FileView const& view, Request const& request, Datatype const& type) {
     if (view.external32())
         return request.device != nullptr || (!request.positions.empty() && !type.units.known());
@@ -121,7 +123,7 @@ bool like_part_of_array(MPI_Datatype type) {
 // makes a new one for every call.
 bool pack_few(Prepared& prepared, DataCall const& call) {
     constexpr std::uint64_t few = 4096;
-    if (prepared.view->external32() || any_driver() || predefined(call.type) ||
+    if (prepared.view->external32() || predefined(call.type) || any_driver() ||
         !like_part_of_array(call.type))
         return false;
     if (call.buffer == MPI_BOTTOM) return false;  // MPICH packs nothing from there
@@ -142,12 +144,16 @@ Prepared translate(File const& file, DataCall const& call, Ends ends) {
     if (call.offset && *call.offset < 0) refuse(prepared, MPI_ERR_ARG, "the offset is negative");
     if (prepared.refusal != 0) return prepared;
 
-    int mpi_error = unusable(call.type, file.context().comm());
-    // The MPI library's own way is tried only with types that are known.
-    auto const may_pack =
-        prepared.usable && ends == Ends::at_return && !OnlineTuner::wanted(file.options());
-    if (mpi_error == MPI_SUCCESS && may_pack && pack_few(prepared, call)) return prepared;
-    if (mpi_error == MPI_SUCCESS) prepared.type = decode(call.type, &mpi_error);
+    int mpi_error = MPI_SUCCESS;
+    prepared.type = named_and_decoded(call.type);
+    if (prepared.type == nullptr) {
+        mpi_error = unusable(call.type, file.context().comm());
+        // The MPI library's own way is tried only with types that are known.
+        auto const may_pack =
+            prepared.usable && ends == Ends::at_return && !OnlineTuner::wanted(file.options());
+        if (mpi_error == MPI_SUCCESS && may_pack && pack_few(prepared, call)) return prepared;
+        if (mpi_error == MPI_SUCCESS) prepared.type = decode(call.type, &mpi_error);
+    }
     if (prepared.type == nullptr) {
         if (mpi_error == MPI_ERR_UNSUPPORTED_OPERATION)
             prepared.usable = false;
@@ -265,12 +271,6 @@ std::uint64_t bytes_asked(DataCall const& call) {
     PMPI_Type_size_x(call.type, &of_one);
     return __builtin_mul_overflow(of_one, call.count, &bytes) ? UINT64_MAX
                                                               : static_cast<std::uint64_t>(bytes);
-}
-
-bool out_of_reach(FileView const& view, DataCall const& call, Datatype const& type) {
-    Request request;
-    place_memory(request, call, type);
-    return out_of_reach(view, request, type);
 }
 
 CallerFacts caller_facts(File const& file, Prepared const& prepared) {

@@ -75,10 +75,6 @@ void check_amount(Prepared& prepared);
 /// What the arguments of a call that went well ask for; UINT64_MAX if 64 bits cannot count it.
 std::uint64_t bytes_asked(DataCall const& call);
 
-/// Unisono cannot move such data: the CPU cannot access them and the driver does not copy them
-/// either, or nobody knows what they are in the view's representation.
-bool out_of_reach(FileView const& view, DataCall const& call, Datatype const& type);
-
 /// What a rank brings to the collective call beyond what its request and its storage say.
 CallerFacts caller_facts(File const& file, Prepared const& prepared);
 

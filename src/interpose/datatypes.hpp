@@ -35,8 +35,12 @@ struct Datatype {
 /// elements) and later ones a look-up. Thread-safe. Local; MPI must be initialised.
 std::shared_ptr<Datatype const> decode(MPI_Datatype type, int* mpi_error);
 
-/// The same for a type that will hardly be seen again, as that of a view: the result is kept only
-/// where the description is long.
+/// What decode() has made of a named type, as most calls have, at the cost of the look-up: null for
+/// all others, and before. Such a type is not unusable().
+std::shared_ptr<Datatype const> named_and_decoded(MPI_Datatype type);
+
+/// The same as decode() for a type that will hardly be seen again, as that of a view: the result is
+/// kept only where the description is long.
 std::shared_ptr<Datatype const> decode_once(MPI_Datatype type, int* mpi_error);
 
 /// What the type is in files of the representation "external32": the shape, the bounds and the

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
@@ -22,21 +23,26 @@ int const* made_backwards = nullptr;
 
 namespace {
 
-// Data calls. NAME is the MPI name without the prefix, COUNT int or MPI_Count, BUFFER the buffer's
-// type, HOW one of the transfer_* functions, DIRECTION read or write, LAST the type of the last
-// argument.
+// Data calls; `native` is passed by reference, as a copy would ask for memory in each call. NAME is
+// the MPI name without the prefix, COUNT int or MPI_Count, BUFFER the buffer's type, HOW one of the
+// transfer_* functions, DIRECTION read or write, LAST the type of the last argument.
 #define UNISONO_CALL_AT(NAME, COUNT, BUFFER, HOW, DIRECTION, LAST)                              \
     int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type, \
              LAST last) {                                                                       \
+        auto const native = [&] {                                                               \
+            return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, last);             \
+        };                                                                                      \
         return HOW(                                                                             \
             {handle, Direction::DIRECTION, offset, buffer, count, type, unisono_entry_##NAME},  \
-            last,                                                                               \
-            [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, last); });   \
+            last, std::cref(native));                                                           \
     }
-#define UNISONO_CALL(NAME, COUNT, BUFFER, HOW, DIRECTION, LAST)                                    \
-    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type, LAST last) {          \
-        return HOW({handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME},  \
-                   last, [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, last); }); \
+#define UNISONO_CALL(NAME, COUNT, BUFFER, HOW, DIRECTION, LAST)                                   \
+    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type, LAST last) {         \
+        auto const native = [&] {                                                                 \
+            return UNISONO_NATIVE(NAME)(handle, buffer, count, type, last);                       \
+        };                                                                                        \
+        return HOW({handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME}, \
+                   last, std::cref(native));                                                      \
     }
 #define UNISONO_BLOCKING_AT(NAME, COUNT, BUFFER, HOW, DIRECTION) \
     UNISONO_CALL_AT(NAME, COUNT, BUFFER, HOW, DIRECTION, MPI_Status*)

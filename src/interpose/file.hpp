@@ -288,6 +288,10 @@ public:
     /// Hints of the program, latest value of each.
     std::vector<KeyValue> hints;
 
+    /// Of what only a report tells: stands still where none is wanted.
+    [[nodiscard]] CallRecord::Clock clock_of_reports() const {
+        return reports_ ? steady_clock_s : [] { return 0.0; };
+    }
     /// Adds to the report, when one is wanted.
     template <class Add>
     void record(Add&& add) {

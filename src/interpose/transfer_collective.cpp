@@ -42,15 +42,13 @@ int collective_on(File& file, DataCall const& call, Prepared& prepared, CallReco
     int native_result = MPI_SUCCESS;
     auto caller = caller_facts(file, prepared);
     caller.since_view.new_hints = file.take_new_hints();
-    auto const outcome = perform_collective(
-        collective_file(file,
-                        [&] {
-                            native_result =
-                                pass_on(file.handle(), needs_of_collective(call), call.name(),
-                                        native, prepared.request.positions.bytes());
-                            return native_result == MPI_SUCCESS;
-                        }),
-        prepared.request, caller, record);
+    auto const by_mpi = [&] {
+        native_result = pass_on(file.handle(), needs_of_collective(call), call.name(), native,
+                                prepared.request.positions.bytes());
+        return native_result == MPI_SUCCESS;
+    };
+    auto const outcome = perform_collective(collective_file(file, std::cref(by_mpi)),
+                                            prepared.request, caller, record);
     if (outcome.new_hints) {
         pass_hints_on(file);
         take_hints(file);

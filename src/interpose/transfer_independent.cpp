@@ -9,10 +9,12 @@ namespace {
 std::optional<Alone> perform_held(File& file, DataCall const& call, Pointer pointer,
                                   MPI_Status* status) {
     auto const held = file.hold();
-    auto const natively =
-        pointer == Pointer::shared ? native_must_do_shared(file, call) : native_must_do(file, call);
+    CallRecord const record{file.clock_of_reports()};
+    auto prepared = prepare(file, call, Ends::at_return);
+    auto const natively = pointer == Pointer::shared ? native_must_do_shared(file, call)
+                                                     : native_must_do(file, prepared);
     if (natively) return {};
-    return perform_alone(file, call, pointer, status);
+    return perform_alone(file, call, std::move(prepared), record, pointer, status);
 }
 
 }  // namespace
