@@ -24,6 +24,7 @@ struct Options {
                                         ///< mpiio
     std::string exchange = "auto";      ///< unisono_exchange: auto, shared_memory, messages
     std::string layout;                 ///< unisono_layout: src/layouts/layout_text.hpp; or ""
+    std::string layout_named;           ///< as what it was given: UNISONO_LAYOUT, unisono_layout
     std::uint32_t pretended_nodes = 0;  ///< UNISONO_TOPOLOGY=nodes=N: split one machine's ranks
     bool pretended_fragments = false;   ///< nodes=N,fragments: long messages as over TCP
     bool native_only = false;           ///< native only: unisono_enable=false, or the site says so

@@ -6,7 +6,7 @@ namespace {
 
 std::optional<Layout> find_environment(FileProbe const&, Options const& options) {
     if (options.layout.empty()) return std::nullopt;
-    return parse_layout(options.layout, "UNISONO_LAYOUT");
+    return parse_layout(options.layout, options.layout_named);
 }
 
 }  // namespace

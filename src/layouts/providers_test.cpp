@@ -18,10 +18,12 @@ namespace {
 
 TEST(Providers, the_users_word_comes_first) {
     FakeFile const file{.local = true};
-    EXPECT_EQ(file.find({.layout = "stripe_bytes=64K,servers=4", .striping_unit = 4096}),
+    EXPECT_EQ(file.find({.layout = "stripe_bytes=64K,servers=4",
+                         .layout_named = "UNISONO_LAYOUT",
+                         .striping_unit = 4096}),
               "64 KiB over 4 servers (UNISONO_LAYOUT)");
-    EXPECT_EQ(file.find({.layout = "servers=4"}),
-              "unknown (UNISONO_LAYOUT: stripe_bytes is missing)");
+    EXPECT_EQ(file.find({.layout = "servers=4", .layout_named = "unisono_layout"}),
+              "unknown (unisono_layout: stripe_bytes is missing)");
 }
 
 TEST(Providers, hints_come_before_local_file_systems) {

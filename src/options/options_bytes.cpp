@@ -11,6 +11,7 @@ void visit_members(Any& options, Visitor& visit) {
     visit(options.backend);
     visit(options.exchange);
     visit(options.layout);
+    visit(options.layout_named);
     visit(options.pretended_nodes);
     visit(options.pretended_fragments);
     visit(options.native_only);

@@ -103,6 +103,15 @@ TEST(Options, variables_are_the_last_word) {
     EXPECT_EQ(chosen.options.layout, "stripe_bytes=64K,servers=4");
 }
 
+// A layout that a hint gave was reported as that of a variable that nobody had set.
+TEST(Options, a_layout_is_named_as_it_was_given) {
+    World world;
+    Hints const hints{{"unisono_layout", "stripe_bytes=64K,servers=4"}};
+    EXPECT_EQ(world.open("x", hints).options.layout_named, "unisono_layout");
+    world.variables["UNISONO_LAYOUT"] = "stripe_bytes=1M,servers=2";
+    EXPECT_EQ(world.open("x", hints).options.layout_named, "UNISONO_LAYOUT");
+}
+
 // A value that is refused, or is the default anyway, explains nothing.
 TEST(Options, say_where_each_setting_came_from) {
     World world;
@@ -431,6 +440,7 @@ TEST(EffectiveHints, read_back_as_the_same_options) {
     options.stall = "abort";
     options.stall_s = 7;
     options.layout = "end=1M,stripe_bytes=64K,servers=1;stripe_bytes=1M,servers=4";
+    options.layout_named = "unisono_layout";
     auto read_back = World{}.open("x", effective_hints(options)).options;
     read_back.settings.clear();
     EXPECT_EQ(read_back, options);
