@@ -145,6 +145,24 @@ void records_that_each_rank_writes(Context const& context) {
     write_records_behind(context, /*in_blocks=*/false);
 }
 
+// What is no file never gets longer: each call finds that out by itself, also where it would have
+// been a copy into memory.
+void a_device_that_is_always_full(Context const& context) {
+    MPI_Info hints = make_info({{"unisono_write_behind", "enable"}});
+    MPI_File file = open_file(context, "/dev/full", MPI_MODE_RDWR, hints);
+    MPI_Info_free(&hints);
+    constexpr int calls = 12;
+    CHECK_EQUAL(write_records(context, file, calls), calls);
+    auto const synced = MPI_File_sync(file);
+    CHECK(same_on_all(context, error_class(synced)));
+    if (synced != MPI_SUCCESS) CHECK_EQUAL(error_class(synced), MPI_ERR_NO_SPACE);
+    Bytes back(record_bytes, 1);
+    CHECK_MPI(
+        MPI_File_read_at_all(file, 0, back.data(), record_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    check_bytes(back, Bytes(record_bytes, 0), "/dev/full");
+    close_file(file);
+}
+
 }  // namespace
 
 std::span<Test const> full_device_tests() {
@@ -159,6 +177,7 @@ std::span<Test const> full_device_tests() {
          "only Unisono does that"},
         {"records_that_each_rank_writes", records_that_each_rank_writes, under_unisono,
          "only Unisono does that"},
+        {"a_device_that_is_always_full", a_device_that_is_always_full, under_unisono, lies},
     };
     return tests;
 }
