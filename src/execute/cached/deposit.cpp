@@ -208,7 +208,9 @@ bool CachedFile::fits(Request const& request) {
     if (several_nodes() && !views_.knows(views_.interval_of(request.view, request.positions)))
         return false;
     auto const range = touched(request.view, request.positions);
-    return range.begin >= window_.range.begin && range.end <= window_.range.end;
+    if (range.begin < window_.range.begin || range.end > window_.range.end) return false;
+    // A block's turn comes when all ranks are past the one before it, this one as well.
+    return !in_turns() || memory_.blocks_of(range).count() <= window_.placed.count();
 }
 
 // An error is this rank's at once, and the others' with those of deferred writes.

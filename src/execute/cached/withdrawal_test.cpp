@@ -338,6 +338,29 @@ TEST_P(Turns, a_bad_byte_is_the_error_of_the_rank_that_asks_for_it) {
         "read@" + std::to_string(offset_of(bad_call, 1) + 40) + "=EIO");
 }
 
+// It waited for buffers whose turn would have come when it had gone on itself.
+TEST_P(Turns, more_than_there_are_buffers_for_is_read_by_its_rank_in_one_go) {
+    auto const large_call = 46;  // one of the first in its window
+    std::atomic<bool> is_read = false;
+    run([&](SmallCalls& reader, std::uint32_t rank) {
+        prepare(reader);
+        for (int call = 0; call < large_call; ++call) expect_read(reader, call, rank);
+        while (rank == 0 && !is_read) std::this_thread::yield();
+        auto const& lists = (*reader.counts)[Direction::read].lists;
+        auto const before = lists.load();
+        std::vector<std::byte> back(rank == 1 ? 20000 : record_bytes);
+        auto const at = offset_of(large_call, rank);
+        EXPECT_EQ(reader.collective(Direction::read, at, back).bytes, back.size());
+        EXPECT_EQ(back.back(), content(at + back.size() - 1));
+        EXPECT_EQ(reader.record.traffic.meetings, 0u);
+        if (rank == 1) {
+            EXPECT_EQ(lists - before, 1u);
+            is_read = true;
+        }
+        for (int call = large_call + 1; call < many_calls; ++call) expect_read(reader, call, rank);
+    });
+}
+
 TEST_P(Turns, a_rank_that_asks_for_nothing_holds_up_nobody) {
     std::atomic<std::uint64_t> lists = 0;
     run([&](SmallCalls& reader, std::uint32_t rank) {
