@@ -40,15 +40,28 @@ bool opened_by_romio(MPI_File handle) {
                                [](auto const& hint) { return hint.first.starts_with("romio_"); });
 }
 
+// Open MPI tells no hints of its copy of ROMIO. As a path the name is in a folder "ufs:." that is
+// not there.
+bool opens_by_driver(std::string const& driver, std::string const& path, int access_mode,
+                     bool threaded) {
+    auto* opened = open_alone(driver + "./" + path, access_mode, threaded);
+    return opened != MPI_FILE_NULL && UNISONO_NATIVE(File_close)(&opened) == MPI_SUCCESS;
+}
+
 // "ufs:/scratch/x" names a driver of ROMIO; the path is behind it. For others it is a path.
-std::string without_driver(std::string const& path, MPI_File handle) {
+std::string without_driver(std::string const& path, MPI_File handle, int access_mode,
+                           bool threaded) {
     auto const colon = path.find(':');
     auto const slash = path.find('/');
     auto const may_have_driver =
         colon != std::string::npos && colon > 1 && (slash == std::string::npos || colon < slash);
     if (!may_have_driver) return path;
-    auto const has_driver = access(path.c_str(), F_OK) != 0 || opened_by_romio(handle);
-    return has_driver ? path.substr(colon + 1) : path;
+    auto const behind = path.substr(colon + 1);
+    auto const has_driver =
+        access(path.c_str(), F_OK) != 0 || opened_by_romio(handle) ||
+        (access(behind.c_str(), F_OK) == 0 &&
+         opens_by_driver(path.substr(0, colon + 1), behind, access_mode, threaded));
+    return has_driver ? behind : path;
 }
 
 // Wherever the program's folder is later.
@@ -162,7 +175,7 @@ std::shared_lock<std::shared_mutex> File::hold() const {
 }
 
 void File::open_storage() {
-    auto const path = without_driver(path_, handle_);
+    auto const path = without_driver(path_, handle_, access_mode_, context_->threaded());
     driver_ = path_.substr(0, path_.size() - path.size());
     storage_.descriptor = open_descriptor(path, access_mode_);
     if (storage_.descriptor < 0) return;
