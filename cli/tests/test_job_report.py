@@ -28,7 +28,7 @@ def quiet(sample_report):
     """Four ranks with a core each, of which none waits; each writes 1 MiB at a time for 10 of 60 s."""
     record = json.loads(sample_report.read_text())
     record |= {"ranks": 4, "opened_by": 4, "aggregators": 4, "notes": [], "errors": [], "settings": []}
-    record["program"] |= {"ranks": 4, "cores": 4, "seconds": 60}
+    record["program"] |= {"ranks": 4, "cores": 4, "seconds": 60, "core_wait_seconds": 0}
     record["gate"]["waits"] = 0
     for name in ("open", "sync", "close", "other", "whole"):
         record["seconds"][name] = {"mean": 0.0, "longest": 0.0}
@@ -251,6 +251,15 @@ def test_more_ranks_than_cores_are_blamed_for_waiting_and_fewer_recommended(quie
     quiet["write"]["latest"] = {"rank": 3, "seconds": 0.01}  # 5 ms a call: a matter of the scheduler
     assert advice(quiet)[0] == (3.5, "4 ranks share 2 cores: each waits while others run.",
                                 "mpiexec -n 2, or more cores")  # fmt: skip
+
+
+def test_cores_that_other_programs_have_are_said_to_be_scarce(quiet):
+    said = "Cores were scarce: a rank waited 6 s (10%) for one that other processes or threads had."
+    assert said not in flat(quiet)
+    quiet["program"]["core_wait_seconds"] = 6
+    assert said in flat(quiet)
+    quiet["program"]["cores"] = 2  # for 4 ranks, which wait for each other
+    assert "scarce" not in flat(quiet)
 
 
 def test_cores_are_counted_per_node(quiet):

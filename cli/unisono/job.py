@@ -51,6 +51,11 @@ class Job:
     def crowded(self) -> bool:
         return 0 < self.cores < self.ranks_per_node
 
+    @property
+    def core_wait_s(self) -> float:
+        """That a rank was ready to run, and had no core."""
+        return max(record["program"]["core_wait_seconds"] for record in self.records)
+
     @cached_property
     def wall_s(self) -> float:
         """Of the program; from reports alone, until its last file was closed."""

@@ -69,7 +69,7 @@ _VALUES: dict[str, Record] = {
     "selections": _list(_SELECTION),
     "gate": _object({"accesses": _COUNT, "waits": _COUNT, "seconds": _SPENT, "locality": _TEXT}),
     "program": _object({"id": _TEXT, "name": _TEXT, "mpi": _TEXT, "ranks": _COUNT, "cores": _COUNT,
-                        "began": _MOMENT, "seconds": _SECONDS}),
+                        "began": _MOMENT, "seconds": _SECONDS, "core_wait_seconds": _SECONDS}),
     "timeline": _tracks(_CALLS),
     "accesses": _tracks(_ACCESSES),
     "loads": _list(_COUNT),

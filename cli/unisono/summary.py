@@ -87,7 +87,8 @@ def judgement(job: Job, found: list[Cause]) -> str:
 
 
 def trouble(job: Job) -> Iterator[str]:
-    """Sentences on calls that failed, files that were not closed, and those that were faster in earlier runs."""
+    """Sentences on calls that failed, files that were not closed, those that were faster in earlier runs, and cores
+    that others had."""
     failed = sum(job.total(name, f"calls/{key}") for name in DIRECTIONS for key in ("failed", "failed_independent"))
     if failed:
         yield f"{calls_of(failed)} failed; the program was told."
@@ -100,6 +101,9 @@ def trouble(job: Job) -> Iterator[str]:
         ranks, opened_by = partial[0]["ranks"], counted(partial[0]["opened_by"], "rank")
         yield f"Of such files, what follows is of {ranks:,} of {opened_by}."
     yield from _slower(job)
+    if _is_much(job, job.core_wait_s) and not job.crowded:  # else that is among the causes
+        waited = f"{human_seconds(job.core_wait_s)}{_share(job, job.core_wait_s)}"
+        yield f"Cores were scarce: a rank waited {waited} for one that other processes or threads had."
 
 
 def _slower(job: Job) -> Iterator[str]:

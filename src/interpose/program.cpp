@@ -8,10 +8,12 @@
 #include <ctime>
 #include <filesystem>
 #include <mutex>
+#include <sstream>
 #include <system_error>
 
 #include "orchestra/program_id.hpp"
 #include "support/clock.hpp"
+#include "support/file_content.hpp"
 #include "support/process_stat.hpp"
 
 namespace unisono::interpose {
@@ -36,6 +38,13 @@ double seconds_since_start() {
     if (!stat || stat->began == 0) return 0;
     return seconds_since_boot() -
            static_cast<double>(stat->began) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+// Of the first thread. Its times are nanoseconds: those that it ran, and those that it waited.
+double seconds_without_core() {
+    std::uint64_t ran_ns = 0, waited_ns = 0;
+    std::istringstream{file_content("/proc/self/schedstat").value_or("")} >> ran_ns >> waited_ns;
+    return static_cast<double>(waited_ns) * 1e-9;
 }
 
 std::string name_of_what_runs() {
@@ -96,7 +105,8 @@ ProgramReport program_report() {
             .ranks = ranks_of_program(0),
             .cores = own_cpus(),
             .began = wall_clock_s() - seconds,
-            .seconds = seconds};
+            .seconds = seconds,
+            .core_wait_s = seconds_without_core()};
 }
 
 }  // namespace unisono::interpose

@@ -95,6 +95,7 @@ void visit_members(Any& program, Visitor& visit) {
     visit(program.cores);
     visit(program.began);
     visit(program.seconds);
+    visit(program.core_wait_s);
 }
 
 template <MaybeConst<FileReport> Any, class Visitor>

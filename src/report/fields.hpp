@@ -109,8 +109,9 @@
     X(ProgramReport, program, {}, "program", program, sum, "program",                              \
       "its `id`, which is that of all files of one launch, the `name` of what is executed, the"    \
       " `mpi` library, all its `ranks` (0: not known), `cores`: CPUs of a node that the ranks of"  \
-      " this report may use, when it `began` (seconds since the epoch), and `seconds` from then"   \
-      " to this report")                                                                           \
+      " this report may use, when it `began` (seconds since the epoch), `seconds` from then to"    \
+      " this report, and `core_wait_seconds` of them, the most that a rank's first thread was"     \
+      " ready to run and had no core")                                                             \
     X(Notes, settings, {}, "settings", notes, distinct, "setting",                                 \
       "what users and sites have set, with where, from weak to strong; the last one counts")       \
     X(std::string, backend, {}, "backend", text, first, "backend", "how the file was accessed")    \

@@ -166,7 +166,8 @@ Json json_of(ProgramReport const& program, std::uint32_t) {
             {"ranks", program.ranks},
             {"cores", std::accumulate(program.cores.begin(), program.cores.end(), 0, count)},
             {"began", rounded(program.began, 1e6)},
-            {"seconds", program.seconds}};
+            {"seconds", program.seconds},
+            {"core_wait_seconds", program.core_wait_s}};
 }
 
 #define UNISONO_TO_JSON(type, member, initial, key, ...) \

@@ -116,6 +116,7 @@ void ProgramReport::merge(ProgramReport const& other) {
     merging::first(mpi, other.mpi);
     take_larger(ranks, other.ranks);
     take_larger(seconds, other.seconds);
+    take_larger(core_wait_s, other.core_wait_s);
     if (began == 0 || (other.began > 0 && other.began < began)) began = other.began;
     cores.resize(std::max(cores.size(), other.cores.size()));
     for (std::size_t word = 0; word < other.cores.size(); ++word) cores[word] |= other.cores[word];

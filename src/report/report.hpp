@@ -153,6 +153,7 @@ struct ProgramReport {
     Cpus cores;          ///< that this rank may use; after merge(), any of the ranks on its node
     double began = 0;    ///< seconds since the epoch; 0: not known
     double seconds = 0;  ///< since its start
+    double core_wait_s = 0;  ///< of them, ready to run, with no core free; after merge(), the most
 
     /// Nodes are taken to be alike.
     void merge(ProgramReport const& other);

@@ -27,7 +27,8 @@ FileReport rank_report(std::uint64_t asked_bytes, double waiting_s) {
                       .ranks = 2,
                       .cores = {waiting_s < 0.2 ? 1u : 2u},
                       .began = 1764000000 + waiting_s,
-                      .seconds = 4 + waiting_s};
+                      .seconds = 4 + waiting_s,
+                      .core_wait_s = waiting_s};
     report.settings = {"cb_nodes=4 (MPI_Info)"};
     report.backend = "posix";
     report.backend_why = "asked for";
@@ -116,6 +117,7 @@ TEST(FileReport, merging_adds_bytes_and_takes_the_largest_of_calls) {
     EXPECT_EQ(report.write.piece_sizes, (Histogram{{64, 2u << 24}}));
     EXPECT_EQ(report.program.cores, (Cpus{3})) << "each rank has one of its own";
     EXPECT_DOUBLE_EQ(report.program.seconds, 4.25);
+    EXPECT_DOUBLE_EQ(report.program.core_wait_s, 0.25);
     EXPECT_EQ(report.program.ranks, 2u);
     EXPECT_DOUBLE_EQ(report.program.began, 1764000000.0625) << "by the rank that was first";
     EXPECT_EQ(report.write.timeline.tracks.size(), 2u);

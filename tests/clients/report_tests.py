@@ -115,6 +115,7 @@ def test_a_report_says_what_program_it_is_where_it_ran_and_what_was_set(job):
     assert program["mpi"].startswith({"mpich": "MPICH ", "openmpi": "Open MPI "}[MPI])
     assert program["ranks"] == RANKS and program["id"]
     assert 0 < program["cores"] <= len(os.sched_getaffinity(0))
+    assert 0 < program["core_wait_seconds"] < program["seconds"]
     in_calls = report["seconds"]["whole"]["mean"] + report["write"]["seconds"]["whole"]["mean"]
     assert program["seconds"] >= in_calls > 0
     assert report["settings"] == ["cb_buffer_size=16777216 (UNISONO_HINTS)", "cb_nodes=2 (UNISONO_HINTS)",
