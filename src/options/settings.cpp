@@ -151,15 +151,14 @@ void set_text(Options& options, Setting& setting) {
     options.*field = setting.value;
 }
 
-constexpr char layout_hint[] = "unisono_layout";
-constexpr char layout_variable[] = "UNISONO_LAYOUT";
-
-template <char const* name>
+template <bool by_variable>
 void set_layout(Options& options, Setting& setting) {
     auto const layout = parse_layout(setting.value, "");
     if (setting.value.empty() || layout.known()) {
         options.layout = setting.value;
-        options.layout_named = setting.value.empty() ? "" : name;
+        options.layout_named = setting.value.empty() ? ""
+                               : by_variable         ? "UNISONO_LAYOUT"
+                                                     : "unisono_layout";
     } else {
         setting.refuse("stripe_bytes=64K,servers=4 and the like (" + layout.reason + ")");
     }
@@ -272,7 +271,7 @@ constexpr std::array all_hints{
     Known{"unisono_sync_at_close", set_boolean<&Options::sync_at_close>},
     Known{"unisono_stall", set_choice<&Options::stall, stalls>},
     Known{"unisono_stall_s", set_count<&Options::stall_s>},
-    Known{layout_hint, set_layout<layout_hint>},
+    Known{"unisono_layout", set_layout<false>},
     Known{"unisono_enable", set_native_only<false>},
     Known{"unisono_faults", set_faults},
 };
@@ -289,7 +288,7 @@ constexpr std::array all_variables{
     Known{"UNISONO_STALL_S", set_count<&Options::stall_s>},
     Known{"UNISONO_TUNE", set_text<&Options::tune>},
     Known{"UNISONO_TUNE_SITE", set_text<&Options::tune_site>},
-    Known{layout_variable, set_layout<layout_variable>},
+    Known{"UNISONO_LAYOUT", set_layout<true>},
     Known{"UNISONO_TOPOLOGY", set_topology},
     Known{"UNISONO_REPORT", set_choice<&Options::report, reports>},
     Known{"UNISONO_REPORT_FILE", set_text<&Options::report_file>},
