@@ -24,7 +24,7 @@ void check_access(Prepared& prepared, File const& file, Direction direction) {
 void place_memory(Request& request, DataCall const& call, Datatype const& type) {
     request.base = reinterpret_cast<std::uintptr_t>(call.buffer);
     request.memory = {type.shape, 0, type.extent};
-    if (call.count > 1) request.memory = with_long_tiles(request.memory);
+    if (call.count > 1 && !type.dense()) request.memory = with_long_tiles(request.memory);
     request.positions = {0, static_cast<std::uint64_t>(call.count) * type.bytes};
     request.device = device_of(request.in_memory(request.positions));
 }
@@ -145,8 +145,9 @@ Prepared translate(File const& file, DataCall const& call, Ends ends) {
     if (prepared.refusal != 0) return prepared;
 
     int mpi_error = MPI_SUCCESS;
-    prepared.type = named_and_decoded(call.type);
-    if (prepared.type == nullptr) {
+    if (auto const* const named = named_and_decoded(call.type)) {
+        prepared.type = *named;
+    } else {
         mpi_error = unusable(call.type, file.context().comm());
         // The MPI library's own way is tried only with types that are known.
         auto const may_pack =

@@ -61,14 +61,15 @@ DatatypePtr read_description(MPI_Datatype type, Envelope const& envelope) {
 // form as an attribute, so that it goes when the type goes (its handle may then be reused).
 class Cache {
 public:
-    DatatypePtr find_named(MPI_Datatype type) {
+    // Stays where it is; none: null.
+    DatatypePtr const* find_named(MPI_Datatype type) {
         std::scoped_lock const lock{mutex_};
         auto const found = named_.find(type);
-        return found != named_.end() ? found->second : nullptr;
+        return found != named_.end() ? &found->second : nullptr;
     }
 
     DatatypePtr find(MPI_Datatype type) {
-        if (auto found = find_named(type)) return found;
+        if (auto const* const found = find_named(type)) return *found;
         std::scoped_lock const lock{mutex_};
         if (keyval_ == MPI_KEYVAL_INVALID) return nullptr;
         void* attribute = nullptr;
@@ -149,8 +150,14 @@ std::shared_ptr<Datatype const> decode(MPI_Datatype type, int* mpi_error) {
     return decode_by(decode_or_throw, type, Keep::always, mpi_error);
 }
 
-std::shared_ptr<Datatype const> named_and_decoded(MPI_Datatype type) {
-    return cache().find_named(type);
+std::shared_ptr<Datatype const> const* named_and_decoded(MPI_Datatype type) {
+    struct Last {
+        MPI_Datatype type;
+        DatatypePtr const* decoded;
+    };
+    thread_local Last last{};
+    if (last.decoded == nullptr || last.type != type) last = {type, cache().find_named(type)};
+    return last.decoded;
 }
 
 std::shared_ptr<Datatype const> decode_once(MPI_Datatype type, int* mpi_error) {

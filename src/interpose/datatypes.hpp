@@ -23,6 +23,12 @@ struct Datatype {
     bool plain = true;
     Units units;  ///< of its data; unknown: some of it has no external32 that Unisono knows
     bool has_bounds = false;  ///< stated ones, which count more than what data there are
+
+    /// Elements one after the other are bytes one after the other, from where the first one begins.
+    [[nodiscard]] bool dense() const {
+        return shape->kind == Shape::Kind::dense && shape->low == 0 &&
+               extent == static_cast<std::int64_t>(bytes);
+    }
 };
 
 /// Decodes any datatype, committed or not. Null and an MPI error class in `*mpi_error` when it
@@ -35,9 +41,9 @@ struct Datatype {
 /// elements) and later ones a look-up. Thread-safe. Local; MPI must be initialised.
 std::shared_ptr<Datatype const> decode(MPI_Datatype type, int* mpi_error);
 
-/// What decode() has made of a named type, as most calls have, at the cost of the look-up: null for
-/// all others, and before. Such a type is not unusable().
-std::shared_ptr<Datatype const> named_and_decoded(MPI_Datatype type);
+/// What decode() has made of a named type, as most calls have, for ever and at the cost of the
+/// look-up: null for all others, and before. Such a type is not unusable().
+std::shared_ptr<Datatype const> const* named_and_decoded(MPI_Datatype type);
 
 /// The same as decode() for a type that will hardly be seen again, as that of a view: the result is
 /// kept only where the description is long.

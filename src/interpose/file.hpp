@@ -10,6 +10,7 @@
 #include <set>
 #include <shared_mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -62,15 +63,19 @@ struct FileView {
     ~FileView();
 
     /// Data change on their way between memory and file.
-    [[nodiscard]] bool external32() const { return representation == "external32"; }
+    [[nodiscard]] bool external32() const { return is_named("external32"); }
     /// A representation that Unisono knows. "internal" is the same as "native", as MPI allows.
     [[nodiscard]] bool known_representation() const {
-        return representation == "native" || representation == "internal" || external32();
+        return is_named("native") || is_named("internal") || external32();
     }
     /// What the MPI library is told: Open MPI 4.1.4 has no "internal".
     [[nodiscard]] char const* native_representation() const {
-        return representation == "internal" ? "native" : representation.c_str();
+        return is_named("internal") ? "native" : representation.c_str();
     }
+
+private:
+    // Most calls ask, and most names differ in length.
+    [[nodiscard]] bool is_named(std::string_view name) const { return name == representation; }
 };
 
 class NonblockingCalls;
@@ -197,6 +202,14 @@ public:
     Synced close();
 
     [[nodiscard]] std::shared_ptr<FileView const> view() const;
+    /// A view of all bytes from one on.
+    struct PlainView {
+        std::int64_t begin = 0;  ///< where that is in the file
+        std::int64_t etype_bytes = 1;
+    };
+    /// The view, if it is plain and a single rank's call has nothing to do but to access the
+    /// storage: nothing is in memory, noted for a report or locked. Local.
+    [[nodiscard]] std::optional<PlainView> plain_view() const;
     /// Both pointers are at its start from now on. Collective, as set_shared_pointer is.
     void use(std::shared_ptr<FileView> view);
     void mark_mirrored();
@@ -276,8 +289,9 @@ public:
         return storage_.range_locks != nullptr ? atomic_options_ : options_;
     }
     /// Unisono does the data calls on this file; equal on all ranks.
-    [[nodiscard]] bool taken_over() const {
-        return (!atomic_ || storage_.range_locks != nullptr) && view()->known_representation();
+    [[nodiscard]] bool taken_over() const { return taken_over(*view()); }
+    [[nodiscard]] bool taken_over(FileView const& view) const {
+        return (!atomic_ || storage_.range_locks != nullptr) && view.known_representation();
     }
 
     /// Why not, for a report.

@@ -27,6 +27,16 @@ std::shared_ptr<FileView const> File::view() const {
     return view_;
 }
 
+std::optional<File::PlainView> File::plain_view() const {
+    if (reports_ || open_again_ || atomic_ || storage_.backend == nullptr) return {};
+    std::lock_guard const lock{mutex_};
+    auto const& [shape, origin, extent] = view_->tiling;
+    if (cache_ != nullptr || !view_->usable || shape->empty() || !view_->tiling.dense() ||
+        view_->external32() || !view_->known_representation())
+        return {};
+    return PlainView{origin + shape->low, static_cast<std::int64_t>(view_->etype_bytes)};
+}
+
 void File::use(std::shared_ptr<FileView> view) {
     set_shared_pointer(0);
     std::lock_guard const lock{mutex_};

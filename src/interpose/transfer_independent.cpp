@@ -5,16 +5,17 @@
 namespace unisono::interpose {
 namespace {
 
-// An independent call, unless the MPI library has to do it.
-std::optional<Alone> perform_held(File& file, DataCall const& call, Pointer pointer,
-                                  MPI_Status* status) {
+// The code of an independent call, unless the MPI library has to do it.
+std::optional<int> perform_held(File& file, DataCall const& call, Pointer pointer,
+                                MPI_Status* status) {
     auto const held = file.hold();
-    CallRecord const record{file.clock_of_reports()};
+    if (auto const code = perform_plain(file, call, status)) return code;
+    CallRecord record{file.clock_of_reports()};
     auto prepared = prepare(file, call, Ends::at_return);
     auto const natively = pointer == Pointer::shared ? native_must_do_shared(file, call)
                                                      : native_must_do(file, prepared);
     if (natively) return {};
-    return perform_alone(file, call, std::move(prepared), record, pointer, status);
+    return perform_alone(file, call, prepared, record, pointer, status).code;
 }
 
 }  // namespace
@@ -22,8 +23,8 @@ std::optional<Alone> perform_held(File& file, DataCall const& call, Pointer poin
 int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
-    if (auto const done = perform_held(*file, call, Pointer::individual, status))
-        return raise(call.handle, done->code);
+    if (auto const code = perform_held(*file, call, Pointer::individual, status))
+        return raise(call.handle, *code);
     return leave_to_mpi(*file, call, needs_of_independent(call),
                         "independent call that Unisono cannot do", native);
 }
@@ -31,8 +32,8 @@ int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall co
 int transfer_shared(DataCall const& call, MPI_Status* status, NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
-    if (auto const done = perform_held(*file, call, Pointer::shared, status))
-        return raise(call.handle, done->code);
+    if (auto const code = perform_held(*file, call, Pointer::shared, status))
+        return raise(call.handle, *code);
     return leave_to_mpi(*file, call, {.data = true}, by_shared_pointer, native);
 }
 

@@ -129,6 +129,25 @@ void writing_a_read_only_file_fails(Context const& context) {
     check_file(context, context.path(), 1000);
 }
 
+// Its bytes lie one after the other as well.
+void nothing_is_written_through_a_view_without_data(Context const& context) {
+    prepare_file(context, context.path(), 1000);
+    MPI_File file = open_file(context, context.path(), MPI_MODE_RDWR);
+    MPI_Datatype none = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(0, MPI_BYTE, &none);
+    MPI_Type_commit(&none);
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, none, "native", MPI_INFO_NULL));
+    auto* const data = memory().data();
+    CHECK_EQUAL(error_class(MPI_File_write_at(file, 0, data, 8, MPI_BYTE, MPI_STATUS_IGNORE)),
+                MPI_ERR_IO);
+    CHECK_EQUAL(error_class(MPI_File_write_at_all(file, 0, data, 8, MPI_BYTE, MPI_STATUS_IGNORE)),
+                MPI_ERR_IO);
+    CHECK_MPI(MPI_File_write_at(file, 0, data, 0, MPI_BYTE, MPI_STATUS_IGNORE));
+    MPI_Type_free(&none);
+    close_file(file);
+    check_file(context, context.path(), 1000);
+}
+
 void reading_a_write_only_file_fails(Context const& context) {
     prepare_file(context, context.path(), 1000);
     MPI_File file = open_file(context, context.path(), MPI_MODE_WRONLY);
@@ -284,6 +303,9 @@ std::span<Test const> argument_tests() {
         {"a_refused_size_of_a_read_only_file_made_its_close_fail",
          a_refused_size_of_a_read_only_file_made_its_close_fail},
         {"writing_a_read_only_file_fails", writing_a_read_only_file_fails, where, unchecked},
+        {"nothing_is_written_through_a_view_without_data",
+         nothing_is_written_through_a_view_without_data, under_unisono,
+         "natively that is a success"},
         {"reading_a_write_only_file_fails", reading_a_write_only_file_fails, where, unchecked},
         {"a_shared_write_to_a_read_only_file_hung", a_shared_write_to_a_read_only_file_hung,
          under_unisono | native_openmpi, "MPICH 4.0.2 hangs"},
