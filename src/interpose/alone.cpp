@@ -41,35 +41,7 @@ int code_by_pointer(File& file, DataCall const& call, int error) {
             describe_errno(error));
 }
 
-int code_by_storage(File& file, DataCall const& call, IoResult const& result) {
-    auto const rank = static_cast<std::uint32_t>(file.context().rank());
-    return own_code(file, call, error_class_of(result.error.code), describe({result, rank}));
-}
-
 }  // namespace
-
-std::optional<int> perform_plain(File& file, DataCall const& call, MPI_Status* status) {
-    constexpr auto end_most = std::int64_t{1} << 62;
-    auto const* const type = named_and_decoded(call.type);
-    auto const view = file.plain_view();
-    if (!view || type == nullptr || !(*type)->dense() || call.count <= 0 ||
-        call.offset.value_or(-1) < 0 || !is_open_for(file, call.direction) || any_driver())
-        return {};
-    std::int64_t bytes = 0, begin = 0, end = 0;
-    if (__builtin_mul_overflow(call.count, (*type)->bytes, &bytes) ||
-        __builtin_mul_overflow(*call.offset, view->etype_bytes, &begin) ||
-        __builtin_add_overflow(begin, view->begin, &begin) ||
-        __builtin_add_overflow(begin, bytes, &end) || end > end_most ||
-        bytes % view->etype_bytes != 0)
-        return {};
-    Transfer const whole{static_cast<std::uint64_t>(begin),
-                         static_cast<std::byte*>(const_cast<void*>(call.buffer)),
-                         static_cast<std::uint64_t>(bytes)};
-    if (call.direction == Direction::write) file.note_written();
-    auto const result = file.storage().backend->perform(call.direction, {&whole, 1});
-    set_count(status, result.bytes);
-    return result.error ? code_by_storage(file, call, result) : MPI_SUCCESS;
-}
 
 Alone perform_alone(File& file, DataCall const& call, Prepared& prepared, CallRecord& record,
                     Pointer pointer, MPI_Status* status) {
@@ -114,8 +86,9 @@ Alone perform_alone(File& file, DataCall const& call, Prepared& prepared, CallRe
         add_call(direction, record, asked);
     });
     if (!result.error) return {.bytes = result.bytes};
-    return {code_by_storage(file, call, result), result.bytes,
-            lost_in(request, result, static_cast<std::uint32_t>(file.context().rank()))};
+    auto const rank = static_cast<std::uint32_t>(file.context().rank());
+    return {own_code(file, call, error_class_of(result.error.code), describe({result, rank})),
+            result.bytes, lost_in(request, result, rank)};
 }
 
 Alone perform_alone(File& file, DataCall const& call, Pointer pointer, MPI_Status* status) {

@@ -3,7 +3,6 @@
 #include <mpi.h>
 
 #include <cstdint>
-#include <optional>
 
 #include "interpose/data_call.hpp"
 #include "interpose/pending.hpp"
@@ -30,11 +29,6 @@ struct Alone {
     std::uint64_t bytes = 0;  ///< moved, as the file has them
     Verdict lost{};           ///< of a write
 };
-
-/// As most independent calls are: some bytes, from an offset on, and nothing but the storage to ask
-/// for them. Its code; nothing was raised yet. Nothing done: the call has to be looked into. The
-/// caller has a hold() of the file. Local; it takes a fraction of what perform_alone() takes.
-std::optional<int> perform_plain(File& file, DataCall const& call, MPI_Status* status);
 
 /// By Unisono; the caller has a hold() of the file. Its time goes on from `record`. Local.
 Alone perform_alone(File& file, DataCall const& call, Prepared& prepared, CallRecord& record,

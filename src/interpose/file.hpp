@@ -206,9 +206,10 @@ public:
     struct PlainView {
         std::int64_t begin = 0;  ///< where that is in the file
         std::int64_t etype_bytes = 1;
+        CachedFile* cache = nullptr;  ///< the file's, if it has one
     };
-    /// The view, if it is plain and a single rank's call has nothing to do but to access the
-    /// storage: nothing is in memory, noted for a report or locked. Local.
+    /// The view, if it is plain and Unisono does the data calls, of which no report is wanted, by
+    /// this handle of the file alone and without locks. Local.
     [[nodiscard]] std::optional<PlainView> plain_view() const;
     /// Both pointers are at its start from now on. Collective, as set_shared_pointer is.
     void use(std::shared_ptr<FileView> view);

@@ -31,10 +31,12 @@ std::optional<File::PlainView> File::plain_view() const {
     if (reports_ || open_again_ || atomic_ || storage_.backend == nullptr) return {};
     std::lock_guard const lock{mutex_};
     auto const& [shape, origin, extent] = view_->tiling;
-    if (cache_ != nullptr || !view_->usable || shape->empty() || !view_->tiling.dense() ||
-        view_->external32() || !view_->known_representation())
+    if (!view_->usable || shape->empty() || !view_->tiling.dense() || view_->external32() ||
+        !view_->known_representation())
         return {};
-    return PlainView{origin + shape->low, static_cast<std::int64_t>(view_->etype_bytes)};
+    return PlainView{.begin = origin + shape->low,
+                     .etype_bytes = static_cast<std::int64_t>(view_->etype_bytes),
+                     .cache = cache_.get()};
 }
 
 void File::use(std::shared_ptr<FileView> view) {

@@ -3,6 +3,7 @@
 #include "interpose/hints.hpp"
 #include "interpose/in_call.hpp"
 #include "interpose/left_in_memory.hpp"
+#include "interpose/plain_call.hpp"
 #include "interpose/transfer.hpp"
 
 namespace unisono::interpose {
@@ -73,6 +74,7 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
         return leave_to_mpi(*file, call, needs_of_collective(call), file->why_not_taken_over(),
                             native);
     InCall const in_call{*file, call.operation, call.offset ? *call.offset : file->pointer()};
+    if (auto const code = perform_plain_part(*file, call, status)) return raise(call.handle, *code);
     CallRecord record;
     auto prepared = prepare(*file, call, Ends::at_return);
     return collective_on(*file, call, prepared, record, status, native);

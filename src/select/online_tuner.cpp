@@ -85,7 +85,7 @@ void OnlineTuner::finish(double seconds) {
 void OnlineTuner::finish_disturbed() { finish(says_nothing); }
 
 void OnlineTuner::add(std::uint64_t choice, double seconds, bool disturbed) {
-    if (!pending_ || choice != choices_) return;
+    if (!wants(choice)) return;
     if (disturbed)
         last_calls_s_ = says_nothing;  // and stays it
     else

@@ -40,10 +40,11 @@ CacheNeeds CachedFile::needs(Request const& request, Options const& options,
                              CallRecord const& record) {
     std::lock_guard const lock{mutex_};
     soon_s_ = options.write_behind_s;
+    auto const call = looked_at(request, record);
     CacheNeeds needs{.drain = may_be_stale_,
                      .misfit = misfit_,
-                     .advance = advance_of(request),
-                     .repeats = repeats_with(request, record)};
+                     .advance = advance_of(request.direction, call),
+                     .repeats = repeats_with(request.direction, call)};
     if (!several_nodes()) return needs;
     auto const ranks = team_.topology().ranks_near(team_.rank()).size();
     auto const more_bytes = request.direction == Direction::write

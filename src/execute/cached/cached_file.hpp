@@ -99,6 +99,13 @@ public:
     /// A call in the window begins: a deposit or withdrawal for each part of the rank's request.
     /// Local.
     void begin_in_window();
+    /// The same for a call that goes past the buffers and on like the one before it, so that all
+    /// that is left to do is to access `range`, and note_lost() where that fails. False: it is not
+    /// such a call, and has not begun. Local.
+    bool begin_directly(Direction direction, Extent range, double now_s);
+    /// A part of a collective write that this rank has done alone: the others hear of its error
+    /// later. Local.
+    void note_lost(Request const& request, IoResult const& result);
     /// This rank's data go to the buffers, or to the file where they do not fit. Local: neither
     /// waits for other ranks nor tells them of errors before the next drain.
     IoResult deposit(Request const& request, CallRecord& record);
@@ -165,10 +172,17 @@ private:
     void take_note_in_buffers(Direction direction, Extent range, std::byte* memory) const;
 
     // Calls in a window.
-    [[nodiscard]] std::uint64_t advance_of(Request const& request) const;
-    [[nodiscard]] std::uint32_t repeats_with(Request const& request,
-                                             CallRecord const& record) const;
+    struct LastCall {
+        std::uint64_t bytes = 0;
+        Extent touched;
+        double at_s = 0;
+    };
+    static LastCall looked_at(Request const& request, CallRecord const& record);
+    [[nodiscard]] std::uint64_t advance_of(Direction direction, LastCall const& call) const;
+    [[nodiscard]] std::uint32_t repeats_with(Direction direction, LastCall const& call) const;
+    void note(Direction direction, LastCall const& call);
     void note(Request const& request, CallRecord const& record);
+    void go_on_in_window();
     [[nodiscard]] std::uint64_t blocks_open(Direction direction) const;
     bool open_blocks(BlockTable::Blocks blocks, CallRecord& record);
     void open_for_deposits(CallRecord const& record);
@@ -176,7 +190,6 @@ private:
     void leave_behind(Extent range, Direction direction, CallRecord& record);
     bool fits(Request const& request);
     IoResult move_directly(Request const& request, CallRecord& record);
-    void note_lost(Request const& request, IoResult const& result);
     void send_deposit(std::size_t aggregator, BlockTable::Blocks blocks, Request const& request);
     void take_deposit(std::uint32_t from, Message const& message);
     void take_deposits();
@@ -254,12 +267,7 @@ private:
     std::uint64_t own_end_ = 0;                  // of this rank's deposits since the last drain
     std::byte own_last_{};                       // the byte before it
     Team::Kind kind_;                            // of messages with deposits
-    struct LastCall {
-        std::uint64_t bytes = 0;
-        Extent touched;
-        double at_s = 0;
-    };
-    std::uint32_t repeats_ = 0;  // of the last write, as in Facts
+    std::uint32_t repeats_ = 0;                  // of the last write, as in Facts
     double soon_s_ = 0;
     std::optional<LastCall> last_write_;  // this rank's
     std::optional<LastCall> last_read_;   // the same, if no write came after it

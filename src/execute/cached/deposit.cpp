@@ -57,18 +57,24 @@ struct CachedFile::DepositHead {
     ViewInterval interval;
 };
 
-std::uint64_t CachedFile::advance_of(Request const& request) const {
-    auto const& last = request.direction == Direction::read ? last_read_ : last_write_;
-    if (!last || request.positions.bytes() != last->bytes) return CacheNeeds::no_repeat;
-    if (request.positions.empty()) return 0;
-    auto const begin = touched(request.view, request.positions).begin;
+CachedFile::LastCall CachedFile::looked_at(Request const& request, CallRecord const& record) {
+    LastCall call{.bytes = request.positions.bytes(), .at_s = record.now_s()};
+    if (!request.positions.empty()) call.touched = touched(request.view, request.positions);
+    return call;
+}
+
+std::uint64_t CachedFile::advance_of(Direction direction, LastCall const& call) const {
+    auto const& last = direction == Direction::read ? last_read_ : last_write_;
+    if (!last || call.bytes != last->bytes) return CacheNeeds::no_repeat;
+    if (call.bytes == 0) return 0;
+    auto const begin = call.touched.begin;
     return begin < last->touched.begin ? CacheNeeds::no_repeat : begin - last->touched.begin;
 }
 
-std::uint32_t CachedFile::repeats_with(Request const& request, CallRecord const& record) const {
-    auto const repeats = request.direction == Direction::write &&
-                         advance_of(request) != CacheNeeds::no_repeat &&
-                         record.now_s() - last_write_->at_s <= soon_s_;
+std::uint32_t CachedFile::repeats_with(Direction direction, LastCall const& call) const {
+    auto const repeats = direction == Direction::write &&
+                         advance_of(direction, call) != CacheNeeds::no_repeat &&
+                         call.at_s - last_write_->at_s <= soon_s_;
     return repeats ? repeats_ + 1 : 0;
 }
 
@@ -78,13 +84,15 @@ void CachedFile::note_call(Request const& request, CallRecord const& record) {
 }
 
 void CachedFile::note(Request const& request, CallRecord const& record) {
-    LastCall call{.bytes = request.positions.bytes(), .at_s = record.now_s()};
-    if (!request.positions.empty()) call.touched = touched(request.view, request.positions);
-    if (request.direction == Direction::read) {
+    note(request.direction, looked_at(request, record));
+}
+
+void CachedFile::note(Direction direction, LastCall const& call) {
+    if (direction == Direction::read) {
         last_read_ = call;
         return;
     }
-    repeats_ = repeats_with(request, record);
+    repeats_ = repeats_with(direction, call);
     last_write_ = call;
     last_read_.reset();
 }
@@ -195,6 +203,21 @@ void CachedFile::leave_behind(Extent range, Direction direction, CallRecord& rec
 
 void CachedFile::begin_in_window() {
     std::lock_guard const lock{mutex_};
+    go_on_in_window();
+}
+
+bool CachedFile::begin_directly(Direction direction, Extent range, double now_s) {
+    LastCall const call{.bytes = range.bytes(), .touched = range, .at_s = now_s};
+    std::lock_guard const lock{mutex_};
+    if (!window_.direct || !in_window(direction) ||
+        advance_of(direction, call) == CacheNeeds::no_repeat)
+        return false;
+    go_on_in_window();
+    note(direction, call);
+    return true;
+}
+
+void CachedFile::go_on_in_window() {
     assert(window_.calls_left > 0);
     --window_.calls_left;
     window_.used = true;
@@ -215,19 +238,18 @@ bool CachedFile::fits(Request const& request) {
 
 // An error is this rank's at once, and the others' with those of deferred writes.
 IoResult CachedFile::move_directly(Request const& request, CallRecord& record) {
+    auto const call = looked_at(request, record);
     std::unique_lock lock{mutex_};
-    if (advance_of(request) == CacheNeeds::no_repeat) misfit_ = true;
-    note(request, record);
+    if (advance_of(request.direction, call) == CacheNeeds::no_repeat) misfit_ = true;
+    note(request.direction, call);
     lock.unlock();
     auto const result = perform_direct(request, request.positions, storage_, record);
-    if (!result.error) return result;
-    lock.lock();
-    note_lost(request, result);
+    if (result.error) note_lost(request, result);
     return result;
 }
 
-// A part of a collective write that this rank has done alone: the others hear of its error later.
 void CachedFile::note_lost(Request const& request, IoResult const& result) {
+    std::lock_guard const lock{mutex_};
     deferred_.note(lost_in(request, result, team_.rank()));
 }
 
@@ -237,7 +259,7 @@ IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
     if (!fits(request)) {
         misfit_ = true;
         auto const result = independent(request, request.positions, record);
-        note_lost(request, result);
+        deferred_.note(lost_in(request, result, team_.rank()));
         return result;
     }
     written_ = true;

@@ -1,3 +1,5 @@
+#include <array>
+
 #include "execute/cached/small_calls.hpp"
 
 namespace unisono {
@@ -90,6 +92,48 @@ TEST_P(DirectWindow, an_error_is_told_to_its_rank_at_once_and_to_all_at_the_drai
             EXPECT_EQ(writer.cache.take_error().code, 0) << "told once";
         },
         failure_at(offset, "ENOSPC"));
+}
+
+// Were it to count otherwise, one rank would agree on a call that the other does by itself.
+TEST_P(DirectWindow, who_begins_directly_agrees_when_the_others_do) {
+    constexpr int calls = 100;
+    std::array<int, small_ranks> agreed{};
+    run([&](SmallCalls& writer, std::uint32_t rank) {
+        let_it_choose(writer);
+        for (int call = 0; call < calls; ++call) {
+            auto const at = offset_of(call, rank);
+            std::vector<std::byte> data(record_bytes, value_of(rank, call));
+            if (rank == 0 && writer.cache.begin_directly(Direction::write, {at, at + record_bytes},
+                                                         steady_clock_s()))
+                ASSERT_EQ(pwrite(file.descriptor(), data.data(), record_bytes, off_t(at)), 100);
+            else
+                agreed[rank] += writer.write(call).local ? 0 : 1;
+        }
+    });
+    EXPECT_LT(agreed[0], 10);
+    EXPECT_EQ(agreed[0], agreed[1]);
+    for (int call = 0; call < calls; ++call)
+        for (std::uint32_t rank = 0; rank < small_ranks; ++rank)
+            EXPECT_EQ(in_file(call, rank), value_of(rank, call));
+}
+
+TEST_P(DirectWindow, nothing_begins_directly_that_does_not_go_on_like_before) {
+    run([&](SmallCalls& writer, std::uint32_t rank) {
+        let_it_choose(writer);
+        for (int call = 0; call < 4; ++call) writer.write(call);
+        auto const at = offset_of(4, rank);
+        auto const begins = [&](Direction direction, std::uint64_t begin, std::uint64_t bytes) {
+            return writer.cache.begin_directly(direction, {begin, begin + bytes}, steady_clock_s());
+        };
+        EXPECT_FALSE(begins(Direction::read, at, record_bytes));
+        EXPECT_FALSE(begins(Direction::write, at, record_bytes - 1));
+        EXPECT_FALSE(begins(Direction::write, offset_of(2, rank), record_bytes)) << "goes back";
+        EXPECT_TRUE(begins(Direction::write, at, record_bytes));
+        EXPECT_EQ(writer.write(5, record_bytes - 1).local, true);
+        EXPECT_TRUE(begins(Direction::write, offset_of(6, rank), record_bytes - 1));
+        writer.cache.end_window();
+        EXPECT_FALSE(begins(Direction::write, offset_of(7, rank), record_bytes - 1));
+    });
 }
 
 // A sync after the first calls must not keep the errors of later ones from the others.

@@ -1,0 +1,76 @@
+#include "interpose/plain_call.hpp"
+
+#include "devices/device_memory.hpp"
+#include "interpose/conclusion.hpp"
+#include "interpose/errors.hpp"
+
+namespace unisono::interpose {
+namespace {
+
+// Of the call, if its bytes begin at that etype: nothing where these are not together, or it is not
+// a call that can go well.
+std::optional<Transfer> piece_of(File const& file, File::PlainView const& view,
+                                 DataCall const& call, MPI_Offset first) {
+    constexpr auto end_most = std::int64_t{1} << 62;
+    auto const* const type = named_and_decoded(call.type);
+    std::int64_t bytes = 0, begin = 0, end = 0;
+    if (type == nullptr || !(*type)->dense() || call.count <= 0 || first < 0 ||
+        !is_open_for(file, call.direction) ||
+        __builtin_mul_overflow(call.count, (*type)->bytes, &bytes) ||
+        __builtin_mul_overflow(first, view.etype_bytes, &begin) ||
+        __builtin_add_overflow(begin, view.begin, &begin) ||
+        __builtin_add_overflow(begin, bytes, &end) || end > end_most ||
+        bytes % view.etype_bytes != 0 || any_driver())
+        return {};
+    return Transfer{static_cast<std::uint64_t>(begin),
+                    static_cast<std::byte*>(const_cast<void*>(call.buffer)),
+                    static_cast<std::uint64_t>(bytes)};
+}
+
+IoResult perform(File& file, DataCall const& call, Transfer const& piece, MPI_Status* status) {
+    if (call.direction == Direction::write) file.note_written();
+    auto const result = file.storage().backend->perform(call.direction, {&piece, 1});
+    set_count(status, result.bytes);
+    return result;
+}
+
+int code_of(File& file, DataCall const& call, IoResult const& result) {
+    if (!result.error) return MPI_SUCCESS;
+    auto const rank = static_cast<std::uint32_t>(file.context().rank());
+    return code_of(file, call, error_class_of(result.error.code), describe({result, rank}),
+                   Told::this_rank);
+}
+
+}  // namespace
+
+std::optional<int> perform_plain(File& file, DataCall const& call, MPI_Status* status) {
+    auto const view = file.plain_view();
+    if (!view || !call.offset || (view->cache != nullptr && view->cache->in_use())) return {};
+    auto const piece = piece_of(file, *view, call, *call.offset);
+    if (!piece) return {};
+    return code_of(file, call, perform(file, call, *piece, status));
+}
+
+std::optional<int> perform_plain_part(File& file, DataCall const& call, MPI_Status* status) {
+    auto const view = file.plain_view();
+    if (!view || view->cache == nullptr || !view->cache->window_is_direct() ||
+        file.context().tuner().wants(view->cache->window_choice()))
+        return {};
+    auto const first = call.offset ? *call.offset : file.pointer();
+    auto const piece = piece_of(file, *view, call, first);
+    if (!piece) return {};
+    auto const now_s = call.direction == Direction::write ? steady_clock_s() : 0;
+    Extent const range{piece->offset, piece->offset + piece->bytes};
+    if (!view->cache->begin_directly(call.direction, range, now_s)) return {};
+    auto const result = perform(file, call, *piece, status);
+    if (!call.offset)
+        file.set_pointer(first + static_cast<MPI_Offset>(result.bytes) / view->etype_bytes);
+    if (result.error)
+        view->cache->note_lost({.direction = call.direction,
+                                .view = {make_dense(1), 0, 1},
+                                .positions = {range.begin, range.end}},
+                               result);
+    return code_of(file, call, result);
+}
+
+}  // namespace unisono::interpose
