@@ -207,6 +207,10 @@ public:
         std::int64_t begin = 0;  ///< where that is in the file
         std::int64_t etype_bytes = 1;
         CachedFile* cache = nullptr;  ///< the file's, if it has one
+
+        [[nodiscard]] MPI_Offset etypes_of(std::uint64_t bytes) const {
+            return static_cast<MPI_Offset>(bytes) / etype_bytes;
+        }
     };
     /// The view, if it is plain and Unisono does the data calls, of which no report is wanted, by
     /// this handle of the file alone and without locks. Local.

@@ -20,7 +20,7 @@ std::optional<Transfer> piece_of(File const& file, File::PlainView const& view,
         __builtin_mul_overflow(first, view.etype_bytes, &begin) ||
         __builtin_add_overflow(begin, view.begin, &begin) ||
         __builtin_add_overflow(begin, bytes, &end) || end > end_most ||
-        bytes % view.etype_bytes != 0 || any_driver())
+        bytes % view.etype_bytes != 0)
         return {};
     return Transfer{static_cast<std::uint64_t>(begin),
                     static_cast<std::byte*>(const_cast<void*>(call.buffer)),
@@ -45,16 +45,26 @@ int code_of(File& file, DataCall const& call, IoResult const& result) {
 
 std::optional<int> perform_plain(File& file, DataCall const& call, MPI_Status* status) {
     auto const view = file.plain_view();
-    if (!view || !call.offset || (view->cache != nullptr && view->cache->in_use())) return {};
-    auto const piece = piece_of(file, *view, call, *call.offset);
+    if (!view || (view->cache != nullptr && view->cache->in_use()) || any_driver()) return {};
+    auto piece = piece_of(file, *view, call, call.offset.value_or(0));
     if (!piece) return {};
-    return code_of(file, call, perform(file, call, *piece, status));
+    if (call.offset) return code_of(file, call, perform(file, call, *piece, status));
+    // Other threads' calls begin behind this one.
+    auto const first = file.advance_pointer(view->etypes_of(piece->bytes));
+    piece = piece_of(file, *view, call, first);
+    if (!piece) {
+        file.set_pointer(first);
+        return {};
+    }
+    auto const result = perform(file, call, *piece, status);
+    if (result.bytes != piece->bytes) file.set_pointer(first + view->etypes_of(result.bytes));
+    return code_of(file, call, result);
 }
 
 std::optional<int> perform_plain_part(File& file, DataCall const& call, MPI_Status* status) {
     auto const view = file.plain_view();
     if (!view || view->cache == nullptr || !view->cache->window_is_direct() ||
-        file.context().tuner().wants(view->cache->window_choice()))
+        file.context().tuner().wants(view->cache->window_choice()) || any_driver())
         return {};
     auto const first = call.offset ? *call.offset : file.pointer();
     auto const piece = piece_of(file, *view, call, first);
@@ -63,8 +73,7 @@ std::optional<int> perform_plain_part(File& file, DataCall const& call, MPI_Stat
     Extent const range{piece->offset, piece->offset + piece->bytes};
     if (!view->cache->begin_directly(call.direction, range, now_s)) return {};
     auto const result = perform(file, call, *piece, status);
-    if (!call.offset)
-        file.set_pointer(first + static_cast<MPI_Offset>(result.bytes) / view->etype_bytes);
+    if (!call.offset) file.set_pointer(first + view->etypes_of(result.bytes));
     if (result.error)
         view->cache->note_lost({.direction = call.direction,
                                 .view = {make_dense(1), 0, 1},

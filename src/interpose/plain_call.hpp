@@ -13,7 +13,7 @@ namespace unisono::interpose {
 // call takes which has to be looked into. Their code; nothing was raised yet. Nothing: the call is
 // not like that, and nothing was done. Local.
 
-/// An independent call at an offset. The caller has a hold() of the file.
+/// An independent call at an offset or the individual pointer. The caller has a hold() of the file.
 std::optional<int> perform_plain(File& file, DataCall const& call, MPI_Status* status);
 
 /// This rank's part of a collective call that ranks do each by itself, as the one before it

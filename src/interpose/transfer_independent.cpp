@@ -10,7 +10,8 @@ namespace {
 std::optional<int> perform_held(File& file, DataCall const& call, Pointer pointer,
                                 MPI_Status* status) {
     auto const held = file.hold();
-    if (auto const code = perform_plain(file, call, status)) return code;
+    if (pointer == Pointer::individual)
+        if (auto const code = perform_plain(file, call, status)) return code;
     CallRecord record{file.clock_of_reports()};
     auto prepared = prepare(file, call, Ends::at_return);
     auto const natively = pointer == Pointer::shared ? native_must_do_shared(file, call)
