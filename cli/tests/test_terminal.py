@@ -151,7 +151,7 @@ def test_programs_need_no_home(as_nobody, home, select):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-@pytest.mark.parametrize("words", ["report FILE", "report --schema", "report --help-fields", "strategies"])
+@pytest.mark.parametrize("words", ["report FILE", "report --schema", "report --help-fields", "strategies", "--version", "--help"])
 def test_output_without_space_is_said_not_a_traceback(sample_report, words):
     with open("/dev/full", "w") as full:
         done = subprocess.run([BUILD / "bin" / "unisono", *words.replace("FILE", str(sample_report)).split()],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import errno
 import json
 import shlex
 import subprocess
@@ -64,18 +63,17 @@ class _Group(click.Group):
         except subprocess.TimeoutExpired as late:
             click.echo(f"unisono: {late.cmd[0]} did not end within {late.timeout:g} s", err=True)
             sys.exit(1)
-        except OSError as error:
-            if error.errno == errno.EPIPE:  # click ends quietly
-                raise
-            with terminal.read_or_not():
-                click.echo(f"unisono: {places.said_of(error)}", err=True)
-            terminal.give_up(sys.stdout)
-            sys.exit(1)
 
     def main(self, *arguments: Any, **more: Any) -> Any:
         terminal.replace_closed_streams()
         terminal.let_names_pass()
-        return super().main(*arguments, **more)
+        try:
+            return super().main(*arguments, **more)
+        except OSError as error:
+            with terminal.read_or_not():
+                click.echo(f"unisono: {places.said_of(error)}", err=True)
+            terminal.give_up(sys.stdout)
+            sys.exit(1)
 
 
 def _tell_version(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
