@@ -159,6 +159,15 @@ def test_output_without_space_is_said_not_a_traceback(sample_report, words):
     assert (done.returncode, done.stderr) == (1, "unisono: output: No space left on device\n")
 
 
+@pytest.mark.parametrize("words", ["doctor", "run --html io.html -- true", "compare -- true"])
+def test_a_current_folder_that_is_gone_is_named(tmp_path, words):
+    (tmp_path / "gone").mkdir()
+    script = 'rmdir ../gone && exec "$0" "$@"'
+    done = subprocess.run(["sh", "-c", script, BUILD / "bin" / "unisono", *words.split()], cwd=tmp_path / "gone",
+                          capture_output=True, text=True, env=ENVIRONMENT, timeout=200)  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "unisono: the current folder: No such file or directory\n")
+
+
 @pytest.mark.parametrize("streams", [">&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_no_traceback(sample_report, streams):
     done = subprocess.run(["sh", "-c", f'"$0" report "$1" {streams}', BUILD / "bin" / "unisono", sample_report],

@@ -22,8 +22,11 @@ class Failure(Exception):
 
 
 def said_of(error: OSError) -> str:
-    """For people; of what has no name only output can be full."""
-    name = error.filename or ("output" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO) else "")
+    """For people; of what has no name only output can be full, and only the current folder missing."""
+    nameless = dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO), "output")
+    if error.strerror == os.strerror(errno.ENOENT):  # Python's own words name what is missing
+        nameless[errno.ENOENT] = "the current folder"
+    name = error.filename or nameless.get(error.errno, "")
     return f"{name}: {error.strerror}" if name else str(error.strerror)
 
 
