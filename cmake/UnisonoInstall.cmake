@@ -94,9 +94,18 @@ function(unisono_install_list)
     endif()]])
 endfunction()
 
+function(unisono_install_warning)
+  install(CODE [[
+    if(CMAKE_INSTALL_PREFIX MATCHES "[ :]")
+      message(WARNING "Nothing can be preloaded from ${CMAKE_INSTALL_PREFIX}: "
+              "LD_PRELOAD cannot name folders with blanks or colons")
+    endif()]])
+endfunction()
+
 unisono_install_libraries()
 unisono_install_development_files()
 unisono_install_helpers()
 unisono_install_documents()
 unisono_install_modulefiles()
 unisono_install_list()
+unisono_install_warning()

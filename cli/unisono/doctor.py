@@ -27,6 +27,7 @@ _EXPORTS = Path("/var/lib/nfs/etab")  # what Linux's NFS server serves
 _SHM_LEAST_BYTES = 64 << 20  # less is a container's default, which MPI libraries fill with a few ranks
 _FOLDER_LEAST_BYTES = 2 << 20  # what the trial writes, and its report
 _NAME_A_FOLDER = "name a folder where the program's files will be"
+_MOVE = "move Unisono, or install it anew"
 _MAKE_SPACE = f"free space there, or {_NAME_A_FOLDER}"
 _NO_SPACE = re.compile(r"No space left|quota exceeded", re.IGNORECASE)
 # What launchers say of any program that has called MPI_Abort, and settings that Unisono ignores.
@@ -67,7 +68,7 @@ def examine(path: str | None, command: list[str]) -> list[Finding]:
     findings = list(_command(command))
     wanted = _mpi_of(command) or (family and family.mpi)
     findings += [finding for name in mpi.ENGINES for finding in _mpi(name, wanted)]
-    if not any(finding.state == OK for finding in findings if finding.subject in mpi.ENGINES):
+    if not any(finding.state == OK or finding.change == _MOVE for finding in findings if finding.subject in mpi.ENGINES):
         findings.append(Finding("MPI", WRONG, "no MPI here has an engine of Unisono",
                                 "install MPICH 4.0 or Open MPI 4.1, and build Unisono for it"))  # fmt: skip
     findings += _place(folder, named=path is not None)
@@ -140,6 +141,9 @@ def _mpi(name: str, wanted: str | None) -> Iterator[Finding]:
     try:
         engine = places.library(f"libunisono-{name}-engine.so")
         places.preload_library(name)
+    except places.Unnameable as failure:
+        yield Finding(name, WRONG, f"{versions[0]}; {failure}", _MOVE)
+        return
     except Failure as failure:
         yield Finding(name, bad, f"{versions[0]}; no engine: {failure}", "build Unisono where CMake finds mpi_abi.h" if name == "abi" else
                       f"build Unisono where mpicc.{name} is found")  # fmt: skip

@@ -21,6 +21,10 @@ class Failure(Exception):
         self.exit_code = exit_code
 
 
+class Unnameable(Failure):
+    """Where Unisono lies, and no MPI can change that."""
+
+
 def said_of(error: OSError) -> str:
     """For people; of what has no name only output can be full, and only the current folder missing."""
     nameless = dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO), "output")
@@ -62,8 +66,8 @@ def preload_library(mpi: str, prefix: Path = PREFIX) -> Path:
             f"{name} is not in {prefix / 'lib'}: Unisono was built without {mpi}, or not built yet"
         ) from missing
     if re.search("[ :]", str(found)):
-        raise Failure(f"'{found}' cannot be preloaded: names in LD_PRELOAD end at blanks and colons."
-                      " Move Unisono to a folder without them")  # fmt: skip
+        raise Unnameable(f"'{found}' cannot be preloaded: names in LD_PRELOAD end at blanks and colons."
+                         " Move Unisono to a folder without them")  # fmt: skip
     return found
 
 

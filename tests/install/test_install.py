@@ -96,6 +96,27 @@ def test_command_preloaded_from_a_folder_with_blanks_in_vain(own_prefix):
     assert done.returncode != 0 and "names in LD_PRELOAD end at blanks and colons" in done.stderr
 
 
+def test_doctor_in_a_folder_with_blanks_advised_to_build_for_the_mpi_that_it_was_built_for(own_prefix):
+    require_library("mpich")
+    prefix = own_prefix.rename(own_prefix.with_name("my own"))
+    done = subprocess.run([prefix / "bin/unisono", "doctor"], text=True, capture_output=True)
+    said = " ".join(done.stdout.replace("│", " ").split())
+    assert done.returncode == 1 and "move Unisono" in said
+    assert "build Unisono" not in said
+
+
+def test_nobody_said_that_nothing_can_be_preloaded_from_a_prefix_with_blanks(tmp_path):
+    if not (BUILD / "cmake_install.cmake").exists():
+        pytest.skip(f"{BUILD} has not been built")
+    said = {}
+    for name in ("own", "my own"):
+        done = subprocess.run(["cmake", "--install", BUILD, "--prefix", tmp_path / name], text=True, capture_output=True)
+        assert done.returncode == 0
+        said[name] = " ".join(done.stderr.split())
+    assert said["own"] == ""
+    assert "LD_PRELOAD cannot name" in said["my own"]
+
+
 # The path of the prefix that Unisono was configured with used to be built in.
 @each_mpi
 def test_site_file_beside_a_moved_tree_is_obeyed_by_engine_and_command(mpi, own_prefix, tmp_path):
