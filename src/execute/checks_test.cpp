@@ -46,9 +46,13 @@ struct CheckedCall {
             CallRecord record;
             OnlineTuner tuner;
             GatheredFacts gathered;
-            outcomes[me] = perform_collective(
-                {team, rendezvous, storage, ranks[me].layout, ranks[me].options, tuner, gathered},
-                request, {}, record);
+            try {
+                outcomes[me] = perform_collective({team, rendezvous, storage, ranks[me].layout,
+                                                   ranks[me].options, tuner, gathered},
+                                                  request, {}, record);
+            } catch (std::exception const& thrown) {
+                outcomes[me].fault = thrown.what();
+            }
         });
         return outcomes;
     }
@@ -98,6 +102,22 @@ TEST(Checks, wrong_plans_of_a_plug_in_give_way_to_the_rule_and_say_why) {
             EXPECT_EQ(outcome.bytes, bytes_each);
         }
         EXPECT_EQ(call.look(), "");
+    }
+    unsetenv("UNISONO_BAD_PLAN");
+}
+
+// Who throws a number ended the program without a word about the plug-in.
+TEST(Checks, what_a_plug_in_throws_names_it) {
+    load_bad_plans();
+    std::map<std::string, std::string> const thrown{
+        {"throws", "strategy bad_plans: no plan today"},
+        {"throws_a_number", "strategy bad_plans: it threw what is no std::exception"},
+    };
+    for (auto const& [kind, said] : thrown) {
+        SCOPED_TRACE(kind);
+        setenv("UNISONO_BAD_PLAN", kind.c_str(), 1);
+        CheckedCall call{"bad_plans", "none"};
+        for (auto const& outcome : call.perform()) EXPECT_EQ(outcome.fault, said);
     }
     unsetenv("UNISONO_BAD_PLAN");
 }

@@ -5,6 +5,7 @@
 #include "execute/perform.hpp"
 #include "execute/through_host.hpp"
 #include "strategies/all.hpp"
+#include "strategies/ask.hpp"
 #include "strategies/realms.hpp"
 
 namespace unisono {
@@ -17,9 +18,10 @@ struct Decision {
 };
 
 PlannedCall planned(Selection const& selection, Facts const& facts, Proposal const& agreed) {
+    auto const& strategy = *selection.strategy;
     auto const& options = *selection.options;
     PlannedCall call{.facts = facts,
-                     .plan = selection.strategy->plan(facts, options),
+                     .plan = ask(strategy, strategy.plan, facts, options),
                      .alignment = agreed.asked.alignment,
                      .write_through = agreed.cache.write_through};
     call.plan.intra_node_aggregation = options.intra_node_aggregation;
@@ -41,7 +43,8 @@ Decision decide(CollectiveFile const& file, Request const& request, Proposal con
     auto const facts = file.gathered.complete(asked, *selection.strategy, *selection.options,
                                               agreed.as_gathered, file.team, request);
     if (selection.strategy->gathers != Gathers::nothing)
-        if (auto const refusal = selection.strategy->unfit(facts); !refusal.empty())
+        if (auto const refusal = ask(*selection.strategy, selection.strategy->unfit, facts);
+            !refusal.empty())
             selection = selecting.begin_instead(facts, refusal);
     record.lap(Phase::waiting);
     auto call = planned(selection, facts, agreed);

@@ -1,6 +1,7 @@
 #include "execute/gathered.hpp"
 
 #include "access/copy.hpp"
+#include "strategies/ask.hpp"
 #include "strategies/node_realms.hpp"
 
 namespace unisono {
@@ -59,7 +60,7 @@ Facts GatheredFacts::complete(Facts facts, Strategy const& strategy, Options con
                               bool unchanged, Team& team, Request const& request) {
     auto const wanted = strategy.gathers;
     auto const cell_bytes =
-        strategy.cell_bytes == nullptr ? 0 : strategy.cell_bytes(facts, options);
+        strategy.cell_bytes == nullptr ? 0 : ask(strategy, strategy.cell_bytes, facts, options);
     if (wanted == Gathers::nothing && cell_bytes == 0) return facts;
     if (!unchanged) forget();
     gathered_ = now_;

@@ -1,6 +1,7 @@
 #include "select/rule.hpp"
 
 #include "strategies/all.hpp"
+#include "strategies/ask.hpp"
 #include "strategies/node_realms.hpp"
 
 namespace unisono {
@@ -80,7 +81,7 @@ Selection choose(Facts const& facts, Options const& options) {
     if (named == nullptr && writes_behind_unasked(facts, options))
         return {&view_based, &options, "small writes repeat: in memory until sync or close"};
     if (named == nullptr) return by_rule(facts, options);
-    if (auto const refusal = named->unfit(facts); !refusal.empty())
+    if (auto const refusal = ask(*named, named->unfit, facts); !refusal.empty())
         return choose_instead(facts, options, refusal);
     return {named, &options, "asked for"};
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -25,7 +26,7 @@ Plan halves(Facts const& facts) {
 
 using Kind = void (*)(Plan&, Facts const&);
 
-constexpr std::array<std::pair<std::string_view, Kind>, 12> kinds{{
+constexpr std::array<std::pair<std::string_view, Kind>, 14> kinds{{
     {"none", [](Plan&, Facts const&) {}},
     {"overlap", [](Plan& plan, Facts const&) { --plan.realms[1].positions.begin; }},
     {"hole", [](Plan& plan, Facts const&) { --plan.realms[0].positions.end; }},
@@ -45,6 +46,8 @@ constexpr std::array<std::pair<std::string_view, Kind>, 12> kinds{{
          plan = {.way = Plan::Way::cached, .aggregators = {0}, .pool_bytes = 1 << 20};
      }},
     {"way", [](Plan& plan, Facts const&) { plan.way = Plan::Way{77}; }},
+    {"throws", [](Plan&, Facts const&) { throw std::runtime_error{"no plan today"}; }},
+    {"throws_a_number", [](Plan&, Facts const&) { throw 42; }},
     // Each thread and each process has another boundary between the two realms.
     {"different",
      [](Plan& plan, Facts const&) {
