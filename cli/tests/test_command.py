@@ -289,6 +289,12 @@ def test_unknown_strategy_names_the_valid_ones(unisono):
     assert all(entry.name in listed for entry in known)
 
 
+@pytest.mark.parametrize("words", ["strategies", "explain --strategies mine"])
+def test_a_plug_in_that_is_not_used_was_left_out_without_a_word(unisono, tmp_path, words):
+    done = unisono(*words.split(), env=ENVIRONMENT | {"UNISONO_PLUGINS": str(tmp_path / "mine.so")})
+    assert f"plug-in not used: {tmp_path}/mine.so: " in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

@@ -249,6 +249,8 @@ def strategies_command() -> None:
     for entry in known:
         table.add_row(escape(entry.name), escape(entry.summary), escape(entry.source))
     terminal.console(sys.stdout).print(table)
+    for line in places.plugins_not_used():
+        click.echo(f"unisono: {line}", err=True)
 
 
 class _WithCommand(click.Command):

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from . import completion, explain, explain_picture, explain_screen, schema, terminal
+from . import completion, explain, explain_picture, explain_screen, places, schema, terminal
 from .places import Failure
 
 
@@ -18,7 +18,8 @@ def _only(_context: click.Context, _parameter: click.Parameter, value: str) -> l
     known = completion.single_strategies()
     for name in names:
         if known and name not in known:
-            raise Failure(f"unknown strategy '{name}'; valid: {', '.join(known)}")
+            unused = "".join(f"; {line}" for line in places.plugins_not_used())
+            raise Failure(f"unknown strategy '{name}'; valid: {', '.join(known)}{unused}")
     return names
 
 

@@ -107,6 +107,11 @@ def complaints(path: str = "", variables: dict[str, str] | None = None, prefix: 
     return [line.removeprefix("unisono: ") for line in said.splitlines()]
 
 
+def plugins_not_used(prefix: Path = PREFIX) -> list[str]:
+    """What is wrong with which of UNISONO_PLUGINS."""
+    return [line for line in complaints(prefix=prefix) if line.startswith("plug-in not used: ")]
+
+
 def settings_for(path: str, prefix: Path = PREFIX) -> dict[str, str]:
     """What is in force for that file and is not the default, and the "site file" that is built in."""
     said = _helper(prefix, "--settings", path) or ""

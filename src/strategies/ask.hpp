@@ -11,8 +11,9 @@
 
 namespace unisono {
 
-/// What a function of the strategy's returns. Whatever it throws becomes a std::exception that names
-/// the strategy: a plug-in's code is nobody's that we know. Memory that is missing stays that.
+/// What a function of the strategy's returns. Whatever it throws becomes a std::exception that
+/// names the strategy: a plug-in's code is nobody's that we know. Memory that is missing stays
+/// that.
 template <class Function, class... Arguments>
 auto ask(Strategy const& strategy, Function const& function, Arguments const&... arguments) {
     auto const said = [&](char const* what) {
