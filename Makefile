@@ -22,7 +22,7 @@ BENCH_OPTIONS_applications := --ranks 2,4 --strategy auto,behind \
 
 # Names of folders may have blanks and brackets, so neither $(abspath) nor a bare $(BUILD) will do.
 BUILD_PATH  := $(shell realpath --canonicalize-missing --no-symlinks -- "$(BUILD)")
-PREFIX_PATH := $(shell realpath --canonicalize-missing --no-symlinks -- "$(PREFIX)")
+PREFIX_PATH := $(shell realpath --canonicalize-missing --no-symlinks -- "$(or $(PREFIX),/usr/local)")
 CONFIGURE    = cmake --preset default -B "$(BUILD_PATH)"
 
 # Builds these targets, and what they need, into the one build folder. FOLDER/all is what is made there.

@@ -225,6 +225,13 @@ def test_install_into_a_prefix_relative_to_here_failed_at_its_end(tmp_path):
     assert [name for name in listed if not (tmp_path / "here" / name).exists()] == []
 
 
+# Where a variable that PREFIX is made of is not set.
+@pytest.mark.parametrize("target", ["install", "uninstall"])
+def test_an_empty_prefix_was_the_root_folder(target):
+    commands = run(["make", "-C", ROOT, "--dry-run", target, "PREFIX=", f"BUILD={BUILD}"])
+    assert 'PREFIX="/usr/local"' in commands and 'PREFIX=""' not in commands
+
+
 # Of an administrator whose files are his own: nobody else could run it.
 def test_an_installation_was_closed_to_others_by_the_umask(tmp_path):
     if not (BUILD / "cmake_install.cmake").exists():
