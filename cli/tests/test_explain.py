@@ -95,6 +95,14 @@ def test_mistakes_are_named(unisono, words, message):
     assert message in done.stderr and "Traceback" not in done.stderr
 
 
+def test_what_a_plug_in_throws_is_said_not_that_it_threw(unisono):
+    plugin = BUILD / "lib/libbad_plans.so"
+    if not plugin.exists():
+        pytest.skip("needs the tests' plug-ins")
+    done = unisono("explain", env=os.environ | {"UNISONO_PLUGINS": str(plugin), "UNISONO_BAD_PLAN": "throws"})
+    assert (done.returncode, done.stderr) == (2, "unisono: strategy bad_plans: no plan today\n")
+
+
 def test_patterns_are_listed(unisono):
     assert {"contiguous", "strided", "tile", "lattice"} <= set(unisono("explain", "--pattern", "help").stdout.split())
 

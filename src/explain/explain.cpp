@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
 #include <set>
 #include <system_error>
 
@@ -108,6 +111,14 @@ OfRank call(Scene const& scene, Options const& options, Team& team, Rendezvous& 
     return done;
 }
 
+// On a rank's thread: the others wait for it. Where several throw, one says so.
+[[noreturn]] void end(std::exception const& thrown) {
+    static std::mutex first;
+    first.lock();
+    std::fprintf(stderr, "%s\n", thrown.what());
+    std::_Exit(2);
+}
+
 std::vector<OfRank> run(Scene const& scene, Options const& options,
                         std::vector<Accesses>& accesses) {
     std::vector<OfRank> ranks(scene.topology.ranks());
@@ -116,7 +127,11 @@ std::vector<OfRank> run(Scene const& scene, Options const& options,
     ThreadTeams teams{scene.topology};
     teams.run([&](Team& team, Rendezvous& rendezvous) {
         auto const rank = team.rank();
-        ranks[rank] = call(scene, options, team, rendezvous, file.get(), accesses[rank]);
+        try {
+            ranks[rank] = call(scene, options, team, rendezvous, file.get(), accesses[rank]);
+        } catch (std::exception const& thrown) {
+            end(thrown);
+        }
     });
     return ranks;
 }
