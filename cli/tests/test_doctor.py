@@ -219,6 +219,12 @@ def test_no_mpi_is_blamed_for_a_full_folder():
     assert found.said == f"rank 1: {CALL}No space left on device" and found.change.startswith("free space there")
 
 
+def test_no_mpi_was_blamed_for_another_ones_launcher():
+    said = "unisono: Open MPI's launcher started 2 processes, but the program's MPI library (MPICH 4.0.2) knows of none but itself"
+    found = doctor._of_trial("two ranks", 1, f"{said}: each would access x as the only rank.\n", [], "", 30)
+    assert found.change == "use the launcher of the MPI that the program is linked with"
+
+
 @pytest.mark.parametrize(("options", "family", "ranks", "trial"), [
     (["-n", "64", "-ppn", "8"], launchers.HYDRA, 64, ["-ppn", "8", "-n", "2"]),
     (["--oversubscribe", "-np", "7"], launchers.OPEN_MPI, 7, ["--oversubscribe", "-n", "2"]),

@@ -28,6 +28,7 @@ _SHM_LEAST_BYTES = 64 << 20  # less is a container's default, which MPI librarie
 _FOLDER_LEAST_BYTES = 2 << 20  # what the trial writes, and its report
 _NAME_A_FOLDER = "name a folder where the program's files will be"
 _MOVE = "move Unisono, or install it anew"
+_RIGHT_LAUNCHER = "use the launcher of the MPI that the program is linked with"
 _MAKE_SPACE = f"free space there, or {_NAME_A_FOLDER}"
 _NO_SPACE = re.compile(r"No space left|quota exceeded", re.IGNORECASE)
 # What launchers say of any program that has called MPI_Abort, and settings that Unisono ignores.
@@ -233,6 +234,7 @@ def _of_trial(subject: str, code: int | None, output: str, records: list[report.
         return Finding(subject, WRONG, last, _MAKE_SPACE)
     if code != 0:
         return Finding(subject, WRONG, ending.describe(Ending(code if code > 0 else 128 - code)) + f": {last}",
+                       _RIGHT_LAUNCHER if "knows of none but itself" in last else
                        "start the same launcher without Unisono: if that fails too, it is the MPI")  # fmt: skip
     if not records:
         return Finding(subject, WRONG, why or "ran, but the library did not reach them",
@@ -240,8 +242,7 @@ def _of_trial(subject: str, code: int | None, output: str, records: list[report.
                        "let the launcher keep LD_PRELOAD of the command line (env LD_PRELOAD=...)")  # fmt: skip
     if records[-1]["ranks"] != 2:
         ranks = report.counted(records[-1]["ranks"], "rank")
-        return Finding(subject, WRONG, f"ran as jobs of {ranks} each",
-                       "use the launcher of the MPI that the program is linked with")  # fmt: skip
+        return Finding(subject, WRONG, f"ran as jobs of {ranks} each", _RIGHT_LAUNCHER)
     return Finding(subject, OK, "started, preloaded, and wrote a file together")
 
 
