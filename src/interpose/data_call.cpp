@@ -7,6 +7,7 @@
 #include "access/copy.hpp"
 #include "devices/device_memory.hpp"
 #include "interpose/errors.hpp"
+#include "interpose/native.hpp"
 #include "interpose/program.hpp"
 
 namespace unisono::interpose {
