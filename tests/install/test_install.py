@@ -1,6 +1,7 @@
 """Installs into a temporary prefix and uses the result as a user would: by pkg-config, by CMake,
 by preloading, by the command, and by the modulefile; then moves and removes it."""
 
+import json
 import os
 import pathlib
 import re
@@ -242,6 +243,14 @@ def test_an_installation_was_closed_to_others_by_the_umask(tmp_path):
     installed = list((tmp_path / "stage").rglob("*"))
     assert any(path.name == "installed-files.txt" for path in installed)
     assert [path for path in installed if path.stat().st_mode & 0o044 != 0o044] == []
+
+
+# Nothing but the quick start did that, and one of them lacked a header.
+def test_on_other_systems_sources_were_compiled_one_by_one(tmp_path):
+    run(["cmake", "-S", ROOT, "-B", tmp_path, "-DUNISONO_TESTS=OFF"])
+    sources = [entry["file"] for entry in json.loads((tmp_path / "compile_commands.json").read_text())]
+    assert any("/Unity/" in source for source in sources)
+    assert [source for source in sources if source.startswith(f"{ROOT}/src/execute/")] == []
 
 
 # Modules of clusters have no mpiexec.mpich.
