@@ -6,6 +6,7 @@ that shows it again.
     fuzz.py --seconds 60 --mpi mpich --seed 1    the same batches every time
     fuzz.py --seconds 60 --faults                injected failures only (else one batch in five)
     fuzz.py --seconds 60 --turns                 takes turns with a rival, under an orchestrator
+    fuzz.py --seconds 60 --beside 3              so many threads of each rank at once, each with cases of its own
     fuzz.py --seconds 60 --pocket                on a pocket file system: storage of several servers
     fuzz.py --seconds 60 --pocket --deal loops   there, and selection measures: others must be tried
     fuzz.py --seconds 60 --power-cuts            on a pocket file system that loses what is not synced
@@ -60,6 +61,9 @@ class Batch:
         # Calls that repeat do without meetings only where nothing is checked.
         self.check = dice.choice(["none", "none", "none", "plans", "communicate"])
         self.threads = arguments.threads or dice.choice(["single", "single", "funneled", "serialized", "multiple"])
+        if arguments.beside > 1:
+            self.ranks = arguments.ranks or 1 + self.ranks % 4
+            self.threads = "multiple"
         self.arguments = arguments
 
     @property
@@ -88,6 +92,8 @@ class Batch:
                 command.append(f"--{switch}")
         if self.faults:
             command.append("--faults")
+        if self.arguments.beside > 1:
+            command += ["--beside", str(self.arguments.beside)]
         for option in ("skip", "deal"):
             if features := getattr(self.arguments, option):
                 command += [f"--{option}", features]
@@ -121,11 +127,11 @@ def run_limited(command, limit_seconds, before_it_is_ended):
 
 
 def read_progress(path, ranks):
-    """[(seed, step)] per rank, as far as they got."""
+    """[(seed, step)] per rank, of one thread after the other, as far as they got."""
     lines = []
     data = path.read_bytes() if path.exists() else b""
-    for rank in range(min(ranks, 16)):
-        words = data[rank * PROGRESS_LINE_BYTES:][:PROGRESS_LINE_BYTES].split(b"\0")[0].split()
+    for line in range(min(ranks, 64)):
+        words = data[line * PROGRESS_LINE_BYTES:][:PROGRESS_LINE_BYTES].split(b"\0")[0].split()
         lines.append(tuple(int(word) for word in words) if len(words) == 2 else (-1, -1))
     return lines
 
@@ -253,12 +259,15 @@ class Fuzzer:
             print(f"FAILED: hang in {batch}")
         elif not VERDICT.search(output):
             print(f"FAILED: exit code {code} in {batch}")
-        places = read_progress(progress, batch.ranks)
+        places = read_progress(progress, batch.ranks * self.arguments.beside)
         if code is None or not VERDICT.search(output):
             print("  seed and step per rank: " + ", ".join(f"{s}/{n}" for s, n in places))
         print("\n".join("  | " + line for line in shown(output.strip().splitlines())))
         if self.arguments.pocket:
             print("  mount:  " + shlex.join(pocket_command(self.arguments, "up", batch.folder)))
+        if self.arguments.beside > 1:
+            print("  again:  " + shlex.join(batch.command(self.arguments.batch_seconds, None)), flush=True)
+            return
         # The case alone, and with all that went before it in the same processes.
         print("  alone:  " + shlex.join(batch.command(None, None, seed, 1)))
         row = batch.command(None, None, batch.seed, passed + 1)
@@ -299,6 +308,7 @@ def parse():
     parser.add_argument("--ranks", type=int, help="always so many; by default 1 to 9")
     parser.add_argument("--threads", choices=["single", "funneled", "serialized", "multiple"],
                         help="always this level; by default any")
+    parser.add_argument("--beside", type=int, default=1, metavar="THREADS", help="that have cases of their own at once")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     parser.add_argument("--native", action="store_true")
     parser.add_argument("--faults", action="store_true")

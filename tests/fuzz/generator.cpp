@@ -269,6 +269,7 @@ void Generator::choose_hints(FileState& file) {
     auto strategy = random_.pick(strategies);
     static std::vector<std::string> const alone_by = {"auto", "independent", "view_based"};
     if (alone && random_.chance(75)) strategy = random_.pick(alone_by);
+    if (options_.beside && strategy == "native") strategy = "auto";  // see Performer::in_turn()
     if (options_.faults) {
         bool const other =
             strategy == "native" || (strategy == "view_based" && !file.writes_behind);

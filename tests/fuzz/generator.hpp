@@ -26,6 +26,7 @@ struct Options {
     /// new_hints, shared, begins_atomic, sizes, reads_on.
     std::string deal;
     bool threaded = false;           ///< the program has MPI_THREAD_MULTIPLE
+    bool beside = false;             ///< other threads of each rank have cases of their own
     std::uint64_t steps_max = 1000;  ///< stop each case after so many, to narrow a failure down
 
     /// One file that all ranks have open: others would not know of a failure, or lose bytes.

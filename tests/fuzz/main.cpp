@@ -9,8 +9,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "abandoned.hpp"
@@ -28,6 +31,7 @@ struct Arguments {
     bool verbose = false;
     std::string progress;  ///< file with one line per rank: what it is doing
     int threads = MPI_THREAD_SINGLE;
+    int beside = 1;  ///< threads of each rank that have cases of their own at once
 };
 
 /// -1: no such level.
@@ -43,7 +47,7 @@ int usage() {
         stderr,
         "usage: fuzz --folder DIR [--seed S] [--cases N] [--seconds T] [--steps N]\n"
         "            [--native] [--faults] [--canary] [--verbose] [--progress FILE]\n"
-        "            [--threads single|funneled|serialized|multiple]\n"
+        "            [--threads single|funneled|serialized|multiple] [--beside N]\n"
         "            [--pocket] [--power-cuts] [--skip FEATURE,...] [--deal FEATURE,...]\n");
     return 2;
 }
@@ -75,6 +79,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
             arguments.seconds = std::strtod(argv[++i], nullptr);
         } else if (name == "--threads") {
             arguments.threads = thread_level(argv[++i]);
+        } else if (name == "--beside") {
+            arguments.beside = std::atoi(argv[++i]);
         } else if (name == "--steps") {
             arguments.options.steps_max = std::strtoull(argv[++i], nullptr, 10);
         } else if (name == "--skip") {
@@ -87,20 +93,22 @@ bool parse(int argc, char** argv, Arguments& arguments) {
             return false;
         }
     }
-    return !arguments.options.folder.empty() && arguments.threads >= 0;
+    arguments.options.beside = arguments.beside > 1;
+    return !arguments.options.folder.empty() && arguments.threads >= 0 && arguments.beside > 0;
 }
 
-/// A file that survives this process: after a hang or a crash it says where each rank was.
+/// A file that survives this process: after a hang or a crash it says where each rank was, thread
+/// by thread.
 class Progress {
 public:
-    Progress(std::string const& path, int rank) {
+    Progress(std::string const& path, int line) {
         if (path.empty()) return;
         int const descriptor = ::open(path.c_str(), O_RDWR | O_CREAT, 0600);
-        if (descriptor < 0 || ftruncate(descriptor, 16 * line_bytes) != 0) return;
+        if (descriptor < 0 || ftruncate(descriptor, lines * line_bytes) != 0) return;
         void* const mapped =
-            mmap(nullptr, 16 * line_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+            mmap(nullptr, lines * line_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
         ::close(descriptor);
-        if (mapped != MAP_FAILED) line_ = static_cast<char*>(mapped) + rank % 16 * line_bytes;
+        if (mapped != MAP_FAILED) line_ = static_cast<char*>(mapped) + line % lines * line_bytes;
     }
     void say(std::uint64_t seed, std::uint64_t step) {
         if (line_ == nullptr) return;
@@ -109,40 +117,50 @@ public:
     }
 
 private:
+    static constexpr int lines = 64;
     static constexpr std::size_t line_bytes = 64;
     char* line_ = nullptr;
 };
 
+/// Runs one case after another. Of several at once in a process each is a thread's own.
 class Runner {
 public:
-    Runner(Arguments arguments, char const* program)
-        : arguments_(std::move(arguments)), program_(program) {
-        MPI_Comm_dup(MPI_COMM_WORLD, &everyone_);
-        MPI_Comm_rank(everyone_, &rank_);
-        MPI_Comm_size(everyone_, &ranks_);
+    Runner(Arguments arguments, char const* program, int thread)
+        : arguments_(std::move(arguments)), program_(program), thread_(thread) {
+        constexpr std::uint64_t seeds_of_a_thread = 1'000'000'000;
+        arguments_.seed += static_cast<std::uint64_t>(thread) * seeds_of_a_thread;
+        MPI_Comm_dup(MPI_COMM_WORLD, &on_.everyone);
+        if (arguments_.options.beside) {
+            MPI_Comm_dup(MPI_COMM_WORLD, &on_.world);
+            MPI_Comm_dup(MPI_COMM_SELF, &on_.self);
+        }
+        MPI_Comm_rank(on_.everyone, &rank_);
+        MPI_Comm_size(on_.everyone, &ranks_);
     }
-    ~Runner() { MPI_Comm_free(&everyone_); }
+    ~Runner() {
+        if (arguments_.options.beside) {
+            MPI_Comm_free(&on_.self);
+            MPI_Comm_free(&on_.world);
+        }
+        MPI_Comm_free(&on_.everyone);
+    }
     Runner(Runner const&) = delete;
     Runner& operator=(Runner const&) = delete;
 
-    int run() {
-        Progress progress(arguments_.progress, rank_);
+    [[nodiscard]] std::uint64_t passed() const { return done_ - static_cast<std::uint64_t>(failed_); }
+    [[nodiscard]] int failed() const { return failed_; }
+    [[nodiscard]] int canaries() const { return canaries_; }
+
+    void run() {
+        Progress progress(arguments_.progress, thread_ * ranks_ + rank_);
         auto const start = std::chrono::steady_clock::now();
-        std::uint64_t done = 0;
-        for (; failed_ == 0 && done < arguments_.cases; ++done) {
+        for (; failed_ == 0 && done_ < arguments_.cases; ++done_) {
             std::chrono::duration<double> const elapsed = std::chrono::steady_clock::now() - start;
             int over = arguments_.seconds > 0 && elapsed.count() > arguments_.seconds;
-            MPI_Bcast(&over, 1, MPI_INT, 0, everyone_);
+            MPI_Bcast(&over, 1, MPI_INT, 0, on_.everyone);
             if (over) break;
-            run_case(arguments_.seed + done, progress);
+            run_case(arguments_.seed + done_, progress);
         }
-        auto const passed = done - failed_;
-        if (rank_ == 0) {
-            if (arguments_.options.canary) std::printf("%d canaries\n", canaries_);
-            std::printf("%llu passed, %d failed\n", static_cast<unsigned long long>(passed),
-                        failed_);
-        }
-        return failed_ == 0 ? 0 : 1;
     }
 
 private:
@@ -154,7 +172,7 @@ private:
             std::printf("     file %zu: %s\n", i, opening[i].c_str());
         }
         std::vector<std::string> history;
-        Performer performer(generator.files(), arguments_.options, everyone_);
+        Performer performer(generator.files(), arguments_.options, on_);
         progress.say(seed, 0);
         performer.open_all();
         for (std::uint64_t number = 1; number <= generator.step_count(); ++number) {
@@ -183,9 +201,9 @@ private:
             int step, rank;
         } mine{1 << 30, rank_}, first{};
         if (performer.complaint()) mine.step = static_cast<int>(performer.complaint()->step);
-        MPI_Allreduce(&mine, &first, 1, MPI_2INT, MPI_MINLOC, everyone_);
+        MPI_Allreduce(&mine, &first, 1, MPI_2INT, MPI_MINLOC, on_.everyone);
         int spoilt = performer.spoilt();
-        MPI_Allreduce(MPI_IN_PLACE, &spoilt, 1, MPI_INT, MPI_MAX, everyone_);
+        MPI_Allreduce(MPI_IN_PLACE, &spoilt, 1, MPI_INT, MPI_MAX, on_.everyone);
         bool const wrong = first.step != 1 << 30;
         if (arguments_.options.canary) {
             // A spoilt case must be noticed, any other must not.
@@ -201,12 +219,14 @@ private:
         if (!wrong) return;
         ++failed_;
         if (rank_ == first.rank) print_failure(seed, *performer.complaint(), opening, history);
-        MPI_Barrier(everyone_);
+        MPI_Barrier(on_.everyone);
     }
 
     void print_failure(std::uint64_t seed, Complaint const& complaint,
                        std::vector<std::string> const& opening,
                        std::vector<std::string> const& history) const {
+        static std::mutex one_at_a_time;
+        std::lock_guard const lock(one_at_a_time);
         std::printf("FAILED: seed %llu, %d ranks, step %llu, rank %d: %s\n",
                     static_cast<unsigned long long>(seed), ranks_,
                     static_cast<unsigned long long>(complaint.step), rank_, complaint.text.c_str());
@@ -247,14 +267,40 @@ private:
         return text;
     }
 
-    MPI_Comm everyone_ = MPI_COMM_NULL;
+    Communicators on_{.world = MPI_COMM_WORLD, .self = MPI_COMM_SELF};
     Arguments arguments_;
     char const* program_;
+    int thread_;
     int rank_ = 0;
     int ranks_ = 1;
+    std::uint64_t done_ = 0;
     int failed_ = 0;
     int canaries_ = 0;
 };
+
+/// The exit code.
+int run_all(Arguments const& arguments, char const* program) {
+    std::deque<Runner> runners;
+    for (int i = 0; i < arguments.beside; ++i) runners.emplace_back(arguments, program, i);
+    {
+        std::vector<std::jthread> threads;
+        for (std::size_t i = 1; i < runners.size(); ++i)
+            threads.emplace_back([&runner = runners[i]] { runner.run(); });
+        runners[0].run();
+    }
+    std::uint64_t passed = 0;
+    int failed = 0, canaries = 0, rank = 0;
+    for (auto const& runner : runners) {
+        passed += runner.passed();
+        failed += runner.failed();
+        canaries += runner.canaries();
+    }
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0 && arguments.options.canary) std::printf("%d canaries\n", canaries);
+    if (rank == 0)
+        std::printf("%llu passed, %d failed\n", static_cast<unsigned long long>(passed), failed);
+    return failed == 0 ? 0 : 1;
+}
 
 }  // namespace
 }  // namespace fuzz
@@ -265,10 +311,11 @@ int main(int argc, char** argv) {
     int provided = MPI_THREAD_SINGLE;
     MPI_Init_thread(&argc, &argv, arguments.threads, &provided);
     arguments.options.threaded = provided == MPI_THREAD_MULTIPLE;
+    if (arguments.options.beside && !arguments.options.threaded) return fuzz::usage();
     auto const& options = arguments.options;
     auto const seed = arguments.seed;
     auto const abandons = !options.native && !options.skips("pending");
-    int const code = fuzz::Runner(arguments, argv[0]).run();
+    int const code = fuzz::run_all(arguments, argv[0]);
     std::optional<fuzz::Abandoned> abandoned;
     if (code == 0 && abandons) abandoned.emplace(seed, options.folder, MPI_COMM_WORLD);
     MPI_Finalize();

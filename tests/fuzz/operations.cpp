@@ -1,6 +1,7 @@
 #include "operations.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -15,7 +16,7 @@ namespace fuzz {
 
 namespace {
 
-int error_handler_calls = 0;
+thread_local int error_handler_calls = 0;
 
 void count_error(MPI_File*, int*, ...) { ++error_handler_calls; }
 
@@ -110,15 +111,36 @@ std::uint64_t elements_of(Access const& access) {
 
 }  // namespace
 
-Performer::Performer(std::vector<FileState>& files, Options const& options, MPI_Comm everyone)
-    : files_(files), options_(options), everyone_(everyone), open_(files.size()) {
+Performer::Performer(std::vector<FileState>& files, Options const& options,
+                     Communicators const& communicators)
+    : files_(files), options_(options), communicators_(communicators), open_(files.size()) {
     for (std::size_t i = 0; i < files_.size(); ++i) make_communicator(files_[i], open_[i]);
+}
+
+/// A collective call that the MPI library may do. MPICH 4.0.2 holds a lock of the process while its
+/// calls on files wait for other ranks, so that two at once wait for ever: one after the other.
+int Performer::in_turn([[maybe_unused]] Open const& open, std::function<int()> const& call) const {
+#ifndef OPEN_MPI
+    if (!options_.beside) return call();
+    MPI_Barrier(open.control);  // nobody has to be waited for while others wait for their turn
+    auto const path = options_.folder + "/turn";
+    int const turn = open.member == 0 ? ::open(path.c_str(), O_CREAT | O_RDWR, 0600) : -1;
+    if (open.member == 0 && (turn < 0 || flock(turn, LOCK_EX) != 0)) MPI_Abort(MPI_COMM_WORLD, 6);
+    MPI_Barrier(open.control);
+    int const code = call();
+    MPI_Barrier(open.control);
+    if (open.member == 0) ::close(turn);
+    return code;
+#else
+    return call();
+#endif
 }
 
 Performer::~Performer() {
     for (auto& open : open_) {
         bool const own = open.communicator != MPI_COMM_NULL &&
-                         open.communicator != MPI_COMM_WORLD && open.communicator != MPI_COMM_SELF;
+                         open.communicator != communicators_.world &&
+                         open.communicator != communicators_.self;
         if (!own) continue;
         MPI_Comm_free(&open.control);
         MPI_Comm_free(&open.communicator);
@@ -139,20 +161,20 @@ void Performer::expect_success(int code, char const* call) {
 
 void Performer::make_communicator(FileState const& file, Open& open) {
     int rank = 0, ranks = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Comm_rank(communicators_.world, &rank);
+    MPI_Comm_size(communicators_.world, &ranks);
     auto const mine = std::find(file.members.begin(), file.members.end(), rank);
     if (mine != file.members.end()) open.member = static_cast<int>(mine - file.members.begin());
     bool const everyone = static_cast<int>(file.members.size()) == ranks &&
                           std::is_sorted(file.members.begin(), file.members.end());
     if (everyone) {
-        open.communicator = MPI_COMM_WORLD;
-        open.control = everyone_;
+        open.communicator = communicators_.world;
+        open.control = communicators_.everyone;
     } else if (file.members.size() == 1) {
-        open.communicator = open.member < 0 ? MPI_COMM_NULL : MPI_COMM_SELF;
+        open.communicator = open.member < 0 ? MPI_COMM_NULL : communicators_.self;
         open.control = open.communicator;
     } else {
-        MPI_Comm_split(everyone_, open.member < 0 ? MPI_UNDEFINED : 0, open.member,
+        MPI_Comm_split(communicators_.everyone, open.member < 0 ? MPI_UNDEFINED : 0, open.member,
                        &open.communicator);
         if (open.member >= 0) MPI_Comm_dup(open.communicator, &open.control);
     }
@@ -197,8 +219,9 @@ void Performer::try_forbidden_open(FileState const& file, Open const& open) {
         file.initial ? MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR : MPI_MODE_RDONLY;
     int const expected = file.initial ? MPI_ERR_FILE_EXISTS : MPI_ERR_NO_SUCH_FILE;
     MPI_File handle = MPI_FILE_NULL;
-    int const code =
-        MPI_File_open(open.communicator, file.path.c_str(), mode, MPI_INFO_NULL, &handle);
+    int const code = in_turn(open, [&] {
+        return MPI_File_open(open.communicator, file.path.c_str(), mode, MPI_INFO_NULL, &handle);
+    });
     if (code == MPI_SUCCESS) {
         complain("MPI_File_open with " + describe_mode(mode) + " succeeded");
         MPI_File_close(&handle);
@@ -209,8 +232,10 @@ void Performer::try_forbidden_open(FileState const& file, Open const& open) {
 
 void Performer::open_file(FileState const& file, Open& open) {
     MPI_Info info = make_info(file.hints);
-    int const code =
-        MPI_File_open(open.communicator, file.path.c_str(), file.open_mode, info, &open.handle);
+    int const code = in_turn(open, [&] {
+        return MPI_File_open(open.communicator, file.path.c_str(), file.open_mode, info,
+                             &open.handle);
+    });
     MPI_Info_free(&info);
     expect_success(code, "MPI_File_open");
     if (code != MPI_SUCCESS) {
@@ -226,7 +251,8 @@ void Performer::open_file(FileState const& file, Open& open) {
 }
 
 void Performer::close_file(FileState& file, Open& open) {
-    expect_owed(MPI_File_close(&open.handle), "MPI_File_close", file, open);
+    auto const code = in_turn(open, [&] { return MPI_File_close(&open.handle); });
+    expect_owed(code, "MPI_File_close", file, open);
     MPI_Barrier(open.control);
     bool const must_be_gone =
         file.unlink_after_open || (file.open_mode & MPI_MODE_DELETE_ON_CLOSE) != 0;
@@ -324,7 +350,8 @@ void Performer::perform_kind(Step const& step, FileState& file, Open& open) {
         case StepKind::settle:
             return file.owed == Failure::never ? settle(file, open) : recover(file, open);
         case StepKind::sync:
-            return expect_success(MPI_File_sync(open.handle), "MPI_File_sync");
+            return expect_success(in_turn(open, [&] { return MPI_File_sync(open.handle); }),
+                                  "MPI_File_sync");
         case StepKind::set_size:
         case StepKind::preallocate:
             return perform_sizes(step, file, open);
@@ -591,8 +618,9 @@ void Performer::perform_seek(Step const& step, Open& open) {
 void Performer::perform_seek_shared(Step const& step, Open& open) {
     MPI_Barrier(open.control);  // an ordered call's pointer has been looked at by all
     auto const& seek = step.seek_shared;
-    expect_success(MPI_File_seek_shared(open.handle, seek.offset, seek.whence),
-                   "MPI_File_seek_shared");
+    auto const code = in_turn(
+        open, [&] { return MPI_File_seek_shared(open.handle, seek.offset, seek.whence); });
+    expect_success(code, "MPI_File_seek_shared");
 }
 
 void Performer::check_shared_position(FileState const& file, Open const& open) {
@@ -628,16 +656,18 @@ void Performer::perform_set_view(Step const& step, FileState const& file, Open& 
     MPI_Info info = step.gives_hints      ? make_info(file.hints)
                     : !step.hints.empty() ? make_info(step.hints)
                                           : MPI_INFO_NULL;
-    int const code =
-        MPI_File_set_view(open.handle, static_cast<MPI_Offset>(view.displacement_bytes),
-                          etype.get(), file_type.get(), view.representation, info);
+    int const code = in_turn(open, [&] {
+        return MPI_File_set_view(open.handle, static_cast<MPI_Offset>(view.displacement_bytes),
+                                 etype.get(), file_type.get(), view.representation, info);
+    });
     if (info != MPI_INFO_NULL) MPI_Info_free(&info);
     expect_success(code, "MPI_File_set_view");
 }
 
 void Performer::perform_set_info(Step const& step, FileState const& file, Open& open) {
     MPI_Info info = make_info(step.hints.empty() ? file.hints : step.hints);
-    expect_success(MPI_File_set_info(open.handle, info), "MPI_File_set_info");
+    expect_success(in_turn(open, [&] { return MPI_File_set_info(open.handle, info); }),
+                   "MPI_File_set_info");
     MPI_Info_free(&info);
     check_hints(step.hints, open);
 }
@@ -678,7 +708,7 @@ void Performer::check_queries(FileState const& file, Open const& open) {
     MPI_Group opened_by = MPI_GROUP_NULL, expected = MPI_GROUP_NULL;
     auto const alone = file.other && file.other->stands_in && file.other->alone;
     expect_success(MPI_File_get_group(open.handle, &opened_by), "MPI_File_get_group");
-    MPI_Comm_group(alone ? MPI_COMM_SELF : open.communicator, &expected);
+    MPI_Comm_group(alone ? communicators_.self : open.communicator, &expected);
     MPI_Group_compare(opened_by, expected, &comparison);
     if (comparison != MPI_IDENT) complain("MPI_File_get_group: other ranks");
     MPI_Group_free(&opened_by);
@@ -703,9 +733,11 @@ void Performer::perform_sizes(Step const& step, FileState& file, Open& open) {
     auto const size = static_cast<MPI_Offset>(step.size_bytes);
     if (!step.unsettled) settle(file, open);
     if (step.kind == StepKind::set_size) {
-        expect_success(MPI_File_set_size(open.handle, size), "MPI_File_set_size");
+        expect_success(in_turn(open, [&] { return MPI_File_set_size(open.handle, size); }),
+                       "MPI_File_set_size");
     } else {
-        expect_success(MPI_File_preallocate(open.handle, size), "MPI_File_preallocate");
+        expect_success(in_turn(open, [&] { return MPI_File_preallocate(open.handle, size); }),
+                       "MPI_File_preallocate");
     }
     if (!step.unsettled) settle(file, open);
 }
@@ -743,7 +775,8 @@ void Performer::perform_forbidden(Step const& step, FileState const& file, Open&
 /// Natively only for a moment: OMPIO says that it is atomic, and mixes what ranks write.
 void Performer::perform_toggle(FileState const& file, Open& open) {
     int const wanted = file.atomic ? 0 : 1;
-    expect_success(MPI_File_set_atomicity(open.handle, wanted), "MPI_File_set_atomicity");
+    expect_success(in_turn(open, [&] { return MPI_File_set_atomicity(open.handle, wanted); }),
+                   "MPI_File_set_atomicity");
     int atomic = -1;
     expect_success(MPI_File_get_atomicity(open.handle, &atomic), "MPI_File_get_atomicity");
     if (atomic != wanted) complain("MPI_File_get_atomicity: not as it was set");
@@ -765,22 +798,28 @@ void Performer::perform_reopen(Step const& step, FileState& file, Open& open) {
 }
 
 void Performer::open_other(Step const& step, FileState const& file, Open& open) {
-    int const code = MPI_File_open(step.alone ? MPI_COMM_SELF : open.communicator,
-                                   file.path.c_str(), step.open_mode, MPI_INFO_NULL, &open.other);
+    int const code = in_turn(open, [&] {
+        return MPI_File_open(step.alone ? communicators_.self : open.communicator,
+                             file.path.c_str(), step.open_mode, MPI_INFO_NULL, &open.other);
+    });
     expect_success(code, "MPI_File_open of another handle");
     if (code != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 4);
     MPI_File_set_errhandler(open.other, counting_handler());
 }
 
 void Performer::close_other(Open& open) {
-    expect_success(MPI_File_close(&open.other), "MPI_File_close of the other handle");
+    expect_success(in_turn(open, [&] { return MPI_File_close(&open.other); }),
+                   "MPI_File_close of the other handle");
     MPI_Barrier(open.control);
 }
 
 void Performer::sync(FileState& file, Open& open) {
-    if (file.may_write()) expect_owed(MPI_File_sync(open.handle), "MPI_File_sync", file, open);
+    auto const sync_in_turn = [&](MPI_File handle) {
+        return in_turn(open, [&] { return MPI_File_sync(handle); });
+    };
+    if (file.may_write()) expect_owed(sync_in_turn(open.handle), "MPI_File_sync", file, open);
     if (file.other && (file.other->open_mode & MPI_MODE_RDONLY) == 0)
-        expect_success(MPI_File_sync(open.other), "MPI_File_sync of the other handle");
+        expect_success(sync_in_turn(open.other), "MPI_File_sync of the other handle");
 }
 
 /// sync-barrier-sync: afterwards everyone sees what anyone wrote. A file that is only read has

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,14 +19,21 @@ struct Complaint {
     std::string text;
 };
 
-/// Performs a case through MPI and checks what comes back. All ranks of MPI_COMM_WORLD have one and
-/// call the same members in the same order. A complaint does not stop the case: the others could
-/// not know.
+/// What a case is done on: threads of one process need their own.
+struct Communicators {
+    MPI_Comm world = MPI_COMM_NULL;  ///< all ranks, to open files on
+    MPI_Comm self = MPI_COMM_NULL;   ///< the same for this rank's own
+    /// All ranks, for the fuzzer's own communication. OMPIO communicates on the very communicator
+    /// that a file is opened on, and may leave a message behind.
+    MPI_Comm everyone = MPI_COMM_NULL;
+};
+
+/// Performs a case through MPI and checks what comes back. All ranks have one and call the same
+/// members in the same order. A complaint does not stop the case: the others could not know.
 class Performer {
 public:
-    /// `everyone`: all ranks, for the fuzzer's own communication. OMPIO communicates on the very
-    /// communicator that a file is opened on, and may leave a message behind.
-    Performer(std::vector<FileState>& files, Options const& options, MPI_Comm everyone);
+    Performer(std::vector<FileState>& files, Options const& options,
+              Communicators const& communicators);
     ~Performer();
     Performer(Performer const&) = delete;
     Performer& operator=(Performer const&) = delete;
@@ -59,6 +67,7 @@ private:
         MPI_Request request = MPI_REQUEST_NULL;
     };
 
+    int in_turn(Open const& open, std::function<int()> const& call) const;
     void complain(std::string text);
     void expect_success(int code, char const* call);
     void make_communicator(FileState const& file, Open& open);
@@ -113,7 +122,7 @@ private:
 
     std::vector<FileState>& files_;
     Options const& options_;
-    MPI_Comm everyone_;
+    Communicators communicators_;
     std::vector<Open> open_;
     std::optional<Complaint> complaint_;
     std::uint64_t step_number_ = 0;

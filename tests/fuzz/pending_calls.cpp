@@ -121,7 +121,7 @@ void Performer::complete_requests(Step const& step, std::vector<PendingName> con
     }
     if (waited.names.empty()) return;
     int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_rank(communicators_.everyone, &rank);
     wait_for(
         step.how, waited,
         [&](int index, MPI_Status const& status, int code) {
