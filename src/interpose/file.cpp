@@ -156,16 +156,14 @@ void File::finish_nonblocking() {
     if (calls != nullptr) calls->finish();
 }
 
-// Other threads may begin some meanwhile.
+// Other threads may begin some until the lock is had.
 std::unique_lock<std::shared_mutex> File::end_nonblocking() {
-    while (true) {
-        finish_nonblocking();
-        std::unique_lock alone{held_};
-        if (nonblocking_ != nullptr && !nonblocking_->idle()) continue;
-        nonblocking_.reset();
-        ++nonblocking_ended_;
-        return alone;
-    }
+    finish_nonblocking();
+    std::unique_lock alone{held_};
+    if (nonblocking_ != nullptr) nonblocking_->finish_independent();
+    nonblocking_.reset();
+    ++nonblocking_ended_;
+    return alone;
 }
 
 std::shared_lock<std::shared_mutex> File::hold() const {

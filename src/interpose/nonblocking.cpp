@@ -82,14 +82,21 @@ void NonblockingCalls::post_independent(std::shared_ptr<PendingCall> call,
 }
 
 void NonblockingCalls::finish() const {
+    auto const collective = collective_.posted();
+    auto const independent = independent_.posted();
     PendingCalls::Waiting const waiting;
     SeenWaiting seen;
-    while (!idle()) {
+    while (!collective_.has_done(collective) || !independent_.has_done(independent)) {
         file_.context().progress();
         seen.wait_for(last_.get());
         PendingCalls::Waiting::for_a_moment();
     }
     PendingCalls::all().move_on();
+}
+
+void NonblockingCalls::finish_independent() const {
+    PendingCalls::Waiting const waiting;
+    while (!independent_.idle()) PendingCalls::Waiting::for_a_moment();
 }
 
 NodeTeam::Name NonblockingCalls::team_name() {

@@ -39,10 +39,11 @@ public:
     /// others hear of lost data at the next sync or close. Local.
     void post_independent(std::shared_ptr<PendingCall> call, bool part_of_collective);
 
-    /// Waits until all that was posted is over, or the MPI library's. From the program's threads.
+    /// Waits until all that was posted so far is over, or the MPI library's. Other threads may post
+    /// independent calls without end. From the program's threads.
     void finish() const;
-    /// None is.
-    [[nodiscard]] bool idle() const { return collective_.idle() && independent_.idle(); }
+    /// Waits for such calls, too; nobody posts any meanwhile. Local.
+    void finish_independent() const;
 
 private:
     void perform(PendingCall& call);

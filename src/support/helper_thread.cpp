@@ -37,6 +37,7 @@ void HelperThread::post(std::function<void()> task) {
         std::lock_guard const lock{mutex_};
         if (start()) {
             tasks_.push_back(std::move(task));
+            ++posted_;
             changed_.notify_all();
             return;
         }
@@ -44,9 +45,14 @@ void HelperThread::post(std::function<void()> task) {
     task();
 }
 
-bool HelperThread::idle() const {
+std::uint64_t HelperThread::posted() const {
     std::lock_guard const lock{mutex_};
-    return tasks_.empty() && !busy_;
+    return posted_;
+}
+
+bool HelperThread::has_done(std::uint64_t tasks) const {
+    std::lock_guard const lock{mutex_};
+    return done_ >= tasks;
 }
 
 void HelperThread::run() {
@@ -57,11 +63,10 @@ void HelperThread::run() {
         if (tasks_.empty()) return;
         auto const task = std::move(tasks_.front());
         tasks_.pop_front();
-        busy_ = true;
         lock.unlock();
         task();
         lock.lock();
-        busy_ = false;
+        ++done_;
     }
 }
 

@@ -34,6 +34,17 @@ TEST(HelperThread, is_idle_when_all_is_done) {
     while (!helper.idle()) std::this_thread::yield();
 }
 
+TEST(HelperThread, has_done_what_was_posted_before_others) {
+    HelperThread helper;
+    std::latch may_end{1};
+    helper.post([] {});
+    auto const first = helper.posted();
+    helper.post([&] { may_end.wait(); });
+    while (!helper.has_done(first)) std::this_thread::yield();
+    EXPECT_FALSE(helper.has_done(helper.posted()));
+    may_end.count_down();
+}
+
 TEST(HelperThread, runs_no_signal_handler_of_the_program) {
     sigset_t blocked;
     bool knows_itself = false;

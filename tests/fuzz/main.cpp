@@ -147,7 +147,9 @@ public:
     Runner(Runner const&) = delete;
     Runner& operator=(Runner const&) = delete;
 
-    [[nodiscard]] std::uint64_t passed() const { return done_ - static_cast<std::uint64_t>(failed_); }
+    [[nodiscard]] std::uint64_t passed() const {
+        return done_ - static_cast<std::uint64_t>(failed_);
+    }
     [[nodiscard]] int failed() const { return failed_; }
     [[nodiscard]] int canaries() const { return canaries_; }
 

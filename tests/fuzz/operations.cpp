@@ -618,8 +618,8 @@ void Performer::perform_seek(Step const& step, Open& open) {
 void Performer::perform_seek_shared(Step const& step, Open& open) {
     MPI_Barrier(open.control);  // an ordered call's pointer has been looked at by all
     auto const& seek = step.seek_shared;
-    auto const code = in_turn(
-        open, [&] { return MPI_File_seek_shared(open.handle, seek.offset, seek.whence); });
+    auto const code =
+        in_turn(open, [&] { return MPI_File_seek_shared(open.handle, seek.offset, seek.whence); });
     expect_success(code, "MPI_File_seek_shared");
 }
 

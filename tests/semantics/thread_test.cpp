@@ -1,6 +1,8 @@
 // MPI_THREAD_MULTIPLE: two threads of each rank, each with its own file. Opening, setting views and
 // closing stay in one thread, because there the native library takes part (see its lock below).
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <thread>
 
 #include "files.hpp"
@@ -92,6 +94,42 @@ void hints_change_while_another_thread_writes_and_reads(Context const& context) 
     check_file(context, context.path(), mine_bytes * static_cast<std::size_t>(context.size));
 }
 
+// Each has some under way at any time.
+void a_collective_call_goes_on_while_other_threads_begin_calls_without_end(Context const& context) {
+    if (!threads_allowed(context)) return;
+    constexpr int large = 512 << 10, pending = 4, others = 2, calls_most = 200;
+    MPI_Info slow = make_info({{"unisono_faults", "write=delay:3000"}});
+    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, slow);
+    MPI_Info_free(&slow);
+    std::atomic<bool> over = false;
+    std::atomic<int> exhausted = 0, begun = 0;
+    Bytes const data(large, 1);
+    auto const keep_writing = [&](int thread) {
+        auto const at = MPI_Offset{large} * (1 + thread + others * context.rank);
+        MPI_Request requests[pending];
+        std::fill(std::begin(requests), std::end(requests), MPI_REQUEST_NULL);
+        int calls = 0;
+        for (; calls < calls_most && !over; ++calls) {
+            auto& request = requests[calls % pending];
+            CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+            CHECK_MPI(MPI_File_iwrite_at(file, at, data.data(), large, MPI_BYTE, &request));
+            ++begun;
+        }
+        if (calls == calls_most) ++exhausted;
+        CHECK_MPI(MPI_Waitall(pending, requests, MPI_STATUSES_IGNORE));
+    };
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < others; ++thread) threads.emplace_back(keep_writing, thread);
+    while (begun < others * pending) std::this_thread::yield();
+    for (int call = 0; call < 3; ++call)
+        CHECK_MPI(
+            MPI_File_write_at_all(file, context.rank, data.data(), 1, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_EQUAL(exhausted.load(), 0);
+    over = true;
+    threads.clear();
+    close_file(file);
+}
+
 }  // namespace
 
 std::span<Test const> thread_tests() {
@@ -106,6 +144,9 @@ std::span<Test const> thread_tests() {
         {"hints_change_while_another_thread_writes_and_reads",
          hints_change_while_another_thread_writes_and_reads, under_unisono,
          "the hints are Unisono's"},
+        {"a_collective_call_goes_on_while_other_threads_begin_calls_without_end",
+         a_collective_call_goes_on_while_other_threads_begin_calls_without_end, under_unisono,
+         deadlock},
     };
     return tests;
 }
