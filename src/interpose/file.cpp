@@ -159,7 +159,7 @@ void File::finish_nonblocking() {
 // Other threads may begin some until the lock is had.
 std::unique_lock<std::shared_mutex> File::end_nonblocking() {
     finish_nonblocking();
-    std::unique_lock alone{held_};
+    auto alone = hold_alone();
     if (nonblocking_ != nullptr) nonblocking_->finish_independent();
     nonblocking_.reset();
     ++nonblocking_ended_;
@@ -168,8 +168,15 @@ std::unique_lock<std::shared_mutex> File::end_nonblocking() {
 
 std::shared_lock<std::shared_mutex> File::hold() const {
     std::shared_lock lock{held_, std::defer_lock};
-    if (context_->threaded()) lock.lock();
+    if (!context_->threaded()) return lock;
+    std::lock_guard const door{door_};
+    lock.lock();
     return lock;
+}
+
+std::unique_lock<std::shared_mutex> File::hold_alone() const {
+    std::lock_guard const door{door_};
+    return std::unique_lock{held_};
 }
 
 void File::open_storage() {

@@ -154,7 +154,8 @@ public:
 
     /// While it lives, what single ranks' calls use stays: another thread's collective call may
     /// want to change it (use(), set_atomic()). Once in a thread, and not while anybody waits for
-    /// other ranks. Cost: none where one thread calls MPI.
+    /// other ranks. Whoever wants a change has it once the calls of this moment are over. Cost:
+    /// none where one thread calls MPI.
     [[nodiscard]] std::shared_lock<std::shared_mutex> hold() const;
 
     /// Buffers that live across calls; none before the first collective call.
@@ -347,6 +348,8 @@ private:
     void give_back_shared_pointer();
     void replace_shared_pointer(std::unique_ptr<SharedPointer> next);
     Error close_storage();
+    /// While it lives, nobody has a hold(), nor gets one.
+    [[nodiscard]] std::unique_lock<std::shared_mutex> hold_alone() const;
     [[nodiscard]] Verdict first_failure(Verdict const& earlier, Error const& error) const;
     /// What the report needs of the storage before it is closed.
     void note_end();
@@ -381,6 +384,7 @@ private:
     std::optional<std::pair<std::uint64_t, std::uint64_t>> identity_;  // device, inode
     std::atomic<bool> open_again_ = false;
     mutable std::shared_mutex held_;  // see hold()
+    mutable std::mutex door_;         // to it; who waits there comes before those who come later
     mutable std::mutex mutex_;        // guards what follows
     std::shared_ptr<FileView> view_ = std::make_shared<FileView>();
     MPI_Offset pointer_ = 0;

@@ -47,7 +47,7 @@ void File::use(std::shared_ptr<FileView> view) {
 }
 
 void File::mark_mirrored() {
-    std::lock_guard const alone{held_};
+    auto const alone = hold_alone();
     std::lock_guard const lock{mutex_};
     view_->mirrored = true;
     view_->kept_back = false;
@@ -56,7 +56,7 @@ void File::mark_mirrored() {
 }
 
 void File::mark_not_kept_back() {
-    std::lock_guard const alone{held_};
+    auto const alone = hold_alone();
     std::lock_guard const lock{mutex_};
     view_->kept_back = false;
 }

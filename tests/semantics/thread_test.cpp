@@ -1,8 +1,8 @@
 // MPI_THREAD_MULTIPLE: two threads of each rank, each with its own file. Opening, setting views and
 // closing stay in one thread, because there the native library takes part (see its lock below).
-#include <algorithm>
+#include <array>
 #include <atomic>
-#include <iterator>
+#include <functional>
 #include <thread>
 
 #include "files.hpp"
@@ -94,39 +94,86 @@ void hints_change_while_another_thread_writes_and_reads(Context const& context) 
     check_file(context, context.path(), mine_bytes * static_cast<std::size_t>(context.size));
 }
 
-// Each has some under way at any time.
+// A file of this rank alone, on which a write takes `microseconds`.
+MPI_File open_slow_file(Context const& context, int microseconds) {
+    auto const path = context.path("own" + std::to_string(context.rank));
+    MPI_Info slow = make_info({{"unisono_faults", "write=delay:" + std::to_string(microseconds)}});
+    MPI_File file = MPI_FILE_NULL;
+    CHECK_MPI(
+        MPI_File_open(MPI_COMM_SELF, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, slow, &file));
+    MPI_Info_free(&slow);
+    return file;
+}
+
+// Threads that do the same again and again until this ends, but not for ever.
+class Busy {
+public:
+    /// `call(thread, number)`
+    Busy(int threads, std::function<void(int, int)> const& call) {
+        for (int thread = 0; thread < threads; ++thread)
+            threads_.emplace_back([this, call, thread] {
+                int done = 0;
+                for (; done < calls_most && !over_; ++done, ++done_) call(thread, done);
+                if (done == calls_most) exhausted_ = true;
+            });
+    }
+    ~Busy() { over_ = true; }  // and the threads are waited for
+    Busy(Busy const&) = delete;
+    Busy& operator=(Busy const&) = delete;
+
+    void wait_for_calls(int calls) const {
+        while (done_ < calls) std::this_thread::yield();
+    }
+    [[nodiscard]] bool exhausted() const { return exhausted_; }
+
+private:
+    static constexpr int calls_most = 500;
+    std::atomic<bool> over_ = false;
+    std::atomic<bool> exhausted_ = false;
+    std::atomic<int> done_ = 0;
+    std::vector<std::jthread> threads_;
+};
+
 void a_collective_call_goes_on_while_other_threads_begin_calls_without_end(Context const& context) {
     if (!threads_allowed(context)) return;
-    constexpr int large = 512 << 10, pending = 4, others = 2, calls_most = 200;
-    MPI_Info slow = make_info({{"unisono_faults", "write=delay:3000"}});
-    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, slow);
-    MPI_Info_free(&slow);
-    std::atomic<bool> over = false;
-    std::atomic<int> exhausted = 0, begun = 0;
+    constexpr int large = 512 << 10, under_way = 4, threads = 2;
+    MPI_File file = open_slow_file(context, 2000);
     Bytes const data(large, 1);
-    auto const keep_writing = [&](int thread) {
-        auto const at = MPI_Offset{large} * (1 + thread + others * context.rank);
-        MPI_Request requests[pending];
-        std::fill(std::begin(requests), std::end(requests), MPI_REQUEST_NULL);
-        int calls = 0;
-        for (; calls < calls_most && !over; ++calls) {
-            auto& request = requests[calls % pending];
+    std::array<std::array<MPI_Request, under_way>, threads> requests;
+    for (auto& of_thread : requests) of_thread.fill(MPI_REQUEST_NULL);
+    {
+        Busy const others(threads, [&](int thread, int call) {
+            auto& request = requests[thread][call % under_way];
             CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
-            CHECK_MPI(MPI_File_iwrite_at(file, at, data.data(), large, MPI_BYTE, &request));
-            ++begun;
-        }
-        if (calls == calls_most) ++exhausted;
-        CHECK_MPI(MPI_Waitall(pending, requests, MPI_STATUSES_IGNORE));
-    };
-    std::vector<std::jthread> threads;
-    for (int thread = 0; thread < others; ++thread) threads.emplace_back(keep_writing, thread);
-    while (begun < others * pending) std::this_thread::yield();
-    for (int call = 0; call < 3; ++call)
-        CHECK_MPI(
-            MPI_File_write_at_all(file, context.rank, data.data(), 1, MPI_BYTE, MPI_STATUS_IGNORE));
-    CHECK_EQUAL(exhausted.load(), 0);
-    over = true;
-    threads.clear();
+            CHECK_MPI(MPI_File_iwrite_at(file, MPI_Offset{large} * (1 + thread), data.data(), large,
+                                         MPI_BYTE, &request));
+        });
+        others.wait_for_calls(threads * under_way);
+        CHECK_MPI(MPI_File_write_at_all(file, 0, data.data(), 100, MPI_BYTE, MPI_STATUS_IGNORE));
+        CHECK(!others.exhausted());
+    }
+    for (auto& of_thread : requests)
+        CHECK_MPI(MPI_Waitall(under_way, of_thread.data(), MPI_STATUSES_IGNORE));
+    close_file(file);
+}
+
+// At any time one of them is in a call.
+void hints_change_while_many_threads_write_without_end(Context const& context) {
+    if (!threads_allowed(context)) return;
+    constexpr int threads = 6;
+    MPI_File file = open_slow_file(context, 1000);
+    Bytes const data(100, 1);
+    {
+        Busy const others(threads, [&](int thread, int) {
+            CHECK_MPI(MPI_File_write_at(file, 100 * thread, data.data(), 100, MPI_BYTE,
+                                        MPI_STATUS_IGNORE));
+        });
+        others.wait_for_calls(threads);
+        MPI_Info hints = make_info({{"cb_buffer_size", "65536"}});
+        CHECK_MPI(MPI_File_set_info(file, hints));
+        MPI_Info_free(&hints);
+        CHECK(!others.exhausted());
+    }
     close_file(file);
 }
 
@@ -147,6 +194,8 @@ std::span<Test const> thread_tests() {
         {"a_collective_call_goes_on_while_other_threads_begin_calls_without_end",
          a_collective_call_goes_on_while_other_threads_begin_calls_without_end, under_unisono,
          deadlock},
+        {"hints_change_while_many_threads_write_without_end",
+         hints_change_while_many_threads_write_without_end, under_unisono, deadlock},
     };
     return tests;
 }
