@@ -389,7 +389,7 @@ void Performer::perform_access(Step const& step, FileState& file, Open& open) {
     call_code_ = MPI_SUCCESS;
     if (open.member >= 0 && step.settles) settle(file, open);
     if (calls) check_type(access.memory);
-    if (calls) call_and_look(open.handle, access, buffer, outcomes[member]);
+    if (calls) call_and_look(open, access, buffer, outcomes[member]);
     if (open.member >= 0 && step.settles) settle(file, open);
     if (open.member >= 0 && file.all_atomic && file.pending.empty() && !file.other)
         check_not_mixed(step, file, open);
@@ -419,11 +419,12 @@ void Performer::begin(Step const& step, Open const& open) {
     expect_success(code, "the beginning of the call");
 }
 
-void Performer::call_and_look(MPI_File handle, Access const& access, Buffer& buffer,
+void Performer::call_and_look(Open const& open, Access const& access, Buffer& buffer,
                               Outcome& outcome) {
     std::memset(&status_, 0x55, sizeof status_);  // nothing left over from an earlier call
     auto* const status = access.ignore_status ? MPI_STATUS_IGNORE : &status_;
-    call_code_ = call_with_type(handle, access, buffer, status);
+    auto const call = [&] { return call_with_type(open.handle, access, buffer, status); };
+    call_code_ = access.ordered ? in_turn(open, call) : call();
     outcome.failed = call_code_ != MPI_SUCCESS;
     outcome.error_class = class_of(call_code_);
     outcome.bytes = access.bytes();

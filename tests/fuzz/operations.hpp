@@ -80,7 +80,7 @@ private:
     void perform_here(Step const& step);
     void perform_kind(Step const& step, FileState& file, Open& open);
     void perform_access(Step const& step, FileState& file, Open& open);
-    void call_and_look(MPI_File handle, Access const& access, Buffer& buffer, Outcome& outcome);
+    void call_and_look(Open const& open, Access const& access, Buffer& buffer, Outcome& outcome);
     void begin(Step const& step, Open const& open);
     void perform_complete(Step const& step);
     void complete_requests(Step const& step, std::vector<PendingName> const& names);
