@@ -395,15 +395,18 @@ Error File::close_storage() {
     return error;
 }
 
+// Of a file of one rank, several threads may be the first one to need it.
 MpiTeam& File::team_for(Options const& options) const {
+    std::lock_guard const lock{team_mutex_};
     return context_->team({.messages_only = options.exchange == "messages",
                            .pretended_nodes = options.pretended_nodes,
                            .pretended_fragments = options.pretended_fragments});
 }
 
 MpiTeam& File::team() const {
-    if (team_ == nullptr) team_ = &team_for(options_);
-    return *team_;
+    auto* known = team_.load(std::memory_order_acquire);
+    if (known == nullptr) team_ = known = &team_for(options_);
+    return *known;
 }
 
 Layout const& File::layout() {

@@ -370,9 +370,10 @@ private:
     std::uint64_t path_hash_ = hash64(path_);
     int access_mode_;
     Options options_;
-    bool reports_;                     // whatever hints come later
-    Options atomic_options_;           // while there are range locks
-    mutable MpiTeam* team_ = nullptr;  // for these options
+    bool reports_;                                  // whatever hints come later
+    Options atomic_options_;                        // while there are range locks
+    mutable std::atomic<MpiTeam*> team_ = nullptr;  // for these options
+    mutable std::mutex team_mutex_;                 // guards the making of it
     std::uint64_t order_;
     std::uint32_t number_;
     std::uint64_t calls_ = 0;  // collective ones

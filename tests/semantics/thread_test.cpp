@@ -1,8 +1,13 @@
 // MPI_THREAD_MULTIPLE: two threads of each rank, each with its own file. Opening, setting views and
 // closing stay in one thread, because there the native library takes part (see its lock below).
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <barrier>
+#include <deque>
 #include <functional>
+#include <iterator>
+#include <random>
 #include <thread>
 
 #include "files.hpp"
@@ -177,6 +182,155 @@ void hints_change_while_many_threads_write_without_end(Context const& context) {
     close_file(file);
 }
 
+// The first two calls on it, each of which needs what the other one may be making.
+void two_threads_begin_to_use_a_file_of_one_rank(Context const& context) {
+    if (!threads_allowed(context)) return;
+    constexpr int large = 300 << 10;
+    Bytes const data = pattern_bytes(0, 2 * large);
+    auto const path = context.path("own" + std::to_string(context.rank));
+    for (int round = 0; round < 50; ++round) {
+        MPI_File file = MPI_FILE_NULL;
+        CHECK_MPI(MPI_File_open(MPI_COMM_SELF, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR,
+                                MPI_INFO_NULL, &file));
+        std::barrier begun(2);
+        std::thread other([&] {
+            begun.arrive_and_wait();
+            MPI_Request request = MPI_REQUEST_NULL;
+            CHECK_MPI(
+                MPI_File_iwrite_at(file, large, data.data() + large, large, MPI_BYTE, &request));
+            CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        });
+        begun.arrive_and_wait();
+        CHECK_MPI(MPI_File_write_at_all(file, 0, data.data(), large, MPI_BYTE, MPI_STATUS_IGNORE));
+        other.join();
+        close_file(file);
+    }
+    check_bytes(read_whole(path), data, "the file");
+}
+
+// Positions of a rank's view that one of its threads alone writes and reads.
+class Region {
+public:
+    static constexpr std::size_t bytes = 400'000;
+
+    Region(MPI_File file, int rank, int thread)
+        : file_(file),
+          begin_(static_cast<MPI_Offset>(bytes) * thread),
+          expected_(bytes),
+          dice_(static_cast<unsigned>(100 * rank + thread)) {}
+
+    void write_or_read() {
+        // Large ones are done by a helper thread where they are nonblocking.
+        auto const length = 1 + dice_() % (dice_() % 8 == 0 ? bytes : 3000);
+        auto const at = dice_() % (bytes - length + 1);
+        auto* const data = expected_.data() + at;
+        Bytes back(length);
+        auto const offset = begin_ + static_cast<MPI_Offset>(at);
+        auto const count = static_cast<int>(length);
+        MPI_Request request = MPI_REQUEST_NULL;
+        auto const writes = dice_() % 2 == 0, waits = dice_() % 2 == 0;
+        if (writes) std::fill_n(data, length, static_cast<std::uint8_t>(dice_()));
+        if (writes && waits)
+            CHECK_MPI(MPI_File_iwrite_at(file_, offset, data, count, MPI_BYTE, &request));
+        else if (writes)
+            CHECK_MPI(MPI_File_write_at(file_, offset, data, count, MPI_BYTE, MPI_STATUS_IGNORE));
+        else if (waits)
+            CHECK_MPI(MPI_File_iread_at(file_, offset, back.data(), count, MPI_BYTE, &request));
+        else
+            CHECK_MPI(
+                MPI_File_read_at(file_, offset, back.data(), count, MPI_BYTE, MPI_STATUS_IGNORE));
+        if (waits) CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        if (!writes) check_bytes(back, {data, data + length}, "what a thread has written");
+    }
+
+    // Collective.
+    void write_together(unsigned way) {
+        auto const count = static_cast<int>(bytes / 10);
+        std::fill_n(expected_.data(), count, static_cast<std::uint8_t>(dice_()));
+        MPI_Request request = MPI_REQUEST_NULL;
+        if (way == 0) {
+            CHECK_MPI(
+                MPI_File_iwrite_at_all(file_, begin_, expected_.data(), count, MPI_BYTE, &request));
+            CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        } else if (way == 1) {
+            CHECK_MPI(
+                MPI_File_write_at_all_begin(file_, begin_, expected_.data(), count, MPI_BYTE));
+            CHECK_MPI(MPI_File_write_at_all_end(file_, expected_.data(), MPI_STATUS_IGNORE));
+        } else {
+            CHECK_MPI(MPI_File_write_at_all(file_, begin_, expected_.data(), count, MPI_BYTE,
+                                            MPI_STATUS_IGNORE));
+        }
+    }
+
+    // Collective.
+    void read_together() const {
+        Bytes back(bytes / 10);
+        CHECK_MPI(MPI_File_read_at_all(file_, begin_, back.data(), static_cast<int>(back.size()),
+                                       MPI_BYTE, MPI_STATUS_IGNORE));
+        check_bytes(back, {expected_.data(), expected_.data() + back.size()}, "what ranks wrote");
+    }
+
+private:
+    MPI_File file_;
+    MPI_Offset begin_;
+    Bytes expected_;
+    std::mt19937 dice_;
+};
+
+void ask_about(MPI_File file) {
+    MPI_Offset offset = -1, displacement = -1;
+    MPI_Datatype etype = MPI_DATATYPE_NULL, filetype = MPI_DATATYPE_NULL;
+    char representation[MPI_MAX_DATAREP_STRING];
+    int atomic = -1;
+    CHECK_MPI(MPI_File_get_view(file, &displacement, &etype, &filetype, representation));
+    MPI_Type_free(&filetype);
+    CHECK_MPI(MPI_File_get_size(file, &offset));
+    CHECK_MPI(MPI_File_get_byte_offset(file, 1000, &offset));
+    CHECK_MPI(MPI_File_get_atomicity(file, &atomic));
+    CHECK(!info_value(file, "unisono_strategy").empty());
+}
+
+// What changes the file as a whole.
+void change(Context const& context, MPI_File file, DealtView const& view, unsigned number) {
+    static char const* const values[][3] = {{"two_phase", "disable", "posix"},
+                                            {"view_based", "enable", "threads"},
+                                            {"auto", "enable", "mapped"},
+                                            {"independent", "disable", "uring"}};
+    auto const& [strategy, behind, backend] = values[number / 5 % std::size(values)];
+    MPI_Info hints = make_info({{"unisono_strategy", strategy},
+                                {"unisono_write_behind", behind},
+                                {"unisono_backend", backend}});
+    if (number % 5 == 0) CHECK_MPI(MPI_File_set_info(file, hints));
+    if (number % 5 == 1) CHECK_MPI(MPI_File_set_atomicity(file, number % 2));
+    if (number % 5 == 2) CHECK_MPI(MPI_File_sync(file));
+    if (number % 5 == 3) CHECK_MPI(view.set(file));
+    if (number % 5 == 4)
+        CHECK_MPI(MPI_File_preallocate(file, MPI_Offset{4 * Region::bytes} * context.size));
+    MPI_Info_free(&hints);
+}
+
+void threads_share_a_handle_with_collective_calls(Context const& context) {
+    if (!threads_allowed(context)) return;
+    MPI_File file = open_file(context, context.path());
+    DealtView const view(context, 1000);
+    CHECK_MPI(view.set(file));
+    CHECK_MPI(MPI_File_preallocate(file, MPI_Offset{4 * Region::bytes} * context.size));
+    std::deque<Region> regions;
+    for (int thread = 0; thread < 3; ++thread) regions.emplace_back(file, context.rank, thread);
+    {
+        Busy const others(2, [&](int thread, int call) {
+            regions[static_cast<std::size_t>(thread) + 1].write_or_read();
+            if (call % 8 == 0) ask_about(file);
+        });
+        for (unsigned round = 0; round < 40; ++round) {
+            regions[0].write_together(round % 3);
+            regions[0].read_together();
+            change(context, file, view, round);
+        }
+    }
+    close_file(file);
+}
+
 }  // namespace
 
 std::span<Test const> thread_tests() {
@@ -196,6 +350,10 @@ std::span<Test const> thread_tests() {
          deadlock},
         {"hints_change_while_many_threads_write_without_end",
          hints_change_while_many_threads_write_without_end, under_unisono, deadlock},
+        {"two_threads_begin_to_use_a_file_of_one_rank", two_threads_begin_to_use_a_file_of_one_rank,
+         under_unisono, deadlock},
+        {"threads_share_a_handle_with_collective_calls",
+         threads_share_a_handle_with_collective_calls, under_unisono, deadlock},
     };
     return tests;
 }
