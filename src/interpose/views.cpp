@@ -247,6 +247,7 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
 int file_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* etype,
                   MPI_Datatype* filetype, char* representation) {
     auto const file = find(handle);
+    auto const held = file == nullptr ? std::shared_lock<std::shared_mutex>{} : file->hold();
     auto const view = file == nullptr ? nullptr : file->view();
     auto const for_all = displacement != nullptr && etype != nullptr && filetype != nullptr &&
                          representation != nullptr;
