@@ -472,6 +472,11 @@ void File::stripe() {
     if (!why.empty()) record([&](FileReport& report) { report.notes.push_back(why); });
 }
 
+void File::keep_hints(std::vector<KeyValue> const& latest) {
+    std::lock_guard const lock{mutex_};
+    for (auto const& hint : latest) set_hint(hints_, hint);
+}
+
 void File::use(Options options) {
     settle_for_later();
     auto& next_team = team_for(options);

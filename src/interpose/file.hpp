@@ -305,8 +305,9 @@ public:
         return view()->known_representation() ? "atomic mode" : "data representation";
     }
 
-    /// Hints of the program, latest value of each.
-    std::vector<KeyValue> hints;
+    /// Hints of the program, latest value of each. For collective calls, which alone keep some.
+    [[nodiscard]] std::vector<KeyValue> const& hints() const { return hints_; }
+    void keep_hints(std::vector<KeyValue> const& latest);
 
     /// Of what only a report tells: stands still where none is wanted.
     [[nodiscard]] CallRecord::Clock clock_of_reports() const {
@@ -394,6 +395,7 @@ private:
     int refused_view_ = 0;
     bool has_new_hints_ = false;
     bool native_nonblocking_ = false;
+    std::vector<KeyValue> hints_;
     FileReport report_;
     std::optional<std::uint64_t> last_bytes_;  // size of the file when it was closed
     std::unique_ptr<Trace> trace_;             // rank 0's, where there is a place for it

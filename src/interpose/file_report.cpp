@@ -93,7 +93,7 @@ FileReport File::own_report() const {
     auto report = report_;
     report.program = program_report();
     report.settings = options_.settings;
-    if (report.recording.kept()) report.recording.hints = hints;
+    if (report.recording.kept()) report.recording.hints = hints_;
     if (gate_ != nullptr) report.gate = gate_report(gate_->counts());
     if (storage_.backend != nullptr) report.backend = storage_.backend->name();
     report.syncs = io_counts_->syncs;

@@ -119,14 +119,12 @@ void settle_options(File& file) {
 
 bool has_new_hints(File const& file, MPI_Info info) {
     if (info == MPI_INFO_NULL) return false;
-    auto merged = file.hints;
+    auto merged = file.hints();
     for (auto const& hint : pairs_of(info)) set_hint(merged, hint);
-    return merged != file.hints;
+    return merged != file.hints();
 }
 
-void keep_hints(File& file, MPI_Info info) {
-    for (auto const& hint : pairs_of(info)) set_hint(file.hints, hint);
-}
+void keep_hints(File& file, MPI_Info info) { file.keep_hints(pairs_of(info)); }
 
 LaterHints::LaterHints(File const& file, MPI_Info info) : programs_{info} {
     constexpr auto* buffer_size = "cb_buffer_size";
@@ -144,7 +142,7 @@ LaterHints::~LaterHints() {
 void pass_hints_on(File& file) {
     MPI_Info info = MPI_INFO_NULL;
     PMPI_Info_create(&info);
-    for (auto const& [key, value] : file.hints) PMPI_Info_set(info, key.c_str(), value.c_str());
+    for (auto const& [key, value] : file.hints()) PMPI_Info_set(info, key.c_str(), value.c_str());
     UNISONO_NATIVE(File_set_info)(file.handle(), LaterHints{file, info}.info());
     PMPI_Info_free(&info);
 }
@@ -152,7 +150,7 @@ void pass_hints_on(File& file) {
 void take_hints(File& file) {
     let_go_of_view(file);  // its ranks may meet elsewhere from now on
     auto const& context = file.context();
-    file.use(agree_on(own_options(file.path(), file.hints, context.comm()), context));
+    file.use(agree_on(own_options(file.path(), file.hints(), context.comm()), context));
     settle_options(file);
 }
 

@@ -69,7 +69,7 @@ void report_left_alone(MPI_Comm comm, char const* path, Options const& options,
 
 // Null: the MPI library keeps the file, and the report says why. Collective.
 std::shared_ptr<File> take_over(MPI_File handle, MPI_Comm comm, char const* path, int access_mode,
-                                std::vector<KeyValue> hints, Options const& own) {
+                                std::vector<KeyValue> const& hints, Options const& own) {
     if (!all_take_part(comm, /*takes_part=*/true)) {
         report_left_alone(comm, path, own, "its ranks differ");
         return nullptr;
@@ -82,7 +82,7 @@ std::shared_ptr<File> take_over(MPI_File handle, MPI_Comm comm, char const* path
     }
     auto file = std::make_shared<File>(handle, comm, std::move(context), path, access_mode,
                                        std::move(options));
-    file->hints = std::move(hints);
+    file->keep_hints(hints);
     return file;
 }
 
@@ -109,7 +109,7 @@ int file_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, M
     if (path == nullptr)  // whatever that is to the MPI library
         return UNISONO_NATIVE(File_open)(comm, path, access_mode, info, handle);
     Timed timed{nullptr, FilePhase::open};
-    auto hints = pairs_of(info);
+    auto const hints = pairs_of(info);
     // Says what is wrong before the MPI library's open, which ends programs over some hints.
     auto own = own_options(path, hints, comm);
     refuse_lone_rank(path, own);
@@ -121,7 +121,7 @@ int file_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, M
             leave_mark(own.report_traces, "not-opened");
         return result;
     }
-    auto file = take_over(*handle, comm, path, access_mode, std::move(hints), own);
+    auto file = take_over(*handle, comm, path, access_mode, hints, own);
     if (file == nullptr) return result;
     prepare(*file);
     timed.file = file;

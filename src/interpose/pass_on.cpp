@@ -79,6 +79,7 @@ int leave_to_mpi(File& file, DataCall const& call, Needs needs, char const* reas
     auto const result = pass_on(file.handle(), needs, call.name(), native);
     record.lap(Phase::native);
     auto const bytes = result == MPI_SUCCESS ? bytes_asked(call) : 0;
+    auto const held = needs.collective ? std::shared_lock<std::shared_mutex>{} : file.hold();
     file.record([&](FileReport& report) {
         auto& direction = report[call.direction];
         ++(needs.collective ? direction.native_calls : direction.native_independent_calls)[reason];
