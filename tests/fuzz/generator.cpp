@@ -365,9 +365,6 @@ void Generator::add_rare_hints() {
         add("cb_config_list", places);
         add("unisono_resonant_groups", {"by_count"});
         add("unisono_write_behind_s", {"1"});
-#ifdef OPEN_MPI  // whose sync fails while any file of the process has a request pending
-        if (options_.beside) continue;
-#endif
         if (!file.fault) add("unisono_backend", {"mpiio"});
     }
 }
@@ -397,9 +394,6 @@ void Generator::choose_late() {
     auto const sizes = deals("sizes", 8, late_random_);
     if (options_.native || options_.faults || loops_) return;
     changes_hints_ = changes_hints;
-#ifndef OPEN_MPI
-    if (options_.beside) changes_hints_ = false;  // MPICH may be told in a data call: in_turn()
-#endif
     sizes_ = sizes;
     shares_ = shares && !others_ && !options_.power_cuts;
     begins_atomic_ = atomic && !files_[0].native && !by_mpi(files_[0]);

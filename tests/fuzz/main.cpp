@@ -34,6 +34,15 @@ struct Arguments {
     int beside = 1;  ///< threads of each rank that have cases of their own at once
 };
 
+// What the MPI libraries themselves do wrong where several threads have a file each. Open MPI 4.1.4
+// has one list of nonblocking calls, without a lock, and syncs no file while any is in it. MPICH
+// may hear of new hints in a data call: see Performer::in_turn().
+#ifdef OPEN_MPI
+constexpr char const* unfit_for_threads = ",library_nonblocking,shared";
+#else
+constexpr char const* unfit_for_threads = ",new_hints";
+#endif
+
 /// -1: no such level.
 int thread_level(std::string const& name) {
     if (name == "single") return MPI_THREAD_SINGLE;
@@ -94,6 +103,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
         }
     }
     arguments.options.beside = arguments.beside > 1;
+    if (arguments.options.beside) arguments.options.skip += unfit_for_threads;
     return !arguments.options.folder.empty() && arguments.threads >= 0 && arguments.beside > 0;
 }
 
