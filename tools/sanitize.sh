@@ -2,8 +2,8 @@
 # Builds the unit tests with sanitizers, each in a build directory of its own, and runs them:
 # addresses and undefined behaviour (asan, in build/asan), threads (tsan, in build/tsan).
 #   tools/sanitize.sh [--build] [asan|tsan|tsan-mpi]...   default: asan tsan; --build: runs none
-# tsan-mpi: whole MPI programs with helper threads; 10 seconds, but minutes to build without a
-# compiler's cache, so it is left to who changes those threads.
+# tsan-mpi: whole MPI programs with threads, helpers' and their own; 20 seconds, but minutes to build
+# without a compiler's cache, so it is left to who changes what threads share.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -43,17 +43,35 @@ test_tsan() {
     run_tests build/tsan -R '^unit\.' -E "$with_mpi" --parallel "$(nproc)"
 }
 
-# Nonblocking and split calls on two ranks of MPICH, on one node and between pretended ones. UCX calls
-# the C library where it ends threads, which the sanitizer cannot bear.
-run_nonblocking() {
-    fixed_layout env "TSAN_OPTIONS=$TSAN_OPTIONS suppressions=$PWD/tools/thread_sanitizer.supp" \
+# Some suites on two ranks of MPICH: run_semantics OPTIONS WORDS [K=V]... UCX calls the C library where
+# it ends threads, which the sanitizer cannot bear.
+run_semantics() {
+    local options=$1 words=$2
+    shift 2
+    # shellcheck disable=SC2086 # several words
+    fixed_layout env "TSAN_OPTIONS=$TSAN_OPTIONS suppressions=$PWD/tools/thread_sanitizer.supp $options" \
         UCX_MEM_EVENTS=n UCX_MEM_MMAP_HOOK_MODE=none UNISONO_TUNE=off "$@" \
         timeout 120 mpiexec.mpich -n 2 env "LD_PRELOAD=$PWD/build/tsan/lib/libunisono-mpich.so" \
-        build/tsan/programs/semantics.mpich --under unisono --threads single nonblocking pending_call
+        build/tsan/programs/semantics.mpich --under unisono $words
+}
+
+# Nonblocking and split calls, on one node and between pretended ones.
+run_nonblocking() { run_semantics "" "--threads single nonblocking pending_call" "$@"; }
+
+# The program's own threads. What MPICH does for several at once would be taken for races.
+run_threads() {
+    local traces
+    traces=$(mktemp -d)
+    run_semantics ignore_noninstrumented_modules=1 thread UNISONO_REPORT=json UNISONO_REPORT_FILE=/dev/null \
+        UNISONO_REPORT_CALLS=true UNISONO_REPORT_TIMELINE=true "UNISONO_REPORT_TRACES=$traces" "$@"
+    local result=$?
+    rm -rf "$traces"
+    return "$result"
 }
 
 test_tsan_mpi() {
-    run_nonblocking && run_nonblocking UNISONO_TOPOLOGY=nodes=2 UNISONO_OVERLAP=enable
+    run_nonblocking && run_nonblocking UNISONO_TOPOLOGY=nodes=2 UNISONO_OVERLAP=enable &&
+        run_threads && run_threads UNISONO_TOPOLOGY=nodes=2 UNISONO_STRATEGY=two_phase
 }
 
 only_build=false
