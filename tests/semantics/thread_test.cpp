@@ -331,6 +331,41 @@ void threads_share_a_handle_with_collective_calls(Context const& context) {
     close_file(file);
 }
 
+// What each has in memory lies beside what the others write.
+void threads_have_handles_of_one_file(Context const& context) {
+    if (!threads_allowed(context)) return;
+    constexpr int threads = 3;
+    DealtView const view(context, 1000);
+    MPI_Info behind =
+        make_info({{"unisono_write_behind", "enable"}, {"unisono_read_ahead", "enable"}});
+    std::array<MPI_Comm, threads> comms;
+    std::array<MPI_File, threads> files;
+    std::deque<Region> regions;
+    for (int i = 0; i < threads; ++i) {
+        auto& file = files[static_cast<std::size_t>(i)];
+        MPI_Comm_dup(context.comm, &comms[static_cast<std::size_t>(i)]);
+        CHECK_MPI(MPI_File_open(comms[static_cast<std::size_t>(i)], context.path().c_str(),
+                                MPI_MODE_CREATE | MPI_MODE_RDWR, behind, &file));
+        CHECK_MPI(view.set(file));
+        CHECK_MPI(MPI_File_preallocate(file, MPI_Offset{threads * Region::bytes} * context.size));
+        regions.emplace_back(file, context.rank, i);
+    }
+    {
+        std::vector<std::jthread> users;
+        for (auto& region : regions)
+            users.emplace_back([&region] {
+                for (unsigned round = 0; round < 30; ++round) {
+                    region.write_together(round % 3);
+                    for (int call = 0; call < 4; ++call) region.write_or_read();
+                    region.read_together();
+                }
+            });
+    }
+    for (auto& file : files) close_file(file);
+    for (auto& comm : comms) MPI_Comm_free(&comm);
+    MPI_Info_free(&behind);
+}
+
 }  // namespace
 
 std::span<Test const> thread_tests() {
@@ -354,6 +389,8 @@ std::span<Test const> thread_tests() {
          under_unisono, deadlock},
         {"threads_share_a_handle_with_collective_calls",
          threads_share_a_handle_with_collective_calls, under_unisono, deadlock},
+        {"threads_have_handles_of_one_file", threads_have_handles_of_one_file, under_unisono,
+         deadlock},
     };
     return tests;
 }
