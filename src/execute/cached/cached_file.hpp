@@ -224,9 +224,9 @@ private:
     Rendezvous& rendezvous_;
     Storage const& storage_;
     std::mutex mutex_;  // guards what follows against independent calls of other threads
-    std::atomic<bool> in_use_ = false;  // changed under the lock only
-    bool written_ = false;              // since the last drain
-    bool wrote_alone_ = false;          // in direct windows, and the ranks have to agree on errors
+    std::atomic<bool> in_use_ = false;   // changed under the lock only
+    std::atomic<bool> written_ = false;  // since the last drain; likewise
+    bool wrote_alone_ = false;           // in direct windows, and the ranks have to agree on errors
     bool may_be_stale_ = false;  // this rank may have written what the buffers do not know of
     bool flush_online_ = true;
     std::uint64_t unsaved_bytes_most_ = 0;  // 0: no bound

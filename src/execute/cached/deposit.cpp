@@ -262,7 +262,7 @@ IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
         deferred_.note(lost_in(request, result, team_.rank()));
         return result;
     }
-    written_ = true;
+    written_.store(true, std::memory_order_relaxed);
     note(request, record);
     auto const& positions = request.positions;
     if (!positions.empty()) {
