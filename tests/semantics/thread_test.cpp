@@ -352,6 +352,7 @@ void threads_have_handles_of_one_file(Context const& context) {
     }
     {
         std::vector<std::jthread> users;
+        users.reserve(threads);
         for (auto& region : regions)
             users.emplace_back([&region] {
                 for (unsigned round = 0; round < 30; ++round) {
