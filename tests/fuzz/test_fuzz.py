@@ -53,7 +53,7 @@ def test_cases_that_passed_are_a_success(tmp_path):
 WANTS_THREE_BATCHES = """
 import argparse, fuzz
 fuzzer = fuzz.Fuzzer(argparse.Namespace(
-    seed=7, seconds=0, hang_seconds=50, batch_seconds=6, failures=1, mpis=["mpich"], ranks=None, threads=None,
+    seed=7, seconds=0, hang_seconds=50, batch_seconds=6, failures=1, mpis=["mpich"], ranks=None, threads=None, beside=1,
     folders=["here"], native=True, faults=False, canary=False, power_cuts=False))
 fuzzer.scratch.rmdir()
 batches = []
