@@ -49,8 +49,9 @@ public:
     /// like that one, without having asked: the mean of all counts, if nobody has asked meanwhile.
     /// `disturbed`: they say nothing, as after finish_disturbed.
     [[nodiscard]] std::uint64_t choice() const { return choices_; }
-    [[nodiscard]] bool wants(std::uint64_t choice) const { return pending_ && choice == choices_; }
     void add(std::uint64_t choice, double seconds, bool disturbed);
+    /// Whether add() would count them.
+    [[nodiscard]] bool wants(std::uint64_t choice) const { return pending_ && choice == choices_; }
     /// As finish, but what it took says nothing: it waited for the program's turn. One rank is
     /// enough to have it forgotten on all.
     void finish_disturbed();

@@ -4,7 +4,6 @@
 
 #include "strategies/all.hpp"
 #include "support/text.hpp"
-#include "unisono/plugin.hpp"
 
 namespace unisono {
 namespace {
@@ -15,19 +14,25 @@ std::string load(std::string const& path) {
     if (library == nullptr) return dlerror();
     auto const* const plugin = static_cast<Plugin const*>(dlsym(library, "unisono_plugin"));
     if (plugin == nullptr) return path + ": it exports no unisono_plugin";
-    if (plugin->version != Plugin::current_version || plugin->facts_bytes != sizeof(Facts) ||
-        plugin->plan_bytes != sizeof(Plan) || plugin->options_bytes != sizeof(Options))
-        return path + ": it was built for another version of Unisono";
-    auto const& strategy = plugin->strategy;
-    if (strategy.name.empty() || strategy.unfit == nullptr || strategy.plan == nullptr)
-        return path + ": its strategy has no name, no unfit or no plan";
-    if (find_strategy(strategy.name) != nullptr)
-        return path + ": there is a strategy " + std::string{strategy.name} + " already";
-    add_strategy(strategy);
+    if (auto const why = what_is_wrong(*plugin); !why.empty()) return path + ": " + why;
+    add_strategy(plugin->strategy);
     return {};
 }
 
 }  // namespace
+
+std::string what_is_wrong(Plugin const& plugin) {
+    if (plugin.version != Plugin::current_version || plugin.facts_bytes != sizeof(Facts) ||
+        plugin.plan_bytes != sizeof(Plan) || plugin.options_bytes != sizeof(Options) ||
+        plugin.strategy_bytes != sizeof(Strategy))
+        return "it was built for another version of Unisono";
+    auto const& strategy = plugin.strategy;
+    if (strategy.name.empty() || strategy.unfit == nullptr || strategy.plan == nullptr)
+        return "its strategy has no name, no unfit or no plan";
+    if (strategy.name == "auto" || find_strategy(strategy.name) != nullptr)
+        return "there is a strategy " + std::string{strategy.name} + " already";
+    return {};
+}
 
 std::vector<std::string> load_plugins(std::string_view paths) {
     std::vector<std::string> messages;

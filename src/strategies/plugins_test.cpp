@@ -30,5 +30,26 @@ TEST(Plugins, that_cannot_be_used_are_named_and_the_others_are_loaded) {
     EXPECT_NE(messages[1].find("exports no unisono_plugin"), std::string::npos);
 }
 
+// A field more in Strategy went unnoticed, and what is called "auto" can be named by nobody.
+TEST(Plugins, for_another_version_or_by_the_name_of_another_are_not_used) {
+    auto const* const any = find_strategy("independent");
+    ASSERT_NE(any, nullptr);
+    Plugin plugin{.strategy = *any};
+    auto const with_name = [&](std::string_view name) {
+        plugin.strategy.name = name;
+        return what_is_wrong(plugin);
+    };
+    EXPECT_EQ(with_name("mine"), "");
+    EXPECT_EQ(with_name(""), "its strategy has no name, no unfit or no plan");
+    EXPECT_EQ(with_name("auto"), "there is a strategy auto already");
+    EXPECT_EQ(with_name("independent"), "there is a strategy independent already");
+    for (auto const size : {&Plugin::version, &Plugin::facts_bytes, &Plugin::plan_bytes,
+                            &Plugin::options_bytes, &Plugin::strategy_bytes}) {
+        auto other = plugin;
+        ++(other.*size);
+        EXPECT_EQ(what_is_wrong(other), "it was built for another version of Unisono");
+    }
+}
+
 }  // namespace
 }  // namespace unisono
