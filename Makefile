@@ -4,7 +4,6 @@
 # first on the PATH.
 PYTHON  := /usr/bin/python3
 BUILD   := build
-PREFIX  ?= /usr/local
 SECONDS ?= 1800
 BENCH   ?= default
 PAPERS  ?= telling

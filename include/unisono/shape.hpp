@@ -47,6 +47,10 @@ public:
     std::vector<ShapePtr> children;  // list
 
     [[nodiscard]] bool empty() const { return bytes == 0; }
+    /// Laid end to end, one every `extent` bytes, it is one contiguous run.
+    [[nodiscard]] bool dense_at(std::int64_t extent) const {
+        return kind == Kind::dense && extent == static_cast<std::int64_t>(bytes);
+    }
 };
 
 ShapePtr make_dense(std::uint64_t bytes);

@@ -23,10 +23,7 @@ struct Tiling {
         return shape->ascending && extent >= shape->high - shape->low;
     }
     /// All data is one contiguous run that begins at origin + shape->low.
-    [[nodiscard]] bool dense() const {
-        return shape->kind == Shape::Kind::dense &&
-               extent == static_cast<std::int64_t>(shape->bytes);
-    }
+    [[nodiscard]] bool dense() const { return shape->dense_at(extent); }
 };
 
 /// The same tiling with as many tiles taken together as make walking it cheap: a type of one short
@@ -55,7 +52,10 @@ std::optional<std::uint64_t> first_unit_from(Tiling const& tiling, std::int64_t 
 /// O(tiles' bounds): a superset then.
 Extent touched(Tiling const& tiling, Positions positions);
 
-/// Whether `bytes` bytes from the position `first` * `unit_bytes` on are at offsets below 2^62, so
+/// Data may lie before it.
+constexpr std::int64_t offset_end = std::int64_t{1} << 62;
+
+/// Whether `bytes` bytes from the position `first` * `unit_bytes` on are before offset_end, so
 /// that whatever is derived from these fits into 64 bits, too. Cost: O(depth * log list).
 bool within_reach(Tiling const& tiling, std::uint64_t first, std::uint64_t unit_bytes,
                   std::uint64_t bytes);

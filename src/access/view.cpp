@@ -104,16 +104,15 @@ std::int64_t offset_of(Tiling const& tiling, std::uint64_t position) {
 
 bool within_reach(Tiling const& tiling, std::uint64_t first, std::uint64_t unit_bytes,
                   std::uint64_t bytes) {
-    constexpr std::int64_t end_most = std::int64_t{1} << 62;
     if (bytes == 0) return true;
     std::uint64_t end = 0;
     if (__builtin_mul_overflow(first, unit_bytes, &end) ||
-        __builtin_add_overflow(end, bytes, &end) || tiling.shape->high > end_most)
+        __builtin_add_overflow(end, bytes, &end) || tiling.shape->high > offset_end)
         return false;
     std::int64_t tile = 0;
     return !__builtin_mul_overflow((end - 1) / tiling.shape->bytes, tiling.extent, &tile) &&
-           !__builtin_add_overflow(tile, tiling.origin, &tile) && tile < end_most &&
-           offset_of(tiling, end - 1) < end_most;
+           !__builtin_add_overflow(tile, tiling.origin, &tile) && tile < offset_end &&
+           offset_of(tiling, end - 1) < offset_end;
 }
 
 std::uint64_t position_of(Tiling const& tiling, std::int64_t offset) {

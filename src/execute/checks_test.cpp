@@ -76,8 +76,20 @@ void load_bad_plans() {
     ASSERT_EQ(load_plugins(BAD_PLANS), std::vector<std::string>{});
 }
 
-TEST(Checks, wrong_plans_of_a_plug_in_give_way_to_the_rule_and_say_why) {
+// With what is to be said, by kind of plan: `look` at a call for which the plug-in makes such one.
+template <class Look>
+void try_bad_plans(std::map<std::string, std::string> const& kinds, Look&& look) {
     load_bad_plans();
+    for (auto const& [kind, said] : kinds) {
+        SCOPED_TRACE(kind);
+        setenv("UNISONO_BAD_PLAN", kind.c_str(), 1);
+        CheckedCall call{"bad_plans", "none"};
+        look(call, said);
+    }
+    unsetenv("UNISONO_BAD_PLAN");
+}
+
+TEST(Checks, wrong_plans_of_a_plug_in_give_way_to_the_rule_and_say_why) {
     std::map<std::string, std::string> const faults{
         {"overlap", "realms of aggregators 0 and 1 overlap at byte 1499"},
         {"hole", "byte 1499 is in no realm"},
@@ -91,10 +103,7 @@ TEST(Checks, wrong_plans_of_a_plug_in_give_way_to_the_rule_and_say_why) {
         {"blocks", "its blocks have 0 bytes"},
         {"way", "its way is number 77"},
     };
-    for (auto const& [kind, fault] : faults) {
-        SCOPED_TRACE(kind);
-        setenv("UNISONO_BAD_PLAN", kind.c_str(), 1);
-        CheckedCall call{"bad_plans", "none"};
+    try_bad_plans(faults, [](CheckedCall& call, std::string const& fault) {
         for (auto const& outcome : call.perform()) {
             EXPECT_EQ(outcome.strategy, "two_phase");
             EXPECT_EQ(outcome.refusal_of_strategy, "its plan is wrong: " + fault);
@@ -102,24 +111,18 @@ TEST(Checks, wrong_plans_of_a_plug_in_give_way_to_the_rule_and_say_why) {
             EXPECT_EQ(outcome.bytes, bytes_each);
         }
         EXPECT_EQ(call.look(), "");
-    }
-    unsetenv("UNISONO_BAD_PLAN");
+    });
 }
 
 // Who throws a number ended the program without a word about the plug-in.
 TEST(Checks, what_a_plug_in_throws_names_it) {
-    load_bad_plans();
     std::map<std::string, std::string> const thrown{
         {"throws", "strategy bad_plans: no plan today"},
         {"throws_a_number", "strategy bad_plans: it threw what is no std::exception"},
     };
-    for (auto const& [kind, said] : thrown) {
-        SCOPED_TRACE(kind);
-        setenv("UNISONO_BAD_PLAN", kind.c_str(), 1);
-        CheckedCall call{"bad_plans", "none"};
+    try_bad_plans(thrown, [](CheckedCall& call, std::string const& said) {
         for (auto const& outcome : call.perform()) EXPECT_EQ(outcome.fault, said);
-    }
-    unsetenv("UNISONO_BAD_PLAN");
+    });
 }
 
 TEST(Checks, right_plans_of_a_plug_in_are_performed) {

@@ -87,8 +87,8 @@ Alone perform_alone(File& file, DataCall const& call, Prepared& prepared, CallRe
     });
     if (!result.error) return {.bytes = result.bytes};
     auto const rank = static_cast<std::uint32_t>(file.context().rank());
-    return {own_code(file, call, error_class_of(result.error.code), describe({result, rank})),
-            result.bytes, lost_in(request, result, rank)};
+    return {code_of(file, call, Verdict{result, rank}, Told::this_rank), result.bytes,
+            lost_in(request, result, rank)};
 }
 
 Alone perform_alone(File& file, DataCall const& call, Pointer pointer, MPI_Status* status) {

@@ -17,6 +17,11 @@ int code_of(File& file, DataCall const& call, int error_class, std::string const
     return error_code(error_class, text);
 }
 
+int code_of(File& file, DataCall const& call, Verdict const& verdict, Told told) {
+    if (verdict.code == 0) return MPI_SUCCESS;
+    return code_of(file, call, error_class_of(verdict.code), describe(verdict), told);
+}
+
 namespace {
 
 std::string why_refused(Prepared const& prepared, Outcome const& outcome) {
@@ -37,8 +42,7 @@ int code_of(File& file, DataCall const& call, Prepared const& prepared, Outcome 
         return code_of(file, call, outcome.refusal, why_refused(prepared, outcome), told);
     if (!outcome.fault.empty())
         return code_of(file, call, MPI_ERR_NOT_SAME, "UNISONO_CHECK: " + outcome.fault, told);
-    if (verdict.code == 0) return MPI_SUCCESS;
-    return code_of(file, call, error_class_of(verdict.code), describe(verdict), told);
+    return code_of(file, call, verdict, told);
 }
 
 namespace {

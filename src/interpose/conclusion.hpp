@@ -11,6 +11,9 @@ enum class Told { all_ranks, this_rank };
 /// The code of an error, which is in the report from then on; nothing is raised yet. Local.
 int code_of(File& file, DataCall const& call, int error_class, std::string const& why, Told told);
 
+/// The same of what an access has come to: MPI_SUCCESS, or such a code.
+int code_of(File& file, DataCall const& call, Verdict const& verdict, Told told);
+
 /// What a collective call returns that Unisono did: MPI_SUCCESS, or a code as above.
 int code_of(File& file, DataCall const& call, Prepared const& prepared, Outcome const& outcome);
 

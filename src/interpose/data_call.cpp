@@ -25,7 +25,7 @@ void check_access(Prepared& prepared, File const& file, Direction direction) {
 void place_memory(Request& request, DataCall const& call, Datatype const& type) {
     request.base = reinterpret_cast<std::uintptr_t>(call.buffer);
     request.memory = {type.shape, 0, type.extent};
-    if (call.count > 1 && !type.dense()) request.memory = with_long_tiles(request.memory);
+    if (call.count > 1) request.memory = with_long_tiles(request.memory);
     request.positions = {0, static_cast<std::uint64_t>(call.count) * type.bytes};
     request.device = device_of(request.in_memory(request.positions));
 }

@@ -25,10 +25,7 @@ struct Datatype {
     bool has_bounds = false;  ///< stated ones, which count more than what data there are
 
     /// Elements one after the other are bytes one after the other, from where the first one begins.
-    [[nodiscard]] bool dense() const {
-        return shape->kind == Shape::Kind::dense && shape->low == 0 &&
-               extent == static_cast<std::int64_t>(bytes);
-    }
+    [[nodiscard]] bool dense() const { return shape->dense_at(extent) && shape->low == 0; }
 };
 
 /// Decodes any datatype, committed or not. Null and an MPI error class in `*mpi_error` when it

@@ -295,7 +295,10 @@ public:
         return storage_.range_locks != nullptr ? atomic_options_ : options_;
     }
     /// Unisono does the data calls on this file; equal on all ranks.
-    [[nodiscard]] bool taken_over() const { return taken_over(*view()); }
+    [[nodiscard]] bool taken_over() const {
+        std::lock_guard const lock{mutex_};
+        return taken_over(*view_);
+    }
     [[nodiscard]] bool taken_over(FileView const& view) const {
         return (!atomic_ || storage_.range_locks != nullptr) && view.known_representation();
     }

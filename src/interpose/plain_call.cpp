@@ -11,7 +11,6 @@ namespace {
 // a call that can go well.
 std::optional<Transfer> piece_of(File const& file, File::PlainView const& view,
                                  DataCall const& call, MPI_Offset first) {
-    constexpr auto end_most = std::int64_t{1} << 62;
     auto const* const type = named_and_decoded(call.type);
     std::int64_t bytes = 0, begin = 0, end = 0;
     if (type == nullptr || !(*type)->dense() || call.count <= 0 || first < 0 ||
@@ -19,7 +18,7 @@ std::optional<Transfer> piece_of(File const& file, File::PlainView const& view,
         __builtin_mul_overflow(call.count, (*type)->bytes, &bytes) ||
         __builtin_mul_overflow(first, view.etype_bytes, &begin) ||
         __builtin_add_overflow(begin, view.begin, &begin) ||
-        __builtin_add_overflow(begin, bytes, &end) || end > end_most ||
+        __builtin_add_overflow(begin, bytes, &end) || end > offset_end ||
         bytes % view.etype_bytes != 0)
         return {};
     return Transfer{static_cast<std::uint64_t>(begin),
@@ -35,10 +34,8 @@ IoResult perform(File& file, DataCall const& call, Transfer const& piece, MPI_St
 }
 
 int code_of(File& file, DataCall const& call, IoResult const& result) {
-    if (!result.error) return MPI_SUCCESS;
     auto const rank = static_cast<std::uint32_t>(file.context().rank());
-    return code_of(file, call, error_class_of(result.error.code), describe({result, rank}),
-                   Told::this_rank);
+    return code_of(file, call, Verdict{result, rank}, Told::this_rank);
 }
 
 }  // namespace
