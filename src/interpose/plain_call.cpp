@@ -34,6 +34,7 @@ IoResult perform(File& file, DataCall const& call, Transfer const& piece, MPI_St
 }
 
 int code_of(File& file, DataCall const& call, IoResult const& result) {
+    if (!result.error) return MPI_SUCCESS;
     auto const rank = static_cast<std::uint32_t>(file.context().rank());
     return code_of(file, call, Verdict{result, rank}, Told::this_rank);
 }
