@@ -32,6 +32,7 @@ Wanted wanted(FileFacts const& facts, std::string_view backend) {
 // Faults are injected into what lies below a mapping or a ring, which would not notice.
 std::string_view not_mapped_because(FileFacts const& facts, Options const& options) {
     if (!facts.file_system.local) return "not mapped: not one node's own file system";
+    if (!facts.readable) return "not mapped: it may not be read";
     return options.faults.empty() ? "" : "not mapped: faults are injected";
 }
 
@@ -53,7 +54,7 @@ void add_layers(BackendChoice& choice, FileFacts const& facts, Options const& op
         choice.why = first_of(obstacle, choice.why);
         if (obstacle.empty()) choice.layers.push_back(Layer::mapped);
         choice.mappable_write =
-            obstacle.empty() && facts.file_system.keeps_blocks && facts.read_write;
+            obstacle.empty() && facts.file_system.keeps_blocks && facts.writable;
     }
     if (want.background) choice.layers.push_back(Layer::threads);
     if (want.ring) {
@@ -72,7 +73,7 @@ std::string_view reason(FileFacts const& facts, Options const& options, bool by_
 }
 
 std::unique_ptr<Backend> around(Layer layer, std::unique_ptr<Backend> inner,
-                                BackendParts const& parts) {
+                                BackendChoice const& choice, BackendParts const& parts) {
     switch (layer) {
         case Layer::mpiio:
         case Layer::posix:
@@ -81,7 +82,8 @@ std::unique_ptr<Backend> around(Layer layer, std::unique_ptr<Backend> inner,
             return make_fault_backend(std::move(inner), parts.faults);
         case Layer::mapped:
             return make_mapped_backend(parts.descriptor, std::move(inner), parts.mmap_safe_bytes,
-                                       faster_way_for(parts.descriptor, parts.ranks));
+                                       choice.mappable_write,
+                                       faster_way_for(parts.device, parts.ranks));
         case Layer::threads:
             return make_threaded_backend(std::move(inner));
         case Layer::uring:
@@ -123,7 +125,7 @@ std::unique_ptr<Backend> make_backend(BackendChoice const& choice, BackendParts 
     if (choice.layers.empty()) return nullptr;
     auto backend = choice.by_mpi() ? std::move(parts.mpiio) : make_posix_backend(parts.descriptor);
     for (auto const layer : std::span{choice.layers}.subspan(1))
-        backend = around(layer, std::move(backend), parts);
+        backend = around(layer, std::move(backend), choice, parts);
     return backend;
 }
 

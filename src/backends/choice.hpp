@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,7 +21,8 @@ struct FileFacts {
     bool open = false;              ///< there is a descriptor
     bool kernel_knows = false;      ///< and it is the kernel's: backends/descriptor.hpp
     bool has_offsets = true;        ///< no pipe, say
-    bool read_write = false;        ///< for both
+    bool readable = false;          ///< it is open for that
+    bool writable = false;          ///< likewise
     bool mpi_library_opens = true;  ///< a second time, for this rank alone; until it was tried
     FileSystemFacts file_system;
 };
@@ -59,6 +62,7 @@ struct BackendParts {
     std::unique_ptr<Backend> mpiio;  ///< where choice.by_mpi()
     std::string_view faults;
     MmapSafeBytes mmap_safe_bytes;
+    dev_t device = 0;         ///< of the file system
     std::uint32_t ranks = 1;  ///< that open the file together
     std::shared_ptr<AdmissionGate> gate;
     std::shared_ptr<BackendCounts> counts;

@@ -12,9 +12,10 @@ namespace {
 
 FileFacts const on_disk{.open = true,
                         .kernel_knows = true,
-                        .read_write = true,
+                        .readable = true,
+                        .writable = true,
                         .file_system = {.local = true, .keeps_blocks = true}};
-FileFacts const on_servers{.open = true, .kernel_knows = true, .read_write = true};
+FileFacts const on_servers{.open = true, .kernel_knows = true, .readable = true, .writable = true};
 FileFacts const of_a_client{.open = true};
 FileFacts const of_a_driver{};
 FileFacts const of_nobody{.mpi_library_opens = false};
@@ -99,7 +100,7 @@ TEST(BackendChoice, only_blocks_that_stay_may_be_written_through_a_mapping) {
     EXPECT_TRUE(choice(on_disk).mappable_write);
     EXPECT_FALSE(choice(on_disk, "posix").mappable_write);
     EXPECT_FALSE(choice(on_disk, "auto", "read=short").mappable_write);
-    for (auto const taken : {&FileFacts::read_write, &FileFacts::open}) {
+    for (auto const taken : {&FileFacts::readable, &FileFacts::writable, &FileFacts::open}) {
         auto facts = on_disk;
         facts.*taken = false;
         if (taken == &FileFacts::open) facts.file_system = {};
@@ -108,6 +109,16 @@ TEST(BackendChoice, only_blocks_that_stay_may_be_written_through_a_mapping) {
     auto copies_on_write = on_disk;
     copies_on_write.file_system.keeps_blocks = false;
     EXPECT_FALSE(choice(copies_on_write).mappable_write);
+}
+
+TEST(BackendChoice, what_may_not_be_read_is_not_mapped) {
+    auto write_only = on_disk;
+    write_only.readable = false;
+    EXPECT_EQ(layers(write_only), "posix gate counted");
+    EXPECT_EQ(why(write_only), "not mapped: it may not be read");
+    auto read_only = on_disk;
+    read_only.writable = false;
+    EXPECT_EQ(layers(read_only), "posix mapped gate counted");
 }
 
 TEST(MakeBackend, is_what_was_chosen) {

@@ -25,7 +25,7 @@ public:
     IoResult wait() override {
         UnderWay const under_way{counts_};
         auto const result = inner_->wait();
-        counts_[direction_].bytes += result.bytes;
+        if (counts_.kept) counts_[direction_].bytes += result.bytes;
         return result;
     }
 
@@ -46,7 +46,7 @@ public:
         count(direction, list);
         UnderWay const under_way{*counts_};
         auto const result = inner_->perform(direction, list);
-        (*counts_)[direction].bytes += result.bytes;
+        if (counts_->kept) (*counts_)[direction].bytes += result.bytes;
         return result;
     }
 
@@ -72,6 +72,7 @@ public:
 
 private:
     void count(Direction direction, std::span<Transfer const> list) {
+        if (!counts_->kept) return;
         auto& counts = (*counts_)[direction];
         ++counts.lists;
         counts.extents += extents_of(list);

@@ -17,6 +17,7 @@ struct IoCounts {
     std::atomic<std::uint64_t> bytes = 0;    ///< really transferred, as far as was waited for
 };
 struct BackendCounts {
+    bool kept = true;  ///< else only `under_way` is: somebody wants to know them
     std::array<IoCounts, 2> by_direction;
     std::atomic<std::uint64_t> syncs = 0;
     /// Somebody else's, who wants to see now: calls under way that wait for the storage, in the low
@@ -47,7 +48,7 @@ private:
     std::atomic<std::uint64_t>* number_;
 };
 
-/// Counts what `inner` is asked for and what it does. Cost: O(list).
+/// Counts what `inner` is asked for and what it does. Cost: O(list) where counts are kept.
 std::unique_ptr<Backend> make_counted_backend(std::unique_ptr<Backend> inner,
                                               std::shared_ptr<BackendCounts> counts);
 

@@ -1,7 +1,5 @@
 #include "backends/faster_way.hpp"
 
-#include <sys/stat.h>
-
 #include <map>
 #include <utility>
 
@@ -31,13 +29,11 @@ void FasterWay::note_mapping(std::uint64_t bytes, double seconds) {
     mappings_.note(bytes, seconds);
 }
 
-std::shared_ptr<FasterWay> faster_way_for(int fd, std::uint32_t ranks) {
+std::shared_ptr<FasterWay> faster_way_for(dev_t device, std::uint32_t ranks) {
     static std::mutex mutex;
     static std::map<std::pair<dev_t, std::uint32_t>, std::shared_ptr<FasterWay>> known;
-    struct stat status {};
-    if (fstat(fd, &status) != 0) return std::make_shared<FasterWay>();
     std::lock_guard const lock{mutex};
-    auto& way = known[{status.st_dev, ranks}];
+    auto& way = known[{device, ranks}];
     if (way == nullptr) way = std::make_shared<FasterWay>();
     return way;
 }

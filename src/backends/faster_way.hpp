@@ -26,6 +26,6 @@ private:
 };
 
 /// The same for all files of one file system that as many ranks open together.
-std::shared_ptr<FasterWay> faster_way_for(int fd, std::uint32_t ranks);
+std::shared_ptr<FasterWay> faster_way_for(dev_t device, std::uint32_t ranks);
 
 }  // namespace unisono

@@ -1,6 +1,5 @@
 #include "backends/mapped.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -10,7 +9,6 @@
 
 #include "backends/file_mapping.hpp"
 #include "backends/run.hpp"
-#include "layouts/file_system.hpp"
 #include "support/clock.hpp"
 
 namespace unisono {
@@ -210,16 +208,8 @@ private:
 }  // namespace
 
 std::unique_ptr<Backend> make_mapped_backend(int fd, std::unique_ptr<Backend> fallback,
-                                             MmapSafeBytes mmap_safe_bytes,
+                                             MmapSafeBytes mmap_safe_bytes, bool maps_writes,
                                              std::shared_ptr<FasterWay> writes) {
-    int const flags = fcntl(fd, F_GETFL);
-    auto const file_system = file_system_facts(fd);
-    if (flags < 0 || !file_system.local) return fallback;
-    int const access = flags & O_ACCMODE;
-    if (access == O_WRONLY || (flags & (O_APPEND | O_DIRECT | O_SYNC | O_DSYNC)) != 0) {
-        return fallback;
-    }
-    bool const maps_writes = access == O_RDWR && file_system.keeps_blocks;
     return std::make_unique<MappedBackend>(fd, std::move(fallback), std::move(mmap_safe_bytes),
                                            std::move(writes), maps_writes);
 }

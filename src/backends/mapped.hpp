@@ -25,15 +25,12 @@ using MmapSafeBytes = std::shared_ptr<std::atomic<std::uint64_t>>;
 /// Writes beyond `mmap_safe_bytes` are done by `fallback`, and so is the rest of a list when a page
 /// cannot be had: errors are those of system calls, with true counts.
 ///
-/// Returns `fallback` itself when the file cannot be mapped safely or with the same meaning: not a
-/// regular file, not on a file system that is known to be local, or opened write-only or with
-/// O_APPEND, O_DIRECT, O_SYNC or O_DSYNC. Files opened read-only, and files on file systems that
-/// copy on write, are mapped for reading only.
-///
-/// Does not own `fd`, which must stay open as long as the backend lives. Nobody may truncate the
-/// file during an access (file_mapping.hpp says why).
+/// `fd`: of a regular file on one node's own file system, open for reading and without O_APPEND,
+/// O_DIRECT, O_SYNC and O_DSYNC; not owned, it must stay open as long as the backend lives.
+/// `maps_writes`: it is open for writing, too, and writing a page back does not move it. Nobody may
+/// truncate the file during an access (file_mapping.hpp says why).
 std::unique_ptr<Backend> make_mapped_backend(
     int fd, std::unique_ptr<Backend> fallback, MmapSafeBytes mmap_safe_bytes,
-    std::shared_ptr<FasterWay> writes = std::make_shared<FasterWay>());
+    bool maps_writes = true, std::shared_ptr<FasterWay> writes = std::make_shared<FasterWay>());
 
 }  // namespace unisono

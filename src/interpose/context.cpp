@@ -54,14 +54,6 @@ int attribute_key() {
     return key;
 }
 
-// Sessions: nothing can be asked before MPI_Init, and threads may be used.
-bool threads_may_call_at_once() {
-    int initialised = 0, level = MPI_THREAD_MULTIPLE;
-    PMPI_Initialized(&initialised);
-    if (initialised != 0) PMPI_Query_thread(&level);
-    return level == MPI_THREAD_MULTIPLE;
-}
-
 // Processes of one program may have asked for different levels. Collective.
 Context::Threads agree_on_threads(MPI_Comm comm) {
     int const mine = threads_may_call_at_once() ? 1 : 0;
@@ -71,6 +63,14 @@ Context::Threads agree_on_threads(MPI_Comm comm) {
 }
 
 }  // namespace
+
+// Sessions: nothing can be asked before MPI_Init, and threads may be used.
+bool threads_may_call_at_once() {
+    int initialised = 0, level = MPI_THREAD_MULTIPLE;
+    PMPI_Initialized(&initialised);
+    if (initialised != 0) PMPI_Query_thread(&level);
+    return level == MPI_THREAD_MULTIPLE;
+}
 
 std::shared_ptr<Context> Context::of(MPI_Comm comm) {
     void* value = nullptr;
@@ -95,6 +95,10 @@ Context::Context(MPI_Comm comm, std::vector<std::uint32_t> machines, Threads thr
     PMPI_Comm_set_errhandler(comm_, numbers().errors_return);
     PMPI_Comm_size(comm_, &ranks_);
     PMPI_Comm_rank(comm_, &rank_);
+    machine_count_ =
+        static_cast<std::uint32_t>(std::set(machines_.begin(), machines_.end()).size());
+    auto const first = std::ranges::find(machines_, machines_[static_cast<std::size_t>(rank_)]);
+    leads_its_machine_ = first - machines_.begin() == rank_;
 }
 
 Context::~Context() {
@@ -162,15 +166,6 @@ std::uint64_t Context::sum_before(std::uint64_t mine) const {
     return rank_ == 0 ? 0 : sum;  // rank 0's is not defined
 }
 
-std::uint32_t Context::machines() const {
-    return static_cast<std::uint32_t>(std::set(machines_.begin(), machines_.end()).size());
-}
-
-bool Context::leads_its_machine() const {
-    auto const first = std::ranges::find(machines_, machines_[static_cast<std::size_t>(rank_)]);
-    return first - machines_.begin() == rank_;
-}
-
 std::vector<std::string> Context::begin_measuring(Options const& options) {
     if (tuner_.begun()) return {};
     Recalled recalled;
@@ -218,9 +213,7 @@ MpiTeam& Context::team(Placement placement) {
         if (entry.placement == placement) return entry.team;
     auto& team = teams_.emplace_back(comm_, placement, place_ranks(machines_, placement)).team;
     // One machine's messages go through its memory; how long they take says who is on which core.
-    auto const one_machine =
-        std::ranges::adjacent_find(machines_, std::not_equal_to{}) == machines_.end();
-    if (one_machine) team.always_send_in_fragments(placement.pretended_fragments);
+    if (machine_count_ == 1) team.always_send_in_fragments(placement.pretended_fragments);
     return team;
 }
 

@@ -13,6 +13,9 @@
 
 namespace unisono::interpose {
 
+/// Whether several of this rank's threads may call MPI at once.
+bool threads_may_call_at_once();
+
 /// Unisono's own communicator over the ranks of one of the program's, and the teams made on it.
 ///
 /// Kept with the program's communicator as an attribute, so that opening many files on it costs
@@ -62,9 +65,9 @@ public:
     [[nodiscard]] std::uint64_t sum_before(std::uint64_t mine) const;
 
     /// On how many machines its ranks run.
-    [[nodiscard]] std::uint32_t machines() const;
+    [[nodiscard]] std::uint32_t machines() const { return machine_count_; }
     /// No lower rank runs on this rank's machine.
-    [[nodiscard]] bool leads_its_machine() const;
+    [[nodiscard]] bool leads_its_machine() const { return leads_its_machine_; }
 
     /// What has been learnt of the strategies on this communicator.
     [[nodiscard]] OnlineTuner& tuner() { return tuner_; }
@@ -104,6 +107,8 @@ private:
     int ranks_ = 1;
     int rank_ = 0;
     std::vector<std::uint32_t> machines_;
+    std::uint32_t machine_count_ = 1;
+    bool leads_its_machine_ = true;
     std::list<Entry> teams_;
     OnlineTuner tuner_;
     Threads threads_;

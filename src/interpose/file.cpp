@@ -66,8 +66,8 @@ std::string without_driver(std::string const& path, MPI_File handle, int access_
 
 // Wherever the program's folder is later.
 std::string whole_path(int descriptor, std::string const& path) {
-    auto const whole = path_of(descriptor);
-    return whole.empty() ? path : whole.string();
+    auto whole = path_of(descriptor);
+    return whole.empty() ? path : whole;
 }
 
 // Mapping needs a descriptor that can read, also for a program that only writes.
@@ -129,6 +129,7 @@ File::File(MPI_File handle, MPI_Comm comm, std::shared_ptr<Context> context, std
     report_.opened_by = static_cast<std::uint32_t>(context_->ranks());
     if (context_->rank() == 0 && !options_.report_traces.empty())
         trace_ = std::make_unique<Trace>(options_.report_traces);
+    io_counts_->kept = reports_ || trace_ != nullptr;
     if (options_.report == "json" && options_.report_timeline) keep_timeline();
     if (options_.report == "json" && options_.report_calls) keep_calls();
     open_storage();
@@ -150,7 +151,7 @@ NonblockingCalls& File::nonblocking() {
 
 void File::finish_nonblocking() {
     auto const* const calls = [this] {
-        std::lock_guard const lock{mutex_};
+        auto const lock = guard();
         return nonblocking_.get();
     }();
     if (calls != nullptr) calls->finish();
@@ -184,18 +185,22 @@ void File::open_storage() {
     driver_ = path_.substr(0, path_.size() - path.size());
     storage_.descriptor = open_descriptor(path, access_mode_);
     if (storage_.descriptor < 0) return;
-    if (kernel_knows(storage_.descriptor)) {
+    auto const status = status_by_kernel(storage_.descriptor);
+    if (status) {
         storage_.descriptor = kernel_descriptor_ = out_of_the_way(storage_.descriptor);
         if (storage_.descriptor < 0) return note_scarce_descriptors();
     }
     whole_path_ = whole_path(kernel_descriptor_, path);
-    if (struct stat status{}; fstat(kernel_descriptor_, &status) == 0)
-        identity_ = {status.st_dev, status.st_ino};
-    facts_ = {.open = true,
-              .kernel_knows = kernel_descriptor_ >= 0,
-              .has_offsets = lseek(kernel_descriptor_, 0, SEEK_CUR) >= 0 || errno != ESPIPE,
-              .read_write = (fcntl(kernel_descriptor_, F_GETFL) & O_ACCMODE) == O_RDWR,
-              .file_system = file_system_facts(kernel_descriptor_)};
+    facts_.open = true;
+    facts_.kernel_knows = status.has_value();
+    if (status) {
+        identity_ = {status->st_dev, status->st_ino};
+        auto const opened_for = fcntl(kernel_descriptor_, F_GETFL) & O_ACCMODE;
+        facts_.has_offsets = lseek(kernel_descriptor_, 0, SEEK_CUR) >= 0 || errno != ESPIPE;
+        facts_.readable = opened_for != O_WRONLY;
+        facts_.writable = opened_for != O_RDONLY;
+        facts_.file_system = file_system_facts(kernel_descriptor_, *status);
+    }
     storage_.local = facts_.file_system.local;
     storage_.page_cached = facts_.file_system.page_cached;
     storage_.grows_alone = facts_.file_system.grows_alone;
@@ -259,6 +264,7 @@ void File::make_backend() {
                                        .mpiio = std::move(by_mpi),
                                        .faults = options_.faults,
                                        .mmap_safe_bytes = storage_.mmap_safe_bytes,
+                                       .device = identity_ ? identity_->first : 0,
                                        .ranks = static_cast<std::uint32_t>(context_->ranks()),
                                        .gate = gate_,
                                        .counts = io_counts_});
@@ -420,8 +426,10 @@ Layout const& File::layout() {
 Layout File::layout_by(FromRank0 const& from_rank_0) {
     Layout found;
     if (context_->rank() == 0) found = find_layout(kernel_descriptor_, options_);
-    if (context_->ranks() > 1)
-        found = layout_from_bytes(from_rank_0(to_bytes(found))).value_or(Layout{});
+    if (context_->ranks() > 1) {
+        auto const bytes = from_rank_0(to_bytes(found));
+        if (context_->rank() != 0) found = layout_from_bytes(bytes).value_or(Layout{});
+    }
     if (gate_ != nullptr) {
         gate_->use(found);
         gate_->join_late();
@@ -449,7 +457,8 @@ std::string File::describe_storage() const {
 std::uint64_t File::storage_key() {
     if (storage_key_) return *storage_key_;
     auto const& layout = this->layout();
-    if (!OnlineTuner::wanted(options_)) {  // nothing is remembered
+    if (!OnlineTuner::wanted(options_)) {  // nothing is remembered, and there measured only
+        if (layout.source == "local") return 0;
         storage_key_ = hash64("unasked " + layout.describe() + hints_that_change_speeds(options_));
         return *storage_key_;
     }
@@ -465,6 +474,7 @@ std::uint64_t File::storage_key() {
 }
 
 void File::stripe() {
+    if (options_.striping_unit == 0 && options_.striping_factor == 0) return;
     struct stat status {};
     if (kernel_descriptor_ < 0 || fstat(kernel_descriptor_, &status) != 0) return;
     if (status.st_size != 0) return;
@@ -534,6 +544,13 @@ std::vector<std::shared_ptr<File>> opened_otherwise(File const& file) {
     for (auto const& [handle, other] : table().files)
         if (other.get() != &file && other->is_same_as(file)) others.push_back(other);
     return others;
+}
+
+File* find_alone(MPI_File handle) {
+    static bool const alone = !threads_may_call_at_once();
+    if (!alone) return nullptr;
+    auto const entry = table().files.find(key(handle));  // nobody else changes the table
+    return entry == table().files.end() ? nullptr : entry->second.get();
 }
 
 std::shared_ptr<File> find(MPI_File handle) {

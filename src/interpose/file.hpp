@@ -352,6 +352,10 @@ private:
     void give_back_shared_pointer();
     void replace_shared_pointer(std::unique_ptr<SharedPointer> next);
     Error close_storage();
+    /// For what threads of the program change. Cost: none where one thread calls MPI.
+    [[nodiscard]] std::unique_lock<std::mutex> guard() const {
+        return context_->threaded() ? std::unique_lock{mutex_} : std::unique_lock<std::mutex>{};
+    }
     /// While it lives, nobody has a hold(), nor gets one.
     [[nodiscard]] std::unique_lock<std::shared_mutex> hold_alone() const;
     [[nodiscard]] Verdict first_failure(Verdict const& earlier, Error const& error) const;
@@ -426,6 +430,9 @@ private:
 /// library alone. Thread-safe.
 void remember(std::shared_ptr<File> file);
 std::shared_ptr<File> find(MPI_File handle);
+/// The same where one thread of the program calls MPI, else null: it is there until that thread
+/// goes on in the program, as in an error handler. Cost: no lock.
+File* find_alone(MPI_File handle);
 std::shared_ptr<File> forget(MPI_File handle);
 /// This rank's other handles of the same file. Cost: none where there never was one.
 std::vector<std::shared_ptr<File>> opened_otherwise(File const& file);

@@ -62,11 +62,12 @@ void File::keep_calls() {
 }
 
 void File::note_end() {
+    if (!reports_) return;
     struct stat status {};
     if (fstat(storage_.descriptor, &status) == 0)
         last_bytes_ = static_cast<std::uint64_t>(status.st_size);
-    if (reports_ && storage_.backend != nullptr) report_.backend = storage_.backend->name();
-    if (reports_ && context_->rank() == 0) storage_text_ = describe_place();
+    if (storage_.backend != nullptr) report_.backend = storage_.backend->name();
+    if (context_->rank() == 0) storage_text_ = describe_place();
 }
 
 void File::add_selections() {

@@ -29,7 +29,7 @@ std::shared_ptr<FileView const> File::view() const {
 
 std::optional<File::PlainView> File::plain_view() const {
     if (reports_ || open_again_ || atomic_ || storage_.backend == nullptr) return {};
-    std::lock_guard const lock{mutex_};
+    auto const lock = guard();
     auto const& [shape, origin, extent] = view_->tiling;
     if (!view_->usable || shape->empty() || !view_->tiling.dense() || view_->external32() ||
         !view_->known_representation())
@@ -62,17 +62,17 @@ void File::mark_not_kept_back() {
 }
 
 MPI_Offset File::pointer() const {
-    std::lock_guard const lock{mutex_};
+    auto const lock = guard();
     return pointer_;
 }
 
 void File::set_pointer(MPI_Offset etypes) {
-    std::lock_guard const lock{mutex_};
+    auto const lock = guard();
     pointer_ = etypes;
 }
 
 MPI_Offset File::advance_pointer(MPI_Offset etypes) {
-    std::lock_guard const lock{mutex_};
+    auto const lock = guard();
     return std::exchange(pointer_, pointer_ + etypes);
 }
 

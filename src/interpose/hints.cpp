@@ -57,13 +57,14 @@ namespace {
 // have got here.
 void leave_out_unshared_plugin(File& file) {
     auto const& context = file.context();
-    auto options = file.options();
-    int known = options.strategy == "auto" || find_strategy(options.strategy) != nullptr ? 1 : 0;
+    auto const& strategy = file.options().strategy;
+    int known = strategy == "auto" || find_strategy(strategy) != nullptr ? 1 : 0;
     if (context.ranks() > 1)
         PMPI_Allreduce(MPI_IN_PLACE, &known, 1, MPI_INT, MPI_MIN, context.comm());
     if (known != 0) return;
     if (context.rank() == 0)
-        print_once({"unisono: " + options.strategy + ": not every rank has loaded this plug-in"});
+        print_once({"unisono: " + strategy + ": not every rank has loaded this plug-in"});
+    auto options = file.options();
     options.strategy = "auto";
     file.use(std::move(options));
 }

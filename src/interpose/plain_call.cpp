@@ -7,19 +7,25 @@
 namespace unisono::interpose {
 namespace {
 
-// Of the call, if its bytes begin at that etype: nothing where these are not together, or it is not
-// a call that can go well.
-std::optional<Transfer> piece_of(File const& file, File::PlainView const& view,
-                                 DataCall const& call, MPI_Offset first) {
+// How much the call moves, if that lies together in memory and it is not a call that goes wrong.
+std::optional<std::int64_t> bytes_of(File const& file, File::PlainView const& view,
+                                     DataCall const& call) {
     auto const* const type = named_and_decoded(call.type);
-    std::int64_t bytes = 0, begin = 0, end = 0;
-    if (type == nullptr || !(*type)->dense() || call.count <= 0 || first < 0 ||
+    std::int64_t bytes = 0;
+    if (type == nullptr || !(*type)->dense() || call.count <= 0 ||
         !is_open_for(file, call.direction) ||
-        __builtin_mul_overflow(call.count, (*type)->bytes, &bytes) ||
-        __builtin_mul_overflow(first, view.etype_bytes, &begin) ||
+        __builtin_mul_overflow(call.count, (*type)->bytes, &bytes) || bytes % view.etype_bytes != 0)
+        return {};
+    return bytes;
+}
+
+// So many bytes of the call, if they can begin at that etype.
+std::optional<Transfer> piece_at(MPI_Offset first, std::int64_t bytes, DataCall const& call,
+                                 File::PlainView const& view) {
+    std::int64_t begin = 0, end = 0;
+    if (first < 0 || __builtin_mul_overflow(first, view.etype_bytes, &begin) ||
         __builtin_add_overflow(begin, view.begin, &begin) ||
-        __builtin_add_overflow(begin, bytes, &end) || end > offset_end ||
-        bytes % view.etype_bytes != 0)
+        __builtin_add_overflow(begin, bytes, &end) || end > offset_end)
         return {};
     return Transfer{static_cast<std::uint64_t>(begin),
                     static_cast<std::byte*>(const_cast<void*>(call.buffer)),
@@ -44,18 +50,19 @@ int code_of(File& file, DataCall const& call, IoResult const& result) {
 std::optional<int> perform_plain(File& file, DataCall const& call, MPI_Status* status) {
     auto const view = file.plain_view();
     if (!view || (view->cache != nullptr && view->cache->in_use()) || any_driver()) return {};
-    auto piece = piece_of(file, *view, call, call.offset.value_or(0));
-    if (!piece) return {};
-    if (call.offset) return code_of(file, call, perform(file, call, *piece, status));
+    auto const bytes = bytes_of(file, *view, call);
+    if (!bytes) return {};
+    auto const etypes = *bytes / view->etype_bytes;
     // Other threads' calls begin behind this one.
-    auto const first = file.advance_pointer(view->etypes_of(piece->bytes));
-    piece = piece_of(file, *view, call, first);
+    auto const first = call.offset ? *call.offset : file.advance_pointer(etypes);
+    auto const piece = piece_at(first, *bytes, call, *view);
     if (!piece) {
-        file.set_pointer(first);
+        if (!call.offset) file.set_pointer(first);
         return {};
     }
     auto const result = perform(file, call, *piece, status);
-    if (result.bytes != piece->bytes) file.set_pointer(first + view->etypes_of(result.bytes));
+    if (!call.offset && result.bytes != piece->bytes)
+        file.set_pointer(first + view->etypes_of(result.bytes));
     return code_of(file, call, result);
 }
 
@@ -65,7 +72,8 @@ std::optional<int> perform_plain_part(File& file, DataCall const& call, MPI_Stat
         file.context().tuner().wants(view->cache->window_choice()) || any_driver())
         return {};
     auto const first = call.offset ? *call.offset : file.pointer();
-    auto const piece = piece_of(file, *view, call, first);
+    auto const bytes = bytes_of(file, *view, call);
+    auto const piece = bytes ? piece_at(first, *bytes, call, *view) : std::nullopt;
     if (!piece) return {};
     auto const now_s = call.direction == Direction::write ? steady_clock_s() : 0;
     Extent const range{piece->offset, piece->offset + piece->bytes};

@@ -62,7 +62,7 @@ std::optional<Library> load_library() {
 
 /// The file's path below the mount point; nothing if it has no name any more.
 std::optional<std::filesystem::path> path_in_file_system(int descriptor) {
-    auto const path = path_of(descriptor);
+    std::filesystem::path const path{path_of(descriptor)};
     struct stat file {};
     struct stat folder {};
     if (path.empty() || fstat(descriptor, &file) != 0) return std::nullopt;

@@ -1,6 +1,7 @@
 #include "layouts/file_probe.hpp"
 
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 
@@ -18,7 +19,9 @@ FileProbe FileProbe::of(int descriptor) {
         probe.magic = static_cast<std::uint32_t>(file_system.f_type);
         probe.block_bytes = static_cast<std::uint64_t>(file_system.f_bsize);
     }
-    probe.local = file_system_facts(descriptor).local;
+    struct stat status {};
+    probe.local = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+                  facts_of_file_system(probe.magic).local;
     probe.attribute = [descriptor](char const* name) -> std::optional<Attribute> {
         constexpr std::size_t bytes_most = 1 << 16;  // the kernel's limit
         Attribute value(bytes_most);

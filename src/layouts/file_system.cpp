@@ -1,7 +1,6 @@
 #include "layouts/file_system.hpp"
 
 #include <linux/magic.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
@@ -41,14 +40,16 @@ constexpr Known known_file_systems[] = {
 
 }  // namespace
 
-FileSystemFacts file_system_facts(int descriptor) {
-    struct stat status {};
-    struct statfs file_system {};
-    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return {};
-    if (fstatfs(descriptor, &file_system) != 0) return {};
+FileSystemFacts facts_of_file_system(std::uint32_t type) {
     for (auto const& known : known_file_systems)
-        if (known.magic == static_cast<std::uint32_t>(file_system.f_type)) return known.facts;
+        if (known.magic == type) return known.facts;
     return {};
+}
+
+FileSystemFacts file_system_facts(int descriptor, struct stat const& status) {
+    struct statfs file_system {};
+    if (!S_ISREG(status.st_mode) || fstatfs(descriptor, &file_system) != 0) return {};
+    return facts_of_file_system(static_cast<std::uint32_t>(file_system.f_type));
 }
 
 // 36 35 98:0 /root /mount/point options [fields] - ext4 /dev/sda1 options

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <sys/stat.h>
+
+#include <cstdint>
 #include <string>
 
 namespace unisono {
@@ -13,9 +16,12 @@ struct FileSystemFacts {
     bool grows_alone = false;  ///< writes that make a file longer go one at a time on each node
 };
 
+/// Of regular files there, by the type that statfs() gives.
+FileSystemFacts facts_of_file_system(std::uint32_t type);
+
 /// For the file behind a descriptor; nothing is known of what is not a regular file or not on a
-/// file system in the table. Errors: none. Cost: two system calls.
-FileSystemFacts file_system_facts(int descriptor);
+/// file system in the table. `status`: what fstat() says of it. Errors: none. Cost: a system call.
+FileSystemFacts file_system_facts(int descriptor, struct stat const& status);
 
 /// For people, and to tell places with different speeds apart: type and source of the mount, e.g.
 /// "ext4 /dev/sda1", "nfs4 server:/home". `mounts` stands in for /proc/self/mountinfo in tests.

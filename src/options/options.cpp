@@ -68,6 +68,7 @@ std::string assignment(std::string_view name, std::string_view value) {
 std::vector<KeyValue> apply_hints(Options& options, std::span<KeyValue const> hints,
                                   std::string_view source, std::span<Choice const> strategies,
                                   std::vector<std::string>& messages) {
+    if (hints.empty()) return {};  // as nearly always
     std::vector<KeyValue> valid(hints.begin(), hints.end());
     for (auto const& known : known_hints()) {
         for (auto const& [key, value] : hints) {

@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
-#include <filesystem>
+#include <climits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,9 +14,11 @@ namespace unisono {
 
 /// Where the file behind it is now, whole; empty where the kernel does not say. Cost: a system
 /// call.
-inline std::filesystem::path path_of(int descriptor) {
-    std::error_code unreadable;
-    return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(descriptor), unreadable);
+inline std::string path_of(int descriptor) {
+    std::array<char, PATH_MAX> path;  // the kernel has no longer ones
+    auto const bytes =
+        readlink(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), path.data(), path.size());
+    return {path.data(), static_cast<std::size_t>(std::max(bytes, ssize_t{0}))};
 }
 
 /// Writes all of the text, in one call unless that cannot write it all: the next one says why.
