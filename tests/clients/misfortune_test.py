@@ -220,6 +220,21 @@ class Deposits(Misfortune):
                 self.assertEqual(written, self.RANKS * self.CALLS, job.transcript())
                 self.assertLess(asked, self.CALLS / 2)  # when files are opened
 
+    @unittest.skipUnless(shutil.which("strace"), "needs strace")
+    def test_an_open_asks_once_what_it_wants_to_know(self):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                log = self.directory / f"opens-{mpi}"
+                tracer = ["strace", "-f", "-ff", "-o", log, "-e", "trace=fstatfs,readlink"]
+                job = self.job(mpi, tracer=tracer)
+                job.run([library(mpi)]).require_success()
+                lines = "".join(trace.read_text() for trace in self.directory.glob(f"{log.name}.*"))
+                opens = len(re.findall(r'^readlink\("/proc/self/fd/', lines, re.M))
+                self.assertGreaterEqual(opens, self.RANKS, job.transcript())
+                # By each rank, and by the first one to find the layout; MPICH's libraries ask sysfs.
+                asked = len(re.findall(r"^fstatfs(?!.*SYSFS)", lines, re.M))
+                self.assertEqual(asked, opens + opens // self.RANKS, job.transcript())
+
     def test_a_full_dev_shm_is_no_concern_of_a_window(self):
         for mpi in MPIS:
             with self.subTest(mpi=mpi):
