@@ -436,5 +436,8 @@ std::shared_ptr<File> forget(MPI_File handle);
 std::vector<std::shared_ptr<File>> opened_otherwise(File const& file);
 /// All that are open, in the order in which they were opened.
 std::vector<std::shared_ptr<File>> open_files();
+/// Of these the ones that were opened on it: those of other communicators may be other threads', to
+/// close, and end with their last owner.
+std::vector<std::shared_ptr<File>> open_files_on(MPI_Comm comm);
 
 }  // namespace unisono::interpose
