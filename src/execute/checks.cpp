@@ -7,6 +7,7 @@
 #include "exchange/view_directory.hpp"
 #include "options/options.hpp"
 #include "strategies/all.hpp"
+#include "strategies/ask.hpp"
 #include "strategies/check_plan.hpp"
 #include "support/byte_stream.hpp"
 #include "support/hash.hpp"
@@ -85,6 +86,7 @@ bool compares(Options const& options) {
 void compare_calls(Team& team, Options const& options, Request const& request, Facts const& facts,
                    Layout const& layout, Selection const& selection) {
     if (!compares(options)) return;
+    auto const& strategy = *selection.strategy;
     std::array const things{
         Common{"the direction of the call", digest_of_all(request.direction)},
         Common{"the size of its view's etype", digest_of_all(request.etype_bytes)},
@@ -97,7 +99,10 @@ void compare_calls(Team& team, Options const& options, Request const& request, F
                              facts.local_storage, facts.page_cached, facts.mappable,
                              facts.native_ready, facts.cacheable, facts.slow_servers)},
         Common{"the loops of pieces", digest_of_all(facts.loops.piece_bytes, facts.loops.loops)},
-        Common{"the strategy", digest_of_all(std::string{selection.strategy->name})},
+        Common{"the strategy", digest_of_all(std::string{strategy.name})},
+        Common{
+            "what the strategy gathers",
+            digest_of_all(strategy.gathers, ask_cell_bytes(strategy, facts, *selection.options))},
         Common{"the options that are tried", digest_of(to_bytes(*selection.options))},
     };
     if (auto const found = find_difference(team, digests_of(things)))

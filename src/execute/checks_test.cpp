@@ -188,6 +188,7 @@ TEST(Checks, ranks_for_which_a_plug_in_plans_differently_say_so) {
         {"different", "realm 0 of the plan"},
         {"different_ways", "the way of the plan"},
         {"unfit_for_some", "the strategy"},
+        {"different_cells", "what the strategy gathers"},
     };
     try_bad_plans(differences, [](CheckedCall& call, std::string const& difference) {
         call.file.fill({});

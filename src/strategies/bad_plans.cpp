@@ -85,12 +85,18 @@ std::string_view unfit_bad_plans(Facts const& facts) {
     return facts.ascending && facts.touched.bytes() > 100 ? "" : "not enough to be wrong about";
 }
 
+std::uint64_t cell_bytes_of_bad_plans(Facts const& facts, Options const&) {
+    if (!is_wanted("different_cells")) return 0;
+    return is_first(facts) ? 100 : 1000;
+}
+
 }  // namespace
 
 constinit Plugin const unisono_plugin{.strategy = {
                                           .name = "bad_plans",
                                           .summary = "what a plug-in must not do",
                                           .source = "test",
+                                          .cell_bytes = cell_bytes_of_bad_plans,
                                           .unfit = unfit_bad_plans,
                                           .plan = plan_badly,
                                       }};
