@@ -7,6 +7,7 @@
 #include "exchange/view_directory.hpp"
 #include "options/options.hpp"
 #include "strategies/all.hpp"
+#include "strategies/ask.hpp"
 #include "strategies/check_plan.hpp"
 #include "support/byte_stream.hpp"
 #include "support/hash.hpp"
@@ -64,18 +65,28 @@ std::vector<std::uint64_t> digests_of(std::span<Common const> things) {
     return digests;
 }
 
-[[noreturn]] void fail(std::uint32_t rank, std::string_view what) {
-    throw CheckFailed{"rank " + std::to_string(rank) + " differs from rank 0 in " +
-                      std::string{what}};
+bool asks_for_plugin(Options const& options) {
+    auto const* const named = find_strategy(options.strategy);
+    return named != nullptr && is_plugin(*named);
 }
 
-bool communicates(Options const& options) { return options.check == "communicate"; }
+// Whose ranks differ in what a plug-in plans hang, or mix up data.
+bool compares(Options const& options) {
+    return options.check == "communicate" || asks_for_plugin(options);
+}
+
+[[noreturn]] void fail(Options const& options, std::uint32_t rank, std::string_view what) {
+    throw CheckFailed{
+        (asks_for_plugin(options) ? "strategy " + options.strategy : "UNISONO_CHECK") + ": rank " +
+        std::to_string(rank) + " differs from rank 0 in " + std::string{what}};
+}
 
 }  // namespace
 
 void compare_calls(Team& team, Options const& options, Request const& request, Facts const& facts,
                    Layout const& layout, Selection const& selection) {
-    if (!communicates(options)) return;
+    if (!compares(options)) return;
+    auto const& strategy = *selection.strategy;
     std::array const things{
         Common{"the direction of the call", digest_of_all(request.direction)},
         Common{"the size of its view's etype", digest_of_all(request.etype_bytes)},
@@ -88,15 +99,18 @@ void compare_calls(Team& team, Options const& options, Request const& request, F
                              facts.local_storage, facts.page_cached, facts.mappable,
                              facts.native_ready, facts.cacheable, facts.slow_servers)},
         Common{"the loops of pieces", digest_of_all(facts.loops.piece_bytes, facts.loops.loops)},
-        Common{"the strategy", digest_of_all(std::string{selection.strategy->name})},
+        Common{"the strategy", digest_of_all(std::string{strategy.name})},
+        Common{
+            "what the strategy gathers",
+            digest_of_all(strategy.gathers, ask_cell_bytes(strategy, facts, *selection.options))},
         Common{"the options that are tried", digest_of(to_bytes(*selection.options))},
     };
     if (auto const found = find_difference(team, digests_of(things)))
-        fail(found->rank, things[found->index].name);
+        fail(options, found->rank, things[found->index].name);
 }
 
 void compare_plans(Team& team, Options const& options, Facts const& facts, Plan const& plan) {
-    if (!communicates(options)) return;
+    if (!compares(options)) return;
     std::vector<std::uint64_t> realms;
     for (auto const& realm : plan.realms) realms.push_back(digest_of_realm(realm));
     std::array const things{
@@ -115,10 +129,10 @@ void compare_plans(Team& team, Options const& options, Facts const& facts, Plan 
     };
     auto const found = find_difference(team, digests_of(things));
     if (!found) return;
-    if (found->index + 1 < things.size()) fail(found->rank, things[found->index].name);
+    if (found->index + 1 < things.size()) fail(options, found->rank, things[found->index].name);
     // All have equally many.
     auto const realm = find_difference(team, realms);
-    fail(realm->rank, "realm " + std::to_string(realm->index) + " of the plan");
+    fail(options, realm->rank, "realm " + std::to_string(realm->index) + " of the plan");
 }
 
 std::string refuse_plan(Options const& options, Facts const& facts, Strategy const& strategy,
@@ -127,7 +141,9 @@ std::string refuse_plan(Options const& options, Facts const& facts, Strategy con
     if (own && options.check == "none") return {};
     auto const fault = check_plan(facts, plan);
     if (fault.empty()) return {};
-    if (own) throw CheckFailed{"the plan of " + std::string{strategy.name} + " is wrong: " + fault};
+    if (own)
+        throw CheckFailed{"UNISONO_CHECK: the plan of " + std::string{strategy.name} +
+                          " is wrong: " + fault};
     return "its plan is wrong: " + fault;
 }
 

@@ -10,16 +10,15 @@
 
 namespace unisono {
 
-/// UNISONO_CHECK has found something wrong before a byte was moved. Thrown on all ranks, with the
-/// same words.
+/// Something is wrong, found before a byte was moved. Thrown on all ranks, with the same words.
 class CheckFailed : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// UNISONO_CHECK=communicate: throws CheckFailed when ranks do not call alike, or have agreed on or
-/// selected different things, and says which rank is the first that differs from rank 0 in what.
-/// Collective; one gather then, else nothing.
+/// UNISONO_CHECK=communicate, or a plug-in asked for: throws CheckFailed when ranks do not call
+/// alike, or have agreed on or selected different things, and says which rank is the first that
+/// differs from rank 0 in what. Collective; one gather then, else nothing.
 void compare_calls(Team& team, Options const& options, Request const& request, Facts const& facts,
                    Layout const& layout, Selection const& selection);
 

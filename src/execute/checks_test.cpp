@@ -145,7 +145,8 @@ TEST(Checks, a_wrong_plan_of_our_own_is_our_mistake) {
         static_cast<void>(refuse_plan(options, facts, two_phase, wrong));
         FAIL();
     } catch (CheckFailed const& failed) {
-        EXPECT_STREQ(failed.what(), "the plan of two_phase is wrong: it has no aggregators");
+        EXPECT_STREQ(failed.what(),
+                     "UNISONO_CHECK: the plan of two_phase is wrong: it has no aggregators");
     }
 }
 
@@ -167,28 +168,38 @@ std::string said_when(std::uint32_t rank, Change&& change) {
 TEST(Checks, ranks_that_communicate_say_who_differs_in_what) {
     using Rank = CheckedCall::Rank;
     EXPECT_EQ(said_when(2, [](Rank& rank) { rank.options.cb_nodes = 1; }),
-              "rank 2 differs from rank 0 in its options");
+              "UNISONO_CHECK: rank 2 differs from rank 0 in its options");
     EXPECT_EQ(said_when(0, [](Rank& rank) { rank.options.cb_nodes = 1; }),
-              "rank 1 differs from rank 0 in its options");
+              "UNISONO_CHECK: rank 1 differs from rank 0 in its options");
     EXPECT_EQ(said_when(1, [](Rank& rank) { rank.direction = Direction::read; }),
-              "rank 1 differs from rank 0 in the direction of the call");
+              "UNISONO_CHECK: rank 1 differs from rank 0 in the direction of the call");
     EXPECT_EQ(said_when(1, [](Rank& rank) { rank.etype_bytes = 8; }),
-              "rank 1 differs from rank 0 in the size of its view's etype");
+              "UNISONO_CHECK: rank 1 differs from rank 0 in the size of its view's etype");
     EXPECT_EQ(said_when(1,
                         [](Rank& rank) {
                             rank.layout = Layout::of("test", {Striping::round_robin(64, {0, 1})});
                         }),
-              "rank 1 differs from rank 0 in the layout of the file");
+              "UNISONO_CHECK: rank 1 differs from rank 0 in the layout of the file");
 }
 
-TEST(Checks, ranks_that_communicate_name_the_realm_that_differs) {
-    load_bad_plans();
-    setenv("UNISONO_BAD_PLAN", "different", 1);
-    CheckedCall call{"bad_plans", "communicate"};
-    for (auto const& outcome : call.perform())
-        EXPECT_EQ(outcome.fault, "rank 1 differs from rank 0 in realm 0 of the plan");
-    EXPECT_EQ(call.file.contents().size(), 0u);
-    unsetenv("UNISONO_BAD_PLAN");
+// They hung, or mixed up data, unless UNISONO_CHECK=communicate was set.
+TEST(Checks, ranks_for_which_a_plug_in_plans_differently_say_so) {
+    std::map<std::string, std::string> const differences{
+        {"different", "realm 0 of the plan"},
+        {"different_ways", "the way of the plan"},
+        {"unfit_for_some", "the strategy"},
+        {"different_cells", "what the strategy gathers"},
+    };
+    try_bad_plans(differences, [](CheckedCall& call, std::string const& difference) {
+        call.file.fill({});
+        auto const outcomes = call.perform();
+        auto const& said = outcomes[0].fault;
+        for (auto const& outcome : outcomes) EXPECT_EQ(outcome.fault, said);
+        auto const who = "strategy bad_plans: rank " +
+                         std::string{said.find("rank 1") < said.size() ? "1" : "2"};
+        EXPECT_EQ(said, who + " differs from rank 0 in " + difference);
+        EXPECT_EQ(call.file.contents().size(), 0u);
+    });
 }
 
 TEST(Checks, ranks_that_call_alike_notice_nothing) {

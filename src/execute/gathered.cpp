@@ -59,8 +59,7 @@ void GatheredFacts::find_holders(std::uint64_t cell_bytes, Facts const& facts, T
 Facts GatheredFacts::complete(Facts facts, Strategy const& strategy, Options const& options,
                               bool unchanged, Team& team, Request const& request) {
     auto const wanted = strategy.gathers;
-    auto const cell_bytes =
-        strategy.cell_bytes == nullptr ? 0 : ask(strategy, strategy.cell_bytes, facts, options);
+    auto const cell_bytes = ask_cell_bytes(strategy, facts, options);
     if (wanted == Gathers::nothing && cell_bytes == 0) return facts;
     if (!unchanged) forget();
     gathered_ = now_;

@@ -40,8 +40,7 @@ int code_of(File& file, DataCall const& call, Prepared const& prepared, Outcome 
     auto const& verdict = outcome.verdict;
     if (outcome.refusal != 0)
         return code_of(file, call, outcome.refusal, why_refused(prepared, outcome), told);
-    if (!outcome.fault.empty())
-        return code_of(file, call, MPI_ERR_NOT_SAME, "UNISONO_CHECK: " + outcome.fault, told);
+    if (!outcome.fault.empty()) return code_of(file, call, MPI_ERR_NOT_SAME, outcome.fault, told);
     return code_of(file, call, verdict, told);
 }
 

@@ -559,14 +559,28 @@ std::shared_ptr<File> find(MPI_File handle) {
     return entry == table().files.end() ? nullptr : entry->second;
 }
 
-std::vector<std::shared_ptr<File>> open_files() {
+namespace {
+
+template <class Wanted>
+std::vector<std::shared_ptr<File>> open_files_that(Wanted&& are_wanted) {
     std::vector<std::shared_ptr<File>> files;
     {
         std::shared_lock const lock{table().mutex};
-        for (auto const& [handle, file] : table().files) files.push_back(file);
+        for (auto const& [handle, file] : table().files)
+            if (are_wanted(*file)) files.push_back(file);
     }
     std::ranges::sort(files, {}, &File::order);
     return files;
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<File>> open_files() {
+    return open_files_that([](File const&) { return true; });
+}
+
+std::vector<std::shared_ptr<File>> open_files_on(MPI_Comm comm) {
+    return open_files_that([comm](File const& file) { return file.opened_on() == comm; });
 }
 
 std::shared_ptr<File> forget(MPI_File handle) {

@@ -219,7 +219,7 @@ public:
     /// Both pointers are at its start from now on. Collective, as set_shared_pointer is.
     void use(std::shared_ptr<FileView> view);
     void mark_mirrored();
-    void mark_not_kept_back();
+    void mark_kept_back(bool kept_back);
 
     /// The individual file pointer, in etypes.
     [[nodiscard]] MPI_Offset pointer() const;
@@ -234,6 +234,11 @@ public:
     void propose_to_keep_views_back(Notice& notice);
     /// The second part. Equal on all ranks.
     void learn_to_keep_views_back(Notice const& agreed);
+    /// Unisono does the calls of single ranks with such a view, too, and nonblocking collective
+    /// ones if there are any. Equal on all ranks.
+    [[nodiscard]] bool may_keep_back(std::string const& representation) const;
+    /// Of the view, which the MPI library does not know, once options are new. Collective.
+    void keep_back_again();
 
     /// A new view was this rank's own affair, and was refused (an MPI error class), or not (0).
     void note_refused_view(int refusal) { refused_view_ = refusal; }
@@ -438,5 +443,8 @@ std::shared_ptr<File> forget(MPI_File handle);
 std::vector<std::shared_ptr<File>> opened_otherwise(File const& file);
 /// All that are open, in the order in which they were opened.
 std::vector<std::shared_ptr<File>> open_files();
+/// Of these the ones that were opened on it: those of other communicators may be other threads', to
+/// close, and end with their last owner.
+std::vector<std::shared_ptr<File>> open_files_on(MPI_Comm comm);
 
 }  // namespace unisono::interpose

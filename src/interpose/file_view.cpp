@@ -55,10 +55,10 @@ void File::mark_mirrored() {
     free_type(view_->filetype);
 }
 
-void File::mark_not_kept_back() {
+void File::mark_kept_back(bool kept_back) {
     auto const alone = hold_alone();
     std::lock_guard const lock{mutex_};
-    view_->kept_back = false;
+    view_->kept_back = kept_back;
 }
 
 MPI_Offset File::pointer() const {
@@ -107,6 +107,21 @@ void File::learn_to_keep_views_back(Notice const& agreed) {
     if (!shared_pointer_->counted())
         replace_shared_pointer(
             std::make_unique<SharedPointer>(CounterFile::beside(whole_path_, agreed.secret)));
+}
+
+bool File::may_keep_back(std::string const& representation) const {
+    auto const native = representation == "native" || representation == "internal";
+    auto const by_locks = !atomic_ || storage_.range_locks != nullptr;
+    auto const unlikely = !native_nonblocking() && options_.overlap != Switch::disable;
+    return native && by_locks && (unlikely || NonblockingCalls::possible(*this));
+}
+
+void File::keep_back_again() {
+    Notice notice;
+    propose_to_keep_views_back(notice);
+    meet(notice);
+    learn_to_keep_views_back(notice);
+    mark_kept_back(notice.keep_views_back && may_keep_back(view()->representation));
 }
 
 MPI_Offset File::agreed_shared_pointer() { return largest(shared_pointer_->reached()); }

@@ -46,8 +46,7 @@ int before_finalize() {
 }
 
 void before_free(MPI_Comm comm) {
-    for (auto const& file : open_files()) {
-        if (file->opened_on() != comm) continue;
+    for (auto const& file : open_files_on(comm)) {
         file->forget_communicator();
         if (!file->holds_writes()) continue;
         auto const verdict = file->settle_for_later();

@@ -149,10 +149,12 @@ void pass_hints_on(File& file) {
 }
 
 void take_hints(File& file) {
+    auto const kept_back = file.view()->kept_back;
     let_go_of_view(file);  // its ranks may meet elsewhere from now on
     auto const& context = file.context();
     file.use(agree_on(own_options(file.path(), file.hints(), context.comm()), context));
     settle_options(file);
+    if (kept_back && !file.view()->mirrored) file.keep_back_again();
 }
 
 }  // namespace unisono::interpose

@@ -130,7 +130,7 @@ void let_go_of_view(File& file) {
         return;
     }
     file.set_shared_pointer(file.agreed_shared_pointer());
-    file.mark_not_kept_back();
+    file.mark_kept_back(false);
 }
 
 }  // namespace unisono::interpose

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,15 +291,26 @@ static void start(void) {
             dlerror());
 }
 
+// A program that looks whether its MPI has large counts, as mpi4py's wheels do, has found ours.
+static void end_for_lack_of(char const* name) {
+    struct mpi_library const library = find_library();
+    if (library.engine == NULL || strcmp(library.engine, UNISONO_MPI_NAME) == 0)
+        fprintf(stderr, "unisono: no MPI library in this process has %s\n", name);
+    else
+        fprintf(stderr,
+                "unisono: the program's MPI (%s) lacks %s, which the program has found in "
+                "libunisono-" UNISONO_MPI_NAME ": preload libunisono-%s.so instead\n",
+                library.name, name, library.engine);
+    signal(SIGABRT, SIG_DFL);  // Open MPI's handler would hide that line behind many
+    abort();
+}
+
 enum Name { plain, profiling };  // MPI_ or PMPI_
 
 static unisono_function function_of(int entry) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, start);
-    if (functions[entry] == NULL) {
-        fprintf(stderr, "unisono: no MPI library in this process has %s\n", native_names[entry]);
-        abort();
-    }
+    if (functions[entry] == NULL) end_for_lack_of(native_names[entry]);
     return functions[entry];
 }
 

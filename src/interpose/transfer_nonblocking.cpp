@@ -99,7 +99,8 @@ int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
     if (!overlaps) file->note_native_nonblocking();
     if (has_data_in_blocks(*file) || (!overlaps && file->view()->kept_back)) {
         add_to_recording(*file, call, /*has_place=*/true);
-        return begin_alone(file, call, Whose::part_of_collective, request, native);
+        auto const whose = file->context().ranks() > 1 ? Whose::part_of_collective : Whose::own;
+        return begin_alone(file, call, whose, request, native);
     }
     if (!overlaps) return leave_to_mpi(*file, call, needs, "nonblocking collective call", native);
     auto pending = begin_beside(file, call, /*collective=*/true);

@@ -120,15 +120,6 @@ std::shared_ptr<FileView> make_view(File const& file, MPI_Offset displacement, M
     }
 }
 
-// Unisono does the calls of single ranks with such a view, too, and nonblocking collective ones if
-// there are any. Equal on all ranks.
-bool may_keep_back(File const& file, std::string const& representation) {
-    auto const native = representation == "native" || representation == "internal";
-    auto const by_locks = !file.atomic() || file.storage().range_locks != nullptr;
-    auto const unlikely = !file.native_nonblocking() && file.options().overlap != Switch::disable;
-    return native && by_locks && (unlikely || NonblockingCalls::possible(file));
-}
-
 // Whether ranks wait for each other: where they have something to agree on, and after calls for
 // which they have not waited, as programs may rely on seeing then what others have written. Equal
 // on all ranks.
@@ -136,7 +127,7 @@ bool has_to_meet(File const& file, std::string const& representation) {
     auto const cache = file.cache();
     auto const alone = cache != nullptr && (cache->in_use() || cache->window_was_used());
     return !file.keeps_views_back().value_or(false) || alone || file.view()->mirrored ||
-           !may_keep_back(file, representation);
+           !file.may_keep_back(representation);
 }
 
 // What this rank has to say about its new view: wrong or missing ones (refusal), ones that Unisono
@@ -219,8 +210,7 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
     if (notice.objection.refusal != 0) return refuse_view(*file, notice.objection);
     file->note_refused_view(0);
     auto const must_be_native = notice.objection.must_be_native;
-    view->kept_back =
-        *file->keeps_views_back() && may_keep_back(*file, known_as) && !must_be_native;
+    view->kept_back = *file->keeps_views_back() && file->may_keep_back(known_as) && !must_be_native;
     auto const dangerous = notice.defer_native_view || notice.native_layout_differs;
     auto const told = !view->kept_back && (!dangerous || must_be_native);
     if (!told)

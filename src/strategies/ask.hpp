@@ -32,4 +32,9 @@ auto ask(Strategy const& strategy, Function const& function, Arguments const&...
     }
 }
 
+inline std::uint64_t ask_cell_bytes(Strategy const& strategy, Facts const& facts,
+                                    Options const& options) {
+    return strategy.cell_bytes == nullptr ? 0 : ask(strategy, strategy.cell_bytes, facts, options);
+}
+
 }  // namespace unisono

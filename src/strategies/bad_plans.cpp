@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <stdexcept>
 #include <string_view>
@@ -24,9 +25,15 @@ Plan halves(Facts const& facts) {
             .window_bytes = 1 << 16};
 }
 
+// Of the ranks, where they are threads of one process, the one that asks first in each call.
+bool is_first(Facts const& facts) {
+    static std::atomic<std::uint32_t> asked = 0;
+    return asked++ % facts.topology->ranks() == 0;
+}
+
 using Kind = void (*)(Plan&, Facts const&);
 
-constexpr std::array<std::pair<std::string_view, Kind>, 14> kinds{{
+constexpr std::array<std::pair<std::string_view, Kind>, 15> kinds{{
     {"none", [](Plan&, Facts const&) {}},
     {"overlap", [](Plan& plan, Facts const&) { --plan.realms[1].positions.begin; }},
     {"hole", [](Plan& plan, Facts const&) { --plan.realms[0].positions.end; }},
@@ -55,18 +62,32 @@ constexpr std::array<std::pair<std::string_view, Kind>, 14> kinds{{
          low.end = low.begin + static_cast<std::uint64_t>(gettid()) % low.bytes();
          plan.realms[1].positions.begin = low.end;
      }},
+    {"different_ways",
+     [](Plan& plan, Facts const& facts) {
+         if (is_first(facts)) plan = {.way = Plan::Way::direct};
+     }},
 }};
+
+bool is_wanted(std::string_view kind) {
+    auto const* const wanted = std::getenv("UNISONO_BAD_PLAN");
+    return wanted != nullptr && kind == wanted;
+}
 
 Plan plan_badly(Facts const& facts, Options const&) {
     auto plan = halves(facts);
-    auto const* const wanted = std::getenv("UNISONO_BAD_PLAN");
     for (auto const& [name, spoil] : kinds)
-        if (wanted != nullptr && name == wanted) spoil(plan, facts);
+        if (is_wanted(name)) spoil(plan, facts);
     return plan;
 }
 
 std::string_view unfit_bad_plans(Facts const& facts) {
+    if (is_wanted("unfit_for_some") && is_first(facts)) return "for some ranks";
     return facts.ascending && facts.touched.bytes() > 100 ? "" : "not enough to be wrong about";
+}
+
+std::uint64_t cell_bytes_of_bad_plans(Facts const& facts, Options const&) {
+    if (!is_wanted("different_cells")) return 0;
+    return is_first(facts) ? 100 : 1000;
 }
 
 }  // namespace
@@ -75,6 +96,7 @@ constinit Plugin const unisono_plugin{.strategy = {
                                           .name = "bad_plans",
                                           .summary = "what a plug-in must not do",
                                           .source = "test",
+                                          .cell_bytes = cell_bytes_of_bad_plans,
                                           .unfit = unfit_bad_plans,
                                           .plan = plan_badly,
                                       }};

@@ -6,6 +6,7 @@ usage: preload_test.py BUILD_DIRECTORY MPI [MPI]
 
 import os
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -109,6 +110,18 @@ class MpiPrograms(MpiJobs):
                     self.assertEqual(len(set(lines)), 1, job.transcript())
                     self.assertIn(f"libunisono-{other}", lines[0])
                     self.assertIn(LIBRARY_OF_MPI[mpi], lines[0])
+
+    @unittest.skipUnless({"mpich", "openmpi"} <= set(sys.argv[2:]), "needs MPICH and Open MPI")
+    def test_what_ends_a_program_that_has_found_large_counts_in_the_wrong_library(self):
+        """As mpi4py's wheels do: the line did not say what to do, and Open MPI wrote a page more."""
+        program = ("import ctypes; ctypes.CDLL('libmpi.so.40', ctypes.RTLD_GLOBAL).MPI_Init(None, None); "
+                   "ctypes.CDLL(None).MPI_File_write_at_all_c(None, None, None, None, None, None)")
+        done = subprocess.run([sys.executable, "-c", program], text=True, capture_output=True, timeout=60, check=False,
+                              env=os.environ | {"LD_PRELOAD": str(library("mpich"))})
+        self.assertEqual(done.returncode, -signal.SIGABRT, done.stderr)
+        lines = done.stderr.splitlines()
+        self.assertIn("preload libunisono-openmpi.so instead", lines[-1])
+        self.assertEqual([line for line in lines if not line.startswith("unisono: ")], [])
 
     def test_disable_means_off(self):
         for mpi in MPIS:

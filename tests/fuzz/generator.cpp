@@ -284,10 +284,13 @@ void Generator::choose_hints(FileState& file) {
     if (random_.chance(20)) file.hints.emplace_back("cb_config_list", "*:2");
     if (random_.chance(20)) file.hints.emplace_back("unisono_flush", "close");
     if (behind) file.hints.emplace_back("unisono_write_behind", "enable");
+    // Small calls that repeat are agreed on: of an error all ranks are told at once.
+    if (options_.faults && !behind) file.hints.emplace_back("unisono_write_behind", "disable");
     if (random_.chance(30))
         file.hints.emplace_back("unisono_write_behind_bytes",
                                 std::to_string(random_.pick(buffers)));
     if (ahead) file.hints.emplace_back("unisono_read_ahead", "enable");
+    if (options_.faults && !behind) file.hints.emplace_back("unisono_read_ahead", "disable");
     if (random_.chance(50)) {
         file.hints.emplace_back("unisono_pool_bytes", std::to_string(random_.pick(buffers) * 4));
     }

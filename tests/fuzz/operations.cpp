@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "calls.hpp"
@@ -716,13 +717,16 @@ void Performer::check_queries(FileState const& file, Open const& open) {
     MPI_Group_free(&expected);
 }
 
-/// Which are in force at once; later ones of a key hold.
+/// Which are in force at once; later ones of a key hold, and over all of them the environment's.
 void Performer::check_hints(Hints const& hints, Open const& open) {
     if (options_.native) return;
     std::map<std::string, std::string> const given{hints.rbegin(), hints.rend()};
-    for (char const* const key : {"unisono_strategy", "cb_buffer_size", "unisono_write_behind"}) {
+    for (auto const& [key, variable] :
+         std::map<char const*, char const*>{{"unisono_strategy", "UNISONO_STRATEGY"},
+                                            {"cb_buffer_size", ""},
+                                            {"unisono_write_behind", "UNISONO_WRITE_BEHIND"}}) {
         auto const wanted = given.find(key);
-        if (wanted == given.end()) continue;
+        if (wanted == given.end() || std::getenv(variable) != nullptr) continue;
         auto const found = info_value(open.handle, key);
         if (found != wanted->second)
             complain(std::string("MPI_File_get_info: ") + key + " is " + found + ", not " +

@@ -52,6 +52,18 @@ def test_program_built_by_pkg_config_runs_under_unisono(mpi, prefix, tmp_path):
     assert_unisono_did_it(run_program(program, mpi, tmp_path))
 
 
+# pkg-config's backslashes are for a shell.
+@each_mpi
+def test_a_prefix_with_blanks_and_other_letters_is_linked_by_eval(mpi, own_prefix, tmp_path):
+    require_library(mpi)
+    prefix = own_prefix.rename(own_prefix.with_name("my övn"))
+    program = tmp_path / "program"
+    environment = os.environ | {"PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig")}
+    compiles = f"mpicc.{mpi} {PROGRAM} -o {program} $(pkg-config --libs unisono-{mpi})"
+    run(["sh", "-c", f"""eval "{compiles}" '-Wl,-rpath,"{prefix}/lib"'"""], env=environment)
+    assert_unisono_did_it(run_program(program, mpi, tmp_path))
+
+
 @each_mpi
 def test_program_built_by_cmake_package_runs_under_unisono(mpi, prefix, tmp_path):
     require_library(mpi)

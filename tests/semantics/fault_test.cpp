@@ -203,6 +203,51 @@ void two_errors_give_one_class(Context const& context) {
     close_file(file);
 }
 
+constexpr int record_bytes = 100;
+
+MPI_File open_lone_file(Context const& context, char const* strategy) {
+    MPI_Info hints =
+        make_info({{"unisono_faults", "write@550=ENOSPC"}, {"unisono_strategy", strategy}});
+    auto const path = context.path() + std::to_string(context.rank);
+    MPI_File file = MPI_FILE_NULL;
+    CHECK_MPI(
+        MPI_File_open(MPI_COMM_SELF, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints, &file));
+    MPI_Info_free(&hints);
+    CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    return file;
+}
+
+int write_record(MPI_File file, int number) {
+    Bytes const data(record_bytes, 7);
+    return MPI_File_write_at_all(file, MPI_Offset{record_bytes} * number, data.data(), record_bytes,
+                                 MPI_BYTE, MPI_STATUS_IGNORE);
+}
+
+// In small calls that repeat an error is its rank's at once, and at the next sync all ranks'. Of a
+// lone rank's file it came twice.
+void a_lone_rank_is_told_once(Context const& context) {
+    MPI_File file = open_lone_file(context, "auto");
+    for (int number = 0; number < 10; ++number)
+        CHECK_EQUAL(error_class(write_record(file, number)),
+                    number == 5 ? MPI_ERR_NO_SPACE : MPI_SUCCESS);
+    CHECK_MPI(MPI_File_sync(file));
+    close_file(file);
+}
+
+// The same, where others' parts might be in memory: it does its own part of the call by itself.
+void a_lone_rank_is_told_once_of_a_nonblocking_write(Context const& context) {
+    MPI_File file = open_lone_file(context, "view_based");
+    for (int number = 0; number < 5; ++number) CHECK_MPI(write_record(file, number));
+    Bytes const data(record_bytes, 7);
+    MPI_Request request = MPI_REQUEST_NULL;
+    auto code = MPI_File_iwrite_at_all(file, 5 * record_bytes, data.data(), record_bytes, MPI_BYTE,
+                                       &request);
+    if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK_EQUAL(error_class(code), MPI_ERR_NO_SPACE);
+    CHECK_MPI(MPI_File_sync(file));
+    close_file(file);
+}
+
 }  // namespace
 
 std::span<Test const> fault_tests() {
@@ -217,6 +262,9 @@ std::span<Test const> fault_tests() {
         {"an_independent_access_fails_on_its_rank_only",
          an_independent_access_fails_on_its_rank_only, under_unisono, injected},
         {"two_errors_give_one_class", two_errors_give_one_class, under_unisono, injected},
+        {"a_lone_rank_is_told_once", a_lone_rank_is_told_once, under_unisono, injected},
+        {"a_lone_rank_is_told_once_of_a_nonblocking_write",
+         a_lone_rank_is_told_once_of_a_nonblocking_write, under_unisono, injected},
     };
     return tests;
 }

@@ -350,7 +350,8 @@ void shared_writes_go_on_after_new_hints(Context const& context) {
     close_with_two_of_each_rank(context, file);
 }
 
-// A view that the MPI library had better not see: it is not told of it, so the pointer stays.
+// A view that the MPI library had better not see: it is not told of it, so the pointer stays, and
+// so do calls with it, which were refused.
 void the_shared_pointer_of_an_unusual_view_outlives_new_hints(Context const& context) {
     Type const tile = every_second_int_as_struct();
     MPI_File file = open_file(context, context.path());
@@ -362,7 +363,23 @@ void the_shared_pointer_of_an_unusual_view_outlives_new_hints(Context const& con
     MPI_Info_free(&hints);
     CHECK_MPI(MPI_File_seek_shared(file, 1, MPI_SEEK_CUR));
     CHECK_EQUAL(shared_position_of(file), 6);
+    context.barrier();
+    int const mine = 100 + context.rank;
+    CHECK_MPI(MPI_File_write_shared(file, &mine, 1, MPI_INT, MPI_STATUS_IGNORE));
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_File_iwrite_shared(file, &mine, 1, MPI_INT, &request));
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    context.barrier();
+    CHECK_EQUAL(shared_position_of(file), 6 + 2 * context.size);
     close_file(file);
+    context.barrier();
+    if (context.root()) {
+        auto const ints = ints_of(read_whole(context.path()), 4 + 6 * 8, 8);
+        CHECK_EQUAL(ints.size(), 2u * context.size);
+        for (int rank = 0; rank < context.size; ++rank)
+            CHECK_EQUAL(std::ranges::count(ints, 100 + rank), 2);
+    }
+    context.barrier();
 }
 
 // Of 10 ints each rank asks for 4 in turn: who gets there too late gets less, and the pointer goes

@@ -4,10 +4,13 @@
 #include <array>
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <deque>
+#include <fstream>
 #include <functional>
 #include <iterator>
 #include <random>
+#include <string>
 #include <thread>
 
 #include "files.hpp"
@@ -367,6 +370,52 @@ void threads_have_handles_of_one_file(Context const& context) {
     MPI_Info_free(&behind);
 }
 
+// Of what Unisono shares between ranks.
+long long shared_mappings() {
+    std::ifstream maps("/proc/self/maps");
+    long long count = 0;
+    for (std::string line; std::getline(maps, line);)
+        count += line.find("memfd:unisono") != std::string::npos ? 1 : 0;
+    return count;
+}
+
+MPI_File open_and_write(MPI_Comm comm, std::string const& path, DealtView const& view,
+                        MPI_Info hints) {
+    MPI_File file = MPI_FILE_NULL;
+    CHECK_MPI(MPI_File_open(comm, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints, &file));
+    CHECK_MPI(view.set(file));
+    Bytes const data = view.data(0, 10000);
+    CHECK_MPI(MPI_File_write_all(file, data.data(), 10000, MPI_BYTE, MPI_STATUS_IGNORE));
+    return file;
+}
+
+// Freeing a communicator waits for the other ranks where its file has something in memory, and had
+// hold of all files meanwhile: what another thread closed was ended by the one that waited.
+void what_a_thread_closes_ends_while_another_one_frees_a_communicator(Context const& context) {
+    if (!threads_allowed(context)) return;
+    MPI_Comm going = MPI_COMM_NULL;
+    MPI_Comm_dup(context.comm, &going);
+    MPI_Info in_memory = make_info({{"unisono_strategy", "view_based"}});
+    DealtView const view(context, 100);
+    MPI_File left = open_and_write(going, context.path("left"), view, in_memory);
+    MPI_Info_free(&in_memory);
+    auto const before = shared_mappings();
+    MPI_File closed = open_and_write(context.comm, context.path("closed"), view, MPI_INFO_NULL);
+    std::thread frees;
+    if (context.root()) {
+        frees = std::thread{[&] { MPI_Comm_free(&going); }};
+        std::this_thread::sleep_for(std::chrono::milliseconds{100});  // it may be waiting by now
+    }
+    close_file(closed);
+    CHECK_EQUAL(shared_mappings(), before);
+    context.barrier();
+    if (context.root())
+        frees.join();
+    else
+        MPI_Comm_free(&going);
+    close_file(left);
+}
+
 }  // namespace
 
 std::span<Test const> thread_tests() {
@@ -392,6 +441,9 @@ std::span<Test const> thread_tests() {
          threads_share_a_handle_with_collective_calls, under_unisono, deadlock},
         {"threads_have_handles_of_one_file", threads_have_handles_of_one_file, under_unisono,
          deadlock},
+        {"what_a_thread_closes_ends_while_another_one_frees_a_communicator",
+         what_a_thread_closes_ends_while_another_one_frees_a_communicator, under_unisono,
+         "the memory is Unisono's"},
     };
     return tests;
 }

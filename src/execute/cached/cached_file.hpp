@@ -182,6 +182,7 @@ private:
     [[nodiscard]] std::uint32_t repeats_with(Direction direction, LastCall const& call) const;
     void note(Direction direction, LastCall const& call);
     void note(Request const& request, CallRecord const& record);
+    void tell_others(Request const& request, IoResult const& result);
     void go_on_in_window();
     [[nodiscard]] std::uint64_t blocks_open(Direction direction) const;
     bool open_blocks(BlockTable::Blocks blocks, CallRecord& record);

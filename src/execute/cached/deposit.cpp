@@ -250,7 +250,12 @@ IoResult CachedFile::move_directly(Request const& request, CallRecord& record) {
 
 void CachedFile::note_lost(Request const& request, IoResult const& result) {
     std::lock_guard const lock{mutex_};
-    deferred_.note(lost_in(request, result, team_.rank()));
+    tell_others(request, result);
+}
+
+// A lone rank has heard of it.
+void CachedFile::tell_others(Request const& request, IoResult const& result) {
+    if (team_.topology().ranks() > 1) deferred_.note(lost_in(request, result, team_.rank()));
 }
 
 IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
@@ -259,7 +264,7 @@ IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
     if (!fits(request)) {
         misfit_ = true;
         auto const result = independent(request, request.positions, record);
-        deferred_.note(lost_in(request, result, team_.rank()));
+        tell_others(request, result);
         return result;
     }
     written_.store(true, std::memory_order_relaxed);
