@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Runs one client program and asserts who did its I/O.
 
-Under Unisono the program must see the info key unisono_strategy, and the report must name every
-expected file with calls that Unisono performed itself; natively there must be neither. So a test
-cannot pass because the preload library did nothing.
+Under Unisono the program runs without a report, and then with one: it must see the info key
+unisono_strategy, and the report must name every expected file with calls that Unisono performed
+itself. Natively there must be neither. So a test cannot pass because the preload library did nothing.
 """
 
 import argparse
@@ -58,12 +58,25 @@ def check_unisono(job, arguments, file):
     job.require(not job.lines_from_unisono(), "Unisono complained")
 
 
+def run_unreported(arguments, directory):
+    """Small calls go a shorter way where no report counts them, as in most users' programs."""
+    job = Job(arguments.build, arguments.mpi, arguments.ranks,
+              command_of(arguments, directory / "unreported"), directory)
+    job.environment["UNISONO_REPORT"] = "none"
+    job.run([job.engine()], arguments.seconds).require_success()
+    job.require(job.strategy() != "", "the program did not find unisono_strategy")
+    job.require(not job.reports(), "a report that nobody has asked for")
+    job.require(not job.lines_from_unisono(), "Unisono complained")
+
+
 def main():
     arguments = parse_arguments()
     if arguments.needs and not arguments.needs.exists():
         print(f"skipped: no {arguments.needs}")
         sys.exit(SKIPPED)
     with tempfile.TemporaryDirectory(prefix="unisono-clients-") as directory:
+        if not arguments.native:
+            run_unreported(arguments, Path(directory))
         file = Path(directory) / "client-file"
         job = Job(arguments.build, arguments.mpi, arguments.ranks, command_of(arguments, file),
                   directory)

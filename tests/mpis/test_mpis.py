@@ -70,7 +70,12 @@ class Trial:
         self.prefix = build / "mpis" / library.wheel
         self.launcher = [str(self.prefix / "bin" / "mpiexec"), *library.options]
         self.failed: list[str] = []
+        self.left_out: list[str] = []
         self.tried = 0
+
+    def leave_out(self, what: str, why: str) -> None:
+        self.left_out.append(f"{what}: {why}")
+        print(f"skipped {self.library.name}: {what}: {why}", flush=True)
 
     def program(self, name: str) -> Path:
         return self.build / "programs" / f"{name}.{self.library.numbers or self.library.abi}"
@@ -93,7 +98,6 @@ class Trial:
     def run(self, what: str, command: list[str], limit_s: float, expected: str, **variables: str) -> None:
         """`expected` is a pattern that the output must have, besides the exit code 0."""
         began = time.monotonic()
-        self.tried += 1
         with subprocess.Popen(command, env=self.environment() | variables, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                               start_new_session=True) as process:  # fmt: skip
@@ -107,6 +111,9 @@ class Trial:
         found = re.search(expected, output)
         passed = code in ("0", str(SKIPPED)) and found is not None
         told = found[found.lastindex or 0] if found else f"exit code {code}"
+        if passed and told.startswith("skipped: "):
+            return self.leave_out(what, told.removeprefix("skipped: "))
+        self.tried += 1
         print(f"{'ok    ' if passed else 'FAILED'} {self.library.name}: {what}: {told}"
               f" ({time.monotonic() - began:.0f} s)", flush=True)  # fmt: skip
         if not passed:
@@ -145,8 +152,10 @@ class Trial:
                  60, r"(3 tests, 0 failed)|(skipped: .*)")  # fmt: skip
 
     def fuzz(self) -> None:
-        if self.library.fuzzer_skips is None or self.seconds <= 0:
-            return
+        if self.library.fuzzer_skips is None:
+            return self.leave_out("fuzzer", "it would find the library's own faults only")
+        if self.seconds <= 0:
+            return self.leave_out("fuzzer", "--seconds 0")
         skips = ["--skip", self.library.fuzzer_skips] if self.library.fuzzer_skips else []
         command = [PYTHON, str(ROOT / "tests" / "fuzz" / "fuzz.py"), "--build", str(self.build), "--mpi",
                    self.library.abi, "--seconds", str(self.seconds), "--launcher", " ".join(self.launcher), *skips]  # fmt: skip
@@ -155,7 +164,7 @@ class Trial:
     def mpi4py(self) -> None:
         wheel = self.build / "mpis" / self.library.mpi4py
         if not (wheel / "complete").exists():
-            return
+            return self.leave_out("mpi4py", f"no wheel: tools/mpi_wheels.sh {wheel.name}")
         soname = "libmpi.so.40" if self.library.abi == "openmpi" else "libmpi.so.12"
         packages = next(wheel.glob("lib/python3*/site-packages"))
         script = self.scratch / "check.py"
@@ -176,8 +185,9 @@ class Trial:
 
 def try_out(trial: Trial, quick: bool) -> None:
     if why := trial.missing():
-        print(f"skipped {trial.library.name}: {why}", flush=True)
-        return
+        return trial.leave_out("all", why)
+    if trial.library.faults:
+        trial.leave_out("semantics", "faults of the library itself, " + ", ".join(trial.library.faults))
     trial.strided()
     if quick:
         trial.semantics(3, "pointer", "coverage", "consistency", "partial", "handler", "query", "lifetime",
@@ -204,11 +214,13 @@ def main() -> int:
         trials = [Trial(one, options.build.resolve(), Path(scratch), options.seconds) for one in wanted]
         for trial in trials:
             try_out(trial, options.quick)
-    failed = [f"{trial.library.name}: {what}" for trial in trials for what in trial.failed]
-    print(f"{sum(trial.tried for trial in trials)} tried, {len(failed)} failed", *failed, sep="\n  ")
+    failed = [f"failed  {trial.library.name}: {what}" for trial in trials for what in trial.failed]
+    left_out = [f"skipped {trial.library.name}: {what}" for trial in trials for what in trial.left_out]
+    tried = sum(trial.tried for trial in trials)
+    print(f"{tried} tried, {len(failed)} failed, {len(left_out)} skipped", *left_out, *failed, sep="\n  ")
     if failed:
         return 1
-    return 0 if any(trial.tried for trial in trials) else SKIPPED
+    return 0 if tried else SKIPPED
 
 
 if __name__ == "__main__":
