@@ -100,6 +100,7 @@ up() {
     if ! timeout 120 "$(realpath "$0")" start "$directory" >"$directory/up.log" 2>&1 </dev/null; then
         echo "cluster.sh: Ceph does not come up:" >&2
         tail -n 20 "$directory/up.log" >&2
+        end_processes KILL || true # of half a cluster, each part waits for others
         down
         exit 1
     fi
@@ -131,8 +132,13 @@ end_processes() {
     return 1
 }
 
+# A look at the folder itself would fail, or wait, where the mount's process has ended or hangs.
+mounted() {
+    grep -qF " $directory/mnt " /proc/self/mounts
+}
+
 down() {
-    if mountpoint -q "$directory/mnt"; then umount "$directory/mnt" || umount -l "$directory/mnt"; fi
+    if mounted; then timeout 20 umount "$directory/mnt" || umount -l "$directory/mnt"; fi
     end_processes TERM || end_processes KILL
     rm -rf --one-file-system "$directory"
 }

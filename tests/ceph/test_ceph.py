@@ -4,6 +4,7 @@ libcephfs says. `make test-ceph` runs it; `make test` does not: Ceph has to be i
 import array
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -109,6 +110,16 @@ def assert_same_servers(path, unit_bytes, osds):
     assert len(pairs) == len(set(osds)) == len(set(servers)), f"server, OSD: {pairs}"
     assert [osd for _, osd in pairs] == sorted(set(osds))
     assert len(pairs) > 1, "all on one server: nothing was compared"
+
+
+def test_a_cluster_whose_client_had_died_stayed_mounted(tmp_path, record_property):
+    place = tmp_path / "cluster"
+    subprocess.run([HERE / "cluster.sh", "up", place], check=True)
+    os.kill(int((place / "run/client.admin.pid").read_text()), signal.SIGKILL)
+    subprocess.run([HERE / "cluster.sh", "down", place], check=True)
+    assert not place.exists()
+    assert str(place) not in pathlib.Path("/proc/self/mounts").read_text()
+    record_property("seen", "a cluster without its client was removed")
 
 
 # Each strategy with each striping on one MPI; the other one only needs to get through.
