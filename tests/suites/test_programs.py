@@ -3,6 +3,7 @@
 import pathlib
 
 import pytest
+from harness import own_calls
 from test_suites import BUILD, WAYS, Job
 
 # Dumps and restart files in all formats that LAMMPS writes by MPI-IO, and a run that goes on from one.
@@ -76,6 +77,8 @@ def files_of(program: str, ranks: int, folder: pathlib.Path, way: dict | None) -
     job.environment = {"UNISONO_REPORT": "none"} | (way or {})
     job.run([] if way is None else [job.engine()]).require_success()
     job.require(not job.lines_from_unisono(), "Unisono has something to say")
+    if job.environment["UNISONO_REPORT"] == "json":
+        job.require(own_calls(job.reports()) > 0, "not done by Unisono")
     return {path.name: path.read_bytes() for path in job.folder.iterdir()}
 
 
