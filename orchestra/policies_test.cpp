@@ -212,13 +212,36 @@ TEST(DefaultPolicy, leaves_those_alone_for_whom_it_is_not_cheaper) {
     auto const report =
         report_of({with_dedicated(program("A", 1), 8.8), with_dedicated(program("B", 2), 9.5)});
     EXPECT_EQ(the.after(5, report).objects.size(), 2U) << "the trial";
-    for (int window = 0; window < 40; ++window)
+    for (int window = 0; window < 4; ++window)
+        EXPECT_TRUE(the.policy->decide(report).objects.empty());
+    EXPECT_EQ(the.policy->decide(report).objects.size(), 2U) << "the second trial";
+    for (int window = 0; window < 8; ++window)
         EXPECT_TRUE(the.policy->decide(report).objects.empty());
     int tried = 0;
     for (int window = 0; window < 400; ++window)
         tried += the.policy->decide(report).objects.empty() ? 0 : 1;
     EXPECT_GT(tried, 0) << "things may have changed";
     EXPECT_LE(tried, 20) << "trials cost, so they get rarer";
+}
+
+// Short slices, and a program's first moments, may hide what longer ones bring.
+TEST(DefaultPolicy, tries_longer_slices_each_time_until_there_are_others) {
+    Default const the{make_default_policy({})};
+    auto report =
+        report_of({with_dedicated(program("A", 1), 8.8), with_dedicated(program("B", 2), 9.5)});
+    for (auto const slice : {62.5 * ms, 120.0 * ms, 240.0 * ms}) {
+        auto decision = the.after(1, report);
+        for (int window = 0; window < 100 && decision.objects.empty(); ++window)
+            decision = the.policy->decide(report);
+        ASSERT_EQ(decision.objects.size(), 2U);
+        EXPECT_EQ(decision.objects[0].slice, slice);
+    }
+    report.programs[1].id = "C";
+    auto decision = the.after(1, report);
+    for (int window = 0; window < 10 && decision.objects.empty(); ++window)
+        decision = the.policy->decide(report);
+    ASSERT_EQ(decision.objects.size(), 2U);
+    EXPECT_EQ(decision.objects[0].slice, 62.5 * ms);
 }
 
 TEST(DefaultPolicy, one_window_against_does_not_end_it) {
@@ -383,6 +406,14 @@ TEST(DefaultPolicy, looks_again_at_once_when_programs_got_faster_by_themselves) 
     EXPECT_EQ(two.turns_in(30), 0);
 }
 
+// Three got 133 MB/s without slices in their first moments, and 106 with; later 92 without: slices
+// had been better, and were not tried again for 40 windows.
+TEST(DefaultPolicy, tries_again_once_less_gets_done_without_slices_than_with) {
+    Served some(106, 92, 133, 3);
+    for (int window = 0; window < 12; ++window) some.window();
+    EXPECT_GT(some.turns_in(40), 20);
+}
+
 // Two windows until it is known how it is without, trial, one window more: 69 is below 85 % of 99.
 TEST(DefaultPolicy, gives_up_slices_with_which_less_gets_done) {
     Served two(69, 99);
@@ -463,6 +494,22 @@ TEST(Payoff, knows_how_long_requests_stay_and_who_gains) {
     after(10, 500);
     EXPECT_NEAR(payoff.gain_of(0), 10, 1e-9);
     EXPECT_NEAR(payoff.gain_of(1), 0.5, 1e-9);
+}
+
+// Derivation: 10 requests of 1 MB let in, 6 under way where 1 was: 5 of the 10 have ended.
+TEST(Payoff, counts_what_has_come_to_an_end_not_what_fills_the_servers) {
+    Payoff payoff;
+    auto report = report_of({program("A", 1), program("B", 2)});
+    std::vector<ProgramReport const*> const both{report.programs.data(), &report.programs[1]};
+    payoff.observe(report, both);
+    report.now_ms += 500;
+    for (auto& program : report.programs) {
+        program.servers[0].requests += 10;
+        program.servers[0].bytes += 10e6;
+        program.under_way = 6;
+    }
+    payoff.observe(report, both);
+    EXPECT_NEAR(payoff.without().mb_s(), 20, 1e-9) << "not 40";
 }
 
 // A request that waits is a part, too, though it brings no bytes in this window.

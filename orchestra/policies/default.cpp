@@ -18,7 +18,8 @@
 //           looked at again how things are without slices, and then in slices for all; also when
 //           programs got faster or slower by more than slices can have made them
 //   leave   nobody is eligible, or all together got less done with slices than without (Payoff):
-//           everyone is served, and the next trial comes the later
+//           everyone is served, and the next trial comes the later, with longer slices: what
+//           programs do in their first moments, and in short slices, may tell too little
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -47,11 +48,12 @@ constexpr double gain_to_stay = 1.05;
 constexpr int votes_needed = 2;
 constexpr int watch_windows_max = 4;
 constexpr int trial_windows_max = 3;
-constexpr Time trial_slice_min = 60 * millisecond;
+constexpr Time trial_slice_first = 60 * millisecond;  // doubles with each trial
 constexpr int keep_windows_first = 4;
 constexpr int keep_windows = 64;
 constexpr int look_windows = 2;
-constexpr int leave_windows_first = 40;
+constexpr int leave_windows_first = 4;  // after a trial alone
+constexpr int leave_windows_seen = 40;  // turns were kept, and brought nothing
 constexpr int leave_windows_max = 640;
 // Switching may cost this share of the time (Wachs and Ganger's 1 - R).
 constexpr double switch_share_max = 0.03;
@@ -170,16 +172,20 @@ private:
         ++windows_;
         if (state_ == State::watching && !payoff_.knows_without() && windows_ <= watch_windows_max)
             return nobody(programs, "watched first", State::watching);
-        if (leave_windows_left_ > 0) return nobody(programs, reason_, State::leaving);
+        if (leave_windows_left_ > 0 && !regrets_leaving())
+            return nobody(programs, reason_, State::leaving);
         if (is_time_to_look()) return look(programs);
         if (state_ != State::trying && state_ != State::keeping) {
             if (state_ != State::looking) payoff_.forget_turns();
             enter(State::trying);
             windows_ = 1;
         }
-        if (payoff_.turns_cost() && !may_relieve(programs.size()))
+        if (payoff_.turns_cost() && !may_relieve(programs.size())) {
+            leave_windows_ = std::max(leave_windows_, leave_windows_seen);
+            left_for_cost_ = true;
             return leave(programs, text("with slices %.1f MB/s together, without %.1f",
                                         payoff_.with().mb_s(), payoff_.without().mb_s()));
+        }
         if (state_ == State::trying && on_trial(programs)) return trial(programs);
         return keep(programs);
     }
@@ -260,6 +266,7 @@ private:
         keep_windows_now_ = keep_windows_first;
         leave_windows_ = leave_windows_first;
         leave_windows_left_ = 0;
+        trial_slice_ = trial_slice_first;
         enter(State::watching);
     }
 
@@ -304,7 +311,10 @@ private:
             }
             decision.eligibilities.push_back(std::move(verdict));
         }
-        if (decision.objects.empty()) return leave(programs, "dedicated service was not cheaper");
+        if (decision.objects.empty()) {
+            left_for_cost_ = false;
+            return leave(programs, "dedicated service was not cheaper");
+        }
         enter(State::keeping);
         if (pool_programs > 0) {
             decision.objects.push_back({{}, 0, patience_of(2 * switch_ms_)});
@@ -320,8 +330,13 @@ private:
         standings_.clear();
         leave_windows_left_ = leave_windows_;
         leave_windows_ = std::min(2 * leave_windows_, leave_windows_max);
+        trial_slice_ = std::min(2 * trial_slice_, window_max);
         return nobody(programs, why, State::leaving);
     }
+
+    // What programs got without slices when they began was more than they get, as they filled the
+    // servers, and less than what slices had brought.
+    [[nodiscard]] bool regrets_leaving() const { return left_for_cost_ && payoff_.turns_pay(); }
 
     Eligibility relieved(ProgramReport const& program, double times) {
         standings_[program.id] = {.eligible = true};
@@ -399,7 +414,7 @@ private:
     [[nodiscard]] Time trial_window(std::size_t objects) const {
         if (given_window_) return *given_window_;
         if (starving_) return window_max;
-        auto const slice = std::max(from_ms(switches_per_slice_min * switch_ms_), trial_slice_min);
+        auto const slice = std::max(from_ms(switches_per_slice_min * switch_ms_), trial_slice_);
         return std::clamp(static_cast<Time>(objects) * slice, window_min, window(objects));
     }
 
@@ -414,6 +429,8 @@ private:
     int keep_windows_now_ = keep_windows_first;
     int leave_windows_ = leave_windows_first;  // of the next time
     int leave_windows_left_ = 0;
+    bool left_for_cost_ = false;
+    Time trial_slice_ = trial_slice_first;  // of the next one
     double switch_ms_ = 0;
     bool starving_ = false;
     std::string reason_;

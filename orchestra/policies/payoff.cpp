@@ -32,6 +32,11 @@ bool differ(Payoff::Rate const& a, Payoff::Rate const& b) {
     return std::max(a.mb_s(), b.mb_s()) > change_of_programs * std::min(a.mb_s(), b.mb_s());
 }
 
+// Of what was let in: what has come to an end meanwhile, with `more` under way than before.
+double share_done(double let_in, double more) {
+    return let_in > 0 ? std::max(0.0, 1 - more / let_in) : 1;
+}
+
 }  // namespace
 
 double Payoff::Rate::mb_s() const {
@@ -74,6 +79,7 @@ void Payoff::observe(Report const& report, std::vector<ProgramReport const*> con
     for (std::size_t i = 0; i < seen.size() && all_took_part; ++i) {
         more[i].bytes -= seen_[i].bytes;
         more[i].requests -= seen_[i].requests;
+        more[i].bytes *= share_done(more[i].requests, seen[i].under_way - seen_[i].under_way);
         all_took_part = more[i].bytes > 0 || more[i].under_way > 0;
     }
     if (rates_.size() > sets_max) rates_.clear();
@@ -103,6 +109,8 @@ bool Payoff::turns_cost() const {
     bool const steady = with().windows >= windows_steady;
     return with().mb_s() < without().mb_s() * (steady ? gain_steady : gain_clear);
 }
+
+bool Payoff::turns_pay() const { return with().mb_s() > without().mb_s() * gain_steady; }
 
 bool Payoff::knows_without() const { return without().windows >= windows_clear; }
 

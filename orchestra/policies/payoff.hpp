@@ -8,9 +8,10 @@
 
 namespace unisono::orchestra {
 
-/// What turns bring: bytes per time that a gate let in of the same programs, with turns and
-/// without. What a request takes of a server's time says nothing of the time that nobody used:
-/// programs that are slow to ask leave it idle in their own slices, and would have used each
+/// What turns bring: bytes per time that came to an end of the same programs, with turns and
+/// without: what a gate let in, less the share by which more is under way. Who begins fills the
+/// servers first. What a request takes of a server's time says nothing of the time that nobody
+/// used: programs that are slow to ask leave it idle in their own slices, and would have used each
 /// other's.
 ///
 /// For each set of programs that wanted something together, because others want another amount;
@@ -47,6 +48,8 @@ public:
     [[nodiscard]] double gain_of(std::size_t program) const;
     /// Turns have cost: clearly within two windows, or brought next to nothing in eight.
     [[nodiscard]] bool turns_cost() const;
+    /// They brought more than there is without them by now.
+    [[nodiscard]] bool turns_pay() const;
     [[nodiscard]] bool knows_without() const;
     /// They were taken for a while, and how it is without them was never seen, or when programs
     /// were up to something else.
