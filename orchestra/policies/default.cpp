@@ -48,7 +48,7 @@ constexpr double gain_to_stay = 1.05;
 constexpr int votes_needed = 2;
 constexpr int watch_windows_max = 4;
 constexpr int trial_windows_max = 3;
-constexpr Time trial_slice_first = 60 * millisecond;  // doubles with each trial
+constexpr Time trial_slice_first = 60 * millisecond;  // doubles each time that they are left
 constexpr int keep_windows_first = 4;
 constexpr int keep_windows = 64;
 constexpr int look_windows = 2;
@@ -180,12 +180,11 @@ private:
             enter(State::trying);
             windows_ = 1;
         }
-        if (payoff_.turns_cost() && !may_relieve(programs.size())) {
-            leave_windows_ = std::max(leave_windows_, leave_windows_seen);
-            left_for_cost_ = true;
-            return leave(programs, text("with slices %.1f MB/s together, without %.1f",
-                                        payoff_.with().mb_s(), payoff_.without().mb_s()));
-        }
+        if (payoff_.turns_cost() && !may_relieve(programs.size()))
+            return leave(programs,
+                         text("with slices %.1f MB/s together, without %.1f", payoff_.with().mb_s(),
+                              payoff_.without().mb_s()),
+                         Seen::to_cost);
         if (state_ == State::trying && on_trial(programs)) return trial(programs);
         return keep(programs);
     }
@@ -311,10 +310,8 @@ private:
             }
             decision.eligibilities.push_back(std::move(verdict));
         }
-        if (decision.objects.empty()) {
-            left_for_cost_ = false;
-            return leave(programs, "dedicated service was not cheaper");
-        }
+        if (decision.objects.empty())
+            return leave(programs, "dedicated service was not cheaper", Seen::on_trial);
         enter(State::keeping);
         if (pool_programs > 0) {
             decision.objects.push_back({{}, 0, patience_of(2 * switch_ms_)});
@@ -325,9 +322,14 @@ private:
         return decision;
     }
 
-    Decision leave(std::vector<ProgramReport const*> const& programs, std::string const& why) {
+    enum class Seen : std::uint8_t { on_trial, to_cost };
+
+    Decision leave(std::vector<ProgramReport const*> const& programs, std::string const& why,
+                   Seen seen) {
         reason_ = why;
         standings_.clear();
+        left_for_cost_ = seen == Seen::to_cost;
+        if (left_for_cost_) leave_windows_ = std::max(leave_windows_, leave_windows_seen);
         leave_windows_left_ = leave_windows_;
         leave_windows_ = std::min(2 * leave_windows_, leave_windows_max);
         trial_slice_ = std::min(2 * trial_slice_, window_max);

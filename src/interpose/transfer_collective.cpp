@@ -73,8 +73,8 @@ int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall con
     if (file == nullptr) file = (kept = find(call.handle)).get();
     if (file == nullptr) return native();
     if (!file->taken_over())
-        return leave_to_mpi(*file, call, needs_of_collective(call), file->why_not_taken_over(),
-                            native);
+        return leave_to_mpi(*find(call.handle), call, needs_of_collective(call),
+                            file->why_not_taken_over(), native);
     std::optional<InCall> in_call{std::in_place, *file, call.operation,
                                   call.offset ? *call.offset : file->pointer()};
     if (auto const code = perform_plain_part(*file, call, status)) {
