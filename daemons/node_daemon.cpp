@@ -149,7 +149,7 @@ private:
              events = events.subspan(std::min(events_max, events.size())))
             if (!connection_->send(
                     orchestra::show(events.first(std::min(events_max, events.size())))))
-                disconnect();
+                listen();  // perhaps it has said that it is over
     }
 
     // What an orchestrator cannot take yet stays in the rings, which may overflow: a queue that
@@ -165,9 +165,9 @@ private:
 
     void listen() {
         if (connection_ == nullptr) return;
-        bool open = connection_->flush();
-        std::vector<std::string> messages;
-        if (open) messages = connection_->receive(open);
+        connection_->flush();
+        bool open = true;
+        auto const messages = connection_->receive(open);
         for (auto const& message : messages) {
             auto const turn = orchestra::parse_turnover(message);
             if (!turn) {

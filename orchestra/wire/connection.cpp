@@ -37,36 +37,36 @@ std::optional<std::size_t> Connection::read_some(std::span<char> room) {
 }
 
 bool Connection::send(std::string_view message) {
-    if (message.size() > message_bytes_max) broken_ = true;
-    if (broken_) return false;
+    if (message.size() > message_bytes_max) deaf_ = true;
+    if (deaf_) return false;
     queue_ += frame(message);
     if (!flush()) return false;
-    if (queue_.size() > queue_bytes_max) broken_ = true;
-    return !broken_;
+    if (queue_.size() > queue_bytes_max) deaf_ = true;
+    return !deaf_;
 }
 
 bool Connection::flush() {
     std::size_t sent = 0;
-    while (!broken_ && sent < queue_.size()) {
+    while (!deaf_ && sent < queue_.size()) {
         auto const bytes = write_some(std::string_view(queue_).substr(sent));
-        broken_ = !bytes;
+        deaf_ = !bytes;
         if (bytes.value_or(0) == 0) break;
         sent += *bytes;
     }
     queue_.erase(0, sent);
-    return !broken_;
+    return !deaf_;
 }
 
 std::vector<std::string> Connection::receive(bool& open) {
     std::vector<std::string> messages;
     std::array<char, 65536> bytes;  // more than a record of TLS has, so that none is read in part
-    for (std::size_t total = 0; !broken_ && total < read_bytes_max;) {
+    for (std::size_t total = 0; !silent_ && total < read_bytes_max;) {
         auto const length = read_some(bytes);
         if (length && *length == 0) break;
-        broken_ = !length || !take({bytes.data(), *length}, messages);
+        silent_ = !length || !take({bytes.data(), *length}, messages);
         total += length.value_or(0);
     }
-    open = !broken_;
+    open = !silent_ && !deaf_;
     return messages;
 }
 

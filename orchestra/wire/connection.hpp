@@ -31,8 +31,8 @@ public:
     [[nodiscard]] bool want_write() const { return !queue_.empty(); }
 
     /// Sends now what the socket takes, and queues the rest. False: the connection is broken, the
-    /// peer reads too slowly (queue_bytes_max), or the message is above message_bytes_max; then it
-    /// is of no use any more.
+    /// peer reads too slowly (queue_bytes_max), or the message is above message_bytes_max; then
+    /// nothing can be sent any more, but what the peer has said before may be received.
     bool send(std::string_view message);
     /// Sends what is queued as far as the socket takes it. False: broken.
     bool flush();
@@ -54,7 +54,8 @@ private:
     std::shared_ptr<void> slot_;
     FrameReader reader_{message_bytes_max};
     std::string queue_;
-    bool broken_ = false;
+    bool deaf_ = false;    // the peer: nothing more can be sent
+    bool silent_ = false;  // nothing more comes from it
 };
 
 /// Connects, proves that it has the key (on TCP; local sockets need none, because there the kernel

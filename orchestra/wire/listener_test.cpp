@@ -40,6 +40,21 @@ protected:
     Listener listener_{address_, key_};
 };
 
+// An orchestrator says that it is over, and is gone: a node daemon that had just then something to
+// tell looked for it for half a minute.
+TEST_P(Connections, bring_what_the_peer_said_last_to_who_can_no_longer_answer) {
+    auto pair = meet(listener_, key_);
+    ASSERT_TRUE(pair.server);
+    ASSERT_TRUE(pair.server->send("over"));
+    pair.server.reset();
+    auto const deadline = std::chrono::steady_clock::now() + patience;
+    while (pair.client->send("news") && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::sleep_for(1ms);
+    bool open = true;
+    EXPECT_EQ(pair.client->receive(open), std::vector<std::string>{"over"});
+    EXPECT_FALSE(open);
+}
+
 TEST_P(Connections, carry_messages_both_ways_in_order) {
     auto const pair = meet(listener_, key_);
     ASSERT_TRUE(pair.server);
