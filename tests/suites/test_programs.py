@@ -3,8 +3,8 @@
 import pathlib
 
 import pytest
-from harness import own_calls
-from test_suites import BUILD, WAYS, Job
+from test_suites import BUILD, WAYS, Job  # isort: skip
+from harness import own_calls  # which test_suites.py makes known
 
 # Dumps and restart files in all formats that LAMMPS writes by MPI-IO, and a run that goes on from one.
 LAMMPS = """units lj
