@@ -1091,7 +1091,8 @@ void Generator::choose_flavour(Step& step, FileState& file) {
 
 void Generator::find_races(Step& step, FileState& file) {
     // Natively a collective write may return before an aggregator has written this rank's bytes.
-    step.barrier_before = file.native;
+    // A read that is to fail has to find bytes there.
+    step.barrier_before = file.native || (file.fault && !file.fault->writes);
     for (std::size_t m = 0; m < step.accesses.size() && !step.barrier_before; ++m) {
         auto const& access = step.accesses[m];
         if (!access.takes_part || !access.writes) continue;
