@@ -546,15 +546,11 @@ std::vector<std::shared_ptr<File>> opened_otherwise(File const& file) {
     return others;
 }
 
-File* find_alone(MPI_File handle) {
-    static bool const alone = !threads_may_call_at_once();
-    if (!alone) return nullptr;
-    auto const entry = table().files.find(key(handle));  // nobody else changes the table
-    return entry == table().files.end() ? nullptr : entry->second.get();
-}
-
 std::shared_ptr<File> find(MPI_File handle) {
-    std::shared_lock const lock{table().mutex};
+    // Where one thread calls MPI it is the one that changes the table.
+    static bool const alone = !threads_may_call_at_once();
+    std::shared_lock lock{table().mutex, std::defer_lock};
+    if (!alone) lock.lock();
     auto const entry = table().files.find(key(handle));
     return entry == table().files.end() ? nullptr : entry->second;
 }

@@ -432,12 +432,9 @@ private:
 };
 
 /// Remembers, finds and forgets files by handle; a handle that is unknown belongs to the MPI
-/// library alone. Thread-safe.
+/// library alone. Thread-safe, for threads that may call MPI.
 void remember(std::shared_ptr<File> file);
 std::shared_ptr<File> find(MPI_File handle);
-/// The same where one thread of the program calls MPI, else null: it is there until that thread
-/// goes on in the program, as in an error handler. Cost: no lock.
-File* find_alone(MPI_File handle);
 std::shared_ptr<File> forget(MPI_File handle);
 /// This rank's other handles of the same file. Cost: none where there never was one.
 std::vector<std::shared_ptr<File>> opened_otherwise(File const& file);

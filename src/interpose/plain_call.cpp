@@ -8,19 +8,19 @@ namespace unisono::interpose {
 namespace {
 
 // How much the call moves, if that lies together in memory and it is not a call that goes wrong.
-std::optional<std::int64_t> bytes_of(File const& file, File::PlainView const& view,
-                                     DataCall const& call) {
+std::optional<std::uint64_t> bytes_of(File const& file, File::PlainView const& view,
+                                      DataCall const& call) {
     auto const* const type = named_and_decoded(call.type);
     std::int64_t bytes = 0;
     if (type == nullptr || !(*type)->dense() || call.count <= 0 ||
         !is_open_for(file, call.direction) ||
         __builtin_mul_overflow(call.count, (*type)->bytes, &bytes) || bytes % view.etype_bytes != 0)
         return {};
-    return bytes;
+    return static_cast<std::uint64_t>(bytes);
 }
 
 // So many bytes of the call, if they can begin at that etype.
-std::optional<Transfer> piece_at(MPI_Offset first, std::int64_t bytes, DataCall const& call,
+std::optional<Transfer> piece_at(MPI_Offset first, std::uint64_t bytes, DataCall const& call,
                                  File::PlainView const& view) {
     std::int64_t begin = 0, end = 0;
     if (first < 0 || __builtin_mul_overflow(first, view.etype_bytes, &begin) ||
@@ -28,8 +28,7 @@ std::optional<Transfer> piece_at(MPI_Offset first, std::int64_t bytes, DataCall 
         __builtin_add_overflow(begin, bytes, &end) || end > offset_end)
         return {};
     return Transfer{static_cast<std::uint64_t>(begin),
-                    static_cast<std::byte*>(const_cast<void*>(call.buffer)),
-                    static_cast<std::uint64_t>(bytes)};
+                    static_cast<std::byte*>(const_cast<void*>(call.buffer)), bytes};
 }
 
 IoResult perform(File& file, DataCall const& call, Transfer const& piece, MPI_Status* status) {
@@ -52,9 +51,8 @@ std::optional<int> perform_plain(File& file, DataCall const& call, MPI_Status* s
     if (!view || (view->cache != nullptr && view->cache->in_use()) || any_driver()) return {};
     auto const bytes = bytes_of(file, *view, call);
     if (!bytes) return {};
-    auto const etypes = *bytes / view->etype_bytes;
     // Other threads' calls begin behind this one.
-    auto const first = call.offset ? *call.offset : file.advance_pointer(etypes);
+    auto const first = call.offset ? *call.offset : file.advance_pointer(view->etypes_of(*bytes));
     auto const piece = piece_at(first, *bytes, call, *view);
     if (!piece) {
         if (!call.offset) file.set_pointer(first);

@@ -68,20 +68,13 @@ int collective_on(File& file, DataCall const& call, Prepared& prepared, CallReco
 }  // namespace
 
 int transfer_collective(DataCall const& call, MPI_Status* status, NativeCall const& native) {
-    std::shared_ptr<File> kept;
-    auto* file = find_alone(call.handle);
-    if (file == nullptr) file = (kept = find(call.handle)).get();
+    auto const file = find(call.handle);
     if (file == nullptr) return native();
     if (!file->taken_over())
-        return leave_to_mpi(*find(call.handle), call, needs_of_collective(call),
-                            file->why_not_taken_over(), native);
-    std::optional<InCall> in_call{std::in_place, *file, call.operation,
-                                  call.offset ? *call.offset : file->pointer()};
-    if (auto const code = perform_plain_part(*file, call, status)) {
-        in_call.reset();
-        return raise(call.handle, *code);
-    }
-    if (kept == nullptr) kept = find(call.handle);
+        return leave_to_mpi(*file, call, needs_of_collective(call), file->why_not_taken_over(),
+                            native);
+    InCall const in_call{*file, call.operation, call.offset ? *call.offset : file->pointer()};
+    if (auto const code = perform_plain_part(*file, call, status)) return raise(call.handle, *code);
     CallRecord record;
     auto prepared = prepare(*file, call, Ends::at_return);
     return collective_on(*file, call, prepared, record, status, native);

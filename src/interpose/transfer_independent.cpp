@@ -10,7 +10,7 @@ namespace {
 std::optional<int> perform_held(File& file, DataCall const& call, Pointer pointer,
                                 MPI_Status* status) {
     auto const held = file.hold();
-    if (pointer == Pointer::individual && file.context().threaded())
+    if (pointer == Pointer::individual)
         if (auto const code = perform_plain(file, call, status)) return code;
     CallRecord record{file.clock_of_reports()};
     auto prepared = prepare(file, call, Ends::at_return);
@@ -23,8 +23,6 @@ std::optional<int> perform_held(File& file, DataCall const& call, Pointer pointe
 }  // namespace
 
 int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall const& native) {
-    if (auto* const file = find_alone(call.handle))
-        if (auto const code = perform_plain(*file, call, status)) return raise(call.handle, *code);
     auto const file = find(call.handle);
     if (file == nullptr) return native();
     if (auto const code = perform_held(*file, call, Pointer::individual, status))

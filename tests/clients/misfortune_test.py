@@ -205,16 +205,19 @@ class Deposits(Misfortune):
                     of_killed = [found[(call * self.RANKS + 1) * self.RECORD] for call in range(killed)]
                     self.assertNotIn(0, of_killed)
 
+    def traced(self, mpi, calls, environment=None):
+        """A job, and these system calls of its ranks."""
+        log = self.directory / f"calls-{mpi}"
+        job = self.job(mpi, tracer=["strace", "-f", "-ff", "-o", log, "-e", f"trace={calls}"])
+        job.environment = job.environment if environment is None else environment
+        job.run([library(mpi)]).require_success()
+        return job, "".join(trace.read_text() for trace in self.directory.glob(f"{log.name}.*"))
+
     @unittest.skipUnless(shutil.which("strace"), "needs strace")
     def test_a_small_call_of_each_rank_is_one_system_call(self):
         for mpi in MPIS:
             with self.subTest(mpi=mpi):
-                log = self.directory / f"calls-{mpi}"
-                tracer = ["strace", "-f", "-ff", "-o", log, "-e", "trace=pwrite64,pwritev,fstat,newfstatat"]
-                job = self.job(mpi, tracer=tracer)
-                job.environment = {}
-                job.run([library(mpi)]).require_success()
-                lines = "".join(trace.read_text() for trace in self.directory.glob(f"{log.name}.*"))
+                job, lines = self.traced(mpi, "pwrite64,pwritev,fstat,newfstatat", environment={})
                 asked = len(re.findall(r"^(?:new)?fstat", lines, re.M))
                 written = len(re.findall(r"^pwrite", lines, re.M))
                 self.assertEqual(written, self.RANKS * self.CALLS, job.transcript())
@@ -224,11 +227,7 @@ class Deposits(Misfortune):
     def test_an_open_asks_once_what_it_wants_to_know(self):
         for mpi in MPIS:
             with self.subTest(mpi=mpi):
-                log = self.directory / f"opens-{mpi}"
-                tracer = ["strace", "-f", "-ff", "-o", log, "-e", "trace=fstatfs,readlink"]
-                job = self.job(mpi, tracer=tracer)
-                job.run([library(mpi)]).require_success()
-                lines = "".join(trace.read_text() for trace in self.directory.glob(f"{log.name}.*"))
+                job, lines = self.traced(mpi, "fstatfs,readlink")
                 opens = len(re.findall(r'^readlink\("/proc/self/fd/', lines, re.M))
                 self.assertGreaterEqual(opens, self.RANKS, job.transcript())
                 # By each rank, and by the first one to find the layout; MPICH's libraries ask sysfs.

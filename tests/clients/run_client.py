@@ -47,26 +47,33 @@ def check_native(job):
     job.require(not job.reports(), "a native run left a report")
 
 
-def check_unisono(job, arguments, file):
-    reports = job.reports()
+def check_unisono(job):
     job.require(job.strategy() != "", "the program did not find unisono_strategy")
+    job.require(not job.lines_from_unisono(), "Unisono complained")
+
+
+def check_report(job, arguments, file):
+    reports = job.reports()
     job.require(len(reports) >= arguments.files_min, f"only {len(reports)} files were reported")
     job.require(any(Path(report["file"]).name == file.name for report in reports),
                 f"no report on {file}: {reports[:3]}")
     job.require(own_calls(reports) >= arguments.own_calls_min,
                 f"Unisono did {own_calls(reports)} calls itself: {reports[:3]}")
-    job.require(not job.lines_from_unisono(), "Unisono complained")
+
+
+def run(arguments, file, report):
+    job = Job(arguments.build, arguments.mpi, arguments.ranks, command_of(arguments, file),
+              file.parent)
+    job.environment["UNISONO_REPORT"] = report
+    job.run([] if arguments.native else [job.engine()], arguments.seconds).require_success()
+    return job
 
 
 def run_unreported(arguments, directory):
     """Small calls go a shorter way where no report counts them, as in most users' programs."""
-    job = Job(arguments.build, arguments.mpi, arguments.ranks,
-              command_of(arguments, directory / "unreported"), directory)
-    job.environment["UNISONO_REPORT"] = "none"
-    job.run([job.engine()], arguments.seconds).require_success()
-    job.require(job.strategy() != "", "the program did not find unisono_strategy")
+    job = run(arguments, directory / "unreported", "none")
+    check_unisono(job)
     job.require(not job.reports(), "a report that nobody has asked for")
-    job.require(not job.lines_from_unisono(), "Unisono complained")
 
 
 def main():
@@ -78,14 +85,12 @@ def main():
         if not arguments.native:
             run_unreported(arguments, Path(directory))
         file = Path(directory) / "client-file"
-        job = Job(arguments.build, arguments.mpi, arguments.ranks, command_of(arguments, file),
-                  directory)
-        job.run([] if arguments.native else [job.engine()], arguments.seconds)
-        job.require_success()
+        job = run(arguments, file, "json")
         if arguments.native:
             check_native(job)
         else:
-            check_unisono(job, arguments, file)
+            check_unisono(job)
+            check_report(job, arguments, file)
         print(f"{Path(arguments.program).name}, {arguments.mpi}: ok, {len(job.reports())} files, "
               f"{own_calls(job.reports())} collective calls done by Unisono")
 

@@ -69,28 +69,25 @@ PROGRAMS = {
 def files_of(program: str, ranks: int, folder: pathlib.Path, way: dict | None) -> dict[str, bytes]:
     """What it has written. `way`: settings of Unisono; None: without it."""
     text, command = PROGRAMS[program]
-    script = folder / "script"
+    script, files = folder / "script", folder / "files"
+    files.mkdir(parents=True)
     script.write_text(text)
     job = Job(BUILD, "openmpi", ranks, command(script), folder)
-    job.folder = folder / "files"
-    job.folder.mkdir(parents=True)
+    job.folder = files
     job.environment = {"UNISONO_REPORT": "none"} | (way or {})
     job.run([] if way is None else [job.engine()]).require_success()
     job.require(not job.lines_from_unisono(), "Unisono has something to say")
     if job.environment["UNISONO_REPORT"] == "json":
         job.require(own_calls(job.reports()) > 0, "not done by Unisono")
-    return {path.name: path.read_bytes() for path in job.folder.iterdir()}
+    return {path.name: path.read_bytes() for path in files.iterdir()}
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_writes_the_same_bytes(program, way, tmp_path, record_property):
     for ranks in (1, 3, 4):
-        folders = [tmp_path / f"{name}-{ranks}" for name in ("native", "unisono")]
-        for folder in folders:
-            folder.mkdir()
-        natively = files_of(program, ranks, folders[0], None)
-        under_unisono = files_of(program, ranks, folders[1], WAYS[way])
+        natively = files_of(program, ranks, tmp_path / f"native-{ranks}", None)
+        under_unisono = files_of(program, ranks, tmp_path / f"unisono-{ranks}", WAYS[way])
         assert max(map(len, natively.values())) > 1 << 15
         assert under_unisono.keys() == natively.keys()
         assert [name for name, data in natively.items() if data != under_unisono[name]] == []
