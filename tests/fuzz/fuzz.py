@@ -42,6 +42,7 @@ LAUNCHERS = {
     "openmpi": ["mpiexec.openmpi", "--oversubscribe", "--allow-run-as-root"],
 }
 PROGRESS_LINE_BYTES = 64
+RANKS_MOST = 64  # FileModel::ranks_most
 VERDICT = re.compile(r"(\d+) passed, (\d+) failed")
 CANARIES = re.compile(r"^(\d+) canaries$", re.MULTILINE)
 
@@ -298,6 +299,12 @@ def writable_folders(scratch):
     return folders
 
 
+def ranks(text):
+    if not 1 <= int(text) <= RANKS_MOST:
+        raise argparse.ArgumentTypeError(f"it must be 1 to {RANKS_MOST}")
+    return int(text)
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -305,7 +312,7 @@ def parse():
     parser.add_argument("--mpi", choices=["mpich", "openmpi", "both", "abi"], default="both")
     parser.add_argument("--launcher", help="words to start ranks with, instead of the MPI's own launcher")
     parser.add_argument("--seed", type=int, help="first seed; by default from the time")
-    parser.add_argument("--ranks", type=int, help="always so many; by default 1 to 9")
+    parser.add_argument("--ranks", type=ranks, help="always so many; by default 1 to 9")
     parser.add_argument("--threads", choices=["single", "funneled", "serialized", "multiple"],
                         help="always this level; by default any")
     parser.add_argument("--beside", type=int, default=1, metavar="THREADS", help="that have cases of their own at once")

@@ -1,10 +1,13 @@
 #include "model.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace fuzz {
 
-FileModel::FileModel(int ranks) : own_end_(static_cast<std::size_t>(ranks), 0) {}
+FileModel::FileModel(int ranks) : own_end_(static_cast<std::size_t>(ranks), 0) {
+    if (ranks > ranks_most) throw std::length_error{"the fuzzer's model is for fewer ranks"};
+}
 
 FileModel::Page& FileModel::page(std::uint64_t offset) {
     auto& slot = pages_[offset / page_bytes];
@@ -211,13 +214,13 @@ void FileModel::note_read(int rank, std::uint64_t offset, std::uint64_t bytes) {
     for_each_page(offset, bytes, [&](Page& page, auto at, auto, auto chunk) {
         page.read = true;
         for (std::uint64_t i = 0; i < chunk; ++i) {
-            page.readers[(at + i) % page_bytes] |= static_cast<std::uint16_t>(1u << rank);
+            page.readers[(at + i) % page_bytes] |= bit_of(rank);
         }
     });
 }
 
 bool FileModel::races(int rank, std::uint64_t offset, std::uint64_t bytes) const {
-    auto const others = static_cast<std::uint16_t>(~(1u << rank));
+    auto const others = ~bit_of(rank);
     if (offset + bytes > settled_size_ && (size_readers_ & others) != 0) return true;
     for (std::uint64_t done = 0; done < bytes;) {
         auto const at = offset + done;

@@ -21,6 +21,7 @@ public:
     /// Nobody's rank: it may find what any of the others may.
     static constexpr int stranger = -3;
 
+    static constexpr int ranks_most = 64;  ///< one bit each says who has read
     explicit FileModel(int ranks);
 
     /// Bytes that nobody wrote may hold anything: natively, ROMIO's read-modify-write fills holes
@@ -59,7 +60,7 @@ public:
 
     // Reads that have not been separated from later writes by a barrier.
     void note_read(int rank, std::uint64_t offset, std::uint64_t bytes);
-    void note_size_read(int rank) { size_readers_ |= 1u << rank; }
+    void note_size_read(int rank) { size_readers_ |= bit_of(rank); }
     /// Would a write of `rank` race with an earlier read of another rank?
     [[nodiscard]] bool races(int rank, std::uint64_t offset, std::uint64_t bytes) const;
     void barrier();
@@ -76,7 +77,7 @@ private:
         std::array<std::uint8_t, page_bytes> value{};
         std::array<std::uint8_t, page_bytes> previous{};
         std::array<std::int8_t, page_bytes> owner{};
-        std::array<std::uint16_t, page_bytes> readers{};
+        std::array<std::uint64_t, page_bytes> readers{};
         std::bitset<page_bytes> known;  ///< was there before, or was written
         bool pending = false;
         bool read = false;
@@ -91,6 +92,7 @@ private:
         bool value_certain = true;  ///< false once the sole writer's last write failed
     };
 
+    static std::uint64_t bit_of(int rank) { return std::uint64_t{1} << rank; }
     Page& page(std::uint64_t offset);
     [[nodiscard]] Page const* find_page(std::uint64_t offset) const;
     void write_byte(Page& page, std::uint64_t offset, int rank, std::uint8_t value, bool certain);
@@ -105,7 +107,7 @@ private:
     std::uint64_t settled_size_most_ = 0;
     std::vector<std::uint64_t> own_end_;  ///< end of each rank's pending writes
     std::uint64_t perhaps_end_ = 0;       ///< end of the failed ones
-    std::uint32_t size_readers_ = 0;
+    std::uint64_t size_readers_ = 0;
     bool vague_holes_ = false;
 };
 
