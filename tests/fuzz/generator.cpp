@@ -1269,13 +1269,14 @@ bool Generator::fill_sizes(Step& step, FileState& file) {
     // Nobody has accessed what is behind the end: nothing conflicts.
     step.unsettled =
         !shrinks && file.pending.empty() && !file.native && !file.other && late_random_.chance(50);
+    // Preallocating a sparse file with an end beyond 2 GiB would really take that space.
+    constexpr std::uint64_t allocation_bytes_max = 1 << 22;
+    if (step.kind == StepKind::preallocate && step.size_bytes >= allocation_bytes_max) return false;
     if (step.unsettled) {
         step.barrier_before = true;  // reads that end there are over
         file.model.barrier();
     }
-    // Preallocating a sparse file with an end beyond 2 GiB would really take that space.
-    constexpr std::uint64_t allocation_bytes_max = 1 << 22;
-    return step.kind == StepKind::set_size || step.size_bytes < allocation_bytes_max;
+    return true;
 }
 
 bool Generator::fill_reopen(Step& step, FileState& file) {
