@@ -87,7 +87,7 @@ bool mapping_pays(Chunk const& chunk, Direction direction) {
 }
 
 // So many tell how fast a way is.
-constexpr std::uint64_t telling_bytes = 64 << 10;
+constexpr std::uint64_t telling_bytes = one_piece_mapped_bytes;
 constexpr auto never_s = std::numeric_limits<double>::infinity();
 
 void copy(FileMapping const& mapping, Direction direction, std::span<Transfer const> list) {
@@ -115,6 +115,8 @@ public:
     [[nodiscard]] std::string_view name() const override { return "mapped"; }
 
     IoResult perform(Direction direction, std::span<Transfer const> list) override {
+        if (list.size() == 1 && list.front().bytes < one_piece_mapped_bytes)
+            return fallback_->perform(direction, list);
         struct stat status {};
         auto const writes = direction == Direction::write;
         auto const map_large = writes && overwrites(list) && writes_->is_mapping();

@@ -16,6 +16,9 @@ namespace unisono {
 /// inode's lock. So only these bytes may be written through a mapping.
 using MmapSafeBytes = std::shared_ptr<std::atomic<std::uint64_t>>;
 
+/// A list of one piece shorter than this is left to `fallback` of a mapped backend.
+constexpr std::uint64_t one_piece_mapped_bytes = 64 << 10;
+
 /// Copies small pieces from and to a shared mapping of the file, which takes no system call per
 /// piece; hands large or far-apart pieces to `fallback`, where one system call per piece is
 /// cheaper. Large overwrites are copied to a mapping, too, where `writes` has seen that to be

@@ -83,6 +83,10 @@ std::uintptr_t address_of(Placed const& data, std::uint64_t position) {
 
 bool any_driver() {
     look_if_something_was_loaded();
+    return any_driver_found();
+}
+
+bool any_driver_found() {
     return std::ranges::any_of(found().memory,
                                [](auto const& memory) { return memory != nullptr; });
 }

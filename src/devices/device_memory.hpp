@@ -40,6 +40,9 @@ public:
 /// any library: once a few microseconds.
 bool any_driver();
 
+/// One had been found when any_driver() was asked last. Cost: two loads.
+bool any_driver_found();
+
 /// The driver in whose memory the first or the last byte of some data is; null when both are the
 /// CPU's, or of a driver that Unisono does not know. Cost: any_driver(), and up to four questions.
 DeviceMemory const* device_of(Placed const& data);

@@ -105,7 +105,7 @@ struct Guarded<function, entry> {
 private:
     static int call_or_fail(Arguments... arguments) {
         try {
-            if (CallDepth::is_programs()) MailCarrier::carry_if_any();
+            if (MailCarrier::any() && CallDepth::is_programs()) MailCarrier::carry_all();
             return function(arguments...);
         } catch (std::exception const& exception) {
             return end_by_exception(entry, place_of_call(arguments...), exception);

@@ -1,6 +1,10 @@
 #include "interpose/plain_call.hpp"
 
+#include <cerrno>
+
 #include "devices/device_memory.hpp"
+#include "execute/direct.hpp"
+#include "execute/through_host.hpp"
 #include "interpose/conclusion.hpp"
 #include "interpose/errors.hpp"
 
@@ -31,9 +35,36 @@ std::optional<Transfer> piece_at(MPI_Offset first, std::uint64_t bytes, DataCall
                     static_cast<std::byte*>(const_cast<void*>(call.buffer)), bytes};
 }
 
+// What is short goes by a system call, which refuses memory that the CPU cannot access: that is
+// cheaper than to look, before each call, whether a driver was loaded since the last look.
+bool may_be_a_devices(File const& file, std::uint64_t bytes) {
+    auto const by_system_call = bytes < one_piece_mapped_bytes && !file.by_mpi();
+    return by_system_call ? any_driver_found() : any_driver();
+}
+
+Request request_of(Direction direction, Transfer const& piece) {
+    return {.direction = direction,
+            .view = {make_dense(1), 0, 1},
+            .positions = {piece.offset, piece.offset + piece.bytes},
+            .memory = {make_dense(1), 0, 1},
+            .base = reinterpret_cast<std::uintptr_t>(piece.memory)};
+}
+
+// After a system call that could not access the memory.
+IoResult perform_by_driver(File const& file, Request request, IoResult const& refused) {
+    request.device = device_of(request.in_memory(request.positions));
+    if (request.device == nullptr) return refused;
+    CallRecord record{file.clock_of_reports()};
+    return perform_through_host(request, file.options(), record, [&](Request const& part) {
+        return perform_direct(part, part.positions, file.storage(), record);
+    });
+}
+
 IoResult perform(File& file, DataCall const& call, Transfer const& piece, MPI_Status* status) {
     if (call.direction == Direction::write) file.note_written();
-    auto const result = file.storage().backend->perform(call.direction, {&piece, 1});
+    auto result = file.storage().backend->perform(call.direction, {&piece, 1});
+    if (result.error.code == EFAULT && result.bytes == 0)
+        result = perform_by_driver(file, request_of(call.direction, piece), result);
     set_count(status, result.bytes);
     return result;
 }
@@ -48,9 +79,9 @@ int code_of(File& file, DataCall const& call, IoResult const& result) {
 
 std::optional<int> perform_plain(File& file, DataCall const& call, MPI_Status* status) {
     auto const view = file.plain_view();
-    if (!view || (view->cache != nullptr && view->cache->in_use()) || any_driver()) return {};
+    if (!view || (view->cache != nullptr && view->cache->in_use())) return {};
     auto const bytes = bytes_of(file, *view, call);
-    if (!bytes) return {};
+    if (!bytes || may_be_a_devices(file, *bytes)) return {};
     // Other threads' calls begin behind this one.
     auto const first = call.offset ? *call.offset : file.advance_pointer(view->etypes_of(*bytes));
     auto const piece = piece_at(first, *bytes, call, *view);
@@ -67,22 +98,19 @@ std::optional<int> perform_plain(File& file, DataCall const& call, MPI_Status* s
 std::optional<int> perform_plain_part(File& file, DataCall const& call, MPI_Status* status) {
     auto const view = file.plain_view();
     if (!view || view->cache == nullptr || !view->cache->window_is_direct() ||
-        file.context().tuner().wants(view->cache->window_choice()) || any_driver())
+        file.context().tuner().wants(view->cache->window_choice()))
         return {};
-    auto const first = call.offset ? *call.offset : file.pointer();
     auto const bytes = bytes_of(file, *view, call);
-    auto const piece = bytes ? piece_at(first, *bytes, call, *view) : std::nullopt;
+    if (!bytes || may_be_a_devices(file, *bytes)) return {};
+    auto const first = call.offset ? *call.offset : file.pointer();
+    auto const piece = piece_at(first, *bytes, call, *view);
     if (!piece) return {};
     auto const now_s = call.direction == Direction::write ? steady_clock_s() : 0;
     Extent const range{piece->offset, piece->offset + piece->bytes};
     if (!view->cache->begin_directly(call.direction, range, now_s)) return {};
     auto const result = perform(file, call, *piece, status);
     if (!call.offset) file.set_pointer(first + view->etypes_of(result.bytes));
-    if (result.error)
-        view->cache->note_lost({.direction = call.direction,
-                                .view = {make_dense(1), 0, 1},
-                                .positions = {range.begin, range.end}},
-                               result);
+    if (result.error) view->cache->note_lost(request_of(call.direction, *piece), result);
     return code_of(file, call, result);
 }
 

@@ -172,6 +172,42 @@ void a_driver_is_found_when_it_is_loaded_late(Context const& context) {
     check_file(context, context.path(), 10000u * static_cast<unsigned>(context.size));
 }
 
+// Short calls that repeat look for a driver only when the system refuses their memory. Each of
+// these is alone in its process, which loads the driver once.
+template <class Call>
+void a_driver_is_found_between_short(Context const& context, Call const& call, bool writes) {
+    constexpr int bytes = 500, calls = 40;
+    auto const path = context.path();
+    auto const all_bytes = std::size_t{bytes} * calls * static_cast<std::size_t>(context.size);
+    if (!writes) prepare_file(context, path, all_bytes);
+    MPI_File file = open_file(context, path);
+    for (int i = 0; i < calls; ++i) {
+        auto const on_device = i >= calls / 2;
+        if (on_device && no_gpu(context)) return close_file(file);
+        auto const at = MPI_Offset{bytes} * (i * context.size + context.rank);
+        auto const content = pattern_bytes(at, bytes);
+        Memory memory(on_device, writes ? content : Bytes(bytes));
+        MPI_Status status;
+        CHECK_MPI(call(file, at, memory.data(), bytes, MPI_BYTE, &status));
+        CHECK_EQUAL(count_of(status), bytes);
+        check_bytes(memory.content(), content, "the data of a call");
+    }
+    close_file(file);
+    check_file(context, path, all_bytes);
+}
+void a_driver_is_found_between_short_writes(Context const& context) {
+    a_driver_is_found_between_short(context, MPI_File_write_at, true);
+}
+void a_driver_is_found_between_short_collective_writes(Context const& context) {
+    a_driver_is_found_between_short(context, MPI_File_write_at_all, true);
+}
+void a_driver_is_found_between_short_reads(Context const& context) {
+    a_driver_is_found_between_short(context, MPI_File_read_at, false);
+}
+void a_driver_is_found_between_short_collective_reads(Context const& context) {
+    a_driver_is_found_between_short(context, MPI_File_read_at_all, false);
+}
+
 void collective_calls_move_it(Context const& context) {
     if (no_gpu(context)) return;
     for (auto const on_device : owners) {
@@ -420,6 +456,12 @@ void memory_that_the_cpu_has_as_well_is_not_copied(Context const& context) {
 std::span<Test const> device_tests() {
     static Test const tests[] = {
         {"a_driver_is_found_when_it_is_loaded_late", a_driver_is_found_when_it_is_loaded_late},
+        {"a_driver_is_found_between_short_writes", a_driver_is_found_between_short_writes},
+        {"a_driver_is_found_between_short_collective_writes",
+         a_driver_is_found_between_short_collective_writes},
+        {"a_driver_is_found_between_short_reads", a_driver_is_found_between_short_reads},
+        {"a_driver_is_found_between_short_collective_reads",
+         a_driver_is_found_between_short_collective_reads},
         {"collective_calls_move_it", collective_calls_move_it},
         {"split_calls_move_it", split_calls_move_it},
         {"derived_types_of_memory_are_obeyed", derived_types_of_memory_are_obeyed},
