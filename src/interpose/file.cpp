@@ -64,12 +64,6 @@ std::string without_driver(std::string const& path, MPI_File handle, int access_
     return has_driver ? behind : path;
 }
 
-// Wherever the program's folder is later.
-std::string whole_path(int descriptor, std::string const& path) {
-    auto whole = path_of(descriptor);
-    return whole.empty() ? path : whole;
-}
-
 // Mapping needs a descriptor that can read, also for a program that only writes.
 int open_descriptor(std::string const& path, int access_mode) {
     if ((access_mode & MPI_MODE_RDONLY) != 0) return open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -190,7 +184,6 @@ void File::open_storage() {
         storage_.descriptor = kernel_descriptor_ = out_of_the_way(storage_.descriptor);
         if (storage_.descriptor < 0) return note_scarce_descriptors();
     }
-    whole_path_ = whole_path(kernel_descriptor_, path);
     facts_.open = true;
     facts_.kernel_knows = status.has_value();
     if (status) {
@@ -217,13 +210,19 @@ void File::open_storage() {
     storage_.gate = gate_;
 }
 
+std::string File::whole_path() const {
+    if (!whole_path_.empty()) return whole_path_;
+    auto const whole = path_of(kernel_descriptor_);
+    return whole.empty() ? path_.substr(driver_.size()) : whole;
+}
+
 std::optional<std::string> File::name_for_mpi() const {
     if (!identity_) return path_;
+    auto const path = whole_path();
     struct stat there {};
-    if (stat(whole_path_.c_str(), &there) != 0 ||
-        identity_ != std::pair{there.st_dev, there.st_ino})
+    if (stat(path.c_str(), &there) != 0 || identity_ != std::pair{there.st_dev, there.st_ino})
         return {};
-    return driver_ + whole_path_;
+    return driver_ + path;
 }
 
 // The MPI library has no descriptor to spare either.
@@ -238,6 +237,7 @@ void File::note_scarce_descriptors() {
 
 void File::be_seen() {
     if (context_->ranks() == 1) return;
+    if (team().topology().nodes() > 1) whole_path_ = whole_path();
     io_counts_->under_way = &team().rendezvous().note().accesses;
     stall_watch_ = std::make_unique<StallWatch>(team(), context_->comm(), number_, path_, options_);
 }
@@ -279,6 +279,7 @@ std::shared_ptr<CachedFile> File::cache() const {
 std::shared_ptr<CachedFile> File::make_cache() {
     if (auto known = cache()) return known;
     auto made = std::make_shared<CachedFile>(team(), team().rendezvous(), storage_, number_);
+    if (gate_ != nullptr) gate_->join_late();
     std::lock_guard const lock{mutex_};
     return cache_ = std::move(made);
 }
@@ -421,6 +422,18 @@ Layout const& File::layout() {
     // Nothing depends on what nodes are called or have where the file system is a node's own.
     if (layout_->source != "local" || !options_.cb_config_list.empty()) team().learn_nodes();
     return *layout_;
+}
+
+// With a list of aggregators' nodes ranks have to be told what nodes are called.
+std::uint64_t File::local_layout_unit() const {
+    if (!storage_.local || !options_.cb_config_list.empty()) return 0;
+    auto const found = find_layout(kernel_descriptor_, options_);
+    return found.source == "local" ? found.unit_at(0) : 0;
+}
+
+void File::use_local_layout(std::uint64_t unit) {
+    layout_ = local_layout(unit);
+    if (gate_ != nullptr) gate_->use(*layout_);
 }
 
 Layout File::layout_by(FromRank0 const& from_rank_0) {

@@ -133,6 +133,11 @@ public:
     [[nodiscard]] bool knows_layout() const { return layout_.has_value(); }
     /// Where the file's bytes are, as rank 0 sees it. Collective the first time and after use().
     Layout const& layout();
+    /// Its unit, where it is that of a node's own file system and nobody needs to be told more: on
+    /// rank 0. Else 0. Local.
+    [[nodiscard]] std::uint64_t local_layout_unit() const;
+    /// What rank 0 has said of it. At the same place among collective calls on all ranks.
+    void use_local_layout(std::uint64_t unit);
     /// The same for a team that does without MPI: `from_rank_0` is collective over it.
     using FromRank0 = std::function<std::vector<std::byte>(std::vector<std::byte>)>;
     [[nodiscard]] Layout layout_by(FromRank0 const& from_rank_0);
@@ -342,6 +347,9 @@ public:
 
 private:
     void open_storage();
+    /// Wherever the program's folder is later, and the same whatever name other ranks have for it.
+    /// Cost: 3 us, so only opens between nodes ask for it.
+    [[nodiscard]] std::string whole_path() const;
     void note_scarce_descriptors();
     /// Notes from now on what happens when.
     void keep_timeline();
@@ -378,7 +386,7 @@ private:
     MPI_Comm opened_on_;
     std::shared_ptr<Context> context_;
     std::string path_;
-    std::string whole_path_;  // when it was opened
+    std::string whole_path_;  // when it was opened; empty: see whole_path()
     std::string driver_;      // of the MPI library's, and a colon; or empty
     std::uint64_t path_hash_ = hash64(path_);
     int access_mode_;

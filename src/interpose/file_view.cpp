@@ -106,7 +106,7 @@ void File::learn_to_keep_views_back(Notice const& agreed) {
     if (!agreed.keep_views_back) return give_back_shared_pointer();
     if (!shared_pointer_->counted())
         replace_shared_pointer(
-            std::make_unique<SharedPointer>(CounterFile::beside(whole_path_, agreed.secret)));
+            std::make_unique<SharedPointer>(CounterFile::beside(whole_path(), agreed.secret)));
 }
 
 bool File::may_keep_back(std::string const& representation) const {

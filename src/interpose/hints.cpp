@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "interpose/messages.hpp"
 #include "interpose/native.hpp"
@@ -53,20 +54,17 @@ bool set_in(MPI_Info info, std::string const& key, std::string const& value) {
 
 namespace {
 
-// A strategy that some rank has not loaded cannot be used. Every rank learns it here, and that all
-// have got here.
+// A strategy that some rank has not loaded cannot be used.
 void leave_out_unshared_plugin(File& file) {
-    auto const& context = file.context();
-    auto const& strategy = file.options().strategy;
-    int known = strategy == "auto" || find_strategy(strategy) != nullptr ? 1 : 0;
-    if (context.ranks() > 1)
-        PMPI_Allreduce(MPI_IN_PLACE, &known, 1, MPI_INT, MPI_MIN, context.comm());
-    if (known != 0) return;
-    if (context.rank() == 0)
-        print_once({"unisono: " + strategy + ": not every rank has loaded this plug-in"});
     auto options = file.options();
+    if (file.context().rank() == 0)
+        print_once({"unisono: " + options.strategy + ": not every rank has loaded this plug-in"});
     options.strategy = "auto";
     file.use(std::move(options));
+}
+
+bool knows(std::string const& strategy) {
+    return strategy == "auto" || find_strategy(strategy) != nullptr;
 }
 
 }  // namespace
@@ -112,8 +110,20 @@ Options agree_on(Options const& own, Context const& context) {
     return options_from_bytes(std::span{bytes}.subspan(id.size())).value_or(own);
 }
 
+// In one reduction, after which every rank knows, too, that all have got here.
 void settle_options(File& file) {
-    leave_out_unshared_plugin(file);
+    auto const& context = file.context();
+    std::int64_t known = knows(file.options().strategy) ? 1 : 0;
+    if (context.ranks() > 1) {
+        auto const unit = context.rank() == 0 ? static_cast<std::int64_t>(file.local_layout_unit())
+                                              : std::numeric_limits<std::int64_t>::max();
+        std::array least{known, unit};
+        PMPI_Allreduce(MPI_IN_PLACE, least.data(), 2, MPI_INT64_T, MPI_MIN, context.comm());
+        known = least[0];
+        if (known != 0 && least[1] != 0)
+            file.use_local_layout(static_cast<std::uint64_t>(least[1]));
+    }
+    if (known == 0) leave_out_unshared_plugin(file);
     if (OnlineTuner::wanted(file.options()))
         print_once(file.context().begin_measuring(file.options()));
 }

@@ -13,4 +13,7 @@ namespace unisono {
 /// Cost: a few system calls, on Ceph's kernel client one for each object of a table.
 Layout find_layout(int descriptor, Options const& options);
 
+/// Of a file on a node's own file system, which has all of it, in such units.
+Layout local_layout(std::uint64_t unit_bytes);
+
 }  // namespace unisono
