@@ -154,14 +154,6 @@ Alone perform_own_part(File& file, DataCall const& call, PendingCall const& pend
                      "its pages cannot be locked: " + describe_errno(error.code))};
 }
 
-// The other ranks have a success, and hear of this one at the next sync or close.
-void note_lost(File& file, DataCall const& call, Alone const& done) {
-    if (done.code == MPI_SUCCESS || call.direction == Direction::read) return;
-    Error const unknown{EIO, "write", Error::whole_file};
-    file.note_lost(done.lost.code != 0 ? done.lost
-                                       : Verdict{IoResult{.error = unknown}, file.team().rank()});
-}
-
 }  // namespace
 
 void do_own_part(PendingCall& pending) {
@@ -174,10 +166,9 @@ void do_own_part(PendingCall& pending) {
         auto const held = file.hold();
         return perform_own_part(file, call, pending, &status);
     }();
-    note_lost(file, call, done);
-    pending.told_later = true;
     pending.code = done.code;
     pending.outcome.bytes = done.bytes;
+    pending.outcome.verdict = done.lost;
     pending.bytes = bytes_of(status);
     pending.end();
 }

@@ -36,8 +36,8 @@ Alone perform_alone(File& file, DataCall const& call, Prepared& prepared, CallRe
 Alone perform_alone(File& file, DataCall const& call, Pointer pointer, MPI_Status* status);
 
 /// Does this rank's part of a call that has begun, and that helper threads cannot do, by itself: no
-/// rank need come to it while another one waits for its own. Ends the call. Local; others hear of
-/// what was not written at the next sync or close.
+/// rank need come to it while another one waits for its own. Ends the call. Local; what was not
+/// written is in its outcome.
 void do_own_part(PendingCall& pending);
 
 }  // namespace unisono::interpose

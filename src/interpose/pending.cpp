@@ -39,16 +39,17 @@ int cancel(void*, int) { return MPI_SUCCESS; }
 Verdict lost_by(PendingCall const& call, std::uint32_t rank) {
     auto lost = call.outcome.verdict;
     if (lost.code == 0) return {IoResult{.error = {EIO, "write", Error::whole_file}}, rank};
+    if (lost.lost_end != 0) return lost;  // of its own part
     auto const& request = call.prepared.request;
     lost.lost_end = touched(request.view, request.positions).end;
     lost.lost_bytes = request.positions.bytes() - call.outcome.bytes;
     return lost;
 }
 
-// What a write that is over has come to, where nobody waits for it.
-void tell_later_if_freed(PendingCall& call, File& file) {
+// What a write that is over has come to, where others do not know, or nobody waits for it.
+void tell_later(PendingCall& call, File& file, bool others = false) {
     auto const lost = call.call.direction == Direction::write && call.code != MPI_SUCCESS;
-    if (lost && call.freed && !call.told_later.exchange(true))
+    if (lost && (others || call.freed) && !call.told_later.exchange(true))
         file.note_lost(lost_by(call, file.team().rank()));
 }
 
@@ -59,7 +60,14 @@ void conclude(PendingCall& call) {
                     ? code_of(*file, call.call, call.prepared, call.outcome)
                     : code_of(*file, call.call, MPI_ERR_NOT_SAME, call.difference, Told::all_ranks);
     call.end();
-    tell_later_if_freed(call, *file);
+    tell_later(call, *file);
+}
+
+// The other ranks, if there are any, have a success.
+void do_refused(PendingCall& call) {
+    auto const file = call.file;
+    do_own_part(call);
+    tell_later(call, *file, file->context().ranks() > 1);
 }
 
 // All ranks begin a file's collective calls in the same order, so that these count, too.
@@ -148,14 +156,14 @@ std::shared_ptr<PendingCall> begin_beside(std::shared_ptr<File> const& file, Dat
 
 void move_on(PendingCall& call) {
     if (call.stage == Stage::done) conclude(call);
-    if (call.stage == Stage::refused) do_own_part(call);
+    if (call.stage == Stage::refused) do_refused(call);
 }
 
 // Another thread may be about to conclude it: one of both sees that it is over and freed.
 void note_freed(PendingCall& call) {
     call.freed = true;
     if (call.stage != Stage::over) return;
-    if (auto const file = find(call.call.handle)) tell_later_if_freed(call, *file);
+    if (auto const file = find(call.call.handle)) tell_later(call, *file);
 }
 
 PendingCalls& PendingCalls::all() {
@@ -176,7 +184,7 @@ int PendingCalls::add(std::shared_ptr<PendingCall> call, MPI_Request* request) {
 void PendingCalls::move_on() {
     MailCarrier::carry_if_any();
     for (auto const& call : move_on_quick_ones()) {
-        do_own_part(*call);
+        do_refused(*call);
         PMPI_Grequest_complete(call->request);
     }
 }

@@ -205,9 +205,8 @@ void two_errors_give_one_class(Context const& context) {
 
 constexpr int record_bytes = 100;
 
-MPI_File open_lone_file(Context const& context, char const* strategy) {
-    MPI_Info hints =
-        make_info({{"unisono_faults", "write@550=ENOSPC"}, {"unisono_strategy", strategy}});
+MPI_File open_lone_file(Context const& context, char const* key, char const* value) {
+    MPI_Info hints = make_info({{"unisono_faults", "write@550=ENOSPC"}, {key, value}});
     auto const path = context.path() + std::to_string(context.rank);
     MPI_File file = MPI_FILE_NULL;
     CHECK_MPI(
@@ -226,7 +225,7 @@ int write_record(MPI_File file, int number) {
 // In small calls that repeat an error is its rank's at once, and at the next sync all ranks'. Of a
 // lone rank's file it came twice.
 void a_lone_rank_is_told_once(Context const& context) {
-    MPI_File file = open_lone_file(context, "auto");
+    MPI_File file = open_lone_file(context, "unisono_strategy", "auto");
     for (int number = 0; number < 10; ++number)
         CHECK_EQUAL(error_class(write_record(file, number)),
                     number == 5 ? MPI_ERR_NO_SPACE : MPI_SUCCESS);
@@ -236,7 +235,7 @@ void a_lone_rank_is_told_once(Context const& context) {
 
 // The same, where others' parts might be in memory: it does its own part of the call by itself.
 void a_lone_rank_is_told_once_of_a_nonblocking_write(Context const& context) {
-    MPI_File file = open_lone_file(context, "view_based");
+    MPI_File file = open_lone_file(context, "unisono_strategy", "view_based");
     for (int number = 0; number < 5; ++number) CHECK_MPI(write_record(file, number));
     Bytes const data(record_bytes, 7);
     MPI_Request request = MPI_REQUEST_NULL;
@@ -246,6 +245,25 @@ void a_lone_rank_is_told_once_of_a_nonblocking_write(Context const& context) {
     CHECK_EQUAL(error_class(code), MPI_ERR_NO_SPACE);
     CHECK_MPI(MPI_File_sync(file));
     close_file(file);
+}
+
+// The same, where helper threads may not use what the file is accessed by: once, whether it waits
+// for the call or lets it go.
+void a_lone_rank_is_told_once_of_what_helpers_cannot_do(Context const& context) {
+    for (bool const waits : {true, false}) {
+        MPI_File file = open_lone_file(context, "unisono_backend", "mpiio");
+        Bytes const data(record_bytes, 7);
+        MPI_Request request = MPI_REQUEST_NULL;
+        CHECK_MPI(MPI_File_iwrite_at_all(file, 5 * record_bytes, data.data(), record_bytes,
+                                         MPI_BYTE, &request));
+        if (waits)
+            CHECK_EQUAL(error_class(MPI_Wait(&request, MPI_STATUS_IGNORE)), MPI_ERR_NO_SPACE);
+        else
+            CHECK_MPI(MPI_Request_free(&request));
+        CHECK_EQUAL(error_class(MPI_File_sync(file)), waits ? MPI_SUCCESS : MPI_ERR_NO_SPACE);
+        CHECK_MPI(MPI_File_sync(file));
+        close_file(file);
+    }
 }
 
 }  // namespace
@@ -265,6 +283,8 @@ std::span<Test const> fault_tests() {
         {"a_lone_rank_is_told_once", a_lone_rank_is_told_once, under_unisono, injected},
         {"a_lone_rank_is_told_once_of_a_nonblocking_write",
          a_lone_rank_is_told_once_of_a_nonblocking_write, under_unisono, injected},
+        {"a_lone_rank_is_told_once_of_what_helpers_cannot_do",
+         a_lone_rank_is_told_once_of_what_helpers_cannot_do, under_unisono, injected},
     };
     return tests;
 }
