@@ -550,13 +550,11 @@ void remember(std::shared_ptr<File> file) {
     table().files[key(file->handle())] = std::move(file);
 }
 
-std::vector<std::shared_ptr<File>> opened_otherwise(File const& file) {
-    if (!file.is_open_again()) return {};
-    std::vector<std::shared_ptr<File>> others;
+void for_opened_otherwise(File const& file, std::function<void(File const&)> const& use) {
+    if (!file.is_open_again()) return;
     std::shared_lock const lock{table().mutex};
     for (auto const& [handle, other] : table().files)
-        if (other.get() != &file && other->is_same_as(file)) others.push_back(other);
-    return others;
+        if (other.get() != &file && other->is_same_as(file)) use(*other);
 }
 
 std::shared_ptr<File> find(MPI_File handle) {

@@ -6,9 +6,10 @@ namespace unisono::interpose {
 
 std::vector<std::shared_ptr<CachedFile>> caches_of_others(File const& file) {
     std::vector<std::shared_ptr<CachedFile>> caches;
-    for (auto const& other : opened_otherwise(file))
-        if (auto cache = other->cache(); cache != nullptr && cache->in_use())
+    for_opened_otherwise(file, [&](File const& other) {
+        if (auto cache = other.cache(); cache != nullptr && cache->in_use())
             caches.push_back(std::move(cache));
+    });
     return caches;
 }
 
@@ -26,11 +27,12 @@ bool prepare_bypass(File const& file) {
 
 void tell_of_writes_in_memory(File const& file, DataCall const& call) {
     if (file.context().rank() != 0) return;
-    for (auto const& other : opened_otherwise(file))
-        if (other->holds_writes())
-            print_once({"unisono: " + file.path() + " is open twice, and " + call.name() +
-                        " by one handle knows nothing of what collective calls by the other have "
-                        "left in memory: call MPI_File_sync before"});
+    auto missed = false;
+    for_opened_otherwise(file, [&](File const& other) { missed = missed || other.holds_writes(); });
+    if (missed)
+        print_once({"unisono: " + file.path() + " is open twice, and " + call.name() +
+                    " by one handle knows nothing of what collective calls by the other have "
+                    "left in memory: call MPI_File_sync before"});
 }
 
 }  // namespace unisono::interpose

@@ -416,6 +416,30 @@ void what_a_thread_closes_ends_while_another_one_frees_a_communicator(Context co
     close_file(left);
 }
 
+// Calls look at what others have in memory of their file, and had hold of all its handles
+// meanwhile: what another thread closed was ended by the one that looked.
+void what_a_thread_closes_ends_while_another_one_looks_at_it(Context const& context) {
+    if (!threads_allowed(context)) return;
+    MPI_File file = MPI_FILE_NULL;
+    CHECK_MPI(MPI_File_open(MPI_COMM_SELF, context.path().c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR,
+                            MPI_INFO_NULL, &file));
+    context.barrier();
+    auto const before = shared_mappings();
+    {
+        std::jthread const writer{[&](std::stop_token const& stop) {
+            while (!stop.stop_requested())
+                CHECK_MPI(
+                    MPI_File_write_at(file, context.rank, "x", 1, MPI_BYTE, MPI_STATUS_IGNORE));
+        }};
+        for (int round = 0; round < 20; ++round) {
+            MPI_File closed = open_file(context, context.path());
+            close_file(closed);
+            CHECK_EQUAL(shared_mappings(), before);
+        }
+    }
+    close_file(file);
+}
+
 }  // namespace
 
 std::span<Test const> thread_tests() {
@@ -443,6 +467,9 @@ std::span<Test const> thread_tests() {
          deadlock},
         {"what_a_thread_closes_ends_while_another_one_frees_a_communicator",
          what_a_thread_closes_ends_while_another_one_frees_a_communicator, under_unisono,
+         "the memory is Unisono's"},
+        {"what_a_thread_closes_ends_while_another_one_looks_at_it",
+         what_a_thread_closes_ends_while_another_one_looks_at_it, under_unisono,
          "the memory is Unisono's"},
     };
     return tests;
