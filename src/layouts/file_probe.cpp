@@ -20,8 +20,8 @@ FileProbe FileProbe::of(int descriptor) {
         probe.block_bytes = static_cast<std::uint64_t>(file_system.f_bsize);
     }
     struct stat status {};
-    probe.local = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
-                  facts_of_file_system(probe.magic).local;
+    probe.local =
+        fstat(descriptor, &status) == 0 && facts_of_file_system(probe.magic, status).local;
     probe.attribute = [descriptor](char const* name) -> std::optional<Attribute> {
         constexpr std::size_t bytes_most = 1 << 16;  // the kernel's limit
         Attribute value(bytes_most);

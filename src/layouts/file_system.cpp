@@ -40,7 +40,8 @@ constexpr Known known_file_systems[] = {
 
 }  // namespace
 
-FileSystemFacts facts_of_file_system(std::uint32_t type) {
+FileSystemFacts facts_of_file_system(std::uint32_t type, struct stat const& status) {
+    if (!S_ISREG(status.st_mode)) return {};
     for (auto const& known : known_file_systems)
         if (known.magic == type) return known.facts;
     return {};
@@ -48,8 +49,8 @@ FileSystemFacts facts_of_file_system(std::uint32_t type) {
 
 FileSystemFacts file_system_facts(int descriptor, struct stat const& status) {
     struct statfs file_system {};
-    if (!S_ISREG(status.st_mode) || fstatfs(descriptor, &file_system) != 0) return {};
-    return facts_of_file_system(static_cast<std::uint32_t>(file_system.f_type));
+    if (fstatfs(descriptor, &file_system) != 0) return {};
+    return facts_of_file_system(static_cast<std::uint32_t>(file_system.f_type), status);
 }
 
 // 36 35 98:0 /root /mount/point options [fields] - ext4 /dev/sda1 options

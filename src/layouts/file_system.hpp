@@ -16,11 +16,11 @@ struct FileSystemFacts {
     bool grows_alone = false;  ///< writes that make a file longer go one at a time on each node
 };
 
-/// Of regular files there, by the type that statfs() gives.
-FileSystemFacts facts_of_file_system(std::uint32_t type);
+/// Of a file there, by the type that statfs() gives and what fstat() says of it; nothing is known
+/// of what is not a regular file or not on a file system in the table.
+FileSystemFacts facts_of_file_system(std::uint32_t type, struct stat const& status);
 
-/// For the file behind a descriptor; nothing is known of what is not a regular file or not on a
-/// file system in the table. `status`: what fstat() says of it. Errors: none. Cost: a system call.
+/// The same for the file behind a descriptor. Errors: none. Cost: a system call.
 FileSystemFacts file_system_facts(int descriptor, struct stat const& status);
 
 /// For people, and to tell places with different speeds apart: type and source of the mount, e.g.
