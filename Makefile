@@ -21,7 +21,9 @@ BENCH_OPTIONS_applications := --ranks 2,4 --strategy auto,behind \
 
 # Names of folders may have blanks and brackets, so neither $(abspath) nor a bare $(BUILD) will do.
 BUILD_PATH  := $(shell realpath --canonicalize-missing --no-symlinks -- "$(BUILD)")
-PREFIX_PATH := $(shell realpath --canonicalize-missing --no-symlinks -- "$(or $(PREFIX),/usr/local)")
+# One word of the shell, whatever is in it.
+quoted       = '$(subst ','\'',$(1))'
+PREFIX_PATH := $(shell realpath --canonicalize-missing --no-symlinks -- $(call quoted,$(or $(PREFIX),/usr/local)))
 CONFIGURE    = cmake --preset default -B "$(BUILD_PATH)"
 
 # Builds these targets, and what they need, into the one build folder. FOLDER/all is what is made there.
@@ -97,12 +99,12 @@ fuzz: setup configure ## Run the differential fuzzer for SECONDS=1800 on both MP
 
 # Folders would be closed to others by a umask that files do not follow.
 install:         ## Install into PREFIX=/usr/local
-	@$(CONFIGURE) -DCMAKE_INSTALL_PREFIX="$(PREFIX_PATH)"
+	@$(CONFIGURE) -DCMAKE_INSTALL_PREFIX=$(call quoted,$(PREFIX_PATH))
 	@$(BUILD_TARGETS) product
 	@umask 022; cmake --install "$(BUILD_PATH)" --strip
 
 uninstall:       ## Remove what was installed into PREFIX=/usr/local, or was moved there
-	@cmake -DPREFIX="$(PREFIX_PATH)" -P cmake/uninstall.cmake
+	@cmake -DPREFIX=$(call quoted,$(PREFIX_PATH)) -P cmake/uninstall.cmake
 
 # The header that the engine for the standard ABI is built with. What is packed serves other machines, too.
 abi-header: setup

@@ -99,6 +99,9 @@ function(unisono_install_warning)
     if(CMAKE_INSTALL_PREFIX MATCHES "[ :]")
       message(WARNING "Nothing can be preloaded from ${CMAKE_INSTALL_PREFIX}: "
               "LD_PRELOAD cannot name folders with blanks or colons")
+    endif()
+    if(CMAKE_INSTALL_PREFIX MATCHES "[\"']")
+      message(WARNING "pkg-config gives no flags for ${CMAKE_INSTALL_PREFIX}: it cannot name folders with quotes")
     endif()]])
 endfunction()
 

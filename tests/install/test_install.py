@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 
@@ -122,12 +123,13 @@ def test_nobody_said_that_nothing_can_be_preloaded_from_a_prefix_with_blanks(tmp
     if not (BUILD / "cmake_install.cmake").exists():
         pytest.skip(f"{BUILD} has not been built")
     said = {}
-    for name in ("own", "my own"):
+    for name in ("own", "my own", "it's"):
         done = subprocess.run(["cmake", "--install", BUILD, "--prefix", tmp_path / name], text=True, capture_output=True)
         assert done.returncode == 0
         said[name] = " ".join(done.stderr.split())
     assert said["own"] == ""
     assert "LD_PRELOAD cannot name" in said["my own"]
+    assert "pkg-config gives no flags" in said["it's"]
 
 
 # The path of the prefix that Unisono was configured with used to be built in.
@@ -187,6 +189,18 @@ def test_uninstall_looked_for_a_prefix_with_blanks_elsewhere(own_prefix):
     assert not prefix.exists()
 
 
+# The shell made nothing of it, or another folder.
+@pytest.mark.parametrize("name", ["say\"so\"", "it's", "a$b", "a`b`"])
+def test_install_and_uninstall_went_elsewhere_for_a_quote_or_a_dollar(name, own_prefix):
+    prefix = own_prefix.rename(own_prefix.with_name(name))
+    escaped = str(prefix).replace("$", "$$")  # for make
+    installs = run(["make", "-C", ROOT, "--dry-run", "install", f"PREFIX={escaped}", f"BUILD={BUILD}"])
+    [configures] = [line for line in installs.splitlines() if "CMAKE_INSTALL_PREFIX" in line]
+    assert shlex.split(configures)[-1] == f"-DCMAKE_INSTALL_PREFIX={prefix}"
+    uninstall(escaped)
+    assert not prefix.exists()
+
+
 def test_uninstall_took_the_prefix_itself_for_what_is_staged_there(own_prefix, tmp_path):
     """With DESTDIR it removed what is installed in PREFIX."""
     staged = tmp_path / "stage" / own_prefix.relative_to("/")
@@ -242,7 +256,7 @@ def test_install_into_a_prefix_relative_to_here_failed_at_its_end(tmp_path):
 @pytest.mark.parametrize("target", ["install", "uninstall"])
 def test_an_empty_prefix_was_the_root_folder(target):
     commands = run(["make", "-C", ROOT, "--dry-run", target, "PREFIX=", f"BUILD={BUILD}"])
-    assert 'PREFIX="/usr/local"' in commands and 'PREFIX=""' not in commands
+    assert "PREFIX='/usr/local'" in commands and "PREFIX=''" not in commands
 
 
 # Of an administrator whose files are his own: nobody else could run it.
