@@ -1,6 +1,7 @@
-// interleave FILE WORDS [HINT=VALUE ...]: the ranks write a new file of WORDS times their number
-// 32-bit words in blocks that take turns, each word its own index in the file, and read it back.
-// Exit code 0 if all of that worked and every word came back.
+// interleave FILE WORDS at-once|by-blocks [HINT=VALUE ...]: the ranks write a new file of WORDS
+// times their number 32-bit words in blocks that take turns, each word its own index in the file,
+// and read it back: in one call through a view, or each block by a collective write and an
+// independent read of its own. Exit code 0 if all of that worked and every word came back.
 
 #include <mpi.h>
 
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -61,24 +63,72 @@ MPI_File open_file(char const* path, int mode, MPI_Info info) {
     return file;
 }
 
-bool write_and_read(char const* path, std::vector<std::uint32_t> const& words, MPI_Info info,
-                    int rank, int ranks) {
-    auto const count = static_cast<int>(words.size());
+// How a rank's words are written and read, and how many were.
+struct Way {
+    int (*write)(MPI_File, std::vector<std::uint32_t> const&, int rank, int ranks);
+    int (*read)(MPI_File, std::vector<std::uint32_t>&, int rank, int ranks);
+};
+
+int write_at_once(MPI_File file, std::vector<std::uint32_t> const& words, int rank, int ranks) {
     MPI_Status status;
-    MPI_File file = open_file(path, MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR, info);
     set_view(file, rank, ranks);
-    MPI_File_write_all(file, words.data(), count, MPI_UINT32_T, &status);
-    auto const written = moved_words(status);
+    MPI_File_write_all(file, words.data(), static_cast<int>(words.size()), MPI_UINT32_T, &status);
+    return moved_words(status);
+}
+
+int read_at_once(MPI_File file, std::vector<std::uint32_t>& words, int, int) {
+    MPI_Status status;
+    MPI_File_read_at_all(file, 0, words.data(), static_cast<int>(words.size()), MPI_UINT32_T,
+                         &status);
+    return moved_words(status);
+}
+
+// Calls move(offset, first word, how many) for each block.
+template <class Move>
+int for_blocks(std::size_t words, int rank, int ranks, Move&& move) {
+    int moved = 0;
+    MPI_Offset offset = MPI_Offset{rank} * block_words * 4;
+    for (std::size_t first = 0; first < words; first += block_words) {
+        moved += move(offset, first,
+                      static_cast<int>(std::min<std::size_t>(block_words, words - first)));
+        offset += MPI_Offset{ranks} * block_words * 4;
+    }
+    return moved;
+}
+
+int write_blocks(MPI_File file, std::vector<std::uint32_t> const& words, int rank, int ranks) {
+    return for_blocks(
+        words.size(), rank, ranks, [&](MPI_Offset offset, std::size_t first, int count) {
+            MPI_Status status;
+            MPI_File_write_at_all(file, offset, &words[first], count, MPI_UINT32_T, &status);
+            return moved_words(status);
+        });
+}
+
+int read_blocks(MPI_File file, std::vector<std::uint32_t>& words, int rank, int ranks) {
+    return for_blocks(
+        words.size(), rank, ranks, [&](MPI_Offset offset, std::size_t first, int count) {
+            MPI_Status status;
+            MPI_File_read_at(file, offset, &words[first], count, MPI_UINT32_T, &status);
+            return moved_words(status);
+        });
+}
+
+bool write_and_read(char const* path, std::vector<std::uint32_t> const& words, Way way,
+                    MPI_Info info, int rank, int ranks) {
+    auto const count = static_cast<int>(words.size());
+    MPI_File file = open_file(path, MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR, info);
+    auto const written = way.write(file, words, rank, ranks);
     MPI_File_sync(file);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_File_sync(file);
     std::vector<std::uint32_t> read(words.size(), ~std::uint32_t{0});
-    MPI_File_read_at_all(file, 0, read.data(), count, MPI_UINT32_T, &status);
+    auto const read_back = way.read(file, read, rank, ranks);
     MPI_File_close(&file);
-    if (written == count && moved_words(status) == count && read == words) return true;
+    if (written == count && read_back == count && read == words) return true;
     auto const wrong = std::mismatch(words.begin(), words.end(), read.begin()).first;
     std::fprintf(stderr, "rank %d: %d words written and %d read of %d, word %td is wrong\n", rank,
-                 written, moved_words(status), count, wrong - words.begin());
+                 written, read_back, count, wrong - words.begin());
     return false;
 }
 
@@ -90,10 +140,13 @@ int main(int argument_count, char** arguments) {
     int ranks = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (argument_count < 3) MPI_Abort(MPI_COMM_WORLD, 2);
-    auto info = make_hints(argument_count - 3, arguments + 3);
+    if (argument_count < 4) MPI_Abort(MPI_COMM_WORLD, 2);
+    auto const way = std::string_view{arguments[3]} == "by-blocks"
+                         ? Way{write_blocks, read_blocks}
+                         : Way{write_at_once, read_at_once};
+    auto info = make_hints(argument_count - 4, arguments + 4);
     auto const words = words_of(rank, ranks, std::atoi(arguments[2]));
-    int right = write_and_read(arguments[1], words, info, rank, ranks) ? 1 : 0;
+    int right = write_and_read(arguments[1], words, way, info, rank, ranks) ? 1 : 0;
     MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     MPI_Info_free(&info);
     MPI_Finalize();
