@@ -227,9 +227,10 @@ class Deposits(Misfortune):
     def test_an_open_asks_once_what_it_wants_to_know(self):
         for mpi in MPIS:
             with self.subTest(mpi=mpi):
-                job, lines = self.traced(mpi, "fstatfs,readlink")
-                opens = len(re.findall(r'^readlink\("/proc/self/fd/', lines, re.M))
+                job, lines = self.traced(mpi, "fstatfs,readlink,openat")
+                opens = len(re.findall(rf'^openat\(.*"{re.escape(str(self.file))}", O_RDWR\|O_CLOEXEC', lines, re.M))
                 self.assertGreaterEqual(opens, self.RANKS, job.transcript())
+                self.assertNotIn('readlink("/proc/self/fd/', lines)  # only where nodes may have other names
                 # By each rank, and by the first one to find the layout; MPICH's libraries ask sysfs.
                 asked = len(re.findall(r"^fstatfs(?!.*SYSFS)", lines, re.M))
                 self.assertEqual(asked, opens + opens // self.RANKS, job.transcript())
