@@ -23,8 +23,7 @@ namespace {
 
 /// What is kept with a communicator of the program.
 struct Holder {
-    std::vector<std::uint32_t> machines;
-    Context::Threads threads;
+    Introduction ranks;
     std::shared_ptr<Context> context;  // none where threads may call at once
 };
 
@@ -54,14 +53,6 @@ int attribute_key() {
     return key;
 }
 
-// Processes of one program may have asked for different levels. Collective.
-Context::Threads agree_on_threads(MPI_Comm comm) {
-    int const mine = threads_may_call_at_once() ? 1 : 0;
-    std::array<int, 2> all{mine, 1 - mine};
-    PMPI_Allreduce(MPI_IN_PLACE, all.data(), 2, MPI_INT, MPI_MAX, comm);
-    return {.of_some = all[0] != 0, .of_all = all[1] == 0};
-}
-
 }  // namespace
 
 // Sessions: nothing can be asked before MPI_Init, and threads may be used.
@@ -77,28 +68,25 @@ std::shared_ptr<Context> Context::of(MPI_Comm comm) {
     int found = 0;
     PMPI_Comm_get_attr(comm, attribute_key(), static_cast<void*>(&value), &found);
     if (found == 0) {
-        value = new Holder{machine_labels(comm), agree_on_threads(comm), nullptr};
+        value = new Holder{introduce(comm, threads_may_call_at_once()), nullptr};
         PMPI_Comm_set_attr(comm, attribute_key(), value);
     }
     auto& holder = *static_cast<Holder*>(value);
-    auto const made = [&] {
-        return std::make_shared<Context>(comm, holder.machines, holder.threads);
-    };
-    if (holder.threads.of_some) return made();
+    auto const made = [&] { return std::make_shared<Context>(comm, holder.ranks); };
+    if (holder.ranks.threads_of_some) return made();
     if (holder.context == nullptr) holder.context = made();
     return holder.context;
 }
 
-Context::Context(MPI_Comm comm, std::vector<std::uint32_t> machines, Threads threads)
-    : machines_{std::move(machines)}, threads_{threads} {
+Context::Context(MPI_Comm comm, Introduction ranks) : introduced_{std::move(ranks)} {
     PMPI_Comm_dup(comm, &comm_);
     PMPI_Comm_set_errhandler(comm_, numbers().errors_return);
     PMPI_Comm_size(comm_, &ranks_);
     PMPI_Comm_rank(comm_, &rank_);
-    machine_count_ =
-        static_cast<std::uint32_t>(std::set(machines_.begin(), machines_.end()).size());
-    auto const first = std::ranges::find(machines_, machines_[static_cast<std::size_t>(rank_)]);
-    leads_its_machine_ = first - machines_.begin() == rank_;
+    auto const& machines = introduced_.machine_labels;
+    machine_count_ = static_cast<std::uint32_t>(std::set(machines.begin(), machines.end()).size());
+    auto const first = std::ranges::find(machines, machines[static_cast<std::size_t>(rank_)]);
+    leads_its_machine_ = first - machines.begin() == rank_;
 }
 
 Context::~Context() {
@@ -211,7 +199,9 @@ void Context::keep_last_tuning_records() {
 MpiTeam& Context::team(Placement placement) {
     for (auto& entry : teams_)
         if (entry.placement == placement) return entry.team;
-    auto& team = teams_.emplace_back(comm_, placement, place_ranks(machines_, placement)).team;
+    auto& team =
+        teams_.emplace_back(comm_, placement, place_ranks(introduced_.machine_labels, placement))
+            .team;
     // One machine's messages go through its memory; how long they take says who is on which core.
     if (machine_count_ == 1) team.always_send_in_fragments(placement.pretended_fragments);
     return team;

@@ -27,14 +27,8 @@ public:
     /// The context of `comm`. Collective over `comm`, at least the first time.
     static std::shared_ptr<Context> of(MPI_Comm comm);
 
-    /// Whether several of a rank's threads may call MPI at once.
-    struct Threads {
-        bool of_some = false;  ///< of at least one rank
-        bool of_all = false;
-    };
-    /// `machines`: machine_labels() of `comm`, found once for all contexts on it. `threads`: equal
-    /// on all ranks. Collective.
-    Context(MPI_Comm comm, std::vector<std::uint32_t> machines, Threads threads);
+    /// `ranks`: of `comm`, introduced once for all contexts on it. Collective.
+    Context(MPI_Comm comm, Introduction ranks);
     ~Context();
     Context(Context const&) = delete;
     Context& operator=(Context const&) = delete;
@@ -85,9 +79,9 @@ public:
     void free_datatypes();
 
     /// Calls of several threads may be under way at once, on some rank. Equal on all ranks.
-    [[nodiscard]] bool threaded() const { return threads_.of_some; }
+    [[nodiscard]] bool threaded() const { return introduced_.threads_of_some; }
     /// Threads of Unisono's own may call MPI beside the program. Equal on all ranks.
-    [[nodiscard]] bool helpers_may_call_mpi() const { return threads_.of_all; }
+    [[nodiscard]] bool helpers_may_call_mpi() const { return introduced_.threads_of_all; }
 
     /// Numbers for the files that are opened on it, which all ranks do in the same order.
     std::uint32_t next_file() { return ++files_; }
@@ -106,12 +100,11 @@ private:
     MPI_Comm comm_ = MPI_COMM_NULL;
     int ranks_ = 1;
     int rank_ = 0;
-    std::vector<std::uint32_t> machines_;
+    Introduction introduced_;
     std::uint32_t machine_count_ = 1;
     bool leads_its_machine_ = true;
     std::list<Entry> teams_;
     OnlineTuner tuner_;
-    Threads threads_;
     std::uint32_t files_ = 0;
     TuningContext tuning_context_;  // rank 0 only
     std::string tune_path_;         // rank 0 only; empty: nothing is kept

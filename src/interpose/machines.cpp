@@ -35,19 +35,29 @@ std::string processor_name() {
     return name.data();
 }
 
-std::vector<std::uint32_t> machine_labels(MPI_Comm comm) {
+Introduction introduce(MPI_Comm comm, bool threads) {
+    struct Words {
+        std::uint64_t machine;
+        std::uint64_t threads;
+    };
     int size = 1;
     PMPI_Comm_size(comm, &size);
-    std::vector<std::uint32_t> labels(static_cast<std::size_t>(size));
-    if (size == 1) return labels;
-    auto const mine = machine_key();
-    std::vector<std::uint64_t> keys(labels.size());
-    PMPI_Allgather(&mine, 1, MPI_UINT64_T, keys.data(), 1, MPI_UINT64_T, comm);
-    if (std::ranges::find(keys, unknown_machine) != keys.end()) return machine_labels_by_mpi(comm);
+    Words const mine{size == 1 ? unknown_machine : machine_key(), threads};
+    std::vector<Words> all(static_cast<std::size_t>(size), mine);
+    if (size > 1) PMPI_Allgather(&mine, 2, MPI_UINT64_T, all.data(), 2, MPI_UINT64_T, comm);
+    auto const threaded = [](Words const& words) { return words.threads != 0; };
+    Introduction made{.machine_labels = std::vector<std::uint32_t>(all.size()),
+                      .threads_of_some = std::ranges::any_of(all, threaded),
+                      .threads_of_all = std::ranges::all_of(all, threaded)};
+    if (size == 1) return made;
+    if (std::ranges::find(all, unknown_machine, &Words::machine) != all.end()) {
+        made.machine_labels = machine_labels_by_mpi(comm);
+        return made;
+    }
     std::map<std::uint64_t, std::uint32_t> lowest;
-    for (std::uint32_t rank = 0; rank < labels.size(); ++rank)
-        labels[rank] = lowest.try_emplace(keys[rank], rank).first->second;
-    return labels;
+    for (std::uint32_t rank = 0; rank < all.size(); ++rank)
+        made.machine_labels[rank] = lowest.try_emplace(all[rank].machine, rank).first->second;
+    return made;
 }
 
 std::vector<std::uint32_t> machine_labels_by_mpi(MPI_Comm comm) {

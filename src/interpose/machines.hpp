@@ -22,9 +22,16 @@ struct Placement {
 /// What this process's machine is called. Local.
 std::string processor_name();
 
-/// For each rank, a number that is equal for the ranks that can share memory only. Collective.
-std::vector<std::uint32_t> machine_labels(MPI_Comm comm);
-/// The same where the kernel does not tell; takes 0.4 ms under MPICH 4.0. Collective.
+/// What the ranks of a communicator tell each other of themselves.
+struct Introduction {
+    /// For each rank, a number that is equal for the ranks that can share memory only.
+    std::vector<std::uint32_t> machine_labels;
+    bool threads_of_some = false;  ///< of at least one rank several may call MPI at once
+    bool threads_of_all = false;
+};
+/// `threads`: this rank's. Collective; one gather.
+Introduction introduce(MPI_Comm comm, bool threads);
+/// The labels where the kernel does not tell; takes 0.4 ms under MPICH 4.0. Collective.
 std::vector<std::uint32_t> machine_labels_by_mpi(MPI_Comm comm);
 
 /// The nodes that a placement makes of machines. Pure.

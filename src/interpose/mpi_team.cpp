@@ -68,8 +68,11 @@ void MpiTeam::divide_into_nodes(Topology topology) {
     local_ranks_ = static_cast<std::uint32_t>(ranks.size());
     local_index_ = static_cast<std::uint32_t>(std::lower_bound(ranks.begin(), ranks.end(), rank_) -
                                               ranks.begin());
-    node_ = comm_;
-    if (topology_.nodes() == 1) return;
+    auto const all_on_one = topology_.nodes() == 1;
+    auto const each_on_its_own = topology_.nodes() == topology_.ranks();
+    node_ = each_on_its_own ? MPI_COMM_NULL : comm_;
+    leaders_ = all_on_one ? MPI_COMM_NULL : comm_;
+    if (all_on_one || each_on_its_own) return;
     auto const rank = static_cast<int>(rank_);
     PMPI_Comm_split(comm_, static_cast<int>(node), rank, &node_);
     PMPI_Comm_split(comm_, local_index_ == 0 ? 0 : MPI_UNDEFINED, rank, &leaders_);
@@ -85,13 +88,14 @@ void MpiTeam::learn_nodes() {
         if (leaders_ != MPI_COMM_NULL)
             PMPI_Allgather(&own, bytes, MPI_BYTE, nodes.data(), bytes, MPI_BYTE, leaders_);
     }
-    PMPI_Bcast(nodes.data(), bytes * static_cast<int>(nodes.size()), MPI_BYTE, 0, node_);
+    if (local_ranks_ > 1)
+        PMPI_Bcast(nodes.data(), bytes * static_cast<int>(nodes.size()), MPI_BYTE, 0, node_);
     describe_nodes(topology_, nodes);
 }
 
 void MpiTeam::leave_nodes() {
-    if (node_ != comm_) PMPI_Comm_free(&node_);
-    if (leaders_ != MPI_COMM_NULL) PMPI_Comm_free(&leaders_);
+    for (auto* made : {&node_, &leaders_})
+        if (*made != comm_ && *made != MPI_COMM_NULL) PMPI_Comm_free(made);
 }
 
 bool MpiTeam::meet_on_node() {
@@ -210,7 +214,7 @@ void MpiTeam::gather_bytes(std::span<std::byte const> mine, std::span<std::byte>
 }
 
 void MpiTeam::reduce(std::span<std::uint64_t> values, Reduction reduction, Among among) {
-    if (topology_.ranks() == 1) return;
+    if (topology_.ranks() == 1 || (among == Among::node && local_ranks_ == 1)) return;
     finish_answers();
     if (reduction == Reduction::minimum) return find_minimum(values);
     PMPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_UINT64_T,

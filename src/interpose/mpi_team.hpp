@@ -161,8 +161,8 @@ private:
     MPI_Comm comm_;
     std::uint32_t rank_ = 0;
     Topology topology_;
-    MPI_Comm node_ = MPI_COMM_NULL;  // comm_ itself when there is one node
-    MPI_Comm leaders_ = MPI_COMM_NULL;
+    MPI_Comm node_ = MPI_COMM_NULL;     // comm_ itself when there is one node; then no leaders_
+    MPI_Comm leaders_ = MPI_COMM_NULL;  // comm_ itself when each rank is a node; then no node_
     std::uint32_t local_index_ = 0;
     std::uint32_t local_ranks_ = 1;
     NodeMemory control_;

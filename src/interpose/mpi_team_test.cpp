@@ -236,8 +236,17 @@ TEST(MpiTeam, messages_go_on_while_the_network_is_asked_and_tried) {
 }
 
 TEST(MpiTeam, the_kernel_and_mpi_tell_the_same_of_who_shares_a_machine) {
-    EXPECT_EQ(machine_labels_by_mpi(MPI_COMM_WORLD), machine_labels(MPI_COMM_WORLD));
-    EXPECT_EQ(machine_labels(MPI_COMM_WORLD), (std::vector<std::uint32_t>{0, 0}));
+    auto const labels = introduce(MPI_COMM_WORLD, false).machine_labels;
+    EXPECT_EQ(machine_labels_by_mpi(MPI_COMM_WORLD), labels);
+    EXPECT_EQ(labels, (std::vector<std::uint32_t>{0, 0}));
+}
+
+TEST(MpiTeam, ranks_tell_each_other_whether_their_threads_call_mpi) {
+    auto const of_one = introduce(MPI_COMM_WORLD, rank_of_world() == 1);
+    EXPECT_TRUE(of_one.threads_of_some && !of_one.threads_of_all);
+    auto const of_both = introduce(MPI_COMM_WORLD, true);
+    EXPECT_TRUE(of_both.threads_of_some && of_both.threads_of_all);
+    EXPECT_FALSE(introduce(MPI_COMM_WORLD, false).threads_of_some);
 }
 
 // The last test: what it forbids stays forbidden.
