@@ -182,7 +182,7 @@ static void leave_mark(char const* name) {
     char path[PATH_MAX];
     if (folder == NULL || folder[0] == '\0') return;
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    int const descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int const descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor >= 0) close(descriptor);
 }
 

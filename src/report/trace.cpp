@@ -5,7 +5,9 @@
 
 #include <array>
 #include <atomic>
-#include <cstdio>
+
+#include "support/descriptor.hpp"
+#include "support/replacement.hpp"
 
 namespace unisono {
 namespace {
@@ -17,10 +19,6 @@ std::string new_name() {
     gethostname(host.data(), host.size() - 1);
     return std::string(host.data()) + '.' + std::to_string(getpid()) + '.' +
            std::to_string(++files) + ".json";
-}
-
-int create(std::string const& path) {
-    return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 }  // namespace
@@ -37,21 +35,14 @@ bool Trace::due() const {
 void Trace::keep(FileReport const& report) {
     ++kept_;
     last_ = Clock::now();
-    auto const next = path_ + ".next";
-    auto const descriptor = create(next);
-    if (descriptor < 0) return;
-    auto const text = to_json(report) + '\n';
-    auto const written = ::write(descriptor, text.data(), text.size());
-    ::close(descriptor);
-    if (written == static_cast<ssize_t>(text.size()))
-        std::rename(next.c_str(), path_.c_str());
-    else
-        ::unlink(next.c_str());
+    Replacement next{path_};
+    next.write(to_json(report) + '\n');
+    next.take_place();
 }
 
 void leave_mark(std::string const& folder, char const* name) {
-    auto const descriptor = create(folder + '/' + name);
-    if (descriptor >= 0) ::close(descriptor);
+    auto const path = folder + '/' + name;
+    Descriptor const mark{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
 }
 
 }  // namespace unisono

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +14,7 @@
 
 #include "support/descriptor.hpp"
 #include "support/installation.hpp"
+#include "support/replacement.hpp"
 
 namespace unisono {
 namespace {
@@ -49,6 +48,7 @@ struct Opened {
     std::optional<TuneFile> file;
     Stamp stamp;
     std::string complaint;
+    mode_t mode = 0600;  // it says what programs and files are called
 };
 
 // Somebody else could have put anything there: speeds that make this program slow.
@@ -91,7 +91,7 @@ Opened open_tune_file(std::string const& path) {
     if (auto const why = untrusted(status); !why.empty()) return {{}, {}, complaint(path, why)};
     auto parsed = parse_tune_file(read_all(descriptor.get(), status.st_size));
     auto why = parsed.complaint.empty() ? "" : complaint(path, parsed.complaint);
-    return {std::move(parsed.file), Stamp{status}, std::move(why)};
+    return {std::move(parsed.file), Stamp{status}, std::move(why), status.st_mode & 0777};
 }
 
 Stamp stamp_of(std::string const& path) {
@@ -99,33 +99,13 @@ Stamp stamp_of(std::string const& path) {
     return stat(path.c_str(), &status) == 0 ? Stamp{status} : Stamp{};
 }
 
-/// A file that is to take another one's place; gone where it does not.
-class Temporary {
-public:
-    /// Its name differs between machines, processes and threads, which may all write at once.
-    explicit Temporary(std::string const& target) {
-        static std::atomic<unsigned> count{0};
-        std::array<char, 256> host{};
-        gethostname(host.data(), host.size() - 1);
-        path_ = target + '.' + host.data() + '.' + std::to_string(getpid()) + '.' +
-                std::to_string(++count);
-    }
-    ~Temporary() { unlink(path_.c_str()); }
-    Temporary(Temporary const&) = delete;
-    Temporary& operator=(Temporary const&) = delete;
-    [[nodiscard]] std::string const& path() const { return path_; }
-
-private:
-    std::string path_;
-};
-
-// Returns 0 or errno.
-int write_synced(std::string const& path, std::string_view text) {
-    Descriptor const descriptor{
-        open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644)};
-    if (!descriptor) return errno;
-    if (auto const error = write_all(descriptor.get(), text); error != 0) return error;
-    return fsync(descriptor.get()) == 0 ? 0 : errno;
+// For its owner only, as XDG_CACHE_HOME's specification has it: other programs keep things there,
+// too. Returns 0 or errno.
+int make_folders(fs::path const& folder) {
+    std::error_code ignored;
+    if (folder.empty() || fs::exists(folder, ignored)) return 0;
+    if (auto const error = make_folders(folder.parent_path()); error != 0) return error;
+    return mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST ? 0 : errno;
 }
 
 std::string cannot_write(std::string const& path, int error) {
@@ -195,12 +175,10 @@ std::vector<FileHistory> recall_histories(std::string const& path) {
 
 std::string keep(std::string const& path, std::vector<TuningRecord> const& unsaved,
                  std::vector<FileHistory> const& histories) {
-    std::error_code ignored, failed;
-    auto const folder = fs::path{path}.parent_path();
-    if (!folder.empty() && !fs::exists(folder, ignored)) fs::create_directories(folder, failed);
-    if (failed) return cannot_write(path, failed.value());
+    if (auto const error = make_folders(fs::path{path}.parent_path()); error != 0)
+        return cannot_write(path, error);
+    std::error_code ignored;
     auto const target = fs::exists(path, ignored) ? fs::canonical(path, ignored).string() : path;
-    Temporary const temporary{target};
     constexpr int tries = 3;
     for (int attempt = 1; attempt <= tries; ++attempt) {
         auto opened = open_tune_file(target);
@@ -209,11 +187,13 @@ std::string keep(std::string const& path, std::vector<TuningRecord> const& unsav
         if (file.frozen) return {};
         take_in(file, unsaved, std::time(nullptr));
         take_in(file, histories, std::time(nullptr));
-        if (auto const error = write_synced(temporary.path(), to_json(file)); error != 0)
-            return cannot_write(target, error);
+        Replacement next{target};
+        fchmod(next.descriptor(), opened.mode);
+        next.write(to_json(file));
+        next.sync();
         if (attempt < tries && stamp_of(target) != opened.stamp) continue;
-        if (rename(temporary.path().c_str(), target.c_str()) == 0) return {};
-        return cannot_write(target, errno);
+        if (auto const error = next.take_place(); error != 0) return cannot_write(target, error);
+        return {};
     }
     return {};
 }

@@ -341,6 +341,17 @@ TEST_F(TuneStore, is_not_held_up_by_a_pipe_or_a_folder) {
     EXPECT_NE(keep(paths_.user, {record()}), "");
 }
 
+// What programs and files are called: in a folder that others may enter, too.
+TEST_F(TuneStore, is_its_owners_alone_unless_he_opens_it_to_others) {
+    auto const mode = [](fs::path const& path) { return fs::status(path).permissions(); };
+    EXPECT_EQ(keep(paths_.user, {record()}), "");
+    EXPECT_EQ(mode(paths_.user), fs::perms{0600});
+    EXPECT_EQ(mode(folder_ / "cache"), fs::perms{0700});
+    fs::permissions(paths_.user, fs::perms{0644});
+    EXPECT_EQ(keep(paths_.user, {record()}), "");
+    EXPECT_EQ(mode(paths_.user), fs::perms{0644});
+}
+
 TEST_F(TuneStore, says_when_it_cannot_write) {
     auto const complaint = keep("/proc/unisono/tune.json", {record()});
     EXPECT_NE(complaint.find("what was learnt is not kept"), std::string::npos) << complaint;
