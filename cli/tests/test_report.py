@@ -33,7 +33,11 @@ def test_records_are_read_after_an_offset(tmp_path, sample_report):
     assert len(report.read_records(str(file), len(line) + 1)) == 1
 
 
-@pytest.mark.parametrize("line", ["not json", "[]", '{"other": 1}'])
+@pytest.mark.parametrize("line", [
+    "not json", "[]", '{"other": 1}',
+    pytest.param('{"a":' * 50_000 + "1" + "}" * 50_000, id="nested"),
+    pytest.param('{"a":' + 6000 * "9" + "}", id="digits"),
+])  # fmt: skip
 def test_a_file_that_is_no_report_is_named_with_its_line(tmp_path, line):
     file = tmp_path / "report.json"
     file.write_text(f"\n{line}\n")
@@ -47,6 +51,33 @@ def test_one_line_that_was_cut_off_made_the_others_unreadable(tmp_path, sample_r
     file.write_text(f"{line}\n{line[:100]}\n{line}\n")
     assert len(report.read_records(str(file))) == 2
     assert capsys.readouterr().err == f"unisono: {file} line 2 is cut off: left out\n"
+
+
+EVIL = "/scratch/\x1b]0;title\x07\x1b[31m\x9b2J\r\u202ename\ud800"
+
+
+def test_names_in_a_report_told_the_terminal_what_to_do(tmp_path, sample_report, unisono):
+    record = json.loads(sample_report.read_text())
+    record |= {"file": EVIL, "layout": EVIL, "errors": [EVIL], "notes": [EVIL]}
+    record["program"]["name"] = EVIL
+    file = tmp_path / "report.json"
+    file.write_text(json.dumps(record) + "\n")
+    page = tmp_path / "page.html"
+    for options in ([], ["--files"], ["--html", page]):
+        shown = unisono("report", *options, file)
+        assert (shown.returncode, shown.stderr) == (0, ""), options
+        assert not set("\x1b\x07\x9b\r\u202e") & set(shown.stdout)
+    assert "/scratch/?]0;title" in unisono("report", "--files", file).stdout
+
+
+def test_what_is_wrong_with_a_report_told_the_terminal_what_to_do(tmp_path, sample_report, unisono):
+    record = json.loads(sample_report.read_text())
+    record["write"]["refusals"] = {EVIL: None}
+    file = tmp_path / "report.json"
+    file.write_text(json.dumps(record) + "\n")
+    refused = unisono("report", file)
+    assert (refused.returncode, "\x1b" in refused.stderr) == (2, False)
+    assert "write.refusals./scratch/?]0;" in refused.stderr
 
 
 @pytest.mark.parametrize(("keys", "value", "said"), [

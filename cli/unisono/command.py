@@ -55,7 +55,7 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except Failure as failure:
-            click.echo(f"unisono: {failure}", err=True)
+            click.echo(terminal.visible(f"unisono: {failure}"), err=True)
             sys.exit(failure.exit_code)
         except run.Interrupted as interrupted:
             click.echo("unisono: interrupted", err=True)
@@ -180,7 +180,7 @@ def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | N
     with terminal.read_or_not():
         shown.on_screen(jobs, terminal.console(sys.stderr))
         for remark in [*remarks, *lost]:
-            click.echo(f"unisono: {remark}", err=True)
+            click.echo(terminal.visible(f"unisono: {remark}"), err=True)
     return ended.code or int(bool(lost))
 
 

@@ -119,7 +119,7 @@ def _write(name: str, text: str) -> Iterator[str]:
     """All of it or nothing; says why nothing."""
     begun = False
     try:
-        with click.open_file(name, "w", encoding="utf-8") as file:
+        with click.open_file(name, "w", encoding="utf-8", errors="replace") as file:
             begun = True
             file.write(text)
             file.flush()

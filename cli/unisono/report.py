@@ -54,13 +54,13 @@ def read_records(path: str, offset: int = 0) -> list[Record]:
     except OSError as error:
         raise Failure(f"{path}: {error.strerror}") from error
     records = []
-    cut_off = {}
+    cut_off: dict[int, Exception] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             record = json.loads(line)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:  # the latter: somebody has nested it thousandfold
             cut_off[number] = error
             continue
         if isinstance(record, dict) and "programs" in record:

@@ -1,18 +1,34 @@
-"""How wide output may be, tables that keep to it, and output that nobody can have."""
+"""How wide output may be, tables that keep to it, what terminals must not be told, and output that nobody can have."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Column, Table
 
 _WIDTH_WITHOUT_TERMINAL = 100
+# What a terminal would obey, or show in another order, and halves of characters, which nobody can write. Not the halves
+# that stand for bytes which are no UTF-8.
+_NOT_SHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udc7f\udd00-\udfff]")
+
+
+def visible(text: str) -> str:
+    """Names and reports may be somebody else's, who has put anything there."""
+    return _NOT_SHOWN.sub("?", text)
+
+
+class _Console(Console):
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
 def console(stream: Any, width_without_terminal: int = _WIDTH_WITHOUT_TERMINAL) -> Console:
@@ -21,7 +37,7 @@ def console(stream: Any, width_without_terminal: int = _WIDTH_WITHOUT_TERMINAL) 
     told = int(columns) if columns.isdecimal() else 0
     if not told and stream.isatty():
         told = os.get_terminal_size(stream.fileno()).columns
-    return Console(file=stream, width=told or width_without_terminal)
+    return _Console(file=stream, width=told or width_without_terminal)
 
 
 def table(*names: str, **more: Any) -> Table:

@@ -97,7 +97,7 @@ def parse(path: Path, text: str) -> TuneFile:
     try:
         content = json.loads(text)
         version = content["unisono_tune"]
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise Failure(f"{path}: no tune file of Unisono") from error
     if not isinstance(version, int) or version > VERSION:
         raise Failure(f"{path}: of a newer version ({version}); this command knows {VERSION}")
