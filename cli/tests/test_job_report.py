@@ -312,8 +312,32 @@ def small_collective(record, meetings):
 
 def test_small_collective_calls_are_to_be_put_together(quiet):
     small_collective(quiet, meetings=5000)
-    assert advice(quiet) == [(5, "5,000 collective calls of 1 KiB per rank: all ranks agree on each.",
+    assert advice(quiet) == [(5.1, "5,000 collective calls of 1 KiB per rank: all ranks agree on each.",
                               "gather the data of 1,024 calls for one MPI_File_write_all")]  # fmt: skip
+
+
+def test_small_collective_calls_were_not_told_beside_the_few_calls_for_hdf5s_metadata(quiet):
+    small_collective(quiet, meetings=5000)
+    quiet["write"]["calls"]["independent"] = 16
+    assert advice(quiet)[0][1].startswith("5,000 collective calls of ")
+
+
+def test_small_collective_calls_that_wait_for_the_file_system_were_told_to_change_nothing(quiet):
+    small_collective(quiet, meetings=80)
+    set_times(quiet["write"], arrival=0.1, file=10.0)
+    assert advice(quiet) == [(10.1, "5,000 collective calls of 1 KiB per rank: the ranks met 80 times.",
+                              "gather the data of 1,024 calls for one MPI_File_write_all")]  # fmt: skip
+    quiet |= {"ranks": 4000, "opened_by": 4000}  # 4 MB a call
+    quiet["write"]["bytes"] |= {"asked": 5000 * 4000 * 1024, "moved": 5000 * 4000 * 1024}
+    assert advice(quiet)[0][1].startswith("The file system")
+
+
+def test_holes_in_small_collective_calls_are_to_be_written_as_that_helps_more(quiet):
+    small_collective(quiet, meetings=5000)
+    with_holes(quiet)
+    quiet["backend"] = "posix uring counted"
+    set_times(quiet["write"], file=10.0)
+    assert "ds_write=enable" in advice(quiet)[0][2]
 
 
 def test_small_collective_calls_that_repeat_need_few_meetings(quiet):

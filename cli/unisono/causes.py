@@ -20,6 +20,7 @@ _SMALL_CALL_BYTES = 64 << 10
 _SMALL_PIECE_BYTES = 4 << 10
 _MANY_CALLS = 10  # of a rank: fewer are not worth combining
 _MANY_PIECES = 1000
+_FEW_SHARE = 0.1  # of the calls
 _SLICE_S = 0.02  # ranks that share a core come that late to a call by the scheduler alone
 _LATE_SHARE = 0.25  # of what the others wait: a rank that waits less is the one that they wait for
 
@@ -94,10 +95,19 @@ class _File:
         return self.direction["calls"]["independent"]
 
     @property
+    def rank_calls(self) -> int:
+        return self.collective * self.record["ranks"] + self.independent
+
+    @property
     def bytes_per_call(self) -> float:
         """Of a rank."""
-        calls = self.collective * self.record["ranks"] + self.independent
-        return own_bytes(self.direction) / calls if calls else 0.0
+        return own_bytes(self.direction) / self.rank_calls if self.rank_calls else 0.0
+
+    @property
+    def has_small_calls(self) -> bool:
+        """Collective ones, beside which others do not count, such as those for the metadata of HDF5."""
+        few = self.independent <= _FEW_SHARE * self.rank_calls
+        return self.collective >= _MANY_CALLS and few and self.bytes_per_call < _SMALL_CALL_BYTES
 
     @property
     def arrival_s(self) -> float:
@@ -137,11 +147,18 @@ def _crowded(file: _File) -> _Found:
 
 
 def _small_calls(file: _File) -> _Found:
-    if file.collective >= _MANY_CALLS and not file.independent and file.bytes_per_call < _SMALL_CALL_BYTES:
+    if file.has_small_calls:
         seconds = file.take("arrival", "waiting", "exchange", "other")
-        yield "", seconds, {"calls": file.collective, "rank_calls": file.collective * file.record["ranks"],
+        yield "", seconds, {"calls": file.collective, "rank_calls": file.rank_calls,
                             "meetings": file.direction["meetings"],
                             "bytes": own_bytes(file.direction)}  # fmt: skip
+
+
+def _small_accesses(file: _File) -> _Found:
+    """Of the same calls: what all ranks ask for in one is little for the file system, too. Asked when nobody else wants
+    this time: what they would change helps more."""
+    if file.has_small_calls and file.bytes_per_call * file.record["ranks"] < _MiB:
+        yield "", file.take("file"), {}
 
 
 def _uneven(file: _File) -> _Found:
@@ -156,7 +173,7 @@ def _small_independent(file: _File) -> _Found:
         about = "shared" if file.record["opened_by"] > 1 else "own"
         yield about, file.take("file", "copying", "other", at_most=spent), {
             "calls": file.independent,
-            "rank_calls": file.independent + file.collective * file.record["ranks"],
+            "rank_calls": file.rank_calls,
             "bytes": own_bytes(file.direction)}  # fmt: skip
 
 
@@ -383,6 +400,7 @@ _RULES: list[tuple[Callable[[_File], _Found], _Told]] = [
     (_waiting, _tell_waiting),
     (_striping, _tell_striping),
     (_holes, _tell_holes),
+    (_small_accesses, _tell_small_calls),
     (_storage, _tell_storage),
 ]
 
