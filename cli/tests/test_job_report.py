@@ -316,6 +316,15 @@ def test_small_collective_calls_are_to_be_put_together(quiet):
                               "gather the data of 1,024 calls for one MPI_File_write_all")]  # fmt: skip
 
 
+def test_small_collective_calls_were_not_told_where_cores_were_few(quiet):
+    """Fewer of them cost less on any number of cores."""
+    small_collective(quiet, meetings=5000)
+    quiet["program"]["cores"] = 2
+    (_, evidence, change), = advice(quiet)  # fmt: skip
+    assert evidence.endswith("all ranks agree on each, and 4 ranks share 2 cores.")
+    assert change == "gather the data of 1,024 calls for one MPI_File_write_all"
+
+
 def test_small_collective_calls_were_not_told_beside_the_few_calls_for_hdf5s_metadata(quiet):
     small_collective(quiet, meetings=5000)
     quiet["write"]["calls"]["independent"] = 16

@@ -268,9 +268,12 @@ def _tell_late(claim: _Claim) -> tuple[str, str, str]:
             "give it less to do before these calls, or look at its core and node")  # fmt: skip
 
 
+def _sharing(job: Job) -> str:
+    return f"{counted(job.ranks_per_node, 'rank')} share {counted(job.cores, 'core')}"
+
+
 def _tell_crowded(claim: _Claim) -> tuple[str, str, str]:
-    job = claim.job
-    shared = f"{counted(job.ranks_per_node, 'rank')} share {counted(job.cores, 'core')}"
+    job, shared = claim.job, _sharing(claim.job)
     on = "" if job.nodes == 1 else " on a node"
     more = f"mpiexec -n {job.cores * job.nodes}, or more {'nodes' if job.nodes > 1 else 'cores'}"
     return (f"because {shared}", f"{shared}{on}: each waits while others run.", more)
@@ -281,10 +284,11 @@ def _tell_small_calls(claim: _Claim) -> tuple[str, str, str]:
     calls = counted(int(claim.counts["calls"]), "collective call")
     meetings = int(claim.counts["meetings"])
     met = "all ranks agree on each" if meetings >= claim.counts["calls"] else f"the ranks met {meetings:,} times"
+    crowd = f", and {_sharing(claim.job)}" if claim.job.crowded else ""
     needed = _MiB * claim.counts["rank_calls"] / max(1, claim.counts["bytes"])
     together = f"{min(math.ceil(needed), int(claim.counts['calls'])):,} calls"
     how = f"gather the data of {together} for" if claim.direction == "write" else f"read the data of {together} with"
-    return ("in small collective calls", f"{calls} of {size} per rank: {met}.",
+    return ("in small collective calls", f"{calls} of {size} per rank: {met}{crowd}.",
             f"{how} one {claim.call}_all")  # fmt: skip
 
 
@@ -388,8 +392,8 @@ def _tell_storage(claim: _Claim) -> tuple[str, str, str]:
 _RULES: list[tuple[Callable[[_File], _Found], _Told]] = [
     (_native, _tell_native),
     (_late, _tell_late),
-    (_crowded, _tell_crowded),
     (_small_calls, _tell_small_calls),
+    (_crowded, _tell_crowded),
     (_uneven, _tell_uneven),
     (_small_independent, _tell_small_independent),
     (_turns, _tell_turns),
