@@ -15,6 +15,7 @@
 #include "support/clock.hpp"
 #include "support/file_content.hpp"
 #include "support/process_stat.hpp"
+#include "support/program_name.hpp"
 
 namespace unisono::interpose {
 
@@ -49,7 +50,8 @@ double seconds_without_core() {
 
 std::string name_of_what_runs() {
     std::error_code unreadable;
-    return std::filesystem::read_symlink("/proc/self/exe", unreadable).filename().string();
+    auto const executable = std::filesystem::read_symlink("/proc/self/exe", unreadable).string();
+    return program_name(executable, file_content("/proc/self/cmdline").value_or(""));
 }
 
 Cpus own_cpus() {
