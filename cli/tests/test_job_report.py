@@ -501,6 +501,26 @@ def test_waiting_within_calls_is_for_aggregators_where_ranks_have_cores(quiet, a
     assert advice(quiet) == [(5, evidence, "")]
 
 
+def test_waiting_within_calls_was_left_out_where_all_ranks_aggregate(quiet):
+    """So that something else was said to be most of the time."""
+    set_times(quiet["write"], waiting=5.0, file=1.0)
+    assert advice(quiet)[0] == (5, "Ranks wait for each other in collective calls, of which each does a part for all.", "")
+
+
+def test_atomic_mode_was_not_blamed_for_what_it_takes(quiet):
+    write = quiet["write"]
+    write["strategies"] = {"independent": {"calls": 100, "why": ["atomic mode"]}}
+    set_times(write, waiting=1.0, file=4.0)
+    assert advice(quiet) == [(5, "100 collective calls in atomic mode: each rank for itself, under a lock on its range.",
+                              "MPI_File_set_atomicity(file, 0), where no ranks' data meet")]  # fmt: skip
+
+
+def test_closing_a_file_that_was_only_read_was_said_to_write_it(quiet):
+    quiet["read"], quiet["write"] = quiet["write"], quiet["read"]
+    quiet["seconds"]["close"] = {"mean": 20.0, "longest": 20.0}
+    assert advice(quiet)[0][1] == "1 call of MPI_File_close: all ranks meet."
+
+
 def test_no_second_is_claimed_twice_and_small_costs_are_left_out(record_with_everything):
     job = Job([record_with_everything])
     found = causes(job)

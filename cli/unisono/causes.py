@@ -177,6 +177,15 @@ def _small_independent(file: _File) -> _Found:
             "bytes": own_bytes(file.direction)}  # fmt: skip
 
 
+_ATOMIC = "atomic mode"
+
+
+def _atomic(file: _File) -> _Found:
+    use = file.direction["strategies"].get("independent", {"calls": 0, "why": []})
+    if _ATOMIC in use["why"]:
+        yield "", file.take("file", "waiting"), {"calls": use["calls"]}
+
+
 def _turns(file: _File) -> _Found:
     gate, seconds = file.record["gate"], {name: file.record[name]["seconds"]["file"]["mean"] for name in DIRECTIONS}
     # A gate does not know directions: what it says counts once, where it is likelier to be.
@@ -200,8 +209,8 @@ def _copying(file: _File) -> _Found:
 
 def _waiting(file: _File) -> _Found:
     aggregators = file.record["aggregators"]
-    if 0 < aggregators < file.record["ranks"]:
-        yield counted(aggregators, "aggregator"), file.take("waiting"), {}
+    few = 0 < aggregators < file.record["ranks"]
+    yield counted(aggregators, "aggregator") if few else "", file.take("waiting"), {}
 
 
 def _exchange(file: _File) -> _Found:
@@ -242,10 +251,11 @@ def _storage(file: _File) -> _Found:
 # ---- how each is told --------------------------------------------------------------------------------
 
 
+_LESS_ATOMIC = "MPI_File_set_atomicity(file, 0), where no ranks' data meet"
 _FOR_NATIVE = {
     "nonblocking collective call": "{call}_at_all instead of the nonblocking MPI_File_i{direction}_at_all",
     "shared file pointer": "{call}_at_all, each rank at an offset of its own",
-    "atomic mode": "MPI_File_set_atomicity(file, 0), where no ranks' data meet",
+    _ATOMIC: _LESS_ATOMIC,
     "data representation": 'the representation "native", "internal" or "external32" in MPI_File_set_view',
 }
 
@@ -312,6 +322,11 @@ def _tell_small_independent(claim: _Claim) -> tuple[str, str, str]:
     return (f"in small {calls}", f"{count:,} {calls} of {size}, over all ranks.", change)
 
 
+def _tell_atomic(claim: _Claim) -> tuple[str, str, str]:
+    calls = counted(int(claim.counts["calls"]), "collective call")
+    return ("in atomic mode", f"{calls} in atomic mode: each rank for itself, under a lock on its range.", _LESS_ATOMIC)
+
+
 def _tell_turns(claim: _Claim) -> tuple[str, str, str]:
     accesses = counted(int(claim.counts["accesses"]), "access", "accesses")
     return ("waiting for the program's turn",
@@ -356,6 +371,9 @@ def _for_more_aggregators(claim: _Claim, nodes: int) -> str:
 
 
 def _tell_waiting(claim: _Claim) -> tuple[str, str, str]:
+    if not claim.about:
+        return ("waiting for other ranks in calls",
+                "Ranks wait for each other in collective calls, of which each does a part for all.", "")  # fmt: skip
     access = "accesses" if claim.about.startswith("1 ") else "access"
     return (f"waiting for {claim.about}", f"Ranks wait for {claim.about}, which {access} the file for them.", "")
 
@@ -397,6 +415,7 @@ _RULES: list[tuple[Callable[[_File], _Found], _Told]] = [
     (_uneven, _tell_uneven),
     (_small_independent, _tell_small_independent),
     (_turns, _tell_turns),
+    (_atomic, _tell_atomic),
     (_moved_too_much, _tell_moved),
     (_copying, _tell_copying),
     (_few_aggregators, _tell_few_aggregators),
@@ -444,8 +463,9 @@ def _of_other_calls(job: Job) -> Iterator[Cause]:
     yield Cause(syncing, "in MPI_File_sync", f"MPI_File_sync: data were made durable {syncs}, over all ranks.",
                 "MPI_File_sync once, after the last write that must survive a crash" if again else "")  # fmt: skip
     durable = [words for words in job.distinct("settings") if "sync_at_close" in words.lower()]
-    yield Cause(closing, "closing files", f"{counted(files, 'call')} of MPI_File_close: all ranks meet, and"
-                " what is in memory is written.",
+    written = any(was_used(record["write"]) for record in job.records)
+    yield Cause(closing, "closing files", f"{counted(files, 'call')} of MPI_File_close: all ranks meet"
+                f"{', and what is in memory is written' if written else ''}.",
                 f"take back {durable[-1]}" if durable else "")  # fmt: skip
     yield Cause(others, "setting views and the like", "MPI_File_set_view, MPI_File_get_size and the like: all ranks agree"
                 " on most of them.", "")  # fmt: skip

@@ -85,6 +85,7 @@ Table& table() {
 // Every rank by itself, at once, and nothing else.
 Options for_atomic_mode(Options options) {
     options.strategy = independent.name;
+    options.strategy_why = "atomic mode";
     options.select = "rule";
     options.write_behind = options.read_ahead = Switch::disable;
     return options;

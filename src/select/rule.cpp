@@ -83,7 +83,7 @@ Selection choose(Facts const& facts, Options const& options) {
     if (named == nullptr) return by_rule(facts, options);
     if (auto const refusal = ask(*named, named->unfit, facts); !refusal.empty())
         return choose_instead(facts, options, refusal);
-    return {named, &options, "asked for"};
+    return {named, &options, options.strategy_why};
 }
 
 Selection choose_instead(Facts const& facts, Options const& options, std::string_view refusal) {

@@ -191,6 +191,11 @@ def test_calls_left_to_the_mpi_library_for_atomic_mode_say_so(job):
     assert report["write"]["calls"]["native"] == {"atomic mode": 3}
 
 
+def test_calls_in_atomic_mode_were_said_to_be_as_somebody_had_asked(job):
+    _, report = job("atomic")
+    assert report["write"]["strategies"]["independent"]["why"] == ["atomic mode"]
+
+
 def entries_of(tracks):
     assert [track["rank"] for track in tracks] == list(range(RANKS))
     return [entry for track in tracks for entry in track["entries"]]
