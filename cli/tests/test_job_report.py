@@ -297,6 +297,18 @@ def test_collective_calls_are_not_recommended_for_a_file_of_one_rank(quiet):
     assert change == "gather 1 MiB or more in memory for each MPI_File_write"
 
 
+def test_a_file_that_each_rank_opened_for_itself_beside_all_was_taken_for_one_of_its_own(quiet):
+    """As PnetCDF opens it for independent data; nor is it opened again and again."""
+    own = copy.deepcopy(quiet)
+    independent(own, 5000, 1024)
+    own |= {"ranks": 1, "opened_by": 1}
+    for record in (own, quiet):
+        record["seconds"]["open"] = {"mean": 5.0, "longest": 5.0}
+    changes = {evidence: change for _, evidence, change in advice(quiet, *4 * [own])}
+    assert changes["20,000 independent writes of 1 KiB, over all ranks."].endswith("one MPI_File_write_all")
+    assert changes["5 calls of MPI_File_open, 5 s each."] == ""
+
+
 def test_large_independent_writes_get_no_advice(quiet):
     independent(quiet, 400, 1 << 20)
     assert [change for _, _, change in advice(quiet)] == [""]

@@ -170,7 +170,7 @@ def _small_independent(file: _File) -> _Found:
     many = file.independent >= _MANY_CALLS * file.record["ranks"]
     if many and file.bytes_per_call < _SMALL_CALL_BYTES:
         spent = file.job.mean_of(file.record, file.direction["independent_seconds"])
-        about = "shared" if file.record["opened_by"] > 1 else "own"
+        about = "shared" if file.record["file"] in file.job.shared_files else "own"
         yield about, file.take("file", "copying", "other", at_most=spent), {
             "calls": file.independent,
             "rank_calls": file.rank_calls,
@@ -457,7 +457,9 @@ def _of_other_calls(job: Job) -> Iterator[Cause]:
     each = f", {human_seconds(of_its_ranks / files)} each" if files > 1 else ""
     several = len(job.distinct("file")) > 1
     less = "keep files open between steps, or put several into one" if several else "keep it open between steps"
-    yield Cause(opening, "opening files", f"{counted(files, 'call')} of MPI_File_open{each}.", less if files > 2 else "")
+    opens_of_a_rank = sum(record["opened_by"] for record in job.records) / job.ranks
+    yield Cause(opening, "opening files", f"{counted(files, 'call')} of MPI_File_open{each}.",
+                less if opens_of_a_rank > 2 else "")  # fmt: skip
     syncs = counted(sum(record["syncs"] for record in job.records), "time")
     again = any(record["syncs"] > max(record["nodes"], 1) for record in job.records)  # each node syncs for its ranks
     yield Cause(syncing, "in MPI_File_sync", f"MPI_File_sync: data were made durable {syncs}, over all ranks.",

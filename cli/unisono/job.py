@@ -32,6 +32,11 @@ class Job:
         """Files that all ranks have opened, and whose reports have all ranks' parts."""
         return [record for record in self.records if record["ranks"] >= self.ranks]
 
+    @cached_property
+    def shared_files(self) -> set[str]:
+        """Names: ranks may also have opened one of them each for itself, as PnetCDF does."""
+        return {record["file"] for record in self.records if record["opened_by"] > 1}
+
     @property
     def nodes(self) -> int:
         """0: not known, since no file was opened by all ranks."""
