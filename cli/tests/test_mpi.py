@@ -108,6 +108,15 @@ def test_python_is_asked_for_its_mpi4py(tmp_path, executable):
     assert mpi.mpi_of_program([str(interpreter), "script.py"]) == "mpich"
 
 
+def test_pythons_modules_in_the_current_folder_were_run(tmp_path, executable, monkeypatch):
+    """Somebody else may have put them there. An interpreter alone (-S) has loaded the fewest of its own before."""
+    (tmp_path / "importlib.py").write_text("open('was_run', 'w')\n")
+    monkeypatch.chdir(tmp_path)
+    interpreter = executable("bin/python3", '#!/bin/sh\nexec /usr/bin/python3 -S "$@"\n')
+    mpi.mpi_of_program([str(interpreter), "script.py"])
+    assert not (tmp_path / "was_run").exists()
+
+
 @ON_DEBIAN
 @pytest.mark.skipif(not shutil.which("cc"), reason="needs a compiler")
 def test_an_mpi4py_with_a_module_for_each_mpi_leaves_it_to_the_launcher(tmp_path, executable):

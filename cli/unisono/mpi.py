@@ -22,7 +22,11 @@ _LIBRARIES = [
     ("openmpi", re.compile(r"^libmpi\.so(\.\d+)?$")),
 ]
 
+# Not in the current folder, where a program's own modules are not looked for, either, and where somebody else may have
+# put some.
 _FIND_MPI4PY = """
+import sys
+sys.path[:] = filter(None, sys.path)
 import importlib.util
 spec = importlib.util.find_spec("mpi4py")
 print(spec.submodule_search_locations[0] if spec else "")
