@@ -126,6 +126,18 @@ def test_policies_are_those_of_the_daemon(unisono):
     assert all(entry.name in shown for entry in orchestra.policies())
 
 
+def test_a_link_to_a_key_was_taken_for_the_key(tmp_path, monkeypatch):
+    """Links are refused by the daemons, which have to see them."""
+    seen = []
+    monkeypatch.setattr(orchestra, "up", lambda _gate, options: seen.append(options))
+    monkeypatch.setattr(orchestra, "gate_in_clients", lambda place: place)
+    (tmp_path / "link").symlink_to("key")
+    monkeypatch.chdir(tmp_path)
+    words = ["up", "here", "--gate", "clients", "--listen", "tcp:node1:7000", "--key-file", "link"]
+    orchestra_command.orchestra.main(words, standalone_mode=False)
+    assert seen[0][-1] == str(tmp_path / "link")
+
+
 def test_a_key_is_its_owners_alone_and_never_overwritten(unisono, tmp_path):
     file = tmp_path / "key"
     before = os.umask(0)

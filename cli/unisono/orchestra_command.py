@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,11 @@ def _name_or_file(_context: Any, _option: Any, value: str | None) -> str | None:
     return str(Path(value).resolve()) if value and Path(value).is_file() else value
 
 
+def _whole(_context: Any, _option: Any, file: str | None) -> str | None:
+    """Daemons may work elsewhere. A link stays one: they refuse it."""
+    return os.path.abspath(file) if file else file
+
+
 @orchestra.command("up")
 @_PLACE
 @click.option("--policy", metavar="NAME", default="default", help="See 'unisono orchestra policies'.")
@@ -45,7 +51,7 @@ def _name_or_file(_context: Any, _option: Any, value: str | None) -> str | None:
                    " the programs, on any file system.")  # fmt: skip
 @click.option("--listen", metavar="ADDRESS",
               help="Where node daemons of other nodes find it: tcp:HOST:PORT (--gate clients).")  # fmt: skip
-@click.option("--key-file", metavar="FILE", type=click.Path(resolve_path=True),
+@click.option("--key-file", metavar="FILE", callback=_whole,
               help="Shared with them; --listen tcp:... needs one.")  # fmt: skip
 @click.option("--window-ms", metavar="W", help="Length of a scheduling window.")
 @click.option("--lease-ms", metavar="L",
@@ -70,7 +76,7 @@ def up_command(place: str | None, policy: str, where: str, **given: str | None) 
 @orchestra.command("join")
 @click.argument("address")
 @click.argument("place")
-@click.option("--key-file", metavar="FILE", type=click.Path(resolve_path=True),
+@click.option("--key-file", metavar="FILE", callback=_whole,
               help="Shared with the orchestrator; tcp:... needs one.")  # fmt: skip
 def join_command(address: str, place: str, key_file: str | None) -> None:
     """Start a node daemon on another node, for an orchestrator that listens at ADDRESS (tcp:HOST:PORT)."""
