@@ -5,6 +5,7 @@
 #include <set>
 
 #include "interpose/errors.hpp"
+#include "support/text.hpp"
 
 namespace unisono::interpose {
 
@@ -13,7 +14,7 @@ void print_once(std::vector<std::string> const& messages) {
     static std::set<std::string> printed;
     std::lock_guard const lock{mutex};
     for (auto const& message : messages)
-        if (printed.insert(message).second) std::fprintf(stderr, "%s\n", message.c_str());
+        if (printed.insert(message).second) std::fprintf(stderr, "%s\n", visible(message).c_str());
 }
 
 void print_report(Options const& options, FileReport const& report) {

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "support/descriptor.hpp"
+#include "support/text.hpp"
 
 namespace unisono {
 namespace {
@@ -158,7 +159,7 @@ void FileReport::add_error(std::string_view text) { add_distinct(errors, text); 
 
 int append_line(std::string const& path, std::string_view line) {
     auto text = std::string(line) + '\n';
-    if (path.empty()) return write_all(STDERR_FILENO, text);
+    if (path.empty()) return write_all(STDERR_FILENO, visible(text));
     if (ends_within_a_line(path)) text.insert(text.begin(), '\n');
     int const descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (descriptor < 0) return errno;

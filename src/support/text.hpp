@@ -37,6 +37,10 @@ std::string grouped(std::uint64_t count);
 /// "1 node", "2 nodes", "20,000 nodes".
 std::string counted(std::uint64_t count, std::string_view noun);
 
+/// For a terminal, which obeys some characters: names of files, which may be somebody else's, have
+/// any. Those that are not for lines and columns become "?".
+std::string visible(std::string_view text);
+
 /// "0, 2-5": of numbers that ascend.
 std::string number_ranges(std::span<std::uint32_t const> numbers);
 

@@ -86,5 +86,19 @@ TEST(HumanBytes, use_powers_of_1024) {
     EXPECT_EQ(human_bytes(3.0 * (1u << 30)), "3.00 GiB");
 }
 
+TEST(Visible, leaves_nothing_that_a_terminal_would_obey) {
+    EXPECT_EQ(visible("/a/\x1b[31mb\x07\r\x7f"), "/a/?[31mb???");
+    EXPECT_EQ(visible("a\xC2\x9B"
+                      "2J"),
+              "a?2J")
+        << "the same as ESC [";
+}
+
+TEST(Visible, leaves_lines_and_letters_as_they_are) {
+    constexpr auto text = "unisono:\t/gr\xC3\xBC\xC3\x9F/\xC2\xA7 \xE2\x82\xAC\n\xFF\xC2";
+    EXPECT_EQ(visible(text), text);
+    EXPECT_EQ(visible(""), "");
+}
+
 }  // namespace
 }  // namespace unisono
