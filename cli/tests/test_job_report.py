@@ -572,6 +572,15 @@ def test_the_program_is_named_with_where_it_ran_and_what_was_set(sample_report):
     assert "Errors MPI_File_read on /scratch/chk_0001.h5: the file is open for writing only" in text
 
 
+def test_a_file_whose_layout_nobody_asked_for_was_said_to_be_accessed_otherwise(quiet):
+    unasked, elsewhere, mapped = ({**quiet, "file": name} for name in "abc")
+    unasked["layout"], elsewhere["layout"], mapped["backend"] = "", "1 server", "mapped"
+    asked = "through posix (asked for), 12 servers, 1 MiB stripes (hints)"
+    assert f"2 files; {asked};" in flat(quiet, unasked)
+    assert f"2 files; {asked}, 1 otherwise" in flat(quiet, mapped)
+    assert "2 files; through posix (asked for), 2 layouts" in flat(quiet, elsewhere)
+
+
 def test_what_measuring_cost_is_not_said_again_with_each_file_of_a_communicator(sample_report):
     """Their table grows: who added the numbers up had most of them several times."""
     first = json.loads(sample_report.read_text())

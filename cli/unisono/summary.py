@@ -3,6 +3,7 @@ and html_report.py show it."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
@@ -157,12 +158,18 @@ def _left_alone(job: Job) -> str:
 
 def _access(job: Job) -> str:
     """How most files were accessed, and where their bytes are."""
-    ways = [(record["backend"], record["backend_why"], record["layout"]) for record in job.records if record["backend"]]
+    ways = Counter((record["backend"], record["backend_why"]) for record in job.records if record["backend"])
     if not ways:
         return ""
-    (backend, why, layout), count = max(((way, ways.count(way)) for way in set(ways)), key=lambda one: one[1])
-    text = f"through {backend}" + (f" ({why})" if why else "") + (f", {layout}" if layout else "")
-    return text if count == len(ways) else f"{text}, {len(ways) - count:,} otherwise"
+    (backend, why), count = ways.most_common(1)[0]
+    text = f"through {backend}" + (f" ({why})" if why else "")
+    # Nobody asks for the layout of a file without collective calls.
+    layouts = {record["layout"] for record in job.records if (record["backend"], record["backend_why"]) == (backend, why)}
+    layouts.discard("")
+    if layouts:
+        text += f", {layouts.pop() if len(layouts) == 1 else f'{len(layouts):,} layouts'}"
+    others = ways.total() - count
+    return f"{text}, {others:,} otherwise" if others else text
 
 
 def _files(job: Job) -> Iterator[Line]:
