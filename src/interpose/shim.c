@@ -176,6 +176,15 @@ __attribute__((constructor)) static void keep_from_children(void) {
     *kept = '\0';
 }
 
+// Where this library's name begins, if it is relative: the program may change its folder later.
+static char* started_in;
+
+__attribute__((constructor)) static void note_folder(void) {
+    Dl_info self;
+    if (dladdr((void const*)&native_names, &self) != 0 && self.dli_fname[0] != '/')
+        started_in = getcwd(NULL, 0);
+}
+
 // For `unisono run --report`, which would otherwise not know why there is no report.
 static void leave_mark(char const* name) {
     char const* folder = secure_getenv("UNISONO_REPORT_TRACES");
@@ -227,7 +236,9 @@ static void* load_engine(char const* name) {
     if (dladdr((void const*)&native_names, &self) == 0) return NULL;
     char const* slash = strrchr(self.dli_fname, '/');
     int const folder_length = slash == NULL ? 0 : (int)(slash - self.dli_fname + 1);
-    snprintf(path, sizeof path, "%.*slibunisono-%s-engine.so", folder_length, self.dli_fname, name);
+    snprintf(path, sizeof path, "%s%s%.*slibunisono-%s-engine.so",
+             started_in == NULL ? "" : started_in, started_in == NULL ? "" : "/", folder_length,
+             self.dli_fname, name);
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 

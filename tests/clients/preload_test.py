@@ -123,6 +123,20 @@ class MpiPrograms(MpiJobs):
         self.assertIn("preload libunisono-openmpi.so instead", lines[-1])
         self.assertEqual([line for line in lines if not line.startswith("unisono: ")], [])
 
+    def test_a_relative_name_led_to_no_engine_in_a_program_that_changes_its_folder(self):
+        elsewhere = ("import os, runpy, sys; os.chdir('/'); del sys.argv[0]; "
+                     "runpy.run_path(sys.argv[0], run_name='__main__')")
+        host = Path(__file__).with_name("python_host.py").absolute()
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                plugin = (BUILD / "programs" / f"client_plugin.{mpi}").absolute()
+                job = Job(BUILD, mpi, 2, [sys.executable, "-c", elsewhere, host, plugin,
+                                          self.directory / "client-file"], self.directory)
+                job.folder = BUILD
+                job.environment["LD_PRELOAD"] = f"lib/libunisono-{mpi}.so:lib/libunisono-yield.so"
+                job.run([library(mpi)]).require_success()
+                self.assertNotEqual(job.strategy(), "", job.transcript())
+
     def test_disable_means_off(self):
         for mpi in MPIS:
             for word in ("1", "Yes"):
