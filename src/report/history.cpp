@@ -1,10 +1,8 @@
 #include "report/history.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cctype>
-#include <cstdio>
 #include <initializer_list>
 
 #include "report/report.hpp"
@@ -91,9 +89,7 @@ Slowdown slowdown(FileHistory const& history, PastRun const& now) {
 
 std::string describe(Slowdown const& slowdown) {
     if (slowdown.runs == 0) return {};
-    std::array<char, 32> times{};
-    std::snprintf(times.data(), times.size(), "%.1f", slowdown.seconds / slowdown.median_s);
-    return std::string{times.data()} + " times as slow as in the last " +
+    return print("%.1f times as slow as in the last ", slowdown.seconds / slowdown.median_s) +
            counted(slowdown.runs, "run") + " (" + human_seconds(slowdown.seconds) + "; usually " +
            human_seconds(slowdown.median_s) + ", up to " + human_seconds(slowdown.upper_s) + ")" +
            because(slowdown.share_of_storage);

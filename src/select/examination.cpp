@@ -1,9 +1,9 @@
 #include "select/examination.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
+
+#include "support/text.hpp"
 
 namespace unisono {
 namespace {
@@ -38,12 +38,6 @@ constexpr double elsewhere_slack = 0.1;
 constexpr std::size_t reopened_listed = 8;
 // Runs keep adding calls; what so many have shown is not worth saving.
 constexpr std::uint32_t known_well = 8;
-
-std::string with_ratio(char const* format, double ratio) {
-    std::array<char, 96> text{};
-    std::snprintf(text.data(), text.size(), format, ratio);
-    return text.data();
-}
 
 }  // namespace
 
@@ -205,7 +199,7 @@ void Examination::verify(Arm const& best) {
     if (slower < std::log(doubtful) + best.own.uncertainty()) return;
     for (auto& one : arms_) one.before = {};
     memory_wrong_ = true;
-    reopen(with_ratio("%.1f times as slow as in earlier runs", std::exp(slower)));
+    reopen(print("%.1f times as slow as in earlier runs", std::exp(slower)));
 }
 
 bool Examination::note_drift(Arm& winner, double speed) {
@@ -226,9 +220,9 @@ bool Examination::note_drift(Arm& winner, double speed) {
                .slower = one.slower,
                .can = one.can};
     winner.add(speed);
-    reopen(with_ratio(difference < 0 ? "slower for good, now %.1f times as slow as before"
-                                     : "faster for good, now %.1f times as fast as before",
-                      std::exp(std::abs(difference))));
+    reopen(print(difference < 0 ? "slower for good, now %.1f times as slow as before"
+                                : "faster for good, now %.1f times as fast as before",
+                 std::exp(std::abs(difference))));
     return true;
 }
 
@@ -269,7 +263,7 @@ Explanation Examination::explain() const {
     explanation.winner = name_of(winner->candidate);
     if (second != nullptr)
         explanation.why =
-            with_ratio("%.2f times as fast as ", std::exp(mean_of(*winner) - mean_of(*second))) +
+            print("%.2f times as fast as ", std::exp(mean_of(*winner) - mean_of(*second))) +
             name_of(second->candidate);
     else
         explanation.why = explanation.tried.size() == 1 ? "no other was tried"

@@ -1,5 +1,7 @@
 #include "support/text.hpp"
 
+#include <locale.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -78,8 +80,11 @@ std::string in_lower_case(std::string_view text) {
 }
 
 std::string print(char const* format, double value) {
-    std::array<char, 64> text{};
+    static auto* const plain = newlocale(LC_ALL_MASK, "C", nullptr);
+    auto* const programs = uselocale(plain);
+    std::array<char, 96> text{};
     std::snprintf(text.data(), text.size(), format, value);
+    uselocale(programs);
     return text.data();
 }
 

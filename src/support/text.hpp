@@ -28,7 +28,7 @@ std::optional<bool> parse_boolean(std::string_view text);
 
 std::string in_lower_case(std::string_view text);
 
-/// As printf has it: one number, not longer than 63 characters.
+/// As printf has it in a program that has set no locale: one number, at most 95 characters.
 std::string print(char const* format, double value);
 
 /// "20,000".

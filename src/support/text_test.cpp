@@ -1,6 +1,10 @@
 #include "support/text.hpp"
 
 #include <gtest/gtest.h>
+#include <locale.h>
+
+#include <cstdlib>
+#include <filesystem>
 
 namespace unisono {
 namespace {
@@ -98,6 +102,20 @@ TEST(Visible, leaves_lines_and_letters_as_they_are) {
     constexpr auto text = "unisono:\t/gr\xC3\xBC\xC3\x9F/\xC2\xA7 \xE2\x82\xAC\n\xFF\xC2";
     EXPECT_EQ(visible(text), text);
     EXPECT_EQ(visible(""), "");
+}
+
+TEST(HumanBytes, had_the_decimal_comma_of_the_programs_locale) {
+    auto const folder = testing::TempDir() + "unisono-locales";
+    auto const make = "mkdir -p " + folder + " && localedef -i de_DE -f UTF-8 " + folder +
+                      "/de_DE.UTF-8 2>/dev/null";
+    auto const made = std::system(make.c_str()) == 0;
+    setenv("LOCPATH", folder.c_str(), /*overwrite=*/1);
+    auto const set = made && setlocale(LC_ALL, "de_DE.UTF-8") != nullptr;
+    std::filesystem::remove_all(folder);
+    if (!set) GTEST_SKIP() << "needs localedef and the source of a German locale";
+    EXPECT_EQ(human_bytes(1536), "1.50 KiB");
+    EXPECT_EQ(std::string{localeconv()->decimal_point}, ",");  // the program's is as it was
+    setlocale(LC_ALL, "C");
 }
 
 }  // namespace
