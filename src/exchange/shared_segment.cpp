@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "support/signals_blocked.hpp"
 #include "unisono/extent.hpp"
 
 namespace unisono {
@@ -84,6 +85,7 @@ bool SharedSegment::take_part(std::size_t index, std::size_t parts) {
     auto const taken =
         bytes == 0 || madvise(memory_.data() + begin, bytes, MADV_POPULATE_WRITE) == 0;
     int error = taken ? 0 : EINTR;
+    SignalsBlocked const blocked;  // before Linux 6.18 one undoes what was allocated
     while (error == EINTR)
         error = posix_fallocate(descriptor_, static_cast<off_t>(begin), static_cast<off_t>(bytes));
     close(std::exchange(descriptor_, -1));

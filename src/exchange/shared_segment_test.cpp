@@ -1,17 +1,34 @@
 #include "exchange/shared_segment.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 
 #include "backends/test_support.hpp"
+
+namespace {
+
+// As on tmpfs before Linux 6.18: a signal that comes meanwhile undoes what was allocated.
+bool signals_undo = false;
+
+}  // namespace
+
+extern "C" int posix_fallocate(int descriptor, off_t begin, off_t length) {
+    static int tries = 0;
+    if (++tries > 20) return ENOSPC;  // there is no end otherwise
+    if (signals_undo && usleep(3000) != 0) return EINTR;
+    return fallocate(descriptor, 0, begin, length) == 0 ? 0 : errno;
+}
 
 namespace unisono {
 namespace {
@@ -73,6 +90,15 @@ TEST(SharedSegment, none_was_handed_over) {
     take_all_of(bytes);
 }
 
+[[noreturn]] void take_some_in_a_program_with_a_timer() {
+    forbid_system_call(SYS_madvise);
+    signals_undo = true;
+    std::signal(SIGALRM, [](int) {});
+    itimerval const each_ms{.it_interval = {0, 1000}, .it_value = {0, 1000}};
+    setitimer(ITIMER_REAL, &each_ms, nullptr);
+    take_all_of(bytes);
+}
+
 [[noreturn]] void take_some_where_there_is_none() {
     forbid_system_call(SYS_madvise);
     forbid_system_call(SYS_fallocate);
@@ -97,6 +123,10 @@ TEST(SharedSegment, asks_for_no_room_in_dev_shm) {
 
 TEST(SharedSegment, needs_no_new_kernel) {
     EXPECT_EXIT(take_some_where_kernels_are_old(), testing::ExitedWithCode(0), "");
+}
+
+TEST(SharedSegment, on_old_kernels_took_no_end_in_a_program_with_a_timer) {
+    EXPECT_EXIT(take_some_in_a_program_with_a_timer(), testing::ExitedWithCode(0), "");
 }
 
 TEST(SharedSegment, memory_that_cannot_be_had_is_known_and_no_sigbus) {

@@ -9,6 +9,7 @@
 #include "interpose/file_calls.hpp"
 #include "interpose/native.hpp"
 #include "interpose/timed.hpp"
+#include "support/signals_blocked.hpp"
 
 namespace unisono::interpose {
 
@@ -52,13 +53,14 @@ int file_get_size(MPI_File handle, MPI_Offset* size) {
 
 namespace {
 
-// On tmpfs a signal may undo what a call has done so far: in parts then, each until it is done.
+// On tmpfs a signal may undo what a call has done so far: in parts then, and between them signals.
 int allocate(int descriptor, MPI_Offset size) {
     constexpr MPI_Offset part = 16 << 20;
     auto code = posix_fallocate(descriptor, 0, size);
     if (code == ENODEV) return 0;  // a device, such as /dev/null, has all the room that it has
     if (code != EINTR) return code;
     for (MPI_Offset at = 0; at < size; at += part) {
+        SignalsBlocked const blocked;
         do code = posix_fallocate(descriptor, at, std::min(part, size - at));
         while (code == EINTR);
         if (code != 0) return code;

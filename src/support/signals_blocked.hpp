@@ -4,8 +4,8 @@
 
 namespace unisono {
 
-/// While it lives, threads that are made run no signal handler of the program, but for what they
-/// cause themselves.
+/// While it lives, this thread, and threads that it makes, run no signal handler of the program,
+/// but for what they cause themselves.
 class SignalsBlocked {
 public:
     SignalsBlocked() {
