@@ -106,15 +106,22 @@ void GateClient::wait(std::uint32_t openings, Time until,
 
 std::shared_ptr<GateClient> shared_gate_client(std::span<GatePaths const> gates,
                                                std::function<std::string()> const& program) {
+    struct Known {
+        std::weak_ptr<GateClient> client;
+        std::int64_t none_at_s = -1;  // there was no gate then
+    };
     static std::mutex mutex;
     // Files may be used until the very end of the process.
-    static auto* const known = new std::map<std::string, std::weak_ptr<GateClient>>;
+    static auto* const known = new std::map<std::string, Known>;
     if (gates.empty()) return nullptr;
     std::lock_guard const lock(mutex);
     auto& entry = (*known)[gates.front().folder];
-    auto client = entry.lock();
-    if (client == nullptr || client->retired()) entry = client = GateClient::join(gates, program);
-    if (client == nullptr) known->erase(gates.front().folder);
+    auto client = entry.client.lock();
+    if (client != nullptr && !client->retired()) return client;
+    auto const now_s = coarse_seconds();
+    if (entry.none_at_s == now_s) return nullptr;
+    entry.client = client = GateClient::join(gates, program);
+    entry.none_at_s = client == nullptr ? now_s : -1;
     return client;
 }
 

@@ -19,6 +19,12 @@ std::vector<GatePaths> gates_for(dev_t device, std::string const& runtime) {
     return gates;
 }
 
+std::optional<std::pair<std::uint64_t, std::uint64_t>> identity_of(int descriptor) {
+    struct stat status {};
+    if (descriptor < 0 || fstat(descriptor, &status) != 0) return {};
+    return std::pair{status.st_dev, status.st_ino};
+}
+
 class AtClient final : public AdmissionGate::Access {
 public:
     AtClient(std::shared_ptr<GateClient> client, GateClient::Pass pass)
@@ -33,11 +39,12 @@ private:
 }  // namespace
 
 FileGate::FileGate(Setup setup) : setup_(std::move(setup)) {
-    struct stat status {};
-    if (setup_.descriptor < 0 || fstat(setup_.descriptor, &status) != 0) return;
-    gates_ = gates_for(status.st_dev, setup_.runtime);
+    auto const identity = setup_.identity ? setup_.identity : identity_of(setup_.descriptor);
+    if (!identity) return;
+    auto const [device, inode] = *identity;
+    gates_ = gates_for(device, setup_.runtime);
     // A gate is for one file system, which has another device number on each node.
-    file_ = hash64(std::to_string(status.st_ino));
+    file_ = hash64(std::to_string(inode));
     looked_s_ = coarse_seconds();
     look();
 }

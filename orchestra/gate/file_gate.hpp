@@ -7,8 +7,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "orchestra/gate/client.hpp"
@@ -21,14 +23,16 @@ namespace unisono::orchestra {
 /// The gate as one open file finds it, if there is one: where every access of this process to the
 /// file waits for its program's turn. Thread-safe.
 ///
-/// Without an orchestrator it costs a failed open() when it is made (two for who is not root), and
-/// a look at a coarse clock per access of files that are used collectively; these try again once a
-/// second, so that they join when an orchestrator comes.
+/// Without an orchestrator it costs a failed open() when it is made (two for who is not root), once
+/// a second for all files of a process, and a look at a coarse clock per access of files that are
+/// used collectively; these try again once a second, so that they join when an orchestrator comes.
 class FileGate final : public AdmissionGate {
 public:
     struct Setup {
         int descriptor = -1;  ///< of the file; stays open meanwhile
-        bool local = false;   ///< on one node's own file system: it knows where the bytes are
+        std::optional<std::pair<std::uint64_t, std::uint64_t>>
+            identity;        ///< device and inode, where they are known
+        bool local = false;  ///< on one node's own file system: it knows where the bytes are
         std::function<void()> progress;        ///< lets MPI make progress while an access waits
         std::function<std::string()> program;  ///< asked when there is a gate
         std::string runtime = chosen_runtime();

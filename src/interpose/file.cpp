@@ -202,6 +202,7 @@ void File::open_storage() {
     storage_.read_only = read_only();
     gate_ = std::make_shared<orchestra::FileGate>(
         orchestra::FileGate::Setup{.descriptor = storage_.descriptor,
+                                   .identity = identity_,
                                    .local = storage_.local,
                                    .progress =
                                        [context = context_.get()] {
@@ -428,7 +429,7 @@ Layout const& File::layout() {
 // With a list of aggregators' nodes ranks have to be told what nodes are called.
 std::uint64_t File::local_layout_unit() const {
     if (!storage_.local || !options_.cb_config_list.empty()) return 0;
-    auto const found = find_layout(kernel_descriptor_, options_);
+    auto const found = find_layout(kernel_descriptor_, facts_.file_system, options_);
     return found.source == "local" ? found.unit_at(0) : 0;
 }
 
@@ -439,7 +440,8 @@ void File::use_local_layout(std::uint64_t unit) {
 
 Layout File::layout_by(FromRank0 const& from_rank_0) {
     Layout found;
-    if (context_->rank() == 0) found = find_layout(kernel_descriptor_, options_);
+    if (context_->rank() == 0)
+        found = find_layout(kernel_descriptor_, facts_.file_system, options_);
     if (context_->ranks() > 1) {
         auto const bytes = from_rank_0(to_bytes(found));
         if (context_->rank() != 0) found = layout_from_bytes(bytes).value_or(Layout{});

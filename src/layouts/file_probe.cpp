@@ -2,26 +2,25 @@
 
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <sys/xattr.h>
 
 #include <cerrno>
 
 #include "layouts/ceph_library.hpp"
-#include "layouts/file_system.hpp"
 
 namespace unisono {
 
 FileProbe FileProbe::of(int descriptor) {
-    FileProbe probe;
-    struct statfs file_system {};
-    if (fstatfs(descriptor, &file_system) == 0) {
-        probe.magic = static_cast<std::uint32_t>(file_system.f_type);
-        probe.block_bytes = static_cast<std::uint64_t>(file_system.f_bsize);
-    }
     struct stat status {};
-    probe.local =
-        fstat(descriptor, &status) == 0 && facts_of_file_system(probe.magic, status).local;
+    auto const known = fstat(descriptor, &status) == 0;
+    return of(descriptor, known ? file_system_facts(descriptor, status) : FileSystemFacts{});
+}
+
+FileProbe FileProbe::of(int descriptor, FileSystemFacts const& known) {
+    FileProbe probe;
+    probe.magic = known.type;
+    probe.block_bytes = known.block_bytes;
+    probe.local = known.local;
     probe.attribute = [descriptor](char const* name) -> std::optional<Attribute> {
         constexpr std::size_t bytes_most = 1 << 16;  // the kernel's limit
         Attribute value(bytes_most);

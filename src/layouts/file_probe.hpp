@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "layouts/file_system.hpp"
 #include "layouts/parsers.hpp"
 
 namespace unisono {
@@ -15,9 +16,9 @@ using Attribute = std::vector<std::byte>;
 
 /// What the providers ask about one open file; tests give the answers by hand.
 struct FileProbe {
-    std::uint32_t magic = 0;        ///< kind of file system, as statfs() says
-    std::uint64_t block_bytes = 0;  ///< preferred size of an access, as statfs() says
-    bool local = false;             ///< as in file_system.hpp
+    std::uint32_t magic = 0;  ///< these three as in FileSystemFacts
+    std::uint64_t block_bytes = 0;
+    bool local = false;
 
     /// An extended attribute; nothing if there is none or it cannot be read.
     std::function<std::optional<Attribute>(char const* name)> attribute;
@@ -28,7 +29,8 @@ struct FileProbe {
     /// Sets an extended attribute: errno, 0 if it worked.
     std::function<int(char const* name, std::string const& value)> set_attribute;
 
-    /// Asks the operating system. `descriptor` must outlive the probe.
+    /// Asks the operating system for what is not known. `descriptor` must outlive the probe.
+    static FileProbe of(int descriptor, FileSystemFacts const& known);
     static FileProbe of(int descriptor);
 };
 

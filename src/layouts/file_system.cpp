@@ -50,7 +50,11 @@ FileSystemFacts facts_of_file_system(std::uint32_t type, struct stat const& stat
 FileSystemFacts file_system_facts(int descriptor, struct stat const& status) {
     struct statfs file_system {};
     if (fstatfs(descriptor, &file_system) != 0) return {};
-    return facts_of_file_system(static_cast<std::uint32_t>(file_system.f_type), status);
+    auto const type = static_cast<std::uint32_t>(file_system.f_type);
+    auto facts = facts_of_file_system(type, status);
+    facts.type = type;
+    facts.block_bytes = static_cast<std::uint64_t>(file_system.f_bsize);
+    return facts;
 }
 
 // 36 35 98:0 /root /mount/point options [fields] - ext4 /dev/sda1 options

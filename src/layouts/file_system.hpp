@@ -14,6 +14,8 @@ struct FileSystemFacts {
         false;  ///< writing a page back does not move it: the next store needs no space
     bool page_cached = false;  ///< clients may write whole pages back: nodes must not share one
     bool grows_alone = false;  ///< writes that make a file longer go one at a time on each node
+    std::uint32_t type = 0;    ///< as statfs() says
+    std::uint64_t block_bytes = 0;  ///< preferred size of an access, likewise
 };
 
 /// Of a file there, by the type that statfs() gives and what fstat() says of it; nothing is known

@@ -27,6 +27,10 @@ Layout find_layout(FileProbe const& probe, Options const& options) {
     return Layout::unknown("none", reason.data());
 }
 
+Layout find_layout(int descriptor, FileSystemFacts const& known, Options const& options) {
+    return find_layout(FileProbe::of(descriptor, known), options);
+}
+
 Layout find_layout(int descriptor, Options const& options) {
     return find_layout(FileProbe::of(descriptor), options);
 }

@@ -119,7 +119,7 @@ class Gate:
                 words = (process / "cmdline").read_bytes().split(b"\0")
             except OSError:
                 continue
-            if words[0].endswith(f"/{name}".encode()) and str(self.folder).encode() in words:
+            if words[0].endswith(f"/{name}".encode()) and os.fsencode(self.folder) in words:
                 return int(process.name)
         return None
 
