@@ -8,6 +8,7 @@
 #include "interpose/file_calls.hpp"
 #include "interpose/finalize.hpp"
 #include "interpose/guard.hpp"
+#include "interpose/messages.hpp"
 #include "interpose/native.hpp"
 #include "interpose/point_to_point.hpp"
 #include "interpose/requests.hpp"
@@ -221,6 +222,7 @@ extern "C" __attribute__((visibility("default"))) int unisono_engine_start(
     native_functions = native;
     made_backwards = watched_backwards;
     make_ready_for_exceptions();
+    has_standard_error();
     if (switched_off()) {
         if (auto const* const traces = secure_getenv("UNISONO_REPORT_TRACES"))
             unisono::leave_mark(traces, "disabled");

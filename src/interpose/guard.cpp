@@ -62,10 +62,11 @@ void end_in_collective_call(char const* call, File const* file, MPI_Comm comm,
         rank = file->context().rank();
     else if (comm != MPI_COMM_NULL)
         PMPI_Comm_rank(comm, &rank);
-    std::fprintf(stderr,
-                 "unisono: %s on %s: %s on rank %d, in the middle of a collective call: the "
-                 "program ends\n",
-                 call, file == nullptr ? "a file" : file->path().c_str(), why, rank);
+    if (has_standard_error())
+        std::fprintf(stderr,
+                     "unisono: %s on %s: %s on rank %d, in the middle of a collective call: the "
+                     "program ends\n",
+                     call, file == nullptr ? "a file" : file->path().c_str(), why, rank);
     end_program(file == nullptr ? comm : file->context().comm(), error_class);
 }
 

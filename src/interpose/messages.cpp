@@ -1,5 +1,8 @@
 #include "interpose/messages.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <mutex>
 #include <set>
@@ -9,7 +12,13 @@
 
 namespace unisono::interpose {
 
+bool has_standard_error() {
+    static bool const there = fcntl(STDERR_FILENO, F_GETFD) >= 0;
+    return there;
+}
+
 void print_once(std::vector<std::string> const& messages) {
+    if (!has_standard_error()) return;
     static std::mutex mutex;
     static std::set<std::string> printed;
     std::lock_guard const lock{mutex};
@@ -20,8 +29,9 @@ void print_once(std::vector<std::string> const& messages) {
 void print_report(Options const& options, FileReport const& report) {
     auto const line = options.report == "json" ? to_json(report) : summary_line(report);
     auto const& path = options.report_file;
+    if (path.empty() && !has_standard_error()) return;
     auto const error = append_line(path, line);
-    if (error == 0 || path.empty()) return;
+    if (error == 0 || path.empty() || !has_standard_error()) return;
     print_once({"unisono: the report cannot be written to " + path + ": " + describe_errno(error) +
                 "; it comes here instead"});
     append_line({}, line);

@@ -8,6 +8,10 @@
 
 namespace unisono::interpose {
 
+/// Whether there was a standard error when this was asked first: before the first file is opened,
+/// which gets its number else, and whose bytes all that is said would be from then on.
+bool has_standard_error();
+
 /// Lines for standard error, each once per process. Thread-safe.
 void print_once(std::vector<std::string> const& messages);
 
