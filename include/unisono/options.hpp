@@ -18,9 +18,8 @@ using KeyValue = std::pair<std::string, std::string>;
 /// Everything that a user can choose for one open file. Zero and `automatic` mean: Unisono decides.
 /// docs/use/hints.md lists the names; src/options/options.hpp fills it.
 struct Options {
-    /// Who has named the strategy; lives for ever.
-    std::string_view strategy_why = "asked for";
-    std::string strategy = "auto";      ///< unisono_strategy: auto or a name in strategies/all.cpp
+    std::string strategy = "auto";  ///< unisono_strategy: auto or a name in strategies/all.cpp
+    std::string_view strategy_why = "asked for";  ///< who has named it; lives for ever
     std::string select = "auto";        ///< unisono_select: how strategy auto chooses: auto, rule,
                                         ///< measured, orthrus
     std::string backend = "auto";       ///< unisono_backend: auto, posix, threads, uring, mapped,

@@ -348,7 +348,8 @@ public:
 private:
     void open_storage();
     /// Wherever the program's folder is later, and the same whatever name other ranks have for it.
-    /// Cost: 3 us, so only opens between nodes ask for it.
+    /// Cost: 3 us, so opens ask for it only between nodes, and where the MPI library opens it
+    /// again.
     [[nodiscard]] std::string whole_path() const;
     void note_scarce_descriptors();
     /// Notes from now on what happens when.

@@ -42,14 +42,15 @@ Introduction introduce(MPI_Comm comm, bool threads) {
     };
     int size = 1;
     PMPI_Comm_size(comm, &size);
-    Words const mine{size == 1 ? unknown_machine : machine_key(), threads};
-    std::vector<Words> all(static_cast<std::size_t>(size), mine);
-    if (size > 1) PMPI_Allgather(&mine, 2, MPI_UINT64_T, all.data(), 2, MPI_UINT64_T, comm);
+    if (size == 1)
+        return {.machine_labels = {0}, .threads_of_some = threads, .threads_of_all = threads};
+    Words const mine{machine_key(), threads};
+    std::vector<Words> all(static_cast<std::size_t>(size));
+    PMPI_Allgather(&mine, 2, MPI_UINT64_T, all.data(), 2, MPI_UINT64_T, comm);
     auto const threaded = [](Words const& words) { return words.threads != 0; };
     Introduction made{.machine_labels = std::vector<std::uint32_t>(all.size()),
                       .threads_of_some = std::ranges::any_of(all, threaded),
                       .threads_of_all = std::ranges::all_of(all, threaded)};
-    if (size == 1) return made;
     if (std::ranges::find(all, unknown_machine, &Words::machine) != all.end()) {
         made.machine_labels = machine_labels_by_mpi(comm);
         return made;

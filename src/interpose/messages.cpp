@@ -29,12 +29,13 @@ void print_once(std::vector<std::string> const& messages) {
 void print_report(Options const& options, FileReport const& report) {
     auto const line = options.report == "json" ? to_json(report) : summary_line(report);
     auto const& path = options.report_file;
-    if (path.empty() && !has_standard_error()) return;
-    auto const error = append_line(path, line);
-    if (error == 0 || path.empty() || !has_standard_error()) return;
-    print_once({"unisono: the report cannot be written to " + path + ": " + describe_errno(error) +
-                "; it comes here instead"});
-    append_line({}, line);
+    if (!path.empty()) {
+        auto const error = append_line(path, line);
+        if (error == 0) return;
+        print_once({"unisono: the report cannot be written to " + path + ": " +
+                    describe_errno(error) + "; it comes here instead"});
+    }
+    if (has_standard_error()) append_line({}, line);
 }
 
 }  // namespace unisono::interpose
