@@ -1,10 +1,11 @@
 // Wrong arguments: an error on all ranks, no hang, and the next right call works. Natively only
 // where all ranks are wrong alike; under Unisono also when a single rank is.
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
+
+constexpr char const* unchecked = "OMPIO of Open MPI 4.1.4 lets it pass, or tells some ranks only";
 
 using Call = int (*)(MPI_File, bool wrong);
 
@@ -55,7 +56,8 @@ void check_that_all_is_well(Context const& context, MPI_File file) {
     check_bytes(back, data, "after the error");
 }
 
-void all_ranks_pass_wrong_arguments(Context const& context) {
+TEST(all_ranks_pass_wrong_arguments, all_but_native_openmpi,
+     "OMPIO of Open MPI 4.1.4 hangs in one of these calls") {
     MPI_File file = open_file(context, context.path());
     for (Call const call : calls) {
         int const code = call(file, true);
@@ -66,7 +68,7 @@ void all_ranks_pass_wrong_arguments(Context const& context) {
     close_file(file);
 }
 
-void one_rank_passes_wrong_arguments(Context const& context) {
+TEST(one_rank_passes_wrong_arguments, under_unisono, "natively the other ranks wait for ever") {
     MPI_File file = open_file(context, context.path());
     for (int culprit : {0, context.size - 1}) {
         for (Call const call : calls) {
@@ -80,7 +82,8 @@ void one_rank_passes_wrong_arguments(Context const& context) {
 }
 
 // The other ranks waited for ever, or went on with another size or mode than this one.
-void one_rank_passes_another_size_or_mode(Context const& context) {
+TEST(one_rank_passes_another_size_or_mode, under_unisono, "the libraries hang, or take one of them",
+     2) {
     prepare_file(context, context.path(), 100);
     MPI_File file = open_file(context, context.path(), MPI_MODE_RDWR);
     for (int culprit : {0, context.size - 1}) {
@@ -101,7 +104,7 @@ void one_rank_passes_another_size_or_mode(Context const& context) {
 }
 
 // It was to be synced, which the libraries refuse.
-void a_refused_size_of_a_read_only_file_made_its_close_fail(Context const& context) {
+TEST(a_refused_size_of_a_read_only_file_made_its_close_fail) {
     prepare_file(context, context.path(), 100);
     MPI_Info info = make_info({{"unisono_backend", "mpiio"}, {"unisono_sync_at_close", "true"}});
     MPI_File file = open_file(context, context.path(), MPI_MODE_RDONLY, info);
@@ -111,7 +114,7 @@ void a_refused_size_of_a_read_only_file_made_its_close_fail(Context const& conte
     close_file(file);
 }
 
-void writing_a_read_only_file_fails(Context const& context) {
+TEST(writing_a_read_only_file_fails, all_but_native_openmpi, unchecked) {
     prepare_file(context, context.path(), 1000);
     MPI_File file = open_file(context, context.path(), MPI_MODE_RDONLY);
     DealtView const view(context, 16);
@@ -130,7 +133,7 @@ void writing_a_read_only_file_fails(Context const& context) {
 }
 
 // Its bytes lie one after the other as well.
-void nothing_is_written_through_a_view_without_data(Context const& context) {
+TEST(nothing_is_written_through_a_view_without_data, under_unisono, "natively that is a success") {
     prepare_file(context, context.path(), 1000);
     MPI_File file = open_file(context, context.path(), MPI_MODE_RDWR);
     MPI_Datatype none = MPI_DATATYPE_NULL;
@@ -148,7 +151,7 @@ void nothing_is_written_through_a_view_without_data(Context const& context) {
     check_file(context, context.path(), 1000);
 }
 
-void reading_a_write_only_file_fails(Context const& context) {
+TEST(reading_a_write_only_file_fails, all_but_native_openmpi, unchecked) {
     prepare_file(context, context.path(), 1000);
     MPI_File file = open_file(context, context.path(), MPI_MODE_WRONLY);
     DealtView const view(context, 16);
@@ -166,7 +169,7 @@ void reading_a_write_only_file_fails(Context const& context) {
 
 // Before there is a view they were the MPI library's: MPICH waited for ever for the nonblocking
 // one.
-void a_shared_write_to_a_read_only_file_hung(Context const& context) {
+TEST(a_shared_write_to_a_read_only_file_hung, all_but_native_mpich, "MPICH 4.0.2 hangs") {
     prepare_file(context, context.path(), 100);
     MPI_File file = open_file(context, context.path(), MPI_MODE_RDONLY);
     MPI_Request request = MPI_REQUEST_NULL;
@@ -179,7 +182,7 @@ void a_shared_write_to_a_read_only_file_hung(Context const& context) {
     check_file(context, context.path(), 100);
 }
 
-void a_null_file_is_an_error(Context const&) {
+TEST(a_null_file_is_an_error) {
     int value = 0;
     CHECK_FAILS(MPI_File_write_all(MPI_FILE_NULL, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
     CHECK_FAILS(MPI_File_read_at_all(MPI_FILE_NULL, 0, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
@@ -190,7 +193,7 @@ void a_null_file_is_an_error(Context const&) {
     CHECK_FAILS(MPI_File_close(&file));
 }
 
-void a_wrong_view_is_an_error_and_the_old_one_stays(Context const& context) {
+TEST(a_wrong_view_is_an_error_and_the_old_one_stays, all_but_native_openmpi, unchecked) {
     MPI_File file = open_file(context, context.path());
     DealtView const view(context, 16);
     CHECK_MPI(view.set(file));
@@ -207,7 +210,8 @@ void a_wrong_view_is_an_error_and_the_old_one_stays(Context const& context) {
 }
 
 // In 64 bits, 2^61 doubles from the beginning of a file on come back to its beginning.
-void an_offset_that_wrapped_round_was_written_to_the_beginning(Context const& context) {
+TEST(an_offset_that_wrapped_round_was_written_to_the_beginning, under_unisono,
+     "natively the beginning is written") {
     constexpr MPI_Offset far = MPI_Offset{1} << 61;
     prepare_file(context, context.path(), 1000);
     MPI_File file = open_file(context, context.path());
@@ -241,7 +245,7 @@ void an_offset_that_wrapped_round_was_written_to_the_beginning(Context const& co
 }
 
 // In 64 bits they are none.
-void more_bytes_than_64_bits_can_count_were_none(Context const& context) {
+TEST(more_bytes_than_64_bits_can_count_were_none, under_unisono, "natively that is a success") {
     auto const many = make_contiguous(1 << 30, MPI_DOUBLE);
     auto const type = make_resized(0, 0, many);
     MPI_File file = open_file(context, context.path());
@@ -252,7 +256,8 @@ void more_bytes_than_64_bits_can_count_were_none(Context const& context) {
     check_file(context, context.path(), 0);
 }
 
-void null_pointers_for_answers_ended_programs(Context const& context) {
+TEST(null_pointers_for_answers_ended_programs, unisono_openmpi | native_openmpi,
+     "MPICH 4.0.2 crashes") {
     MPI_File file = open_file(context, context.path());
     DealtView const view(context, 16);
     CHECK_MPI(view.set(file));
@@ -272,7 +277,7 @@ void null_pointers_for_answers_ended_programs(Context const& context) {
     close_file(file);
 }
 
-void null_pointers_for_requests_ended_programs(Context const& context) {
+TEST(null_pointers_for_requests_ended_programs, all_but_native_mpich, "MPICH 4.0.2 crashes") {
     MPI_File file = open_file(context, context.path());
     DealtView const view(context, 16);
     CHECK_MPI(view.set(file));
@@ -288,41 +293,5 @@ void null_pointers_for_requests_ended_programs(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> argument_tests() {
-    constexpr unsigned where = under_unisono | native_mpich;
-    constexpr char const* unchecked =
-        "OMPIO of Open MPI 4.1.4 lets it pass, or tells some ranks only";
-    static Test const tests[] = {
-        {"all_ranks_pass_wrong_arguments", all_ranks_pass_wrong_arguments, where,
-         "OMPIO of Open MPI 4.1.4 hangs in one of these calls"},
-        {"one_rank_passes_wrong_arguments", one_rank_passes_wrong_arguments, under_unisono,
-         "natively the other ranks wait for ever"},
-        {"one_rank_passes_another_size_or_mode", one_rank_passes_another_size_or_mode,
-         under_unisono, "the libraries hang, or take one of them", 2},
-        {"a_refused_size_of_a_read_only_file_made_its_close_fail",
-         a_refused_size_of_a_read_only_file_made_its_close_fail},
-        {"writing_a_read_only_file_fails", writing_a_read_only_file_fails, where, unchecked},
-        {"nothing_is_written_through_a_view_without_data",
-         nothing_is_written_through_a_view_without_data, under_unisono,
-         "natively that is a success"},
-        {"reading_a_write_only_file_fails", reading_a_write_only_file_fails, where, unchecked},
-        {"a_shared_write_to_a_read_only_file_hung", a_shared_write_to_a_read_only_file_hung,
-         under_unisono | native_openmpi, "MPICH 4.0.2 hangs"},
-        {"a_null_file_is_an_error", a_null_file_is_an_error},
-        {"an_offset_that_wrapped_round_was_written_to_the_beginning",
-         an_offset_that_wrapped_round_was_written_to_the_beginning, under_unisono,
-         "natively the beginning is written"},
-        {"more_bytes_than_64_bits_can_count_were_none", more_bytes_than_64_bits_can_count_were_none,
-         under_unisono, "natively that is a success"},
-        {"a_wrong_view_is_an_error_and_the_old_one_stays",
-         a_wrong_view_is_an_error_and_the_old_one_stays, where, unchecked},
-        {"null_pointers_for_answers_ended_programs", null_pointers_for_answers_ended_programs,
-         unisono_openmpi | native_openmpi, "MPICH 4.0.2 crashes"},
-        {"null_pointers_for_requests_ended_programs", null_pointers_for_requests_ended_programs,
-         under_unisono | native_openmpi, "MPICH 4.0.2 crashes"},
-    };
-    return tests;
-}
 
 }  // namespace semantics

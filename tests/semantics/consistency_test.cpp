@@ -5,14 +5,18 @@
 #include <string_view>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
 
+constexpr char const* mixed = "Open MPI 4.1.4 says that it is atomic, and mixes data";
+
+constexpr char const* rank_goes_early =
+    "OMPIO of Open MPI 4.1.4 lets a rank go before its aggregator has written";
+
 constexpr int mine_bytes = 4000;
 
-void independent_read_sees_own_collective_write(Context const& context) {
+TEST(independent_read_sees_own_collective_write, all_but_native_openmpi, rank_goes_early) {
     DealtView const view(context, 48);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -28,7 +32,7 @@ void independent_read_sees_own_collective_write(Context const& context) {
     close_file(file);
 }
 
-void collective_read_sees_own_independent_write(Context const& context) {
+TEST(collective_read_sees_own_independent_write) {
     DealtView const view(context, 48);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -41,7 +45,7 @@ void collective_read_sees_own_independent_write(Context const& context) {
     close_file(file);
 }
 
-void the_last_own_write_wins(Context const& context) {
+TEST(the_last_own_write_wins, all_but_native_openmpi, rank_goes_early) {
     DealtView const view(context, 100);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -70,7 +74,7 @@ void the_last_own_write_wins(Context const& context) {
     }
 }
 
-void own_writes_survive_a_change_of_view(Context const& context) {
+TEST(own_writes_survive_a_change_of_view, all_but_native_openmpi, rank_goes_early) {
     DealtView const fine(context, 16), coarse(context, 160);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(fine.set(file));
@@ -102,7 +106,7 @@ void read_as_neighbour(Context const& context, MPI_File file, unsigned salt) {
     check_bytes(back, theirs.data(0, mine_bytes, salt), "independent read of the neighbour's");
 }
 
-void others_see_it_after_sync_barrier_sync(Context const& context) {
+TEST(others_see_it_after_sync_barrier_sync) {
     MPI_File file = open_file(context, context.path());
     for (unsigned salt = 0; salt < 3; ++salt) {
         DealtView const view(context, 40);
@@ -124,7 +128,7 @@ void others_see_it_after_sync_barrier_sync(Context const& context) {
     close_file(file);
 }
 
-void others_see_it_after_close_and_open(Context const& context) {
+TEST(others_see_it_after_close_and_open) {
     DealtView const view(context, 40);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -137,7 +141,7 @@ void others_see_it_after_close_and_open(Context const& context) {
     close_file(file);
 }
 
-void system_calls_see_it_after_sync(Context const& context) {
+TEST(system_calls_see_it_after_sync) {
     DealtView const view(context, 50);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -148,7 +152,7 @@ void system_calls_see_it_after_sync(Context const& context) {
     close_file(file);
 }
 
-void a_second_handle_sees_it_after_sync(Context const& context) {
+TEST(a_second_handle_sees_it_after_sync) {
     DealtView const view(context, 64);
     MPI_File writer = open_file(context, context.path());
     MPI_File reader = open_file(context, context.path());
@@ -183,7 +187,7 @@ bool writes_behind() {
 }
 
 // get_size is local: a collective write that grows the file has done so when it returns.
-void the_size_is_right_after_a_collective_write(Context const& context) {
+TEST(the_size_is_right_after_a_collective_write) {
     if (writes_behind()) return skip("ranks know of their own writes only");
     DealtView const view(context, 64);
     MPI_File file = open_file(context, context.path());
@@ -199,7 +203,7 @@ void the_size_is_right_after_a_collective_write(Context const& context) {
 }
 
 // Nothing is synced: MPI promises a rank its own bytes.
-void the_file_has_the_bytes_that_this_rank_has_written(Context const& context) {
+TEST(the_file_has_the_bytes_that_this_rank_has_written, all_but_native_openmpi, rank_goes_early) {
     constexpr int calls = 8;
     DealtView const view(context, 64);
     MPI_File file = open_file(context, context.path());
@@ -248,7 +252,7 @@ Bytes of_this_rank(Context const& context) {
     return Bytes(atomic_bytes, static_cast<std::uint8_t>('a' + context.rank));
 }
 
-void atomic_collective_writes_are_not_mixed(Context const& context) {
+TEST(atomic_collective_writes_are_not_mixed, all_but_native_openmpi, mixed) {
     auto const mine = of_this_rank(context);
     Bytes back(atomic_bytes);
     MPI_File file = open_atomic(context);
@@ -264,7 +268,7 @@ void atomic_collective_writes_are_not_mixed(Context const& context) {
     close_file(file);
 }
 
-void atomic_independent_calls_are_not_mixed(Context const& context) {
+TEST(atomic_independent_calls_are_not_mixed, all_but_native_openmpi, mixed) {
     auto const mine = of_this_rank(context);
     Bytes back(atomic_bytes);
     MPI_File file = open_atomic(context);
@@ -278,7 +282,8 @@ void atomic_independent_calls_are_not_mixed(Context const& context) {
     close_file(file);
 }
 
-void atomic_nonblocking_calls_are_not_mixed(Context const& context) {
+TEST(atomic_nonblocking_calls_are_not_mixed, under_unisono,
+     "MPICH 4.0.2 and Open MPI 4.1.4 mix data of nonblocking calls") {
     auto const mine = of_this_rank(context);
     Bytes back(atomic_bytes);
     MPI_File file = open_atomic(context);
@@ -294,7 +299,7 @@ void atomic_nonblocking_calls_are_not_mixed(Context const& context) {
     close_file(file);
 }
 
-void atomic_writes_are_seen_without_a_sync(Context const& context) {
+TEST(atomic_writes_are_seen_without_a_sync) {
     MPI_File file = open_atomic(context);
     auto const mine = of_this_rank(context);
     CHECK_MPI(MPI_File_write_at_all(file, MPI_Offset{atomic_bytes} * context.rank, mine.data(),
@@ -310,34 +315,5 @@ void atomic_writes_are_seen_without_a_sync(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> consistency_tests() {
-    constexpr char const* mixed = "Open MPI 4.1.4 says that it is atomic, and mixes data";
-    constexpr unsigned where = under_unisono | native_mpich;
-    constexpr char const* early =
-        "OMPIO of Open MPI 4.1.4 lets a rank go before its aggregator has written";
-    static Test const tests[] = {
-        {"independent_read_sees_own_collective_write", independent_read_sees_own_collective_write,
-         where, early},
-        {"collective_read_sees_own_independent_write", collective_read_sees_own_independent_write},
-        {"the_last_own_write_wins", the_last_own_write_wins, where, early},
-        {"own_writes_survive_a_change_of_view", own_writes_survive_a_change_of_view, where, early},
-        {"others_see_it_after_sync_barrier_sync", others_see_it_after_sync_barrier_sync},
-        {"others_see_it_after_close_and_open", others_see_it_after_close_and_open},
-        {"system_calls_see_it_after_sync", system_calls_see_it_after_sync},
-        {"a_second_handle_sees_it_after_sync", a_second_handle_sees_it_after_sync},
-        {"the_size_is_right_after_a_collective_write", the_size_is_right_after_a_collective_write},
-        {"the_file_has_the_bytes_that_this_rank_has_written",
-         the_file_has_the_bytes_that_this_rank_has_written, where, early},
-        {"atomic_collective_writes_are_not_mixed", atomic_collective_writes_are_not_mixed, where,
-         mixed},
-        {"atomic_independent_calls_are_not_mixed", atomic_independent_calls_are_not_mixed, where,
-         mixed},
-        {"atomic_nonblocking_calls_are_not_mixed", atomic_nonblocking_calls_are_not_mixed,
-         under_unisono, "MPICH 4.0.2 and Open MPI 4.1.4 mix data of nonblocking calls"},
-        {"atomic_writes_are_seen_without_a_sync", atomic_writes_are_seen_without_a_sync},
-    };
-    return tests;
-}
 
 }  // namespace semantics

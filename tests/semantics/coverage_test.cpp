@@ -2,10 +2,12 @@
 #include <algorithm>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
+
+constexpr char const* stale =
+    "native two-phase and sieving write stale buffer bytes or old content into holes";
 
 // Rank r owns the first `used` bytes of block r of each round; the rest of the block is a hole.
 Type holey_type(Context const& context, int used, int block) {
@@ -56,13 +58,13 @@ void check_holes(Context const& context, int used, int block, int rounds, Bytes 
     context.barrier();
 }
 
-void holes_of_a_fresh_file_are_zero(Context const& context) {
+TEST(holes_of_a_fresh_file_are_zero, under_unisono, stale) {
     check_holes(context, 8, 24, 500, {});
     check_holes(context, 1000, 3000, 100, {});
     check_holes(context, 1, 100, 300, {});
 }
 
-void bytes_that_nobody_wrote_are_unchanged(Context const& context) {
+TEST(bytes_that_nobody_wrote_are_unchanged, under_unisono, stale) {
     check_holes(context, 8, 24, 500, pattern_bytes(0, 100000));
     check_holes(context, 1000, 3000, 100, pattern_bytes(0, 5000));
     check_holes(context, 3, 7, 900, pattern_bytes(0, 40000));
@@ -70,7 +72,7 @@ void bytes_that_nobody_wrote_are_unchanged(Context const& context) {
 
 // Two groups of ranks write the bytes between each other's through different handles at the same
 // time: a read-modify-write of the holes would lose some.
-void writers_of_the_holes_do_not_disturb_each_other(Context const& context) {
+TEST(writers_of_the_holes_do_not_disturb_each_other, under_unisono, stale) {
     int const colour = context.rank % 2;
     MPI_Comm half = MPI_COMM_NULL;
     MPI_Comm_split(context.comm, colour, context.rank, &half);
@@ -102,7 +104,7 @@ void check_overlap(Context const& context, Bytes const& whole, long long step, l
     }
 }
 
-void overlapping_ranks_leave_some_writers_byte(Context const& context) {
+TEST(overlapping_ranks_leave_some_writers_byte) {
     constexpr int bytes = 30000;
     for (int step : {0, 1, 777, 10000}) {
         MPI_File file = open_file(context, context.path());
@@ -122,7 +124,7 @@ void overlapping_ranks_leave_some_writers_byte(Context const& context) {
     }
 }
 
-void overlapping_views_leave_some_writers_byte(Context const& context) {
+TEST(overlapping_views_leave_some_writers_byte, under_unisono, stale) {
     // 24 bytes out of every 32, shifted by 4 bytes per rank: neighbours share some, holes remain.
     Type const piece = make_contiguous(24, MPI_BYTE);
     Type const tile = make_resized(0, 32, piece);
@@ -155,7 +157,7 @@ void overlapping_views_leave_some_writers_byte(Context const& context) {
 }
 
 // 8 bytes at 0, 8 bytes at 1 TiB: the emptiness between costs nothing.
-void far_apart_pieces(Context const& context) {
+TEST(far_apart_pieces) {
     MPI_File file = open_file(context, context.path());
     MPI_Offset const offset = context.rank == context.size - 1 ? 1LL << 40 : 100LL * context.rank;
     Bytes const data = pattern_bytes(offset, 8);
@@ -169,24 +171,6 @@ void far_apart_pieces(Context const& context) {
     close_file(file);
 }
 
-constexpr char const* stale =
-    "native two-phase and sieving write stale buffer bytes or old content into holes";
-
 }  // namespace
-
-std::span<Test const> coverage_tests() {
-    static Test const tests[] = {
-        {"holes_of_a_fresh_file_are_zero", holes_of_a_fresh_file_are_zero, under_unisono, stale},
-        {"bytes_that_nobody_wrote_are_unchanged", bytes_that_nobody_wrote_are_unchanged,
-         under_unisono, stale},
-        {"writers_of_the_holes_do_not_disturb_each_other",
-         writers_of_the_holes_do_not_disturb_each_other, under_unisono, stale},
-        {"overlapping_ranks_leave_some_writers_byte", overlapping_ranks_leave_some_writers_byte},
-        {"overlapping_views_leave_some_writers_byte", overlapping_views_leave_some_writers_byte,
-         under_unisono, stale},
-        {"far_apart_pieces", far_apart_pieces},
-    };
-    return tests;
-}
 
 }  // namespace semantics

@@ -4,10 +4,11 @@
 #include <cstdlib>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
+
+constexpr char const* only_unisono_defers = "only Unisono has this strategy";
 
 constexpr int mine_bytes = 8000;
 constexpr MPI_Offset fault = 1234;
@@ -54,7 +55,7 @@ void check_error(Context const& context, int code, char const* call) {
             record_failure(__FILE__, __LINE__, "the message \"" + text + "\" lacks " + part);
 }
 
-void a_lost_write_comes_out_at_sync(Context const& context) {
+TEST(a_lost_write_comes_out_at_sync, under_unisono, only_unisono_defers) {
     if (!strategy_is_free(context)) return;
     MPI_File file = open_deferred(context, "write@1234=ENOSPC");
     write_dealt(context, file);
@@ -71,7 +72,7 @@ void a_lost_write_comes_out_at_sync(Context const& context) {
     context.barrier();
 }
 
-void a_lost_write_comes_out_at_close(Context const& context) {
+TEST(a_lost_write_comes_out_at_close, under_unisono, only_unisono_defers) {
     if (!strategy_is_free(context)) return;
     MPI_File file = open_deferred(context, "write@1234=ENOSPC");
     write_dealt(context, file);
@@ -80,7 +81,7 @@ void a_lost_write_comes_out_at_close(Context const& context) {
 }
 
 // What is in memory and what native calls do stay in order.
-void a_new_size_takes_effect_after_earlier_writes(Context const& context) {
+TEST(a_new_size_takes_effect_after_earlier_writes, under_unisono, only_unisono_defers) {
     if (!strategy_is_free(context)) return;
     MPI_File file = open_deferred(context, no_fault);
     write_dealt(context, file);
@@ -98,7 +99,7 @@ void a_new_size_takes_effect_after_earlier_writes(Context const& context) {
 }
 
 // New hints may come with other ranks that keep the data.
-void new_hints_lose_nothing_that_is_in_memory(Context const& context) {
+TEST(new_hints_lose_nothing_that_is_in_memory, under_unisono, only_unisono_defers) {
     if (!strategy_is_free(context)) return;
     MPI_File file = open_deferred(context, no_fault);
     write_dealt(context, file);
@@ -161,7 +162,8 @@ void check_lost(Context const& context, int code, char const* call, MPI_Offset a
 }
 
 // Nobody knows when its own call returns; then all do, and the program goes on.
-void a_disk_found_full_behind_repeated_writes_is_told_at_the_next_sync(Context const& context) {
+TEST(a_disk_found_full_behind_repeated_writes_is_told_at_the_next_sync, under_unisono,
+     only_unisono_defers) {
     if (!strategy_is_free(context)) return;
     auto const at = 50LL * context.size * Records::bytes + 5;  // no call's last byte
     Records records(context, "write@" + std::to_string(at) + "=ENOSPC");
@@ -175,7 +177,8 @@ void a_disk_found_full_behind_repeated_writes_is_told_at_the_next_sync(Context c
     close_file(records.file);
 }
 
-void a_disk_found_full_behind_repeated_writes_is_told_at_close(Context const& context) {
+TEST(a_disk_found_full_behind_repeated_writes_is_told_at_close, under_unisono,
+     only_unisono_defers) {
     if (!strategy_is_free(context)) return;
     auto const at = 50LL * context.size * Records::bytes + 5;
     Records records(context, "write@" + std::to_string(at) + "=ENOSPC");
@@ -243,12 +246,13 @@ void repeat_reads(Context const& context, char const* strategy) {
     close_file(file);
 }
 
-void repeated_reads_see_what_others_do(Context const& context) {
+TEST(repeated_reads_see_what_others_do, under_unisono, only_unisono_defers) {
     for (char const* const strategy : {"view_based", "auto"}) repeat_reads(context, strategy);
 }
 
 // All the end that a file without a close has, where there are only sessions.
-void what_is_in_memory_is_written_before_its_communicator_goes(Context const& context) {
+TEST(what_is_in_memory_is_written_before_its_communicator_goes, under_unisono,
+     only_unisono_defers) {
     if (!strategy_is_free(context)) return;
     Context own = context;
     MPI_Comm_dup(context.comm, &own.comm);
@@ -259,7 +263,8 @@ void what_is_in_memory_is_written_before_its_communicator_goes(Context const& co
     close_file(file);
 }
 
-void a_write_lost_before_its_communicator_goes_is_told_at_sync(Context const& context) {
+TEST(a_write_lost_before_its_communicator_goes_is_told_at_sync, under_unisono,
+     only_unisono_defers) {
     if (!strategy_is_free(context)) return;
     Context own = context;
     MPI_Comm_dup(context.comm, &own.comm);
@@ -271,7 +276,8 @@ void a_write_lost_before_its_communicator_goes_is_told_at_sync(Context const& co
 }
 
 // Handles are used again.
-void a_communicator_goes_that_has_the_handle_of_an_earlier_one(Context const& context) {
+TEST(a_communicator_goes_that_has_the_handle_of_an_earlier_one, under_unisono,
+     only_unisono_defers) {
     if (!strategy_is_free(context)) return;
     Context own = context;
     MPI_Comm_dup(context.comm, &own.comm);
@@ -303,7 +309,7 @@ MPI_File open_once_more(MPI_Comm comm, Context const& context) {
 
 // PnetCDF writes on through a handle of its own on each rank, without a sync: what the first handle
 // has in memory must not come out on top.
-void what_another_handle_writes_is_not_undone(Context const& context) {
+TEST(what_another_handle_writes_is_not_undone, under_unisono, only_unisono_defers) {
     if (!strategy_is_free(context)) return;
     constexpr auto bytes = std::size_t{Records::bytes};
     Records records(context, no_fault);
@@ -333,7 +339,8 @@ void what_another_handle_writes_is_not_undone(Context const& context) {
 }
 
 // The same by a call that would be done beside the program.
-void what_another_handle_writes_beside_the_program_is_not_undone(Context const& context) {
+TEST(what_another_handle_writes_beside_the_program_is_not_undone, under_unisono,
+     only_unisono_defers) {
     if (!strategy_is_free(context) || !on_one_node()) return;
     constexpr int bytes = 300'000;
     Records records(context, no_fault);
@@ -356,7 +363,7 @@ void what_another_handle_writes_beside_the_program_is_not_undone(Context const& 
 }
 
 // What the first handle has in memory is no reason to keep what only the other one accesses.
-void calls_of_another_handle_keep_their_order(Context const& context) {
+TEST(calls_of_another_handle_keep_their_order, under_unisono, only_unisono_defers) {
     if (!strategy_is_free(context)) return;
     Records records(context, no_fault);
     records.write(20);
@@ -386,7 +393,7 @@ void calls_of_another_handle_keep_their_order(Context const& context) {
 }
 
 // The MPI library would not see what is in memory; where Unisono has the pointer, it does.
-void shared_pointer_calls_go_past_nothing_that_is_in_memory(Context const& context) {
+TEST(shared_pointer_calls_go_past_nothing_that_is_in_memory, under_unisono, only_unisono_defers) {
     if (!strategy_is_free(context)) return;
     MPI_File file = open_deferred(context, no_fault);
     write_dealt(context, file);
@@ -411,38 +418,5 @@ void shared_pointer_calls_go_past_nothing_that_is_in_memory(Context const& conte
 }
 
 }  // namespace
-
-std::span<Test const> deferred_tests() {
-    constexpr char const* ours = "only Unisono has this strategy";
-    static Test const tests[] = {
-        {"a_lost_write_comes_out_at_sync", a_lost_write_comes_out_at_sync, under_unisono, ours},
-        {"a_lost_write_comes_out_at_close", a_lost_write_comes_out_at_close, under_unisono, ours},
-        {"a_disk_found_full_behind_repeated_writes_is_told_at_the_next_sync",
-         a_disk_found_full_behind_repeated_writes_is_told_at_the_next_sync, under_unisono, ours},
-        {"a_disk_found_full_behind_repeated_writes_is_told_at_close",
-         a_disk_found_full_behind_repeated_writes_is_told_at_close, under_unisono, ours},
-        {"repeated_reads_see_what_others_do", repeated_reads_see_what_others_do, under_unisono,
-         ours},
-        {"a_new_size_takes_effect_after_earlier_writes",
-         a_new_size_takes_effect_after_earlier_writes, under_unisono, ours},
-        {"new_hints_lose_nothing_that_is_in_memory", new_hints_lose_nothing_that_is_in_memory,
-         under_unisono, ours},
-        {"what_is_in_memory_is_written_before_its_communicator_goes",
-         what_is_in_memory_is_written_before_its_communicator_goes, under_unisono, ours},
-        {"a_write_lost_before_its_communicator_goes_is_told_at_sync",
-         a_write_lost_before_its_communicator_goes_is_told_at_sync, under_unisono, ours},
-        {"a_communicator_goes_that_has_the_handle_of_an_earlier_one",
-         a_communicator_goes_that_has_the_handle_of_an_earlier_one, under_unisono, ours},
-        {"what_another_handle_writes_is_not_undone", what_another_handle_writes_is_not_undone,
-         under_unisono, ours},
-        {"what_another_handle_writes_beside_the_program_is_not_undone",
-         what_another_handle_writes_beside_the_program_is_not_undone, under_unisono, ours},
-        {"calls_of_another_handle_keep_their_order", calls_of_another_handle_keep_their_order,
-         under_unisono, ours},
-        {"shared_pointer_calls_go_past_nothing_that_is_in_memory",
-         shared_pointer_calls_go_past_nothing_that_is_in_memory, under_unisono, ours},
-    };
-    return tests;
-}
 
 }  // namespace semantics

@@ -7,7 +7,6 @@
 #include <functional>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
@@ -159,7 +158,7 @@ bool the_last(Context const& context) { return context.rank == context.size - 1;
 constexpr bool (*owners[])(Context const&) = {everybody, every_other, the_last};
 
 // The program has done I/O before it loads the driver; in the worst case in this very file.
-void a_driver_is_found_when_it_is_loaded_late(Context const& context) {
+TEST(a_driver_is_found_when_it_is_loaded_late) {
     MPI_File file = open_file(context, context.path());
     DealtView const view(context, 100);
     CHECK_MPI(view.set(file));
@@ -195,20 +194,20 @@ void a_driver_is_found_between_short(Context const& context, Call const& call, b
     close_file(file);
     check_file(context, path, all_bytes);
 }
-void a_driver_is_found_between_short_writes(Context const& context) {
+TEST(a_driver_is_found_between_short_writes) {
     a_driver_is_found_between_short(context, MPI_File_write_at, true);
 }
-void a_driver_is_found_between_short_collective_writes(Context const& context) {
+TEST(a_driver_is_found_between_short_collective_writes) {
     a_driver_is_found_between_short(context, MPI_File_write_at_all, true);
 }
-void a_driver_is_found_between_short_reads(Context const& context) {
+TEST(a_driver_is_found_between_short_reads) {
     a_driver_is_found_between_short(context, MPI_File_read_at, false);
 }
-void a_driver_is_found_between_short_collective_reads(Context const& context) {
+TEST(a_driver_is_found_between_short_collective_reads) {
     a_driver_is_found_between_short(context, MPI_File_read_at_all, false);
 }
 
-void collective_calls_move_it(Context const& context) {
+TEST(collective_calls_move_it) {
     if (no_gpu(context)) return;
     for (auto const on_device : owners) {
         constexpr int bytes = 300000;
@@ -233,7 +232,7 @@ void collective_calls_move_it(Context const& context) {
     }
 }
 
-void split_calls_move_it(Context const& context) {
+TEST(split_calls_move_it) {
     if (no_gpu(context)) return;
     MPI_File file = open_file(context, context.path());
     DealtView const view(context, 1000);
@@ -264,7 +263,7 @@ std::vector<Type> memory_types() {
 }
 
 // Through a packed ordinary buffer first, to know what belongs where.
-void derived_types_of_memory_are_obeyed(Context const& context) {
+TEST(derived_types_of_memory_are_obeyed) {
     if (no_gpu(context)) return;
     auto const types = memory_types();
     for (auto const& type : types) {
@@ -293,7 +292,7 @@ void derived_types_of_memory_are_obeyed(Context const& context) {
     }
 }
 
-void a_regular_type_takes_few_calls_of_the_driver(Context const& context) {
+TEST(a_regular_type_takes_few_calls_of_the_driver) {
     if (no_gpu(context) || gpu().copies == nullptr) return;
     Type const type = make_vector(10000, 16, 40, MPI_BYTE);
     MPI_File file = open_file(context, context.path());
@@ -305,7 +304,7 @@ void a_regular_type_takes_few_calls_of_the_driver(Context const& context) {
     close_file(file);
 }
 
-void never_all_of_it_is_in_host_memory(Context const& context) {
+TEST(never_all_of_it_is_in_host_memory) {
     if (no_gpu(context) || gpu().copies == nullptr) return;
     constexpr int bytes = 10 << 20;
     MPI_File file = open_file(context, context.path());
@@ -320,7 +319,7 @@ void never_all_of_it_is_in_host_memory(Context const& context) {
 }
 
 // Drivers copy them much faster from there.
-void host_memory_is_pinned_for_narrow_pieces_while_a_call_lasts(Context const& context) {
+TEST(host_memory_is_pinned_for_narrow_pieces_while_a_call_lasts) {
     if (no_gpu(context) || gpu().pins == nullptr) return;
     MPI_File file = open_file(context, context.path());
     void* const from = gpu().allocate(10 << 20);
@@ -337,7 +336,7 @@ void host_memory_is_pinned_for_narrow_pieces_while_a_call_lasts(Context const& c
     close_file(file);
 }
 
-void independent_calls_move_it(Context const& context) {
+TEST(independent_calls_move_it) {
     if (no_gpu(context)) return;
     MPI_File file = open_file(context, context.path());
     DealtView const view(context, 1000);
@@ -365,7 +364,7 @@ void independent_calls_move_it(Context const& context) {
     check_file(context, context.path(), 60000u * static_cast<unsigned>(context.size));
 }
 
-void ranks_that_ask_for_nothing_take_part(Context const& context) {
+TEST(ranks_that_ask_for_nothing_take_part) {
     if (no_gpu(context)) return;
     for (auto const asks : owners) {
         MPI_File file = open_file(context, context.path());
@@ -385,7 +384,7 @@ void ranks_that_ask_for_nothing_take_part(Context const& context) {
 }
 
 // One after the other in the file, which ends within the second rank's part: the first reads all.
-void a_read_past_the_end_is_short_where_the_file_ends(Context const& context) {
+TEST(a_read_past_the_end_is_short_where_the_file_ends) {
     if (no_gpu(context)) return;
     constexpr int part = 200000, file_bytes = 250000;
     prepare_file(context, context.path(), file_bytes);
@@ -408,7 +407,7 @@ void a_read_past_the_end_is_short_where_the_file_ends(Context const& context) {
     }
 }
 
-void an_error_is_the_same_on_all_ranks(Context const& context) {
+TEST(an_error_is_the_same_on_all_ranks) {
     if (no_gpu(context)) return;
     MPI_Info hints = make_info({{"unisono_faults", "write@150000=ENOSPC"}});
     MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
@@ -422,7 +421,7 @@ void an_error_is_the_same_on_all_ranks(Context const& context) {
     close_file(file);
 }
 
-void a_program_finds_no_error_of_the_driver(Context const& context) {
+TEST(a_program_finds_no_error_of_the_driver) {
     if (no_gpu(context)) return;
     MPI_File file = open_file(context, context.path());
     Bytes const data(1000);
@@ -433,7 +432,7 @@ void a_program_finds_no_error_of_the_driver(Context const& context) {
 
 // In mode "managed" the driver is asked for nothing, in mode "no_copies" the MPI library does the
 // calls: it can here.
-void memory_that_the_cpu_has_as_well_is_not_copied(Context const& context) {
+TEST(memory_that_the_cpu_has_as_well_is_not_copied) {
     if (no_gpu(context)) return;
     if (!in_mode("managed") && !in_mode("no_copies"))
         return skip("UNISONO_TEST_GPU_MODE is not managed or no_copies");
@@ -452,34 +451,5 @@ void memory_that_the_cpu_has_as_well_is_not_copied(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> device_tests() {
-    static Test const tests[] = {
-        {"a_driver_is_found_when_it_is_loaded_late", a_driver_is_found_when_it_is_loaded_late},
-        {"a_driver_is_found_between_short_writes", a_driver_is_found_between_short_writes},
-        {"a_driver_is_found_between_short_collective_writes",
-         a_driver_is_found_between_short_collective_writes},
-        {"a_driver_is_found_between_short_reads", a_driver_is_found_between_short_reads},
-        {"a_driver_is_found_between_short_collective_reads",
-         a_driver_is_found_between_short_collective_reads},
-        {"collective_calls_move_it", collective_calls_move_it},
-        {"split_calls_move_it", split_calls_move_it},
-        {"derived_types_of_memory_are_obeyed", derived_types_of_memory_are_obeyed},
-        {"a_regular_type_takes_few_calls_of_the_driver",
-         a_regular_type_takes_few_calls_of_the_driver},
-        {"host_memory_is_pinned_for_narrow_pieces_while_a_call_lasts",
-         host_memory_is_pinned_for_narrow_pieces_while_a_call_lasts},
-        {"never_all_of_it_is_in_host_memory", never_all_of_it_is_in_host_memory},
-        {"independent_calls_move_it", independent_calls_move_it},
-        {"ranks_that_ask_for_nothing_take_part", ranks_that_ask_for_nothing_take_part},
-        {"a_read_past_the_end_is_short_where_the_file_ends",
-         a_read_past_the_end_is_short_where_the_file_ends},
-        {"an_error_is_the_same_on_all_ranks", an_error_is_the_same_on_all_ranks},
-        {"a_program_finds_no_error_of_the_driver", a_program_finds_no_error_of_the_driver},
-        {"memory_that_the_cpu_has_as_well_is_not_copied",
-         memory_that_the_cpu_has_as_well_is_not_copied},
-    };
-    return tests;
-}
 
 }  // namespace semantics

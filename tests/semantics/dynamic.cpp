@@ -4,7 +4,6 @@
 // With --children-without Unisono is switched off in the children: the MPI library does the files
 // of both sides then, and Unisono those of the parents alone.
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -19,10 +18,6 @@ using namespace semantics;
 namespace {
 
 constexpr int children = 2;
-
-bool has_word(int argc, char** argv, std::string const& word) {
-    return std::find(argv, argv + argc, word) != argv + argc;
-}
 
 bool under_unisono_now(MPI_Comm comm, std::string const& path) {
     MPI_File probe = MPI_FILE_NULL;
@@ -96,12 +91,12 @@ Context in_folder_of_side(Context context) {
     return context;
 }
 
-void files_of_one_side(Context const& context) {
+TEST(files_of_one_side) {
     CHECK_EQUAL(under_unisono_now(context.comm, context.path("probe")), expects_unisono);
     write_and_read(context, side());
 }
 
-void files_of_both_sides(Context const& context) {
+TEST(files_of_both_sides) {
     MPI_Comm both = MPI_COMM_NULL;
     CHECK_MPI(MPI_Intercomm_merge(between, is_child ? 1 : 0, &both));
     auto together = context_on(both, context);
@@ -111,26 +106,15 @@ void files_of_both_sides(Context const& context) {
     MPI_Comm_free(&both);
 }
 
-void no_files_in_between(Context const& context) {
+TEST(no_files_in_between) {
     an_intercommunicator_is_refused(between, context.path("between"));
     CHECK(!std::filesystem::exists(context.path("between")));
     write_and_read(context, side());
 }
 
 int run(Context context) {
-    static Test const tests[] = {{"files_of_one_side", files_of_one_side},
-                                 {"files_of_both_sides", files_of_both_sides},
-                                 {"no_files_in_between", no_files_in_between}};
-    Suite const suite{is_child ? "child" : "parent", tests};
     context.unisono = expects_unisono;
-    return run_suites(context, {&suite, 1}, {});
-}
-
-void agree_on_directory(Context& context) {
-    char name[64] = "/tmp/unisono-dynamic-XXXXXX";
-    if (context.root() && mkdtemp(name) == nullptr) perror(name);
-    MPI_Bcast(name, sizeof name, MPI_CHAR, 0, context.comm);
-    context.directory = name;
+    return run_tests(context, {});
 }
 
 }  // namespace
@@ -147,7 +131,7 @@ int main(int argc, char** argv) {
     if (is_child) {
         context.directory = argv[argc - 1];
     } else {
-        agree_on_directory(context);
+        context.directory = make_directory(context);
         between =
             spawn(argv[0], preload == nullptr ? "" : preload, under && !without, context.directory);
     }

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
@@ -83,7 +82,7 @@ void try_write(Context const& context, int block, int asked, MPI_Offset fault, K
     close_file(file);
 }
 
-void failing_writes(Context const& context) {
+TEST(failing_writes, under_unisono, faults_are_ours) {
     for (auto const& kind : kinds) {
         try_write(context, 64, 8192, 0, kind);
         try_write(context, 64, 8192, 1000, kind);
@@ -112,7 +111,7 @@ void try_read(Context const& context, int block, int asked, MPI_Offset fault, Ki
     close_file(file);
 }
 
-void failing_reads(Context const& context) {
+TEST(failing_reads, under_unisono, faults_are_ours) {
     for (auto const& kind : kinds) {
         try_read(context, 64, 8192, 0, kind);
         try_read(context, 64, 8192, 1000, kind);
@@ -123,7 +122,7 @@ void failing_reads(Context const& context) {
 
 // Many rounds: where the others stopped is Unisono's affair, but every claim must be true, and the
 // rank whose byte failed cannot claim it.
-void a_failing_write_of_many_rounds(Context const& context) {
+TEST(a_failing_write_of_many_rounds, under_unisono, faults_are_ours) {
     constexpr int asked = 1 << 20;
     DealtView const view(context, 1000);
     MPI_Offset const fault = 700LL * 1000 * context.size + 500;
@@ -145,7 +144,7 @@ void a_failing_write_of_many_rounds(Context const& context) {
 }
 
 // Only the ranks that took part in the failing bytes asked for anything.
-void ranks_without_data_hear_of_the_error(Context const& context) {
+TEST(ranks_without_data_hear_of_the_error, under_unisono, faults_are_ours) {
     MPI_File file = open_with_fault(context, "write", 50, kinds[0]);
     Bytes const data = pattern_bytes(0, 100);
     bool const takes_part = context.rank == context.size - 1;
@@ -157,7 +156,7 @@ void ranks_without_data_hear_of_the_error(Context const& context) {
     close_file(file);
 }
 
-void a_fault_in_a_hole_is_never_met(Context const& context) {
+TEST(a_fault_in_a_hole_is_never_met, under_unisono, faults_are_ours) {
     MPI_File file = open_with_fault(context, "write", 20, kinds[0]);
     Type const tile = make_resized(0, 24LL * context.size, make_contiguous(8, MPI_BYTE));
     CHECK_MPI(
@@ -169,7 +168,7 @@ void a_fault_in_a_hole_is_never_met(Context const& context) {
     close_file(file);
 }
 
-void an_independent_access_fails_on_its_rank_only(Context const& context) {
+TEST(an_independent_access_fails_on_its_rank_only, under_unisono, faults_are_ours) {
     DealtView const view(context, 100);
     MPI_File file =
         open_with_fault(context, "write", view.block_bytes() * context.size + 30, kinds[1]);
@@ -185,7 +184,7 @@ void an_independent_access_fails_on_its_rank_only(Context const& context) {
 }
 
 // Two faults on different aggregators: still one class for everybody.
-void two_errors_give_one_class(Context const& context) {
+TEST(two_errors_give_one_class, under_unisono, faults_are_ours) {
     auto const second = 20000LL * context.size - 5;
     MPI_Info hints =
         make_info({{"unisono_faults", "write@10=EIO,write@" + std::to_string(second) + "=ENOSPC"}});
@@ -203,7 +202,7 @@ void two_errors_give_one_class(Context const& context) {
     close_file(file);
 }
 
-constexpr int record_bytes = 100;
+constexpr int lone_bytes = 100;
 
 MPI_File open_lone_file(Context const& context, char const* key, char const* value) {
     MPI_Info hints = make_info({{"unisono_faults", "write@550=ENOSPC"}, {key, value}});
@@ -217,14 +216,14 @@ MPI_File open_lone_file(Context const& context, char const* key, char const* val
 }
 
 int write_record(MPI_File file, int number) {
-    Bytes const data(record_bytes, 7);
-    return MPI_File_write_at_all(file, MPI_Offset{record_bytes} * number, data.data(), record_bytes,
+    Bytes const data(lone_bytes, 7);
+    return MPI_File_write_at_all(file, MPI_Offset{lone_bytes} * number, data.data(), lone_bytes,
                                  MPI_BYTE, MPI_STATUS_IGNORE);
 }
 
 // In small calls that repeat an error is its rank's at once, and at the next sync all ranks'. Of a
 // lone rank's file it came twice.
-void a_lone_rank_is_told_once(Context const& context) {
+TEST(a_lone_rank_is_told_once, under_unisono, faults_are_ours) {
     MPI_File file = open_lone_file(context, "unisono_strategy", "auto");
     for (int number = 0; number < 10; ++number)
         CHECK_EQUAL(error_class(write_record(file, number)),
@@ -234,13 +233,13 @@ void a_lone_rank_is_told_once(Context const& context) {
 }
 
 // The same, where others' parts might be in memory: it does its own part of the call by itself.
-void a_lone_rank_is_told_once_of_a_nonblocking_write(Context const& context) {
+TEST(a_lone_rank_is_told_once_of_a_nonblocking_write, under_unisono, faults_are_ours) {
     MPI_File file = open_lone_file(context, "unisono_strategy", "view_based");
     for (int number = 0; number < 5; ++number) CHECK_MPI(write_record(file, number));
-    Bytes const data(record_bytes, 7);
+    Bytes const data(lone_bytes, 7);
     MPI_Request request = MPI_REQUEST_NULL;
-    auto code = MPI_File_iwrite_at_all(file, 5 * record_bytes, data.data(), record_bytes, MPI_BYTE,
-                                       &request);
+    auto code =
+        MPI_File_iwrite_at_all(file, 5 * lone_bytes, data.data(), lone_bytes, MPI_BYTE, &request);
     if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
     CHECK_EQUAL(error_class(code), MPI_ERR_NO_SPACE);
     CHECK_MPI(MPI_File_sync(file));
@@ -249,13 +248,13 @@ void a_lone_rank_is_told_once_of_a_nonblocking_write(Context const& context) {
 
 // The same, where helper threads may not use what the file is accessed by: once, whether it waits
 // for the call or lets it go.
-void a_lone_rank_is_told_once_of_what_helpers_cannot_do(Context const& context) {
+TEST(a_lone_rank_is_told_once_of_what_helpers_cannot_do, under_unisono, faults_are_ours) {
     for (bool const waits : {true, false}) {
         MPI_File file = open_lone_file(context, "unisono_backend", "mpiio");
-        Bytes const data(record_bytes, 7);
+        Bytes const data(lone_bytes, 7);
         MPI_Request request = MPI_REQUEST_NULL;
-        CHECK_MPI(MPI_File_iwrite_at_all(file, 5 * record_bytes, data.data(), record_bytes,
-                                         MPI_BYTE, &request));
+        CHECK_MPI(MPI_File_iwrite_at_all(file, 5 * lone_bytes, data.data(), lone_bytes, MPI_BYTE,
+                                         &request));
         if (waits)
             CHECK_EQUAL(error_class(MPI_Wait(&request, MPI_STATUS_IGNORE)), MPI_ERR_NO_SPACE);
         else
@@ -267,26 +266,5 @@ void a_lone_rank_is_told_once_of_what_helpers_cannot_do(Context const& context) 
 }
 
 }  // namespace
-
-std::span<Test const> fault_tests() {
-    constexpr char const* injected = "faults are injected by Unisono";
-    static Test const tests[] = {
-        {"failing_writes", failing_writes, under_unisono, injected},
-        {"failing_reads", failing_reads, under_unisono, injected},
-        {"a_failing_write_of_many_rounds", a_failing_write_of_many_rounds, under_unisono, injected},
-        {"ranks_without_data_hear_of_the_error", ranks_without_data_hear_of_the_error,
-         under_unisono, injected},
-        {"a_fault_in_a_hole_is_never_met", a_fault_in_a_hole_is_never_met, under_unisono, injected},
-        {"an_independent_access_fails_on_its_rank_only",
-         an_independent_access_fails_on_its_rank_only, under_unisono, injected},
-        {"two_errors_give_one_class", two_errors_give_one_class, under_unisono, injected},
-        {"a_lone_rank_is_told_once", a_lone_rank_is_told_once, under_unisono, injected},
-        {"a_lone_rank_is_told_once_of_a_nonblocking_write",
-         a_lone_rank_is_told_once_of_a_nonblocking_write, under_unisono, injected},
-        {"a_lone_rank_is_told_once_of_what_helpers_cannot_do",
-         a_lone_rank_is_told_once_of_what_helpers_cannot_do, under_unisono, injected},
-    };
-    return tests;
-}
 
 }  // namespace semantics

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
@@ -35,12 +34,12 @@ void check_strided(Context const& context, int piece) {
     check_file(context, context.path(), static_cast<std::size_t>(bytes) * context.size);
 }
 
-void strided_data_arrives(Context const& context) {
+TEST(strided_data_arrives) {
     REQUIRE_ALL(context, CHECK(descriptors_are_foreign(context)));
     for (int const piece : {64, 4096, 128 << 10}) check_strided(context, piece);
 }
 
-void an_independent_list_arrives(Context const& context) {
+TEST(an_independent_list_arrives) {
     REQUIRE_ALL(context, CHECK(descriptors_are_foreign(context)));
     MPI_File file = open_file(context, context.path());
     DealtView const view(context, 100);
@@ -54,7 +53,7 @@ void an_independent_list_arrives(Context const& context) {
     check_file(context, context.path(), 100000u * static_cast<unsigned>(context.size));
 }
 
-void space_can_be_had_in_advance(Context const& context) {
+TEST(space_can_be_had_in_advance) {
     REQUIRE_ALL(context, CHECK(descriptors_are_foreign(context)));
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_preallocate(file, 100000));
@@ -66,14 +65,5 @@ void space_can_be_had_in_advance(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> foreign_tests() {
-    static Test const tests[] = {
-        {"strided_data_arrives", strided_data_arrives},
-        {"an_independent_list_arrives", an_independent_list_arrives},
-        {"space_can_be_had_in_advance", space_can_be_had_in_advance},
-    };
-    return tests;
-}
 
 }  // namespace semantics

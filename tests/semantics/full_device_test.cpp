@@ -7,10 +7,11 @@
 #include <algorithm>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
+
+constexpr char const* false_counts = "native counts are not those of the bytes in the file";
 
 constexpr int device_bytes = 1 << 20;
 
@@ -86,12 +87,14 @@ void fill(Context const& context, int used, int step, int pieces, bool fresh) {
     close_file(file);
 }
 
-void large_pieces(Context const& context) { fill(context, 16384, 16384, 200, true); }
-void small_pieces(Context const& context) { fill(context, 64, 64, 40000, true); }
-void small_pieces_with_holes(Context const& context) { fill(context, 32, 128, 20000, true); }
+TEST(large_pieces, under_unisono, false_counts) { fill(context, 16384, 16384, 200, true); }
+TEST(small_pieces, under_unisono, false_counts) { fill(context, 64, 64, 40000, true); }
+TEST(small_pieces_with_holes, under_unisono, false_counts) { fill(context, 32, 128, 20000, true); }
 // Overwriting a sparse file: mapped pages find no room, which must not end in SIGBUS.
-void small_pieces_in_a_sparse_file(Context const& context) { fill(context, 32, 128, 20000, false); }
-void large_pieces_in_a_sparse_file(Context const& context) {
+TEST(small_pieces_in_a_sparse_file, under_unisono, false_counts) {
+    fill(context, 32, 128, 20000, false);
+}
+TEST(large_pieces_in_a_sparse_file, under_unisono, false_counts) {
     fill(context, 16384, 32768, 200, false);
 }
 
@@ -136,18 +139,18 @@ void write_records_behind(Context const& context, bool in_blocks) {
 }
 
 // A rank whose copy is all there is of a call learns of it when the file is synced.
-void records_that_are_written_behind(Context const& context) {
+TEST(records_that_are_written_behind, under_unisono, "only Unisono does that") {
     write_records_behind(context, /*in_blocks=*/true);
 }
 
 // It learns of it at once, and the others when the file is synced.
-void records_that_each_rank_writes(Context const& context) {
+TEST(records_that_each_rank_writes, under_unisono, "only Unisono does that") {
     write_records_behind(context, /*in_blocks=*/false);
 }
 
 // What is no file never gets longer: each call finds that out by itself, also where it would have
 // been a copy into memory.
-void a_device_that_is_always_full(Context const& context) {
+TEST(a_device_that_is_always_full, under_unisono, false_counts) {
     MPI_Info hints = make_info({{"unisono_write_behind", "enable"}});
     MPI_File file = open_file(context, "/dev/full", MPI_MODE_RDWR, hints);
     MPI_Info_free(&hints);
@@ -164,22 +167,5 @@ void a_device_that_is_always_full(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> full_device_tests() {
-    constexpr char const* lies = "native counts are not those of the bytes in the file";
-    static Test const tests[] = {
-        {"large_pieces", large_pieces, under_unisono, lies},
-        {"small_pieces", small_pieces, under_unisono, lies},
-        {"small_pieces_with_holes", small_pieces_with_holes, under_unisono, lies},
-        {"small_pieces_in_a_sparse_file", small_pieces_in_a_sparse_file, under_unisono, lies},
-        {"large_pieces_in_a_sparse_file", large_pieces_in_a_sparse_file, under_unisono, lies},
-        {"records_that_are_written_behind", records_that_are_written_behind, under_unisono,
-         "only Unisono does that"},
-        {"records_that_each_rank_writes", records_that_each_rank_writes, under_unisono,
-         "only Unisono does that"},
-        {"a_device_that_is_always_full", a_device_that_is_always_full, under_unisono, lies},
-    };
-    return tests;
-}
 
 }  // namespace semantics

@@ -11,7 +11,6 @@
 #include <stdexcept>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
@@ -32,7 +31,7 @@ MPI_Errhandler make_counting_handler() {
     return handler;
 }
 
-void files_return_errors_by_default(Context const& context) {
+TEST(files_return_errors_by_default) {
     MPI_File file = open_file(context, context.path());
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     CHECK_MPI(MPI_File_get_errhandler(file, &handler));
@@ -41,7 +40,7 @@ void files_return_errors_by_default(Context const& context) {
     close_file(file);
 }
 
-void a_handler_on_file_null_sees_open_fail(Context const& context) {
+TEST(a_handler_on_file_null_sees_open_fail) {
     MPI_Errhandler handler = make_counting_handler();
     CHECK_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, handler));
     MPI_File file = MPI_FILE_NULL;
@@ -71,7 +70,7 @@ void stop_hiding(MPI_Errhandler& handler) {
     MPI_Errhandler_free(&handler);
 }
 
-void a_hidden_error_of_open_leaves_a_null_handle(Context const& context) {
+TEST(a_hidden_error_of_open_leaves_a_null_handle) {
     MPI_Errhandler handler = hide_errors_of_opening();
     MPI_File file = MPI_FILE_NULL;
     MPI_File_open(context.comm, context.path("missing").c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL,
@@ -84,7 +83,7 @@ void a_hidden_error_of_open_leaves_a_null_handle(Context const& context) {
     stop_hiding(handler);
 }
 
-void one_rank_may_hide_an_error_of_open(Context const& context) {
+TEST(one_rank_may_hide_an_error_of_open) {
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     if (context.root()) handler = hide_errors_of_opening();
     MPI_File file = MPI_FILE_NULL;
@@ -120,7 +119,7 @@ MPI_File open_without_a_descriptor(Context const& context, MPI_Info hints = MPI_
 }
 
 // Unisono opens the file, too; where that fails, the program has not failed to open anything.
-void a_handler_on_file_null_hears_only_of_what_the_program_opens(Context const& context) {
+TEST(a_handler_on_file_null_hears_only_of_what_the_program_opens) {
     prepare_file(context, context.path(), 1000);
     MPI_Errhandler handler = make_counting_handler();
     CHECK_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, handler));
@@ -141,7 +140,7 @@ void a_handler_on_file_null_hears_only_of_what_the_program_opens(Context const& 
 }
 
 // So few data with holes are packed before anybody asks who does the call.
-void few_data_of_a_rank_without_a_descriptor_ended_the_program(Context const& context) {
+TEST(few_data_of_a_rank_without_a_descriptor_ended_the_program) {
     prepare_file(context, context.path(), 1000);
     MPI_File file = open_without_a_descriptor(context);
     REQUIRE_ALL(context, file != MPI_FILE_NULL);
@@ -163,7 +162,8 @@ void few_data_of_a_rank_without_a_descriptor_ended_the_program(Context const& co
 }
 
 // Helper threads cannot do its part, and the MPI library does not know the view.
-void nonblocking_calls_of_a_rank_without_a_descriptor(Context const& context) {
+TEST(nonblocking_calls_of_a_rank_without_a_descriptor, under_unisono,
+     "ROMIO loses the count, Open MPI 4.1.4 hangs") {
     prepare_file(context, context.path(), 1000);
     MPI_File file = open_without_a_descriptor(context);
     REQUIRE_ALL(context, file != MPI_FILE_NULL);
@@ -186,7 +186,7 @@ void nonblocking_calls_of_a_rank_without_a_descriptor(Context const& context) {
     close_file(file);
 }
 
-void files_inherit_the_handler_of_file_null(Context const& context) {
+TEST(files_inherit_the_handler_of_file_null) {
     CHECK_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL));
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN));
@@ -198,7 +198,7 @@ void files_inherit_the_handler_of_file_null(Context const& context) {
     close_file(file);
 }
 
-void a_wrong_argument_calls_the_handler_once(Context const& context) {
+TEST(a_wrong_argument_calls_the_handler_once) {
     MPI_File file = open_file(context, context.path());
     MPI_Errhandler handler = make_counting_handler();
     CHECK_MPI(MPI_File_set_errhandler(file, handler));
@@ -220,7 +220,7 @@ MPI_File open_with_fault(Context const& context, std::string const& fault) {
     return file;
 }
 
-void a_failed_access_calls_the_handler_once_on_each_rank(Context const& context) {
+TEST(a_failed_access_calls_the_handler_once_on_each_rank, under_unisono, faults_are_ours) {
     MPI_File file = open_with_fault(context, "write@100=EIO");
     MPI_Errhandler handler = make_counting_handler();
     CHECK_MPI(MPI_File_set_errhandler(file, handler));
@@ -235,7 +235,8 @@ void a_failed_access_calls_the_handler_once_on_each_rank(Context const& context)
     close_file(file);
 }
 
-void a_failed_independent_access_calls_the_handler_of_its_rank_only(Context const& context) {
+TEST(a_failed_independent_access_calls_the_handler_of_its_rank_only, under_unisono,
+     faults_are_ours) {
     MPI_File file = open_with_fault(context, "write@100=EIO");
     MPI_Errhandler handler = make_counting_handler();
     CHECK_MPI(MPI_File_set_errhandler(file, handler));
@@ -252,7 +253,7 @@ void a_failed_independent_access_calls_the_handler_of_its_rank_only(Context cons
 
 #ifdef MPIR_ERRORS_THROW_EXCEPTIONS
 // Its C++ functions throw what the C ones return; nobody is to call it, which ended the program.
-void the_handler_of_mpichs_old_cpp_interface(Context const& context) {
+TEST(the_handler_of_mpichs_old_cpp_interface) {
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_errhandler(file, MPIR_ERRORS_THROW_EXCEPTIONS));
     CHECK_FAILS(MPI_File_seek(file, -1, MPI_SEEK_SET));
@@ -261,7 +262,8 @@ void the_handler_of_mpichs_old_cpp_interface(Context const& context) {
 #endif
 
 // One after the other came, the text of the first was the second's.
-void errors_of_a_class_keep_their_texts(Context const& context) {
+TEST(errors_of_a_class_keep_their_texts, under_unisono,
+     "the libraries have one text for each class") {
     MPI_File file = open_file(context, context.path());
     int value = 0;
     int const of_seek = MPI_File_seek(file, -1, MPI_SEEK_SET);
@@ -274,7 +276,7 @@ void errors_of_a_class_keep_their_texts(Context const& context) {
 }
 
 // Programs that go on after errors have many: MPI never forgets a code.
-void many_errors_take_few_codes(Context const& context) {
+TEST(many_errors_take_few_codes, under_unisono, "the libraries have codes of their own") {
     MPI_File file = open_file(context, context.path());
     std::set<int> codes;
     for (int i = 0; i < 1000; ++i) codes.insert(MPI_File_seek(file, -1 - i, MPI_SEEK_SET));
@@ -305,7 +307,8 @@ bool comes_out_of(Call const& call) {
 
 // It ended the program, in a frame of the engine. Where it came as far as the entry point, it would
 // have been taken for one of Unisono's own: the end of a collective call.
-void an_exception_of_a_handler_reaches_the_program(Context const& context) {
+TEST(an_exception_of_a_handler_reaches_the_program, under_unisono,
+     "the libraries may be locked then") {
     handler_calls = 0;
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     MPI_File_create_errhandler(throw_error<MPI_File>, &handler);
@@ -327,7 +330,7 @@ void an_exception_of_a_handler_reaches_the_program(Context const& context) {
     close_file(file);
 }
 
-void an_exception_of_a_handler_comes_out_of_open(Context const& context) {
+TEST(an_exception_of_a_handler_comes_out_of_open) {
     if (context.thread_level == MPI_THREAD_MULTIPLE) return skip("MPICH 4.0.2 stays locked");
     handler_calls = 0;
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
@@ -344,7 +347,7 @@ void an_exception_of_a_handler_comes_out_of_open(Context const& context) {
 }
 
 // Once a file was open it was swallowed, and the message taken for one that had come.
-void an_exception_of_a_communicators_handler_comes_out_of_a_receive(Context const& context) {
+TEST(an_exception_of_a_communicators_handler_comes_out_of_a_receive) {
     if (context.thread_level == MPI_THREAD_MULTIPLE) return skip("both libraries stay locked");
     MPI_File file = open_file(context, context.path());
     MPI_Comm own = MPI_COMM_NULL;
@@ -365,7 +368,7 @@ void an_exception_of_a_communicators_handler_comes_out_of_a_receive(Context cons
 }
 
 // For the launch that must end in an abort: see CMakeLists.txt.
-void fatal_handler_ends_the_program(Context const& context) {
+TEST(fatal_handler_ends_the_program) {
     if (getenv("UNISONO_TEST_ABORT") == nullptr) return skip("only with UNISONO_TEST_ABORT=1");
     CHECK_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL));
     MPI_File file = context.unisono ? open_with_fault(context, "write@100=EIO")
@@ -385,45 +388,5 @@ void fatal_handler_ends_the_program(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> handler_tests() {
-    constexpr char const* injected = "faults are injected by Unisono";
-    static Test const tests[] = {
-        {"files_return_errors_by_default", files_return_errors_by_default},
-        {"a_handler_on_file_null_sees_open_fail", a_handler_on_file_null_sees_open_fail},
-        {"a_hidden_error_of_open_leaves_a_null_handle",
-         a_hidden_error_of_open_leaves_a_null_handle},
-        {"one_rank_may_hide_an_error_of_open", one_rank_may_hide_an_error_of_open},
-        {"a_handler_on_file_null_hears_only_of_what_the_program_opens",
-         a_handler_on_file_null_hears_only_of_what_the_program_opens},
-        {"few_data_of_a_rank_without_a_descriptor_ended_the_program",
-         few_data_of_a_rank_without_a_descriptor_ended_the_program},
-        {"nonblocking_calls_of_a_rank_without_a_descriptor",
-         nonblocking_calls_of_a_rank_without_a_descriptor, under_unisono,
-         "ROMIO loses the count, Open MPI 4.1.4 hangs"},
-        {"files_inherit_the_handler_of_file_null", files_inherit_the_handler_of_file_null},
-        {"a_wrong_argument_calls_the_handler_once", a_wrong_argument_calls_the_handler_once},
-        {"a_failed_access_calls_the_handler_once_on_each_rank",
-         a_failed_access_calls_the_handler_once_on_each_rank, under_unisono, injected},
-        {"a_failed_independent_access_calls_the_handler_of_its_rank_only",
-         a_failed_independent_access_calls_the_handler_of_its_rank_only, under_unisono, injected},
-#ifdef MPIR_ERRORS_THROW_EXCEPTIONS
-        {"the_handler_of_mpichs_old_cpp_interface", the_handler_of_mpichs_old_cpp_interface},
-#endif
-        {"errors_of_a_class_keep_their_texts", errors_of_a_class_keep_their_texts, under_unisono,
-         "the libraries have one text for each class"},
-        {"many_errors_take_few_codes", many_errors_take_few_codes, under_unisono,
-         "the libraries have codes of their own"},
-        {"an_exception_of_a_handler_reaches_the_program",
-         an_exception_of_a_handler_reaches_the_program, under_unisono,
-         "the libraries may be locked then"},
-        {"an_exception_of_a_handler_comes_out_of_open",
-         an_exception_of_a_handler_comes_out_of_open},
-        {"an_exception_of_a_communicators_handler_comes_out_of_a_receive",
-         an_exception_of_a_communicators_handler_comes_out_of_a_receive},
-        {"fatal_handler_ends_the_program", fatal_handler_ends_the_program},
-    };
-    return tests;
-}
 
 }  // namespace semantics

@@ -1,6 +1,7 @@
 #include "harness.hpp"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -58,9 +59,20 @@ void empty_directory(Context const& context) {
     context.barrier();
 }
 
+struct Test {
+    std::string name;
+    void (*run)(Context const&);
+    Scope scope;
+};
+
+std::vector<Test>& all_tests() {
+    static std::vector<Test> tests;  // there when the first one is added, before main
+    return tests;
+}
+
 enum class Verdict { passed, failed, skipped };
 
-Verdict run_one(Context const& context, Test const& test) {
+Verdict run_one(Context const& context, void (*test)(Context const&)) {
     failures = 0;
     skipped = false;
     skip_reason.clear();
@@ -68,7 +80,7 @@ Verdict run_one(Context const& context, Test const& test) {
     context.barrier();
     double const begin_s = MPI_Wtime();
     alarm(test_limit_s);
-    test.run(context);
+    test(context);
     int mine = failures, all = 0;
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, context.comm);
     empty_directory(context);
@@ -121,6 +133,27 @@ void skip(std::string const& why) {
     skip_reason = why;
 }
 
+std::string make_directory(Context const& context) {
+    char name[4096] = "";
+    if (context.root()) {
+        char const* wished = getenv("UNISONO_TEST_DIR");
+        std::string base = wished != nullptr ? wished : "/dev/shm";
+        if (!std::filesystem::is_directory(base)) base = std::filesystem::temp_directory_path();
+        snprintf(name, sizeof name, "%s/unisono-semantics-XXXXXX", base.c_str());
+        if (mkdtemp(name) == nullptr) {
+            perror(name);
+            MPI_Abort(context.comm, 1);
+        }
+        std::filesystem::permissions(name, std::filesystem::perms::all);  // for tests as nobody
+    }
+    MPI_Bcast(name, sizeof name, MPI_CHAR, 0, context.comm);
+    return name;
+}
+
+bool has_word(int argc, char** argv, std::string const& word) {
+    return std::find(argv, argv + argc, word) != argv + argc;
+}
+
 bool enough_room(Context const& context, long long bytes) {
     struct statvfs room {};
     bool const enough = statvfs(context.directory.c_str(), &room) == 0 &&
@@ -158,41 +191,41 @@ int error_class(int code) {
 
 // A filter that no test's name begins with would leave out what it was to choose, and nobody would
 // know.
-std::string useless_filter(std::span<Suite const> suites, Filters const& filters) {
+std::string useless_filter(Filters const& filters) {
     auto useless = filters.with;
     useless.insert(useless.end(), filters.without.begin(), filters.without.end());
-    for (auto const& suite : suites)
-        for (auto const& test : suite.tests)
-            std::erase_if(useless, [&, name = std::string(suite.name) + "." + test.name](
-                                       auto const& filter) { return name.starts_with(filter); });
+    for (auto const& test : all_tests())
+        std::erase_if(useless, [&](auto const& filter) { return test.name.starts_with(filter); });
     return useless.empty() ? "" : useless[0];
 }
 
-int run_suites(Context context, std::span<Suite const> suites, Filters const& filters) {
+bool add_test(char const* file, char const* name, void (*run)(Context const&), Scope scope) {
+    auto const stem = std::filesystem::path(file).stem().string();
+    all_tests().push_back({stem.substr(0, stem.rfind("_test")) + "." + name, run, scope});
+    return true;
+}
+
+int run_tests(Context context, Filters const& filters) {
     my_rank = context.rank;
-    if (auto const useless = useless_filter(suites, filters); !useless.empty()) {
+    if (auto const useless = useless_filter(filters); !useless.empty()) {
         if (context.root()) printf("FAILED: no test's name begins with %s\n", useless.c_str());
         return 1;
     }
     signal(SIGALRM, on_alarm);
     int ran = 0, failed = 0, left_out = 0;
-    for (auto const& suite : suites) {
-        for (auto const& test : suite.tests) {
-            context.test = std::string(suite.name) + "." + test.name;
-            if (!selected(context.test, filters)) continue;
-            if (suite.on_request && filters.with.empty()) continue;
-            if (context.size < test.ranks_min) continue;
-            auto const holds = (test.where & this_place(context)) != 0;
-            if (holds && filters.known_faults) continue;
-            if (!holds && !filters.known_faults) {
-                if (context.root()) printf("left out %s: %s\n", context.test.c_str(), test.reason);
-                ++left_out;
-                continue;
-            }
-            auto const verdict = run_one(context, test);
-            ran += verdict != Verdict::skipped;
-            failed += verdict == Verdict::failed;
+    for (auto const& [name, run, scope] : all_tests()) {
+        if (!selected(name, filters) || context.size < scope.ranks_min) continue;
+        auto const holds = (scope.where & this_place(context)) != 0;
+        if (holds && filters.known_faults) continue;
+        if (!holds && !filters.known_faults) {
+            if (context.root()) printf("left out %s: %s\n", name.c_str(), scope.reason);
+            ++left_out;
+            continue;
         }
+        context.test = name;
+        auto const verdict = run_one(context, run);
+        ran += verdict != Verdict::skipped;
+        failed += verdict == Verdict::failed;
     }
     if (context.root())
         printf("%d tests, %d failed, %d left out, %d ranks\n", ran, failed, left_out, context.size);

@@ -3,23 +3,24 @@
 #include <mpi.h>
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
-/// A very small test harness for MPI programs. Every rank runs the same list of test functions; a
+/// A very small test harness for MPI programs. Every rank runs the same tests, in the same order; a
 /// failed check is recorded and the test goes on, so that no rank leaves the others alone in a
 /// collective call. After each test all ranks agree on the verdict.
 namespace semantics {
 
 /// Where a test must hold. What a native library is known to get wrong is checked under Unisono
-/// only; `reason` in the table then names the fact.
+/// only; a test's `reason` then names the fact.
 enum Where : unsigned {
     unisono_mpich = 1,
     unisono_openmpi = 2,
     native_mpich = 4,
     native_openmpi = 8,
     under_unisono = unisono_mpich | unisono_openmpi,
+    all_but_native_mpich = under_unisono | native_openmpi,
+    all_but_native_openmpi = under_unisono | native_mpich,
     everywhere = under_unisono | native_mpich | native_openmpi,
 };
 
@@ -40,21 +41,16 @@ struct Context {
     void barrier() const { MPI_Barrier(comm); }
 };
 
-struct Test {
-    char const* name;
-    void (*run)(Context const&);
+struct Scope {
     unsigned where = everywhere;
     char const* reason = "";  ///< the fact about the native library, when `where` leaves one out
     int ranks_min = 1;
 };
+inline constexpr char const* faults_are_ours = "faults are injected by Unisono";
+
+bool add_test(char const* file, char const* name, void (*run)(Context const&), Scope scope);
 
 constexpr int exit_skipped = 77;
-
-struct Suite {
-    char const* name;
-    std::span<Test const> tests;
-    bool on_request = false;  ///< runs only when a filter selects it: needs much room or time
-};
 
 /// Records a failure of the running test on this rank. Thread-safe.
 void record_failure(char const* file, int line, std::string const& message);
@@ -62,7 +58,7 @@ void record_failure(char const* file, int line, std::string const& message);
 /// Marks the running test as skipped (for instance: needs root). Call on all ranks.
 void skip(std::string const& why);
 
-/// Beginnings of tests' names.
+/// Beginnings of tests' names, SUITE.TEST.
 struct Filters {
     std::vector<std::string> with;  ///< none: all
     std::vector<std::string> without;
@@ -70,9 +66,15 @@ struct Filters {
         false;  ///< only tests that do not hold here, to see whether they still do not
 };
 
-/// Runs the tests that the filters leave.
+/// Runs the program's tests that the filters leave.
 /// @return the process's exit code: 0, 1 when a check failed on any rank, 77 when all were skipped
-int run_suites(Context context, std::span<Suite const> suites, Filters const& filters);
+int run_tests(Context context, Filters const& filters);
+
+/// A scratch directory for all ranks: in UNISONO_TEST_DIR, else in memory, else in the usual place.
+/// Collective.
+std::string make_directory(Context const& context);
+
+bool has_word(int argc, char** argv, std::string const& word);
 
 /// Marks the test as skipped and returns false, on all ranks, if the scratch directory has less
 /// room than `bytes` on any of them. Collective.
@@ -95,6 +97,14 @@ bool check_success(int code, char const* expression, char const* file, int line)
 bool check_true(bool holds, char const* expression, char const* file, int line);
 
 }  // namespace semantics
+
+/// Defines a test: TEST(name[, where, reason[, ranks_min]]) { what it does in `context` }. Its
+/// suite is called as its file is, without _test.cpp.
+#define TEST(name, ...)                                              \
+    void name(::semantics::Context const& context);                  \
+    [[maybe_unused]] bool const name##_is_added =                    \
+        ::semantics::add_test(__FILE__, #name, name, {__VA_ARGS__}); \
+    void name([[maybe_unused]] ::semantics::Context const& context)
 
 #define CHECK(condition) \
     ::semantics::check_true(static_cast<bool>(condition), #condition, __FILE__, __LINE__)

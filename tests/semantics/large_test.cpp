@@ -7,7 +7,6 @@
 #include <fstream>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
@@ -95,7 +94,8 @@ void check_spots(std::string const& path, DealtView const& view, unsigned salt) 
     }
 }
 
-void more_than_two_to_the_31_bytes(Context const& context) {
+TEST(more_than_two_to_the_31_bytes, under_unisono,
+     "MPICH 4.0 asserts and OMPIO of Open MPI 4.1 truncates beyond 2^31 bytes") {
     if (!enough_room(context, 6LL << 30)) return;
     auto const salt = static_cast<unsigned>(context.rank);
     RepeatedMemory memory(salt);
@@ -118,13 +118,5 @@ void more_than_two_to_the_31_bytes(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> large_tests() {
-    static Test const tests[] = {
-        {"more_than_two_to_the_31_bytes", more_than_two_to_the_31_bytes, under_unisono,
-         "MPICH 4.0 asserts and OMPIO of Open MPI 4.1 truncates beyond 2^31 bytes"},
-    };
-    return tests;
-}
 
 }  // namespace semantics

@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
@@ -26,7 +25,7 @@ void use(Context const& context, MPI_File file, int first_call, int calls) {
     }
 }
 
-void a_file_renamed_after_open(Context const& context) {
+TEST(a_file_renamed_after_open) {
     MPI_File file = open_file(context, context.path("old"));
     context.barrier();
     if (context.root()) std::filesystem::rename(context.path("old"), context.path("new"));
@@ -39,7 +38,7 @@ void a_file_renamed_after_open(Context const& context) {
                2 * call_bytes * static_cast<std::size_t>(context.size));
 }
 
-void a_file_replaced_after_open(Context const& context) {
+TEST(a_file_replaced_after_open) {
     MPI_File file = open_file(context, context.path());
     context.barrier();
     if (context.root()) {
@@ -54,7 +53,7 @@ void a_file_replaced_after_open(Context const& context) {
     context.barrier();
 }
 
-void a_file_unlinked_after_open(Context const& context) {
+TEST(a_file_unlinked_after_open) {
     MPI_File file = open_file(context, context.path());
     context.barrier();
     if (context.root()) std::filesystem::remove(context.path());
@@ -67,7 +66,7 @@ void a_file_unlinked_after_open(Context const& context) {
     context.barrier();
 }
 
-void a_file_unlinked_between_two_calls(Context const& context) {
+TEST(a_file_unlinked_between_two_calls) {
     MPI_File file = open_file(context, context.path());
     use(context, file, 0, 1);
     context.barrier();
@@ -77,7 +76,7 @@ void a_file_unlinked_between_two_calls(Context const& context) {
     close_file(file);
 }
 
-void the_working_directory_changes_after_a_relative_open(Context const& context) {
+TEST(the_working_directory_changes_after_a_relative_open) {
     auto const home = std::filesystem::current_path();
     std::filesystem::current_path(context.directory);
     MPI_File file = open_file(context, "relative");
@@ -91,7 +90,7 @@ void the_working_directory_changes_after_a_relative_open(Context const& context)
                2 * call_bytes * static_cast<std::size_t>(context.size));
 }
 
-void the_communicator_is_freed_after_open(Context const& context) {
+TEST(the_communicator_is_freed_after_open) {
     MPI_Comm copy = MPI_COMM_NULL;
     MPI_Comm_dup(context.comm, &copy);
     MPI_File file = MPI_FILE_NULL;
@@ -106,7 +105,7 @@ void the_communicator_is_freed_after_open(Context const& context) {
     close_file(file);
 }
 
-void two_files_after_the_communicator_was_freed(Context const& context) {
+TEST(two_files_after_the_communicator_was_freed) {
     MPI_Comm copy = MPI_COMM_NULL;
     MPI_Comm_dup(context.comm, &copy);
     MPI_File files[2] = {MPI_FILE_NULL, MPI_FILE_NULL};
@@ -122,7 +121,7 @@ void two_files_after_the_communicator_was_freed(Context const& context) {
     close_file(files[1]);
 }
 
-void types_are_freed_after_set_view(Context const& context) {
+TEST(types_are_freed_after_set_view) {
     MPI_File file = open_file(context, context.path());
     Bytes expected, back(call_bytes);
     {
@@ -145,7 +144,7 @@ void types_are_freed_after_set_view(Context const& context) {
 }
 
 // The same handle value stands for different types one after the other.
-void reused_type_handles_are_not_confused(Context const& context) {
+TEST(reused_type_handles_are_not_confused) {
     MPI_File file = open_file(context, context.path());
     for (int block = 1; block <= 12; ++block) {
         DealtView const view(context, block * 3, MPI_BYTE, block);
@@ -165,7 +164,7 @@ void reused_type_handles_are_not_confused(Context const& context) {
     close_file(file);
 }
 
-void the_info_is_freed_after_open(Context const& context) {
+TEST(the_info_is_freed_after_open) {
     MPI_Info hints = make_info({{"cb_buffer_size", "65536"}});
     MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
     MPI_Info_free(&hints);
@@ -187,7 +186,7 @@ void write_after_new_hints(Context const& context, MPI_File& file, MPI_Info& hin
 }
 
 // New hints had Unisono open it once more through the MPI library, by the name that it was given.
-void writes_went_to_a_file_of_the_same_name_in_another_folder(Context const& context) {
+TEST(writes_went_to_a_file_of_the_same_name_in_another_folder) {
     auto const home = std::filesystem::current_path();
     auto const elsewhere = context.path("elsewhere");
     std::filesystem::create_directory(elsewhere);
@@ -203,7 +202,7 @@ void writes_went_to_a_file_of_the_same_name_in_another_folder(Context const& con
 }
 
 // The same where the file has been renamed.
-void writes_went_to_a_file_that_has_taken_the_name(Context const& context) {
+TEST(writes_went_to_a_file_that_has_taken_the_name) {
     MPI_Info hints = make_info({{"unisono_backend", "mpiio"}});
     MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
     context.barrier();
@@ -215,26 +214,5 @@ void writes_went_to_a_file_that_has_taken_the_name(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> lifetime_tests() {
-    static Test const tests[] = {
-        {"a_file_renamed_after_open", a_file_renamed_after_open},
-        {"a_file_replaced_after_open", a_file_replaced_after_open},
-        {"a_file_unlinked_after_open", a_file_unlinked_after_open},
-        {"a_file_unlinked_between_two_calls", a_file_unlinked_between_two_calls},
-        {"the_working_directory_changes_after_a_relative_open",
-         the_working_directory_changes_after_a_relative_open},
-        {"writes_went_to_a_file_of_the_same_name_in_another_folder",
-         writes_went_to_a_file_of_the_same_name_in_another_folder},
-        {"writes_went_to_a_file_that_has_taken_the_name",
-         writes_went_to_a_file_that_has_taken_the_name},
-        {"the_communicator_is_freed_after_open", the_communicator_is_freed_after_open},
-        {"two_files_after_the_communicator_was_freed", two_files_after_the_communicator_was_freed},
-        {"types_are_freed_after_set_view", types_are_freed_after_set_view},
-        {"reused_type_handles_are_not_confused", reused_type_handles_are_not_confused},
-        {"the_info_is_freed_after_open", the_info_is_freed_after_open},
-    };
-    return tests;
-}
 
 }  // namespace semantics

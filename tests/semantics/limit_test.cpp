@@ -7,10 +7,12 @@
 #include <algorithm>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
+
+constexpr char const* success_or_full_counts =
+    "Open MPI 4.1.4 says success, MPICH 4.0.2 gives full counts";
 
 /// Lowers the soft limit of the file size in this process, until destroyed.
 class FileSizeLimit {
@@ -61,7 +63,7 @@ Outcome write_across_the_limit(Context const& context, DealtView const& view, in
     return outcome;
 }
 
-void a_write_across_the_limit_is_an_error_on_all_ranks(Context const& context) {
+TEST(a_write_across_the_limit_is_an_error_on_all_ranks, under_unisono, success_or_full_counts) {
     constexpr int block = 4096, blocks = 8;
     auto const begin = limit_bytes - 3LL * block * context.size - block / 2;
     DealtView const view(context, block, MPI_BYTE, begin);
@@ -71,7 +73,7 @@ void a_write_across_the_limit_is_an_error_on_all_ranks(Context const& context) {
     CHECK_EQUAL(outcome.count, view.bytes_below(limit_bytes));
 }
 
-void small_pieces_across_the_limit(Context const& context) {
+TEST(small_pieces_across_the_limit, under_unisono, success_or_full_counts) {
     auto const begin = limit_bytes - 3000LL * context.size;
     DealtView const view(context, 24, MPI_BYTE, begin);
     auto const outcome = write_across_the_limit(context, view, 24 * 400);
@@ -81,7 +83,7 @@ void small_pieces_across_the_limit(Context const& context) {
 }
 
 // The count is true with holes too: what is claimed is in the file, and nothing beyond the limit.
-void pieces_with_holes_across_the_limit(Context const& context) {
+TEST(pieces_with_holes_across_the_limit, under_unisono, success_or_full_counts) {
     constexpr int used = 16, step = 48, pieces = 300;
     auto const begin = limit_bytes - 100LL * step * context.size;
     Type const tile = make_resized(0, static_cast<MPI_Aint>(step) * context.size,
@@ -108,17 +110,5 @@ void pieces_with_holes_across_the_limit(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> limit_tests() {
-    constexpr char const* lies = "Open MPI 4.1.4 says success, MPICH 4.0.2 gives full counts";
-    static Test const tests[] = {
-        {"a_write_across_the_limit_is_an_error_on_all_ranks",
-         a_write_across_the_limit_is_an_error_on_all_ranks, under_unisono, lies},
-        {"small_pieces_across_the_limit", small_pieces_across_the_limit, under_unisono, lies},
-        {"pieces_with_holes_across_the_limit", pieces_with_holes_across_the_limit, under_unisono,
-         lies},
-    };
-    return tests;
-}
 
 }  // namespace semantics

@@ -4,14 +4,11 @@
 #include <stdlib.h>
 
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "files.hpp"
 #include "harness.hpp"
-#include "suites.hpp"
 
 using namespace semantics;
 
@@ -44,25 +41,11 @@ Arguments parse(int count, char** words) {
         else
             arguments.filters.with.push_back(word);
     }
+    // They need much room, much time or a library beside this program.
+    if (arguments.filters.with.empty())
+        for (auto const* suite : {"foreign.", "vanished.", "device.", "memory.", "large."})
+            arguments.filters.without.emplace_back(suite);
     return arguments;
-}
-
-// UNISONO_TEST_DIR, else memory, else the usual place for temporary files.
-std::string make_directory(Context const& context) {
-    char name[4096] = "";
-    if (context.root()) {
-        char const* wished = getenv("UNISONO_TEST_DIR");
-        std::string base = wished != nullptr ? wished : "/dev/shm";
-        if (!std::filesystem::is_directory(base)) base = std::filesystem::temp_directory_path();
-        snprintf(name, sizeof name, "%s/unisono-semantics-XXXXXX", base.c_str());
-        if (mkdtemp(name) == nullptr) {
-            perror(name);
-            MPI_Abort(context.comm, 1);
-        }
-        std::filesystem::permissions(name, std::filesystem::perms::all);  // for tests as nobody
-    }
-    MPI_Bcast(name, sizeof name, MPI_CHAR, 0, context.comm);
-    return name;
 }
 
 // Empty: without Unisono.
@@ -100,7 +83,7 @@ int main(int argc, char** argv) {
     int code = 1;
     auto const why_not = not_as_wished(strategy, arguments.expect_unisono);
     if (why_not.empty())
-        code = run_suites(context, all_suites(), arguments.filters);
+        code = run_tests(context, arguments.filters);
     else if (context.root())
         fprintf(stderr, "semantics: %s\n", why_not.c_str());
     context.barrier();

@@ -5,12 +5,11 @@
 #include <filesystem>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
 
-void a_hundred_files_open_at_once(Context const& context) {
+TEST(a_hundred_files_open_at_once) {
     constexpr int files_count = 100, call_bytes = 240;
     std::vector<MPI_File> files;
     DealtView const view(context, 24);
@@ -53,7 +52,7 @@ void open_use_close(Context const& context, int times) {
 
 // More rounds than MPICH has communicators (2048 context ids) would take long; 40 show a leak of
 // descriptors just as well.
-void closing_gives_everything_back(Context const& context) {
+TEST(closing_gives_everything_back) {
     open_use_close(context, 3);
     context.barrier();
     auto const before = open_descriptors();
@@ -63,7 +62,7 @@ void closing_gives_everything_back(Context const& context) {
 }
 
 // HDF5 and PnetCDF set a view around every access.
-void many_views_on_one_file(Context const& context) {
+TEST(many_views_on_one_file) {
     MPI_File file = open_file(context, context.path());
     Bytes back(60);
     for (int i = 0; i < 150; ++i) {
@@ -81,14 +80,5 @@ void many_views_on_one_file(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> many_tests() {
-    static Test const tests[] = {
-        {"a_hundred_files_open_at_once", a_hundred_files_open_at_once},
-        {"closing_gives_everything_back", closing_gives_everything_back},
-        {"many_views_on_one_file", many_views_on_one_file},
-    };
-    return tests;
-}
 
 }  // namespace semantics

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
@@ -92,7 +91,7 @@ long long growth_bytes(MPI_File file, std::string const& path, Bytes const& user
     return sampler.peak_bytes() - before - user_bytes;  // read_in_pieces has one buffer of its own
 }
 
-void a_large_call_needs_little_memory(Context const& context) {
+TEST(a_large_call_needs_little_memory, under_unisono, "the bound is Unisono's promise") {
     if (!enough_room(context, 2 * rank_bytes * context.size)) return;
     MPI_Info hints = make_info({{"cb_buffer_size", std::to_string(mib)}});
     MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
@@ -109,13 +108,5 @@ void a_large_call_needs_little_memory(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> memory_tests() {
-    static Test const tests[] = {
-        {"a_large_call_needs_little_memory", a_large_call_needs_little_memory, under_unisono,
-         "the bound is Unisono's promise"},
-    };
-    return tests;
-}
 
 }  // namespace semantics

@@ -1,7 +1,6 @@
 // A program may have point-to-point messages pending across a collective call: whoever waits in
 // the call must drive them, or the peer waits for ever.
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
@@ -18,7 +17,7 @@ void write_some(Context const& context, MPI_File file, int call) {
 }
 
 // Rank 0: Isend, write_all, Wait. Rank 1: Recv, write_all. The others: write_all.
-void a_large_send_is_pending_across_a_write(Context const& context) {
+TEST(a_large_send_is_pending_across_a_write, .ranks_min = 2) {
     MPI_File file = open_file(context, context.path());
     write_some(context, file, 0);
     Bytes message;
@@ -41,7 +40,7 @@ void a_large_send_is_pending_across_a_write(Context const& context) {
 }
 
 // The same with a read, and with the message posted by the last rank.
-void a_large_receive_is_pending_across_a_read(Context const& context) {
+TEST(a_large_receive_is_pending_across_a_read, .ranks_min = 2) {
     prepare_file(context, context.path(), bytes_of_call * static_cast<std::size_t>(context.size));
     MPI_File file = open_file(context, context.path(), MPI_MODE_RDONLY);
     DealtView const view(context, 80);
@@ -61,7 +60,7 @@ void a_large_receive_is_pending_across_a_read(Context const& context) {
 }
 
 // Everybody sends to the right, writes, and only then receives from the left.
-void a_ring_of_messages_around_each_call(Context const& context) {
+TEST(a_ring_of_messages_around_each_call) {
     MPI_File file = open_file(context, context.path());
     constexpr int ring_bytes = 1 << 20;
     Bytes out(ring_bytes), in(ring_bytes);
@@ -81,7 +80,7 @@ void a_ring_of_messages_around_each_call(Context const& context) {
 }
 
 // Wildcard receives of the program must not catch Unisono's messages.
-void wildcard_receives_are_left_alone(Context const& context) {
+TEST(wildcard_receives_are_left_alone) {
     MPI_File file = open_file(context, context.path());
     int incoming = -1, outgoing = 1000 + context.rank;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -98,17 +97,5 @@ void wildcard_receives_are_left_alone(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> message_tests() {
-    static Test const tests[] = {
-        {"a_large_send_is_pending_across_a_write", a_large_send_is_pending_across_a_write,
-         everywhere, "", 2},
-        {"a_large_receive_is_pending_across_a_read", a_large_receive_is_pending_across_a_read,
-         everywhere, "", 2},
-        {"a_ring_of_messages_around_each_call", a_ring_of_messages_around_each_call},
-        {"wildcard_receives_are_left_alone", wildcard_receives_are_left_alone},
-    };
-    return tests;
-}
 
 }  // namespace semantics

@@ -5,7 +5,6 @@
 #include <cstdlib>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 // Intel MPI's standard ABI has the header's version, and may lack them.
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
@@ -14,6 +13,9 @@
 
 namespace semantics {
 namespace {
+
+constexpr char const* undone_or_hung =
+    "ROMIO's writes that are under way together undo each other, or hang";
 
 constexpr int bytes = 60000;
 
@@ -50,7 +52,7 @@ struct Pending {
     std::vector<MPI_Request> requests;
 };
 
-void waited_for_one_by_one_from_the_last(Context const& context) {
+TEST(waited_for_one_by_one_from_the_last, all_but_native_mpich, undone_or_hung) {
     Pending pending(context, "data", 4);
     pending.begin_all();
     for (auto request = pending.requests.rbegin(); request != pending.requests.rend(); ++request) {
@@ -62,7 +64,7 @@ void waited_for_one_by_one_from_the_last(Context const& context) {
     pending.check_and_close();
 }
 
-void null_pointers_beside_them_ended_programs(Context const& context) {
+TEST(null_pointers_beside_them_ended_programs, all_but_native_mpich, undone_or_hung) {
     Pending pending(context, "data");
     pending.begin_all();
     auto* const request = pending.requests.data();
@@ -84,7 +86,8 @@ void null_pointers_beside_them_ended_programs(Context const& context) {
 }
 
 // Between nodes the MPI library does these calls, but for those before the first view after one.
-void a_larger_buffer_size_after_the_open_overran_mpichs(Context const& context) {
+TEST(a_larger_buffer_size_after_the_open_overran_mpichs, under_unisono,
+     "MPICH 4.0.2 crashes; Open MPI does not know the hint") {
     constexpr int many_bytes = 10'000;
     MPI_Info small = make_info({{"romio_cb_read", "enable"}, {"cb_buffer_size", "64"}});
     MPI_Info large = make_info({{"cb_buffer_size", "1048576"}});
@@ -115,7 +118,7 @@ void a_larger_buffer_size_after_the_open_overran_mpichs(Context const& context) 
     MPI_Info_free(&large);
 }
 
-void waited_for_in_any_order(Context const& context) {
+TEST(waited_for_in_any_order, all_but_native_mpich, undone_or_hung) {
     Pending pending(context, "data", 4);
     pending.begin_all();
     for (int left = 4; left > 0; --left) {
@@ -131,7 +134,7 @@ void waited_for_in_any_order(Context const& context) {
     pending.check_and_close();
 }
 
-void waited_for_some_at_a_time(Context const& context) {
+TEST(waited_for_some_at_a_time, all_but_native_mpich, undone_or_hung) {
     Pending pending(context, "data", 4);
     pending.begin_all();
     for (int left = 4; left > 0;) {
@@ -146,7 +149,7 @@ void waited_for_some_at_a_time(Context const& context) {
     pending.check_and_close();
 }
 
-void tested_until_they_are_complete(Context const& context) {
+TEST(tested_until_they_are_complete, all_but_native_mpich, undone_or_hung) {
     Pending pending(context, "data", 4);
     pending.begin_all();
     int done = 0;
@@ -171,7 +174,7 @@ void tested_until_they_are_complete(Context const& context) {
 
 #ifdef SEMANTICS_REQUESTS_OF_MPI_4_1
 // The requests stay; nothing else moves the calls on.
-void asked_about_several_at_once(Context const& context) {
+TEST(asked_about_several_at_once, all_but_native_mpich, undone_or_hung) {
     Pending pending(context, "data", 4);
     pending.begin_all();
     auto const* const requests = pending.requests.data();
@@ -194,7 +197,7 @@ void asked_about_several_at_once(Context const& context) {
 #endif
 
 // Between them go messages: calls on requests of both kinds at once.
-void waited_for_together_with_messages(Context const& context) {
+TEST(waited_for_together_with_messages, all_but_native_mpich, undone_or_hung) {
     Pending pending(context, "data", 2);
     pending.begin_all();
     int const next = (context.rank + 1) % context.size;
@@ -210,7 +213,7 @@ void waited_for_together_with_messages(Context const& context) {
 }
 
 // Nothing says in which order ranks begin calls on different files.
-void begun_in_different_orders_on_two_files(Context const& context) {
+TEST(begun_in_different_orders_on_two_files) {
     Pending first(context, "first"), second(context, "second");
     auto const swapped = context.rank % 2 == 1;
     (swapped ? second : first).begin_all();
@@ -222,7 +225,7 @@ void begun_in_different_orders_on_two_files(Context const& context) {
 }
 
 // To begin one waits for nobody: the last rank begins when the others have told it that they have.
-void begun_by_ranks_that_wait_for_each_other(Context const& context) {
+TEST(begun_by_ranks_that_wait_for_each_other) {
     Pending pending(context, "data");
     for (int rank = 0; rank < context.size; ++rank) {
         if (rank == context.rank) pending.begin_all();
@@ -233,7 +236,7 @@ void begun_by_ranks_that_wait_for_each_other(Context const& context) {
 }
 
 // What is in blocks had to be in the file first, and to write it all ranks met.
-void begun_while_data_are_in_blocks(Context const& context) {
+TEST(begun_while_data_are_in_blocks) {
     Pending pending(context, "data", 3);
     for (int call = 0; call < 2; ++call)
         CHECK_MPI(
@@ -249,7 +252,7 @@ void begun_while_data_are_in_blocks(Context const& context) {
 }
 
 // A blocking collective call between them comes in its turn, an independent one whenever it likes.
-void mixed_with_blocking_calls(Context const& context) {
+TEST(mixed_with_blocking_calls, all_but_native_mpich, undone_or_hung) {
     Pending pending(context, "data", 3);
     pending.begin(0);
     CHECK_MPI(MPI_File_write_at_all(pending.file, bytes, pending.data.data() + bytes, bytes,
@@ -263,7 +266,8 @@ void mixed_with_blocking_calls(Context const& context) {
 }
 
 // The others' calls need this rank's part, and it waits for a message that comes after them.
-void goes_on_while_a_rank_waits_for_a_message(Context const& context) {
+TEST(goes_on_while_a_rank_waits_for_a_message, all_but_native_mpich,
+     "ROMIO goes on in waits for its own requests only, and hangs") {
     Pending pending(context, "data", 2);
     int const last = context.size - 1;
     int word = context.rank == 0 ? 4711 : 0;
@@ -281,7 +285,8 @@ void goes_on_while_a_rank_waits_for_a_message(Context const& context) {
     pending.check_and_close();
 }
 
-void goes_on_while_a_rank_waits_for_its_receiver(Context const& context) {
+TEST(goes_on_while_a_rank_waits_for_its_receiver, all_but_native_mpich,
+     "ROMIO goes on in waits for its own requests only, and hangs") {
     Pending pending(context, "data", 2);
     int const last = context.size - 1;
     std::vector<int> words(1 << 16, context.rank);
@@ -300,7 +305,8 @@ void goes_on_while_a_rank_waits_for_its_receiver(Context const& context) {
     pending.check_and_close();
 }
 
-void freed_before_they_are_complete(Context const& context) {
+TEST(freed_before_they_are_complete, under_unisono,
+     "ROMIO never does the access, OMPIO perhaps after the close") {
     Pending pending(context, "data", 2);
     pending.begin_all();
     CHECK_MPI(MPI_Request_free(&pending.requests[0]));
@@ -331,7 +337,7 @@ MPI_File free_writes_that_fail(Context const& context) {
 }
 
 // Nobody was told of it.
-void what_a_freed_write_lost_comes_out_at_the_next_sync(Context const& context) {
+TEST(what_a_freed_write_lost_comes_out_at_the_next_sync, under_unisono, faults_are_ours) {
     MPI_File file = free_writes_that_fail(context);
     int const code = MPI_File_sync(file);
     CHECK_EQUAL(error_class(code), MPI_ERR_NO_SPACE);
@@ -341,7 +347,7 @@ void what_a_freed_write_lost_comes_out_at_the_next_sync(Context const& context) 
     close_file(file);
 }
 
-void what_a_freed_write_lost_comes_out_at_the_close(Context const& context) {
+TEST(what_a_freed_write_lost_comes_out_at_the_close, under_unisono, faults_are_ours) {
     MPI_File file = free_writes_that_fail(context);
     CHECK_EQUAL(error_class(MPI_File_close(&file)), MPI_ERR_NO_SPACE);
 }
@@ -359,14 +365,14 @@ void with_a_type_freed_meanwhile(Context const& context, MPI_Datatype pairs) {
     pending.check_and_close();
 }
 
-void types_freed_meanwhile(Context const& context) {
+TEST(types_freed_meanwhile, all_but_native_mpich, "ROMIO loses the count") {
     MPI_Datatype pairs = MPI_DATATYPE_NULL;
     CHECK_MPI(MPI_Type_contiguous(2, MPI_BYTE, &pairs));
     with_a_type_freed_meanwhile(context, pairs);
 }
 
 #if MPI_VERSION >= 4
-void types_of_large_count_constructors(Context const& context) {
+TEST(types_of_large_count_constructors, all_but_native_mpich, undone_or_hung) {
     MPI_Datatype pairs = MPI_DATATYPE_NULL;
     CHECK_MPI(MPI_Type_contiguous_c(2, MPI_BYTE, &pairs));
     with_a_type_freed_meanwhile(context, pairs);
@@ -374,7 +380,7 @@ void types_of_large_count_constructors(Context const& context) {
 #endif
 
 // Views that the MPI library is told of by all ranks at once, and a backend that is the library's.
-void tested_by_one_rank_before_the_others_come(Context const& context) {
+TEST(tested_by_one_rank_before_the_others_come, under_unisono, "the backend is Unisono's") {
     MPI_Info hints = make_info({{"unisono_backend", "mpiio"}});
     MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
     MPI_Info_free(&hints);
@@ -399,7 +405,8 @@ void tested_by_one_rank_before_the_others_come(Context const& context) {
 }
 
 // MPI: the pointer is updated by the call that starts the access.
-void short_reads_move_the_pointer_by_what_was_asked(Context const& context) {
+TEST(short_reads_move_the_pointer_by_what_was_asked, all_but_native_openmpi,
+     "Open MPI 4.1.4 waits for ever for nonblocking reads that end early") {
     DealtView const view(context, 10);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -433,7 +440,7 @@ MPI_File write_parts_that_fail_on_the_first_rank(Context const& context) {
     return file;
 }
 
-void ranks_hear_of_other_ranks_parts_at_the_next_sync(Context const& context) {
+TEST(ranks_hear_of_other_ranks_parts_at_the_next_sync, under_unisono, faults_are_ours) {
     if (context.size == 1) return skip("there are no others");
     MPI_File file = write_parts_that_fail_on_the_first_rank(context);
     int const code = MPI_File_sync(file);
@@ -443,13 +450,13 @@ void ranks_hear_of_other_ranks_parts_at_the_next_sync(Context const& context) {
     close_file(file);
 }
 
-void ranks_hear_of_other_ranks_parts_at_the_close(Context const& context) {
+TEST(ranks_hear_of_other_ranks_parts_at_the_close, under_unisono, faults_are_ours) {
     if (context.size == 1) return skip("there are no others");
     MPI_File file = write_parts_that_fail_on_the_first_rank(context);
     CHECK_EQUAL(error_class(MPI_File_close(&file)), MPI_ERR_IO);
 }
 
-void reads_past_the_end_are_short(Context const& context) {
+TEST(reads_past_the_end_are_short, under_unisono, "ROMIO counts what was asked for, OMPIO hangs") {
     Pending pending(context, "data");
     pending.begin_all();
     CHECK_MPI(MPI_Waitall(1, pending.requests.data(), MPI_STATUSES_IGNORE));
@@ -479,7 +486,7 @@ bool each_rank_does_its_part(Context const& context) {
 }
 
 // What is large goes on beside the program.
-void ranks_hear_of_parts_that_others_do_alone(Context const& context) {
+TEST(ranks_hear_of_parts_that_others_do_alone, under_unisono, faults_are_ours) {
     if (!each_rank_does_its_part(context)) return skip("ranks do it together");
     for (int const bytes : {1000, 300'000}) {
         MPI_File file = open_faulty(context, "faulty");
@@ -501,7 +508,7 @@ int handled = 0;
 void count_error(MPI_File*, int*, ...) { ++handled; }
 
 // On all ranks, when it is waited for, and by the file's handler.
-void errors_come_out_at_the_end(Context const& context) {
+TEST(errors_come_out_at_the_end, under_unisono, faults_are_ours) {
     MPI_File file = open_faulty(context, "faulty");
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     CHECK_MPI(MPI_File_create_errhandler(count_error, &handler));
@@ -519,7 +526,7 @@ void errors_come_out_at_the_end(Context const& context) {
 }
 
 #ifdef SEMANTICS_REQUESTS_OF_MPI_4_1
-void errors_come_out_where_several_are_asked_about(Context const& context) {
+TEST(errors_come_out_where_several_are_asked_about, under_unisono, faults_are_ours) {
     Pending good(context, "good");
     MPI_File file = open_faulty(context, "faulty");
     Bytes const data(1000, 1);
@@ -540,7 +547,7 @@ void errors_come_out_where_several_are_asked_about(Context const& context) {
 }
 #endif
 
-void errors_are_in_the_status_of_their_request(Context const& context) {
+TEST(errors_are_in_the_status_of_their_request, under_unisono, faults_are_ours) {
     Pending good(context, "good", 2);
     MPI_File file = open_faulty(context, "faulty");
     Bytes const data(1000, 1);
@@ -582,7 +589,7 @@ private:
     MPI_Errhandler before_[2] = {MPI_ERRHANDLER_NULL, MPI_ERRHANDLER_NULL};
 };
 
-void errors_are_told_beside_those_of_messages(Context const& context) {
+TEST(errors_are_told_beside_those_of_messages, under_unisono, faults_are_ours) {
     Returning const returning;
     MPI_File file = open_faulty(context, "faulty");
     Bytes const data(1000, 1), message(10);
@@ -608,7 +615,7 @@ void wait_in_handler(MPI_File*, int*, ...) {
     CHECK_MPI(MPI_Wait(&awaited_by_handler, MPI_STATUS_IGNORE));
 }
 
-void a_handler_waits_for_another_call(Context const& context) {
+TEST(a_handler_waits_for_another_call, under_unisono, faults_are_ours) {
     Pending good(context, "good");
     MPI_File file = open_faulty(context, "faulty");
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
@@ -627,7 +634,8 @@ void a_handler_waits_for_another_call(Context const& context) {
     good.check_and_close();
 }
 
-void wrong_arguments_of_one_rank_are_an_error_on_all(Context const& context) {
+TEST(wrong_arguments_of_one_rank_are_an_error_on_all, under_unisono,
+     "the other ranks are told of a success") {
     Pending pending(context, "data");
     int const count = context.rank == context.size - 1 ? -1 : 100;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -639,7 +647,7 @@ void wrong_arguments_of_one_rank_are_an_error_on_all(Context const& context) {
     pending.check_and_close();
 }
 
-void ranks_in_different_calls_get_an_error(Context const& context) {
+TEST(ranks_in_different_calls_get_an_error, under_unisono, "nothing notices", 2) {
     Pending pending(context, "data");
     Bytes back(100);
     MPI_Request request = MPI_REQUEST_NULL;
@@ -652,7 +660,7 @@ void ranks_in_different_calls_get_an_error(Context const& context) {
     close_file(pending.file);
 }
 
-void large_independent_requests(Context const& context) {
+TEST(large_independent_requests) {
     MPI_File file = open_file(context, context.path());
     DealtView const view(context, 1 << 16);
     CHECK_MPI(view.set(file));
@@ -675,7 +683,7 @@ void large_independent_requests(Context const& context) {
 
 // Then this rank alone has had a thread for the file, which ends with the mode: what all do later
 // must not count how many each of them has had.
-void begun_after_one_rank_alone_had_a_large_request(Context const& context) {
+TEST(begun_after_one_rank_alone_had_a_large_request) {
     constexpr int large = 1 << 20;
     Pending pending(context, "data");
     Bytes const alone(large, 1);
@@ -690,76 +698,5 @@ void begun_after_one_rank_alone_had_a_large_request(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> nonblocking_tests() {
-    constexpr auto not_mpich = under_unisono | native_openmpi;
-    constexpr auto* holes = "ROMIO's writes that are under way together undo each other, or hang";
-    static Test const tests[] = {
-        {"waited_for_one_by_one_from_the_last", waited_for_one_by_one_from_the_last, not_mpich,
-         holes},
-        {"waited_for_in_any_order", waited_for_in_any_order, not_mpich, holes},
-        {"null_pointers_beside_them_ended_programs", null_pointers_beside_them_ended_programs,
-         not_mpich, holes},
-        {"a_larger_buffer_size_after_the_open_overran_mpichs",
-         a_larger_buffer_size_after_the_open_overran_mpichs, under_unisono,
-         "MPICH 4.0.2 crashes; Open MPI does not know the hint"},
-        {"waited_for_some_at_a_time", waited_for_some_at_a_time, not_mpich, holes},
-        {"tested_until_they_are_complete", tested_until_they_are_complete, not_mpich, holes},
-#ifdef SEMANTICS_REQUESTS_OF_MPI_4_1
-        {"asked_about_several_at_once", asked_about_several_at_once, not_mpich, holes},
-        {"errors_come_out_where_several_are_asked_about",
-         errors_come_out_where_several_are_asked_about, under_unisono, "faults are Unisono's"},
-#endif
-        {"waited_for_together_with_messages", waited_for_together_with_messages, not_mpich, holes},
-        {"begun_in_different_orders_on_two_files", begun_in_different_orders_on_two_files},
-        {"begun_by_ranks_that_wait_for_each_other", begun_by_ranks_that_wait_for_each_other},
-        {"begun_while_data_are_in_blocks", begun_while_data_are_in_blocks},
-        {"mixed_with_blocking_calls", mixed_with_blocking_calls, not_mpich, holes},
-        {"goes_on_while_a_rank_waits_for_a_message", goes_on_while_a_rank_waits_for_a_message,
-         not_mpich, "ROMIO goes on in waits for its own requests only, and hangs"},
-        {"goes_on_while_a_rank_waits_for_its_receiver", goes_on_while_a_rank_waits_for_its_receiver,
-         not_mpich, "ROMIO goes on in waits for its own requests only, and hangs"},
-        {"freed_before_they_are_complete", freed_before_they_are_complete, under_unisono,
-         "ROMIO never does the access, OMPIO perhaps after the close"},
-        {"what_a_freed_write_lost_comes_out_at_the_next_sync",
-         what_a_freed_write_lost_comes_out_at_the_next_sync, under_unisono, "faults are Unisono's"},
-        {"what_a_freed_write_lost_comes_out_at_the_close",
-         what_a_freed_write_lost_comes_out_at_the_close, under_unisono, "faults are Unisono's"},
-        {"types_freed_meanwhile", types_freed_meanwhile, not_mpich, "ROMIO loses the count"},
-#if MPI_VERSION >= 4
-        {"types_of_large_count_constructors", types_of_large_count_constructors, not_mpich, holes},
-#endif
-        {"tested_by_one_rank_before_the_others_come", tested_by_one_rank_before_the_others_come,
-         under_unisono, "the backend is Unisono's"},
-        {"ranks_hear_of_other_ranks_parts_at_the_next_sync",
-         ranks_hear_of_other_ranks_parts_at_the_next_sync, under_unisono, "faults are Unisono's"},
-        {"ranks_hear_of_other_ranks_parts_at_the_close",
-         ranks_hear_of_other_ranks_parts_at_the_close, under_unisono, "faults are Unisono's"},
-        {"short_reads_move_the_pointer_by_what_was_asked",
-         short_reads_move_the_pointer_by_what_was_asked, under_unisono | native_mpich,
-         "Open MPI 4.1.4 waits for ever for nonblocking reads that end early"},
-        {"reads_past_the_end_are_short", reads_past_the_end_are_short, under_unisono,
-         "ROMIO counts what was asked for, OMPIO hangs"},
-        {"errors_come_out_at_the_end", errors_come_out_at_the_end, under_unisono,
-         "faults are Unisono's"},
-        {"errors_are_in_the_status_of_their_request", errors_are_in_the_status_of_their_request,
-         under_unisono, "faults are Unisono's"},
-        {"errors_are_told_beside_those_of_messages", errors_are_told_beside_those_of_messages,
-         under_unisono, "faults are Unisono's"},
-        {"a_handler_waits_for_another_call", a_handler_waits_for_another_call, under_unisono,
-         "faults are Unisono's"},
-        {"wrong_arguments_of_one_rank_are_an_error_on_all",
-         wrong_arguments_of_one_rank_are_an_error_on_all, under_unisono,
-         "the other ranks are told of a success"},
-        {"ranks_in_different_calls_get_an_error", ranks_in_different_calls_get_an_error,
-         under_unisono, "nothing notices", 2},
-        {"large_independent_requests", large_independent_requests},
-        {"ranks_hear_of_parts_that_others_do_alone", ranks_hear_of_parts_that_others_do_alone,
-         under_unisono, "faults are Unisono's"},
-        {"begun_after_one_rank_alone_had_a_large_request",
-         begun_after_one_rank_alone_had_a_large_request},
-    };
-    return tests;
-}
 
 }  // namespace semantics

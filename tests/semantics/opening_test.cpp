@@ -5,12 +5,11 @@
 #include <fstream>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
 
-void append_begins_at_the_end(Context const& context) {
+TEST(append_begins_at_the_end) {
     prepare_file(context, context.path(), 1000);
     MPI_File file = open_file(context, context.path(), MPI_MODE_WRONLY | MPI_MODE_APPEND);
     CHECK_EQUAL(position_of(file), 1000);
@@ -23,7 +22,7 @@ void append_begins_at_the_end(Context const& context) {
     check_file(context, context.path(), 1500);
 }
 
-void append_with_a_view_of_its_own(Context const& context) {
+TEST(append_with_a_view_of_its_own) {
     prepare_file(context, context.path(), 1000);
     MPI_File file = open_file(context, context.path(), MPI_MODE_RDWR | MPI_MODE_APPEND);
     DealtView const view(context, 20, MPI_BYTE, 1000);
@@ -35,7 +34,7 @@ void append_with_a_view_of_its_own(Context const& context) {
     check_file(context, context.path(), 1000 + 200 * static_cast<std::size_t>(context.size));
 }
 
-void delete_on_close(Context const& context) {
+TEST(delete_on_close) {
     DealtView const view(context, 20);
     MPI_File file = open_file(context, context.path(),
                               MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
@@ -50,7 +49,7 @@ void delete_on_close(Context const& context) {
     CHECK_EQUAL(access(context.path().c_str(), F_OK), -1);
 }
 
-void exclusive_creation_fails_the_second_time(Context const& context) {
+TEST(exclusive_creation_fails_the_second_time) {
     int const mode = MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR;
     MPI_File file = open_file(context, context.path(), mode);
     close_file(file);
@@ -63,7 +62,7 @@ void exclusive_creation_fails_the_second_time(Context const& context) {
     CHECK_EQUAL(error_class(code), MPI_ERR_FILE_EXISTS);
 }
 
-void a_missing_file_is_an_error_on_all_ranks(Context const& context) {
+TEST(a_missing_file_is_an_error_on_all_ranks) {
     MPI_File file = MPI_FILE_NULL;
     int const code = MPI_File_open(context.comm, context.path("missing").c_str(), MPI_MODE_RDONLY,
                                    MPI_INFO_NULL, &file);
@@ -71,7 +70,7 @@ void a_missing_file_is_an_error_on_all_ranks(Context const& context) {
     CHECK(same_on_all(context, error_class(code)));
 }
 
-void no_name_ended_the_program(Context const& context) {
+TEST(no_name_ended_the_program) {
 #ifndef OPEN_MPI  // which crashes natively
     MPI_File file = MPI_FILE_NULL;
     int const code = MPI_File_open(context.comm, nullptr, MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
@@ -81,7 +80,7 @@ void no_name_ended_the_program(Context const& context) {
 #endif
 }
 
-void contradicting_modes_are_an_error(Context const& context) {
+TEST(contradicting_modes_are_an_error) {
     for (int mode : {MPI_MODE_RDONLY | MPI_MODE_CREATE, MPI_MODE_RDONLY | MPI_MODE_EXCL,
                      MPI_MODE_RDONLY | MPI_MODE_WRONLY, MPI_MODE_RDWR | MPI_MODE_SEQUENTIAL}) {
         MPI_File file = MPI_FILE_NULL;
@@ -90,7 +89,7 @@ void contradicting_modes_are_an_error(Context const& context) {
     }
 }
 
-void opening_again_keeps_the_content(Context const& context) {
+TEST(opening_again_keeps_the_content) {
     prepare_file(context, context.path(), 800 * static_cast<std::size_t>(context.size));
     MPI_File file = open_file(context, context.path());
     DealtView const view(context, 40);
@@ -101,7 +100,7 @@ void opening_again_keeps_the_content(Context const& context) {
     check_file(context, context.path(), 800 * static_cast<std::size_t>(context.size));
 }
 
-void delete_removes_the_file(Context const& context) {
+TEST(delete_removes_the_file) {
     prepare_file(context, context.path(), 100);
     if (context.root()) CHECK_MPI(MPI_File_delete(context.path().c_str(), MPI_INFO_NULL));
     context.barrier();
@@ -110,7 +109,7 @@ void delete_removes_the_file(Context const& context) {
 }
 
 // Half of the ranks, in reverse order, and the other half: a file for each, and one for all.
-void subsets_of_ranks_have_their_own_files(Context const& context) {
+TEST(subsets_of_ranks_have_their_own_files) {
     int const colour = context.rank % 2;
     MPI_Comm half = MPI_COMM_NULL;
     MPI_Comm_split(context.comm, colour, -context.rank, &half);
@@ -138,7 +137,7 @@ void subsets_of_ranks_have_their_own_files(Context const& context) {
     MPI_Comm_free(&half);
 }
 
-void one_file_per_rank_on_comm_self(Context const& context) {
+TEST(one_file_per_rank_on_comm_self) {
     auto const path = context.path("self" + std::to_string(context.rank));
     MPI_File own = MPI_FILE_NULL;
     CHECK_MPI(MPI_File_open(MPI_COMM_SELF, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR,
@@ -159,7 +158,7 @@ void one_file_per_rank_on_comm_self(Context const& context) {
     close_file(own);
 }
 
-void one_shared_file_on_comm_self(Context const& context) {
+TEST(one_shared_file_on_comm_self) {
     MPI_File own = MPI_FILE_NULL;
     context.barrier();
     CHECK_MPI(MPI_File_open(MPI_COMM_SELF, context.path().c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR,
@@ -174,7 +173,7 @@ void one_shared_file_on_comm_self(Context const& context) {
 
 // ROMIO takes "ufs:x" for x, OMPIO for a file of that name; both may be there. Data calls, which
 // are Unisono's, and sizes, which are the library's, are of the same file.
-void a_drivers_name_before_the_path_is_taken_as_the_library_does(Context const& context) {
+TEST(a_drivers_name_before_the_path_is_taken_as_the_library_does) {
     std::filesystem::path const path = context.path();
     auto const with_driver = "ufs:" + path.filename().string();
     if (context.rank == 0)
@@ -199,7 +198,7 @@ void a_drivers_name_before_the_path_is_taken_as_the_library_does(Context const& 
     std::filesystem::current_path(folder);
 }
 
-void no_file_on_an_intercommunicator(Context const& context) {
+TEST(no_file_on_an_intercommunicator, .ranks_min = 2) {
     MPI_Comm half = MPI_COMM_NULL, between = MPI_COMM_NULL;
     MPI_Comm_split(context.comm, context.rank % 2, 0, &half);
     MPI_Intercomm_create(half, 0, context.comm, 1 - context.rank % 2, 0, &between);
@@ -211,28 +210,5 @@ void no_file_on_an_intercommunicator(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> opening_tests() {
-    static Test const tests[] = {
-        {"append_begins_at_the_end", append_begins_at_the_end},
-        {"append_with_a_view_of_its_own", append_with_a_view_of_its_own},
-        {"delete_on_close", delete_on_close},
-        {"exclusive_creation_fails_the_second_time", exclusive_creation_fails_the_second_time},
-        {"a_missing_file_is_an_error_on_all_ranks", a_missing_file_is_an_error_on_all_ranks},
-        {"no_name_ended_the_program", no_name_ended_the_program},
-        {"contradicting_modes_are_an_error", contradicting_modes_are_an_error},
-        {"opening_again_keeps_the_content", opening_again_keeps_the_content},
-        {"delete_removes_the_file", delete_removes_the_file},
-        {"subsets_of_ranks_have_their_own_files", subsets_of_ranks_have_their_own_files},
-        {"one_file_per_rank_on_comm_self", one_file_per_rank_on_comm_self},
-        {"one_shared_file_on_comm_self", one_shared_file_on_comm_self},
-        {"a_drivers_name_before_the_path_is_taken_as_the_library_does",
-         a_drivers_name_before_the_path_is_taken_as_the_library_does},
-        {.name = "no_file_on_an_intercommunicator",
-         .run = no_file_on_an_intercommunicator,
-         .ranks_min = 2},
-    };
-    return tests;
-}
 
 }  // namespace semantics

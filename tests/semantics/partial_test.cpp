@@ -3,14 +3,16 @@
 #include <cstring>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
 
+constexpr char const* full_counts =
+    "MPICH 4.0.2 and Open MPI 4.1.4 give full counts at the end of file";
+
 constexpr std::uint8_t untouched = 0;  // pattern bytes are never zero
 
-void some_ranks_write_nothing(Context const& context) {
+TEST(some_ranks_write_nothing) {
     MPI_File file = open_file(context, context.path());
     DealtView const view(context, 32);
     CHECK_MPI(view.set(file));
@@ -34,7 +36,7 @@ void some_ranks_write_nothing(Context const& context) {
     close_file(file);
 }
 
-void zero_size_types_take_part(Context const& context) {
+TEST(zero_size_types_take_part) {
     Type const nothing = make_contiguous(0, MPI_INT);
     MPI_File file = open_file(context, context.path());
     DealtView const view(context, 32);
@@ -50,7 +52,7 @@ void zero_size_types_take_part(Context const& context) {
     close_file(file);
 }
 
-void only_the_last_rank_takes_part_in_everything(Context const& context) {
+TEST(only_the_last_rank_takes_part_in_everything) {
     MPI_File file = open_file(context, context.path());
     bool const takes_part = context.rank == context.size - 1;
     Bytes const data = pattern_bytes(0, 100000);
@@ -88,19 +90,19 @@ void read_at_steps(Context const& context, long long bytes, int asked, int step)
     close_file(file);
 }
 
-void reads_past_the_end_are_short(Context const& context) {
+TEST(reads_past_the_end_are_short, under_unisono, full_counts) {
     prepare_file(context, context.path(), 1000);
     read_at_steps(context, 1000, 1500, 0);    // all end in the middle
     read_at_steps(context, 1000, 400, 700);   // full, short, nothing
     read_at_steps(context, 1000, 100, 1000);  // rank 0 full, the others at and beyond the end
 }
 
-void an_empty_file_reads_as_nothing(Context const& context) {
+TEST(an_empty_file_reads_as_nothing, under_unisono, full_counts) {
     prepare_file(context, context.path(), 0);
     read_at_steps(context, 0, 100, 50);
 }
 
-void a_strided_read_past_the_end_is_short(Context const& context) {
+TEST(a_strided_read_past_the_end_is_short, under_unisono, full_counts) {
     DealtView const view(context, 8, MPI_INT);  // 32-byte blocks
     // Two full rounds, and in the third the blocks of all ranks but the last.
     auto const bytes = 32LL * (3 * context.size - 1);
@@ -122,7 +124,7 @@ void a_strided_read_past_the_end_is_short(Context const& context) {
 }
 
 // The file ends in the middle of the derived type: Get_count cannot say it, Get_elements can.
-void short_counts_of_derived_types(Context const& context) {
+TEST(short_counts_of_derived_types, under_unisono, full_counts) {
     Type const spread = make_vector(4, 1, 2, MPI_INT);  // 16 bytes of data per element
     DealtView const view(context, 4, MPI_BYTE);
     auto const rounds = 13LL;  // 52 bytes per rank: 3 elements and one int
@@ -146,7 +148,7 @@ void short_counts_of_derived_types(Context const& context) {
     close_file(file);
 }
 
-void full_counts_of_derived_types(Context const& context) {
+TEST(full_counts_of_derived_types) {
     Type const spread = make_vector(3, 2, 5, MPI_DOUBLE);
     DealtView const view(context, 5, MPI_DOUBLE);
     MPI_File file = open_file(context, context.path());
@@ -163,7 +165,7 @@ void full_counts_of_derived_types(Context const& context) {
     close_file(file);
 }
 
-void independent_reads_past_the_end_are_short(Context const& context) {
+TEST(independent_reads_past_the_end_are_short, under_unisono, full_counts) {
     DealtView const view(context, 16);
     prepare_file(context, context.path(), static_cast<std::size_t>(16 * 3 * context.size));
     MPI_File file = open_file(context, context.path());
@@ -182,25 +184,5 @@ void independent_reads_past_the_end_are_short(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> partial_tests() {
-    constexpr char const* full =
-        "MPICH 4.0.2 and Open MPI 4.1.4 give full counts at the end of file";
-    static Test const tests[] = {
-        {"some_ranks_write_nothing", some_ranks_write_nothing},
-        {"zero_size_types_take_part", zero_size_types_take_part},
-        {"only_the_last_rank_takes_part_in_everything",
-         only_the_last_rank_takes_part_in_everything},
-        {"reads_past_the_end_are_short", reads_past_the_end_are_short, under_unisono, full},
-        {"an_empty_file_reads_as_nothing", an_empty_file_reads_as_nothing, under_unisono, full},
-        {"a_strided_read_past_the_end_is_short", a_strided_read_past_the_end_is_short,
-         under_unisono, full},
-        {"short_counts_of_derived_types", short_counts_of_derived_types, under_unisono, full},
-        {"full_counts_of_derived_types", full_counts_of_derived_types},
-        {"independent_reads_past_the_end_are_short", independent_reads_past_the_end_are_short,
-         under_unisono, full},
-    };
-    return tests;
-}
 
 }  // namespace semantics

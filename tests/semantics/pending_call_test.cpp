@@ -1,13 +1,12 @@
 // Split and nonblocking collective calls, between blocking ones, through views.
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
 
 constexpr int mine_bytes = 6400;
 
-void split_calls_between_blocking_ones(Context const& context) {
+TEST(split_calls_between_blocking_ones) {
     DealtView const view(context, 20, MPI_INT, 12);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -27,7 +26,7 @@ void split_calls_between_blocking_ones(Context const& context) {
     close_file(file);
 }
 
-void split_calls_on_two_files_at_once(Context const& context) {
+TEST(split_calls_on_two_files_at_once) {
     MPI_File files[2] = {open_file(context, context.path("a")),
                          open_file(context, context.path("b"))};
     DealtView const views[2] = {DealtView(context, 16), DealtView(context, 48)};
@@ -49,7 +48,7 @@ void split_calls_on_two_files_at_once(Context const& context) {
     }
 }
 
-void blocking_calls_see_what_nonblocking_ones_wrote(Context const& context) {
+TEST(blocking_calls_see_what_nonblocking_ones_wrote) {
     DealtView const view(context, 20, MPI_INT, 12);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -65,7 +64,7 @@ void blocking_calls_see_what_nonblocking_ones_wrote(Context const& context) {
     close_file(file);
 }
 
-void nonblocking_calls_see_what_blocking_ones_wrote(Context const& context) {
+TEST(nonblocking_calls_see_what_blocking_ones_wrote) {
     DealtView const view(context, 20, MPI_INT, 12);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -80,7 +79,7 @@ void nonblocking_calls_see_what_blocking_ones_wrote(Context const& context) {
     close_file(file);
 }
 
-void several_nonblocking_calls_at_once(Context const& context) {
+TEST(several_nonblocking_calls_at_once) {
     DealtView const view(context, 32);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -99,7 +98,7 @@ void several_nonblocking_calls_at_once(Context const& context) {
 }
 
 // Rank-dependent nonblocking independent calls are pending while a collective call runs.
-void independent_requests_across_a_collective_call(Context const& context) {
+TEST(independent_requests_across_a_collective_call) {
     DealtView const view(context, 32);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -119,7 +118,7 @@ void independent_requests_across_a_collective_call(Context const& context) {
 }
 
 // A million pieces: the description is small, and every way of calling must cope with it.
-void a_view_of_many_pieces(Context const& context) {
+TEST(a_view_of_many_pieces) {
     constexpr int pieces = 200000;
     Type const column = make_vector(pieces, 1, 2 * context.size, MPI_SHORT);
     MPI_File file = open_file(context, context.path());
@@ -146,21 +145,5 @@ void a_view_of_many_pieces(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> pending_call_tests() {
-    static Test const tests[] = {
-        {"split_calls_between_blocking_ones", split_calls_between_blocking_ones},
-        {"split_calls_on_two_files_at_once", split_calls_on_two_files_at_once},
-        {"blocking_calls_see_what_nonblocking_ones_wrote",
-         blocking_calls_see_what_nonblocking_ones_wrote},
-        {"nonblocking_calls_see_what_blocking_ones_wrote",
-         nonblocking_calls_see_what_blocking_ones_wrote},
-        {"several_nonblocking_calls_at_once", several_nonblocking_calls_at_once},
-        {"independent_requests_across_a_collective_call",
-         independent_requests_across_a_collective_call},
-        {"a_view_of_many_pieces", a_view_of_many_pieces},
-    };
-    return tests;
-}
 
 }  // namespace semantics

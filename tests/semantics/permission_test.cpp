@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
@@ -31,7 +30,14 @@ private:
     bool active_;
 };
 
-void a_directory_without_permission(Context const& context) {
+// On all ranks alike.
+bool can_act_as_two() {
+    if (geteuid() == 0) return true;
+    skip("needs root, to act as two users");
+    return false;
+}
+
+TEST(a_directory_without_permission) {
     auto const closed = context.path("closed");
     if (context.root()) mkdir(closed.c_str(), 0700);
     if (context.root() && geteuid() != 0) chmod(closed.c_str(), 0000);
@@ -54,7 +60,7 @@ void prepare_with_mode(Context const& context, mode_t mode) {
     context.barrier();
 }
 
-void a_file_without_write_permission(Context const& context) {
+TEST(a_file_without_write_permission) {
     prepare_with_mode(context, 0444);
     AsNobody const nobody;
     MPI_File file = MPI_FILE_NULL;
@@ -72,7 +78,9 @@ void a_file_without_write_permission(Context const& context) {
 }
 
 // Mapping a file needs read permission: without it Unisono has to take another way.
-void a_file_without_read_permission(Context const& context) {
+TEST(a_file_without_read_permission, unisono_mpich,
+     "OMPIO itself opens write-only files for reading, too; ROMIO's sieving reads") {
+    if (!can_act_as_two()) return;
     prepare_with_mode(context, 0222);
     {
         AsNobody const nobody;
@@ -96,7 +104,9 @@ void a_file_without_read_permission(Context const& context) {
     context.barrier();
 }
 
-void one_rank_without_permission(Context const& context) {
+TEST(one_rank_without_permission, unisono_mpich | native_mpich,
+     "OMPIO of Open MPI 4.1.4 hangs in the open itself") {
+    if (!can_act_as_two()) return;
     prepare_with_mode(context, 0600);
     AsNobody const nobody(context.rank == context.size - 1);
     MPI_File file = MPI_FILE_NULL;
@@ -106,27 +116,6 @@ void one_rank_without_permission(Context const& context) {
     CHECK(same_on_all(context, code != MPI_SUCCESS));
 }
 
-bool can_act_as_nobody() { return geteuid() == 0; }
-
-void only_as_root(Context const& context, void (*test)(Context const&)) {
-    can_act_as_nobody() ? test(context) : skip("needs root, to act as two users");
-}
-
 }  // namespace
-
-std::span<Test const> permission_tests() {
-    static Test const tests[] = {
-        {"a_directory_without_permission", a_directory_without_permission},
-        {"a_file_without_write_permission", a_file_without_write_permission},
-        {"a_file_without_read_permission",
-         [](Context const& context) { only_as_root(context, a_file_without_read_permission); },
-         unisono_mpich,
-         "OMPIO itself opens write-only files for reading, too; ROMIO's sieving reads"},
-        {"one_rank_without_permission",
-         [](Context const& context) { only_as_root(context, one_rank_without_permission); },
-         unisono_mpich | native_mpich, "OMPIO of Open MPI 4.1.4 hangs in the open itself"},
-    };
-    return tests;
-}
 
 }  // namespace semantics

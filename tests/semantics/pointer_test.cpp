@@ -3,14 +3,13 @@
 #include <random>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
 
 constexpr int block_ints = 4;
 
-void blocking_calls_move_it(Context const& context) {
+TEST(blocking_calls_move_it) {
     DealtView const view(context, block_ints, MPI_INT, 24);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -36,7 +35,7 @@ void blocking_calls_move_it(Context const& context) {
     close_file(file);
 }
 
-void zero_counts_leave_it(Context const& context) {
+TEST(zero_counts_leave_it) {
     DealtView const view(context, block_ints, MPI_INT);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -48,7 +47,7 @@ void zero_counts_leave_it(Context const& context) {
     close_file(file);
 }
 
-void memory_types_move_it_by_their_size(Context const& context) {
+TEST(memory_types_move_it_by_their_size) {
     DealtView const view(context, 8, MPI_SHORT);
     Type const every_second = make_vector(6, 1, 2, MPI_INT);  // 24 bytes of data: 12 etypes
     MPI_File file = open_file(context, context.path());
@@ -61,7 +60,7 @@ void memory_types_move_it_by_their_size(Context const& context) {
     close_file(file);
 }
 
-void seek_set_and_current(Context const& context) {
+TEST(seek_set_and_current) {
     DealtView const view(context, block_ints, MPI_INT, 100);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -74,7 +73,8 @@ void seek_set_and_current(Context const& context) {
     close_file(file);
 }
 
-void seek_far(Context const& context) {
+TEST(seek_far, under_unisono,
+     "MPICH 4.0.2 walks a strided view tile by tile: a far seek takes minutes") {
     DealtView const view(context, block_ints, MPI_INT, 100);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -85,7 +85,7 @@ void seek_far(Context const& context) {
     close_file(file);
 }
 
-void seek_before_the_view_fails_and_leaves_it(Context const& context) {
+TEST(seek_before_the_view_fails_and_leaves_it) {
     DealtView const view(context, block_ints, MPI_INT, 100);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -97,7 +97,8 @@ void seek_before_the_view_fails_and_leaves_it(Context const& context) {
     close_file(file);
 }
 
-void seek_end_counts_in_the_view(Context const& context) {
+TEST(seek_end_counts_in_the_view, all_but_native_openmpi,
+     "OMPIO of Open MPI 4.1.4 takes the wrong end of a view with holes") {
     constexpr int blocks = 6;
     DealtView const view(context, block_ints, MPI_INT, 40);
     auto const bytes = 40 + blocks * context.size * view.block_bytes();
@@ -118,7 +119,8 @@ void seek_end_counts_in_the_view(Context const& context) {
 
 // Tile t: ints t and t + 4, so the data are ints 0 4 1 5 2 6 ... It was refused where the MPI
 // library did not know the view, and else left to it.
-void seek_end_is_behind_the_file_where_tiles_run_into_each_other(Context const& context) {
+TEST(seek_end_is_behind_the_file_where_tiles_run_into_each_other, under_unisono,
+     "MPICH 4.0.2 and Open MPI 4.1.4 take an etype within the file") {
     constexpr int ints = 6;
     prepare_file(context, context.path(), ints * sizeof(int));
     MPI_File file = open_file(context, context.path());
@@ -137,7 +139,7 @@ void seek_end_is_behind_the_file_where_tiles_run_into_each_other(Context const& 
     close_file(file);
 }
 
-void set_view_resets_it(Context const& context) {
+TEST(set_view_resets_it) {
     DealtView const ints(context, block_ints, MPI_INT), bytes(context, 3, MPI_BYTE, 5);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(ints.set(file));
@@ -152,7 +154,7 @@ void set_view_resets_it(Context const& context) {
     close_file(file);
 }
 
-void split_calls_move_it(Context const& context) {
+TEST(split_calls_move_it) {
     DealtView const view(context, block_ints, MPI_INT);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -173,7 +175,8 @@ void split_calls_move_it(Context const& context) {
 }
 
 // As a blocking one does: it was where the whole request would have ended.
-void a_short_split_read_moves_it_by_what_was_read(Context const& context) {
+TEST(a_short_split_read_moves_it_by_what_was_read, under_unisono,
+     "Open MPI 4.1.4 counts what it asked for") {
     MPI_File file = open_file(context, context.path());
     Bytes const data(30, 7);
     CHECK_MPI(MPI_File_write_at_all(file, 0, data.data(), 30, MPI_BYTE, MPI_STATUS_IGNORE));
@@ -189,7 +192,7 @@ void a_short_split_read_moves_it_by_what_was_read(Context const& context) {
 }
 
 // MPI: one at a time for a file.
-void a_second_split_call_is_refused_and_the_first_goes_on(Context const& context) {
+TEST(a_second_split_call_is_refused_and_the_first_goes_on) {
     MPI_File file = open_file(context, context.path());
     Bytes const data(100, 7);
     Bytes back(10);
@@ -207,7 +210,8 @@ void a_second_split_call_is_refused_and_the_first_goes_on(Context const& context
 }
 
 // What has no begin call, or one of another kind.
-void an_end_without_its_begin_is_refused(Context const& context) {
+TEST(an_end_without_its_begin_is_refused, under_unisono,
+     "ROMIO takes any end for that of the call that has begun, and so does OMPIO") {
     MPI_File file = open_file(context, context.path());
     Bytes const data(100, 7);
     Bytes back(100);
@@ -230,7 +234,7 @@ void an_end_without_its_begin_is_refused(Context const& context) {
 }
 
 // MPI: the pointer is updated by the call that starts the access.
-void nonblocking_calls_move_it_at_once(Context const& context) {
+TEST(nonblocking_calls_move_it_at_once) {
     DealtView const view(context, block_ints, MPI_INT);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -252,7 +256,7 @@ void nonblocking_calls_move_it_at_once(Context const& context) {
     close_file(file);
 }
 
-void byte_offsets_follow_the_view(Context const& context) {
+TEST(byte_offsets_follow_the_view) {
     DealtView const view(context, block_ints, MPI_INT, 1000);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -264,7 +268,7 @@ void byte_offsets_follow_the_view(Context const& context) {
     close_file(file);
 }
 
-void byte_offsets_of_a_nested_view(Context const& context) {
+TEST(byte_offsets_of_a_nested_view) {
     Type const pairs = make_vector(2, 1, 3, MPI_INT);  // bytes 0-3, 12-15
     Type const padded = make_resized(0, 64, pairs);    // one pair per 64 bytes
     Type const nested = make_vector(2, 1, 3, padded);  // pairs at 0 and 192, extent 256
@@ -305,7 +309,7 @@ void write_in_one_way(MPI_File file, Way way, Bytes const& data) {
 }
 
 // Forty writes in ways drawn by lot, the same on all ranks; sizes differ from rank to rank.
-void mixed_calls_write_one_after_the_other(Context const& context) {
+TEST(mixed_calls_write_one_after_the_other) {
     DealtView const view(context, 24, MPI_BYTE, 3);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -328,36 +332,5 @@ void mixed_calls_write_one_after_the_other(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> pointer_tests() {
-    static Test const tests[] = {
-        {"blocking_calls_move_it", blocking_calls_move_it},
-        {"zero_counts_leave_it", zero_counts_leave_it},
-        {"memory_types_move_it_by_their_size", memory_types_move_it_by_their_size},
-        {"seek_set_and_current", seek_set_and_current},
-        {"seek_far", seek_far, under_unisono,
-         "MPICH 4.0.2 walks a strided view tile by tile: a far seek takes minutes"},
-        {"seek_before_the_view_fails_and_leaves_it", seek_before_the_view_fails_and_leaves_it},
-        {"seek_end_counts_in_the_view", seek_end_counts_in_the_view, under_unisono | native_mpich,
-         "OMPIO of Open MPI 4.1.4 takes the wrong end of a view with holes"},
-        {"seek_end_is_behind_the_file_where_tiles_run_into_each_other",
-         seek_end_is_behind_the_file_where_tiles_run_into_each_other, under_unisono,
-         "MPICH 4.0.2 and Open MPI 4.1.4 take an etype within the file"},
-        {"set_view_resets_it", set_view_resets_it},
-        {"split_calls_move_it", split_calls_move_it},
-        {"a_short_split_read_moves_it_by_what_was_read",
-         a_short_split_read_moves_it_by_what_was_read, under_unisono,
-         "Open MPI 4.1.4 counts what it asked for"},
-        {"a_second_split_call_is_refused_and_the_first_goes_on",
-         a_second_split_call_is_refused_and_the_first_goes_on},
-        {"an_end_without_its_begin_is_refused", an_end_without_its_begin_is_refused, under_unisono,
-         "ROMIO takes any end for that of the call that has begun, and so does OMPIO"},
-        {"nonblocking_calls_move_it_at_once", nonblocking_calls_move_it_at_once},
-        {"byte_offsets_follow_the_view", byte_offsets_follow_the_view},
-        {"byte_offsets_of_a_nested_view", byte_offsets_of_a_nested_view},
-        {"mixed_calls_write_one_after_the_other", mixed_calls_write_one_after_the_other},
-    };
-    return tests;
-}
 
 }  // namespace semantics

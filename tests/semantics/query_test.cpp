@@ -6,12 +6,15 @@
 #include <csignal>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
 
-void get_view_gives_back_the_view(Context const& context) {
+constexpr char const* no_atomic_mode = "OMPIO of Open MPI 4.1 has no atomic mode";
+
+constexpr char const* own_hints = "Unisono's own hints";
+
+TEST(get_view_gives_back_the_view) {
     MPI_File file = open_file(context, context.path());
     DealtView const view(context, 6, MPI_INT, 333);
     CHECK_MPI(view.set(file));
@@ -37,7 +40,7 @@ void get_view_gives_back_the_view(Context const& context) {
     close_file(file);
 }
 
-void a_fresh_file_has_the_byte_view(Context const& context) {
+TEST(a_fresh_file_has_the_byte_view) {
     MPI_File file = open_file(context, context.path());
     MPI_Offset displacement = -1;
     MPI_Datatype etype = MPI_DATATYPE_NULL, filetype = MPI_DATATYPE_NULL;
@@ -50,7 +53,7 @@ void a_fresh_file_has_the_byte_view(Context const& context) {
     close_file(file);
 }
 
-void amode_and_group(Context const& context) {
+TEST(amode_and_group) {
     int const mode = MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_UNIQUE_OPEN;
     MPI_File file = open_file(context, context.path(), mode);
     int got = 0;
@@ -67,7 +70,7 @@ void amode_and_group(Context const& context) {
     close_file(file);
 }
 
-void write_only_files_can_be_written(Context const& context) {
+TEST(write_only_files_can_be_written) {
     MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_WRONLY);
     for (int block : {8, 4096}) {
         DealtView const view(context, block);
@@ -79,7 +82,7 @@ void write_only_files_can_be_written(Context const& context) {
     check_file(context, context.path(), 40960 * static_cast<std::size_t>(context.size));
 }
 
-void set_size_cuts_and_grows(Context const& context) {
+TEST(set_size_cuts_and_grows, under_unisono, "natively a read past the end gives full counts") {
     DealtView const view(context, 10);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -104,7 +107,7 @@ void set_size_cuts_and_grows(Context const& context) {
 }
 
 // On tmpfs of kernels before 6.18 (which shows nothing) a signal undid it.
-void preallocate_failed_in_programs_with_timers(Context const& context) {
+TEST(preallocate_failed_in_programs_with_timers, under_unisono, "natively it may fail") {
     constexpr MPI_Offset bytes = 256 << 20;
     MPI_File file = open_file(context, context.path());
     struct sigaction quiet {
@@ -124,13 +127,13 @@ void preallocate_failed_in_programs_with_timers(Context const& context) {
 }
 
 // Benchmarks write there; both libraries take it for done.
-void preallocate_failed_on_devices(Context const& context) {
+TEST(preallocate_failed_on_devices) {
     MPI_File file = open_file(context, "/dev/null", MPI_MODE_WRONLY);
     CHECK_MPI(MPI_File_preallocate(file, 1000));
     close_file(file);
 }
 
-void preallocate_keeps_the_content(Context const& context) {
+TEST(preallocate_keeps_the_content) {
     DealtView const view(context, 10);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -148,7 +151,7 @@ void preallocate_keeps_the_content(Context const& context) {
     close_file(file);
 }
 
-void type_extent_is_the_memory_extent(Context const& context) {
+TEST(type_extent_is_the_memory_extent) {
     MPI_File file = open_file(context, context.path());
     Type const wide = make_resized(0, 40, MPI_DOUBLE);
     MPI_Aint extent = -1;
@@ -157,7 +160,7 @@ void type_extent_is_the_memory_extent(Context const& context) {
     close_file(file);
 }
 
-void atomic_mode_is_atomic_and_ends(Context const& context) {
+TEST(atomic_mode_is_atomic_and_ends, all_but_native_openmpi, no_atomic_mode) {
     MPI_File file = open_file(context, context.path());
     constexpr int bytes = 50000;
     Bytes const mine = pattern_bytes(0, bytes, static_cast<unsigned>(context.rank));
@@ -190,7 +193,7 @@ void atomic_mode_is_atomic_and_ends(Context const& context) {
     close_file(file);
 }
 
-void atomic_mode_keeps_view_and_pointer(Context const& context) {
+TEST(atomic_mode_keeps_view_and_pointer, all_but_native_openmpi, no_atomic_mode) {
     DealtView const view(context, 16, MPI_INT, 8);
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(view.set(file));
@@ -209,7 +212,7 @@ void atomic_mode_keeps_view_and_pointer(Context const& context) {
     close_file(file);
 }
 
-void hints_come_back(Context const& context) {
+TEST(hints_come_back) {
     MPI_Info hints = make_info({{"cb_buffer_size", "1048576"}, {"cb_nodes", "1"}});
     MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
     MPI_Info_free(&hints);
@@ -218,7 +221,7 @@ void hints_come_back(Context const& context) {
     close_file(file);
 }
 
-void unisono_hints_come_back(Context const& context) {
+TEST(unisono_hints_come_back, under_unisono, own_hints) {
     if (strategy_is_forced()) return skip("UNISONO_STRATEGY is set");
     MPI_Info hints = make_info({{"unisono_strategy", "two_phase"}, {"unisono_no_such_key", "1"}});
     MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
@@ -228,7 +231,7 @@ void unisono_hints_come_back(Context const& context) {
     close_file(file);
 }
 
-void set_info_changes_hints(Context const& context) {
+TEST(set_info_changes_hints, under_unisono, own_hints) {
     if (strategy_is_forced()) return skip("UNISONO_STRATEGY is set");
     MPI_File file = open_file(context, context.path());
     MPI_Info hints = make_info({{"unisono_strategy", "independent"}, {"cb_buffer_size", "65536"}});
@@ -245,7 +248,7 @@ void set_info_changes_hints(Context const& context) {
 }
 
 // MPI lets each rank of MPI_File_set_view have hints of its own, or none.
-void hints_that_one_rank_gives_with_a_view(Context const& context) {
+TEST(hints_that_one_rank_gives_with_a_view, under_unisono, own_hints) {
     if (strategy_is_forced()) return skip("UNISONO_STRATEGY is set");
     MPI_File file = open_file(context, context.path());
     MPI_Info hints = make_info({{"unisono_strategy", "independent"}});
@@ -260,7 +263,8 @@ void hints_that_one_rank_gives_with_a_view(Context const& context) {
     close_file(file);
 }
 
-void no_independent_access_means_collective_buffering(Context const& context) {
+TEST(no_independent_access_means_collective_buffering, all_but_native_openmpi,
+     "OMPIO does not know these hints") {
     MPI_Info hints = make_info({{"romio_cb_read", "disable"}, {"romio_no_indep_rw", "true"}});
     MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
     MPI_Info_free(&hints);
@@ -271,7 +275,7 @@ void no_independent_access_means_collective_buffering(Context const& context) {
 }
 
 // What a file like ours means, ROMIO decides: the first value of a key; no lines of three words.
-void romios_hints_file_means_what_it_means_to_romio(Context const& context) {
+TEST(romios_hints_file_means_what_it_means_to_romio) {
     if (getenv("ROMIO_HINTS") == nullptr) return skip("only with ROMIO_HINTS=romio_hints.txt");
     MPI_File file = open_file(context, context.path());
     CHECK_EQUAL(info_value(file, "cb_buffer_size"), "1048576");
@@ -280,38 +284,5 @@ void romios_hints_file_means_what_it_means_to_romio(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> query_tests() {
-    constexpr char const* no_atomic_mode = "OMPIO of Open MPI 4.1 has no atomic mode";
-    constexpr char const* own_hints = "Unisono's own hints";
-    static Test const tests[] = {
-        {"get_view_gives_back_the_view", get_view_gives_back_the_view},
-        {"a_fresh_file_has_the_byte_view", a_fresh_file_has_the_byte_view},
-        {"amode_and_group", amode_and_group},
-        {"write_only_files_can_be_written", write_only_files_can_be_written},
-        {"set_size_cuts_and_grows", set_size_cuts_and_grows, under_unisono,
-         "natively a read past the end gives full counts"},
-        {"preallocate_keeps_the_content", preallocate_keeps_the_content},
-        {"preallocate_failed_on_devices", preallocate_failed_on_devices},
-        {"preallocate_failed_in_programs_with_timers", preallocate_failed_in_programs_with_timers,
-         under_unisono, "natively it may fail"},
-        {"type_extent_is_the_memory_extent", type_extent_is_the_memory_extent},
-        {"atomic_mode_is_atomic_and_ends", atomic_mode_is_atomic_and_ends,
-         under_unisono | native_mpich, no_atomic_mode},
-        {"atomic_mode_keeps_view_and_pointer", atomic_mode_keeps_view_and_pointer,
-         under_unisono | native_mpich, no_atomic_mode},
-        {"no_independent_access_means_collective_buffering",
-         no_independent_access_means_collective_buffering, under_unisono | native_mpich,
-         "OMPIO does not know these hints"},
-        {"romios_hints_file_means_what_it_means_to_romio",
-         romios_hints_file_means_what_it_means_to_romio},
-        {"hints_come_back", hints_come_back},
-        {"unisono_hints_come_back", unisono_hints_come_back, under_unisono, own_hints},
-        {"set_info_changes_hints", set_info_changes_hints, under_unisono, own_hints},
-        {"hints_that_one_rank_gives_with_a_view", hints_that_one_rank_gives_with_a_view,
-         under_unisono, own_hints},
-    };
-    return tests;
-}
 
 }  // namespace semantics

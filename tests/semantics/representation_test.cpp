@@ -1,16 +1,14 @@
 // Data representations: "internal", which is "native", and "external32", which is converted on the
 // way. The oracle is the standard's description of the bytes.
 #include <array>
-#include <cstring>
+#include <cstddef>
 #include <limits>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
 
-constexpr unsigned not_native = under_unisono;
 constexpr char const* wrong_lengths =
     "MPICH 4.0.2 and Open MPI 4.1.4 place a long where one of eight bytes would be";
 
@@ -114,7 +112,7 @@ void check_records(Context const& context) {
     context.barrier();
 }
 
-void a_record_is_as_the_standard_says(Context const& context) {
+TEST(a_record_is_as_the_standard_says, under_unisono, wrong_lengths) {
     MPI_File file = open_file(context, context.path());
     Records const records{context};
     CHECK_MPI(records.set(context, file));
@@ -134,7 +132,7 @@ void a_record_is_as_the_standard_says(Context const& context) {
     check_records(context);
 }
 
-void written_alone(Context const& context) {
+TEST(written_alone, under_unisono, wrong_lengths) {
     MPI_File file = open_file(context, context.path());
     Records const records{context};
     CHECK_MPI(records.set(context, file));
@@ -146,7 +144,7 @@ void written_alone(Context const& context) {
     check_records(context);
 }
 
-void nonblocking_and_split(Context const& context) {
+TEST(nonblocking_and_split, under_unisono, wrong_lengths) {
     MPI_File file = open_file(context, context.path());
     Records const records{context};
     CHECK_MPI(records.set(context, file));
@@ -172,7 +170,8 @@ void nonblocking_and_split(Context const& context) {
 }
 
 // MPICH 4.0.2 writes such calls as memory has the data.
-void a_nonblocking_call_converts_ints(Context const& context) {
+TEST(a_nonblocking_call_converts_ints, all_but_native_mpich,
+     "MPICH 4.0.2 does not convert in nonblocking calls") {
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "external32", MPI_INFO_NULL));
     int const value = 0x01020304;
@@ -189,7 +188,8 @@ void a_nonblocking_call_converts_ints(Context const& context) {
     context.barrier();
 }
 
-void extents_in_the_file(Context const& context) {
+TEST(extents_in_the_file, under_unisono,
+     "MPICH 4.0.2 and Open MPI 4.1.4 answer with extents in memory") {
     MPI_File file = open_file(context, context.path());
     auto const extent_of = [&](MPI_Datatype type) {
         MPI_Aint extent = -1;
@@ -217,7 +217,7 @@ void extents_in_the_file(Context const& context) {
 }
 
 // Displacements in elements mean elements of the file.
-void a_view_of_longs_is_half_as_far_apart(Context const& context) {
+TEST(a_view_of_longs_is_half_as_far_apart, under_unisono, wrong_lengths) {
     MPI_File file = open_file(context, context.path());
     Type const row = make_vector(2, 1, context.size, MPI_LONG);
     CHECK_MPI(
@@ -244,7 +244,8 @@ void a_view_of_longs_is_half_as_far_apart(Context const& context) {
     context.barrier();
 }
 
-void long_doubles_and_wide_characters(Context const& context) {
+TEST(long_doubles_and_wide_characters, under_unisono,
+     "MPICH 4.0.2 has 80 bits of a long double, Open MPI 4.1.4 what is in its memory") {
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(
         MPI_File_set_view(file, 0, MPI_LONG_DOUBLE, MPI_LONG_DOUBLE, "external32", MPI_INFO_NULL));
@@ -275,7 +276,7 @@ void long_doubles_and_wide_characters(Context const& context) {
 }
 
 // Of what a read finds, whole numbers count: 6 bytes are one long in external32, and a half.
-void a_short_read_counts_memory_bytes(Context const& context) {
+TEST(a_short_read_counts_memory_bytes, under_unisono, wrong_lengths) {
     write_whole(context.path(), Bytes{});
     context.barrier();
     if (context.root()) write_whole(context.path(), {0xff, 0xff, 0xff, 0xfe, 1, 2});
@@ -295,7 +296,7 @@ void a_short_read_counts_memory_bytes(Context const& context) {
 }
 
 // What the MPI library would put into the wrong place is refused, on all ranks.
-void shared_writes_of_longs_are_refused(Context const& context) {
+TEST(shared_writes_of_longs_are_refused, under_unisono, wrong_lengths) {
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_LONG, MPI_LONG, "external32", MPI_INFO_NULL));
     long const value = context.rank;
@@ -307,7 +308,8 @@ void shared_writes_of_longs_are_refused(Context const& context) {
     context.barrier();
 }
 
-void internal_is_native(Context const& context) {
+TEST(internal_is_native, under_unisono,
+     "Open MPI 4.1.4 refuses it, MPICH 4.0.2 names it otherwise") {
     MPI_File file = open_file(context, context.path());
     DealtView const view(context, 3, MPI_INT);
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, view.filetype(), "internal", MPI_INFO_NULL));
@@ -329,7 +331,7 @@ void internal_is_native(Context const& context) {
 }
 
 // In the file a long has four bytes.
-void split_calls_move_the_pointer_by_etypes(Context const& context) {
+TEST(split_calls_move_the_pointer_by_etypes, under_unisono, wrong_lengths) {
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_view(file, MPI_Offset{40} * context.rank, MPI_LONG, MPI_LONG,
                                 "external32", MPI_INFO_NULL));
@@ -341,31 +343,5 @@ void split_calls_move_the_pointer_by_etypes(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> representation_tests() {
-    static Test const tests[] = {
-        {"a_record_is_as_the_standard_says", a_record_is_as_the_standard_says, not_native,
-         wrong_lengths},
-        {"written_alone", written_alone, not_native, wrong_lengths},
-        {"nonblocking_and_split", nonblocking_and_split, not_native, wrong_lengths},
-        {"split_calls_move_the_pointer_by_etypes", split_calls_move_the_pointer_by_etypes,
-         not_native, wrong_lengths},
-        {"a_nonblocking_call_converts_ints", a_nonblocking_call_converts_ints,
-         under_unisono | native_openmpi, "MPICH 4.0.2 does not convert in nonblocking calls"},
-        {"extents_in_the_file", extents_in_the_file, not_native,
-         "MPICH 4.0.2 and Open MPI 4.1.4 answer with extents in memory"},
-        {"a_view_of_longs_is_half_as_far_apart", a_view_of_longs_is_half_as_far_apart, not_native,
-         wrong_lengths},
-        {"long_doubles_and_wide_characters", long_doubles_and_wide_characters, not_native,
-         "MPICH 4.0.2 has 80 bits of a long double, Open MPI 4.1.4 what is in its memory"},
-        {"a_short_read_counts_memory_bytes", a_short_read_counts_memory_bytes, not_native,
-         wrong_lengths},
-        {"shared_writes_of_longs_are_refused", shared_writes_of_longs_are_refused, not_native,
-         wrong_lengths},
-        {"internal_is_native", internal_is_native, not_native,
-         "Open MPI 4.1.4 refuses it, MPICH 4.0.2 names it otherwise"},
-    };
-    return tests;
-}
 
 }  // namespace semantics

@@ -3,13 +3,9 @@
 // Without --with-init there is no MPI_Init, hence no MPI_COMM_WORLD and no MPI_COMM_SELF.
 // MPICH 4.0.2 refuses to open a file then ("MPI not initialized"): the program reports this test as
 // skipped.
-#include <stdlib.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <string>
 
 #include "files.hpp"
 #include "harness.hpp"
@@ -25,7 +21,7 @@ using namespace semantics;
 
 namespace {
 
-void a_file_without_comm_world(Context const& context) {
+TEST(a_file_without_comm_world) {
     MPI_File file = open_file(context, context.path());
     for (int block : {24, 4096}) {
         DealtView const view(context, block, MPI_BYTE, 12);
@@ -42,16 +38,12 @@ void a_file_without_comm_world(Context const& context) {
     close_file(file);
 }
 
-void an_error_without_comm_world(Context const& context) {
+TEST(an_error_without_comm_world) {
     MPI_File file = open_file(context, context.path());
     int const value = 1;
     CHECK_FAILS(MPI_File_write_at_all(file, 0, &value, -1, MPI_INT, MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_File_write_at_all(file, context.rank, &value, 1, MPI_BYTE, MPI_STATUS_IGNORE));
     close_file(file);
-}
-
-bool has_word(int argc, char** argv, std::string const& word) {
-    return std::find(argv, argv + argc, word) != argv + argc;
 }
 
 enum class Service { none, native, unisono };
@@ -71,24 +63,14 @@ Service find_service(Context const& context) {
     return unisono ? Service::unisono : Service::native;
 }
 
-void agree_on_directory(Context& context) {
-    char name[64] = "/tmp/unisono-sessions-XXXXXX";
-    if (context.root() && mkdtemp(name) == nullptr) perror(name);
-    MPI_Bcast(name, sizeof name, MPI_CHAR, 0, context.comm);
-    context.directory = name;
-}
-
 int run(Context context, Service expected) {
     MPI_Comm_rank(context.comm, &context.rank);
     MPI_Comm_size(context.comm, &context.size);
-    agree_on_directory(context);
+    context.directory = make_directory(context);
     auto const service = find_service(context);
     context.unisono = service == Service::unisono;
-    static Test const tests[] = {{"a_file_without_comm_world", a_file_without_comm_world},
-                                 {"an_error_without_comm_world", an_error_without_comm_world}};
-    Suite const suite{"session", tests};
     int code = exit_skipped;
-    if (service != Service::none) code = run_suites(context, {&suite, 1}, {});
+    if (service != Service::none) code = run_tests(context, {});
     if (service != Service::none && service != expected) {
         fprintf(stderr, "sessions: Unisono is %sat work\n", context.unisono ? "" : "not ");
         code = 1;

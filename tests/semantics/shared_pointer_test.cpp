@@ -9,7 +9,6 @@
 #include <set>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
@@ -44,7 +43,7 @@ std::vector<int> ints_of(Bytes const& whole, std::size_t begin, std::size_t stri
     return result;
 }
 
-void ordered_calls_through_a_view(Context const& context) {
+TEST(ordered_calls_through_a_view) {
     Type const tile = every_second_int();
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_view(file, 16, MPI_INT, tile, "native", MPI_INFO_NULL));
@@ -71,7 +70,7 @@ void ordered_calls_through_a_view(Context const& context) {
     context.barrier();
 }
 
-void the_two_pointers_do_not_touch_each_other(Context const& context) {
+TEST(the_two_pointers_do_not_touch_each_other) {
     Type const tile = every_second_int();
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, tile, "native", MPI_INFO_NULL));
@@ -102,7 +101,7 @@ void the_two_pointers_do_not_touch_each_other(Context const& context) {
     context.barrier();
 }
 
-void shared_writes_lose_nothing(Context const& context) {
+TEST(shared_writes_lose_nothing) {
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
     constexpr int calls = 5;
@@ -124,7 +123,7 @@ void shared_writes_lose_nothing(Context const& context) {
     context.barrier();
 }
 
-void ordered_split_calls(Context const& context) {
+TEST(ordered_split_calls) {
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_view(file, 8, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
     int const value = 50 + context.rank;
@@ -137,7 +136,7 @@ void ordered_split_calls(Context const& context) {
 }
 
 // Ordered calls and others with the shared pointer move the same pointer.
-void ordered_and_shared_calls_mixed(Context const& context) {
+TEST(ordered_and_shared_calls_mixed) {
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
     context.barrier();
@@ -172,7 +171,7 @@ void ordered_and_shared_calls_mixed(Context const& context) {
 
 // Nobody meets between the two: the last rank may come to the ordered call when the others have
 // long been there.
-void an_ordered_call_begins_after_what_a_rank_did_alone(Context const& context) {
+TEST(an_ordered_call_begins_after_what_a_rank_did_alone) {
     if (strategy_is_forced()) return skip("UNISONO_STRATEGY is set");  // memory, not the file
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
@@ -193,7 +192,8 @@ void an_ordered_call_begins_after_what_a_rank_did_alone(Context const& context) 
     context.barrier();
 }
 
-void the_shared_pointer_is_set_from_here_and_from_the_end(Context const& context) {
+TEST(the_shared_pointer_is_set_from_here_and_from_the_end, all_but_native_openmpi,
+     "Open MPI 4.1.4 leaves out the displacement") {
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_view(file, 4, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
     int const value = 1 + context.rank;
@@ -234,7 +234,8 @@ void close_with_two_of_each_rank(Context const& context, MPI_File& file) {
 
 // A seek that is wrong on one rank moved the pointer of the others, which then wrote over each
 // other.
-void a_seek_that_is_wrong_on_one_rank_moves_no_pointer(Context const& context) {
+TEST(a_seek_that_is_wrong_on_one_rank_moves_no_pointer, under_unisono,
+     "the libraries wait for ever, or take each rank's word") {
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
     int const value = 1 + context.rank;
@@ -254,7 +255,8 @@ void a_seek_that_is_wrong_on_one_rank_moves_no_pointer(Context const& context) {
 }
 
 // Where it began to count anew from -2^63, and ordered calls wrote to where that comes to.
-void no_pointer_goes_beyond_what_can_be_counted(Context const& context) {
+TEST(no_pointer_goes_beyond_what_can_be_counted, under_unisono,
+     "the libraries' pointers wrap round") {
     constexpr MPI_Offset far = std::numeric_limits<MPI_Offset>::max() - 5;
     MPI_File file = open_file(context, context.path());
     CHECK_EQUAL(error_class(MPI_File_seek_shared(file, far, MPI_SEEK_SET)), MPI_ERR_ARG);
@@ -303,7 +305,8 @@ private:
 };
 
 // ROMIO keeps it in a file, which the first rank cannot open: there the others waited for ever.
-void a_pointer_that_the_library_cannot_tell_is_the_same_error_on_all(Context const& context) {
+TEST(a_pointer_that_the_library_cannot_tell_is_the_same_error_on_all, under_unisono,
+     "MPICH 4.0.2 hangs") {
     MPI_File file = open_file(context, context.path());
     Bytes const data(10, 1);
     {
@@ -325,7 +328,8 @@ void a_pointer_that_the_library_cannot_tell_is_the_same_error_on_all(Context con
 }
 
 // Ranks were told of it one by one, or not at all: ROMIO leaves the others waiting.
-void a_seek_to_before_the_start_is_refused_before_there_is_a_view(Context const& context) {
+TEST(a_seek_to_before_the_start_is_refused_before_there_is_a_view, under_unisono,
+     "MPICH 4.0.2 hangs") {
     MPI_File file = open_file(context, context.path());
     CHECK_EQUAL(error_class(MPI_File_seek_shared(file, -1, MPI_SEEK_CUR)), MPI_ERR_ARG);
     CHECK_EQUAL(error_class(MPI_File_seek_shared(file, -1, MPI_SEEK_SET)), MPI_ERR_ARG);
@@ -336,7 +340,7 @@ void a_seek_to_before_the_start_is_refused_before_there_is_a_view(Context const&
 }
 
 // The MPI library is told of the view late, and where the pointer is.
-void shared_writes_go_on_after_new_hints(Context const& context) {
+TEST(shared_writes_go_on_after_new_hints) {
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
     int const value = 1 + context.rank;
@@ -352,7 +356,8 @@ void shared_writes_go_on_after_new_hints(Context const& context) {
 
 // A view that the MPI library had better not see: it is not told of it, so the pointer stays, and
 // so do calls with it, which were refused.
-void the_shared_pointer_of_an_unusual_view_outlives_new_hints(Context const& context) {
+TEST(the_shared_pointer_of_an_unusual_view_outlives_new_hints, under_unisono,
+     "MPICH 4.0.2 aborts on such a view") {
     Type const tile = every_second_int_as_struct();
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_view(file, 4, MPI_INT, tile, "native", MPI_INFO_NULL));
@@ -384,7 +389,8 @@ void the_shared_pointer_of_an_unusual_view_outlives_new_hints(Context const& con
 
 // Of 10 ints each rank asks for 4 in turn: who gets there too late gets less, and the pointer goes
 // past all that was asked for.
-void an_ordered_read_past_the_end_counts_truly(Context const& context) {
+TEST(an_ordered_read_past_the_end_counts_truly, all_but_native_openmpi,
+     "Open MPI 4.1.4 counts what was asked for") {
     prepare_file(context, context.path(), 10 * sizeof(int));
     MPI_File file = open_file(context, context.path(), MPI_MODE_RDONLY);
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
@@ -419,17 +425,19 @@ void wrong_ordered_call_after(Context const& context, int right_calls) {
     context.barrier();
 }
 
-void an_ordered_call_with_wrong_arguments_moves_nothing(Context const& context) {
+TEST(an_ordered_call_with_wrong_arguments_moves_nothing, under_unisono,
+     "natively one rank leaves the others waiting") {
     wrong_ordered_call_after(context, 0);
 }
 
 // The others wrote over each other, where nobody meets any more for the data.
-void an_ordered_call_with_wrong_arguments_after_calls_that_repeat(Context const& context) {
+TEST(an_ordered_call_with_wrong_arguments_after_calls_that_repeat, under_unisono,
+     "natively one rank leaves the others waiting") {
     wrong_ordered_call_after(context, 4);
 }
 
 // The MPI library need not know such a view before; in external32 it would not know it rightly.
-void ordered_calls_through_an_unusual_view(Context const& context) {
+TEST(ordered_calls_through_an_unusual_view) {
     Type const tile = every_second_int_as_struct();
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_view(file, 4, MPI_INT, tile, "native", MPI_INFO_NULL));
@@ -446,7 +454,7 @@ void ordered_calls_through_an_unusual_view(Context const& context) {
     context.barrier();
 }
 
-void ordered_longs_in_external32(Context const& context) {
+TEST(ordered_longs_in_external32, under_unisono, "no MPI library has longs right in external32") {
     MPI_File file = open_file(context, context.path());
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_LONG, MPI_LONG, "external32", MPI_INFO_NULL));
     std::vector<long> const mine(static_cast<std::size_t>(context.rank) + 1, -1 - context.rank);
@@ -463,7 +471,7 @@ void ordered_longs_in_external32(Context const& context) {
     close_file(file);
 }
 
-void a_sequential_file(Context const& context) {
+TEST(a_sequential_file) {
     MPI_File file =
         open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL);
     int const value = 50 + context.rank;
@@ -480,7 +488,7 @@ void a_sequential_file(Context const& context) {
 }
 
 // external32 is big-endian: either the library does it, or it says on all ranks that it does not.
-void external32_is_big_endian_or_refused(Context const& context) {
+TEST(external32_is_big_endian_or_refused) {
     MPI_File file = open_file(context, context.path());
     DealtView const view(context, 3, MPI_INT);
     CHECK_MPI(view.set(file));
@@ -507,7 +515,7 @@ void external32_is_big_endian_or_refused(Context const& context) {
     close_file(file);
 }
 
-void internal_representation_round_trip(Context const& context) {
+TEST(internal_representation_round_trip) {
     MPI_File file = open_file(context, context.path());
     DealtView const view(context, 3, MPI_INT);
     int const code =
@@ -522,7 +530,7 @@ void internal_representation_round_trip(Context const& context) {
     close_file(file);
 }
 
-void an_unknown_representation_is_an_error(Context const& context) {
+TEST(an_unknown_representation_is_an_error) {
     MPI_File file = open_file(context, context.path());
     CHECK_FAILS(
         MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "no such representation", MPI_INFO_NULL));
@@ -530,51 +538,5 @@ void an_unknown_representation_is_an_error(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> shared_pointer_tests() {
-    static Test const tests[] = {
-        {"ordered_calls_through_a_view", ordered_calls_through_a_view},
-        {"the_two_pointers_do_not_touch_each_other", the_two_pointers_do_not_touch_each_other},
-        {"shared_writes_lose_nothing", shared_writes_lose_nothing},
-        {"ordered_split_calls", ordered_split_calls},
-        {"ordered_and_shared_calls_mixed", ordered_and_shared_calls_mixed},
-        {"an_ordered_call_begins_after_what_a_rank_did_alone",
-         an_ordered_call_begins_after_what_a_rank_did_alone},
-        {"the_shared_pointer_is_set_from_here_and_from_the_end",
-         the_shared_pointer_is_set_from_here_and_from_the_end, under_unisono | native_mpich,
-         "Open MPI 4.1.4 leaves out the displacement"},
-        {"a_seek_that_is_wrong_on_one_rank_moves_no_pointer",
-         a_seek_that_is_wrong_on_one_rank_moves_no_pointer, under_unisono,
-         "the libraries wait for ever, or take each rank's word"},
-        {"no_pointer_goes_beyond_what_can_be_counted", no_pointer_goes_beyond_what_can_be_counted,
-         under_unisono, "the libraries' pointers wrap round"},
-        {"a_pointer_that_the_library_cannot_tell_is_the_same_error_on_all",
-         a_pointer_that_the_library_cannot_tell_is_the_same_error_on_all, under_unisono,
-         "MPICH 4.0.2 hangs"},
-        {"a_seek_to_before_the_start_is_refused_before_there_is_a_view",
-         a_seek_to_before_the_start_is_refused_before_there_is_a_view, under_unisono,
-         "MPICH 4.0.2 hangs"},
-        {"shared_writes_go_on_after_new_hints", shared_writes_go_on_after_new_hints},
-        {"the_shared_pointer_of_an_unusual_view_outlives_new_hints",
-         the_shared_pointer_of_an_unusual_view_outlives_new_hints, under_unisono,
-         "MPICH 4.0.2 aborts on such a view"},
-        {"an_ordered_read_past_the_end_counts_truly", an_ordered_read_past_the_end_counts_truly,
-         under_unisono | native_mpich, "Open MPI 4.1.4 counts what was asked for"},
-        {"an_ordered_call_with_wrong_arguments_moves_nothing",
-         an_ordered_call_with_wrong_arguments_moves_nothing, under_unisono,
-         "natively one rank leaves the others waiting"},
-        {"an_ordered_call_with_wrong_arguments_after_calls_that_repeat",
-         an_ordered_call_with_wrong_arguments_after_calls_that_repeat, under_unisono,
-         "natively one rank leaves the others waiting"},
-        {"ordered_calls_through_an_unusual_view", ordered_calls_through_an_unusual_view},
-        {"ordered_longs_in_external32", ordered_longs_in_external32, under_unisono,
-         "no MPI library has longs right in external32"},
-        {"a_sequential_file", a_sequential_file},
-        {"external32_is_big_endian_or_refused", external32_is_big_endian_or_refused},
-        {"internal_representation_round_trip", internal_representation_round_trip},
-        {"an_unknown_representation_is_an_error", an_unknown_representation_is_an_error},
-    };
-    return tests;
-}
 
 }  // namespace semantics

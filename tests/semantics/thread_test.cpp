@@ -14,10 +14,13 @@
 #include <thread>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
+
+constexpr char const* deadlock =
+    "ROMIO of MPICH 4.0.2 holds one lock per process across collective calls: two files lock "
+    "up";
 
 void use_one_file(MPI_File file, DealtView const& view, int calls) {
     constexpr int call_bytes = 4000;
@@ -55,7 +58,7 @@ void run_two_threads(Context const& context, MPI_Comm first, MPI_Comm second) {
     check_file(context, context.path("b"), 60000 * static_cast<std::size_t>(context.size));
 }
 
-void two_files_on_duplicated_communicators(Context const& context) {
+TEST(two_files_on_duplicated_communicators, all_but_native_mpich, deadlock) {
     if (!threads_allowed(context)) return;
     MPI_Comm copies[2];
     for (auto& copy : copies) MPI_Comm_dup(context.comm, &copy);
@@ -63,13 +66,13 @@ void two_files_on_duplicated_communicators(Context const& context) {
     for (auto& copy : copies) MPI_Comm_free(&copy);
 }
 
-void two_files_on_the_same_communicator(Context const& context) {
+TEST(two_files_on_the_same_communicator, all_but_native_mpich, deadlock) {
     if (!threads_allowed(context)) return;
     run_two_threads(context, context.comm, context.comm);
 }
 
 // Hints make what accesses the file anew, which the other thread was about to use.
-void hints_change_while_another_thread_writes_and_reads(Context const& context) {
+TEST(hints_change_while_another_thread_writes_and_reads, under_unisono, "the hints are Unisono's") {
     if (!threads_allowed(context)) return;
     constexpr int mine_bytes = 4000;
     MPI_File file = open_file(context, context.path());
@@ -142,7 +145,8 @@ private:
     std::vector<std::jthread> threads_;
 };
 
-void a_collective_call_goes_on_while_other_threads_begin_calls_without_end(Context const& context) {
+TEST(a_collective_call_goes_on_while_other_threads_begin_calls_without_end, under_unisono,
+     deadlock) {
     if (!threads_allowed(context)) return;
     constexpr int large = 512 << 10, under_way = 4, threads = 2;
     MPI_File file = open_slow_file(context, 2000);
@@ -166,7 +170,7 @@ void a_collective_call_goes_on_while_other_threads_begin_calls_without_end(Conte
 }
 
 // At any time one of them is in a call.
-void hints_change_while_many_threads_write_without_end(Context const& context) {
+TEST(hints_change_while_many_threads_write_without_end, under_unisono, deadlock) {
     if (!threads_allowed(context)) return;
     constexpr int threads = 6;
     MPI_File file = open_slow_file(context, 1000);
@@ -186,7 +190,7 @@ void hints_change_while_many_threads_write_without_end(Context const& context) {
 }
 
 // The first two calls on it, each of which needs what the other one may be making.
-void two_threads_begin_to_use_a_file_of_one_rank(Context const& context) {
+TEST(two_threads_begin_to_use_a_file_of_one_rank, under_unisono, deadlock) {
     if (!threads_allowed(context)) return;
     constexpr int large = 300 << 10;
     Bytes const data = pattern_bytes(0, 2 * large);
@@ -312,7 +316,7 @@ void change(Context const& context, MPI_File file, DealtView const& view, unsign
     MPI_Info_free(&hints);
 }
 
-void threads_share_a_handle_with_collective_calls(Context const& context) {
+TEST(threads_share_a_handle_with_collective_calls, under_unisono, deadlock) {
     if (!threads_allowed(context)) return;
     MPI_File file = open_file(context, context.path());
     DealtView const view(context, 1000);
@@ -335,7 +339,7 @@ void threads_share_a_handle_with_collective_calls(Context const& context) {
 }
 
 // What each has in memory lies beside what the others write.
-void threads_have_handles_of_one_file(Context const& context) {
+TEST(threads_have_handles_of_one_file, under_unisono, deadlock) {
     if (!threads_allowed(context)) return;
     constexpr int threads = 3;
     DealtView const view(context, 1000);
@@ -391,7 +395,8 @@ MPI_File open_and_write(MPI_Comm comm, std::string const& path, DealtView const&
 
 // Freeing a communicator waits for the other ranks where its file has something in memory, and had
 // hold of all files meanwhile: what another thread closed was ended by the one that waited.
-void what_a_thread_closes_ends_while_another_one_frees_a_communicator(Context const& context) {
+TEST(what_a_thread_closes_ends_while_another_one_frees_a_communicator, under_unisono,
+     "the memory is Unisono's") {
     if (!threads_allowed(context)) return;
     MPI_Comm going = MPI_COMM_NULL;
     MPI_Comm_dup(context.comm, &going);
@@ -418,7 +423,8 @@ void what_a_thread_closes_ends_while_another_one_frees_a_communicator(Context co
 
 // Calls look at what others have in memory of their file, and had hold of all its handles
 // meanwhile: what another thread closed was ended by the one that looked.
-void what_a_thread_closes_ends_while_another_one_looks_at_it(Context const& context) {
+TEST(what_a_thread_closes_ends_while_another_one_looks_at_it, under_unisono,
+     "the memory is Unisono's") {
     if (!threads_allowed(context)) return;
     MPI_File file = MPI_FILE_NULL;
     CHECK_MPI(MPI_File_open(MPI_COMM_SELF, context.path().c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR,
@@ -441,38 +447,5 @@ void what_a_thread_closes_ends_while_another_one_looks_at_it(Context const& cont
 }
 
 }  // namespace
-
-std::span<Test const> thread_tests() {
-    constexpr unsigned where = under_unisono | native_openmpi;
-    constexpr char const* deadlock =
-        "ROMIO of MPICH 4.0.2 holds one lock per process across collective calls: two files lock "
-        "up";
-    static Test const tests[] = {
-        {"two_files_on_duplicated_communicators", two_files_on_duplicated_communicators, where,
-         deadlock},
-        {"two_files_on_the_same_communicator", two_files_on_the_same_communicator, where, deadlock},
-        {"hints_change_while_another_thread_writes_and_reads",
-         hints_change_while_another_thread_writes_and_reads, under_unisono,
-         "the hints are Unisono's"},
-        {"a_collective_call_goes_on_while_other_threads_begin_calls_without_end",
-         a_collective_call_goes_on_while_other_threads_begin_calls_without_end, under_unisono,
-         deadlock},
-        {"hints_change_while_many_threads_write_without_end",
-         hints_change_while_many_threads_write_without_end, under_unisono, deadlock},
-        {"two_threads_begin_to_use_a_file_of_one_rank", two_threads_begin_to_use_a_file_of_one_rank,
-         under_unisono, deadlock},
-        {"threads_share_a_handle_with_collective_calls",
-         threads_share_a_handle_with_collective_calls, under_unisono, deadlock},
-        {"threads_have_handles_of_one_file", threads_have_handles_of_one_file, under_unisono,
-         deadlock},
-        {"what_a_thread_closes_ends_while_another_one_frees_a_communicator",
-         what_a_thread_closes_ends_while_another_one_frees_a_communicator, under_unisono,
-         "the memory is Unisono's"},
-        {"what_a_thread_closes_ends_while_another_one_looks_at_it",
-         what_a_thread_closes_ends_while_another_one_looks_at_it, under_unisono,
-         "the memory is Unisono's"},
-    };
-    return tests;
-}
 
 }  // namespace semantics

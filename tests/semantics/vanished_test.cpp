@@ -3,7 +3,6 @@
 #include <filesystem>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
@@ -16,7 +15,7 @@ MPI_File open_vanishing(Context const& context) {
     return file;
 }
 
-void collective_data_is_written_synced_and_read(Context const& context) {
+TEST(collective_data_is_written_synced_and_read) {
     MPI_File file = open_vanishing(context);
     DealtView const view(context, 100);
     CHECK_MPI(view.set(file));
@@ -33,7 +32,7 @@ void collective_data_is_written_synced_and_read(Context const& context) {
     close_file(file);
 }
 
-void independent_and_nonblocking_data_is_too(Context const& context) {
+TEST(independent_and_nonblocking_data_is_too) {
     MPI_File file = open_vanishing(context);
     Bytes const data(1000, static_cast<unsigned char>(context.rank + 1));
     auto const begin = 2000 * context.rank;
@@ -48,7 +47,7 @@ void independent_and_nonblocking_data_is_too(Context const& context) {
     close_file(file);
 }
 
-void its_size_can_be_set(Context const& context) {
+TEST(its_size_can_be_set) {
     MPI_File file = open_vanishing(context);
     CHECK_MPI(MPI_File_set_size(file, 5000));
     CHECK_MPI(MPI_File_sync(file));
@@ -57,14 +56,5 @@ void its_size_can_be_set(Context const& context) {
 }
 
 }  // namespace
-
-std::span<Test const> vanished_tests() {
-    static Test const tests[] = {
-        {"collective_data_is_written_synced_and_read", collective_data_is_written_synced_and_read},
-        {"independent_and_nonblocking_data_is_too", independent_and_nonblocking_data_is_too},
-        {"its_size_can_be_set", its_size_can_be_set},
-    };
-    return tests;
-}
 
 }  // namespace semantics

@@ -5,10 +5,11 @@
 #include <set>
 
 #include "files.hpp"
-#include "suites.hpp"
 
 namespace semantics {
 namespace {
+
+constexpr char const* views_wait = "natively new views wait for all ranks";
 
 // By now Unisono knows of all ranks whether the MPI library has to know their views.
 MPI_File open_with_a_view(Context const& context) {
@@ -26,7 +27,7 @@ void write_and_check(Context const& context, MPI_File file, DealtView const& vie
     context.barrier();
 }
 
-void a_new_view_waits_for_nobody(Context const& context) {
+TEST(a_new_view_waits_for_nobody, under_unisono, views_wait) {
     MPI_File file = open_with_a_view(context);
     DealtView const next(context, 40);
     int const word = 1;
@@ -41,7 +42,7 @@ void a_new_view_waits_for_nobody(Context const& context) {
 }
 
 // Who kept the old view wrote by it, ahead of the agreement that the call is an error.
-void a_refused_write_was_done_by_who_kept_the_old_view(Context const& context) {
+TEST(a_refused_write_was_done_by_who_kept_the_old_view, under_unisono, views_wait, 2) {
     MPI_File file = open_file(context, context.path());
     auto const mistaken = context.rank == context.size - 1;
     auto const mine = MPI_Offset{100} * context.rank;
@@ -59,7 +60,8 @@ void a_refused_write_was_done_by_who_kept_the_old_view(Context const& context) {
     check_bytes(Bytes(whole.begin() + mine, whole.begin() + mine + 100), data, "of before");
 }
 
-void a_wrong_view_on_one_rank_is_an_error_there_and_at_the_next_call(Context const& context) {
+TEST(a_wrong_view_on_one_rank_is_an_error_there_and_at_the_next_call, under_unisono, views_wait,
+     2) {
     MPI_File file = open_with_a_view(context);
     DealtView const next(context, 40);
     auto const mistaken = context.rank == context.size - 1;
@@ -88,7 +90,7 @@ void a_wrong_view_on_one_rank_is_an_error_there_and_at_the_next_call(Context con
     close_file(file);
 }
 
-void hints_with_a_later_view_count_from_the_next_call_on(Context const& context) {
+TEST(hints_with_a_later_view_count_from_the_next_call_on, under_unisono, "Unisono's own hints") {
     if (strategy_is_forced()) return skip("UNISONO_STRATEGY is set");
     MPI_File file = open_with_a_view(context);
     MPI_Info hints = make_info({{"unisono_strategy", "independent"}});
@@ -103,7 +105,7 @@ void hints_with_a_later_view_count_from_the_next_call_on(Context const& context)
 }
 
 // Counters of old views are used again for new ones.
-void the_shared_pointer_begins_anew_with_each_of_many_views(Context const& context) {
+TEST(the_shared_pointer_begins_anew_with_each_of_many_views) {
     constexpr int views = 150;
     MPI_File file = open_file(context, context.path());
     for (int i = 0; i < views; ++i) {
@@ -130,7 +132,8 @@ void the_shared_pointer_begins_anew_with_each_of_many_views(Context const& conte
 }
 
 // Between nodes the shared pointer is in a hidden file.
-void nothing_but_the_file_is_left(Context const& context) {
+TEST(nothing_but_the_file_is_left, under_unisono,
+     "natively the shared pointer's file may be left") {
     MPI_File file = open_with_a_view(context);
     std::uint8_t const byte = 1;
     CHECK_MPI(MPI_File_write_shared(file, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE));
@@ -141,7 +144,7 @@ void nothing_but_the_file_is_left(Context const& context) {
     context.barrier();
 }
 
-void a_shared_pointer_without_a_place_is_an_error(Context const& context) {
+TEST(a_shared_pointer_without_a_place_is_an_error, under_unisono, "Unisono's own message", 2) {
     if (getenv("UNISONO_TOPOLOGY") == nullptr) return skip("on one node it is in memory");
     auto const folder = context.path("folder");
     if (context.root()) std::filesystem::create_directory(folder);
@@ -179,7 +182,8 @@ void check_position_shared(Context const& context, MPI_File file, MPI_Offset exp
 }
 
 // Between nodes some took the end for the shared pointer when others had written behind it already.
-void a_seek_finds_the_same_end_on_all_ranks(Context const& context) {
+TEST(a_seek_finds_the_same_end_on_all_ranks, under_unisono,
+     "MPICH 4.0.2 tells rank 0 alone of a wrong whence") {
     constexpr int rounds = 20, bytes = 16;
     MPI_File file = open_with_bytes(context);
     for (int i = 0; i < rounds; ++i) {
@@ -195,7 +199,8 @@ void a_seek_finds_the_same_end_on_all_ranks(Context const& context) {
 }
 
 // Between nodes ranks made hidden files of different names for the shared pointer.
-void the_file_may_be_unlinked_right_after_its_view(Context const& context) {
+TEST(the_file_may_be_unlinked_right_after_its_view, under_unisono,
+     "MPICH 4.0.2 takes seconds for some") {
     constexpr int rounds = 20, bytes = 16;
     for (int i = 0; i < rounds; ++i) {
         MPI_File file = open_with_bytes(context);
@@ -208,7 +213,8 @@ void the_file_may_be_unlinked_right_after_its_view(Context const& context) {
 }
 
 // Each rank went on where it found the pointer when its view was refused.
-void a_view_refused_on_all_ranks_leaves_the_shared_pointer(Context const& context) {
+TEST(a_view_refused_on_all_ranks_leaves_the_shared_pointer, under_unisono,
+     "Open MPI 4.1.4 takes over part of a view that it refuses") {
     MPI_File file = open_with_bytes(context);
     if (!context.root()) write_shared(file, 2);
     MPI_Offset expected = MPI_Offset{2} * (context.size - 1);
@@ -225,7 +231,8 @@ void a_view_refused_on_all_ranks_leaves_the_shared_pointer(Context const& contex
 }
 
 // Some ranks had a view then that the library knew, others one that it did not.
-void a_wrong_view_after_a_call_of_the_mpi_librarys_is_refused_on_all(Context const& context) {
+TEST(a_wrong_view_after_a_call_of_the_mpi_librarys_is_refused_on_all, under_unisono,
+     "natively the others wait for ever", 2) {
     if (strategy_is_forced()) return skip("UNISONO_STRATEGY is set");
     MPI_Info hints = make_info({{"unisono_strategy", "native"}});
     MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
@@ -242,7 +249,8 @@ void a_wrong_view_after_a_call_of_the_mpi_librarys_is_refused_on_all(Context con
 }
 
 // They were accepted once the MPI library was not told of views any more.
-void wrong_filetypes_are_refused(Context const& context) {
+TEST(wrong_filetypes_are_refused, under_unisono,
+     "Open MPI 4.1.4 takes over part of a view that it refuses") {
     MPI_File file = open_with_a_view(context);
     auto const set = [&](MPI_Datatype filetype) {
         auto const code = MPI_File_set_view(file, 0, MPI_INT, filetype, "native", MPI_INFO_NULL);
@@ -265,7 +273,7 @@ void wrong_filetypes_are_refused(Context const& context) {
     close_file(file);
 }
 
-void the_mpi_library_gets_hints_of_a_later_view(Context const& context) {
+TEST(the_mpi_library_gets_hints_of_a_later_view) {
     MPI_File file = open_with_a_view(context);
     auto const* const key = "ind_wr_buffer_size";
     auto const known = !info_value(file, key).empty();
@@ -280,7 +288,7 @@ void the_mpi_library_gets_hints_of_a_later_view(Context const& context) {
 }
 
 // Others waited in a broadcast for the rank that waited for them.
-void ranks_in_different_calls_after_a_view_get_an_error(Context const& context) {
+TEST(ranks_in_different_calls_after_a_view_get_an_error, under_unisono, "natively they hang", 2) {
     MPI_File file = open_with_a_view(context);
     std::uint8_t const byte = 1;
     auto const code =
@@ -307,52 +315,13 @@ void write_without_blocking(Context const& context, MPI_File file, int block) {
 }
 
 // The MPI library does not know the first view; the second one it is told of.
-void beginning_a_nonblocking_collective_call_waits_for_nobody(Context const& context) {
+TEST(beginning_a_nonblocking_collective_call_waits_for_nobody, under_unisono,
+     "MPICH 4.0.2 hangs in some") {
     MPI_File file = open_with_a_view(context);
     for (int const block : {40, 24}) write_without_blocking(context, file, block);
     close_file(file);
 }
 
 }  // namespace
-
-std::span<Test const> view_tests() {
-    constexpr char const* waits = "natively new views wait for all ranks";
-    static Test const tests[] = {
-        {"a_new_view_waits_for_nobody", a_new_view_waits_for_nobody, under_unisono, waits},
-        {"a_wrong_view_on_one_rank_is_an_error_there_and_at_the_next_call",
-         a_wrong_view_on_one_rank_is_an_error_there_and_at_the_next_call, under_unisono, waits, 2},
-        {"a_refused_write_was_done_by_who_kept_the_old_view",
-         a_refused_write_was_done_by_who_kept_the_old_view, under_unisono, waits, 2},
-        {"hints_with_a_later_view_count_from_the_next_call_on",
-         hints_with_a_later_view_count_from_the_next_call_on, under_unisono, "Unisono's own hints"},
-        {"the_shared_pointer_begins_anew_with_each_of_many_views",
-         the_shared_pointer_begins_anew_with_each_of_many_views},
-        {"nothing_but_the_file_is_left", nothing_but_the_file_is_left, under_unisono,
-         "natively the shared pointer's file may be left"},
-        {"a_shared_pointer_without_a_place_is_an_error",
-         a_shared_pointer_without_a_place_is_an_error, under_unisono, "Unisono's own message", 2},
-        {"a_seek_finds_the_same_end_on_all_ranks", a_seek_finds_the_same_end_on_all_ranks,
-         under_unisono, "MPICH 4.0.2 tells rank 0 alone of a wrong whence"},
-        {"the_file_may_be_unlinked_right_after_its_view",
-         the_file_may_be_unlinked_right_after_its_view, under_unisono,
-         "MPICH 4.0.2 takes seconds for some"},
-        {"a_view_refused_on_all_ranks_leaves_the_shared_pointer",
-         a_view_refused_on_all_ranks_leaves_the_shared_pointer, under_unisono,
-         "Open MPI 4.1.4 takes over part of a view that it refuses"},
-        {"wrong_filetypes_are_refused", wrong_filetypes_are_refused, under_unisono,
-         "Open MPI 4.1.4 takes over part of a view that it refuses"},
-        {"a_wrong_view_after_a_call_of_the_mpi_librarys_is_refused_on_all",
-         a_wrong_view_after_a_call_of_the_mpi_librarys_is_refused_on_all, under_unisono,
-         "natively the others wait for ever", 2},
-        {"the_mpi_library_gets_hints_of_a_later_view", the_mpi_library_gets_hints_of_a_later_view},
-        {"ranks_in_different_calls_after_a_view_get_an_error",
-         ranks_in_different_calls_after_a_view_get_an_error, under_unisono, "natively they hang",
-         2},
-        {"beginning_a_nonblocking_collective_call_waits_for_nobody",
-         beginning_a_nonblocking_collective_call_waits_for_nobody, under_unisono,
-         "MPICH 4.0.2 hangs in some"},
-    };
-    return tests;
-}
 
 }  // namespace semantics
