@@ -106,9 +106,8 @@ TEST(one_rank_passes_another_size_or_mode, under_unisono, "the libraries hang, o
 // It was to be synced, which the libraries refuse.
 TEST(a_refused_size_of_a_read_only_file_made_its_close_fail) {
     prepare_file(context, context.path(), 100);
-    MPI_Info info = make_info({{"unisono_backend", "mpiio"}, {"unisono_sync_at_close", "true"}});
+    Info const info{{"unisono_backend", "mpiio"}, {"unisono_sync_at_close", "true"}};
     MPI_File file = open_file(context, context.path(), MPI_MODE_RDONLY, info);
-    MPI_Info_free(&info);
     CHECK_FAILS(MPI_File_set_size(file, 50));
     if (context.unisono) CHECK_FAILS(MPI_File_preallocate(file, 5000));  // ROMIO: on rank 0 only
     close_file(file);
@@ -194,9 +193,8 @@ TEST(a_null_file_is_an_error) {
 }
 
 TEST(a_wrong_view_is_an_error_and_the_old_one_stays, all_but_native_openmpi, unchecked) {
-    MPI_File file = open_file(context, context.path());
     DealtView const view(context, 16);
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     int const code = MPI_File_set_view(file, -5, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
     CHECK(code != MPI_SUCCESS);
     CHECK(same_on_all(context, error_class(code)));
@@ -258,9 +256,8 @@ TEST(more_bytes_than_64_bits_can_count_were_none, under_unisono, "natively that 
 
 TEST(null_pointers_for_answers_ended_programs, unisono_openmpi | native_openmpi,
      "MPICH 4.0.2 crashes") {
-    MPI_File file = open_file(context, context.path());
     DealtView const view(context, 16);
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     MPI_Offset offset = 0;
     MPI_Datatype etype = MPI_BYTE, filetype = MPI_BYTE;
     char text[MPI_MAX_DATAREP_STRING];
@@ -278,9 +275,8 @@ TEST(null_pointers_for_answers_ended_programs, unisono_openmpi | native_openmpi,
 }
 
 TEST(null_pointers_for_requests_ended_programs, all_but_native_mpich, "MPICH 4.0.2 crashes") {
-    MPI_File file = open_file(context, context.path());
     DealtView const view(context, 16);
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     auto* const data = memory().data();
     for (int const code : {MPI_File_iwrite_at(file, 0, data, 8, MPI_BYTE, nullptr),
                            MPI_File_iread(file, data, 8, MPI_BYTE, nullptr),

@@ -18,8 +18,7 @@ constexpr int mine_bytes = 4000;
 
 TEST(independent_read_sees_own_collective_write, all_but_native_openmpi, rank_goes_early) {
     DealtView const view(context, 48);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, mine_bytes);
     Bytes back(mine_bytes);
     CHECK_MPI(MPI_File_write_at_all(file, 0, data.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
@@ -34,8 +33,7 @@ TEST(independent_read_sees_own_collective_write, all_but_native_openmpi, rank_go
 
 TEST(collective_read_sees_own_independent_write) {
     DealtView const view(context, 48);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, mine_bytes);
     Bytes back(mine_bytes);
     CHECK_MPI(MPI_File_write(file, data.data(), 1000, MPI_BYTE, MPI_STATUS_IGNORE));
@@ -47,8 +45,7 @@ TEST(collective_read_sees_own_independent_write) {
 
 TEST(the_last_own_write_wins, all_but_native_openmpi, rank_goes_early) {
     DealtView const view(context, 100);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const first = view.data(0, mine_bytes, 1), second = view.data(0, mine_bytes, 2),
                 third = view.data(0, mine_bytes, 3);
     Bytes expected = first;
@@ -76,8 +73,7 @@ TEST(the_last_own_write_wins, all_but_native_openmpi, rank_goes_early) {
 
 TEST(own_writes_survive_a_change_of_view, all_but_native_openmpi, rank_goes_early) {
     DealtView const fine(context, 16), coarse(context, 160);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(fine.set(file));
+    MPI_File file = open_file(context, fine);
     Bytes const data = fine.data(0, 1600);
     CHECK_MPI(MPI_File_write_all(file, data.data(), 1600, MPI_BYTE, MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
@@ -86,9 +82,7 @@ TEST(own_writes_survive_a_change_of_view, all_but_native_openmpi, rank_goes_earl
         MPI_File_read_at(file, fine.offset(32), back.data(), 16, MPI_BYTE, MPI_STATUS_IGNORE));
     check_bytes(back, fine.data(32, 16), "own block through another view");
     CHECK_MPI(coarse.set(file));
-    CHECK_MPI(MPI_File_sync(file));
-    context.barrier();
-    CHECK_MPI(MPI_File_sync(file));
+    sync_on_all(context, file);
     back.resize(1600);
     CHECK_MPI(MPI_File_read_all(file, back.data(), 1600, MPI_BYTE, MPI_STATUS_IGNORE));
     check_bytes(back, coarse.data(0, 1600), "everybody's blocks through another view");
@@ -117,21 +111,16 @@ TEST(others_see_it_after_sync_barrier_sync) {
         else
             CHECK_MPI(
                 MPI_File_write_all(file, data.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
-        CHECK_MPI(MPI_File_sync(file));
-        context.barrier();
-        CHECK_MPI(MPI_File_sync(file));
+        sync_on_all(context, file);
         read_as_neighbour(context, file, salt);
-        CHECK_MPI(MPI_File_sync(file));
-        context.barrier();
-        CHECK_MPI(MPI_File_sync(file));
+        sync_on_all(context, file);
     }
     close_file(file);
 }
 
 TEST(others_see_it_after_close_and_open) {
     DealtView const view(context, 40);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, mine_bytes);
     CHECK_MPI(MPI_File_write_all(file, data.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
     close_file(file);
@@ -143,8 +132,7 @@ TEST(others_see_it_after_close_and_open) {
 
 TEST(system_calls_see_it_after_sync) {
     DealtView const view(context, 50);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, mine_bytes);
     CHECK_MPI(MPI_File_write_all(file, data.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_File_sync(file));
@@ -190,8 +178,7 @@ bool writes_behind() {
 TEST(the_size_is_right_after_a_collective_write) {
     if (writes_behind()) return skip("ranks know of their own writes only");
     DealtView const view(context, 64);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     for (int call = 1; call <= 3; ++call) {
         Bytes const data = view.data((call - 1) * 640, 640);
         CHECK_MPI(MPI_File_write_all(file, data.data(), 640, MPI_BYTE, MPI_STATUS_IGNORE));
@@ -206,8 +193,7 @@ TEST(the_size_is_right_after_a_collective_write) {
 TEST(the_file_has_the_bytes_that_this_rank_has_written, all_but_native_openmpi, rank_goes_early) {
     constexpr int calls = 8;
     DealtView const view(context, 64);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     for (int call = 1; call <= calls; ++call) {
         Bytes const data = view.data((call - 1) * 640, 640);
         CHECK_MPI(MPI_File_write_all(file, data.data(), 640, MPI_BYTE, MPI_STATUS_IGNORE));

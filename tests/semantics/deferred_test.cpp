@@ -25,12 +25,9 @@ bool strategy_is_free(Context const&) {
 constexpr char const* no_fault = "write@1000000000=EIO";
 
 MPI_File open_deferred(Context const& context, char const* faults) {
-    MPI_Info hints = make_info({{"unisono_strategy", "view_based"},
-                                {"unisono_flush", "close"},
-                                {"unisono_faults", faults}});
-    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-    MPI_Info_free(&hints);
-    return file;
+    return open_with(context, {{"unisono_strategy", "view_based"},
+                               {"unisono_flush", "close"},
+                               {"unisono_faults", faults}});
 }
 
 void write_dealt(Context const& context, MPI_File file) {
@@ -103,9 +100,8 @@ TEST(new_hints_lose_nothing_that_is_in_memory, under_unisono, only_unisono_defer
     if (!strategy_is_free(context)) return;
     MPI_File file = open_deferred(context, no_fault);
     write_dealt(context, file);
-    MPI_Info hints = make_info({{"cb_buffer_size", "65536"}, {"cb_nodes", "1"}});
+    Info const hints{{"cb_buffer_size", "65536"}, {"cb_nodes", "1"}};
     CHECK_MPI(MPI_File_set_info(file, hints));
-    MPI_Info_free(&hints);
     close_file(file);
     check_file(context, context.path(), static_cast<long long>(mine_bytes) * context.size);
 }
@@ -117,11 +113,10 @@ public:
     static constexpr int block_bytes = 16384;
 
     Records(Context const& context, std::string const& faults) : context_{context} {
-        MPI_Info hints = make_info({{"unisono_strategy", "view_based"},
-                                    {"cb_buffer_size", std::to_string(block_bytes)},
-                                    {"unisono_faults", faults}});
+        Info const hints{{"unisono_strategy", "view_based"},
+                         {"cb_buffer_size", std::to_string(block_bytes)},
+                         {"unisono_faults", faults}};
         file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-        MPI_Info_free(&hints);
     }
 
     void write(int calls) {
@@ -209,18 +204,14 @@ void check_records(Context const& context, MPI_File file, int first, int last) {
 // may notice anything.
 void repeat_reads(Context const& context, char const* strategy) {
     constexpr int calls = 60;
-    MPI_Info hints = make_info({{"unisono_read_ahead", "enable"},
-                                {"cb_buffer_size", "16384"},
-                                {"unisono_strategy", strategy}});
-    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-    MPI_Info_free(&hints);
+    MPI_File file = open_with(context, {{"unisono_read_ahead", "enable"},
+                                        {"cb_buffer_size", "16384"},
+                                        {"unisono_strategy", strategy}});
     Bytes const all = pattern_bytes(0, static_cast<std::size_t>(calls) * context.size * 1000);
     if (context.root())
         CHECK_MPI(MPI_File_write_at(file, 0, all.data(), static_cast<int>(all.size()), MPI_BYTE,
                                     MPI_STATUS_IGNORE));
-    CHECK_MPI(MPI_File_sync(file));
-    context.barrier();
-    CHECK_MPI(MPI_File_sync(file));
+    sync_on_all(context, file);
     check_records(context, file, 0, 10);
     // What this rank has just written.
     auto const own = 10LL * context.size + context.rank;
@@ -231,9 +222,7 @@ void repeat_reads(Context const& context, char const* strategy) {
     read_record(file, own, record);
     check_bytes(record, mine, "this rank's own");
     // What the next rank has synced.
-    CHECK_MPI(MPI_File_sync(file));
-    context.barrier();
-    CHECK_MPI(MPI_File_sync(file));
+    sync_on_all(context, file);
     auto const next = (context.rank + 1) % context.size;
     read_record(file, 10LL * context.size + next, record);
     check_bytes(record, Bytes(Records::bytes, static_cast<std::uint8_t>(200 + next)), "the next's");
@@ -372,14 +361,10 @@ TEST(calls_of_another_handle_keep_their_order, under_unisono, only_unisono_defer
     MPI_Offset const at = records.end() + 100LL * context.rank;  // in a block, but in no record
     Bytes const first(100, 1), second(100, 2);
     CHECK_MPI(MPI_File_write_at(other, at, first.data(), 100, MPI_BYTE, MPI_STATUS_IGNORE));
-    CHECK_MPI(MPI_File_sync(other));
-    context.barrier();
-    CHECK_MPI(MPI_File_sync(other));
+    sync_on_all(context, other);
     auto const next = records.end() + 100LL * ((context.rank + 1) % context.size);
     CHECK_MPI(MPI_File_write_at_all(other, next, second.data(), 100, MPI_BYTE, MPI_STATUS_IGNORE));
-    CHECK_MPI(MPI_File_sync(other));
-    context.barrier();
-    CHECK_MPI(MPI_File_sync(other));
+    sync_on_all(context, other);
     Bytes back(100);
     CHECK_MPI(MPI_File_read_at(other, at, back.data(), 100, MPI_BYTE, MPI_STATUS_IGNORE));
     check_bytes(back, second, "what was written last, read");
@@ -404,9 +389,7 @@ TEST(shared_pointer_calls_go_past_nothing_that_is_in_memory, under_unisono, only
         code = MPI_File_write_shared(file, newer.data(), 10, MPI_BYTE, MPI_STATUS_IGNORE);
         CHECK(code == MPI_SUCCESS || error_class(code) == MPI_ERR_UNSUPPORTED_OPERATION);
     }
-    CHECK_MPI(MPI_File_sync(file));
-    context.barrier();
-    CHECK_MPI(MPI_File_sync(file));
+    sync_on_all(context, file);
     if (context.root() && code != MPI_SUCCESS)
         CHECK_MPI(MPI_File_write_shared(file, newer.data(), 10, MPI_BYTE, MPI_STATUS_IGNORE));
     Bytes back(10);

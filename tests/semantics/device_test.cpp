@@ -159,9 +159,8 @@ constexpr bool (*owners[])(Context const&) = {everybody, every_other, the_last};
 
 // The program has done I/O before it loads the driver; in the worst case in this very file.
 TEST(a_driver_is_found_when_it_is_loaded_late) {
-    MPI_File file = open_file(context, context.path());
     DealtView const view(context, 100);
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, 10000);
     CHECK_MPI(MPI_File_write_all(file, data.data(), 5000, MPI_BYTE, MPI_STATUS_IGNORE));
     if (no_gpu(context)) return close_file(file);
@@ -211,18 +210,15 @@ TEST(collective_calls_move_it) {
     if (no_gpu(context)) return;
     for (auto const on_device : owners) {
         constexpr int bytes = 300000;
-        MPI_File file = open_file(context, context.path());
         DealtView const view(context, 1000);
-        CHECK_MPI(view.set(file));
+        MPI_File file = open_file(context, view);
         Bytes const data = view.data(0, bytes);
         Memory from(on_device(context), data);
         MPI_Status status;
         CHECK_MPI(MPI_File_write_all(file, from.data(), bytes, MPI_BYTE, &status));
         CHECK_EQUAL(count_of(status), bytes);
         CHECK_EQUAL(position_of(file), bytes);
-        CHECK_MPI(MPI_File_sync(file));
-        context.barrier();
-        CHECK_MPI(MPI_File_sync(file));
+        sync_on_all(context, file);
         Memory back(on_device(context), Bytes(bytes));
         CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), bytes, MPI_BYTE, &status));
         CHECK_EQUAL(count_of(status), bytes);
@@ -234,9 +230,8 @@ TEST(collective_calls_move_it) {
 
 TEST(split_calls_move_it) {
     if (no_gpu(context)) return;
-    MPI_File file = open_file(context, context.path());
     DealtView const view(context, 1000);
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, 50000);
     Memory from(every_other(context), data), back(every_other(context), Bytes(50000));
     MPI_Status status;
@@ -338,9 +333,8 @@ TEST(host_memory_is_pinned_for_narrow_pieces_while_a_call_lasts) {
 
 TEST(independent_calls_move_it) {
     if (no_gpu(context)) return;
-    MPI_File file = open_file(context, context.path());
     DealtView const view(context, 1000);
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, 60000);
     Memory first(true, Bytes(data.begin(), data.begin() + 30000));
     Memory second(true, Bytes(data.begin() + 30000, data.end()));
@@ -367,9 +361,8 @@ TEST(independent_calls_move_it) {
 TEST(ranks_that_ask_for_nothing_take_part) {
     if (no_gpu(context)) return;
     for (auto const asks : owners) {
-        MPI_File file = open_file(context, context.path());
         DealtView const view(context, 100);
-        CHECK_MPI(view.set(file));
+        MPI_File file = open_file(context, view);
         int const bytes = asks(context) ? 20000 : 0;
         Bytes const data = view.data(0, 20000);
         Memory from(true, data), back(true, Bytes(20000));
@@ -409,9 +402,7 @@ TEST(a_read_past_the_end_is_short_where_the_file_ends) {
 
 TEST(an_error_is_the_same_on_all_ranks) {
     if (no_gpu(context)) return;
-    MPI_Info hints = make_info({{"unisono_faults", "write@150000=ENOSPC"}});
-    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-    MPI_Info_free(&hints);
+    MPI_File file = open_with(context, {{"unisono_faults", "write@150000=ENOSPC"}});
     Memory from(every_other(context), Bytes(100000));
     auto const offset = static_cast<MPI_Offset>(context.rank) * 100000;
     MPI_Status status;

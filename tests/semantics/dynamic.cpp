@@ -38,9 +38,7 @@ void write_and_read(Context const& context, std::string const& name) {
     CHECK_MPI(MPI_File_write_all(file, data.data(), 2000, MPI_BYTE, &status));
     CHECK_MPI(MPI_File_write_all(file, data.data() + 2000, 2000, MPI_BYTE, &status));
     CHECK_EQUAL(count_of(status), 2000);
-    CHECK_MPI(MPI_File_sync(file));
-    context.barrier();
-    CHECK_MPI(MPI_File_sync(file));
+    sync_on_all(context, file);
     DealtView const next((context.rank + 1) % context.size, context.size, 40, MPI_BYTE, 7);
     CHECK_MPI(next.set(file));
     Bytes back(4000);

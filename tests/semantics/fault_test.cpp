@@ -21,11 +21,8 @@ Kind const kinds[] = {{"EIO", EIO, MPI_ERR_IO},
 
 MPI_File open_with_fault(Context const& context, std::string const& direction, MPI_Offset offset,
                          Kind const& kind) {
-    MPI_Info hints =
-        make_info({{"unisono_faults", direction + "@" + std::to_string(offset) + "=" + kind.name}});
-    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-    MPI_Info_free(&hints);
-    return file;
+    return open_with(
+        context, {{"unisono_faults", direction + "@" + std::to_string(offset) + "=" + kind.name}});
 }
 
 void check_message(int code, std::string const& call, MPI_Offset offset, Kind const& kind) {
@@ -126,10 +123,9 @@ TEST(a_failing_write_of_many_rounds, under_unisono, faults_are_ours) {
     constexpr int asked = 1 << 20;
     DealtView const view(context, 1000);
     MPI_Offset const fault = 700LL * 1000 * context.size + 500;
-    MPI_Info hints = make_info({{"unisono_faults", "write@" + std::to_string(fault) + "=ENOSPC"},
-                                {"cb_buffer_size", "65536"}});
-    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-    MPI_Info_free(&hints);
+    MPI_File file =
+        open_with(context, {{"unisono_faults", "write@" + std::to_string(fault) + "=ENOSPC"},
+                            {"cb_buffer_size", "65536"}});
     CHECK_MPI(view.set(file));
     Bytes const data = view.data(0, asked);
     MPI_Status status;
@@ -186,10 +182,8 @@ TEST(an_independent_access_fails_on_its_rank_only, under_unisono, faults_are_our
 // Two faults on different aggregators: still one class for everybody.
 TEST(two_errors_give_one_class, under_unisono, faults_are_ours) {
     auto const second = 20000LL * context.size - 5;
-    MPI_Info hints =
-        make_info({{"unisono_faults", "write@10=EIO,write@" + std::to_string(second) + "=ENOSPC"}});
-    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-    MPI_Info_free(&hints);
+    MPI_File file = open_with(
+        context, {{"unisono_faults", "write@10=EIO,write@" + std::to_string(second) + "=ENOSPC"}});
     DealtView const view(context, 500);
     CHECK_MPI(view.set(file));
     Bytes const data = view.data(0, 20000);
@@ -205,12 +199,11 @@ TEST(two_errors_give_one_class, under_unisono, faults_are_ours) {
 constexpr int lone_bytes = 100;
 
 MPI_File open_lone_file(Context const& context, char const* key, char const* value) {
-    MPI_Info hints = make_info({{"unisono_faults", "write@550=ENOSPC"}, {key, value}});
+    Info const hints{{"unisono_faults", "write@550=ENOSPC"}, {key, value}};
     auto const path = context.path() + std::to_string(context.rank);
     MPI_File file = MPI_FILE_NULL;
     CHECK_MPI(
         MPI_File_open(MPI_COMM_SELF, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints, &file));
-    MPI_Info_free(&hints);
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
     return file;
 }

@@ -94,6 +94,22 @@ MPI_File open_file(Context const& context, std::string const& path, int mode, MP
     return file;
 }
 
+MPI_File open_file(Context const& context, DealtView const& view) {
+    MPI_File file = open_file(context, context.path());
+    CHECK_MPI(view.set(file));
+    return file;
+}
+
+MPI_File open_with(Context const& context, std::initializer_list<Info::Key> hints) {
+    return open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, Info(hints));
+}
+
+void sync_on_all(Context const& context, MPI_File file) {
+    CHECK_MPI(MPI_File_sync(file));
+    context.barrier();
+    CHECK_MPI(MPI_File_sync(file));
+}
+
 void an_intercommunicator_is_refused(MPI_Comm between, std::string const& path) {
     MPI_Comm_set_errhandler(between, MPI_ERRORS_RETURN);  // Open MPI 4.1.4 calls its handler
     MPI_File file = MPI_FILE_NULL;
@@ -183,11 +199,9 @@ long long size_of(MPI_File file) {
     return bytes;
 }
 
-MPI_Info make_info(std::vector<std::pair<std::string, std::string>> const& keys) {
-    MPI_Info info = MPI_INFO_NULL;
-    MPI_Info_create(&info);
-    for (auto const& [key, value] : keys) MPI_Info_set(info, key.c_str(), value.c_str());
-    return info;
+Info::Info(std::initializer_list<Key> keys) {
+    MPI_Info_create(&handle_);
+    for (auto const& [key, value] : keys) MPI_Info_set(handle_, key.c_str(), value.c_str());
 }
 
 std::string info_value(MPI_File file, std::string const& key) {

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,20 @@ Type make_resized(MPI_Aint lower_bound, MPI_Aint extent, MPI_Datatype old);
 /// are told of before they need it.
 Type costly_rows(int rows, int bytes, int apart);
 
+/// Owns an info object with these keys.
+class Info {
+public:
+    using Key = std::pair<std::string, std::string>;
+    explicit Info(std::initializer_list<Key> keys);
+    Info(Info const&) = delete;
+    Info& operator=(Info const&) = delete;
+    ~Info() { MPI_Info_free(&handle_); }
+    operator MPI_Info() const { return handle_; }
+
+private:
+    MPI_Info handle_ = MPI_INFO_NULL;
+};
+
 /// A view that deals blocks to the ranks like cards: rank r owns blocks r, r + size, ...
 class DealtView {
 public:
@@ -80,7 +95,13 @@ private:
 /// Opens on all ranks of the test. A failure is recorded and gives MPI_FILE_NULL.
 MPI_File open_file(Context const& context, std::string const& path,
                    int mode = MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_Info info = MPI_INFO_NULL);
+/// The test's own file, with this view.
+MPI_File open_file(Context const& context, DealtView const& view);
+/// The test's own file, with these hints.
+MPI_File open_with(Context const& context, std::initializer_list<Info::Key> hints);
 void close_file(MPI_File& file);
+/// What all have written is there for all. Collective.
+void sync_on_all(Context const& context, MPI_File file);
 
 /// Checks that no file can be opened on an inter-communicator. Collective over it.
 void an_intercommunicator_is_refused(MPI_Comm between, std::string const& path);
@@ -113,8 +134,6 @@ long long elements_x_of(MPI_Status const& status, MPI_Datatype type);
 long long position_of(MPI_File file);
 long long size_of(MPI_File file);
 
-/// An info object with these keys. Free it.
-MPI_Info make_info(std::vector<std::pair<std::string, std::string>> const& keys);
 /// A file's value for a key; empty when the key is not there.
 std::string info_value(MPI_File file, std::string const& key);
 /// By the environment, which goes before hints.

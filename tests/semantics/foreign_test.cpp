@@ -18,9 +18,8 @@ bool descriptors_are_foreign(Context const& context) {
 // 24 MiB in strided pieces of `piece` bytes, written, synced and read back.
 void check_strided(Context const& context, int piece) {
     auto const bytes = (24 << 20) / context.size / piece * piece;
-    MPI_File file = open_file(context, context.path());
     DealtView const view(context, piece);
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, static_cast<std::size_t>(bytes));
     MPI_Status status;
     CHECK_MPI(MPI_File_write_all(file, data.data(), bytes, MPI_BYTE, &status));
@@ -41,9 +40,8 @@ TEST(strided_data_arrives) {
 
 TEST(an_independent_list_arrives) {
     REQUIRE_ALL(context, CHECK(descriptors_are_foreign(context)));
-    MPI_File file = open_file(context, context.path());
     DealtView const view(context, 100);
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, 100000);
     CHECK_MPI(MPI_File_write_at(file, 0, data.data(), 100000, MPI_BYTE, MPI_STATUS_IGNORE));
     Bytes back(data.size());

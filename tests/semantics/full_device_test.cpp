@@ -118,10 +118,9 @@ int write_records(Context const& context, MPI_File file, int calls) {
 void write_records_behind(Context const& context, bool in_blocks) {
     TinyDevice const device(context);
     if (!device.usable()) return skip("needs root, to mount a small file system");
-    MPI_Info hints = make_info({{"unisono_write_behind", "enable"}, {"cb_buffer_size", "65536"}});
+    Info const hints{{"unisono_write_behind", "enable"}, {"cb_buffer_size", "65536"}};
     if (in_blocks) MPI_Info_set(hints, "unisono_strategy", "view_based");
     MPI_File file = open_file(context, device.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-    MPI_Info_free(&hints);
     auto const failed = write_records(context, file, 2 * device_bytes / record_bytes);
     auto const synced = MPI_File_sync(file);
     CHECK(failed > 0 || synced != MPI_SUCCESS);
@@ -151,9 +150,8 @@ TEST(records_that_each_rank_writes, under_unisono, "only Unisono does that") {
 // What is no file never gets longer: each call finds that out by itself, also where it would have
 // been a copy into memory.
 TEST(a_device_that_is_always_full, under_unisono, false_counts) {
-    MPI_Info hints = make_info({{"unisono_write_behind", "enable"}});
+    Info const hints{{"unisono_write_behind", "enable"}};
     MPI_File file = open_file(context, "/dev/full", MPI_MODE_RDWR, hints);
-    MPI_Info_free(&hints);
     constexpr int calls = 12;
     CHECK_EQUAL(write_records(context, file, calls), calls);
     auto const synced = MPI_File_sync(file);

@@ -123,9 +123,8 @@ TEST(a_handler_on_file_null_hears_only_of_what_the_program_opens) {
     prepare_file(context, context.path(), 1000);
     MPI_Errhandler handler = make_counting_handler();
     CHECK_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, handler));
-    MPI_Info hints = make_info({{"unisono_backend", "mpiio"}});
+    Info const hints{{"unisono_backend", "mpiio"}};
     MPI_File file = open_without_a_descriptor(context, hints);
-    MPI_Info_free(&hints);
     CHECK_EQUAL(handler_calls.load(), 0);
     REQUIRE_ALL(context, file != MPI_FILE_NULL);
     MPI_Errhandler kept = MPI_ERRHANDLER_NULL;
@@ -214,10 +213,7 @@ TEST(a_wrong_argument_calls_the_handler_once) {
 }
 
 MPI_File open_with_fault(Context const& context, std::string const& fault) {
-    MPI_Info hints = make_info({{"unisono_faults", fault}});
-    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-    MPI_Info_free(&hints);
-    return file;
+    return open_with(context, {{"unisono_faults", fault}});
 }
 
 TEST(a_failed_access_calls_the_handler_once_on_each_rank, under_unisono, faults_are_ours) {

@@ -99,9 +99,8 @@ TEST(more_than_two_to_the_31_bytes, under_unisono,
     if (!enough_room(context, 6LL << 30)) return;
     auto const salt = static_cast<unsigned>(context.rank);
     RepeatedMemory memory(salt);
-    MPI_File file = open_file(context, context.path());
     DealtView const view(context, large_block_bytes);
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     auto const written = write_long(file, memory.data());
     CHECK_MPI(written.code);
     CHECK_EQUAL(written.bytes, long_bytes);

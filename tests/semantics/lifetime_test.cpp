@@ -165,20 +165,16 @@ TEST(reused_type_handles_are_not_confused) {
 }
 
 TEST(the_info_is_freed_after_open) {
-    MPI_Info hints = make_info({{"cb_buffer_size", "65536"}});
-    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-    MPI_Info_free(&hints);
-    MPI_Info other = make_info({{"cb_buffer_size", "1"}});
+    MPI_File file = open_with(context, {{"cb_buffer_size", "65536"}});
+    Info const other{{"cb_buffer_size", "1"}};
     use(context, file, 0, 1);
     CHECK_EQUAL(info_value(file, "cb_buffer_size"), "65536");
-    MPI_Info_free(&other);
     close_file(file);
 }
 
-void write_after_new_hints(Context const& context, MPI_File& file, MPI_Info& hints) {
+void write_after_new_hints(Context const& context, MPI_File& file, MPI_Info hints) {
     MPI_Info_set(hints, "cb_buffer_size", "65536");
     CHECK_MPI(MPI_File_set_info(file, hints));
-    MPI_Info_free(&hints);
     Bytes const data = pattern_bytes(10 * context.rank, 10);
     CHECK_MPI(MPI_File_write_at_all(file, 10 * context.rank, data.data(), 10, MPI_BYTE,
                                     MPI_STATUS_IGNORE));
@@ -192,7 +188,7 @@ TEST(writes_went_to_a_file_of_the_same_name_in_another_folder) {
     std::filesystem::create_directory(elsewhere);
     prepare_file(context, elsewhere + "/data", 100);
     std::filesystem::current_path(context.directory);
-    MPI_Info hints = make_info({{"unisono_backend", "mpiio"}});
+    Info const hints{{"unisono_backend", "mpiio"}};
     MPI_File file = open_file(context, "data", MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
     std::filesystem::current_path(elsewhere);
     write_after_new_hints(context, file, hints);
@@ -203,7 +199,7 @@ TEST(writes_went_to_a_file_of_the_same_name_in_another_folder) {
 
 // The same where the file has been renamed.
 TEST(writes_went_to_a_file_that_has_taken_the_name) {
-    MPI_Info hints = make_info({{"unisono_backend", "mpiio"}});
+    Info const hints{{"unisono_backend", "mpiio"}};
     MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
     context.barrier();
     if (context.root()) std::filesystem::rename(context.path(), context.path("renamed"));

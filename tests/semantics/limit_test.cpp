@@ -43,8 +43,7 @@ struct Outcome {
 };
 
 Outcome write_across_the_limit(Context const& context, DealtView const& view, int asked) {
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, static_cast<std::size_t>(asked));
     MPI_Status status;
     Outcome outcome{};

@@ -43,8 +43,7 @@ void open_use_close(Context const& context, int times) {
     DealtView const view(context, 24);
     Bytes const data = view.data(0, 240);
     for (int i = 0; i < times; ++i) {
-        MPI_File file = open_file(context, context.path());
-        CHECK_MPI(view.set(file));
+        MPI_File file = open_file(context, view);
         CHECK_MPI(MPI_File_write_all(file, data.data(), 240, MPI_BYTE, MPI_STATUS_IGNORE));
         close_file(file);
     }

@@ -93,9 +93,7 @@ long long growth_bytes(MPI_File file, std::string const& path, Bytes const& user
 
 TEST(a_large_call_needs_little_memory, under_unisono, "the bound is Unisono's promise") {
     if (!enough_room(context, 2 * rank_bytes * context.size)) return;
-    MPI_Info hints = make_info({{"cb_buffer_size", std::to_string(mib)}});
-    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-    MPI_Info_free(&hints);
+    MPI_File file = open_with(context, {{"cb_buffer_size", std::to_string(mib)}});
     DealtView const view(context, block_bytes);
     CHECK_MPI(view.set(file));
     Bytes user(user_bytes);

@@ -89,8 +89,8 @@ TEST(null_pointers_beside_them_ended_programs, all_but_native_mpich, undone_or_h
 TEST(a_larger_buffer_size_after_the_open_overran_mpichs, under_unisono,
      "MPICH 4.0.2 crashes; Open MPI does not know the hint") {
     constexpr int many_bytes = 10'000;
-    MPI_Info small = make_info({{"romio_cb_read", "enable"}, {"cb_buffer_size", "64"}});
-    MPI_Info large = make_info({{"cb_buffer_size", "1048576"}});
+    Info const small{{"romio_cb_read", "enable"}, {"cb_buffer_size", "64"}};
+    Info const large{{"cb_buffer_size", "1048576"}};
     for (auto const with_view : {false, true}) {
         MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, small);
         auto const own = context.rank * many_bytes;
@@ -114,8 +114,6 @@ TEST(a_larger_buffer_size_after_the_open_overran_mpichs, under_unisono,
         CHECK_EQUAL(info_value(file, "cb_buffer_size"), "1048576");
         close_file(file);
     }
-    MPI_Info_free(&small);
-    MPI_Info_free(&large);
 }
 
 TEST(waited_for_in_any_order, all_but_native_mpich, undone_or_hung) {
@@ -318,9 +316,7 @@ TEST(freed_before_they_are_complete, under_unisono,
 // Of the first rank, long enough to be done beside the program; also one that is over by then.
 MPI_File free_writes_that_fail(Context const& context) {
     constexpr int long_bytes = 300000;
-    MPI_Info hints = make_info({{"unisono_faults", "write@100=ENOSPC"}});
-    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-    MPI_Info_free(&hints);
+    MPI_File file = open_with(context, {{"unisono_faults", "write@100=ENOSPC"}});
     if (!context.root()) return file;
     Bytes const data(long_bytes, 1);
     for (bool const over : {false, true}) {
@@ -381,9 +377,7 @@ TEST(types_of_large_count_constructors, all_but_native_mpich, undone_or_hung) {
 
 // Views that the MPI library is told of by all ranks at once, and a backend that is the library's.
 TEST(tested_by_one_rank_before_the_others_come, under_unisono, "the backend is Unisono's") {
-    MPI_Info hints = make_info({{"unisono_backend", "mpiio"}});
-    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-    MPI_Info_free(&hints);
+    MPI_File file = open_with(context, {{"unisono_backend", "mpiio"}});
     Type const rows = costly_rows(1000, 2, 6);
     Type const view = make_resized(0, MPI_Aint{6000} * context.size, rows);
     CHECK_MPI(MPI_File_set_view(file, MPI_Offset{6000} * context.rank, MPI_BYTE, view, "native",
@@ -408,8 +402,7 @@ TEST(tested_by_one_rank_before_the_others_come, under_unisono, "the backend is U
 TEST(short_reads_move_the_pointer_by_what_was_asked, all_but_native_openmpi,
      "Open MPI 4.1.4 waits for ever for nonblocking reads that end early") {
     DealtView const view(context, 10);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, 30);
     CHECK_MPI(MPI_File_write_at_all(file, 0, data.data(), 30, MPI_BYTE, MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_File_sync(file));
@@ -428,9 +421,8 @@ TEST(short_reads_move_the_pointer_by_what_was_asked, all_but_native_openmpi,
 
 // Each rank writes its part by itself, as helper threads may not use the MPI library's backend.
 MPI_File write_parts_that_fail_on_the_first_rank(Context const& context) {
-    MPI_Info hints = make_info({{"unisono_backend", "mpiio"}, {"unisono_faults", "write@100=EIO"}});
-    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-    MPI_Info_free(&hints);
+    MPI_File file =
+        open_with(context, {{"unisono_backend", "mpiio"}, {"unisono_faults", "write@100=EIO"}});
     Bytes const data(1000, 1);
     MPI_Request request = MPI_REQUEST_NULL;
     CHECK_MPI(
@@ -472,9 +464,8 @@ TEST(reads_past_the_end_are_short, under_unisono, "ROMIO counts what was asked f
 }
 
 MPI_File open_faulty(Context const& context, std::string const& name) {
-    MPI_Info hints = make_info({{"unisono_faults", "write@100=ENOSPC"}});
+    Info const hints{{"unisono_faults", "write@100=ENOSPC"}};
     MPI_File file = open_file(context, context.path(name), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-    MPI_Info_free(&hints);
     return file;
 }
 
@@ -661,9 +652,8 @@ TEST(ranks_in_different_calls_get_an_error, under_unisono, "nothing notices", 2)
 }
 
 TEST(large_independent_requests) {
-    MPI_File file = open_file(context, context.path());
     DealtView const view(context, 1 << 16);
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     constexpr int large = 3 << 19;
     Bytes const data = view.data(0, 2 * std::size_t{large});
     MPI_Request requests[2];

@@ -91,9 +91,8 @@ TEST(contradicting_modes_are_an_error) {
 
 TEST(opening_again_keeps_the_content) {
     prepare_file(context, context.path(), 800 * static_cast<std::size_t>(context.size));
-    MPI_File file = open_file(context, context.path());
     DealtView const view(context, 40);
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(80, 40);
     CHECK_MPI(MPI_File_write_at_all(file, 80, data.data(), 40, MPI_BYTE, MPI_STATUS_IGNORE));
     close_file(file);

@@ -13,9 +13,8 @@ constexpr char const* full_counts =
 constexpr std::uint8_t untouched = 0;  // pattern bytes are never zero
 
 TEST(some_ranks_write_nothing) {
-    MPI_File file = open_file(context, context.path());
     DealtView const view(context, 32);
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     for (int call = 0; call < 4; ++call) {  // odd ranks, even ranks, nobody, everybody
         bool const takes_part = call == 3 || (call != 2 && context.rank % 2 == call);
         Bytes const data = view.data(call * 320, 320);
@@ -38,9 +37,8 @@ TEST(some_ranks_write_nothing) {
 
 TEST(zero_size_types_take_part) {
     Type const nothing = make_contiguous(0, MPI_INT);
-    MPI_File file = open_file(context, context.path());
     DealtView const view(context, 32);
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, 320);
     MPI_Status status;
     bool const takes_part = context.rank == context.size - 1;
@@ -151,8 +149,7 @@ TEST(short_counts_of_derived_types, under_unisono, full_counts) {
 TEST(full_counts_of_derived_types) {
     Type const spread = make_vector(3, 2, 5, MPI_DOUBLE);
     DealtView const view(context, 5, MPI_DOUBLE);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     std::vector<double> memory(200, 2.5);
     MPI_Status status;
     CHECK_MPI(MPI_File_write_all(file, memory.data(), 7, spread, &status));
@@ -168,8 +165,7 @@ TEST(full_counts_of_derived_types) {
 TEST(independent_reads_past_the_end_are_short, under_unisono, full_counts) {
     DealtView const view(context, 16);
     prepare_file(context, context.path(), static_cast<std::size_t>(16 * 3 * context.size));
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     // A collective call first: under Unisono the file is then in its hands.
     Bytes const first = view.data(0, 16);
     CHECK_MPI(MPI_File_write_at_all(file, 0, first.data(), 16, MPI_BYTE, MPI_STATUS_IGNORE));

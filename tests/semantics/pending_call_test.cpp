@@ -8,8 +8,7 @@ constexpr int mine_bytes = 6400;
 
 TEST(split_calls_between_blocking_ones) {
     DealtView const view(context, 20, MPI_INT, 12);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, 3 * mine_bytes);
     MPI_Status status;
     CHECK_MPI(MPI_File_write_all(file, data.data(), 1600, MPI_INT, MPI_STATUS_IGNORE));
@@ -50,8 +49,7 @@ TEST(split_calls_on_two_files_at_once) {
 
 TEST(blocking_calls_see_what_nonblocking_ones_wrote) {
     DealtView const view(context, 20, MPI_INT, 12);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, mine_bytes);
     Bytes back(mine_bytes);
     MPI_Request request = MPI_REQUEST_NULL;
@@ -66,8 +64,7 @@ TEST(blocking_calls_see_what_nonblocking_ones_wrote) {
 
 TEST(nonblocking_calls_see_what_blocking_ones_wrote) {
     DealtView const view(context, 20, MPI_INT, 12);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, mine_bytes);
     Bytes back(mine_bytes);
     CHECK_MPI(MPI_File_write_all(file, data.data(), 1600, MPI_INT, MPI_STATUS_IGNORE));
@@ -81,8 +78,7 @@ TEST(nonblocking_calls_see_what_blocking_ones_wrote) {
 
 TEST(several_nonblocking_calls_at_once) {
     DealtView const view(context, 32);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     constexpr int calls = 5;
     Bytes const data = view.data(0, calls * mine_bytes);
     MPI_Request requests[calls];
@@ -100,8 +96,7 @@ TEST(several_nonblocking_calls_at_once) {
 // Rank-dependent nonblocking independent calls are pending while a collective call runs.
 TEST(independent_requests_across_a_collective_call) {
     DealtView const view(context, 32);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, 2 * mine_bytes);
     MPI_Request request = MPI_REQUEST_NULL;
     if (context.rank % 2 == 0)

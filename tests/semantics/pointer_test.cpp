@@ -11,8 +11,7 @@ constexpr int block_ints = 4;
 
 TEST(blocking_calls_move_it) {
     DealtView const view(context, block_ints, MPI_INT, 24);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, 64);
     CHECK_EQUAL(position_of(file), 0);
     CHECK_MPI(MPI_File_write(file, data.data(), 3, MPI_INT, MPI_STATUS_IGNORE));
@@ -37,8 +36,7 @@ TEST(blocking_calls_move_it) {
 
 TEST(zero_counts_leave_it) {
     DealtView const view(context, block_ints, MPI_INT);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     CHECK_MPI(MPI_File_seek(file, 5, MPI_SEEK_SET));
     CHECK_MPI(MPI_File_write_all(file, nullptr, 0, MPI_INT, MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_File_read_all(file, nullptr, 0, MPI_INT, MPI_STATUS_IGNORE));
@@ -50,8 +48,7 @@ TEST(zero_counts_leave_it) {
 TEST(memory_types_move_it_by_their_size) {
     DealtView const view(context, 8, MPI_SHORT);
     Type const every_second = make_vector(6, 1, 2, MPI_INT);  // 24 bytes of data: 12 etypes
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     std::vector<int> memory(12, 7);
     CHECK_MPI(MPI_File_write_all(file, memory.data(), 1, every_second, MPI_STATUS_IGNORE));
     CHECK_EQUAL(position_of(file), 12);
@@ -62,8 +59,7 @@ TEST(memory_types_move_it_by_their_size) {
 
 TEST(seek_set_and_current) {
     DealtView const view(context, block_ints, MPI_INT, 100);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     CHECK_MPI(MPI_File_seek(file, 9, MPI_SEEK_SET));
     CHECK_EQUAL(position_of(file), 9);
     CHECK_MPI(MPI_File_seek(file, -4, MPI_SEEK_CUR));
@@ -76,8 +72,7 @@ TEST(seek_set_and_current) {
 TEST(seek_far, under_unisono,
      "MPICH 4.0.2 walks a strided view tile by tile: a far seek takes minutes") {
     DealtView const view(context, block_ints, MPI_INT, 100);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     int const value = 5;
     CHECK_MPI(MPI_File_write_all(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_File_seek(file, 1LL << 40, MPI_SEEK_SET));
@@ -87,8 +82,7 @@ TEST(seek_far, under_unisono,
 
 TEST(seek_before_the_view_fails_and_leaves_it) {
     DealtView const view(context, block_ints, MPI_INT, 100);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     CHECK_MPI(MPI_File_seek(file, 3, MPI_SEEK_SET));
     CHECK_FAILS(MPI_File_seek(file, -1, MPI_SEEK_SET));
     CHECK_EQUAL(position_of(file), 3);
@@ -103,8 +97,7 @@ TEST(seek_end_counts_in_the_view, all_but_native_openmpi,
     DealtView const view(context, block_ints, MPI_INT, 40);
     auto const bytes = 40 + blocks * context.size * view.block_bytes();
     prepare_file(context, context.path(), static_cast<std::size_t>(bytes));
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     CHECK_MPI(MPI_File_seek(file, 0, MPI_SEEK_END));
     CHECK_EQUAL(position_of(file), blocks * block_ints);
     CHECK_MPI(MPI_File_seek(file, -5, MPI_SEEK_END));
@@ -141,8 +134,7 @@ TEST(seek_end_is_behind_the_file_where_tiles_run_into_each_other, under_unisono,
 
 TEST(set_view_resets_it) {
     DealtView const ints(context, block_ints, MPI_INT), bytes(context, 3, MPI_BYTE, 5);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(ints.set(file));
+    MPI_File file = open_file(context, ints);
     CHECK_MPI(MPI_File_seek(file, 7, MPI_SEEK_SET));
     CHECK_MPI(bytes.set(file));
     CHECK_EQUAL(position_of(file), 0);
@@ -156,8 +148,7 @@ TEST(set_view_resets_it) {
 
 TEST(split_calls_move_it) {
     DealtView const view(context, block_ints, MPI_INT);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, 40);
     Bytes back(40);
     CHECK_MPI(MPI_File_write_all_begin(file, data.data(), 10, MPI_INT));
@@ -236,8 +227,7 @@ TEST(an_end_without_its_begin_is_refused, under_unisono,
 // MPI: the pointer is updated by the call that starts the access.
 TEST(nonblocking_calls_move_it_at_once) {
     DealtView const view(context, block_ints, MPI_INT);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, 40);
     MPI_Request request = MPI_REQUEST_NULL;
     CHECK_MPI(MPI_File_iwrite(file, data.data(), 4, MPI_INT, &request));
@@ -258,8 +248,7 @@ TEST(nonblocking_calls_move_it_at_once) {
 
 TEST(byte_offsets_follow_the_view) {
     DealtView const view(context, block_ints, MPI_INT, 1000);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     for (MPI_Offset etype : {0LL, 1LL, 3LL, 4LL, 5LL, 7LL, 8LL, 4001LL, 1LL << 36}) {
         MPI_Offset offset = -1;
         CHECK_MPI(MPI_File_get_byte_offset(file, etype, &offset));
@@ -311,8 +300,7 @@ void write_in_one_way(MPI_File file, Way way, Bytes const& data) {
 // Forty writes in ways drawn by lot, the same on all ranks; sizes differ from rank to rank.
 TEST(mixed_calls_write_one_after_the_other) {
     DealtView const view(context, 24, MPI_BYTE, 3);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     std::mt19937 way_lot(7), size_lot(100 + static_cast<unsigned>(context.rank));
     MPI_Offset position = 0;
     for (int call = 0; call < 40; ++call) {

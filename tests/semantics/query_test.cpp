@@ -15,9 +15,8 @@ constexpr char const* no_atomic_mode = "OMPIO of Open MPI 4.1 has no atomic mode
 constexpr char const* own_hints = "Unisono's own hints";
 
 TEST(get_view_gives_back_the_view) {
-    MPI_File file = open_file(context, context.path());
     DealtView const view(context, 6, MPI_INT, 333);
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     int const value = 1;
     CHECK_MPI(MPI_File_write_all(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
     MPI_Offset displacement = -1;
@@ -84,8 +83,7 @@ TEST(write_only_files_can_be_written) {
 
 TEST(set_size_cuts_and_grows, under_unisono, "natively a read past the end gives full counts") {
     DealtView const view(context, 10);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, 500);
     CHECK_MPI(MPI_File_write_all(file, data.data(), 500, MPI_BYTE, MPI_STATUS_IGNORE));
     auto const half = 25LL * 10 * context.size;
@@ -135,8 +133,7 @@ TEST(preallocate_failed_on_devices) {
 
 TEST(preallocate_keeps_the_content) {
     DealtView const view(context, 10);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, 500);
     CHECK_MPI(MPI_File_write_all(file, data.data(), 500, MPI_BYTE, MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_File_preallocate(file, 100000));
@@ -195,8 +192,7 @@ TEST(atomic_mode_is_atomic_and_ends, all_but_native_openmpi, no_atomic_mode) {
 
 TEST(atomic_mode_keeps_view_and_pointer, all_but_native_openmpi, no_atomic_mode) {
     DealtView const view(context, 16, MPI_INT, 8);
-    MPI_File file = open_file(context, context.path());
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, 640);
     CHECK_MPI(MPI_File_write_all(file, data.data(), 40, MPI_INT, MPI_STATUS_IGNORE));
     if (!CHECK_MPI(MPI_File_set_atomicity(file, 1))) return close_file(file);
@@ -213,9 +209,7 @@ TEST(atomic_mode_keeps_view_and_pointer, all_but_native_openmpi, no_atomic_mode)
 }
 
 TEST(hints_come_back) {
-    MPI_Info hints = make_info({{"cb_buffer_size", "1048576"}, {"cb_nodes", "1"}});
-    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-    MPI_Info_free(&hints);
+    MPI_File file = open_with(context, {{"cb_buffer_size", "1048576"}, {"cb_nodes", "1"}});
     CHECK_EQUAL(info_value(file, "cb_buffer_size"), "1048576");
     CHECK_EQUAL(info_value(file, "cb_nodes"), "1");
     close_file(file);
@@ -223,9 +217,8 @@ TEST(hints_come_back) {
 
 TEST(unisono_hints_come_back, under_unisono, own_hints) {
     if (strategy_is_forced()) return skip("UNISONO_STRATEGY is set");
-    MPI_Info hints = make_info({{"unisono_strategy", "two_phase"}, {"unisono_no_such_key", "1"}});
-    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-    MPI_Info_free(&hints);
+    MPI_File file =
+        open_with(context, {{"unisono_strategy", "two_phase"}, {"unisono_no_such_key", "1"}});
     CHECK_EQUAL(info_value(file, "unisono_strategy"), "two_phase");
     CHECK_EQUAL(info_value(file, "unisono_no_such_key"), "");
     close_file(file);
@@ -234,9 +227,8 @@ TEST(unisono_hints_come_back, under_unisono, own_hints) {
 TEST(set_info_changes_hints, under_unisono, own_hints) {
     if (strategy_is_forced()) return skip("UNISONO_STRATEGY is set");
     MPI_File file = open_file(context, context.path());
-    MPI_Info hints = make_info({{"unisono_strategy", "independent"}, {"cb_buffer_size", "65536"}});
+    Info const hints{{"unisono_strategy", "independent"}, {"cb_buffer_size", "65536"}};
     CHECK_MPI(MPI_File_set_info(file, hints));
-    MPI_Info_free(&hints);
     CHECK_EQUAL(info_value(file, "unisono_strategy"), "independent");
     CHECK_EQUAL(info_value(file, "cb_buffer_size"), "65536");
     DealtView const view(context, 100);
@@ -251,11 +243,10 @@ TEST(set_info_changes_hints, under_unisono, own_hints) {
 TEST(hints_that_one_rank_gives_with_a_view, under_unisono, own_hints) {
     if (strategy_is_forced()) return skip("UNISONO_STRATEGY is set");
     MPI_File file = open_file(context, context.path());
-    MPI_Info hints = make_info({{"unisono_strategy", "independent"}});
+    Info const hints{{"unisono_strategy", "independent"}};
     for (int call = 0; call < 2; ++call)
         CHECK_MPI(MPI_File_set_view(file, call, MPI_BYTE, MPI_BYTE, "native",
                                     context.root() ? hints : MPI_INFO_NULL));
-    MPI_Info_free(&hints);
     CHECK_EQUAL(info_value(file, "unisono_strategy"), "independent");
     std::uint8_t const byte = 1;
     CHECK_MPI(MPI_File_write_at_all(file, context.rank, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE));
@@ -265,9 +256,8 @@ TEST(hints_that_one_rank_gives_with_a_view, under_unisono, own_hints) {
 
 TEST(no_independent_access_means_collective_buffering, all_but_native_openmpi,
      "OMPIO does not know these hints") {
-    MPI_Info hints = make_info({{"romio_cb_read", "disable"}, {"romio_no_indep_rw", "true"}});
-    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-    MPI_Info_free(&hints);
+    MPI_File file =
+        open_with(context, {{"romio_cb_read", "disable"}, {"romio_no_indep_rw", "true"}});
     for (auto const* key : {"romio_cb_read", "romio_cb_write"})
         CHECK_EQUAL(info_value(file, key), "enable");
     CHECK_EQUAL(info_value(file, "romio_no_indep_rw"), "true");

@@ -347,9 +347,8 @@ TEST(shared_writes_go_on_after_new_hints) {
     MPI_Request request = MPI_REQUEST_NULL;
     CHECK_MPI(MPI_File_iwrite_shared(file, &value, 1, MPI_INT, &request));
     CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
-    MPI_Info hints = make_info({{"cb_buffer_size", "1048576"}});
+    Info const hints{{"cb_buffer_size", "1048576"}};
     CHECK_MPI(MPI_File_set_info(file, hints));
-    MPI_Info_free(&hints);
     CHECK_MPI(MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
     close_with_two_of_each_rank(context, file);
 }
@@ -363,9 +362,8 @@ TEST(the_shared_pointer_of_an_unusual_view_outlives_new_hints, under_unisono,
     CHECK_MPI(MPI_File_set_view(file, 4, MPI_INT, tile, "native", MPI_INFO_NULL));
     CHECK_MPI(MPI_File_seek_shared(file, 3, MPI_SEEK_SET));
     CHECK_MPI(MPI_File_seek_shared(file, 2, MPI_SEEK_CUR));
-    MPI_Info hints = make_info({{"cb_buffer_size", "1048576"}});
+    Info const hints{{"cb_buffer_size", "1048576"}};
     CHECK_MPI(MPI_File_set_info(file, hints));
-    MPI_Info_free(&hints);
     CHECK_MPI(MPI_File_seek_shared(file, 1, MPI_SEEK_CUR));
     CHECK_EQUAL(shared_position_of(file), 6);
     context.barrier();
@@ -489,9 +487,8 @@ TEST(a_sequential_file) {
 
 // external32 is big-endian: either the library does it, or it says on all ranks that it does not.
 TEST(external32_is_big_endian_or_refused) {
-    MPI_File file = open_file(context, context.path());
     DealtView const view(context, 3, MPI_INT);
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     int const code =
         MPI_File_set_view(file, 0, MPI_INT, view.filetype(), "external32", MPI_INFO_NULL);
     CHECK(same_on_all(context, code == MPI_SUCCESS));

@@ -93,10 +93,9 @@ TEST(hints_change_while_another_thread_writes_and_reads, under_unisono, "the hin
         }
     });
     for (int turn = 0; turn < 40; ++turn) {
-        MPI_Info hints = make_info({{"cb_buffer_size", turn % 2 == 0 ? "1048576" : "65536"},
-                                    {"unisono_backend", turn % 4 < 2 ? "posix" : "threads"}});
+        Info const hints{{"cb_buffer_size", turn % 2 == 0 ? "1048576" : "65536"},
+                         {"unisono_backend", turn % 4 < 2 ? "posix" : "threads"}};
         CHECK_MPI(MPI_File_set_info(file, hints));
-        MPI_Info_free(&hints);
         for (int const before = calls; calls == before;) std::this_thread::yield();
     }
     over = true;
@@ -108,11 +107,10 @@ TEST(hints_change_while_another_thread_writes_and_reads, under_unisono, "the hin
 // A file of this rank alone, on which a write takes `microseconds`.
 MPI_File open_slow_file(Context const& context, int microseconds) {
     auto const path = context.path("own" + std::to_string(context.rank));
-    MPI_Info slow = make_info({{"unisono_faults", "write=delay:" + std::to_string(microseconds)}});
+    Info const slow{{"unisono_faults", "write=delay:" + std::to_string(microseconds)}};
     MPI_File file = MPI_FILE_NULL;
     CHECK_MPI(
         MPI_File_open(MPI_COMM_SELF, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, slow, &file));
-    MPI_Info_free(&slow);
     return file;
 }
 
@@ -181,9 +179,8 @@ TEST(hints_change_while_many_threads_write_without_end, under_unisono, deadlock)
                                         MPI_STATUS_IGNORE));
         });
         others.wait_for_calls(threads);
-        MPI_Info hints = make_info({{"cb_buffer_size", "65536"}});
+        Info const hints{{"cb_buffer_size", "65536"}};
         CHECK_MPI(MPI_File_set_info(file, hints));
-        MPI_Info_free(&hints);
         CHECK(!others.exhausted());
     }
     close_file(file);
@@ -304,23 +301,21 @@ void change(Context const& context, MPI_File file, DealtView const& view, unsign
                                             {"auto", "enable", "mapped"},
                                             {"independent", "disable", "uring"}};
     auto const& [strategy, behind, backend] = values[number / 5 % std::size(values)];
-    MPI_Info hints = make_info({{"unisono_strategy", strategy},
-                                {"unisono_write_behind", behind},
-                                {"unisono_backend", backend}});
+    Info const hints{{"unisono_strategy", strategy},
+                     {"unisono_write_behind", behind},
+                     {"unisono_backend", backend}};
     if (number % 5 == 0) CHECK_MPI(MPI_File_set_info(file, hints));
     if (number % 5 == 1) CHECK_MPI(MPI_File_set_atomicity(file, number % 2));
     if (number % 5 == 2) CHECK_MPI(MPI_File_sync(file));
     if (number % 5 == 3) CHECK_MPI(view.set(file));
     if (number % 5 == 4)
         CHECK_MPI(MPI_File_preallocate(file, MPI_Offset{4 * Region::bytes} * context.size));
-    MPI_Info_free(&hints);
 }
 
 TEST(threads_share_a_handle_with_collective_calls, under_unisono, deadlock) {
     if (!threads_allowed(context)) return;
-    MPI_File file = open_file(context, context.path());
     DealtView const view(context, 1000);
-    CHECK_MPI(view.set(file));
+    MPI_File file = open_file(context, view);
     CHECK_MPI(MPI_File_preallocate(file, MPI_Offset{4 * Region::bytes} * context.size));
     std::deque<Region> regions;
     for (int thread = 0; thread < 3; ++thread) regions.emplace_back(file, context.rank, thread);
@@ -343,8 +338,7 @@ TEST(threads_have_handles_of_one_file, under_unisono, deadlock) {
     if (!threads_allowed(context)) return;
     constexpr int threads = 3;
     DealtView const view(context, 1000);
-    MPI_Info behind =
-        make_info({{"unisono_write_behind", "enable"}, {"unisono_read_ahead", "enable"}});
+    Info const behind{{"unisono_write_behind", "enable"}, {"unisono_read_ahead", "enable"}};
     std::array<MPI_Comm, threads> comms;
     std::array<MPI_File, threads> files;
     std::deque<Region> regions;
@@ -371,7 +365,6 @@ TEST(threads_have_handles_of_one_file, under_unisono, deadlock) {
     }
     for (auto& file : files) close_file(file);
     for (auto& comm : comms) MPI_Comm_free(&comm);
-    MPI_Info_free(&behind);
 }
 
 // Of what Unisono shares between ranks.
@@ -400,10 +393,9 @@ TEST(what_a_thread_closes_ends_while_another_one_frees_a_communicator, under_uni
     if (!threads_allowed(context)) return;
     MPI_Comm going = MPI_COMM_NULL;
     MPI_Comm_dup(context.comm, &going);
-    MPI_Info in_memory = make_info({{"unisono_strategy", "view_based"}});
+    Info const in_memory{{"unisono_strategy", "view_based"}};
     DealtView const view(context, 100);
     MPI_File left = open_and_write(going, context.path("left"), view, in_memory);
-    MPI_Info_free(&in_memory);
     auto const before = shared_mappings();
     MPI_File closed = open_and_write(context.comm, context.path("closed"), view, MPI_INFO_NULL);
     std::thread frees;

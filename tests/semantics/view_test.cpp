@@ -93,11 +93,10 @@ TEST(a_wrong_view_on_one_rank_is_an_error_there_and_at_the_next_call, under_unis
 TEST(hints_with_a_later_view_count_from_the_next_call_on, under_unisono, "Unisono's own hints") {
     if (strategy_is_forced()) return skip("UNISONO_STRATEGY is set");
     MPI_File file = open_with_a_view(context);
-    MPI_Info hints = make_info({{"unisono_strategy", "independent"}});
+    Info const hints{{"unisono_strategy", "independent"}};
     DealtView const next(context, 40);
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, next.filetype(), "native",
                                 context.root() ? hints : MPI_INFO_NULL));
-    MPI_Info_free(&hints);
     write_and_check(context, file, next);
     CHECK_EQUAL(info_value(file, "unisono_strategy"), "independent");
     close_file(file);
@@ -234,9 +233,7 @@ TEST(a_view_refused_on_all_ranks_leaves_the_shared_pointer, under_unisono,
 TEST(a_wrong_view_after_a_call_of_the_mpi_librarys_is_refused_on_all, under_unisono,
      "natively the others wait for ever", 2) {
     if (strategy_is_forced()) return skip("UNISONO_STRATEGY is set");
-    MPI_Info hints = make_info({{"unisono_strategy", "native"}});
-    MPI_File file = open_file(context, context.path(), MPI_MODE_CREATE | MPI_MODE_RDWR, hints);
-    MPI_Info_free(&hints);
+    MPI_File file = open_with(context, {{"unisono_strategy", "native"}});
     DealtView const view(context, 16);
     CHECK_MPI(view.set(file));
     write_and_check(context, file, view);
@@ -277,10 +274,9 @@ TEST(the_mpi_library_gets_hints_of_a_later_view) {
     MPI_File file = open_with_a_view(context);
     auto const* const key = "ind_wr_buffer_size";
     auto const known = !info_value(file, key).empty();
-    MPI_Info hints = make_info({{key, "16384"}});
+    Info const hints{{key, "16384"}};
     DealtView const next(context, 40);
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, next.filetype(), "native", hints));
-    MPI_Info_free(&hints);
     write_and_check(context, file, next);
     if (known) CHECK_EQUAL(info_value(file, key), "16384");
     close_file(file);
