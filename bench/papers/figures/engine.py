@@ -2,8 +2,9 @@
 `two_phase` gains over ROMIO is the engine's (files are accessed while ranks exchange)."""
 
 import dataclasses
+from collections.abc import Callable, Mapping
 
-from ..experiment import Line
+from ..experiment import Job, Line
 
 TWO_PHASE = "two_phase"
 
@@ -19,3 +20,11 @@ def with_two_phase(lines: tuple[Line, ...]) -> tuple[Line, ...]:
                 raise ValueError(f"{line.name} does not name its strategy, {strategy}")
             found.setdefault(name, dataclasses.replace(line, name=name, side=f"{side}:{TWO_PHASE}"))
     return tuple(found.values())
+
+
+def romio_and_resonant(runs: Callable[[str], Mapping[str, tuple[Job, ...]]]) -> tuple[Line, ...]:
+    """Both, reading and writing. `runs`: by direction."""
+    return with_two_phase(tuple(Line(f"{name}, {direction}", side, runs(direction))
+                                for direction in ("read", "write")
+                                for name, side in (("ROMIO", "mpich-tuned"),
+                                                   ("resonant", "unisono-mpich:resonant"))))

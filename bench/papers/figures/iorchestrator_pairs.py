@@ -1,6 +1,8 @@
 """IOrchestrator, figures 2, 5 and 6: two instances of one program, with barriers, with barriers and
 collective calls, and with neither."""
 
+import functools
+
 from ..experiment import Claim, Figure, Job, Line
 from .iorchestrator_fig8 import SELDOM
 from .testbeds import (ASKS_FOR_PIECES, IORCHESTRATOR_LARGE, OURS, PAPER, PAPER_KEPT, PAPER_LINUX,
@@ -107,17 +109,19 @@ def pairs_of(access: str, flags: tuple[str, ...]):
     return pairs
 
 
-DIFFERS = ("Files of 240 MiB instead of 10 GB; writes include MPI_File_sync; " + ASKS_FOR_PIECES)
-
-WITH_BARRIERS = Figure(
-    name="iorchestrator-fig2",
-    title="two instances of one program, with barriers",
-    source="IOrchestrator (SC 2010), figure 2",
+two_instances = functools.partial(
+    Figure,
     testbed=IORCHESTRATOR_LARGE,
     x_label="program",
     ceiling_seeds=0,  # where nothing seeks: iorchestrator-no-seeks
     run_seconds=7,
-    differs=DIFFERS,
+    differs="Files of 240 MiB instead of 10 GB; writes include MPI_File_sync; " + ASKS_FOR_PIECES,
+)
+
+WITH_BARRIERS = two_instances(
+    name="iorchestrator-fig2",
+    title="two instances of one program, with barriers",
+    source="IOrchestrator (SC 2010), figure 2",
     lines=lines(pairs_of("independent", BARRIER)),
     claims=(
         gain("read", "mpi-io-test", 1.57),
@@ -135,15 +139,10 @@ WITH_BARRIERS = Figure(
     ),
 )
 
-WITH_COLLECTIVES = Figure(
+WITH_COLLECTIVES = two_instances(
     name="iorchestrator-fig5",
     title="two instances of one program, with barriers and collective calls",
     source="IOrchestrator (SC 2010), figure 5",
-    testbed=IORCHESTRATOR_LARGE,
-    x_label="program",
-    ceiling_seeds=0,  # where nothing seeks: iorchestrator-no-seeks
-    run_seconds=7,
-    differs=DIFFERS,
     lines=lines(pairs_of("collective", BARRIER)),
     claims=(
         gain("read", "mpi-io-test", 1.63, "1.24 can be had at most: what one has alone"),
@@ -153,15 +152,10 @@ WITH_COLLECTIVES = Figure(
     ),
 )
 
-WITH_NEITHER = Figure(
+WITH_NEITHER = two_instances(
     name="iorchestrator-fig6",
     title="two instances of one program, without barriers or collective calls",
     source="IOrchestrator (SC 2010), figure 6",
-    testbed=IORCHESTRATOR_LARGE,
-    x_label="program",
-    ceiling_seeds=0,  # where nothing seeks: iorchestrator-no-seeks
-    run_seconds=7,
-    differs=DIFFERS,
     lines=lines(pairs_of("independent", ())),
     claims=(
         gain("read", "mpi-io-test", 1.72),
@@ -181,15 +175,11 @@ def shapes(direction: str) -> dict[str, tuple[Job, ...]]:
             for name, (program, options, flags) in SHAPES.items()}
 
 
-WITH_SHAPES = Figure(
+WITH_SHAPES = two_instances(
     name="iorchestrator-fig2-shapes",
     title="hpio and noncontig, contiguous or not in memory and file",
     source="IOrchestrator (SC 2010), figure 2",
-    testbed=IORCHESTRATOR_LARGE,
     x_label="program (memory-file)",
-    ceiling_seeds=0,  # where nothing seeks: iorchestrator-no-seeks
-    run_seconds=7,
-    differs=DIFFERS,
     lines=lines(shapes),
     claims=(
         Claim("memory's side does not matter: hpio (nc-nc) against (c-nc)", 1.0,

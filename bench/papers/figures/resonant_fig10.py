@@ -1,7 +1,7 @@
 """Resonant I/O, figure 10: HPIO, one large call."""
 
-from ..experiment import Claim, Figure, Line, sweep
-from .engine import with_two_phase
+from ..experiment import Claim, Figure, sweep
+from .engine import romio_and_resonant
 from .testbeds import RESONANT
 
 XS = ("2K", "4K", "8K", "16K", "32K", "64K")
@@ -20,12 +20,7 @@ FIGURE = Figure(
     run_seconds=2,
     differs="512 regions of each process instead of 4096; writes go over an existing file and"
             " include MPI_File_sync.",
-    lines=with_two_phase((
-        Line("ROMIO, read", "mpich-tuned", hpio("read")),
-        Line("resonant, read", "unisono-mpich:resonant", hpio("read")),
-        Line("ROMIO, write", "mpich-tuned", hpio("write")),
-        Line("resonant, write", "unisono-mpich:resonant", hpio("write")),
-    )),
+    lines=romio_and_resonant(hpio),
     claims=(
         Claim("resonant reads faster at 64K", 1.5, "section 4.2.5",
               "resonant, read", "64K", "ROMIO, read",

@@ -1,7 +1,7 @@
 """Resonant I/O, figure 6: coll_perf."""
 
-from ..experiment import Claim, Figure, Line, sweep
-from .engine import with_two_phase
+from ..experiment import Claim, Figure, sweep
+from .engine import romio_and_resonant
 from .testbeds import RESONANT
 
 XS = ("64", "128", "256")
@@ -19,12 +19,7 @@ FIGURE = Figure(
     x_label="side of the cube, ints",
     differs="Sides up to 256 instead of 1024; writes go over an existing file and include"
             " MPI_File_sync.",
-    lines=with_two_phase((
-        Line("ROMIO, read", "mpich-tuned", coll_perf("read")),
-        Line("resonant, read", "unisono-mpich:resonant", coll_perf("read")),
-        Line("ROMIO, write", "mpich-tuned", coll_perf("write")),
-        Line("resonant, write", "unisono-mpich:resonant", coll_perf("write")),
-    )),
+    lines=romio_and_resonant(coll_perf),
     claims=(
         Claim("resonant gains modestly", 1.1, "section 4.2.1",
               "resonant, read", "256", "ROMIO, read",

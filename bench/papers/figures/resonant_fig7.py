@@ -1,7 +1,7 @@
 """Resonant I/O, figure 7: mpi-io-test, where ranks' requests do not interleave."""
 
 from ..experiment import Claim, Figure, Line, sweep
-from .engine import with_two_phase
+from .engine import romio_and_resonant
 from .testbeds import RESONANT
 
 XS = ("16K", "32K", "64K", "128K", "256K", "512K", "1M")
@@ -23,12 +23,7 @@ FIGURE = Figure(
     run_seconds=2,
     differs="The file has 64 MiB instead of 10 GB; writes go over an existing file and include"
             " MPI_File_sync, because the servers' memory holds all of it.",
-    lines=(*with_two_phase((
-        Line("ROMIO, read", "mpich-tuned", mpi_io_test("read")),
-        Line("resonant, read", "unisono-mpich:resonant", mpi_io_test("read")),
-        Line("ROMIO, write", "mpich-tuned", mpi_io_test("write")),
-        Line("resonant, write", "unisono-mpich:resonant", mpi_io_test("write")),
-    )),
+    lines=(*romio_and_resonant(mpi_io_test),
            Line("resonant, read, n groups", "unisono-mpich:resonant", mpi_io_test("read"),
                 hints=N_GROUPS)),
     claims=(

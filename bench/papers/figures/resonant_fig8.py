@@ -1,7 +1,7 @@
 """Resonant I/O, figure 8: ior-mpi-io, each process in its own quarter of the file."""
 
 from ..experiment import Claim, Figure, Line, sweep
-from .engine import with_two_phase
+from .engine import romio_and_resonant
 from .resonant_fig7 import N_GROUPS
 from .testbeds import RESONANT
 
@@ -21,12 +21,7 @@ FIGURE = Figure(
     run_seconds=2,
     differs="The file has 64 MiB instead of 1 GB; writes go over an existing file and include"
             " MPI_File_sync.",
-    lines=(*with_two_phase((
-        Line("ROMIO, read", "mpich-tuned", ior("read")),
-        Line("resonant, read", "unisono-mpich:resonant", ior("read")),
-        Line("ROMIO, write", "mpich-tuned", ior("write")),
-        Line("resonant, write", "unisono-mpich:resonant", ior("write")),
-    )),
+    lines=(*romio_and_resonant(ior),
            Line("resonant, read, n groups", "unisono-mpich:resonant", ior("read"), hints=N_GROUPS)),
     claims=(
         Claim("below 64K reads are much slower than at 1M", 0.3,

@@ -1,7 +1,7 @@
 """Resonant I/O, figure 9: noncontig, columns of a matrix of ints."""
 
-from ..experiment import Claim, Figure, Line, sweep
-from .engine import with_two_phase
+from ..experiment import Claim, Figure, sweep
+from .engine import romio_and_resonant
 from .testbeds import RESONANT
 
 XS = ("4096", "8192", "16384", "32768", "65536")
@@ -21,12 +21,7 @@ FIGURE = Figure(
     run_seconds=2,
     differs="The file has 64 MiB instead of 10 GB; writes go over an existing file and include"
             " MPI_File_sync.",
-    lines=with_two_phase((
-        Line("ROMIO, read", "mpich-tuned", noncontig("read")),
-        Line("resonant, read", "unisono-mpich:resonant", noncontig("read")),
-        Line("ROMIO, write", "mpich-tuned", noncontig("write")),
-        Line("resonant, write", "unisono-mpich:resonant", noncontig("write")),
-    )),
+    lines=romio_and_resonant(noncontig),
     claims=(
         Claim("resonant reads 2.57 times as fast at 16384", 2.57, "section 4.2.4",
               "resonant, read", "16384", "ROMIO, read",
