@@ -2,37 +2,27 @@
 // object". There each of three programs has a third, eligible or not, so every program is an
 // object.
 #include "orchestra/policies/slices.hpp"
-#include "orchestra/policy.hpp"
 
 namespace unisono::orchestra {
 
 namespace {
 
-class EvenPolicy final : public Policy {
-public:
-    explicit EvenPolicy(PolicySettings const& settings)
-        : window_(settings.window.value_or(500 * millisecond)) {}
-
-    Decision decide(Report const& report) override {
-        Decision decision{.window = window_};
-        auto const programs = wanting(report, 2 * window_);
-        std::vector<double> const weights(programs.size(), 1.0);
-        auto const slices = proportional_slices(window_, weights);
-        for (std::size_t i = 0; i < programs.size(); ++i) {
-            decision.eligibilities.push_back({programs[i]->id, true, "all programs are"});
-            if (programs.size() > 1) decision.objects.push_back({{programs[i]->id}, slices[i], 0});
-        }
-        return decision;
+Decision share_evenly(Report const& report, Time window) {
+    Decision decision{.window = window};
+    auto const programs = wanting(report, 2 * window);
+    std::vector<double> const weights(programs.size(), 1.0);
+    auto const slices = proportional_slices(window, weights);
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+        decision.eligibilities.push_back({programs[i]->id, true, "all programs are"});
+        if (programs.size() > 1) decision.objects.push_back({{programs[i]->id}, slices[i], 0});
     }
-
-private:
-    Time window_;
-};
+    return decision;
+}
 
 }  // namespace
 
 std::unique_ptr<Policy> make_even_policy(PolicySettings const& settings) {
-    return std::make_unique<EvenPolicy>(settings);
+    return make_memoryless_policy(share_evenly, settings);
 }
 
 }  // namespace unisono::orchestra

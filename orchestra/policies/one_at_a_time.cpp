@@ -4,37 +4,26 @@
 #include <algorithm>
 
 #include "orchestra/policies/slices.hpp"
-#include "orchestra/policy.hpp"
 
 namespace unisono::orchestra {
 
 namespace {
 
-class OneAtATimePolicy final : public Policy {
-public:
-    explicit OneAtATimePolicy(PolicySettings const& settings)
-        : window_(settings.window.value_or(500 * millisecond)) {}
-
-    Decision decide(Report const& report) override {
-        auto programs = wanting(report, 2 * window_);
-        std::ranges::stable_sort(programs, {}, &ProgramReport::phase_began_ms);
-        Decision decision{.window = window_, .work_conserving = true};
-        for (auto const* program : programs) {
-            decision.eligibilities.push_back({program->id, true, "all programs are"});
-            if (programs.size() > 1)
-                decision.objects.push_back({{program->id}, window_, window_ / 4});
-        }
-        return decision;
+Decision serve_one_at_a_time(Report const& report, Time window) {
+    auto programs = wanting(report, 2 * window);
+    std::ranges::stable_sort(programs, {}, &ProgramReport::phase_began_ms);
+    Decision decision{.window = window, .work_conserving = true};
+    for (auto const* program : programs) {
+        decision.eligibilities.push_back({program->id, true, "all programs are"});
+        if (programs.size() > 1) decision.objects.push_back({{program->id}, window, window / 4});
     }
-
-private:
-    Time window_;
-};
+    return decision;
+}
 
 }  // namespace
 
 std::unique_ptr<Policy> make_one_at_a_time_policy(PolicySettings const& settings) {
-    return std::make_unique<OneAtATimePolicy>(settings);
+    return make_memoryless_policy(serve_one_at_a_time, settings);
 }
 
 }  // namespace unisono::orchestra

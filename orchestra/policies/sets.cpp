@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "orchestra/policies/slices.hpp"
-#include "orchestra/policy.hpp"
 
 namespace unisono::orchestra {
 
@@ -24,41 +24,32 @@ int set_of(ProgramReport const& program, double now_ms) {
     return static_cast<int>(std::lround(std::log10(std::max(period_s, 1e-3))));
 }
 
-class SetsPolicy final : public Policy {
-public:
-    explicit SetsPolicy(PolicySettings const& settings)
-        : window_(settings.window.value_or(500 * millisecond)) {}
-
-    Decision decide(Report const& report) override {
-        auto programs = wanting(report, 2 * window_);
-        std::ranges::stable_sort(programs, {}, &ProgramReport::phase_began_ms);
-        Decision decision{.window = window_, .work_conserving = true};
-        if (programs.empty()) return decision;
-        std::map<int, bool> has_head;
-        std::vector<double> weights;
-        for (auto const* program : programs) {
-            auto const set = set_of(*program, report.now_ms);
-            bool const head = !std::exchange(has_head[set], true);
-            weights.push_back(head ? std::pow(10.0, -set) : 1e-9);
-            decision.eligibilities.push_back({program->id, head,
-                                              std::string(head ? "first" : "waits") +
-                                                  " in set 10^" + std::to_string(set) + " s"});
-        }
-        if (programs.size() < 2) return decision;
-        auto const slices = bounded_slices(window_, weights, slice_min, window_);
-        for (std::size_t i = 0; i < programs.size(); ++i)
-            decision.objects.push_back({{programs[i]->id}, slices[i], slice_min});
-        return decision;
+Decision serve_heads_of_sets(Report const& report, Time window) {
+    auto programs = wanting(report, 2 * window);
+    std::ranges::stable_sort(programs, {}, &ProgramReport::phase_began_ms);
+    Decision decision{.window = window, .work_conserving = true};
+    if (programs.empty()) return decision;
+    std::map<int, bool> has_head;
+    std::vector<double> weights;
+    for (auto const* program : programs) {
+        auto const set = set_of(*program, report.now_ms);
+        bool const head = !std::exchange(has_head[set], true);
+        weights.push_back(head ? std::pow(10.0, -set) : 1e-9);
+        decision.eligibilities.push_back(
+            {program->id, head,
+             std::string(head ? "first" : "waits") + " in set 10^" + std::to_string(set) + " s"});
     }
-
-private:
-    Time window_;
-};
+    if (programs.size() < 2) return decision;
+    auto const slices = bounded_slices(window, weights, slice_min, window);
+    for (std::size_t i = 0; i < programs.size(); ++i)
+        decision.objects.push_back({{programs[i]->id}, slices[i], slice_min});
+    return decision;
+}
 
 }  // namespace
 
 std::unique_ptr<Policy> make_sets_policy(PolicySettings const& settings) {
-    return std::make_unique<SetsPolicy>(settings);
+    return make_memoryless_policy(serve_heads_of_sets, settings);
 }
 
 }  // namespace unisono::orchestra

@@ -5,6 +5,22 @@
 
 namespace unisono::orchestra {
 
+namespace {
+
+class MemorylessPolicy final : public Policy {
+public:
+    MemorylessPolicy(Decision (*decide)(Report const&, Time), Time window)
+        : decide_{decide}, window_{window} {}
+
+    Decision decide(Report const& report) override { return decide_(report, window_); }
+
+private:
+    Decision (*decide_)(Report const&, Time);
+    Time window_;
+};
+
+}  // namespace
+
 std::vector<Time> proportional_slices(Time window, std::vector<double> const& weights) {
     auto const sum = std::accumulate(weights.begin(), weights.end(), 0.0);
     std::vector<Time> slices;
@@ -59,6 +75,11 @@ MeasuredMean mean_over_servers(ProgramReport const& program, double ServerPart::
     }
     if (mean.servers > 0) mean.ms /= static_cast<double>(mean.servers);
     return mean;
+}
+
+std::unique_ptr<Policy> make_memoryless_policy(Decision (*decide)(Report const&, Time),
+                                               PolicySettings const& settings) {
+    return std::make_unique<MemorylessPolicy>(decide, settings.window.value_or(500 * millisecond));
 }
 
 }  // namespace unisono::orchestra

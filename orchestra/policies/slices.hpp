@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "orchestra/policy.hpp"
 #include "orchestra/report.hpp"
 #include "orchestra/time.hpp"
 
@@ -25,5 +26,11 @@ struct MeasuredMean {
 };
 MeasuredMean mean_over_servers(ProgramReport const& program, double ServerPart::*value,
                                double ServerPart::*samples, double samples_min);
+
+/// A policy whose decision for a window, of 500 ms if the settings say nothing, follows from the
+/// last report alone.
+std::unique_ptr<Policy> make_memoryless_policy(Decision (*decide)(Report const& report,
+                                                                  Time window),
+                                               PolicySettings const& settings);
 
 }  // namespace unisono::orchestra
