@@ -9,7 +9,6 @@
 // step computing between the beginning and the end of a write. The ideal takes as long as the
 // longer one of the two.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string_view>
-
 #include "orchestra/time.hpp"
 
 namespace unisono::orchestra {

@@ -5,8 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "orchestra/time.hpp"
-
 namespace unisono::orchestra {
 
 /// What one server says of one program; see ProgramAtServer. Counts of samples tell what is known.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
-#include <stdexcept>
 
 #include "access/copy.hpp"
 #include "filetype.hpp"

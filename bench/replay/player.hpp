@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "contents.hpp"
 #include "trace.hpp"
 
 namespace bench::replay {

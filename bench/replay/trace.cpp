@@ -1,6 +1,5 @@
 #include "trace.hpp"
 
-#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>

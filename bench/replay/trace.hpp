@@ -1,8 +1,5 @@
 #pragma once
 
-#include <mpi.h>
-
-#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>

@@ -7,10 +7,8 @@
 // (docs/understand/selection.md), which is not in all cells what it should. --cells: a line for
 // each cell.
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <stdexcept>

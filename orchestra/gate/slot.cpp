@@ -4,9 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <cstring>
 
 #include "support/has_name.hpp"
 #include "support/process_stat.hpp"

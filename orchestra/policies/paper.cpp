@@ -14,7 +14,6 @@
 // says nothing of what they would be together, and the conditions, read literally, take the slices
 // away again; the paper's figure 3 has them go on. There SL_i stays as it was when all were served
 // together.
-#include <algorithm>
 #include <numeric>
 #include <set>
 

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "orchestra/wire/test_support.hpp"
 
 namespace unisono::orchestra::wire {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <random>
 
 namespace unisono {
 namespace {

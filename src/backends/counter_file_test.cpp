@@ -1,7 +1,6 @@
 #include "backends/counter_file.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>

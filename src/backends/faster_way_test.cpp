@@ -1,7 +1,6 @@
 #include "backends/faster_way.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 namespace unisono {
 namespace {

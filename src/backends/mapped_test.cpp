@@ -1,6 +1,5 @@
 #include "backends/mapped.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>

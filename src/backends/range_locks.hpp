@@ -2,7 +2,6 @@
 
 #include <mutex>
 
-#include "unisono/backend.hpp"
 #include "unisono/extent.hpp"
 
 namespace unisono {

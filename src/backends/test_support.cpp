@@ -1,6 +1,5 @@
 #include "backends/test_support.hpp"
 
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/mount.h>

@@ -1,11 +1,9 @@
 #pragma once
 
-#include <array>
 #include <cassert>
 #include <cstdint>
 #include <map>
 #include <span>
-#include <vector>
 
 #include "exchange/team.hpp"
 #include "support/hash.hpp"

@@ -4,6 +4,7 @@
 #include "execute/checks.hpp"
 #include "execute/perform.hpp"
 #include "execute/through_host.hpp"
+#include "select/call_selection.hpp"
 #include "strategies/all.hpp"
 #include "strategies/ask.hpp"
 #include "strategies/realms.hpp"

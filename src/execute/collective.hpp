@@ -10,7 +10,7 @@
 #include "execute/cached/cached_file.hpp"
 #include "execute/gathered.hpp"
 #include "execute/request.hpp"
-#include "select/call_selection.hpp"
+#include "select/online_tuner.hpp"
 #include "unisono/plan.hpp"
 
 namespace unisono {

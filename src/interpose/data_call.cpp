@@ -6,7 +6,6 @@
 
 #include "access/copy.hpp"
 #include "devices/device_memory.hpp"
-#include "interpose/errors.hpp"
 #include "interpose/native.hpp"
 #include "interpose/program.hpp"
 

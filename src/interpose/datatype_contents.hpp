@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <memory_resource>
 #include <span>
-#include <vector>
 
 #include "interpose/datatypes.hpp"
 

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <deque>
-#include <string>
 
 #include "interpose/errors.hpp"
 #include "interpose/file.hpp"

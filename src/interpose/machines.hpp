@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "exchange/team.hpp"
+#include "unisono/topology.hpp"
 
 namespace unisono::interpose {
 

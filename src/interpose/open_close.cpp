@@ -1,6 +1,5 @@
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
-#include "interpose/finalize.hpp"
 #include "interpose/hints.hpp"
 #include "interpose/lone_rank.hpp"
 #include "interpose/messages.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "exchange/call_note.hpp"
 #include "interpose/entry_points.h"

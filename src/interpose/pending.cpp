@@ -3,7 +3,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -13,8 +12,6 @@
 #include "interpose/errors.hpp"
 #include "interpose/left_in_memory.hpp"
 #include "interpose/mail_carrier.hpp"
-#include "interpose/native.hpp"
-#include "interpose/numbers.hpp"
 #include "interpose/operations.hpp"
 
 namespace unisono::interpose {

@@ -3,12 +3,10 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "interpose/conclusion.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/guard.hpp"
 #include "interpose/mail_carrier.hpp"

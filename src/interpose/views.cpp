@@ -5,7 +5,6 @@
 #include "interpose/file_calls.hpp"
 #include "interpose/hints.hpp"
 #include "interpose/native.hpp"
-#include "interpose/nonblocking.hpp"
 #include "interpose/program.hpp"
 #include "interpose/timed.hpp"
 

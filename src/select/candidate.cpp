@@ -1,6 +1,5 @@
 #include "select/candidate.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include "strategies/aggregators.hpp"

@@ -1,7 +1,6 @@
 #include "select/online_tuner.hpp"
 
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <utility>
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "strategies/all.hpp"
-#include "strategies/realms.hpp"
 
 namespace unisono {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <span>
-#include <string_view>
 
 #include "select/candidate.hpp"
 #include "select/signature.hpp"

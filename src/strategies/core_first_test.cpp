@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "strategies/realms.hpp"
 #include "strategies/test_scenes.hpp"
 
 namespace unisono {

@@ -3,7 +3,6 @@
 #include <linux/fuse.h>
 
 #include <cmath>
-#include <cstring>
 
 namespace unisono::testbed {
 

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <string>
-#include <vector>
 
 #include "pocketfs/handlers.hpp"
 #include "pocketfs/requests.hpp"

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <exception>
-#include <functional>
 #include <stdexcept>
 #include <utility>
 

@@ -4,8 +4,6 @@
 
 #include <set>
 
-#include "simulated/simulated_backend.hpp"
-
 namespace unisono::simulated {
 namespace {
 

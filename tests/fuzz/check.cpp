@@ -1,6 +1,5 @@
 #include "check.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,5 +1,4 @@
 // Completing what was begun in earlier steps, in every way that MPI has.
-#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <set>

@@ -2,7 +2,6 @@
 // every other integer of a file. Prints the hint that only Unisono gives.
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { pieces = 1000 };
 

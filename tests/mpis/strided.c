@@ -3,7 +3,6 @@
    ok" if each byte is where it belongs. */
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { rows = 2000, piece = 96, bytes = rows * piece };

@@ -1,5 +1,4 @@
 // Which bytes a collective write changes: all that were asked for, and no others.
-#include <algorithm>
 
 #include "files.hpp"
 

@@ -1,7 +1,6 @@
 // Many files at once and one after the other: nothing is mixed up, nothing is left behind.
 #include <dirent.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "files.hpp"

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <sys/time.h>
 
-#include <algorithm>
 #include <csignal>
 
 #include "files.hpp"

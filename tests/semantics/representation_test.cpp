@@ -2,7 +2,6 @@
 // way. The oracle is the standard's description of the bytes.
 #include <array>
 #include <cstddef>
-#include <limits>
 
 #include "files.hpp"
 

@@ -2,7 +2,6 @@
 // they share: the command line, and a line of JSON for each measurement.
 #include <mpi.h>
 
-#include <chrono>
 #include <exception>
 #include <iostream>
 #include <nlohmann/json.hpp>

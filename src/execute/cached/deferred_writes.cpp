@@ -1,6 +1,5 @@
 #include "execute/cached/deferred_writes.hpp"
 
-#include <cerrno>
 #include <iterator>
 #include <utility>
 

@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <thread>
-
 #include "execute/collective.hpp"
 #include "execute/collective_cases.hpp"
 #include "execute/thread_team.hpp"

@@ -25,10 +25,8 @@
 // that reads find full; to read ahead, and not to meet, is ours.
 
 #include <algorithm>
-#include <cstring>
 
 #include "execute/cached/cached_file.hpp"
-#include "execute/direct.hpp"
 #include "execute/shared_fills.hpp"
 
 namespace unisono {

@@ -1,6 +1,5 @@
 #include "execute/staged/node_windows.hpp"
 
-#include <cassert>
 #include <new>
 
 namespace unisono {

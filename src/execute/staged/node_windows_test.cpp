@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <set>
 
 #include "execute/thread_team.hpp"
 #include "support/expect_contract.hpp"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <memory>
-
-#include "exchange/coverage.hpp"
 #include "execute/performed.hpp"
 #include "unisono/plan.hpp"
 
