@@ -64,6 +64,48 @@ TEST(Deadline, an_overdue_read_begins_the_next_batch) {
     EXPECT_EQ(scheduler->next(850 * millisecond)->command.sector, 1500U);
 }
 
+// ---- what CFQ and BFQ have alike
+// -----------------------------------------------------------------
+
+class Idling : public testing::TestWithParam<char const*> {};
+INSTANTIATE_TEST_SUITE_P(Schedulers, Idling, testing::Values("cfq", "bfq"));
+
+TEST_P(Idling, waits_8_ms_for_the_next_request_of_a_context) {
+    auto const scheduler = make_scheduler(GetParam());
+    scheduler->add(0, read_of(1, 1000));
+    scheduler->add(0, read_of(2, 9'000'000));
+    auto const first = scheduler->next(0);
+    EXPECT_EQ(first->command.sector, 1000U);
+    scheduler->finished(millisecond, *first);
+    EXPECT_FALSE(scheduler->next(millisecond)) << "idle";
+    EXPECT_EQ(scheduler->next_event(), 9 * millisecond);
+    scheduler->add(3 * millisecond, read_of(1, 1008));
+    EXPECT_EQ(scheduler->next(3 * millisecond)->command.sector, 1008U);
+}
+
+TEST_P(Idling, does_not_wait_for_a_context_that_ends_with_its_request) {
+    auto const scheduler = make_scheduler(GetParam());
+    auto request = read_of(1, 1000);
+    request.context_lives = false;
+    scheduler->add(0, request);
+    scheduler->add(0, read_of(2, 9'000'000));
+    auto const first = scheduler->next(0);
+    scheduler->finished(millisecond, *first);
+    EXPECT_EQ(scheduler->next(millisecond)->command.sector, 9'000'000U);
+}
+
+TEST_P(Idling, writes_nobody_waits_for_do_not_delay_reads_by_idling) {
+    auto const scheduler = make_scheduler(GetParam());
+    scheduler->add(0, write_of(5000));
+    auto const first = scheduler->next(0);
+    scheduler->add(0, read_of(1, 1000));
+    scheduler->finished(millisecond, *first);
+    EXPECT_EQ(scheduler->next(millisecond)->command.sector, 1000U);
+}
+
+// ---- CFQ-like
+// ------------------------------------------------------------------------------------
+
 TEST(Cfq, serves_one_context_after_the_other_and_not_in_turn) {
     auto const scheduler = make_scheduler("cfq");
     for (std::uint64_t i = 0; i < 3; ++i) {
@@ -74,45 +116,12 @@ TEST(Cfq, serves_one_context_after_the_other_and_not_in_turn) {
               (std::vector<std::uint64_t>{1000, 1008, 1016, 9'000'000, 9'000'008, 9'000'016}));
 }
 
-TEST(Cfq, waits_8_ms_for_the_next_request_of_a_context) {
-    auto const scheduler = make_scheduler("cfq");
-    scheduler->add(0, read_of(1, 1000));
-    scheduler->add(0, read_of(2, 9'000'000));
-    auto const first = scheduler->next(0);
-    EXPECT_EQ(first->command.sector, 1000U);
-    scheduler->finished(millisecond, *first);
-    EXPECT_FALSE(scheduler->next(millisecond)) << "idle";
-    EXPECT_EQ(scheduler->next_event(), 9 * millisecond);
-    scheduler->add(3 * millisecond, read_of(1, 1008));
-    EXPECT_EQ(scheduler->next(3 * millisecond)->command.sector, 1008U);
-}
-
-TEST(Cfq, does_not_wait_for_a_context_that_ends_with_its_request) {
-    auto const scheduler = make_scheduler("cfq");
-    auto request = read_of(1, 1000);
-    request.context_lives = false;
-    scheduler->add(0, request);
-    scheduler->add(0, read_of(2, 9'000'000));
-    auto const first = scheduler->next(0);
-    scheduler->finished(millisecond, *first);
-    EXPECT_EQ(scheduler->next(millisecond)->command.sector, 9'000'000U);
-}
-
 TEST(Cfq, a_slice_ends_after_100_ms) {
     auto const scheduler = make_scheduler("cfq");
     for (std::uint64_t i = 0; i < 200; ++i) scheduler->add(0, read_of(1, i * 8));
     scheduler->add(0, read_of(2, 9'000'000));
     auto const order = drain(*scheduler, 0);
     EXPECT_EQ(order[100], 9'000'000U) << "requests of 1 ms";
-}
-
-TEST(Cfq, writes_nobody_waits_for_do_not_delay_reads_by_idling) {
-    auto const scheduler = make_scheduler("cfq");
-    scheduler->add(0, write_of(5000));
-    auto const first = scheduler->next(0);
-    scheduler->add(0, read_of(1, 1000));
-    scheduler->finished(millisecond, *first);
-    EXPECT_EQ(scheduler->next(millisecond)->command.sector, 1000U);
 }
 
 // ---- BFQ-like
@@ -122,30 +131,6 @@ BlockRequest large_read_of(std::uint64_t context, std::uint64_t sector, std::uin
     auto request = read_of(context, sector);
     request.command.sectors = sectors;
     return request;
-}
-
-TEST(Bfq, waits_8_ms_for_the_next_request_of_a_context) {
-    auto const scheduler = make_scheduler("bfq");
-    scheduler->add(0, read_of(1, 1000));
-    scheduler->add(0, read_of(2, 9'000'000));
-    auto const first = scheduler->next(0);
-    EXPECT_EQ(first->command.sector, 1000U);
-    scheduler->finished(millisecond, *first);
-    EXPECT_FALSE(scheduler->next(millisecond)) << "idle";
-    EXPECT_EQ(scheduler->next_event(), 9 * millisecond);
-    scheduler->add(3 * millisecond, read_of(1, 1008));
-    EXPECT_EQ(scheduler->next(3 * millisecond)->command.sector, 1008U);
-}
-
-TEST(Bfq, does_not_wait_for_a_context_that_ends_with_its_request) {
-    auto const scheduler = make_scheduler("bfq");
-    auto request = read_of(1, 1000);
-    request.context_lives = false;
-    scheduler->add(0, request);
-    scheduler->add(0, read_of(2, 9'000'000));
-    auto const first = scheduler->next(0);
-    scheduler->finished(millisecond, *first);
-    EXPECT_EQ(scheduler->next(millisecond)->command.sector, 9'000'000U);
 }
 
 // Derivation: the first budget is 2/3 of 16 * 1024 = 10,922 sectors: ten requests of 1024. Then the
@@ -206,15 +191,6 @@ TEST(Bfq, who_is_too_slow_pays_for_the_whole_budget) {
     EXPECT_EQ(first_of_other - order.begin(), 7) << "125 ms";
     auto const again = std::find(first_of_other, order.end(), 1U);
     EXPECT_GE((again - first_of_other) * 1024, 2 * 16 * 1024 / 3 - 1024);
-}
-
-TEST(Bfq, writes_nobody_waits_for_do_not_delay_reads_by_idling) {
-    auto const scheduler = make_scheduler("bfq");
-    scheduler->add(0, write_of(5000));
-    auto const first = scheduler->next(0);
-    scheduler->add(0, read_of(1, 1000));
-    scheduler->finished(millisecond, *first);
-    EXPECT_EQ(scheduler->next(millisecond)->command.sector, 1000U);
 }
 
 TEST(Bfq, gives_everything_that_was_added_once) {
