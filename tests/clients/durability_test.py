@@ -7,15 +7,11 @@ usage: durability_test.py BUILD_DIRECTORY MPI [MPI]
 import collections
 import re
 import subprocess
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 
+from each_mpi import BUILD, MPIS, ClientTest, library, main, program
 from harness import Job
 
-BUILD = Path()
-MPIS = []
 RANKS = 2
 FILE_BYTES = RANKS * 64 * 1024
 SETTINGS = [{"UNISONO_STRATEGY": strategy}
@@ -28,12 +24,7 @@ def can_trace():
     return subprocess.run(["strace", "-o", "/dev/null", "true"], check=False).returncode == 0
 
 
-class Durability(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory(prefix="unisono-durability-")
-        self.addCleanup(scratch.cleanup)
-        self.directory = Path(scratch.name)
-
+class Durability(ClientTest):
     def each(self, settings, check):
         """Calls check(mpi, setting, file) for every MPI and setting, each with a new file."""
         for mpi in MPIS:
@@ -42,10 +33,9 @@ class Durability(unittest.TestCase):
                     check(mpi, setting, self.directory / f"{mpi}-{number}")
 
     def run_steps(self, mpi, file, letters, *, environment=(), tracer=(), preload=()):
-        program = BUILD / "programs" / f"durable.{mpi}"
-        job = Job(BUILD, mpi, RANKS, [*tracer, program, file, letters], self.directory)
+        job = Job(BUILD, mpi, RANKS, [*tracer, program("durable", mpi), file, letters], self.directory)
         job.environment = dict(environment)
-        return job.run([BUILD / "lib" / f"libunisono-{mpi}.so", *preload])
+        return job.run([library(mpi), *preload])
 
     def traced(self, mpi, file, letters, setting, inject=()):
         """The job, and how often each rank asked the kernel to sync the file (by process id)."""
@@ -181,6 +171,4 @@ class Durability(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    BUILD = Path(sys.argv[1])
-    MPIS = sys.argv[2:]
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    main()

@@ -8,38 +8,20 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from harness import LAUNCHERS, Job
+from each_mpi import BUILD, MPIS, ClientTest, each_mpi, library, main, program
+from harness import Job
 
-BUILD = Path()
-MPIS = []
 PRIVATE = "UNISONO_TEST_PRIVATE_SHM"
 # What the MPI libraries leave there when their own ranks are killed.
 OF_MPI = ("vader_segment.", "sm_segment.", "osc_rdma.", "mpich")
 SKIPPED = 77
 
 
-def library(mpi):
-    return BUILD / "lib" / f"libunisono-{mpi}.so"
-
-
-def program(name, mpi):
-    return BUILD / "programs" / f"{name}.{mpi}"
-
-
-class Misfortune(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory(prefix="unisono-misfortune-")
-        self.addCleanup(scratch.cleanup)
-        self.directory = Path(scratch.name)
-        self.file = self.directory / "client-file"
-
-
-class SharedMemory(Misfortune):
+class SharedMemory(ClientTest):
     # What a segment is made and taken with; its name, when it had one, was known in between.
     CALLS = ("memfd_create", "ftruncate", "madvise")
 
@@ -67,20 +49,19 @@ class SharedMemory(Misfortune):
                         self.assertEqual(self.left_behind(), [], f"{call} {kills}")
                     self.assertGreater(kills, 0)
 
-    def test_ranks_in_containers_of_their_own_share_memory(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                container = ["unshare", "--user", "--map-root-user"]
-                job = Job(BUILD, mpi, 2, [*container, program("client_cpp", mpi), self.file],
-                          self.directory)
-                # Both MPIs want to see into each other's processes, unless they are told.
-                job.environment["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
-                job.environment["UCX_POSIX_USE_PROC_LINK"] = "n"
-                job.run([library(mpi)]).require_success()
-                self.assertEqual(job.reports()[0]["nodes"], 1, job.transcript())
+    @each_mpi
+    def test_ranks_in_containers_of_their_own_share_memory(self, mpi):
+        container = ["unshare", "--user", "--map-root-user"]
+        job = Job(BUILD, mpi, 2, [*container, program("client_cpp", mpi), self.file],
+                  self.directory)
+        # Both MPIs want to see into each other's processes, unless they are told.
+        job.environment["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
+        job.environment["UCX_POSIX_USE_PROC_LINK"] = "n"
+        job.run([library(mpi)]).require_success()
+        self.assertEqual(job.reports()[0]["nodes"], 1, job.transcript())
 
 
-class NoMemory(Misfortune):
+class NoMemory(ClientTest):
     """Rank 1 of 2 runs out of memory; see no_memory.cpp."""
 
     def run_short(self, mpi, call, bytes_min, nth=1, **environment):
@@ -101,50 +82,44 @@ class NoMemory(Misfortune):
                 if "no memory left on rank 1, in the middle of a collective call" in line]
         self.assertEqual(len(said), 1, job.transcript())
 
-    def test_none_for_an_irregular_datatype_is_the_same_error_on_all_ranks(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                self.expect(self.run_short(mpi, "irregular", 1 << 16), "no_mem", "no_mem")
+    @each_mpi
+    def test_none_for_an_irregular_datatype_is_the_same_error_on_all_ranks(self, mpi):
+        self.expect(self.run_short(mpi, "irregular", 1 << 16), "no_mem", "no_mem")
 
-    def test_none_to_pack_in_is_an_error_on_all_ranks_of_a_collective_call(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                self.expect(self.run_short(mpi, "write_all", 1 << 20, UNISONO_STRATEGY="independent"),
-                            "no_mem", "no_mem")
+    @each_mpi
+    def test_none_to_pack_in_is_an_error_on_all_ranks_of_a_collective_call(self, mpi):
+        self.expect(self.run_short(mpi, "write_all", 1 << 20, UNISONO_STRATEGY="independent"),
+                    "no_mem", "no_mem")
 
-    def test_none_to_pack_in_is_an_error_of_the_rank_that_writes_alone(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                self.expect(self.run_short(mpi, "write_at", 1 << 20), "success", "no_mem")
+    @each_mpi
+    def test_none_to_pack_in_is_an_error_of_the_rank_that_writes_alone(self, mpi):
+        self.expect(self.run_short(mpi, "write_at", 1 << 20), "success", "no_mem")
 
-    def test_none_for_windows_is_the_same_error_on_all_ranks(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                job = self.run_short(mpi, "first", 1 << 20, UNISONO_STRATEGY="two_phase",
-                                     UNISONO_EXCHANGE="messages", UNISONO_HINTS="*:cb_buffer_size=2M")
-                self.expect(job, "no_mem", "no_mem")
+    @each_mpi
+    def test_none_for_windows_is_the_same_error_on_all_ranks(self, mpi):
+        job = self.run_short(mpi, "first", 1 << 20, UNISONO_STRATEGY="two_phase",
+                             UNISONO_EXCHANGE="messages", UNISONO_HINTS="*:cb_buffer_size=2M")
+        self.expect(job, "no_mem", "no_mem")
 
-    def test_none_for_a_message_ends_the_program_with_a_line(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                self.expect_abort(self.run_short(mpi, "write_all", 1 << 17,
-                                                 UNISONO_STRATEGY="two_phase",
-                                                 UNISONO_EXCHANGE="messages"))
+    @each_mpi
+    def test_none_for_a_message_ends_the_program_with_a_line(self, mpi):
+        self.expect_abort(self.run_short(mpi, "write_all", 1 << 17,
+                                         UNISONO_STRATEGY="two_phase",
+                                         UNISONO_EXCHANGE="messages"))
 
-    def test_none_at_all_is_an_error_or_the_end_but_no_hang(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                for call in ("write_all", "read_all", "set_view"):
-                    for nth in (1, 2, 3, 5, 8, 13, 21):
-                        with self.subTest(call=call, nth=nth):
-                            job = self.run_short(mpi, call, 0, nth)
-                            if job.returncode != 0:
-                                self.expect_abort(job)
-                            elif "success" not in job.output:
-                                self.expect(job, "no_mem", "no_mem")
+    @each_mpi
+    def test_none_at_all_is_an_error_or_the_end_but_no_hang(self, mpi):
+        for call in ("write_all", "read_all", "set_view"):
+            for nth in (1, 2, 3, 5, 8, 13, 21):
+                with self.subTest(call=call, nth=nth):
+                    job = self.run_short(mpi, call, 0, nth)
+                    if job.returncode != 0:
+                        self.expect_abort(job)
+                    elif "success" not in job.output:
+                        self.expect(job, "no_mem", "no_mem")
 
 
-class Deposits(Misfortune):
+class Deposits(ClientTest):
     """Writes that repeat, while ranks are in their window; see deposits.c."""
 
     RANKS = 2
@@ -214,33 +189,30 @@ class Deposits(Misfortune):
         return job, "".join(trace.read_text() for trace in self.directory.glob(f"{log.name}.*"))
 
     @unittest.skipUnless(shutil.which("strace"), "needs strace")
-    def test_a_small_call_of_each_rank_is_one_system_call(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                job, lines = self.traced(mpi, "pwrite64,pwritev,fstat,newfstatat", environment={})
-                asked = len(re.findall(r"^(?:new)?fstat", lines, re.M))
-                written = len(re.findall(r"^pwrite", lines, re.M))
-                self.assertEqual(written, self.RANKS * self.CALLS, job.transcript())
-                self.assertLess(asked, self.CALLS / 2)  # when files are opened
+    @each_mpi
+    def test_a_small_call_of_each_rank_is_one_system_call(self, mpi):
+        job, lines = self.traced(mpi, "pwrite64,pwritev,fstat,newfstatat", environment={})
+        asked = len(re.findall(r"^(?:new)?fstat", lines, re.M))
+        written = len(re.findall(r"^pwrite", lines, re.M))
+        self.assertEqual(written, self.RANKS * self.CALLS, job.transcript())
+        self.assertLess(asked, self.CALLS / 2)  # when files are opened
 
     @unittest.skipUnless(shutil.which("strace"), "needs strace")
-    def test_an_open_asks_once_what_it_wants_to_know(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                job, lines = self.traced(mpi, "fstatfs,readlink,openat")
-                opens = len(re.findall(rf'^openat\(.*"{re.escape(str(self.file))}", O_RDWR\|O_CLOEXEC', lines, re.M))
-                self.assertGreaterEqual(opens, self.RANKS, job.transcript())
-                self.assertNotIn('readlink("/proc/self/fd/', lines)  # only where nodes may have other names
-                asked = len(re.findall(r"^fstatfs(?!.*SYSFS)", lines, re.M))  # which MPICH's libraries ask
-                self.assertEqual(asked, opens, job.transcript())
+    @each_mpi
+    def test_an_open_asks_once_what_it_wants_to_know(self, mpi):
+        job, lines = self.traced(mpi, "fstatfs,readlink,openat")
+        opens = len(re.findall(rf'^openat\(.*"{re.escape(str(self.file))}", O_RDWR\|O_CLOEXEC', lines, re.M))
+        self.assertGreaterEqual(opens, self.RANKS, job.transcript())
+        self.assertNotIn('readlink("/proc/self/fd/', lines)  # only where nodes may have other names
+        asked = len(re.findall(r"^fstatfs(?!.*SYSFS)", lines, re.M))  # which MPICH's libraries ask
+        self.assertEqual(asked, opens, job.transcript())
 
-    def test_a_full_dev_shm_is_no_concern_of_a_window(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                self.addCleanup(Path("/dev/shm/full").unlink, missing_ok=True)
-                os.system("mount -o remount,size=64m /dev/shm")
-                self.expect_whole_file(self.job(mpi, 20, "fill").run([library(mpi)]))
-                Path("/dev/shm/full").unlink()
+    @each_mpi
+    def test_a_full_dev_shm_is_no_concern_of_a_window(self, mpi):
+        self.addCleanup(Path("/dev/shm/full").unlink, missing_ok=True)
+        os.system("mount -o remount,size=64m /dev/shm")
+        self.expect_whole_file(self.job(mpi, 20, "fill").run([library(mpi)]))
+        Path("/dev/shm/full").unlink()
 
     @unittest.skipUnless(shutil.which("strace"), "needs strace")
     def test_no_memory_for_more_blocks_loses_nothing(self):
@@ -258,18 +230,17 @@ class Deposits(Misfortune):
                 number += 1
             self.assertGreater(number, 3)  # windows made more of it
 
-    def test_two_programs_on_one_file_keep_to_their_own_records(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                self.file.unlink(missing_ok=True)
-                jobs = [self.job(mpi, programs=2, index=index) for index in range(2)]
-                with ThreadPoolExecutor() as pool:
-                    list(pool.map(lambda job: job.run([library(mpi)]), jobs))
-                for job in jobs:
-                    self.expect_whole_file(job, programs=2)
+    @each_mpi
+    def test_two_programs_on_one_file_keep_to_their_own_records(self, mpi):
+        self.file.unlink(missing_ok=True)
+        jobs = [self.job(mpi, programs=2, index=index) for index in range(2)]
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda job: job.run([library(mpi)]), jobs))
+        for job in jobs:
+            self.expect_whole_file(job, programs=2)
 
 
-class PrivilegedPrograms(Misfortune):
+class PrivilegedPrograms(ClientTest):
     """Who starts one must not get power over it by variables. With MPICH: Open MPI's launcher does
     not let programs in that run as another group than itself."""
 
@@ -322,7 +293,4 @@ def run_with_a_dev_shm_of_its_own():
 if __name__ == "__main__":
     if PRIVATE not in os.environ:
         run_with_a_dev_shm_of_its_own()
-    BUILD = Path(sys.argv[1]).absolute()
-    MPIS = [word for word in sys.argv[2:] if word in LAUNCHERS]
-    unittest.main(argv=[sys.argv[0], *(word for word in sys.argv[2:] if word not in LAUNCHERS)],
-                  verbosity=2)
+    main()

@@ -10,15 +10,13 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from each_mpi import BUILD, MPIS, ClientTest, each_mpi, library, main, program
 from harness import LAUNCHERS, Job
 
-BUILD = Path()
-MPIS = []
 LIBRARY_OF_MPI = {"mpich": "libmpich.so", "openmpi": "libmpi.so"}
 SETTINGS = [
     {},
@@ -27,10 +25,6 @@ SETTINGS = [
 ]
 # Runs the program that follows, after a command on rank 1 only.
 ON_RANK_1 = 'if [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ]; then %s; fi; exec "$@"'
-
-
-def library(mpi):
-    return BUILD / "lib" / f"libunisono-{mpi}.so"
 
 
 class OtherPrograms(unittest.TestCase):
@@ -80,15 +74,9 @@ class OtherPrograms(unittest.TestCase):
             self.assertEqual(unwanted, [], mpi)
 
 
-class MpiJobs(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory(prefix="unisono-preload-")
-        self.addCleanup(scratch.cleanup)
-        self.directory = Path(scratch.name)
-
+class MpiJobs(ClientTest):
     def job(self, mpi, ranks):
-        program = BUILD / "programs" / f"client_cpp.{mpi}"
-        return Job(BUILD, mpi, ranks, [program, self.directory / "client-file"], self.directory)
+        return Job(BUILD, mpi, ranks, [program("client_cpp", mpi), self.file], self.directory)
 
 
 class MpiPrograms(MpiJobs):
@@ -97,7 +85,7 @@ class MpiPrograms(MpiJobs):
         self.assertEqual(job.strategy(), "", job.transcript())
         self.assertEqual(job.reports(), [], job.transcript())
 
-    @unittest.skipUnless(len(sys.argv) > 3, "needs two MPIs")
+    @unittest.skipUnless(len(MPIS) > 1, "needs two MPIs")
     def test_the_library_of_the_other_mpi_says_so_and_steps_aside(self):
         for mpi, other in (MPIS, MPIS[::-1]):
             for ranks in (1, 3):
@@ -111,7 +99,7 @@ class MpiPrograms(MpiJobs):
                     self.assertIn(f"libunisono-{other}", lines[0])
                     self.assertIn(LIBRARY_OF_MPI[mpi], lines[0])
 
-    @unittest.skipUnless({"mpich", "openmpi"} <= set(sys.argv[2:]), "needs MPICH and Open MPI")
+    @unittest.skipUnless({"mpich", "openmpi"} <= set(MPIS), "needs MPICH and Open MPI")
     def test_what_ends_a_program_that_has_found_large_counts_in_the_wrong_library(self):
         """As mpi4py's wheels do: the line did not say what to do, and Open MPI wrote a page more."""
         program = ("import ctypes; ctypes.CDLL('libmpi.so.40', ctypes.RTLD_GLOBAL).MPI_Init(None, None); "
@@ -129,9 +117,9 @@ class MpiPrograms(MpiJobs):
         host = Path(__file__).with_name("python_host.py").absolute()
         for mpi in MPIS:
             with self.subTest(mpi=mpi):
-                plugin = (BUILD / "programs" / f"client_plugin.{mpi}").absolute()
+                plugin = program("client_plugin", mpi)
                 job = Job(BUILD, mpi, 2, [sys.executable, "-c", elsewhere, host, plugin,
-                                          self.directory / "client-file"], self.directory)
+                                          self.file], self.directory)
                 job.folder = BUILD
                 job.environment["LD_PRELOAD"] = f"lib/libunisono-{mpi}.so:lib/libunisono-yield.so"
                 job.run([library(mpi)]).require_success()
@@ -178,32 +166,29 @@ class MpiPrograms(MpiJobs):
                     job.environment[name] = str(value)
                     self.assert_named_by_first_ranks(job.run([library(mpi)]), "hint cb_buffer_size")
 
-    def test_a_plugin_that_is_not_there_is_not_named_by_every_rank(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                job = self.job(mpi, 4)
-                job.environment["UNISONO_PLUGINS"] = "/no/such/plugin.so"
-                self.assert_named_by_first_ranks(job.run([library(mpi)]), "/no/such/plugin.so")
+    @each_mpi
+    def test_a_plugin_that_is_not_there_is_not_named_by_every_rank(self, mpi):
+        job = self.job(mpi, 4)
+        job.environment["UNISONO_PLUGINS"] = "/no/such/plugin.so"
+        self.assert_named_by_first_ranks(job.run([library(mpi)]), "/no/such/plugin.so")
 
-    def test_without_disable_it_is_on(self):
+    @each_mpi
+    def test_without_disable_it_is_on(self, mpi):
         """The counterpart: the same job with the same library is not native."""
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                job = self.job(mpi, 2).run([library(mpi)])
-                job.require_success()
-                self.assertNotEqual(job.strategy(), "", job.transcript())
-                self.assertNotEqual(job.reports(), [], job.transcript())
+        job = self.job(mpi, 2).run([library(mpi)])
+        job.require_success()
+        self.assertNotEqual(job.strategy(), "", job.transcript())
+        self.assertNotEqual(job.reports(), [], job.transcript())
 
-    def test_the_mpi_library_has_nothing_to_complain_of_at_the_end(self):
+    @each_mpi
+    def test_the_mpi_library_has_nothing_to_complain_of_at_the_end(self, mpi):
         """MPICH did, of a datatype that leaders of nodes had left."""
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                native = self.job(mpi, 4).run([])
-                job = self.job(mpi, 4)
-                job.environment["UNISONO_TOPOLOGY"] = "nodes=2"
-                job.run([library(mpi)])
-                job.require_success()
-                self.assertEqual(job.errors, native.errors, job.transcript())
+        native = self.job(mpi, 4).run([])
+        job = self.job(mpi, 4)
+        job.environment["UNISONO_TOPOLOGY"] = "nodes=2"
+        job.run([library(mpi)])
+        job.require_success()
+        self.assertEqual(job.errors, native.errors, job.transcript())
 
 
 class RanksThatDiffer(MpiJobs):
@@ -245,11 +230,10 @@ class RanksThatDiffer(MpiJobs):
                 other = self.changed_engine(mpi, change)
                 self.assert_explained(self.run_with(mpi, f"export LD_PRELOAD={other}"), *words)
 
-    def test_disabled_on_one_rank_is_native_on_all(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                job = self.run_with(mpi, "export UNISONO_DISABLE=1")
-                self.assert_explained(job, "switched off by UNISONO_DISABLE")
+    @each_mpi
+    def test_disabled_on_one_rank_is_native_on_all(self, mpi):
+        job = self.run_with(mpi, "export UNISONO_DISABLE=1")
+        self.assert_explained(job, "switched off by UNISONO_DISABLE")
 
     def test_another_version_on_one_rank_is_native_on_all(self):
         self.assert_other_engine_is_noticed(
@@ -275,13 +259,13 @@ class RanksThatDiffer(MpiJobs):
                                  job.transcript())
 
 
-@unittest.skipUnless(len(sys.argv) > 3, "needs two MPIs")
+@unittest.skipUnless(len(MPIS) > 1, "needs two MPIs")
 class LoneRanks(MpiJobs):
     """Under the other MPI's launcher each process takes itself for rank 0 of 1, and wrote the whole file."""
 
     def run_under(self, launcher, program_mpi, allow="false"):
-        job = Job(BUILD, launcher, 3, [BUILD / "programs" / f"client_cpp.{program_mpi}",
-                                       self.directory / "client-file"], self.directory)
+        job = Job(BUILD, launcher, 3, [program("client_cpp", program_mpi),
+                                       self.file], self.directory)
         job.environment["UNISONO_ALLOW_LONE_RANKS"] = allow
         job.run([library(program_mpi)])
         return job, [line for line in job.errors.splitlines() if "as the only rank" in line]
@@ -293,27 +277,24 @@ class LoneRanks(MpiJobs):
                 self.assertNotEqual(job.returncode, 0, job.transcript())
                 self.assertEqual(len(lines), 1, job.transcript())
                 self.assertIn(" started 3 processes", lines[0])
-                self.assertFalse((self.directory / "client-file").exists())
+                self.assertFalse(self.file.exists())
 
     def test_they_go_on_where_the_user_says_so(self):
         for launcher, mpi in (MPIS, MPIS[::-1]):
             with self.subTest(launcher=launcher, program=mpi):
                 _, lines = self.run_under(launcher, mpi, allow="true")
                 self.assertEqual(lines, [])
-                self.assertTrue((self.directory / "client-file").exists())
-                (self.directory / "client-file").unlink()
+                self.assertTrue(self.file.exists())
+                self.file.unlink()
 
     def test_a_program_that_was_started_alone_by_the_nearest_launcher_goes_on(self):
         for outer, mpi, rank in ((*MPIS, "$PMI_RANK"), (*MPIS[::-1], "$OMPI_COMM_WORLD_RANK")):
             with self.subTest(launcher=outer, program=mpi):
                 inner = " ".join(LAUNCHERS[mpi])
-                program = BUILD / "programs" / f"client_cpp.{mpi}"
-                job = Job(BUILD, outer, 2, ["sh", "-c", f'exec {inner} -n 1 "$0" "$1{rank}"', program,
-                                            self.directory / "client-file"], self.directory)
+                job = Job(BUILD, outer, 2, ["sh", "-c", f'exec {inner} -n 1 "$0" "$1{rank}"',
+                                            program("client_cpp", mpi), self.file], self.directory)
                 job.run([library(mpi)]).require_success()
 
 
 if __name__ == "__main__":
-    BUILD = Path(sys.argv[1])
-    MPIS = sys.argv[2:]
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    main()

@@ -5,35 +5,23 @@ usage: stall_test.py BUILD_DIRECTORY MPI [MPI] [TEST]
 """
 
 import itertools
-import sys
-import tempfile
-import unittest
-from pathlib import Path
 
-from harness import LAUNCHERS, Job
+from each_mpi import BUILD, MPIS, ClientTest, each_mpi, library, main, program
+from harness import Job
 
-BUILD = Path()
-MPIS = []
 LOOKS = ({}, {"UNISONO_STALL": "warn"})
 # A busy machine has ranks wait for a second, too.
 STALL_S, LATE, SLOWLY = "2", "late 6", "write=delay:4000000"
 PLACES = ({}, {"UNISONO_TOPOLOGY": "nodes=2"}, {"UNISONO_EXCHANGE": "messages"})
 
 
-class OutOfStep(unittest.TestCase):
+class OutOfStep(ClientTest):
     """The last of some ranks does something else than to write a second time."""
 
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory(prefix="unisono-stall-")
-        self.addCleanup(scratch.cleanup)
-        self.directory = Path(scratch.name)
-        self.file = self.directory / "file"
-
     def run_job(self, mpi, what, ranks=3, **environment):
-        program = BUILD / "programs" / f"out_of_step.{mpi}"
-        job = Job(BUILD, mpi, ranks, [program, self.file, *what.split()], self.directory)
+        job = Job(BUILD, mpi, ranks, [program("out_of_step", mpi), self.file, *what.split()], self.directory)
         job.environment.update(environment)
-        return job.run([BUILD / "lib" / f"libunisono-{mpi}.so"], seconds=200)
+        return job.run([library(mpi)], seconds=200)
 
     def over(self, choices):
         """All choices with one MPI, and the first one with the others: these tests mostly wait."""
@@ -54,15 +42,14 @@ class Stall(OutOfStep):
         for part in (*parts, "; UNISONO_STALL=abort ends the program"):
             self.assertRegex(said[0], part)
 
-    def test_a_call_that_a_rank_skips_ends_the_program_where_that_is_wanted(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                job = self.run_job(mpi, "skip", UNISONO_STALL="abort", UNISONO_STALL_S=STALL_S)
-                self.expect_end(
-                    job, 1, "^unisono: rank 0 has been for [.0-9]+ s in MPI_File_write_at_all, "
-                    f"collective call 2 on {self.file}, offset 0; ranks 0-1: in it; "
-                    "rank 2: in no collective call; the last was MPI_File_write_at_all, "
-                    f"collective call 1 on {self.file}-other, offset 128; UNISONO_STALL")
+    @each_mpi
+    def test_a_call_that_a_rank_skips_ends_the_program_where_that_is_wanted(self, mpi):
+        job = self.run_job(mpi, "skip", UNISONO_STALL="abort", UNISONO_STALL_S=STALL_S)
+        self.expect_end(
+            job, 1, "^unisono: rank 0 has been for [.0-9]+ s in MPI_File_write_at_all, "
+            f"collective call 2 on {self.file}, offset 0; ranks 0-1: in it; "
+            "rank 2: in no collective call; the last was MPI_File_write_at_all, "
+            f"collective call 1 on {self.file}-other, offset 128; UNISONO_STALL")
 
     def test_a_nonblocking_call_that_a_rank_skips_is_named_by_those_that_wait_for_it(self):
         for mpi, what in self.over(("iskip", "iclose")):
@@ -81,12 +68,11 @@ class Stall(OutOfStep):
             self.expect_end(job, 2, "MPI_File_write_at_all, collective call 2",
                             "ranks on other nodes cannot be seen")
 
-    def test_a_rank_that_will_never_come_is_told_of_at_once(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                job = self.run_job(mpi, "sync", UNISONO_STALL="abort", UNISONO_STALL_S="500")
-                self.expect_end(job, 1, "rank 2: in MPI_File_sync, collective call 2",
-                                "these calls never meet")
+    @each_mpi
+    def test_a_rank_that_will_never_come_is_told_of_at_once(self, mpi):
+        job = self.run_job(mpi, "sync", UNISONO_STALL="abort", UNISONO_STALL_S="500")
+        self.expect_end(job, 1, "rank 2: in MPI_File_sync, collective call 2",
+                        "these calls never meet")
 
     def test_a_rank_in_finalize_is_told_of(self):
         # Open MPI's launcher at times does not end when a rank aborts and another is in MPI_Finalize.
@@ -172,7 +158,4 @@ class Mismatch(OutOfStep):
 
 
 if __name__ == "__main__":
-    BUILD = Path(sys.argv[1]).absolute()
-    MPIS = [word for word in sys.argv[2:] if word in LAUNCHERS]
-    unittest.main(argv=[sys.argv[0], *(word for word in sys.argv[2:] if word not in LAUNCHERS)],
-                  verbosity=2)
+    main()

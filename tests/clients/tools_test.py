@@ -9,36 +9,23 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-import tempfile
 import unittest
 from pathlib import Path
 
+from each_mpi import BUILD, MPIS, ClientTest, each_mpi, library, main, program
 from harness import Job
 
-BUILD = Path()
-MPIS = []
 RANKS = 3
 DARSHAN = os.environ.get("UNISONO_TEST_DARSHAN")
-
-
-def library(mpi):
-    return BUILD / "lib" / f"libunisono-{mpi}.so"
 
 
 def orders(mpi, tool):
     return {"the tool first": [tool, library(mpi)], "Unisono first": [library(mpi), tool]}
 
 
-class Jobs(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory(prefix="unisono-tools-")
-        self.addCleanup(scratch.cleanup)
-        self.directory = Path(scratch.name)
-
+class Jobs(ClientTest):
     def job(self, mpi, command=None, **environment):
-        program = [BUILD / "programs" / f"client_cpp.{mpi}", self.directory / "client-file"]
-        job = Job(BUILD, mpi, RANKS, command or program, self.directory)
+        job = Job(BUILD, mpi, RANKS, command or [program("client_cpp", mpi), self.file], self.directory)
         job.environment = {"UNISONO_BACKEND": "posix", **environment}
         return job
 
@@ -82,23 +69,22 @@ class CountingTool(Jobs):
                     self.assertEqual([counted["opens"], counted["closes"]],
                                      [native["opens"], native["closes"]], job.transcript())
 
-    def test_a_tool_before_unisono_counts_the_programs_calls_one_behind_it_none_of_those_that_unisono_does(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                native, _ = self.counts(mpi, [self.tool(mpi)])
-                both = orders(mpi, self.tool(mpi))
-                first, job = self.counts(mpi, both["the tool first"])
-                self.assertEqual(first["collective"], native["collective"], job.transcript())
-                self.assertGreater(first["collective"], 0)
-                behind, job = self.counts(mpi, both["Unisono first"])
-                self.assertEqual(behind["collective"], 0, job.transcript())
+    @each_mpi
+    def test_a_tool_before_unisono_counts_the_programs_calls_one_behind_it_none_of_those_that_unisono_does(self, mpi):
+        native, _ = self.counts(mpi, [self.tool(mpi)])
+        both = orders(mpi, self.tool(mpi))
+        first, job = self.counts(mpi, both["the tool first"])
+        self.assertEqual(first["collective"], native["collective"], job.transcript())
+        self.assertGreater(first["collective"], 0)
+        behind, job = self.counts(mpi, both["Unisono first"])
+        self.assertEqual(behind["collective"], 0, job.transcript())
 
 
 class Carried(Jobs):
     """What the tool has counted of a nonblocking write between nodes before the program waits for it."""
 
     def counted(self, mpi, meanwhile):
-        job = Job(BUILD, mpi, RANKS, [BUILD / "programs" / f"carried.{mpi}", self.directory / "file", meanwhile],
+        job = Job(BUILD, mpi, RANKS, [program("carried", mpi), self.directory / "file", meanwhile],
                   self.directory)
         job.environment = {"UNISONO_BACKEND": "posix", "UNISONO_TOPOLOGY": "nodes=3", "UNISONO_OVERLAP": "enable"}
         (self.directory / "file").unlink(missing_ok=True)
@@ -119,12 +105,11 @@ class Carried(Jobs):
                     self.assertEqual(counts["before"]["written"], whole, counts)
                     self.assertGreater(counts["before"]["messages"], RANKS, counts)
 
-    def test_nothing_moves_while_the_program_calls_nothing(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                counts = self.counted(mpi, "nothing")
-                self.assertEqual(counts["before"], {"messages": 0, "written": 0, "complete": {"incomplete"}})
-                self.assertEqual(counts["after"]["complete"], {"complete"}, counts)
+    @each_mpi
+    def test_nothing_moves_while_the_program_calls_nothing(self, mpi):
+        counts = self.counted(mpi, "nothing")
+        self.assertEqual(counts["before"], {"messages": 0, "written": 0, "complete": {"incomplete"}})
+        self.assertEqual(counts["after"]["complete"], {"complete"}, counts)
 
 
 @unittest.skipUnless(DARSHAN and shutil.which("darshan-parser"), "UNISONO_TEST_DARSHAN or darshan-parser is missing")
@@ -161,39 +146,32 @@ class Children(Jobs):
             env={**os.environ, **environment}, capture_output=True, text=True, timeout=200, check=True)
         return done.stdout.strip()
 
-    def test_they_have_it_unless_the_user_says_otherwise(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                self.assertIn(str(library(mpi)), self.child_preload(mpi))
-                for word in ("true", "", "falsely", "no child"):
-                    self.assertIn(str(library(mpi)), self.child_preload(mpi, UNISONO_PRELOAD_CHILDREN=word), word)
+    @each_mpi
+    def test_they_have_it_unless_the_user_says_otherwise(self, mpi):
+        self.assertIn(str(library(mpi)), self.child_preload(mpi))
+        for word in ("true", "", "falsely", "no child"):
+            self.assertIn(str(library(mpi)), self.child_preload(mpi, UNISONO_PRELOAD_CHILDREN=word), word)
 
-    def test_on_request_they_have_all_but_unisono(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                for word in ("false", "0", " No ", "disabled"):
-                    left = self.child_preload(mpi, UNISONO_PRELOAD_CHILDREN=word)
-                    self.assertNotIn("libunisono", left, word)
-                    self.assertRegex(left, r"^/no-such/libother.so:libmpi")
+    @each_mpi
+    def test_on_request_they_have_all_but_unisono(self, mpi):
+        for word in ("false", "0", " No ", "disabled"):
+            left = self.child_preload(mpi, UNISONO_PRELOAD_CHILDREN=word)
+            self.assertNotIn("libunisono", left, word)
+            self.assertRegex(left, r"^/no-such/libother.so:libmpi")
 
-    def test_the_program_itself_is_still_under_unisono(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                job = self.job(mpi, UNISONO_PRELOAD_CHILDREN="false").run([library(mpi)])
-                job.require_success()
-                self.assertNotEqual(job.strategy(), "", job.transcript())
+    @each_mpi
+    def test_the_program_itself_is_still_under_unisono(self, mpi):
+        job = self.job(mpi, UNISONO_PRELOAD_CHILDREN="false").run([library(mpi)])
+        job.require_success()
+        self.assertNotEqual(job.strategy(), "", job.transcript())
 
-    def test_a_shell_before_the_program_hands_it_on(self):
-        for mpi in MPIS:
-            with self.subTest(mpi=mpi):
-                program = BUILD / "programs" / f"client_cpp.{mpi}"
-                job = self.job(mpi, ["sh", "-c", '"$0" "$1"; exit $?', program, self.directory / "client-file"],
-                               UNISONO_PRELOAD_CHILDREN="false")
-                job.run([library(mpi)]).require_success()
-                self.assertNotEqual(job.strategy(), "", job.transcript())
+    @each_mpi
+    def test_a_shell_before_the_program_hands_it_on(self, mpi):
+        job = self.job(mpi, ["sh", "-c", '"$0" "$1"; exit $?', program("client_cpp", mpi), self.file],
+                       UNISONO_PRELOAD_CHILDREN="false")
+        job.run([library(mpi)]).require_success()
+        self.assertNotEqual(job.strategy(), "", job.transcript())
 
 
 if __name__ == "__main__":
-    BUILD = Path(sys.argv[1])
-    MPIS = sys.argv[2:]
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    main()
