@@ -36,8 +36,7 @@ ViewKey key_of(Shape const& shape, std::int64_t start) {
     return hash128(numbers);
 }
 
-template <class Any, class Visitor>
-requires std::is_same_v<std::remove_const_t<Any>, Shape>
+template <MaybeConst<Shape> Any, class Visitor>
 void visit_members(Any& shape, Visitor& visit) {
     visit(shape.kind);
     visit(shape.ascending);

@@ -12,8 +12,7 @@ struct Content {
 
 }  // namespace
 
-template <class Any, class Visitor>
-requires std::is_same_v<std::remove_const_t<Any>, Striping>
+template <MaybeConst<Striping> Any, class Visitor>
 void visit_members(Any& striping, Visitor& visit) {
     visit(striping.end);
     visit(striping.unit);
@@ -22,8 +21,7 @@ void visit_members(Any& striping, Visitor& visit) {
     visit(striping.servers);
 }
 
-template <class Any, class Visitor>
-requires std::is_same_v<std::remove_const_t<Any>, Content>
+template <MaybeConst<Content> Any, class Visitor>
 void visit_members(Any& content, Visitor& visit) {
     visit(content.source);
     visit(content.reason);

@@ -3,8 +3,7 @@
 
 namespace unisono {
 
-template <class Any, class Visitor>
-requires std::is_same_v<std::remove_const_t<Any>, Options>
+template <MaybeConst<Options> Any, class Visitor>
 void visit_members(Any& options, Visitor& visit) {
     visit(options.strategy);
     visit(options.select);

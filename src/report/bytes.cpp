@@ -3,9 +3,6 @@
 
 namespace unisono {
 
-template <class Value, class Type>
-concept MaybeConst = std::is_same_v<std::remove_const_t<Value>, Type>;
-
 template <MaybeConst<Use> Any, class Visitor>
 void visit_members(Any& use, Visitor& visit) {
     visit(use.calls);

@@ -3,8 +3,7 @@
 
 namespace unisono {
 
-template <class Any, class Visitor>
-requires std::is_same_v<std::remove_const_t<Any>, TuningRecord>
+template <MaybeConst<TuningRecord> Any, class Visitor>
 void visit_members(Any& record, Visitor& visit) {
     visit(record.where.machine);
     visit(record.where.software);
@@ -16,8 +15,7 @@ void visit_members(Any& record, Visitor& visit) {
     visit(record.updated_s);
 }
 
-template <class Any, class Visitor>
-requires std::is_same_v<std::remove_const_t<Any>, Memory>
+template <MaybeConst<Memory> Any, class Visitor>
 void visit_members(Any& memory, Visitor& visit) {
     visit(memory.library.family);
     visit(memory.library.name);

@@ -12,9 +12,12 @@
 
 // Small values as bytes, to be sent between ranks of one program (same build, same machine type).
 // A struct takes part by a function visit_members(value, visitor) beside it, which calls visitor
-// for each member; the same function serves both directions.
+// for each member; the same function serves both directions, for a value that is MaybeConst<T>.
 
 namespace unisono {
+
+template <class Value, class Type>
+concept MaybeConst = std::is_same_v<std::remove_const_t<Value>, Type>;
 
 template <class T>
 concept PlainBytes = std::is_trivially_copyable_v<T>;

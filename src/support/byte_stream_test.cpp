@@ -14,8 +14,7 @@ struct Part {
     friend bool operator==(Part const&, Part const&) = default;
 };
 
-template <class Any, class Visitor>
-requires std::is_same_v<std::remove_const_t<Any>, Part>
+template <MaybeConst<Part> Any, class Visitor>
 void visit_members(Any& part, Visitor& visit) {
     visit(part.name);
     visit(part.numbers);
