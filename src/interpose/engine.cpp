@@ -1,7 +1,6 @@
 // The engine's table: which of Unisono's functions stands for which entry point.
 
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 
 #include "interpose/errors.hpp"
@@ -25,42 +24,39 @@ int const* made_backwards = nullptr;
 namespace {
 
 // Data calls; `native` is passed by reference, as a copy would ask for memory in each call. NAME is
-// the MPI name without the prefix, COUNT int or MPI_Count, BUFFER the buffer's type, HOW one of the
-// transfer_* functions, DIRECTION read or write, LAST the type of the last argument.
-#define UNISONO_CALL_AT(NAME, COUNT, BUFFER, HOW, DIRECTION, LAST)                              \
-    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type, \
-             LAST last) {                                                                       \
-        auto const native = [&] {                                                               \
-            return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, last);             \
-        };                                                                                      \
-        return HOW(                                                                             \
-            {handle, Direction::DIRECTION, offset, buffer, count, type, unisono_entry_##NAME},  \
-            last, std::cref(native));                                                           \
+// the MPI name without the prefix, COUNT int or MPI_Count, DIRECTION read or write, HOW one of the
+// transfer_* functions, LAST the type of the last argument.
+template <Direction direction>
+using BufferOf = std::conditional_t<direction == Direction::read, void*, void const*>;
+#define UNISONO_CALL_AT(NAME, COUNT, DIRECTION, HOW, LAST)                                     \
+    int NAME(MPI_File handle, MPI_Offset offset, BufferOf<Direction::DIRECTION> buffer,        \
+             COUNT count, MPI_Datatype type, LAST last) {                                      \
+        auto const native = [&] {                                                              \
+            return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type, last);            \
+        };                                                                                     \
+        return HOW(                                                                            \
+            {handle, Direction::DIRECTION, offset, buffer, count, type, unisono_entry_##NAME}, \
+            last, std::cref(native));                                                          \
     }
-#define UNISONO_CALL(NAME, COUNT, BUFFER, HOW, DIRECTION, LAST)                                   \
-    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type, LAST last) {         \
+#define UNISONO_CALL(NAME, COUNT, DIRECTION, HOW, LAST)                                           \
+    int NAME(MPI_File handle, BufferOf<Direction::DIRECTION> buffer, COUNT count,                 \
+             MPI_Datatype type, LAST last) {                                                      \
         auto const native = [&] {                                                                 \
             return UNISONO_NATIVE(NAME)(handle, buffer, count, type, last);                       \
         };                                                                                        \
         return HOW({handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME}, \
                    last, std::cref(native));                                                      \
     }
-#define UNISONO_BLOCKING_AT(NAME, COUNT, BUFFER, HOW, DIRECTION) \
-    UNISONO_CALL_AT(NAME, COUNT, BUFFER, HOW, DIRECTION, MPI_Status*)
-#define UNISONO_BLOCKING(NAME, COUNT, BUFFER, HOW, DIRECTION) \
-    UNISONO_CALL(NAME, COUNT, BUFFER, HOW, DIRECTION, MPI_Status*)
-#define UNISONO_NONBLOCKING_AT(NAME, COUNT, BUFFER, HOW, DIRECTION) \
-    UNISONO_CALL_AT(NAME, COUNT, BUFFER, HOW, DIRECTION, MPI_Request*)
-#define UNISONO_NONBLOCKING(NAME, COUNT, BUFFER, HOW, DIRECTION) \
-    UNISONO_CALL(NAME, COUNT, BUFFER, HOW, DIRECTION, MPI_Request*)
-#define UNISONO_BEGIN_AT(NAME, COUNT, BUFFER, DIRECTION)                                          \
-    int NAME(MPI_File handle, MPI_Offset offset, BUFFER buffer, COUNT count, MPI_Datatype type) { \
-        return transfer_begin(                                                                    \
-            {handle, Direction::DIRECTION, offset, buffer, count, type, unisono_entry_##NAME},    \
-            [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type); });           \
+#define UNISONO_BEGIN_AT(NAME, COUNT, DIRECTION)                                               \
+    int NAME(MPI_File handle, MPI_Offset offset, BufferOf<Direction::DIRECTION> buffer,        \
+             COUNT count, MPI_Datatype type) {                                                 \
+        return transfer_begin(                                                                 \
+            {handle, Direction::DIRECTION, offset, buffer, count, type, unisono_entry_##NAME}, \
+            [&] { return UNISONO_NATIVE(NAME)(handle, offset, buffer, count, type); });        \
     }
-#define UNISONO_BEGIN(NAME, COUNT, BUFFER, DIRECTION)                                      \
-    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {             \
+#define UNISONO_BEGIN(NAME, COUNT, DIRECTION)                                              \
+    int NAME(MPI_File handle, BufferOf<Direction::DIRECTION> buffer, COUNT count,          \
+             MPI_Datatype type) {                                                          \
         return transfer_begin(                                                             \
             {handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME}, \
             [&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); });            \
@@ -70,77 +66,58 @@ namespace {
     [&](MPI_Offset offset, MPI_Status* status_at) {                                \
         return UNISONO_NATIVE(AT)(handle, offset, buffer, count, type, status_at); \
     }
-#define UNISONO_ORDERED(NAME, AT, COUNT, BUFFER, DIRECTION)                                        \
-    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type, MPI_Status* status) { \
+#define UNISONO_ORDERED(NAME, AT, COUNT, DIRECTION)                                                \
+    int NAME(MPI_File handle, BufferOf<Direction::DIRECTION> buffer, COUNT count,                  \
+             MPI_Datatype type, MPI_Status* status) {                                              \
         return transfer_ordered(                                                                   \
             {handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME}, status, \
             {[&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type, status); },            \
              UNISONO_AT(AT)});                                                                     \
     }
-#define UNISONO_BEGIN_ORDERED(NAME, AT, COUNT, BUFFER, DIRECTION)                                 \
-    int NAME(MPI_File handle, BUFFER buffer, COUNT count, MPI_Datatype type) {                    \
+#define UNISONO_BEGIN_ORDERED(NAME, AT, COUNT, DIRECTION)                                         \
+    int NAME(MPI_File handle, BufferOf<Direction::DIRECTION> buffer, COUNT count,                 \
+             MPI_Datatype type) {                                                                 \
         return transfer_begin_ordered(                                                            \
             {handle, Direction::DIRECTION, {}, buffer, count, type, unisono_entry_##NAME},        \
             {[&] { return UNISONO_NATIVE(NAME)(handle, buffer, count, type); }, UNISONO_AT(AT)}); \
     }
 
-// Every data call, once for each type of count.
-#define UNISONO_DATA_CALLS(SUFFIX, COUNT)                                                          \
-    UNISONO_BLOCKING(File_read##SUFFIX, COUNT, void*, transfer_independent, read)                  \
-    UNISONO_BLOCKING(File_read_all##SUFFIX, COUNT, void*, transfer_collective, read)               \
-    UNISONO_BLOCKING_AT(File_read_at##SUFFIX, COUNT, void*, transfer_independent, read)            \
-    UNISONO_BLOCKING_AT(File_read_at_all##SUFFIX, COUNT, void*, transfer_collective, read)         \
-    UNISONO_BLOCKING(File_write##SUFFIX, COUNT, void const*, transfer_independent, write)          \
-    UNISONO_BLOCKING(File_write_all##SUFFIX, COUNT, void const*, transfer_collective, write)       \
-    UNISONO_BLOCKING_AT(File_write_at##SUFFIX, COUNT, void const*, transfer_independent, write)    \
-    UNISONO_BLOCKING_AT(File_write_at_all##SUFFIX, COUNT, void const*, transfer_collective, write) \
-    UNISONO_NONBLOCKING(File_iread##SUFFIX, COUNT, void*, transfer_nonblocking, read)              \
-    UNISONO_NONBLOCKING_AT(File_iread_at##SUFFIX, COUNT, void*, transfer_nonblocking, read)        \
-    UNISONO_NONBLOCKING(File_iwrite##SUFFIX, COUNT, void const*, transfer_nonblocking, write)      \
-    UNISONO_NONBLOCKING_AT(File_iwrite_at##SUFFIX, COUNT, void const*, transfer_nonblocking,       \
-                           write)                                                                  \
-    UNISONO_NONBLOCKING(File_iread_all##SUFFIX, COUNT, void*, transfer_nonblocking_collective,     \
-                        read)                                                                      \
-    UNISONO_NONBLOCKING_AT(File_iread_at_all##SUFFIX, COUNT, void*,                                \
-                           transfer_nonblocking_collective, read)                                  \
-    UNISONO_NONBLOCKING(File_iwrite_all##SUFFIX, COUNT, void const*,                               \
-                        transfer_nonblocking_collective, write)                                    \
-    UNISONO_NONBLOCKING_AT(File_iwrite_at_all##SUFFIX, COUNT, void const*,                         \
-                           transfer_nonblocking_collective, write)                                 \
-    UNISONO_BLOCKING(File_read_shared##SUFFIX, COUNT, void*, transfer_shared, read)                \
-    UNISONO_BLOCKING(File_write_shared##SUFFIX, COUNT, void const*, transfer_shared, write)        \
-    UNISONO_NONBLOCKING(File_iread_shared##SUFFIX, COUNT, void*, transfer_nonblocking_shared,      \
-                        read)                                                                      \
-    UNISONO_NONBLOCKING(File_iwrite_shared##SUFFIX, COUNT, void const*,                            \
-                        transfer_nonblocking_shared, write)                                        \
-    UNISONO_ORDERED(File_read_ordered##SUFFIX, File_read_at_all##SUFFIX, COUNT, void*, read)       \
-    UNISONO_ORDERED(File_write_ordered##SUFFIX, File_write_at_all##SUFFIX, COUNT, void const*,     \
-                    write)                                                                         \
-    UNISONO_BEGIN(File_read_all_begin##SUFFIX, COUNT, void*, read)                                 \
-    UNISONO_BEGIN_AT(File_read_at_all_begin##SUFFIX, COUNT, void*, read)                           \
-    UNISONO_BEGIN_ORDERED(File_read_ordered_begin##SUFFIX, File_read_at_all##SUFFIX, COUNT, void*, \
-                          read)                                                                    \
-    UNISONO_BEGIN(File_write_all_begin##SUFFIX, COUNT, void const*, write)                         \
-    UNISONO_BEGIN_AT(File_write_at_all_begin##SUFFIX, COUNT, void const*, write)                   \
-    UNISONO_BEGIN_ORDERED(File_write_ordered_begin##SUFFIX, File_write_at_all##SUFFIX, COUNT,      \
-                          void const*, write)
+// Every data call, once for each direction and type of count.
+#define UNISONO_DATA_CALLS(D, SUFFIX, COUNT)                                                       \
+    UNISONO_CALL(File_##D##SUFFIX, COUNT, D, transfer_independent, MPI_Status*)                    \
+    UNISONO_CALL(File_##D##_all##SUFFIX, COUNT, D, transfer_collective, MPI_Status*)               \
+    UNISONO_CALL_AT(File_##D##_at##SUFFIX, COUNT, D, transfer_independent, MPI_Status*)            \
+    UNISONO_CALL_AT(File_##D##_at_all##SUFFIX, COUNT, D, transfer_collective, MPI_Status*)         \
+    UNISONO_CALL(File_i##D##SUFFIX, COUNT, D, transfer_nonblocking, MPI_Request*)                  \
+    UNISONO_CALL_AT(File_i##D##_at##SUFFIX, COUNT, D, transfer_nonblocking, MPI_Request*)          \
+    UNISONO_CALL(File_i##D##_all##SUFFIX, COUNT, D, transfer_nonblocking_collective, MPI_Request*) \
+    UNISONO_CALL_AT(File_i##D##_at_all##SUFFIX, COUNT, D, transfer_nonblocking_collective,         \
+                    MPI_Request*)                                                                  \
+    UNISONO_CALL(File_##D##_shared##SUFFIX, COUNT, D, transfer_shared, MPI_Status*)                \
+    UNISONO_CALL(File_i##D##_shared##SUFFIX, COUNT, D, transfer_nonblocking_shared, MPI_Request*)  \
+    UNISONO_ORDERED(File_##D##_ordered##SUFFIX, File_##D##_at_all##SUFFIX, COUNT, D)               \
+    UNISONO_BEGIN(File_##D##_all_begin##SUFFIX, COUNT, D)                                          \
+    UNISONO_BEGIN_AT(File_##D##_at_all_begin##SUFFIX, COUNT, D)                                    \
+    UNISONO_BEGIN_ORDERED(File_##D##_ordered_begin##SUFFIX, File_##D##_at_all##SUFFIX, COUNT, D)
 
-UNISONO_DATA_CALLS(, int)
+UNISONO_DATA_CALLS(read, , int)
+UNISONO_DATA_CALLS(write, , int)
 #ifdef UNISONO_LARGE_COUNTS
-UNISONO_DATA_CALLS(_c, MPI_Count)
+UNISONO_DATA_CALLS(read, _c, MPI_Count)
+UNISONO_DATA_CALLS(write, _c, MPI_Count)
 #endif
 
-#define UNISONO_END(NAME, BUFFER, DIRECTION)                                               \
-    int NAME(MPI_File handle, BUFFER buffer, MPI_Status* status) {                         \
+#define UNISONO_END(NAME, DIRECTION)                                                       \
+    int NAME(MPI_File handle, BufferOf<Direction::DIRECTION> buffer, MPI_Status* status) { \
         return transfer_end(handle, Direction::DIRECTION, unisono_entry_##NAME, status,    \
                             [&] { return UNISONO_NATIVE(NAME)(handle, buffer, status); }); \
     }
-UNISONO_END(File_read_all_end, void*, read)
-UNISONO_END(File_read_at_all_end, void*, read)
-UNISONO_END(File_read_ordered_end, void*, read)
-UNISONO_END(File_write_all_end, void const*, write)
-UNISONO_END(File_write_at_all_end, void const*, write)
-UNISONO_END(File_write_ordered_end, void const*, write)
+UNISONO_END(File_read_all_end, read)
+UNISONO_END(File_read_at_all_end, read)
+UNISONO_END(File_read_ordered_end, read)
+UNISONO_END(File_write_all_end, write)
+UNISONO_END(File_write_at_all_end, write)
+UNISONO_END(File_write_ordered_end, write)
 
 // Entry points have MPI's names. NOLINTBEGIN(readability-identifier-naming)
 

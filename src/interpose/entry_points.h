@@ -68,35 +68,24 @@
     UNISONO_DATA_ENTRIES(X, )
 
 /* Calls with a count; `suffix` is nothing, or _c for MPI-4's large counts. */
-#define UNISONO_DATA_ENTRIES(X, suffix) \
-    X(File_read##suffix)                \
-    X(File_read_all##suffix)            \
-    X(File_read_at##suffix)             \
-    X(File_read_at_all##suffix)         \
-    X(File_write##suffix)               \
-    X(File_write_all##suffix)           \
-    X(File_write_at##suffix)            \
-    X(File_write_at_all##suffix)        \
-    X(File_iread##suffix)               \
-    X(File_iread_all##suffix)           \
-    X(File_iread_at##suffix)            \
-    X(File_iread_at_all##suffix)        \
-    X(File_iwrite##suffix)              \
-    X(File_iwrite_all##suffix)          \
-    X(File_iwrite_at##suffix)           \
-    X(File_iwrite_at_all##suffix)       \
-    X(File_read_shared##suffix)         \
-    X(File_write_shared##suffix)        \
-    X(File_iread_shared##suffix)        \
-    X(File_iwrite_shared##suffix)       \
-    X(File_read_ordered##suffix)        \
-    X(File_write_ordered##suffix)       \
-    X(File_read_all_begin##suffix)      \
-    X(File_read_at_all_begin##suffix)   \
-    X(File_read_ordered_begin##suffix)  \
-    X(File_write_all_begin##suffix)     \
-    X(File_write_at_all_begin##suffix)  \
-    X(File_write_ordered_begin##suffix)
+#define UNISONO_DATA_ENTRIES(X, suffix)      \
+    UNISONO_DATA_ENTRIES_OF(X, read, suffix) \
+    UNISONO_DATA_ENTRIES_OF(X, write, suffix)
+#define UNISONO_DATA_ENTRIES_OF(X, direction, suffix) \
+    X(File_##direction##suffix)                       \
+    X(File_##direction##_all##suffix)                 \
+    X(File_##direction##_at##suffix)                  \
+    X(File_##direction##_at_all##suffix)              \
+    X(File_i##direction##suffix)                      \
+    X(File_i##direction##_all##suffix)                \
+    X(File_i##direction##_at##suffix)                 \
+    X(File_i##direction##_at_all##suffix)             \
+    X(File_##direction##_shared##suffix)              \
+    X(File_i##direction##_shared##suffix)             \
+    X(File_##direction##_ordered##suffix)             \
+    X(File_##direction##_all_begin##suffix)           \
+    X(File_##direction##_at_all_begin##suffix)        \
+    X(File_##direction##_ordered_begin##suffix)
 
 #ifdef UNISONO_LARGE_COUNTS
 #define UNISONO_FILE_ENTRIES(X) \
