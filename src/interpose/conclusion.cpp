@@ -102,7 +102,7 @@ void add_native(DirectionReport& report, std::uint64_t bytes) {
 void note_native_failure(File& file, DataCall const& call, int code) {
     std::array<char, MPI_MAX_ERROR_STRING> why{};
     int length = 0;
-    error_string(code, why.data(), &length);
+    Error_string(code, why.data(), &length);
     file.record([&](FileReport& report) {
         report.add_error(std::string{call.name()} + " on " + file.path() + ": " +
                          std::string{why.data(), static_cast<std::size_t>(length)});

@@ -7,7 +7,7 @@
 
 namespace unisono::interpose {
 
-int file_sync(MPI_File handle) {
+int File_sync(MPI_File handle) {
     auto const file = find(handle);
     if (file == nullptr) return UNISONO_NATIVE(File_sync)(handle);
     TimedCollective const timed{file, FilePhase::sync, unisono_entry_File_sync};
@@ -21,7 +21,7 @@ int file_sync(MPI_File handle) {
     return result == MPI_SUCCESS ? native : result;
 }
 
-int file_set_atomicity(MPI_File handle, int atomic) {
+int File_set_atomicity(MPI_File handle, int atomic) {
     auto const file = find(handle);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_atomicity};
     if (file != nullptr) {

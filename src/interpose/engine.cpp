@@ -119,61 +119,7 @@ UNISONO_END(File_write_all_end, write)
 UNISONO_END(File_write_at_all_end, write)
 UNISONO_END(File_write_ordered_end, write)
 
-// Entry points have MPI's names. NOLINTBEGIN(readability-identifier-naming)
-
-constexpr auto Test = request_test;
-constexpr auto Testall = request_testall;
-constexpr auto Testany = request_testany;
-constexpr auto Testsome = request_testsome;
-constexpr auto Wait = request_wait;
-constexpr auto Waitall = request_waitall;
-constexpr auto Waitany = request_waitany;
-constexpr auto Waitsome = request_waitsome;
-constexpr auto Request_free = request_free;
-constexpr auto Request_get_status = request_get_status;
-#ifdef UNISONO_REQUESTS_OF_MPI_4_1
-constexpr auto Request_get_status_all = request_get_status_all;
-constexpr auto Request_get_status_any = request_get_status_any;
-constexpr auto Request_get_status_some = request_get_status_some;
-#endif
-constexpr auto Finalize = before_finalize;
-constexpr auto Probe = p2p_probe;
-constexpr auto Iprobe = p2p_iprobe;
-constexpr auto Send = p2p_send;
-constexpr auto Ssend = p2p_ssend;
-constexpr auto Recv = p2p_recv;
-constexpr auto Isend = p2p_isend;
-constexpr auto Irecv = p2p_irecv;
-#ifdef UNISONO_LARGE_COUNTS
-constexpr auto Send_c = p2p_send_c;
-constexpr auto Ssend_c = p2p_ssend_c;
-constexpr auto Recv_c = p2p_recv_c;
-constexpr auto Isend_c = p2p_isend_c;
-constexpr auto Irecv_c = p2p_irecv_c;
-#endif
-constexpr auto Error_string = error_string;
-constexpr auto File_open = file_open;
-constexpr auto File_close = file_close;
-constexpr auto File_set_view = file_set_view;
-constexpr auto File_get_view = file_get_view;
-constexpr auto File_get_type_extent = file_get_type_extent;
-#ifdef UNISONO_LARGE_COUNTS
-constexpr auto File_get_type_extent_c = file_get_type_extent_c;
-#endif
-constexpr auto File_get_info = file_get_info;
-constexpr auto File_set_info = file_set_info;
-constexpr auto File_set_atomicity = file_set_atomicity;
-constexpr auto File_set_size = file_set_size;
-constexpr auto File_get_size = file_get_size;
-constexpr auto File_sync = file_sync;
-constexpr auto File_preallocate = file_preallocate;
-constexpr auto File_seek = file_seek;
-constexpr auto File_get_position = file_get_position;
-constexpr auto File_seek_shared = file_seek_shared;
-constexpr auto File_get_position_shared = file_get_position_shared;
-constexpr auto File_get_byte_offset = file_get_byte_offset;
-
-// NOLINTEND(readability-identifier-naming)
+constexpr auto Finalize = before_finalize;  // NOLINT(readability-identifier-naming): MPI's name
 
 // Exceptions of the program, and the end of threads that are cancelled, pass the engine's
 // functions. The engine has a libgcc of its own, which takes none to them before it has thrown one.
@@ -205,7 +151,7 @@ extern "C" __attribute__((visibility("default"))) int unisono_engine_start(
             unisono::leave_mark(traces, "disabled");
         static constexpr auto entry = entry_point("MPI_File_open");
         taken[unisono_entry_File_open] =
-            reinterpret_cast<unisono_function>(&Guarded<file_open_switched_off, entry>::call);
+            reinterpret_cast<unisono_function>(&Guarded<open_switched_off, entry>::call);
         return 0;
     }
     // What this MPI library does not have stays absent.

@@ -127,7 +127,7 @@ std::string describe(Verdict const& verdict) {
     return text;
 }
 
-int error_string(int code, char* text, int* length) {
+int Error_string(int code, char* text, int* length) {
     if (auto const own = own_text(code); own && text != nullptr && length != nullptr) {
         *length = static_cast<int>(own->size());
         std::memcpy(text, own->c_str(), own->size() + 1);

@@ -25,7 +25,7 @@ std::string describe_errno(int code);
 std::string describe(Verdict const& verdict);
 
 /// MPI_Error_string: Unisono's own text for Unisono's codes.
-int error_string(int code, char* text, int* length);
+int Error_string(int code, char* text, int* length);
 
 /// Calls the file's error handler with `code`, once, and returns it. MPI_SUCCESS calls nothing.
 int raise(MPI_File file, int code);

@@ -5,7 +5,7 @@
 
 namespace unisono::interpose {
 
-int file_get_info(MPI_File handle, MPI_Info* info) {
+int File_get_info(MPI_File handle, MPI_Info* info) {
     auto const result = UNISONO_NATIVE(File_get_info)(handle, info);
     auto const file = find(handle);
     if (result != MPI_SUCCESS || file == nullptr) return result;
@@ -17,7 +17,7 @@ int file_get_info(MPI_File handle, MPI_Info* info) {
     return result;
 }
 
-int file_set_info(MPI_File handle, MPI_Info info) {
+int File_set_info(MPI_File handle, MPI_Info info) {
     auto const file = find(handle);
     if (file == nullptr) return UNISONO_NATIVE(File_set_info)(handle, info);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_info};

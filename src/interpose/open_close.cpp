@@ -104,7 +104,7 @@ File::Synced close(File& file) try { return file.close(); } catch (CallsDiffer c
 
 }  // namespace
 
-int file_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, MPI_File* handle) {
+int File_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, MPI_File* handle) {
     if (path == nullptr)  // whatever that is to the MPI library
         return UNISONO_NATIVE(File_open)(comm, path, access_mode, info, handle);
     Timed timed{nullptr, FilePhase::open};
@@ -128,14 +128,14 @@ int file_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, M
     return result;
 }
 
-int file_open_switched_off(MPI_Comm comm, char const* path, int access_mode, MPI_Info info,
-                           MPI_File* handle) {
+int open_switched_off(MPI_Comm comm, char const* path, int access_mode, MPI_Info info,
+                      MPI_File* handle) {
     auto const result = open_natively(comm, path, access_mode, info, /*options=*/{}, handle);
     if (concerns_unisono(result, handle, access_mode)) all_take_part(comm, /*takes_part=*/false);
     return result;
 }
 
-int file_close(MPI_File* handle) {
+int File_close(MPI_File* handle) {
     if (handle == nullptr) return UNISONO_NATIVE(File_close)(handle);
     // Handles are used again after the close: forget first.
     auto const file = forget(*handle);

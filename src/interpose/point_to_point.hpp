@@ -8,20 +8,20 @@ namespace unisono::interpose {
 // be carried (MailCarrier): occasions to do so, and waits in which it goes on. Otherwise these are
 // the MPI library's own functions, at the cost of a load.
 
-int p2p_probe(int source, int tag, MPI_Comm comm, MPI_Status* status);
-int p2p_iprobe(int source, int tag, MPI_Comm comm, int* found, MPI_Status* status);
+int Probe(int source, int tag, MPI_Comm comm, MPI_Status* status);
+int Iprobe(int source, int tag, MPI_Comm comm, int* found, MPI_Status* status);
 
-#define UNISONO_DECLARE_MESSAGES(SUFFIX, COUNT)                                              \
-    int p2p_send##SUFFIX(void const* data, COUNT count, MPI_Datatype type, int to, int tag,  \
-                         MPI_Comm comm);                                                     \
-    int p2p_ssend##SUFFIX(void const* data, COUNT count, MPI_Datatype type, int to, int tag, \
-                          MPI_Comm comm);                                                    \
-    int p2p_recv##SUFFIX(void* data, COUNT count, MPI_Datatype type, int from, int tag,      \
-                         MPI_Comm comm, MPI_Status* status);                                 \
-    int p2p_isend##SUFFIX(void const* data, COUNT count, MPI_Datatype type, int to, int tag, \
-                          MPI_Comm comm, MPI_Request* request);                              \
-    int p2p_irecv##SUFFIX(void* data, COUNT count, MPI_Datatype type, int from, int tag,     \
-                          MPI_Comm comm, MPI_Request* request);
+#define UNISONO_DECLARE_MESSAGES(SUFFIX, COUNT)                                                    \
+    int Send##SUFFIX(void const* data, COUNT count, MPI_Datatype type, int to, int tag,            \
+                     MPI_Comm comm);                                                               \
+    int Ssend##SUFFIX(void const* data, COUNT count, MPI_Datatype type, int to, int tag,           \
+                      MPI_Comm comm);                                                              \
+    int Recv##SUFFIX(void* data, COUNT count, MPI_Datatype type, int from, int tag, MPI_Comm comm, \
+                     MPI_Status* status);                                                          \
+    int Isend##SUFFIX(void const* data, COUNT count, MPI_Datatype type, int to, int tag,           \
+                      MPI_Comm comm, MPI_Request* request);                                        \
+    int Irecv##SUFFIX(void* data, COUNT count, MPI_Datatype type, int from, int tag,               \
+                      MPI_Comm comm, MPI_Request* request);
 UNISONO_DECLARE_MESSAGES(, int)
 #ifdef UNISONO_LARGE_COUNTS
 UNISONO_DECLARE_MESSAGES(_c, MPI_Count)

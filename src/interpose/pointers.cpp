@@ -37,7 +37,7 @@ constexpr auto no_place = "before the start of the view, or beyond 2^63 etypes";
 
 }  // namespace
 
-int file_seek(MPI_File handle, MPI_Offset offset, int whence) {
+int File_seek(MPI_File handle, MPI_Offset offset, int whence) {
     auto const file = find(handle);
     if (file == nullptr) return UNISONO_NATIVE(File_seek)(handle, offset, whence);
     auto const view = file->view();
@@ -49,7 +49,7 @@ int file_seek(MPI_File handle, MPI_Offset offset, int whence) {
         target = moved(file->pointer(), offset);
     } else if (whence == numbers().seek_end) {
         MPI_Offset size = 0;
-        if (auto const result = file_get_size(handle, &size); result != MPI_SUCCESS) return result;
+        if (auto const result = File_get_size(handle, &size); result != MPI_SUCCESS) return result;
         target = moved_from_end(size, offset, *view);
     } else if (whence != numbers().seek_set)
         return fail(*file, MPI_ERR_ARG, "MPI_File_seek", no_whence);
@@ -82,7 +82,7 @@ MPI_Offset agreed_size(File& file) {
     file.drain();
     constexpr auto unknown = std::numeric_limits<MPI_Offset>::max();
     MPI_Offset size = 0;
-    if (file_get_size(file.handle(), &size) != MPI_SUCCESS) size = unknown;
+    if (File_get_size(file.handle(), &size) != MPI_SUCCESS) size = unknown;
     size = file.largest(size);
     return size == unknown ? -1 : size;
 }
@@ -98,7 +98,7 @@ bool leads_beyond_reach(FileView const& view, MPI_Offset etypes) {
 
 // Open MPI 4.1 leaves the displacement out where it counts from the end. What is wrong on one rank
 // is refused on all, so that they go on from the same place.
-int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
+int File_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
     auto const file = find(handle);
     if (file == nullptr) return UNISONO_NATIVE(File_seek_shared)(handle, offset, whence);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_seek_shared};
@@ -136,7 +136,7 @@ int file_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
                    [&] { return move_native_shared_pointer(*file, target, call); });
 }
 
-int file_get_position_shared(MPI_File handle, MPI_Offset* offset) {
+int File_get_position_shared(MPI_File handle, MPI_Offset* offset) {
     auto const file = find(handle);
     if (file == nullptr || offset == nullptr || file->view()->mirrored)
         return UNISONO_NATIVE(File_get_position_shared)(handle, offset);
@@ -151,7 +151,7 @@ int file_get_position_shared(MPI_File handle, MPI_Offset* offset) {
     return MPI_SUCCESS;
 }
 
-int file_get_position(MPI_File handle, MPI_Offset* offset) {
+int File_get_position(MPI_File handle, MPI_Offset* offset) {
     auto const file = find(handle);
     if (file == nullptr || offset == nullptr)
         return UNISONO_NATIVE(File_get_position)(handle, offset);
@@ -159,7 +159,7 @@ int file_get_position(MPI_File handle, MPI_Offset* offset) {
     return MPI_SUCCESS;
 }
 
-int file_get_byte_offset(MPI_File handle, MPI_Offset offset, MPI_Offset* displacement) {
+int File_get_byte_offset(MPI_File handle, MPI_Offset offset, MPI_Offset* displacement) {
     auto const native = [&] {
         return UNISONO_NATIVE(File_get_byte_offset)(handle, offset, displacement);
     };

@@ -160,7 +160,7 @@ int ask_about_some(int count, MPI_Request const requests[], Complete complete, i
 
 int wait_beside(std::function<int(int*)> const& test) { return wait_for(OwnCalls{{}}, test); }
 
-int request_wait(MPI_Request* request, MPI_Status* status) {
+int Wait(MPI_Request* request, MPI_Status* status) {
     if (nothing_pending()) return UNISONO_NATIVE(Wait)(request, status);
     OwnCalls const own{all_of(1, request)};
     auto const result =
@@ -168,7 +168,7 @@ int request_wait(MPI_Request* request, MPI_Status* status) {
     return result == MPI_SUCCESS ? own.code(0) : result;
 }
 
-int request_waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+int Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     if (nothing_pending()) return UNISONO_NATIVE(Waitall)(count, requests, statuses);
     OwnCalls const own{all_of(count, requests)};
     auto const result = wait_for(
@@ -176,7 +176,7 @@ int request_waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     return own.codes(result, count, itself, statuses);
 }
 
-int request_waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
+int Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
     if (nothing_pending()) return UNISONO_NATIVE(Waitany)(count, requests, index, status);
     OwnCalls const own{all_of(count, requests)};
     auto const result = wait_for(own, [&](int* done) {
@@ -186,8 +186,7 @@ int request_waitany(int count, MPI_Request requests[], int* index, MPI_Status* s
     return own.code(itself(*index));
 }
 
-int request_waitsome(int count, MPI_Request requests[], int* done, int indices[],
-                     MPI_Status statuses[]) {
+int Waitsome(int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]) {
     if (nothing_pending())
         return UNISONO_NATIVE(Waitsome)(count, requests, done, indices, statuses);
     OwnCalls const own{all_of(count, requests)};
@@ -201,35 +200,34 @@ int request_waitsome(int count, MPI_Request requests[], int* done, int indices[]
         result, *done, [&](int i) { return itself(indices[i]); }, statuses);
 }
 
-int request_test(MPI_Request* request, int* done, MPI_Status* status) {
+int Test(MPI_Request* request, int* done, MPI_Status* status) {
     return ask_about(request, Complete::becomes_null, done,
                      [&] { return UNISONO_NATIVE(Test)(request, done, status); });
 }
 
-int request_testall(int count, MPI_Request requests[], int* done, MPI_Status statuses[]) {
+int Testall(int count, MPI_Request requests[], int* done, MPI_Status statuses[]) {
     return ask_about_all(count, requests, Complete::becomes_null, done, statuses,
                          [&] { return UNISONO_NATIVE(Testall)(count, requests, done, statuses); });
 }
 
-int request_testany(int count, MPI_Request requests[], int* index, int* done, MPI_Status* status) {
+int Testany(int count, MPI_Request requests[], int* index, int* done, MPI_Status* status) {
     return ask_about_any(count, requests, Complete::becomes_null, index, done, [&] {
         return UNISONO_NATIVE(Testany)(count, requests, index, done, status);
     });
 }
 
-int request_testsome(int count, MPI_Request requests[], int* done, int indices[],
-                     MPI_Status statuses[]) {
+int Testsome(int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]) {
     return ask_about_some(count, requests, Complete::becomes_null, done, indices, statuses, [&] {
         return UNISONO_NATIVE(Testsome)(count, requests, done, indices, statuses);
     });
 }
 
-int request_get_status(MPI_Request request, int* done, MPI_Status* status) {
+int Request_get_status(MPI_Request request, int* done, MPI_Status* status) {
     return ask_about(&request, Complete::stays, done,
                      [&] { return UNISONO_NATIVE(Request_get_status)(request, done, status); });
 }
 
-int request_free(MPI_Request* request) {
+int Request_free(MPI_Request* request) {
     if (!nothing_pending())
         for (auto const& call : PendingCalls::all().of(all_of(1, request)))
             if (call != nullptr) note_freed(*call);
@@ -237,21 +235,21 @@ int request_free(MPI_Request* request) {
 }
 
 #ifdef UNISONO_REQUESTS_OF_MPI_4_1
-int request_get_status_all(int count, MPI_Request const requests[], int* done,
+int Request_get_status_all(int count, MPI_Request const requests[], int* done,
                            MPI_Status statuses[]) {
     return ask_about_all(count, requests, Complete::stays, done, statuses, [&] {
         return UNISONO_NATIVE(Request_get_status_all)(count, requests, done, statuses);
     });
 }
 
-int request_get_status_any(int count, MPI_Request const requests[], int* index, int* done,
+int Request_get_status_any(int count, MPI_Request const requests[], int* index, int* done,
                            MPI_Status* status) {
     return ask_about_any(count, requests, Complete::stays, index, done, [&] {
         return UNISONO_NATIVE(Request_get_status_any)(count, requests, index, done, status);
     });
 }
 
-int request_get_status_some(int count, MPI_Request const requests[], int* done, int indices[],
+int Request_get_status_some(int count, MPI_Request const requests[], int* done, int indices[],
                             MPI_Status statuses[]) {
     return ask_about_some(count, requests, Complete::stays, done, indices, statuses, [&] {
         return UNISONO_NATIVE(Request_get_status_some)(count, requests, done, indices, statuses);

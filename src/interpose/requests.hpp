@@ -10,25 +10,23 @@ namespace unisono::interpose {
 // library's own functions, at the cost of a load. Otherwise they move Unisono's on while they wait,
 // and tell how those went: by the error handler of the file, as MPI wants it for file access.
 
-int request_wait(MPI_Request* request, MPI_Status* status);
-int request_waitall(int count, MPI_Request requests[], MPI_Status statuses[]);
-int request_waitany(int count, MPI_Request requests[], int* index, MPI_Status* status);
-int request_waitsome(int count, MPI_Request requests[], int* done, int indices[],
-                     MPI_Status statuses[]);
-int request_test(MPI_Request* request, int* done, MPI_Status* status);
-int request_testall(int count, MPI_Request requests[], int* done, MPI_Status statuses[]);
-int request_testany(int count, MPI_Request requests[], int* index, int* done, MPI_Status* status);
-int request_testsome(int count, MPI_Request requests[], int* done, int indices[],
-                     MPI_Status statuses[]);
-int request_get_status(MPI_Request request, int* done, MPI_Status* status);
+int Wait(MPI_Request* request, MPI_Status* status);
+int Waitall(int count, MPI_Request requests[], MPI_Status statuses[]);
+int Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status);
+int Waitsome(int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]);
+int Test(MPI_Request* request, int* done, MPI_Status* status);
+int Testall(int count, MPI_Request requests[], int* done, MPI_Status statuses[]);
+int Testany(int count, MPI_Request requests[], int* index, int* done, MPI_Status* status);
+int Testsome(int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]);
+int Request_get_status(MPI_Request request, int* done, MPI_Status* status);
 /// What a write has come to that nobody waits for is told at the next sync or close.
-int request_free(MPI_Request* request);
+int Request_free(MPI_Request* request);
 #ifdef UNISONO_REQUESTS_OF_MPI_4_1
-int request_get_status_all(int count, MPI_Request const requests[], int* done,
+int Request_get_status_all(int count, MPI_Request const requests[], int* done,
                            MPI_Status statuses[]);
-int request_get_status_any(int count, MPI_Request const requests[], int* index, int* done,
+int Request_get_status_any(int count, MPI_Request const requests[], int* index, int* done,
                            MPI_Status* status);
-int request_get_status_some(int count, MPI_Request const requests[], int* done, int indices[],
+int Request_get_status_some(int count, MPI_Request const requests[], int* done, int indices[],
                             MPI_Status statuses[]);
 #endif
 

@@ -20,7 +20,7 @@ constexpr auto not_writable = "the file is open for reading only";
 
 }  // namespace
 
-int file_set_size(MPI_File handle, MPI_Offset size) {
+int File_set_size(MPI_File handle, MPI_Offset size) {
     auto const file = find(handle);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_set_size};
     if (file != nullptr) {
@@ -38,7 +38,7 @@ int file_set_size(MPI_File handle, MPI_Offset size) {
     return result;
 }
 
-int file_get_size(MPI_File handle, MPI_Offset* size) {
+int File_get_size(MPI_File handle, MPI_Offset* size) {
     auto const file = find(handle);
     auto const cache = file == nullptr ? nullptr : file->cache();
     IoResult settled;
@@ -72,7 +72,7 @@ int allocate(int descriptor, MPI_Offset size) {
 
 // Open MPI 4.1.4 fills the new part with what is in its memory, and fails at random when the file
 // is longer already.
-int file_preallocate(MPI_File handle, MPI_Offset size) {
+int File_preallocate(MPI_File handle, MPI_Offset size) {
     auto const file = find(handle);
     TimedCollective const timed{file, FilePhase::other, unisono_entry_File_preallocate};
     if (file == nullptr) return UNISONO_NATIVE(File_preallocate)(handle, size);

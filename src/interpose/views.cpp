@@ -190,7 +190,7 @@ int set_view_alone(File& file, std::shared_ptr<FileView> view, Notice const& not
 
 }  // namespace
 
-int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
+int File_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
                   MPI_Datatype filetype, char const* representation, MPI_Info info) {
     auto const native = [&](char const* known_as, MPI_Info hints) {
         return UNISONO_NATIVE(File_set_view)(handle, displacement, etype, filetype, known_as,
@@ -233,7 +233,7 @@ int file_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
     return MPI_SUCCESS;
 }
 
-int file_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* etype,
+int File_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* etype,
                   MPI_Datatype* filetype, char* representation) {
     auto const file = find(handle);
     auto const held = file == nullptr ? std::shared_lock<std::shared_mutex>{} : file->hold();
@@ -273,12 +273,12 @@ int get_type_extent(Native<Function> const& native, MPI_File handle, MPI_Datatyp
 
 }  // namespace
 
-int file_get_type_extent(MPI_File handle, MPI_Datatype type, MPI_Aint* extent) {
+int File_get_type_extent(MPI_File handle, MPI_Datatype type, MPI_Aint* extent) {
     return get_type_extent(UNISONO_NATIVE(File_get_type_extent), handle, type, extent);
 }
 
 #ifdef UNISONO_LARGE_COUNTS
-int file_get_type_extent_c(MPI_File handle, MPI_Datatype type, MPI_Count* extent) {
+int File_get_type_extent_c(MPI_File handle, MPI_Datatype type, MPI_Count* extent) {
     return get_type_extent(UNISONO_NATIVE(File_get_type_extent_c), handle, type, extent);
 }
 #endif
