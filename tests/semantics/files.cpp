@@ -193,6 +193,12 @@ long long position_of(MPI_File file) {
     return position;
 }
 
+long long shared_position_of(MPI_File file) {
+    MPI_Offset position = -1;
+    MPI_File_get_position_shared(file, &position);
+    return position;
+}
+
 long long size_of(MPI_File file) {
     MPI_Offset bytes = -1;
     MPI_File_get_size(file, &bytes);

@@ -132,6 +132,7 @@ long long count_of(MPI_Status const& status, MPI_Datatype type = MPI_BYTE);
 long long elements_of(MPI_Status const& status, MPI_Datatype type);
 long long elements_x_of(MPI_Status const& status, MPI_Datatype type);
 long long position_of(MPI_File file);
+long long shared_position_of(MPI_File file);
 long long size_of(MPI_File file);
 
 /// A file's value for a key; empty when the key is not there.

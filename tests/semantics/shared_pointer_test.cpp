@@ -13,12 +13,6 @@
 namespace semantics {
 namespace {
 
-long long shared_position_of(MPI_File file) {
-    MPI_Offset position = -1;
-    MPI_File_get_position_shared(file, &position);
-    return position;
-}
-
 // All ranks must have the same view to use shared pointers: every second int, from byte 16.
 Type every_second_int() { return make_resized(0, 8, make_contiguous(1, MPI_INT)); }
 

@@ -84,9 +84,7 @@ TEST(a_wrong_view_on_one_rank_is_an_error_there_and_at_the_next_call, under_unis
         CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
     CHECK_MPI(MPI_File_write_shared(file, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE));
     context.barrier();
-    MPI_Offset end = 0;
-    CHECK_MPI(MPI_File_get_position_shared(file, &end));
-    CHECK_EQUAL(end, context.size);
+    CHECK_EQUAL(shared_position_of(file), context.size);
     close_file(file);
 }
 
@@ -114,9 +112,7 @@ TEST(the_shared_pointer_begins_anew_with_each_of_many_views) {
         CHECK_MPI(MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
     }
     context.barrier();
-    MPI_Offset end = 0;
-    CHECK_MPI(MPI_File_get_position_shared(file, &end));
-    CHECK_EQUAL(end, context.size);
+    CHECK_EQUAL(shared_position_of(file), context.size);
     close_file(file);
     if (context.root()) {
         auto const whole = read_whole(context.path());
@@ -174,9 +170,7 @@ void write_shared(MPI_File file, int bytes) {
 
 void check_position_shared(Context const& context, MPI_File file, MPI_Offset expected) {
     context.barrier();
-    MPI_Offset position = 0;
-    CHECK_MPI(MPI_File_get_position_shared(file, &position));
-    CHECK_EQUAL(position, expected);
+    CHECK_EQUAL(shared_position_of(file), expected);
     context.barrier();
 }
 
