@@ -1,7 +1,11 @@
 // The engine's table: which of Unisono's functions stands for which entry point.
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <functional>
+#include <span>
+#include <string_view>
 
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
@@ -18,7 +22,7 @@
 
 namespace unisono::interpose {
 
-unisono_function const* native_functions = nullptr;
+std::array<unisono_function, unisono_entry_count> native_functions{};
 int const* made_backwards = nullptr;
 
 namespace {
@@ -130,6 +134,19 @@ void make_ready_for_exceptions() {
     }
 }
 
+/// Where the shim has each of our entry points; null: nowhere.
+using Places = std::array<unisono_function*, unisono_entry_count>;
+
+Places places_by_name(std::span<char const* const> names, unisono_function* taken) {
+    static constexpr std::array own{UNISONO_ALL_ENTRIES(UNISONO_ENTRY_NAME)};
+    Places places{};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        auto const* const found = std::ranges::find(own, std::string_view{names[i]});
+        if (found != own.end()) places[found - own.begin()] = taken + i;
+    }
+    return places;
+}
+
 bool switched_off() {
     auto const* const setting = secure_getenv("UNISONO_DISABLE");
     return setting != nullptr && parse_boolean(trim(setting)).value_or(false);
@@ -140,9 +157,12 @@ bool switched_off() {
 
 // One statement written for each entry point. NOLINTNEXTLINE(readability-function-size)
 extern "C" __attribute__((visibility("default"))) int unisono_engine_start(
-    unisono_function const* native, unisono_function* taken, int const* watched_backwards) {
+    char const* const* names, int count, unisono_function const* native, unisono_function* taken,
+    int const* watched_backwards) {
     using namespace unisono::interpose;
-    native_functions = native;
+    auto const places = places_by_name({names, static_cast<std::size_t>(count)}, taken);
+    for (std::size_t entry = 0; entry < places.size(); ++entry)
+        if (places[entry] != nullptr) native_functions[entry] = native[places[entry] - taken];
     made_backwards = watched_backwards;
     make_ready_for_exceptions();
     has_standard_error();
@@ -150,16 +170,16 @@ extern "C" __attribute__((visibility("default"))) int unisono_engine_start(
         if (auto const* const traces = secure_getenv("UNISONO_REPORT_TRACES"))
             unisono::leave_mark(traces, "disabled");
         static constexpr auto entry = entry_point("MPI_File_open");
-        taken[unisono_entry_File_open] =
+        *places[unisono_entry_File_open] =
             reinterpret_cast<unisono_function>(&Guarded<open_switched_off, entry>::call);
         return 0;
     }
-    // What this MPI library does not have stays absent.
+    // What this MPI library, or the shim, does not have stays absent.
 #define UNISONO_TAKE(name)                                                                   \
-    if (native[unisono_entry_##name] != nullptr) {                                           \
+    if (native_functions[unisono_entry_##name] != nullptr) {                                 \
         static_assert(std::is_same_v<decltype(&PMPI_##name), std::decay_t<decltype(name)>>); \
         static constexpr auto entry = entry_point("MPI_" #name);                             \
-        taken[unisono_entry_##name] =                                                        \
+        *places[unisono_entry_##name] =                                                      \
             reinterpret_cast<unisono_function>(&Guarded<name, entry>::call);                 \
     }
     UNISONO_ALL_ENTRIES(UNISONO_TAKE)

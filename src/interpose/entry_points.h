@@ -109,6 +109,8 @@
 enum { UNISONO_ALL_ENTRIES(UNISONO_ENTRY_INDEX) unisono_entry_count };
 #undef UNISONO_ENTRY_INDEX
 
+#define UNISONO_ENTRY_NAME(name) "PMPI_" #name,
+
 /* This is C, too. NOLINTBEGIN(modernize-use-using) */
 
 /* Entry points take at most six arguments, each an integer or a pointer. In the calling
@@ -119,11 +121,13 @@ typedef long (*unisono_function)(long, long, long, long, long, long);
 typedef long (*unisono_long_function)(long, long, long, long, long, long, long);
 
 /* The engine's only exported symbol: `native` are the functions to call on (null where the MPI
-   library has none); fills `taken` with Unisono's own. Both have unisono_entry_count entries, and
-   `native` stays valid, as does `made_backwards`: whether the program has made a datatype whose
-   stride or extent is negative (null: nobody has looked). Returns 0, or non-zero when Unisono has
-   to stay out of this process. */
-typedef int (*unisono_engine_start_function)(unisono_function const* native,
+   library has none); replaces those in `taken` that Unisono does. Both have an entry for each of
+   the `count` `names`: the shim may be of another MPI's ABI, or of the build before an upgrade,
+   with other entry points. `made_backwards` stays valid: whether the program has made a datatype
+   whose stride or extent is negative (null: nobody has looked). Returns 0, or non-zero when
+   Unisono has to stay out of this process. */
+typedef int (*unisono_engine_start_function)(char const* const* names, int count,
+                                             unisono_function const* native,
                                              unisono_function* taken, int const* made_backwards);
 
 /* NOLINTEND(modernize-use-using) */

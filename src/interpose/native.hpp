@@ -2,13 +2,15 @@
 
 #include <mpi.h>
 
+#include <array>
+
 #include "interpose/entry_points.h"
 #include "interpose/thrown.hpp"
 
 namespace unisono::interpose {
 
 /// The functions of the MPI library (or of the next tool in the chain), by unisono_entry_*.
-extern unisono_function const* native_functions;
+extern std::array<unisono_function, unisono_entry_count> native_functions;
 
 /// Whether the program has made a datatype whose stride or extent is negative; null: not known.
 extern int const* made_backwards;

@@ -43,7 +43,6 @@ static unisono_function native_functions[entry_count];
 static unisono_function functions[entry_count];
 static int is_over;  // MPI_Finalize has returned
 
-#define UNISONO_ENTRY_NAME(name) "PMPI_" #name,
 #define UNISONO_STRIDE_NAME(name, stride) UNISONO_ENTRY_NAME(name)
 static char const* const native_names[] = {UNISONO_ALL_ENTRIES(UNISONO_ENTRY_NAME)
                                                UNISONO_STRIDE_ENTRIES(UNISONO_STRIDE_NAME)};
@@ -277,7 +276,8 @@ static void start_engine(void* engine) {
     memcpy(&engine_start, &symbol, sizeof symbol);
     unisono_function taken[unisono_entry_count];
     memcpy(taken, functions, sizeof taken);
-    if (symbol != NULL && engine_start(native_functions, taken, watched_backwards) == 0)
+    if (symbol != NULL && engine_start(native_names, unisono_entry_count, native_functions, taken,
+                                       watched_backwards) == 0)
         memcpy(functions, taken, sizeof taken);
 }
 

@@ -10,8 +10,8 @@ import shutil
 import subprocess
 
 import pytest
-from installed import (BUILD, MPI_PACKAGE, PROGRAM, ROOT, VERSION, assert_command_works, assert_unisono_did_it,
-                       dead_links, each_mpi, require_library, run, run_program)
+from installed import (BUILD, MPI_PACKAGE, PROGRAM, PYTHON, ROOT, VERSION, assert_command_works,
+                       assert_unisono_did_it, dead_links, each_mpi, require_library, run, run_program)
 
 
 @pytest.fixture
@@ -145,6 +145,25 @@ def test_site_file_beside_a_moved_tree_is_obeyed_by_engine_and_command(mpi, own_
     said = run(["/usr/bin/python3", "-c", "from unisono import places; print(places.settings_for('x'))"],
                env=os.environ | {"PYTHONPATH": str(own_prefix / "lib/unisono/python")})
     assert f"'site file': '{site}'" in said and "'unisono_strategy': 'independent'" in said
+
+
+def test_preload_library_of_another_build_took_one_entry_point_for_another():
+    """That of before an upgrade, or of MPICH 4 with the standard ABI's engine: places differ, names do not."""
+    require_library("mpich")
+    script = '''
+import ctypes, sys
+ctypes.CDLL("libmpich.so.12", ctypes.RTLD_GLOBAL)
+start = ctypes.CDLL(sys.argv[1]).unisono_engine_start
+def taken(*names):
+    native = (ctypes.c_void_p * len(names))(*range(1, len(names) + 1))
+    own = (ctypes.c_void_p * (len(names) + 1))()
+    assert start((ctypes.c_char_p * len(names))(*names), len(names), native, own, None) == 0
+    return own[:]
+first, second, beyond = taken(b"PMPI_File_open", b"PMPI_Send")
+assert first and second and first != second and not beyond
+assert taken(b"PMPI_Send", b"PMPI_Of_another_build", b"PMPI_File_open") == [second, None, first, None]
+'''
+    run([PYTHON, "-c", script, BUILD / "lib/libunisono-mpich-engine.so"])
 
 
 def test_libraries_and_programs_are_stripped(prefix):

@@ -127,8 +127,8 @@ class Trial:
         self.run("strided program", [*unisono, *self.launcher, "-n", "3", str(self.strided_program()), str(file)],
                  200, r"version: (.*)\n(?:.*\n)*unisono_strategy: \S+\n(?:.*\n)*strided: ok")  # fmt: skip
 
-    def preloaded(self, ranks: int) -> list[str]:
-        library = self.build / "lib" / f"libunisono-{self.library.abi}.so"
+    def preloaded(self, ranks: int, abi: str = "") -> list[str]:
+        library = self.build / "lib" / f"libunisono-{abi or self.library.abi}.so"
         both = f"{library}:{self.build / 'lib' / 'libunisono-yield.so'}"
         return [*self.launcher, "-n", str(ranks), "env", f"LD_PRELOAD={both}"]
 
@@ -137,6 +137,15 @@ class Trial:
         self.run(f"semantics, {ranks} ranks",
                  [*self.preloaded(ranks), str(self.program("semantics")), "--under", "unisono", *left_out, *suites],
                  280, r"(\d+ tests, 0 failed), ")  # fmt: skip
+
+    def other_preload_library(self) -> None:
+        """MPICH's and the standard ABI's each load the engine that fits."""
+        if self.library.wheel != "mpich":
+            return
+        other = {"mpich": "abi", "abi": "mpich"}[self.library.abi]
+        self.run(f"libunisono-{other}.so",
+                 [*self.preloaded(2, other), str(self.program("semantics")), "--under", "unisono", "pointer"],
+                 120, r"(\d+ tests, 0 failed), ")  # fmt: skip
 
     def carried(self) -> None:
         """Nonblocking calls between pretended nodes, without MPI_THREAD_MULTIPLE."""
@@ -195,6 +204,7 @@ def try_out(trial: Trial, quick: bool) -> None:
         return
     trial.semantics(3)
     trial.semantics(4)
+    trial.other_preload_library()
     trial.carried()
     trial.dynamic()
     trial.dynamic("--children-without")
