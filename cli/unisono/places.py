@@ -140,14 +140,16 @@ def valid_values(variable: str, prefix: Path = PREFIX) -> list[str]:
 
 def check_options(variables: dict[str, str], prefix: Path = PREFIX) -> None:
     """Refuses values that the library would ignore, whether they come from the command line, from the
-    environment, or from the site's file. A variable that nobody reads is left for the library to name:
-    it may be another program's. So is what is wrong in the variables of other products. Where the helper
-    is missing the library will say so itself."""
+    environment, or from a file that is named there. A variable that nobody reads is left for the library
+    to name: it may be another program's. So is what is wrong in the variables of other products, and in the
+    site's own file, which only its administrator can mend. Where the helper is missing the library will
+    say so itself."""
     lines = complaints(variables=variables, prefix=prefix)
+    site = settings_for("", prefix).get("site file") if lines and not variables.get("UNISONO_SITE_FILE") else None
     for line in lines:
         if line.startswith("values of "):  # UNISONO_STRATEGY=help
             raise Failure("\n".join(lines), 0)
-        if line.startswith(_UNKNOWN_VARIABLE) or _OF_OTHERS.match(line):
+        if line.startswith(_UNKNOWN_VARIABLE) or _OF_OTHERS.match(line) or (site and site in line):
             continue
         if (match := _NOT_VALID.fullmatch(line)) and match[1] in _OPTIONS:
             line = f"unknown {match[1].lower()} '{match[2]}'; {match[3]}"

@@ -6,10 +6,8 @@
 
 #include <array>
 #include <ctime>
-#include <filesystem>
 #include <mutex>
 #include <sstream>
-#include <system_error>
 
 #include "orchestra/program_id.hpp"
 #include "support/clock.hpp"
@@ -46,12 +44,6 @@ double seconds_without_core() {
     std::uint64_t ran_ns = 0, waited_ns = 0;
     std::istringstream{file_content("/proc/self/schedstat").value_or("")} >> ran_ns >> waited_ns;
     return static_cast<double>(waited_ns) * 1e-9;
-}
-
-std::string name_of_what_runs() {
-    std::error_code unreadable;
-    auto const executable = std::filesystem::read_symlink("/proc/self/exe", unreadable).string();
-    return program_name(executable, file_content("/proc/self/cmdline").value_or(""));
 }
 
 Cpus own_cpus() {
@@ -102,7 +94,7 @@ MpiLibrary mpi_library() {
 ProgramReport program_report() {
     auto const seconds = seconds_since_start();
     return {.id = own_program(),
-            .name = name_of_what_runs(),
+            .name = own_program_name(),
             .mpi = mpi_library().name,
             .ranks = ranks_of_program(0),
             .cores = own_cpus(),

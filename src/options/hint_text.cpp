@@ -48,7 +48,8 @@ std::optional<HintSpec> parse_spec(std::string_view text) {
 }
 
 constexpr std::string_view valid_spec = "glob:key=value:key=value";
-constexpr std::string_view valid_site_line = "glob:key=value:key=value, leave_alone glob";
+constexpr std::string_view valid_site_line =
+    "glob:key=value:key=value, leave_alone glob, leave_alone_program glob";
 
 std::string complaint(std::string_view name, std::string_view text, std::string_view valid) {
     return std::string(name) + ": cannot read \"" + std::string(text) +
@@ -111,6 +112,8 @@ Parsed<HintFile> parse_site_file(std::string_view text, std::string_view name) {
     each_line(text, name, [&](std::string_view line, std::string const& where) {
         if (auto const glob = after_word(line, "leave_alone")) {
             file.value.leave_alone.emplace_back(*glob);
+        } else if (auto const program = after_word(line, "leave_alone_program")) {
+            file.value.leave_alone_programs.emplace_back(*program);
         } else {
             add_spec(file, line, where, valid_site_line);
         }

@@ -30,8 +30,9 @@ struct Parsed {
 };
 
 struct HintFile {
-    std::vector<HintSpec> specs;           ///< in the order of the text
-    std::vector<std::string> leave_alone;  ///< globs after the word `leave_alone`
+    std::vector<HintSpec> specs;                    ///< in the order of the text
+    std::vector<std::string> leave_alone;           ///< globs after the word `leave_alone`
+    std::vector<std::string> leave_alone_programs;  ///< and after `leave_alone_program`
 };
 
 /// Reads a hints file: lines "glob:key=value:key=value", comments after "#" at the beginning of a
@@ -39,7 +40,7 @@ struct HintFile {
 /// "*:cb_config_list=*:4" means what it seems to. `name` is for the complaints.
 Parsed<HintFile> parse_hint_file(std::string_view text, std::string_view name);
 
-/// The same with lines "leave_alone glob".
+/// The same with lines "leave_alone glob" and "leave_alone_program glob".
 Parsed<HintFile> parse_site_file(std::string_view text, std::string_view name);
 
 /// Reads a list "spec,spec,..." in one line, as Cray's MPICH_MPIIO_HINTS has it. A part between

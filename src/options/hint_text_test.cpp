@@ -17,12 +17,13 @@ TEST(ParseSwitch, takes_what_romio_and_ompio_users_write) {
     EXPECT_FALSE(parse_switch("maybe"));
 }
 
-TEST(HintFile, has_globs_comments_and_paths_to_leave_alone) {
+TEST(HintFile, has_globs_comments_and_what_to_leave_alone) {
     auto const file = parse_site_file(
         "# our site\n"
         "\n"
         "  /scratch/*.nc : cb_nodes=8 : romio_cb_write=enable\r\n"
         "leave_alone /home/*\n"
+        "leave_alone_program solver*\n"
         "*:unisono_strategy=native\n",
         "site");
     EXPECT_TRUE(file.complaints.empty());
@@ -31,6 +32,7 @@ TEST(HintFile, has_globs_comments_and_paths_to_leave_alone) {
     EXPECT_EQ(file.value.specs[0].hints, (Hints{{"cb_nodes", "8"}, {"romio_cb_write", "enable"}}));
     EXPECT_EQ(file.value.specs[1].hints, (Hints{{"unisono_strategy", "native"}}));
     EXPECT_EQ(file.value.leave_alone, std::vector<std::string>{"/home/*"});
+    EXPECT_EQ(file.value.leave_alone_programs, std::vector<std::string>{"solver*"});
 }
 
 TEST(HintFile, complains_with_the_line_and_reads_on) {
@@ -45,9 +47,11 @@ TEST(HintFile, names_both_forms_of_a_line_only_where_both_are_valid) {
     EXPECT_EQ(
         parse_site_file(text, "site").complaints,
         (std::vector<std::string>{"site line 1: cannot read \"leave_alon /x\"; ignored; valid: "
-                                  "glob:key=value:key=value, leave_alone glob",
+                                  "glob:key=value:key=value, leave_alone glob, "
+                                  "leave_alone_program glob",
                                   "site line 2: cannot read \"leave_alone\"; ignored; valid: "
-                                  "glob:key=value:key=value, leave_alone glob"}));
+                                  "glob:key=value:key=value, leave_alone glob, "
+                                  "leave_alone_program glob"}));
     EXPECT_EQ(
         parse_hint_file("leave_alone /x\n", "mine").complaints,
         std::vector<std::string>{"mine line 1: cannot read \"leave_alone /x\"; ignored; valid: "

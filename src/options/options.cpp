@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "options/settings.hpp"
 #include "options/spelling.hpp"
 #include "support/file_content.hpp"
 #include "support/installation.hpp"
+#include "support/program_name.hpp"
 #include "support/text.hpp"
 
 namespace unisono {
@@ -139,7 +141,14 @@ Surroundings Surroundings::real() {
                             names.push_back(std::move(name));
                     }
                     return names;
-                }};
+                },
+            .is_there =
+                [](std::string const& path) {
+                    std::error_code unknown;
+                    return std::filesystem::status(path, unknown).type() !=
+                           std::filesystem::file_type::not_found;
+                },
+            .program = own_program_name};
 }
 
 std::string OptionSources::default_site_file() {
@@ -158,6 +167,11 @@ OptionSources::OptionSources(Surroundings const& surroundings, std::span<Choice 
     auto const site = value_of("UNISONO_SITE_FILE");
     site_ = site.empty() ? read_hint_file(surroundings, "", default_site_file(), parse_site_file)
                          : read_hint_file(surroundings, "UNISONO_SITE_FILE", site, parse_site_file);
+    auto const& programs = site_.file.leave_alone_programs;
+    if (!programs.empty())
+        leaves_program_alone_ = std::ranges::any_of(
+            programs,
+            [name = surroundings.program()](auto const& glob) { return glob_matches(glob, name); });
     auto const* const romio = surroundings.variable("ROMIO_HINTS");
     read_romio_hints(surroundings, romio == nullptr ? "" : romio);
     hints_ = read_unisono_hints(surroundings, value_of("UNISONO_HINTS"));
@@ -188,7 +202,9 @@ OptionSources::HintSource OptionSources::read_hint_file(Surroundings const& surr
                                                         std::string const& path, Parser parse) {
     auto const text = surroundings.content(path);
     if (!text) {
-        if (!variable.empty()) complain({variable + ": " + path + " cannot be read; ignored"});
+        if (!variable.empty() || surroundings.is_there(path))
+            complain(
+                {(variable.empty() ? "" : variable + ": ") + path + " cannot be read; ignored"});
         return {};
     }
     auto parsed = parse(*text, path);
@@ -233,9 +249,13 @@ ChosenOptions OptionSources::options_for(std::string_view path,
         return apply_hints(options, hints, source, strategies_, chosen.messages);
     };
 
-    options.native_only = std::ranges::any_of(
-        site_.file.leave_alone, [&](auto const& glob) { return glob_matches(glob, path); });
-    if (options.native_only) options.left_alone_by = "a line leave_alone of " + site_.name;
+    options.native_only =
+        leaves_program_alone_ || std::ranges::any_of(site_.file.leave_alone, [&](auto const& glob) {
+            return glob_matches(glob, path);
+        });
+    if (options.native_only)
+        options.left_alone_by = std::string{"a line leave_alone"} +
+                                (leaves_program_alone_ ? "_program" : "") + " of " + site_.name;
     auto const weaker = {
         std::pair{hints_for(site_.file, path), std::string_view(site_.name)},
         std::pair{std::span<KeyValue const>(romio_hints_), std::string_view(romio_name_)},

@@ -19,7 +19,7 @@ struct Choice {
     std::string_view summary;
 };
 
-/// How the outside world is looked at; tests replace both.
+/// How the outside world is looked at; tests replace it.
 struct Surroundings {
     /// An environment variable; nullptr if it is not set.
     std::function<char const*(char const* name)> variable;
@@ -27,6 +27,10 @@ struct Surroundings {
     std::function<std::optional<std::string>(std::string const& path)> content;
     /// The names of all environment variables that begin so.
     std::function<std::vector<std::string>(std::string_view prefix)> names;
+    /// Whether a file is there, for all that is known: it need not be readable.
+    std::function<bool(std::string const& path)> is_there;
+    /// What people call this process's program.
+    std::function<std::string()> program;
 
     /// The environment, which a privileged program does not look at, and the file system.
     static Surroundings real();
@@ -71,7 +75,7 @@ private:
 
     using Parser = Parsed<HintFile> (*)(std::string_view text, std::string_view name);
 
-    /// A file that no variable names need not exist.
+    /// A file that no variable names need not be there, but then it has to be readable.
     HintSource read_hint_file(Surroundings const& surroundings, std::string const& variable,
                               std::string const& path, Parser parse);
     HintSource read_hint_list(std::string const& variable, std::string const& text);
@@ -82,6 +86,7 @@ private:
 
     std::vector<Choice> strategies_;
     HintSource site_;
+    bool leaves_program_alone_ = false;
     std::string romio_name_;
     std::vector<KeyValue> romio_hints_;
     HintSource hints_;

@@ -21,6 +21,8 @@ constexpr std::array<Choice, 2> strategies{{
 struct World {
     std::map<std::string, std::string> variables;
     std::map<std::string, std::string> files;
+    std::string unreadable;
+    std::string program = "program";
 
     [[nodiscard]] OptionSources sources() const {
         return {{.variable = [this](char const* name) -> char const* {
@@ -38,7 +40,9 @@ struct World {
                          for (auto const& [name, value] : variables)
                              if (name.starts_with(prefix)) names.push_back(name);
                          return names;
-                     }},
+                     },
+                 .is_there = [this](std::string const& path) { return path == unreadable; },
+                 .program = [this] { return program; }},
                 strategies};
     }
     [[nodiscard]] ChosenOptions open(std::string_view path, Hints const& info = {}) const {
@@ -269,6 +273,26 @@ TEST(Options, site_can_leave_paths_alone_and_a_program_can_insist) {
     EXPECT_FALSE(world.open("/home/me/x", {{"unisono_enable", "true"}}).options.native_only);
     world.variables["UNISONO_DISABLE"] = "1";
     EXPECT_TRUE(world.open("/scratch/x", {{"unisono_enable", "true"}}).options.native_only);
+}
+
+TEST(Options, site_can_leave_programs_alone_and_a_user_can_insist) {
+    World world;
+    world.variables["UNISONO_SITE_FILE"] = "site";
+    world.files["site"] = "leave_alone_program solver*\nleave_alone_program other\n";
+    EXPECT_FALSE(world.open("/scratch/x").options.native_only);
+    world.program = "solver.mpich";
+    EXPECT_TRUE(world.open("/scratch/x").options.native_only);
+    EXPECT_EQ(world.open("x").options.left_alone_by, "a line leave_alone_program of site");
+    world.variables["UNISONO_DISABLE"] = "0";
+    EXPECT_FALSE(world.open("/scratch/x").options.native_only);
+}
+
+TEST(Options, a_site_file_that_its_users_may_not_read_went_without_a_word) {
+    World world;
+    EXPECT_TRUE(world.open("x").messages.empty());  // there is none
+    world.unreadable = OptionSources::default_site_file();
+    EXPECT_EQ(world.open("x").messages,
+              std::vector{"unisono: " + world.unreadable + " cannot be read; ignored"});
 }
 
 TEST(Options, hints_can_be_given_inline) {

@@ -1,7 +1,9 @@
 #include "support/program_name.hpp"
 
 #include <array>
+#include <filesystem>
 
+#include "support/file_content.hpp"
 #include "support/text.hpp"
 
 namespace unisono {
@@ -29,6 +31,12 @@ std::string program_name(std::string_view executable, std::string_view words) {
             if (word.ends_with(language.script)) return std::string{last_part(word)};
     }
     return std::string{name};
+}
+
+std::string own_program_name() {
+    std::error_code unreadable;
+    auto const executable = std::filesystem::read_symlink("/proc/self/exe", unreadable).string();
+    return program_name(executable, file_content("/proc/self/cmdline").value_or(""));
 }
 
 }  // namespace unisono

@@ -9,4 +9,7 @@ namespace unisono {
 /// runs Python or Julia. `words`: as in /proc/PID/cmdline, each with a zero byte behind it.
 std::string program_name(std::string_view executable, std::string_view words);
 
+/// That of this process.
+std::string own_program_name();
+
 }  // namespace unisono

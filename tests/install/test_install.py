@@ -147,6 +147,32 @@ def test_site_file_beside_a_moved_tree_is_obeyed_by_engine_and_command(mpi, own_
     assert f"'site file': '{site}'" in said and "'unisono_strategy': 'independent'" in said
 
 
+def test_a_mistake_in_the_sites_own_file_stopped_everybodys_jobs(own_prefix):
+    require_library("mpich")
+    site = own_prefix / "etc/unisono.conf"
+    site.write_text("leave_alon /x\n*:cb_nodes=zero\n")
+    done = subprocess.run([own_prefix / "bin/unisono", "env", "--mpi", "mpich"], text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    said = run([own_prefix / "bin/unisono-strategies", "--check"])
+    assert f"{site} line 1: cannot read" in said and '"zero" ignored' in said
+
+
+def test_a_site_file_that_cannot_be_read_went_without_a_word(own_prefix):
+    site = own_prefix / "etc/unisono.conf"
+    site.mkdir()  # root may read all files
+    assert f"{site} cannot be read; ignored" in run([own_prefix / "bin/unisono-strategies", "--check"])
+
+
+def test_site_leaves_a_program_alone(own_prefix, tmp_path):
+    require_library("mpich")
+    (own_prefix / "etc/unisono.conf").write_text("leave_alone_program prog*\n")
+    preload = f"LD_PRELOAD={own_prefix}/lib/libunisono-mpich.so"
+    for name in ("program", "other"):
+        run(["mpicc.mpich", PROGRAM, "-o", tmp_path / name])
+        said = run_program(tmp_path / name, "mpich", tmp_path, [preload])
+        assert ("unisono_strategy=none" in said) == (name == "program"), said
+
+
 def test_preload_library_of_another_build_took_one_entry_point_for_another():
     """That of before an upgrade, or of MPICH 4 with the standard ABI's engine: places differ, names do not."""
     require_library("mpich")
