@@ -383,7 +383,7 @@ def _settings(path: str) -> Iterator[Finding]:
     site = os.environ.get("UNISONO_SITE_FILE") or built_in
     sources = [f"site file {site}"] if site and Path(site).exists() else []
     sources += [name for name in ("ROMIO_HINTS", "UNISONO_HINTS", "MPICH_MPIIO_HINTS") if os.environ.get(name)]
-    apart = {"UNISONO_HINTS", "UNISONO_SITE_FILE"}
+    apart = {"UNISONO_HINTS", "UNISONO_SITE_FILE", "UNISONO_ROOT", "UNISONO_DIR"}  # these two say where it is only
     sources += sorted(k for k in os.environ if k.startswith("UNISONO_") and k not in apart)
     if not sources:
         yield Finding("settings", OK, f"none (no site file {site}); the defaults are in force")
