@@ -384,7 +384,22 @@ def test_what_is_wrong_in_variables_of_other_products_does_not_end_the_command(u
         assert done.returncode == 0, done.stderr
 
 
-def test_a_mistake_in_the_sites_file_ends_the_command(unisono, tmp_path):
+def test_report_closed_to_the_program_what_its_launcher_or_shell_had_opened(unisono):
+    """As `mpiexec -n 2 unisono run --report ./app`, and `<(...)`: MPI_Init failed, the file was not there."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading), os.fdopen(writing, "w"):
+        done = unisono("run", "--report", "--mpi", "mpich", "--", "test", "-e", f"/proc/self/fd/{reading}",
+                       env=ENVIRONMENT, pass_fds=[reading])  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("rank", "lines"), [("0", 1), ("1", 0)])
+def test_ranks_that_each_have_a_command_miss_no_report_but_the_first(unisono, rank, lines):
+    done = unisono("run", "--report", "--mpi", "mpich", "--", "true", env=ENVIRONMENT | {"PMI_RANK": rank})
+    assert (done.returncode, done.stderr.count("no report")) == (0, lines)
+
+
+def test_a_mistake_in_a_site_file_that_the_user_names_ends_the_command(unisono, tmp_path):
     site = tmp_path / "site"
     site.write_text("leave_alon /x\n")
     done = unisono("env", "--mpi", "mpich", env=ENVIRONMENT | {"UNISONO_SITE_FILE": str(site)})

@@ -161,6 +161,7 @@ class _Shown:
 
 
 def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | None, shown: _Shown) -> int:
+    report.fields()  # now, as Unisono may be removed or replaced while the program runs
     with tempfile.TemporaryDirectory(prefix="unisono-") as folder:
         collected = reports.collect_in(Path(folder), variables, shown.outputs.need_timeline,
                                        bool(shown.outputs.recording))  # fmt: skip
@@ -174,7 +175,8 @@ def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | N
         except Failure as failure:  # somebody else has written there
             remarks.append(str(failure))
     if not records:
-        remarks = [f"no report: {why}" for why in remarks or [ending.why_nothing(ended, prepared.static)]]
+        whys = remarks or [ending.why_nothing(ended, prepared.static)]
+        remarks = [f"no report: {why}" for why in whys] if ending.is_first_rank() else []
     jobs = job.jobs_of(records, wall_s)
     lost = shown.outputs.write(jobs)  # first, as nobody may be there to read the screen
     with terminal.read_or_not():

@@ -7,6 +7,7 @@ where Unisono takes no part, an empty file there has a name that says why.
 from __future__ import annotations
 
 import json
+import os
 import signal
 from pathlib import Path
 
@@ -19,6 +20,13 @@ _MARKS = {
     "no-engine": "the library could not load its engine: Unisono takes no part",
     "not-opened": "MPI_File_open failed",
 }
+
+_RANKS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")  # as in src/interpose/shim.c
+
+
+def is_first_rank() -> bool:
+    """Where a launcher has started this command once for each rank: that one gets the report."""
+    return next((os.environ[name] for name in _RANKS if name in os.environ), "0") == "0"
 
 
 def describe(ending: Ending) -> str:

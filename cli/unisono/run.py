@@ -58,7 +58,8 @@ def run_to_the_end(job: Job) -> Ending:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, heard)
     as_before = partial(signal.pthread_sigmask, signal.SIG_SETMASK, before)
     try:
-        with subprocess.Popen(job.command, preexec_fn=as_before) as process:
+        # With all that is open: of a launcher, to speak to it, or of a shell, for <(...).
+        with subprocess.Popen(job.command, preexec_fn=as_before, close_fds=False) as process:
             while process.poll() is None:
                 interrupted |= _hand_on(signal.sigwaitinfo(heard), process)
             code = process.returncode

@@ -173,6 +173,15 @@ def test_site_leaves_a_program_alone(own_prefix, tmp_path):
         assert ("unisono_strategy=none" in said) == (name == "program"), said
 
 
+def test_report_was_lost_where_unisono_was_removed_while_the_program_ran(own_prefix, tmp_path):
+    require_library("mpich")
+    run(["mpicc.mpich", PROGRAM, "-o", tmp_path / "program"])
+    script = f"{tmp_path}/program {tmp_path}/data && rm -r {own_prefix}"
+    done = subprocess.run([own_prefix / "bin/unisono", "run", "--report", "--mpi", "mpich", "--", "mpiexec.mpich", "-n", "1",
+                           "sh", "-c", script], text=True, capture_output=True)  # fmt: skip
+    assert done.returncode == 0 and "Wrote" in done.stderr, done.stderr
+
+
 def test_preload_library_of_another_build_took_one_entry_point_for_another():
     """That of before an upgrade, or of MPICH 4 with the standard ABI's engine: places differ, names do not."""
     require_library("mpich")
