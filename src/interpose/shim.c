@@ -270,6 +270,14 @@ static int const* const watched_backwards = &made_backwards;
 static int const* const watched_backwards = NULL;
 #endif
 
+// Whether the preload library for that MPI is here as well, as where a site preloads several.
+static int has_other(char const* mpi) {
+    char name[NAME_MAX];
+    if (mpi == NULL || strcmp(mpi, UNISONO_MPI_NAME) == 0) return 0;
+    snprintf(name, sizeof name, "libunisono-%s.so", mpi);
+    return dlopen(name, RTLD_LAZY | RTLD_NOLOAD) != NULL;
+}
+
 static void start_engine(void* engine) {
     unisono_engine_start_function engine_start;
     void* symbol = dlsym(engine, "unisono_engine_start");
@@ -287,7 +295,7 @@ static void start(void) {
     if (library.name == NULL || is_over) return;
     char const* why = unfit(library);
     if (why != NULL) {
-        step_aside(library, why);
+        if (!has_other(library.engine)) step_aside(library, why);
         return;
     }
     // Its functions must be visible to the engine, also where the program loaded it locally.

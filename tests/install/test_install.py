@@ -97,6 +97,19 @@ def test_program_runs_under_the_preloaded_library(mpi, prefix, tmp_path):
 
 
 @each_mpi
+def test_the_libraries_of_both_mpis_said_that_the_program_runs_without_unisono(mpi, prefix, tmp_path):
+    for name in ("mpich", "openmpi"):
+        require_library(name)
+    run([f"mpicc.{mpi}", PROGRAM, "-o", tmp_path / "program"])
+    for one, other in (("mpich", "openmpi"), ("openmpi", "mpich")):
+        preload = f"LD_PRELOAD={prefix}/lib/libunisono-{one}.so:{prefix}/lib/libunisono-{other}.so"
+        script = f"exec {tmp_path}/program $1 2>&1"
+        said = run_program("sh", mpi, tmp_path, [preload, "sh", "-c", script])
+        assert_unisono_did_it(said)
+        assert "runs without Unisono" not in said
+
+
+@each_mpi
 def test_program_runs_under_the_installed_command(mpi, prefix, tmp_path):
     require_library(mpi)
     assert_command_works(prefix / "bin/unisono", mpi, tmp_path)
