@@ -70,7 +70,7 @@ test-mpis: setup ## Try MPI libraries from PyPI (MPICH 5, the standard ABI, Inte
 	@$(BUILD_TARGETS) mpis
 	@$(PYTHON) tests/mpis/test_mpis.py --build "$(BUILD_PATH)"
 
-test-suites: setup configure ## Run the tests of MPI-IO in MPICH, HDF5 and PnetCDF, and LAMMPS and PETSc, under Unisono (30 minutes)
+test-suites: setup configure ## Run the tests of MPI-IO in MPICH, HDF5 and PnetCDF, and programs of Debian, under Unisono (35 minutes)
 	@tools/setup.sh tests/suites/debian-packages.txt
 	@$(BUILD_TARGETS) product
 	@UNISONO_BUILD_DIR="$(BUILD_PATH)" $(PYTHON) -m pytest -v -p no:cacheprovider tests/suites
