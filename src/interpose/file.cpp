@@ -25,7 +25,7 @@
 #include "select/tune_file.hpp"
 #include "strategies/all.hpp"
 #include "support/descriptor.hpp"
-#include "support/helper_thread.hpp"
+#include "support/helper_threads.hpp"
 #include "support/scarce_descriptors.hpp"
 
 namespace unisono::interpose {
@@ -206,7 +206,7 @@ void File::open_storage() {
                                    .local = storage_.local,
                                    .progress =
                                        [context = context_.get()] {
-                                           if (!HelperThread::is_this_one()) context->progress();
+                                           if (!HelperThreads::is_one()) context->progress();
                                        },
                                    .program = own_program});
     storage_.gate = gate_;

@@ -19,6 +19,7 @@
 #include "execute/collective.hpp"
 #include "interpose/context.hpp"
 #include "interpose/datatypes.hpp"
+#include "interpose/overlap_gain.hpp"
 #include "interpose/shared_pointer.hpp"
 #include "interpose/stall_watch.hpp"
 #include "options/options.hpp"
@@ -286,6 +287,8 @@ public:
 
     /// Its nonblocking calls that are done beside the program; where NonblockingCalls::possible().
     NonblockingCalls& nonblocking();
+    /// Which calls of this rank are to be done so.
+    OverlapGain& overlap_gain() { return overlap_gain_; }
     /// Waits until none of them is on its way. Local; free where there was none.
     void finish_nonblocking();
     /// The same, and their threads end. All ranks do that at the same place among collective calls.
@@ -425,6 +428,7 @@ private:
     std::shared_ptr<BackendCounts> io_counts_ = std::make_shared<BackendCounts>();
     std::optional<SplitCall> split_call_;
     std::uint32_t nonblocking_ended_ = 0;  // collective, unlike making one: equal on all ranks
+    OverlapGain overlap_gain_;
     std::unique_ptr<NonblockingCalls> nonblocking_;
     std::optional<Layout> layout_;
     GatheredFacts gathered_;

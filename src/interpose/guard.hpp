@@ -8,7 +8,7 @@
 
 #include "interpose/mail_carrier.hpp"
 #include "interpose/thrown.hpp"
-#include "support/helper_thread.hpp"
+#include "support/helper_threads.hpp"
 
 namespace unisono::interpose {
 
@@ -69,7 +69,7 @@ public:
     CallDepth& operator=(CallDepth const&) = delete;
     /// Whether it is the program that calls, of what calls there are now: neither a helper thread
     /// nor the MPI library.
-    [[nodiscard]] static bool is_programs() { return depth == 1 && !HelperThread::is_this_one(); }
+    [[nodiscard]] static bool is_programs() { return depth == 1 && !HelperThreads::is_one(); }
 
     /// While it lives the program's error handler runs: what it calls is the program's again.
     class Handler {

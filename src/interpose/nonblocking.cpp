@@ -7,12 +7,17 @@
 #include "interpose/conclusion.hpp"
 #include "interpose/guard.hpp"
 #include "strategies/all.hpp"
+#include "support/clock.hpp"
 #include "support/hash.hpp"
 
 namespace unisono::interpose {
 namespace {
 
 using Stage = PendingCall::Stage;
+
+// Independent calls: disks and servers can do several. On one node's own file system the kernel has
+// writes to a file wait for each other.
+constexpr std::size_t at_once = 4;
 
 Topology with_name(Topology topology, std::string const& name) {
     topology.names = {name};
@@ -47,7 +52,9 @@ NonblockingCalls::NonblockingCalls(File& file, std::uint32_t number)
       threads_call_mpi_{file.context().helpers_may_call_mpi()},
       on_node_{mpi_team_.topology().nodes() == 1},
       own_name_{processor_name()},
-      options_{without_measuring(file.call_options())} {
+      options_{without_measuring(file.call_options())},
+      reads_{at_once},
+      writes_{file.storage().local ? 1 : at_once} {
     if (on_node_ || threads_call_mpi_) return;
     carrier_.emplace(mail_, file.context().comm(), file.number());
     MpiTeam::call_in_every_wait(MailCarrier::carry_if_any);
@@ -61,11 +68,15 @@ void NonblockingCalls::post(std::shared_ptr<PendingCall> call) {
 
 void NonblockingCalls::post_independent(std::shared_ptr<PendingCall> call,
                                         bool part_of_collective) {
-    independent_.post([this, call = std::move(call), part_of_collective] {
+    auto const direction = call->prepared.request.direction;
+    independent(direction).post([this, call = std::move(call), part_of_collective] {
         CallRecord record;
         auto const rank = static_cast<std::uint32_t>(file_.context().rank());
         auto const& request = call->prepared.request;
+        auto const begin_s = steady_clock_s();
         auto const result = perform_direct(request, request.positions, file_.storage(), record);
+        file_.overlap_gain().note(request.direction, request.positions.bytes(),
+                                  steady_clock_s() - begin_s);
         call->outcome = {.local = true, .bytes = result.bytes, .verdict = {result, rank}};
         if (part_of_collective) {
             file_.note_lost(lost_in(request, result, rank));
@@ -83,10 +94,12 @@ void NonblockingCalls::post_independent(std::shared_ptr<PendingCall> call,
 
 void NonblockingCalls::finish() const {
     auto const collective = collective_.posted();
-    auto const independent = independent_.posted();
+    auto const reads = reads_.posted();
+    auto const writes = writes_.posted();
     PendingCalls::Waiting const waiting;
     SeenWaiting seen;
-    while (!collective_.has_done(collective) || !independent_.has_done(independent)) {
+    while (!collective_.has_done(collective) || !reads_.has_done(reads) ||
+           !writes_.has_done(writes)) {
         file_.context().progress();
         seen.wait_for(last_.get());
         PendingCalls::Waiting::for_a_moment();
@@ -96,7 +109,7 @@ void NonblockingCalls::finish() const {
 
 void NonblockingCalls::finish_independent() const {
     PendingCalls::Waiting const waiting;
-    while (!independent_.idle()) PendingCalls::Waiting::for_a_moment();
+    while (!reads_.idle() || !writes_.idle()) PendingCalls::Waiting::for_a_moment();
 }
 
 NodeTeam::Name NonblockingCalls::team_name() {
@@ -119,7 +132,7 @@ RelayedTeam& NonblockingCalls::relayed_team() {
     if (relayed_team_ != nullptr) return *relayed_team_;
     // Where there may be no thread it is the program's own that waits.
     auto const when_idle = [] {
-        if (!HelperThread::is_this_one()) MailCarrier::carry_if_any();
+        if (!HelperThreads::is_one()) MailCarrier::carry_if_any();
     };
     relayed_team_ = std::make_unique<RelayedTeam>(team_name(), mpi_team_.topology(),
                                                   mpi_team_.rank(), mail_, when_idle);

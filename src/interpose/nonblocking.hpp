@@ -10,16 +10,16 @@
 #include "execute/collective.hpp"
 #include "interpose/mail_carrier.hpp"
 #include "interpose/pending.hpp"
-#include "support/helper_thread.hpp"
+#include "support/helper_threads.hpp"
 
 namespace unisono::interpose {
 
 /// The nonblocking and split calls of one file, each done beside the program's own work: collective
 /// ones one after another, in the order in which all ranks make them, and independent ones by
-/// themselves. As long as the program does not have MPI_THREAD_MULTIPLE the threads do not call
-/// MPI: the ranks of a node have memory for all that they tell each other (NodeTeam), and messages
-/// between nodes are carried by the program's own threads when they call Unisono (MailCarrier).
-/// Ours.
+/// themselves, several at once. As long as the program does not have MPI_THREAD_MULTIPLE the
+/// threads do not call MPI: the ranks of a node have memory for all that they tell each other
+/// (NodeTeam), and messages between nodes are carried by the program's own threads when they call
+/// Unisono (MailCarrier). Ours.
 ///
 /// The program's own collective calls on the file wait until it is done with all, as they use what
 /// it uses (finish). Other than a blocking call it neither measures strategies nor uses buffers
@@ -59,6 +59,9 @@ private:
     [[nodiscard]] NodeTeam& node_team();
     [[nodiscard]] RelayedTeam& relayed_team();
     [[nodiscard]] Layout const& layout();
+    [[nodiscard]] HelperThreads& independent(Direction direction) {
+        return direction == Direction::read ? reads_ : writes_;
+    }
 
     File& file_;
     MpiTeam& mpi_team_;
@@ -77,8 +80,9 @@ private:
     std::unique_ptr<RelayedTeam> relayed_team_;
     std::optional<Layout> layout_;
     std::uint64_t calls_ = 0;
-    HelperThread independent_;
-    HelperThread collective_;  // ends before what it uses
+    HelperThreads reads_;  // independent ones
+    HelperThreads writes_;
+    HelperThreads collective_{1};  // ends before what it uses
 };
 
 /// A collective call that begins now can be done beside the program. Equal on all ranks.

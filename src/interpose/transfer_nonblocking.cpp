@@ -5,16 +5,16 @@
 #include "interpose/left_in_memory.hpp"
 #include "interpose/nonblocking.hpp"
 #include "interpose/transfer.hpp"
+#include "support/clock.hpp"
 
 namespace unisono::interpose {
 namespace {
 
-// Handing a call to another thread takes as long as copying some 100 KiB.
-bool gains_from_overlap(File const& file, DataCall const& call) {
-    constexpr std::uint64_t large = 256 * 1024;
+bool gains_from_overlap(File& file, DataCall const& call) {
     return file.options().overlap != Switch::disable && !file.by_mpi() &&
            !has_data_in_blocks(file) && caches_of_others(file).empty() && call.count > 0 &&
-           call.type != MPI_DATATYPE_NULL && bytes_asked(call) >= large && !any_driver();
+           call.type != MPI_DATATYPE_NULL && !any_driver() &&
+           file.overlap_gain().expected(call.direction, bytes_asked(call));
 }
 
 // A nonblocking call that is over already has the status that it is waited for with.
@@ -35,10 +35,12 @@ enum class Whose : bool { own, part_of_collective };
 int complete_at_once(File& file, DataCall const& call, Pointer pointer, Whose whose,
                      MPI_Request* request) {
     auto completed = std::make_unique<MPI_Status>();
+    auto const begin_s = steady_clock_s();
     auto const done = [&] {
         auto const held = file.hold();
         return perform_alone(file, call, pointer, completed.get());
     }();
+    file.overlap_gain().note(call.direction, done.bytes, steady_clock_s() - begin_s);
     if (whose == Whose::part_of_collective) file.note_lost(done.lost);
     if (done.code != MPI_SUCCESS) return raise(file.handle(), done.code);
     PMPI_Grequest_start(

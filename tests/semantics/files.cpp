@@ -119,6 +119,15 @@ void an_intercommunicator_is_refused(MPI_Comm between, std::string const& path) 
     CHECK(file == MPI_FILE_NULL);
 }
 
+MPI_File open_slow_file(Context const& context, int microseconds) {
+    auto const path = context.path("own" + std::to_string(context.rank));
+    Info const slow{{"unisono_faults", "write=delay:" + std::to_string(microseconds)}};
+    MPI_File file = MPI_FILE_NULL;
+    CHECK_MPI(
+        MPI_File_open(MPI_COMM_SELF, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, slow, &file));
+    return file;
+}
+
 void close_file(MPI_File& file) { CHECK_MPI(MPI_File_close(&file)); }
 
 Bytes pattern_bytes(MPI_Offset offset, std::size_t bytes, unsigned salt) {

@@ -99,6 +99,8 @@ MPI_File open_file(Context const& context, std::string const& path,
 MPI_File open_file(Context const& context, DealtView const& view);
 /// The test's own file, with these hints.
 MPI_File open_with(Context const& context, std::initializer_list<Info::Key> hints);
+/// A file of this rank alone, on which a write takes `microseconds`, under Unisono.
+MPI_File open_slow_file(Context const& context, int microseconds);
 void close_file(MPI_File& file);
 /// What all have written is there for all. Collective.
 void sync_on_all(Context const& context, MPI_File file);

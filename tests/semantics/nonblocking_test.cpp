@@ -671,6 +671,30 @@ TEST(large_independent_requests) {
     close_file(file);
 }
 
+// Each takes so long that one which had been waited for would be over.
+TEST(small_requests_waited_for_slow_storage_one_after_the_other, under_unisono,
+     "faults are Unisono's") {
+    MPI_File file = open_slow_file(context, 300000);
+    Bytes const data = pattern_bytes(0, 300);
+    for (int i = 0; i < 3; ++i) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        CHECK_MPI(
+            MPI_File_iwrite_at(file, 100 * i, data.data() + 100 * i, 100, MPI_BYTE, &request));
+        int done = 0;
+        CHECK_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+        CHECK_EQUAL(done, i == 0 ? 1 : 0);  // the first one tells that they are slow
+        if (done != 0) continue;
+        MPI_Status status;
+        CHECK_MPI(MPI_Wait(&request, &status));
+        CHECK_EQUAL(count_of(status, MPI_BYTE), 100);
+    }
+    Bytes back(data.size());
+    CHECK_MPI(MPI_File_read_at(file, 0, back.data(), static_cast<int>(back.size()), MPI_BYTE,
+                               MPI_STATUS_IGNORE));
+    check_bytes(back, data, "what was written");
+    close_file(file);
+}
+
 // Then this rank alone has had a thread for the file, which ends with the mode: what all do later
 // must not count how many each of them has had.
 TEST(begun_after_one_rank_alone_had_a_large_request) {

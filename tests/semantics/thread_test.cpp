@@ -104,16 +104,6 @@ TEST(hints_change_while_another_thread_writes_and_reads, under_unisono, "the hin
     check_file(context, context.path(), mine_bytes * static_cast<std::size_t>(context.size));
 }
 
-// A file of this rank alone, on which a write takes `microseconds`.
-MPI_File open_slow_file(Context const& context, int microseconds) {
-    auto const path = context.path("own" + std::to_string(context.rank));
-    Info const slow{{"unisono_faults", "write=delay:" + std::to_string(microseconds)}};
-    MPI_File file = MPI_FILE_NULL;
-    CHECK_MPI(
-        MPI_File_open(MPI_COMM_SELF, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, slow, &file));
-    return file;
-}
-
 // Threads that do the same again and again until this ends, but not for ever.
 class Busy {
 public:

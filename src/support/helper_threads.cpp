@@ -1,4 +1,4 @@
-#include "support/helper_thread.hpp"
+#include "support/helper_threads.hpp"
 
 #include <system_error>
 #include <utility>
@@ -12,61 +12,64 @@ thread_local bool helps = false;
 
 }  // namespace
 
-bool HelperThread::is_this_one() { return helps; }
+bool HelperThreads::is_one() { return helps; }
 
-HelperThread::~HelperThread() {
+HelperThreads::~HelperThreads() {
     std::lock_guard const lock{mutex_};
     ending_ = true;
     changed_.notify_all();
 }
 
-// Locked.
-bool HelperThread::start() {
-    if (thread_.joinable()) return true;
+// Locked. False: there is none, and there may be none.
+bool HelperThreads::have_thread() {
+    auto const all_are_busy = under_way_.size() + tasks_.size() >= threads_.size();
+    if (!all_are_busy || threads_.size() == at_most_) return true;
     try {
         SignalsBlocked const blocked;
-        thread_ = std::jthread{[this] { run(); }};
+        threads_.emplace_back([this] { run(); });
     } catch (std::system_error const&) {
-        return false;
+        return !threads_.empty();
     }
     return true;
 }
 
-void HelperThread::post(std::function<void()> task) {
+void HelperThreads::post(std::function<void()> task) {
     {
         std::lock_guard const lock{mutex_};
-        if (start()) {
+        if (have_thread()) {
             tasks_.push_back(std::move(task));
             ++posted_;
-            changed_.notify_all();
+            changed_.notify_one();
             return;
         }
     }
     task();
 }
 
-std::uint64_t HelperThread::posted() const {
+std::uint64_t HelperThreads::posted() const {
     std::lock_guard const lock{mutex_};
     return posted_;
 }
 
-bool HelperThread::has_done(std::uint64_t tasks) const {
+bool HelperThreads::has_done(std::uint64_t tasks) const {
     std::lock_guard const lock{mutex_};
-    return done_ >= tasks;
+    return (under_way_.empty() ? begun() : *under_way_.begin()) >= tasks;
 }
 
-void HelperThread::run() {
+void HelperThreads::run() {
     helps = true;
     std::unique_lock lock{mutex_};
     while (true) {
         changed_.wait(lock, [this] { return ending_ || !tasks_.empty(); });
         if (tasks_.empty()) return;
+        auto const number = begun();
         auto const task = std::move(tasks_.front());
         tasks_.pop_front();
+        under_way_.insert(number);
         lock.unlock();
         task();
         lock.lock();
-        ++done_;
+        under_way_.erase(number);
     }
 }
 

@@ -1,4 +1,4 @@
-#include "support/helper_thread.hpp"
+#include "support/helper_threads.hpp"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -10,18 +10,18 @@
 namespace unisono {
 namespace {
 
-TEST(HelperThread, does_things_in_order_and_all_before_it_ends) {
+TEST(HelperThreads, one_does_things_in_order_and_all_before_it_ends) {
     std::vector<int> done;
     {
-        HelperThread helper;
+        HelperThreads helper{1};
         for (int i = 0; i < 100; ++i) helper.post([&done, i] { done.push_back(i); });
     }
     ASSERT_EQ(done.size(), 100U);
     for (int i = 0; i < 100; ++i) EXPECT_EQ(done[static_cast<std::size_t>(i)], i);
 }
 
-TEST(HelperThread, is_idle_when_all_is_done) {
-    HelperThread helper;
+TEST(HelperThreads, is_idle_when_all_is_done) {
+    HelperThreads helper{1};
     EXPECT_TRUE(helper.idle());
     std::latch begun{1}, may_end{1};
     helper.post([&] {
@@ -34,8 +34,8 @@ TEST(HelperThread, is_idle_when_all_is_done) {
     while (!helper.idle()) std::this_thread::yield();
 }
 
-TEST(HelperThread, has_done_what_was_posted_before_others) {
-    HelperThread helper;
+TEST(HelperThreads, has_done_what_was_posted_before_others) {
+    HelperThreads helper{1};
     std::latch may_end{1};
     helper.post([] {});
     auto const first = helper.posted();
@@ -45,20 +45,36 @@ TEST(HelperThread, has_done_what_was_posted_before_others) {
     may_end.count_down();
 }
 
-TEST(HelperThread, runs_no_signal_handler_of_the_program) {
+TEST(HelperThreads, several_do_as_much_at_once_and_the_first_that_is_left_counts) {
+    HelperThreads helpers{2};
+    std::latch both{2}, may_end{1};
+    helpers.post([&] {
+        both.arrive_and_wait();
+        may_end.wait();
+    });
+    helpers.post([&] { both.arrive_and_wait(); });
+    std::latch third{1};
+    helpers.post([&] { third.count_down(); });
+    third.wait();
+    EXPECT_FALSE(helpers.has_done(1));
+    may_end.count_down();
+    while (!helpers.idle()) std::this_thread::yield();
+}
+
+TEST(HelperThreads, runs_no_signal_handler_of_the_program) {
     sigset_t blocked;
     bool knows_itself = false;
     {
-        HelperThread helper;
+        HelperThreads helper{1};
         helper.post([&] {
             pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
-            knows_itself = HelperThread::is_this_one();
+            knows_itself = HelperThreads::is_one();
         });
     }
     EXPECT_EQ(sigismember(&blocked, SIGUSR1), 1);
     EXPECT_EQ(sigismember(&blocked, SIGSEGV), 0);
     EXPECT_TRUE(knows_itself);
-    EXPECT_FALSE(HelperThread::is_this_one());
+    EXPECT_FALSE(HelperThreads::is_one());
 }
 
 }  // namespace
