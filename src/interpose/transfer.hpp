@@ -17,7 +17,8 @@ int transfer_independent(DataCall const& call, MPI_Status* status, NativeCall co
 /// A blocking call by one rank, at the shared file pointer: done by Unisono where it has that
 /// pointer (FileView::kept_back), or passed on. Local.
 int transfer_shared(DataCall const& call, MPI_Status* status, NativeCall const& native);
-/// A nonblocking one; if it is Unisono's, it is over when it returns.
+/// A nonblocking one; if it is Unisono's, it is over when it returns. Like the other nonblocking
+/// ones, it leaves a null request where it fails at once: who waits all the same waits for nothing.
 int transfer_nonblocking_shared(DataCall const& call, MPI_Request* request,
                                 NativeCall const& native);
 

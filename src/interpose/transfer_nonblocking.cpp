@@ -84,6 +84,7 @@ int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall 
     auto const file = find(call.handle);
     if (file == nullptr) return native();
     if (request == nullptr) return refuse_null_request(*file, call);
+    *request = MPI_REQUEST_NULL;
     return begin_alone(file, call, Whose::own, request, native);
 }
 
@@ -92,6 +93,7 @@ int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
     auto const file = find(call.handle);
     if (file == nullptr) return native();
     if (request == nullptr) return refuse_null_request(*file, call);
+    *request = MPI_REQUEST_NULL;
     auto const needs = needs_of_collective(call);
     if (!file->taken_over())
         return leave_to_mpi(*file, call, needs, file->why_not_taken_over(), native);
@@ -117,6 +119,7 @@ int transfer_nonblocking_shared(DataCall const& call, MPI_Request* request,
     auto const file = find(call.handle);
     if (file == nullptr) return native();
     if (request == nullptr) return refuse_null_request(*file, call);
+    *request = MPI_REQUEST_NULL;
     if (native_must_do_shared(*file, call))
         return leave_to_mpi(*file, call, {.data = true}, by_shared_pointer, native);
     return complete_at_once(*file, call, Pointer::shared, Whose::own, request);

@@ -1,5 +1,7 @@
 // Wrong arguments: an error on all ranks, no hang, and the next right call works. Natively only
 // where all ranks are wrong alike; under Unisono also when a single rank is.
+#include <cstring>
+
 #include "files.hpp"
 
 namespace semantics {
@@ -286,6 +288,27 @@ TEST(null_pointers_for_requests_ended_programs, all_but_native_mpich, "MPICH 4.0
         CHECK_EQUAL(error_class(code), MPI_ERR_REQUEST);
     check_that_all_is_well(context, file);
     close_file(file);
+}
+
+// Waiting for one crashed under Open MPI, and never ended under MPICH.
+TEST(requests_of_refused_calls_stayed_what_they_had_been, under_unisono,
+     "natively they stay so") {
+    DealtView const view(context, 16);
+    MPI_File file = open_file(context, view);
+    auto* const data = memory().data();
+    MPI_Request requests[5];
+    std::memset(requests, 0x5a, sizeof requests);
+    CHECK_FAILS(MPI_File_iwrite(file, data, -1, MPI_BYTE, &requests[0]));
+    CHECK_FAILS(MPI_File_iread(file, data, -1, MPI_BYTE, &requests[1]));
+    CHECK_FAILS(MPI_File_iwrite_at(file, -1, data, 1, MPI_BYTE, &requests[2]));
+    CHECK_FAILS(MPI_File_iread_at(file, 0, data, 1, MPI_DATATYPE_NULL, &requests[3]));
+    CHECK_FAILS(MPI_File_iwrite_shared(file, data, -1, MPI_BYTE, &requests[4]));
+    for (auto& request : requests) {
+        CHECK(request == MPI_REQUEST_NULL);
+        if (request == MPI_REQUEST_NULL) CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    }
+    close_file(file);
+    check_file(context, context.path(), 0);
 }
 
 }  // namespace
