@@ -8,7 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from unisono import file_report, report, screen, summary
+from unisono import chrome_trace, file_report, html_report, report, screen, summary
 from unisono.causes import causes
 from unisono.job import Job, jobs_of
 
@@ -664,6 +664,28 @@ def test_a_name_that_is_too_long_keeps_its_end(quiet):
 
 def test_opening_one_file_again_and_again_is_one_file(quiet):
     assert "/scratch/chk_0001.h5, opened 3 times;" in flat(quiet, quiet, quiet)
+
+
+class Counted(dict):
+    """How often somebody looks into reports."""
+
+    looks = 0
+
+    def __getitem__(self, key):
+        Counted.looks += 1
+        return super().__getitem__(key)
+
+
+@pytest.mark.parametrize("show", [lambda job: screen.show(job, Console(file=io.StringIO())),
+                                  lambda job: html_report.render([job]), lambda job: chrome_trace.trace([job])],
+                         ids=["screen", "page", "trace"])  # fmt: skip
+def test_all_files_were_gone_through_for_each_file_and_thousands_took_minutes(record_with_everything, show):
+    def looks(files):
+        before = Counted.looks
+        show(Job([Counted(record_with_everything, file=f"/scratch/{number}") for number in range(files)]))
+        return Counted.looks - before
+
+    assert looks(400) < 11 * looks(40)
 
 
 def test_programs_in_one_report_file_are_told_apart(quiet):

@@ -25,8 +25,10 @@ _Tracks = dict[tuple[int, int], list[Calls]]
 def trace(jobs: list[Job]) -> Record:
     """The whole of the file. Cost: O(entries)."""
     events: list[Record] = []
-    for number, job in enumerate(jobs):
-        events += _events(job, first_process=sum(one.ranks for one in jobs[:number]))
+    first_process = 0
+    for job in jobs:
+        events += _events(job, first_process)
+        first_process += job.ranks
     return {"displayTimeUnit": "ms", "traceEvents": events,
             "otherData": {"made by": f"Unisono {jobs[0].version}",
                           "began": [job.began for job in jobs]}}  # fmt: skip

@@ -37,12 +37,12 @@ class Job:
         """Names: ranks may also have opened one of them each for itself, as PnetCDF does."""
         return {record["file"] for record in self.records if record["opened_by"] > 1}
 
-    @property
+    @cached_property
     def nodes(self) -> int:
         """0: not known, since no file was opened by all ranks."""
         return max((record["nodes"] for record in self._of_all_ranks), default=0)
 
-    @property
+    @cached_property
     def cores(self) -> int:
         """Of a node, that its ranks may use; 0: not known."""
         return max((record["program"]["cores"] for record in self._of_all_ranks), default=0)
@@ -66,7 +66,7 @@ class Job:
         """Of the program; from reports alone, until its last file was closed."""
         return self._wall_s or max(record["program"]["seconds"] for record in self.records)
 
-    @property
+    @cached_property
     def began(self) -> float:
         """Seconds since the epoch; 0: not known."""
         return min(record["program"]["began"] for record in self.records)
@@ -133,10 +133,10 @@ class Job:
         uses: dict[str, Record] = {}
         for record in self.records:
             for strategy, use in record[name][key].items():
-                known = uses.setdefault(strategy, {"calls": 0, "why": []})
+                known = uses.setdefault(strategy, {"calls": 0, "why": {}})
                 known["calls"] += use["calls"]
-                known["why"] += [why for why in use["why"] if why not in known["why"]]
-        return uses
+                known["why"] |= dict.fromkeys(use["why"])
+        return {strategy: use | {"why": list(use["why"])} for strategy, use in uses.items()}
 
     def selections(self, name: str) -> list[Record]:
         """How measuring chose, each class of calls once: the files of a communicator have one table, which grows."""
