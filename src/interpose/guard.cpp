@@ -1,5 +1,8 @@
 #include "interpose/guard.hpp"
 
+#include <algorithm>
+#include <array>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -8,6 +11,7 @@
 #include "interpose/errors.hpp"
 #include "interpose/file.hpp"
 #include "interpose/messages.hpp"
+#include "support/text.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -52,6 +56,18 @@ Failure failure_of(std::exception const& exception) {
     return {MPI_ERR_INTERN, exception.what()};
 }
 
+void say_without_memory(char const* call, char const* file, char const* why, int rank) {
+    if (!has_standard_error()) return;
+    std::array<char, PATH_MAX + 512> line;
+    auto const wanted = std::snprintf(
+        line.data(), line.size(),
+        "unisono: %s on %s: %s on rank %d, in the middle of a collective call: the program ends\n",
+        call, file, why, rank);
+    if (wanted < 0) return;
+    auto const length = std::min(static_cast<std::size_t>(wanted), line.size() - 1);
+    std::fwrite(line.data(), 1, make_visible({line.data(), length}), stderr);
+}
+
 }  // namespace
 
 void end_in_collective_call(char const* call, File const* file, MPI_Comm comm,
@@ -62,11 +78,7 @@ void end_in_collective_call(char const* call, File const* file, MPI_Comm comm,
         rank = file->context().rank();
     else if (comm != MPI_COMM_NULL)
         PMPI_Comm_rank(comm, &rank);
-    if (has_standard_error())
-        std::fprintf(stderr,
-                     "unisono: %s on %s: %s on rank %d, in the middle of a collective call: the "
-                     "program ends\n",
-                     call, file == nullptr ? "a file" : file->path().c_str(), why, rank);
+    say_without_memory(call, file == nullptr ? "a file" : file->path().c_str(), why, rank);
     end_program(file == nullptr ? comm : file->context().comm(), error_class);
 }
 

@@ -98,17 +98,23 @@ std::string counted(std::uint64_t count, std::string_view noun) {
     return grouped(count) + ' ' + std::string(noun) + (count == 1 ? "" : "s");
 }
 
-std::string visible(std::string_view text) {
-    std::string shown;
+std::size_t make_visible(std::span<char> text) {
+    std::size_t length = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
         auto const byte = static_cast<unsigned char>(text[i]);
         auto const next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
         auto const two_bytes = byte == 0xC2 && next >= 0x80 && next < 0xA0;  // U+0080 to U+009F
         auto const obeyed =
             two_bytes || byte == 0x7F || (byte < ' ' && byte != '\n' && byte != '\t');
-        shown += obeyed ? '?' : text[i];
+        text[length++] = obeyed ? '?' : text[i];
         if (two_bytes) ++i;
     }
+    return length;
+}
+
+std::string visible(std::string_view text) {
+    std::string shown{text};
+    shown.resize(make_visible(shown));
     return shown;
 }
 

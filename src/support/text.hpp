@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -40,6 +41,8 @@ std::string counted(std::uint64_t count, std::string_view noun);
 /// For a terminal, which obeys some characters: names of files, which may be somebody else's, have
 /// any. Those that are not for lines and columns become "?".
 std::string visible(std::string_view text);
+/// The same in place, where there may be no memory; returns how long it is then, at most as before.
+std::size_t make_visible(std::span<char> text);
 
 /// "0, 2-5": of numbers that ascend.
 std::string number_ranges(std::span<std::uint32_t const> numbers);

@@ -108,6 +108,13 @@ class NoMemory(ClientTest):
                                          UNISONO_EXCHANGE="messages"))
 
     @each_mpi
+    def test_a_terminal_obeyed_the_name_of_the_file_in_that_line(self, mpi):
+        self.file = self.directory / "file\x1b[2J"
+        job = self.run_short(mpi, "write_all", 1 << 17, UNISONO_STRATEGY="two_phase", UNISONO_EXCHANGE="messages")
+        self.expect_abort(job)
+        job.require("\x1b" not in job.errors, "a terminal would obey it")
+
+    @each_mpi
     def test_none_at_all_is_an_error_or_the_end_but_no_hang(self, mpi):
         for call in ("write_all", "read_all", "set_view"):
             for nth in (1, 2, 3, 5, 8, 13, 21):
