@@ -114,6 +114,31 @@ def test_what_does_not_fit_the_gate_is_refused(unisono, words, message):
     assert message in done.stderr
 
 
+@pytest.mark.parametrize("words", [
+    ["up", "--gate", "clients", "--policy", "nonsense"],
+    ["up", "--gate", "clients", "--window-ms", "-5"],
+    ["up", "--gate", "clients", "--listen", "tcp:localhost:0", "--key-file", "/nowhere"],
+    ["join", "tcp:localhost:1", "--key-file", "/nowhere"],
+])  # fmt: skip
+def test_what_was_refused_left_its_folders(unisono, tmp_path, words):
+    done = unisono("orchestra", *words, tmp_path, env=os.environ | {"UNISONO_RUNTIME": str(tmp_path)})
+    assert done.returncode == 2, done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_folders_of_one_that_is_at_work_stay(unisono, tmp_path):
+    runtime = {"env": os.environ | {"UNISONO_RUNTIME": str(tmp_path)}}
+    assert unisono("orchestra", "up", "--gate", "clients", tmp_path, **runtime).returncode == 0
+    try:
+        there = sorted(tmp_path.rglob("*"))
+        again = unisono("orchestra", "up", "--gate", "clients", tmp_path, **runtime)
+        assert again.returncode == 2 and "already" in again.stderr
+        assert sorted(tmp_path.rglob("*")) == there
+    finally:
+        assert unisono("orchestra", "down", tmp_path, **runtime).returncode == 0
+    assert not list(tmp_path.iterdir())
+
+
 def test_turns_are_cut_off_where_the_picture_begins():
     turn = orchestra.Turn
     turns = [turn(0, 10, "a"), turn(10, 20, "b"), turn(20, 30, "a")]

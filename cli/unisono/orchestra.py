@@ -157,14 +157,18 @@ def _interrupts_kept_back() -> Iterator[list[int]]:
 
 def _up(gate: Gate, options: list[str]) -> None:
     command = [gate.path, "--state", str(gate.state_file), *options]
-    if gate.where == "clients":
-        _make_folders(gate)
-        listen = options[options.index("--listen") + 1] if "--listen" in options else None
-        address = listen or f"unix:{gate.folder}/socket"
-        command += ["--gate", "clients", *([] if listen else ["--listen", address])]
-    orchestrator = _start(_PROGRAM, command, gate.folder / "orchestra.log")
     if gate.where == "servers":
-        return
+        _start(_PROGRAM, command, gate.folder / "orchestra.log")
+    else:
+        with _folders_for(gate):
+            _up_in_clients(gate, command, options)
+
+
+def _up_in_clients(gate: Gate, command: list[str], options: list[str]) -> None:
+    listen = options[options.index("--listen") + 1] if "--listen" in options else None
+    address = listen or f"unix:{gate.folder}/socket"
+    command += ["--gate", "clients", *([] if listen else ["--listen", address])]
+    orchestrator = _start(_PROGRAM, command, gate.folder / "orchestra.log")
     keys = options[options.index("--key-file"):][:2] if "--key-file" in options else []
     refused = None
     try:
@@ -180,8 +184,22 @@ def _up(gate: Gate, options: list[str]) -> None:
 
 def join(gate: Gate, address: str, options: list[str]) -> None:
     """Starts this node's node daemon; returns when programs can find the gate."""
-    _make_folders(gate)
-    _start(_NODE_DAEMON, [gate.path, "--connect", address, *options], gate.folder / "node_daemon.log")
+    with _folders_for(gate):
+        _start(_NODE_DAEMON, [gate.path, "--connect", address, *options], gate.folder / "node_daemon.log")
+
+
+@contextlib.contextmanager
+def _folders_for(gate: Gate) -> Iterator[None]:
+    """What was not there before goes again where the daemon is refused."""
+    assert gate.slots is not None
+    there_before = gate.folder.parent.exists()
+    try:
+        _make_folders(gate)
+        yield
+    except Failure:
+        if not there_before:
+            _remove_folders(gate, gate.slots)
+        raise
 
 
 def _make_folders(gate: Gate) -> None:
@@ -254,14 +272,19 @@ def down(gate: Gate) -> bool:
 
 def _remove_folders(gate: Gate, slots: Path) -> None:
     """A node daemon that lost its orchestrator before lives on for a while: it needs them."""
-    if _within_patience(lambda: not _has_node_daemon(gate)):
+    if _within_patience(lambda: not _has_daemon(gate)):
         shutil.rmtree(gate.folder.parent, ignore_errors=True)
         shutil.rmtree(slots, ignore_errors=True)
 
 
-def _has_node_daemon(gate: Gate) -> bool:
+def _has_daemon(gate: Gate) -> bool:
+    """Each holds a lock there."""
+    return any(_is_locked(file) for file in gate.folder.glob("*.lock"))
+
+
+def _is_locked(file: Path) -> bool:
     try:
-        with open(gate.folder / "node_daemon.lock") as lock:
+        with open(file) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
