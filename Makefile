@@ -25,6 +25,10 @@ BUILD_PATH  := $(shell realpath --canonicalize-missing --no-symlinks -- "$(BUILD
 quoted       = '$(subst ','\'',$(1))'
 PREFIX_PATH := $(shell realpath --canonicalize-missing --no-symlinks -- $(call quoted,$(or $(PREFIX),/usr/local)))
 CONFIGURE    = cmake --preset default -B "$(BUILD_PATH)"
+# CMake takes these signs for its own, and goes to another folder.
+CHECK_PREFIX = case $(call quoted,$(PREFIX_PATH)) in *[\;\\]*) \
+    printf 'PREFIX is %s: CMake cannot install into folders with ; or \\ in their names\n' \
+        $(call quoted,$(PREFIX_PATH)) >&2; exit 1;; esac
 
 # Builds these targets, and what they need, into the one build folder. FOLDER/all is what is made there.
 BUILD_TARGETS = cmake --build "$(BUILD_PATH)" --target
@@ -99,11 +103,13 @@ fuzz: setup configure ## Run the differential fuzzer for SECONDS=1800 on both MP
 
 # Folders would be closed to others by a umask that files do not follow.
 install:         ## Install into PREFIX=/usr/local
+	@$(CHECK_PREFIX)
 	@$(CONFIGURE) -DCMAKE_INSTALL_PREFIX=$(call quoted,$(PREFIX_PATH))
 	@$(BUILD_TARGETS) product
 	@umask 022; cmake --install "$(BUILD_PATH)" --strip
 
 uninstall:       ## Remove what was installed into PREFIX=/usr/local, or was moved there
+	@$(CHECK_PREFIX)
 	@cmake -DPREFIX=$(call quoted,$(PREFIX_PATH)) -P cmake/uninstall.cmake
 
 # The header that the engine for the standard ABI is built with. What is packed serves other machines, too.

@@ -268,6 +268,16 @@ def test_install_and_uninstall_went_elsewhere_for_a_quote_or_a_dollar(name, own_
     assert not prefix.exists()
 
 
+@pytest.mark.parametrize("target", ["install", "uninstall"])
+@pytest.mark.parametrize("name", ["a;b", "a\\b"])
+def test_cmake_went_elsewhere_for_a_semicolon_or_a_backslash(target, name, tmp_path):
+    prefix = tmp_path / name
+    with pytest.raises(AssertionError, match="CMake cannot install into folders with ; or") as refusal:
+        run(["make", "-C", ROOT, target, f"PREFIX={prefix}", f"BUILD={tmp_path}/build"])
+    assert str(prefix) in str(refusal.value)
+    assert not list(tmp_path.iterdir())
+
+
 def test_uninstall_took_the_prefix_itself_for_what_is_staged_there(own_prefix, tmp_path):
     """With DESTDIR it removed what is installed in PREFIX."""
     staged = tmp_path / "stage" / own_prefix.relative_to("/")
