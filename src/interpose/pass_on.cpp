@@ -1,5 +1,6 @@
 #include "interpose/pass_on.hpp"
 
+#include <mutex>
 #include <optional>
 
 #include "interpose/conclusion.hpp"
@@ -92,11 +93,19 @@ int leave_to_mpi(File& file, DataCall const& call, Needs needs, char const* reas
     return result;
 }
 
+int at_native_shared_pointer(NativeCall const& native) {
+    static std::recursive_mutex mutex;  // an error handler of the program's may make such calls
+    std::lock_guard const lock{mutex};
+    return native();
+}
+
 MPI_Offset known_shared_pointer(File& file, Objection& objection) {
     if (!file.view()->mirrored) return file.shared_pointer().reached();
     MPI_Offset begin = 0;
     objection.must_be_native =
-        UNISONO_NATIVE(File_get_position_shared)(file.handle(), &begin) != MPI_SUCCESS;
+        at_native_shared_pointer([&] {
+            return UNISONO_NATIVE(File_get_position_shared)(file.handle(), &begin);
+        }) != MPI_SUCCESS;
     return begin;
 }
 

@@ -41,6 +41,11 @@ inline constexpr auto const* nonblocking_by_mpi = "nonblocking call that Unisono
 // The shared file pointer where the MPI library has it (FileView::mirrored). What goes wrong with
 // it on one rank would leave the others waiting in the library, or in the library's next call.
 
+/// A call of this rank alone to where the library keeps it. ROMIO and OMPIO lock that for the
+/// process: two threads that wait for two of them, and hold two that another process waits for, are
+/// a deadlock to the kernel, at which ROMIO ends the program. So one thread at a time. Local.
+int at_native_shared_pointer(NativeCall const& native);
+
 /// Where it is as far as this rank knows, Unisono's own or the library's; `must_be_native` where
 /// the library cannot tell. Local.
 MPI_Offset known_shared_pointer(File& file, Objection& objection);

@@ -139,7 +139,8 @@ int File_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
 int File_get_position_shared(MPI_File handle, MPI_Offset* offset) {
     auto const file = find(handle);
     if (file == nullptr || offset == nullptr || file->view()->mirrored)
-        return UNISONO_NATIVE(File_get_position_shared)(handle, offset);
+        return at_native_shared_pointer(
+            [&] { return UNISONO_NATIVE(File_get_position_shared)(handle, offset); });
     auto const value = [&] {
         auto const held = file->hold();
         return file->shared_pointer().value();

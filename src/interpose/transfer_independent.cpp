@@ -36,7 +36,8 @@ int transfer_shared(DataCall const& call, MPI_Status* status, NativeCall const& 
     if (file == nullptr) return native();
     if (auto const code = perform_held(*file, call, Pointer::shared, status))
         return raise(call.handle, *code);
-    return leave_to_mpi(*file, call, {.data = true}, by_shared_pointer, native);
+    return leave_to_mpi(*file, call, {.data = true}, by_shared_pointer,
+                        [&] { return at_native_shared_pointer(native); });
 }
 
 }  // namespace unisono::interpose

@@ -121,7 +121,8 @@ int transfer_nonblocking_shared(DataCall const& call, MPI_Request* request,
     if (request == nullptr) return refuse_null_request(*file, call);
     *request = MPI_REQUEST_NULL;
     if (native_must_do_shared(*file, call))
-        return leave_to_mpi(*file, call, {.data = true}, by_shared_pointer, native);
+        return leave_to_mpi(*file, call, {.data = true}, by_shared_pointer,
+                            [&] { return at_native_shared_pointer(native); });
     return complete_at_once(*file, call, Pointer::shared, Whose::own, request);
 }
 

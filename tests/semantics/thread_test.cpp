@@ -428,6 +428,24 @@ TEST(what_a_thread_closes_ends_while_another_one_looks_at_it, under_unisono,
     close_file(file);
 }
 
+// Before there is a view the MPI library has the shared file pointers, each behind a lock of the
+// whole process: ROMIO ended the program.
+TEST(the_kernel_took_two_threads_at_shared_pointers_for_a_deadlock, all_but_native_mpich,
+     "MPICH 4.0.2 does not hold its lock in this call", 2) {
+    if (!threads_allowed(context)) return;
+    MPI_File const files[] = {open_file(context, context.path("a")),
+                              open_file(context, context.path("b"))};
+    auto const ask = [](MPI_File file) {
+        constexpr int times = 5000;
+        MPI_Offset position = 0;
+        for (int i = 0; i < times; ++i) CHECK_MPI(MPI_File_get_position_shared(file, &position));
+    };
+    std::thread other(ask, files[1]);
+    ask(files[0]);
+    other.join();
+    for (auto file : files) close_file(file);
+}
+
 }  // namespace
 
 }  // namespace semantics
