@@ -43,11 +43,10 @@ Verdict lost_by(PendingCall const& call, std::uint32_t rank) {
     return lost;
 }
 
-// What a write that is over has come to, where others do not know, or nobody waits for it.
-void tell_later(PendingCall& call, File& file, bool others = false) {
+// Of a write that has failed: where others do not know, or nobody waits for it.
+void tell_later(PendingCall& call, File& file) {
     auto const lost = call.call.direction == Direction::write && call.code != MPI_SUCCESS;
-    if (lost && (others || call.freed) && !call.told_later.exchange(true))
-        file.note_lost(lost_by(call, file.team().rank()));
+    if (lost && !call.told_later.exchange(true)) file.note_lost(lost_by(call, file.team().rank()));
 }
 
 void conclude(PendingCall& call) {
@@ -57,14 +56,14 @@ void conclude(PendingCall& call) {
                     ? code_of(*file, call.call, call.prepared, call.outcome)
                     : code_of(*file, call.call, MPI_ERR_NOT_SAME, call.difference, Told::all_ranks);
     call.end();
-    tell_later(call, *file);
+    if (call.freed) tell_later(call, *file);
 }
 
 // The other ranks, if there are any, have a success.
 void do_refused(PendingCall& call) {
     auto const file = call.file;
     do_own_part(call);
-    tell_later(call, *file, file->context().ranks() > 1);
+    if (call.freed || file->context().ranks() > 1) tell_later(call, *file);
 }
 
 // All ranks begin a file's collective calls in the same order, so that these count, too.
