@@ -291,8 +291,7 @@ TEST(null_pointers_for_requests_ended_programs, all_but_native_mpich, "MPICH 4.0
 }
 
 // Waiting for one crashed under Open MPI, and never ended under MPICH.
-TEST(requests_of_refused_calls_stayed_what_they_had_been, under_unisono,
-     "natively they stay so") {
+TEST(requests_of_refused_calls_stayed_what_they_had_been, under_unisono, "natively they stay so") {
     DealtView const view(context, 16);
     MPI_File file = open_file(context, view);
     auto* const data = memory().data();
