@@ -1,6 +1,7 @@
 #include "report/report.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <system_error>
+#include <utility>
 
 #include "support/descriptor.hpp"
 #include "support/text.hpp"
@@ -33,6 +35,14 @@ bool ends_within_a_line(std::string const& path) {
     std::ifstream file{path, std::ios::binary};
     file.seekg(-1, std::ios::end);
     return file && file.get() != '\n';
+}
+
+constexpr int append_flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
+
+// Closes it.
+int append(Descriptor file, std::string_view text) {
+    int const error = write_all(file.get(), text);
+    return ::close(file.release()) != 0 && error == 0 ? errno : error;
 }
 
 }  // namespace
@@ -161,11 +171,18 @@ int append_line(std::string const& path, std::string_view line) {
     auto text = std::string(line) + '\n';
     if (path.empty()) return write_all(STDERR_FILENO, visible(text));
     if (ends_within_a_line(path)) text.insert(text.begin(), '\n');
-    int const descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (descriptor < 0) return errno;
-    int const error = write_all(descriptor, text);
-    if (::close(descriptor) != 0 && error == 0) return errno;
-    return error;
+    Descriptor file{::open(path.c_str(), append_flags, 0666)};
+    return file ? append(std::move(file), text) : errno;
+}
+
+int append_line_in(std::string const& folder, std::string name, std::string_view line) {
+    std::ranges::replace(name, '/', '_');
+    auto const path = folder + '/' + name;
+    Descriptor file{::open(path.c_str(), append_flags | O_NOFOLLOW | O_NONBLOCK, 0666)};
+    struct stat status {};
+    if (!file || fstat(file.get(), &status) != 0) return errno;
+    if (!S_ISREG(status.st_mode) || status.st_uid != geteuid()) return EPERM;
+    return append(std::move(file), std::string(line) + '\n');
 }
 
 }  // namespace unisono

@@ -203,5 +203,8 @@ std::string to_json(FileReport const& report);
 /// space, in a line of its own. Lines may be empty. An empty path is standard error.
 /// Returns 0 or errno.
 int append_line(std::string const& path, std::string_view line);
+/// The same to the file of this name in a folder that others may write to, too: to no link, pipe or
+/// file of theirs (EPERM). A slash in `name` becomes a `_`.
+int append_line_in(std::string const& folder, std::string name, std::string_view line);
 
 }  // namespace unisono

@@ -1,5 +1,6 @@
 #include "report/report.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include <thread>
 
 #include "report/trace.hpp"
+#include "support/descriptor.hpp"
 #include "support/file_content.hpp"
 
 namespace unisono {
@@ -377,6 +379,24 @@ TEST_F(AppendLine, waits_for_no_second_reader_of_a_fifo) {
     ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
     std::jthread const reader{[&] { EXPECT_EQ(content(), "x\n"); }};
     EXPECT_EQ(append_line(path_, "x"), 0);
+}
+
+// Each program has a file of its own there, whose name others can guess.
+TEST_F(AppendLine, in_a_folder_follows_no_link_and_waits_for_no_pipe_of_others) {
+    std::string folder = (std::filesystem::temp_directory_path() / "folder.XXXXXX").string();
+    ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+    EXPECT_EQ(append_line_in(folder, "app.pbs:7/1.json", "one"), 0);
+    EXPECT_EQ(append_line_in(folder, "app.pbs:7/1.json", "two"), 0);
+    EXPECT_EQ(file_content(folder + "/app.pbs:7_1.json"), "one\ntwo\n");
+    std::ofstream{path_} << "others'";
+    std::filesystem::create_symlink(path_, folder + "/link");
+    EXPECT_EQ(append_line_in(folder, "link", "x"), ELOOP);
+    EXPECT_EQ(content(), "others'");
+    ASSERT_EQ(mkfifo((folder + "/pipe").c_str(), 0600), 0);
+    EXPECT_EQ(append_line_in(folder, "pipe", "x"), ENXIO);
+    Descriptor const reader{::open((folder + "/pipe").c_str(), O_RDONLY | O_NONBLOCK)};
+    EXPECT_EQ(append_line_in(folder, "pipe", "x"), EPERM);
+    std::filesystem::remove_all(folder);
 }
 
 // It was said to be no space left, whatever it was.

@@ -312,15 +312,30 @@ def test_a_file_that_is_not_closed_is_reported_at_finalize(job):
     assert report["write"]["pieces"] == PIECES
 
 
-def test_an_unwritable_report_file_is_named_and_the_report_comes_out(tmp_path):
+def reported_to(report_file, tmp_path):
     made = Job(BUILD, MPI, RANKS, [PROGRAM, "close", tmp_path / "file"], tmp_path)
-    made.environment = {"UNISONO_REPORT_FILE": "/no/such/folder/report"}
+    made.environment = {"UNISONO_REPORT_FILE": str(report_file), "UNISONO_PROGRAM": "job/7"}
     made.run([made.engine()])
+    return made
+
+
+def test_an_unwritable_report_file_is_named_and_a_summary_comes_out(tmp_path):
+    made = reported_to("/no/such/folder/report", tmp_path)
     lines = made.lines_from_unisono()
     assert len(lines) == 2, made.transcript()
     assert lines[0] == ("unisono: the report cannot be written to /no/such/folder/report: No such"
-                        " file or directory (errno 2); it comes here instead")  # fmt: skip
-    assert json.loads(lines[1])["write"]["calls"]["collective"] == 3
+                        " file or directory (errno 2); summaries come here instead")  # fmt: skip
+    assert str(tmp_path / "file") in lines[1] and not lines[1].startswith("{")
+
+
+def test_a_folder_has_a_report_file_for_each_program(tmp_path):
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    made = reported_to(folder, tmp_path)
+    assert made.lines_from_unisono() == [], made.transcript()
+    [file] = folder.iterdir()
+    assert file.name == f"{PROGRAM.name}.job_7.json"
+    assert json.loads(file.read_text())["write"]["calls"]["collective"] == 3
 
 
 def test_run_says_that_a_report_file_cannot_be_written(shown):
