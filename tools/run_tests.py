@@ -139,12 +139,11 @@ def stages_of_test_run(build: str) -> list[Stage]:
             Part("build", ["cmake", "--build", build]),
         ]),
         Stage([
-            Part("unit", [*ctest, "--tests-regex", UNIT_TESTS, "--parallel", str(os.cpu_count())]),
+            Part("unit", [*ctest, "--tests-regex", UNIT_TESTS, "--parallel", str(2 * os.cpu_count())]),
             # One at a time: an MPI test alone has more ranks than most machines cores. pytest, below, runs
-            # the tests of the command, too.
+            # the tests of the command.
             Part("ctest", [*ctest, "--exclude-regex", f"{UNIT_TESTS}|^cli$", "--label-exclude", f"{PATIENT}|{WAITS}",
                            "--parallel", "1"]),
-            Part("pytest", [PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", *folders]),
         ], beside=[
             [Part("patient", [*AT_LOW_PRIORITY, *STEADY_DEVICES, *ctest, "--label-regex", PATIENT])],
             [Part("waits", [*STEADY_DEVICES, *ctest, "--label-regex", WAITS])],
@@ -152,7 +151,11 @@ def stages_of_test_run(build: str) -> list[Stage]:
              Part("tidy", [*AT_IDLE_PRIORITY, PYTHON, "tools/tidy.py"]),
              Part("sanitizers-build", [*AT_IDLE_PRIORITY, "tools/sanitize.sh", "--build"])],
         ]),
-        Stage([Part("sanitizers", ["tools/sanitize.sh"])]),
+        Stage([
+            Part("pytest", [PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", *folders]),
+        ], beside=[
+            [Part("sanitizers", ["tools/sanitize.sh"])],
+        ]),
     ]
 
 

@@ -30,17 +30,20 @@ with_mpi='^unit\..*\.(mpich|openmpi)'
 # tests, which are run.
 long='unit\.testbed_orchestra_test'
 
+# They wait rather than compute.
+parallel=$((2 * $(nproc)))
+
 build_asan() { cmake --build --preset asan; }
 build_tsan() { cmake --build --preset tsan; }
 build_tsan_mpi() { cmake --build build/tsan --target unisono-mpich semantics.mpich; }
 
 test_asan() {
-    run_tests build/asan -R '^unit\.' -E "$with_mpi|$long" --parallel "$(nproc)" &&
+    run_tests build/asan -R '^unit\.' -E "$with_mpi|$long" --parallel "$parallel" &&
         ASAN_OPTIONS=detect_leaks=0 run_tests build/asan -R "$with_mpi"
 }
 
 test_tsan() {
-    run_tests build/tsan -R '^unit\.' -E "$with_mpi" --parallel "$(nproc)"
+    run_tests build/tsan -R '^unit\.' -E "$with_mpi" --parallel "$parallel"
 }
 
 # Some suites on two ranks of MPICH: run_semantics OPTIONS WORDS [K=V]... UCX calls the C library where
