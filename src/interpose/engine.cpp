@@ -156,7 +156,7 @@ bool switched_off() {
 }  // namespace unisono::interpose
 
 // One statement written for each entry point. NOLINTNEXTLINE(readability-function-size)
-extern "C" __attribute__((visibility("default"))) int unisono_engine_start(
+extern "C" __attribute__((visibility("default"))) int unisono_start_engine(
     char const* const* names, int count, unisono_function const* native, unisono_function* taken,
     int const* watched_backwards) {
     using namespace unisono::interpose;

@@ -279,8 +279,8 @@ static int has_other(char const* mpi) {
 }
 
 static void start_engine(void* engine) {
-    unisono_engine_start_function engine_start;
-    void* symbol = dlsym(engine, "unisono_engine_start");
+    unisono_start_engine_function engine_start;
+    void* symbol = dlsym(engine, "unisono_start_engine");
     memcpy(&engine_start, &symbol, sizeof symbol);
     unisono_function taken[unisono_entry_count];
     memcpy(taken, functions, sizeof taken);

@@ -201,7 +201,7 @@ def test_preload_library_of_another_build_took_one_entry_point_for_another():
     script = '''
 import ctypes, sys
 ctypes.CDLL("libmpich.so.12", ctypes.RTLD_GLOBAL)
-start = ctypes.CDLL(sys.argv[1]).unisono_engine_start
+start = ctypes.CDLL(sys.argv[1]).unisono_start_engine
 def taken(*names):
     native = (ctypes.c_void_p * len(names))(*range(1, len(names) + 1))
     own = (ctypes.c_void_p * (len(names) + 1))()

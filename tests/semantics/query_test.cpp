@@ -130,17 +130,16 @@ TEST(preallocate_failed_on_devices) {
     close_file(file);
 }
 
-TEST(preallocate_keeps_the_content) {
+TEST(preallocate_keeps_the_content, all_but_native_openmpi,
+     "in Open MPI 4.1.4 the file is longer for a moment, and ranks do not wait") {
     DealtView const view(context, 10);
     MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, 500);
     CHECK_MPI(MPI_File_write_all(file, data.data(), 500, MPI_BYTE, MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_File_preallocate(file, 100000));
     CHECK_EQUAL(size_of(file), 100000);
-#ifndef OPEN_MPI  // 4.1.4 returns what happens to be in a variable when the file is longer already
     CHECK_MPI(MPI_File_preallocate(file, 50));
     CHECK_EQUAL(size_of(file), 100000);
-#endif
     Bytes back(500);
     CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 500, MPI_BYTE, MPI_STATUS_IGNORE));
     check_bytes(back, data, "after preallocate");
