@@ -11,10 +11,10 @@ namespace unisono::interpose {
 namespace {
 
 bool gains_from_overlap(File& file, DataCall const& call) {
-    return file.options().overlap != Switch::disable && !file.by_mpi() &&
-           !has_data_in_blocks(file) && caches_of_others(file).empty() && call.count > 0 &&
-           call.type != MPI_DATATYPE_NULL && !any_driver() &&
-           file.overlap_gain().expected(call.direction, bytes_asked(call));
+    return call.count > 0 && call.type != MPI_DATATYPE_NULL &&
+           file.overlap_gain().expected(call.direction, bytes_asked(call)) &&
+           file.options().overlap != Switch::disable && !file.by_mpi() &&
+           !has_data_in_blocks(file) && caches_of_others(file).empty() && !any_driver();
 }
 
 // A nonblocking call that is over already has the status that it is waited for with.
