@@ -57,7 +57,7 @@ unit: setup configure ## Build and run the unit tests
 	@$(BUILD_TARGETS) unit_tests unit_tests_mpi
 	@ctest --test-dir "$(BUILD_PATH)" --output-on-failure --no-tests=error -R '^unit\.'
 
-test: abi-header ## Run all tests (30 to 60 minutes on 2 cores; fetches MPICH 5 from PyPI)
+test: abi-header ## Run all tests (half an hour on 2 cores; fetches MPICH 5 from PyPI)
 	@$(PYTHON) tools/run_tests.py --build "$(BUILD_PATH)"
 
 # Interrupted when it takes too long, so that the cluster goes away.

@@ -138,7 +138,8 @@ void make_ready_for_exceptions() {
 using Places = std::array<unisono_function*, unisono_entry_count>;
 
 Places places_by_name(std::span<char const* const> names, unisono_function* taken) {
-    static constexpr std::array own{UNISONO_ALL_ENTRIES(UNISONO_ENTRY_NAME)};
+    static constexpr std::array<std::string_view, unisono_entry_count> own{
+        UNISONO_ALL_ENTRIES(UNISONO_ENTRY_NAME)};
     Places places{};
     for (std::size_t i = 0; i < names.size(); ++i) {
         auto const* const found = std::ranges::find(own, std::string_view{names[i]});

@@ -7,7 +7,6 @@
 #include "interpose/conclusion.hpp"
 #include "interpose/guard.hpp"
 #include "strategies/all.hpp"
-#include "support/clock.hpp"
 #include "support/hash.hpp"
 
 namespace unisono::interpose {
@@ -73,16 +72,14 @@ void NonblockingCalls::post_independent(std::shared_ptr<PendingCall> call,
         CallRecord record;
         auto const rank = static_cast<std::uint32_t>(file_.context().rank());
         auto const& request = call->prepared.request;
-        auto const begin_s = steady_clock_s();
         auto const result = perform_direct(request, request.positions, file_.storage(), record);
-        file_.overlap_gain().note(request.direction, request.positions.bytes(),
-                                  steady_clock_s() - begin_s);
+        record.lap(Phase::file);
+        file_.overlap_gain().note(request.direction, request.positions.bytes(), record.whole_s());
         call->outcome = {.local = true, .bytes = result.bytes, .verdict = {result, rank}};
         if (part_of_collective) {
             file_.note_lost(lost_in(request, result, rank));
             call->told_later = true;
         }
-        record.lap(Phase::file);
         file_.record([&](FileReport& report) {
             ++report[request.direction].independent_calls;
             add_request(report[request.direction], request);

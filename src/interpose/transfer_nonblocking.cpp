@@ -49,10 +49,14 @@ int complete_at_once(File& file, DataCall const& call, Pointer pointer, Whose wh
     return PMPI_Grequest_complete(*request);
 }
 
-// Open MPI's word. Others move the data before they crash, by whatever view they know.
-int refuse_null_request(File& file, DataCall const& call) {
-    return raise(file.handle(), code_of(file, call, MPI_ERR_REQUEST,
-                                        "the request is a null pointer", Told::this_rank));
+// A null pointer has Open MPI's word: others move the data before they crash, by whatever view they
+// know. Who waits for a call that fails at once waits for nothing.
+int clear_request(File& file, DataCall const& call, MPI_Request* request) {
+    if (request == nullptr)
+        return raise(file.handle(), code_of(file, call, MPI_ERR_REQUEST,
+                                            "the request is a null pointer", Told::this_rank));
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
 }
 
 int begin_alone(std::shared_ptr<File> const& file, DataCall const& call, Whose whose,
@@ -83,8 +87,7 @@ int begin_alone(std::shared_ptr<File> const& file, DataCall const& call, Whose w
 int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
-    if (request == nullptr) return refuse_null_request(*file, call);
-    *request = MPI_REQUEST_NULL;
+    if (auto const code = clear_request(*file, call, request); code != MPI_SUCCESS) return code;
     return begin_alone(file, call, Whose::own, request, native);
 }
 
@@ -92,8 +95,7 @@ int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
                                     NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
-    if (request == nullptr) return refuse_null_request(*file, call);
-    *request = MPI_REQUEST_NULL;
+    if (auto const code = clear_request(*file, call, request); code != MPI_SUCCESS) return code;
     auto const needs = needs_of_collective(call);
     if (!file->taken_over())
         return leave_to_mpi(*file, call, needs, file->why_not_taken_over(), native);
@@ -118,8 +120,7 @@ int transfer_nonblocking_shared(DataCall const& call, MPI_Request* request,
                                 NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
-    if (request == nullptr) return refuse_null_request(*file, call);
-    *request = MPI_REQUEST_NULL;
+    if (auto const code = clear_request(*file, call, request); code != MPI_SUCCESS) return code;
     if (native_must_do_shared(*file, call))
         return leave_to_mpi(*file, call, {.data = true}, by_shared_pointer,
                             [&] { return at_native_shared_pointer(native); });
