@@ -104,7 +104,18 @@ void GateClient::wait(std::uint32_t openings, Time until,
     }
 }
 
-std::shared_ptr<GateClient> shared_gate_client(std::span<GatePaths const> gates,
+namespace {
+
+// Root's gate is for everybody, so it comes first.
+std::vector<GatePaths> gates_of(dev_t device, std::string const& runtime) {
+    std::vector<GatePaths> gates{gate_paths(device, 0, runtime)};
+    if (auto const own = geteuid(); own != 0) gates.push_back(gate_paths(device, own, runtime));
+    return gates;
+}
+
+}  // namespace
+
+std::shared_ptr<GateClient> shared_gate_client(dev_t device, std::string const& runtime,
                                                std::function<std::string()> const& program) {
     struct Known {
         std::weak_ptr<GateClient> client;
@@ -112,15 +123,14 @@ std::shared_ptr<GateClient> shared_gate_client(std::span<GatePaths const> gates,
     };
     static std::mutex mutex;
     // Files may be used until the very end of the process.
-    static auto* const known = new std::map<std::string, Known>;
-    if (gates.empty()) return nullptr;
+    static auto* const known = new std::map<std::pair<dev_t, std::string>, Known>;
     std::lock_guard const lock(mutex);
-    auto& entry = (*known)[gates.front().folder];
+    auto& entry = (*known)[{device, runtime}];
     auto client = entry.client.lock();
     if (client != nullptr && !client->retired()) return client;
     auto const now_s = coarse_seconds();
     if (entry.none_at_s == now_s) return nullptr;
-    entry.client = client = GateClient::join(gates, program);
+    entry.client = client = GateClient::join(gates_of(device, runtime), program);
     entry.none_at_s = client == nullptr ? now_s : -1;
     return client;
 }

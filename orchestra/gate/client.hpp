@@ -72,8 +72,8 @@ private:
 };
 
 /// The gates that this process is at, one for each file system however many files are open on it;
-/// forgotten with the last user. Thread-safe.
-std::shared_ptr<GateClient> shared_gate_client(std::span<GatePaths const> gates,
+/// forgotten with the last user. Null where there is none, or was none in this second. Thread-safe.
+std::shared_ptr<GateClient> shared_gate_client(dev_t device, std::string const& runtime,
                                                std::function<std::string()> const& program);
 
 }  // namespace unisono::orchestra

@@ -1,7 +1,6 @@
 #include "orchestra/gate/file_gate.hpp"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -11,13 +10,6 @@
 namespace unisono::orchestra {
 
 namespace {
-
-// Root's gate is for everybody, so it comes first.
-std::vector<GatePaths> gates_for(dev_t device, std::string const& runtime) {
-    std::vector<GatePaths> gates{gate_paths(device, 0, runtime)};
-    if (auto const own = geteuid(); own != 0) gates.push_back(gate_paths(device, own, runtime));
-    return gates;
-}
 
 std::optional<std::pair<std::uint64_t, std::uint64_t>> identity_of(int descriptor) {
     struct stat status {};
@@ -41,10 +33,9 @@ private:
 FileGate::FileGate(Setup setup) : setup_(std::move(setup)) {
     auto const identity = setup_.identity ? setup_.identity : identity_of(setup_.descriptor);
     if (!identity) return;
-    auto const [device, inode] = *identity;
-    gates_ = gates_for(device, setup_.runtime);
     // A gate is for one file system, which has another device number on each node.
-    file_ = hash64(std::to_string(inode));
+    device_ = identity->first;
+    file_ = hash64(std::to_string(identity->second));
     looked_s_ = coarse_seconds();
     look();
 }
@@ -62,7 +53,7 @@ std::shared_ptr<GateClient> FileGate::client() {
         known = client_;
     }
     if (known != nullptr && !known->retired()) return known;
-    if (gates_.empty()) return nullptr;
+    if (!device_) return nullptr;
     if (known == nullptr && !joins_late_.load(std::memory_order_relaxed)) return nullptr;
     auto const now_s = coarse_seconds();
     auto looked_s = looked_s_.load(std::memory_order_relaxed);
@@ -71,7 +62,7 @@ std::shared_ptr<GateClient> FileGate::client() {
 }
 
 std::shared_ptr<GateClient> FileGate::look() {
-    auto found = shared_gate_client(gates_, setup_.program);
+    auto found = shared_gate_client(*device_, setup_.runtime, setup_.program);
     if (found != nullptr) joins_late_ = true;  // it may come back, whoever uses the file
     std::lock_guard const lock(mutex_);
     if (found != nullptr && disk_addresses_ == nullptr) {

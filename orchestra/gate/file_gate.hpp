@@ -63,7 +63,7 @@ private:
     Pass enter(std::shared_ptr<GateClient> at, std::span<DiskAddress const> addresses);
 
     Setup setup_;
-    std::vector<GatePaths> gates_;  // none: no file, no gate
+    std::optional<dev_t> device_;  // none: no file, no gate
     std::uint64_t file_ = 0;
     std::atomic<bool> joins_late_ = false;
     std::atomic<std::int64_t> looked_s_ = 0;
