@@ -182,6 +182,46 @@ struct Notice {
     }
 };
 
+/// What one rank brings to the end of an open, or of a change of options.
+struct OpenNotice {
+    bool knows_strategy = true;
+    bool new_options = false;  ///< rank 0's are not those that all have
+    /// The unit of a local layout, on rank 0; 0: it is none, or more has to be said of it.
+    std::uint64_t local_layout_unit = UINT64_MAX;
+
+    void merge(OpenNotice const& later) {
+        knows_strategy = knows_strategy && later.knows_strategy;
+        new_options = new_options || later.new_options;
+        local_layout_unit = std::min(local_layout_unit, later.local_layout_unit);
+    }
+};
+
+/// What one rank brings to a sync.
+struct SyncNotice {
+    bool wrote = false;
+    bool native_wrote = false;
+    bool failed = false;
+    bool alone = false;  ///< what it wrote may not be where the others' is
+    std::uint64_t least_device = 0;
+    std::uint64_t most_device = least_device;
+    std::uint64_t least_inode = 0;
+    std::uint64_t most_inode = least_inode;
+
+    void merge(SyncNotice const& later) {
+        wrote = wrote || later.wrote;
+        native_wrote = native_wrote || later.native_wrote;
+        failed = failed || later.failed;
+        alone = alone || later.alone;
+        least_device = std::min(least_device, later.least_device);
+        most_device = std::max(most_device, later.most_device);
+        least_inode = std::min(least_inode, later.least_inode);
+        most_inode = std::max(most_inode, later.most_inode);
+    }
+    [[nodiscard]] bool one_file() const {
+        return !alone && least_device == most_device && least_inode == most_inode;
+    }
+};
+
 /// What one rank is called with where all must give the same, or where the shared file pointer is,
 /// or goes.
 struct CallArguments {
@@ -231,6 +271,16 @@ struct Verdict {
         lost_end = std::max(lost_end, later.lost_end);
         lost_bytes += later.lost_bytes;
         stopped_at = std::min(stopped_at, later.stopped_at);
+    }
+};
+
+/// How a call that moves no data ended on one rank. Several may know of the same loss: the first
+/// one's word is all ranks'.
+struct FirstFailure {
+    Verdict verdict;
+
+    void merge(FirstFailure const& later) {
+        if (verdict.code == 0) verdict = later.verdict;
     }
 };
 

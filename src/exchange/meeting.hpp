@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "exchange/agreement.hpp"
 #include "exchange/call_note.hpp"
@@ -15,9 +16,7 @@ namespace unisono {
 struct Meeting {
     static constexpr std::size_t payload_bytes = 192;
 
-    enum class Kind : std::uint32_t { proposal, notice, arguments, verdict };
-
-    Kind kind = Kind::proposal;
+    std::uint32_t kind = 0;  ///< of what it is about
     std::uint32_t rank = 0;  ///< that brings it; the first one once it is merged
     CallTag call;            ///< of that rank
     Difference difference;   ///< the first that was found; then the payload says nothing
@@ -26,7 +25,7 @@ struct Meeting {
     Meeting() = default;
     template <class Payload>
     Meeting(Payload const& brought, std::uint32_t by, CallTag for_call, Difference const& on_node)
-        : kind{kind_of(brought)}, rank{by}, call{for_call}, difference{on_node} {
+        : kind{kind_of<Payload>}, rank{by}, call{for_call}, difference{on_node} {
         std::memcpy(payload.data(), &brought, sizeof brought);
     }
 
@@ -41,21 +40,30 @@ struct Meeting {
             difference = {rank, later.rank, call, later.call};
         else if (later.difference.any())
             difference = {rank, later.difference.other_rank, call, later.difference.other};
-        else if (kind == Kind::proposal)
-            merge_as<Proposal>(later);
-        else if (kind == Kind::notice)
-            merge_as<Notice>(later);
-        else if (kind == Kind::arguments)
-            merge_as<CallArguments>(later);
         else
-            merge_as<Verdict>(later);
+            merge_payload(later, Kinds{});
     }
 
 private:
-    static Kind kind_of(Proposal const&) { return Kind::proposal; }
-    static Kind kind_of(Notice const&) { return Kind::notice; }
-    static Kind kind_of(CallArguments const&) { return Kind::arguments; }
-    static Kind kind_of(Verdict const&) { return Kind::verdict; }
+    template <class... Payloads>
+    struct OneOf {
+        template <class Payload>
+        static constexpr auto index = [] {
+            std::uint32_t at = 0;
+            (void)((std::is_same_v<Payload, Payloads> || (++at, false)) || ...);
+            static_assert((std::is_same_v<Payload, Payloads> || ...));
+            return at;
+        }();
+    };
+    using Kinds =
+        OneOf<Proposal, Notice, OpenNotice, SyncNotice, CallArguments, Verdict, FirstFailure>;
+    template <class Payload>
+    static constexpr auto kind_of = Kinds::index<Payload>;
+
+    template <class... Payloads>
+    void merge_payload(Meeting const& later, OneOf<Payloads...>) {
+        ((kind == kind_of<Payloads> && (merge_as<Payloads>(later), true)) || ...);
+    }
 
     template <class Payload>
     void merge_as(Meeting const& later) {

@@ -134,20 +134,6 @@ void Context::gather_on_rank_0(std::span<std::byte const> mine,
         use({all.data() + starts[i], static_cast<std::size_t>(sizes[i])});
 }
 
-Verdict Context::agree(Verdict mine) const {
-    if (ranks_ == 1) return mine;
-    auto failed = mine.code != 0 ? rank_ : ranks_;
-    PMPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MIN, comm_);
-    if (failed == ranks_) return mine;
-    PMPI_Bcast(&mine, sizeof mine, MPI_BYTE, failed, comm_);
-    return mine;
-}
-
-void Context::maximum(std::span<std::uint64_t> values) const {
-    PMPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_UINT64_T,
-                   MPI_MAX, comm_);
-}
-
 std::uint64_t Context::sum_before(std::uint64_t mine) const {
     std::uint64_t sum = 0;
     PMPI_Exscan(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, comm_);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "interpose/mpi_team.hpp"
@@ -47,14 +48,6 @@ public:
     void gather_on_rank_0(std::span<std::byte const> mine,
                           std::function<void(std::span<std::byte const>)> const& use) const;
 
-    /// The failure of the lowest rank that had one, on every rank. Collective: one reduction, and a
-    /// broadcast where something failed. For calls that are no data calls, whose files may have no
-    /// team: those have Rendezvous.
-    [[nodiscard]] Verdict agree(Verdict mine) const;
-
-    /// The largest of all ranks' values, on every rank, one by one. Collective: one reduction.
-    void maximum(std::span<std::uint64_t> values) const;
-
     /// The sum of lower ranks' values. Collective: one prefix sum.
     [[nodiscard]] std::uint64_t sum_before(std::uint64_t mine) const;
 
@@ -83,6 +76,10 @@ public:
     /// Threads of Unisono's own may call MPI beside the program. Equal on all ranks.
     [[nodiscard]] bool helpers_may_call_mpi() const { return introduced_.threads_of_all; }
 
+    /// The options that rank 0 had for the last file; equal on all ranks.
+    [[nodiscard]] std::optional<Options> const& last_options() const { return last_options_; }
+    void use(Options const& options) { last_options_ = options; }
+
     /// Numbers for the files that are opened on it, which all ranks do in the same order.
     std::uint32_t next_file() { return ++files_; }
 
@@ -105,6 +102,7 @@ private:
     bool leads_its_machine_ = true;
     std::list<Entry> teams_;
     OnlineTuner tuner_;
+    std::optional<Options> last_options_;
     std::uint32_t files_ = 0;
     TuningContext tuning_context_;  // rank 0 only
     std::string tune_path_;         // rank 0 only; empty: nothing is kept

@@ -64,12 +64,20 @@ std::string without_driver(std::string const& path, MPI_File handle, int access_
     return has_driver ? behind : path;
 }
 
+struct OpenedFor {
+    int descriptor;  // or -1
+    int access;      // O_RDONLY, O_RDWR, O_WRONLY
+};
+
 // Mapping needs a descriptor that can read, also for a program that only writes.
-int open_descriptor(std::string const& path, int access_mode) {
-    if ((access_mode & MPI_MODE_RDONLY) != 0) return open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    auto const both = open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (both >= 0 || (access_mode & MPI_MODE_WRONLY) == 0) return both;
-    return open(path.c_str(), O_WRONLY | O_CLOEXEC);
+OpenedFor open_descriptor(std::string const& path, int access_mode) {
+    auto const open_for = [&](int access) {
+        return OpenedFor{open(path.c_str(), access | O_CLOEXEC), access};
+    };
+    if ((access_mode & MPI_MODE_RDONLY) != 0) return open_for(O_RDONLY);
+    auto const both = open_for(O_RDWR);
+    if (both.descriptor >= 0 || (access_mode & MPI_MODE_WRONLY) == 0) return both;
+    return open_for(O_WRONLY);
 }
 
 struct Table {
@@ -109,13 +117,13 @@ std::uintptr_t key(MPI_File handle) { return reinterpret_cast<std::uintptr_t>(ha
 }  // namespace
 
 File::File(MPI_File handle, MPI_Comm comm, std::shared_ptr<Context> context, std::string path,
-           int access_mode, Options options)
+           int access_mode, Options const& options)
     : handle_{handle},
       opened_on_{comm},
       context_{std::move(context)},
       path_{std::move(path)},
       access_mode_{access_mode},
-      options_{std::move(options)},
+      options_{options},
       reports_{options_.report != "none"},
       order_{++files_so_far},
       number_{context_->next_file()} {
@@ -178,7 +186,8 @@ std::unique_lock<std::shared_mutex> File::hold_alone() const {
 void File::open_storage() {
     auto const path = without_driver(path_, handle_, access_mode_, context_->threaded());
     driver_ = path_.substr(0, path_.size() - path.size());
-    storage_.descriptor = open_descriptor(path, access_mode_);
+    auto const opened = open_descriptor(path, access_mode_);
+    storage_.descriptor = opened.descriptor;
     if (storage_.descriptor < 0) return;
     auto const status = status_by_kernel(storage_.descriptor);
     if (status) {
@@ -189,10 +198,10 @@ void File::open_storage() {
     facts_.kernel_knows = status.has_value();
     if (status) {
         identity_ = {status->st_dev, status->st_ino};
-        auto const opened_for = fcntl(kernel_descriptor_, F_GETFL) & O_ACCMODE;
-        facts_.has_offsets = lseek(kernel_descriptor_, 0, SEEK_CUR) >= 0 || errno != ESPIPE;
-        facts_.readable = opened_for != O_WRONLY;
-        facts_.writable = opened_for != O_RDONLY;
+        facts_.has_offsets = S_ISREG(status->st_mode) ||
+                             lseek(kernel_descriptor_, 0, SEEK_CUR) >= 0 || errno != ESPIPE;
+        facts_.readable = opened.access != O_WRONLY;
+        facts_.writable = opened.access != O_RDONLY;
         facts_.file_system = file_system_facts(kernel_descriptor_, *status);
     }
     storage_.local = facts_.file_system.local;
@@ -323,53 +332,43 @@ Verdict File::first_failure(Verdict const& earlier, Error const& error) const {
     return {IoResult{.error = error}, static_cast<std::uint32_t>(context_->rank())};
 }
 
+Verdict File::first_of_all(Verdict const& mine) {
+    FirstFailure all{mine};
+    meet(all);
+    return all.verdict;
+}
+
 File::Synced File::sync() {
     auto const settled = settle();
     auto const wrote = written_.exchange(false);
     struct stat status {};
     // Elsewhere each rank may have a cache of its own.
     auto const alone = by_mpi_ || fstat(kernel_descriptor_, &status) != 0;
-    // The largest complement belongs to the smallest value: equal on all ranks or not.
-    enum {
-        some_wrote,
-        some_native,
-        some_failed,
-        some_alone,
-        device,
-        no_device,
-        inode,
-        no_inode,
-        all
-    };
-    std::array<std::uint64_t, all> most{wrote,
-                                        native_wrote_.exchange(false),
-                                        settled.code != 0 || failed_sync_.code != 0,
-                                        alone,
-                                        status.st_dev,
-                                        ~status.st_dev,
-                                        status.st_ino,
-                                        ~status.st_ino};
-    context_->maximum(most);
-    Synced synced{.verdict = settled, .native = most[some_native] != 0};
+    SyncNotice all{.wrote = wrote,
+                   .native_wrote = native_wrote_.exchange(false),
+                   .failed = settled.code != 0 || failed_sync_.code != 0,
+                   .alone = alone,
+                   .least_device = status.st_dev,
+                   .least_inode = status.st_ino};
+    meet(all);
+    Synced synced{.verdict = settled, .native = all.native_wrote};
     auto const earlier = std::exchange(failed_sync_, {});
-    if (most[some_wrote] == 0) {
+    if (!all.wrote) {
         if (!synced.native) {
             failed_sync_ = earlier;
             if (settled.code == 0) synced.verdict = earlier;
         }
-        if (most[some_failed] != 0) synced.verdict = context_->agree(synced.verdict);
+        if (all.failed) synced.verdict = first_of_all(synced.verdict);
         return synced;
     }
-    auto const one_file =
-        most[some_alone] == 0 && most[device] == ~most[no_device] && most[inode] == ~most[no_inode];
     Error error;
-    auto const syncs = one_file ? context_->leads_its_machine() : wrote || earlier.code != 0;
+    auto const syncs = all.one_file() ? context_->leads_its_machine() : wrote || earlier.code != 0;
     if (syncs) error = storage_.backend->sync();
     // ROMIO syncs what this handle has written, and no size that the program's own one was given.
     if (by_mpi_ && wrote && !error && kernel_descriptor_ >= 0)
         error = make_posix_backend(kernel_descriptor_)->sync();
     if (error) failed_sync_ = first_failure({}, error);
-    synced.verdict = context_->agree(first_failure(settled, error));
+    synced.verdict = first_of_all(first_failure(settled, error));
     return synced;
 }
 
@@ -381,7 +380,7 @@ File::Synced File::close() {
     end_nonblocking();
     auto ended = options_.sync_at_close ? sync() : Synced{.verdict = settle()};
     note_end();
-    ended.verdict = context_->agree(first_failure(ended.verdict, close_storage()));
+    ended.verdict = first_of_all(first_failure(ended.verdict, close_storage()));
     give_back_shared_pointer();  // nobody moves it any more
     return ended;
 }

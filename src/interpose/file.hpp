@@ -89,7 +89,7 @@ class File {
 public:
     /// `comm`: the one that the program has opened it on.
     File(MPI_File handle, MPI_Comm comm, std::shared_ptr<Context> context, std::string path,
-         int access_mode, Options options);
+         int access_mode, Options const& options);
     ~File();
     File(File const&) = delete;
     File& operator=(File const&) = delete;
@@ -197,7 +197,7 @@ public:
     };
     /// Makes durable what was written through Unisono: drains, then one rank of each node syncs,
     /// or each one that has written where what they write does not meet in the kernel. Collective;
-    /// the outcome is agreed by all ranks. Cost: one reduction when nothing was written since the
+    /// the outcome is agreed by all ranks. Cost: one meeting when nothing was written since the
     /// last time, two else. After a failure the next one fails, too, unless something was written
     /// since: Linux takes for clean what it could not write, and would call it synced.
     Synced sync();
@@ -205,7 +205,7 @@ public:
     void note_failed_native_sync();
 
     /// The end of the file: drains, syncs if the hints ask for it, lets go of the file.
-    /// Collective; the outcome is agreed by all ranks. Cost: one reduction.
+    /// Collective; the outcome is agreed by all ranks. Cost: one meeting.
     Synced close();
 
     [[nodiscard]] std::shared_ptr<FileView const> view() const;
@@ -376,6 +376,8 @@ private:
     /// While it lives, nobody has a hold(), nor gets one.
     [[nodiscard]] std::unique_lock<std::shared_mutex> hold_alone() const;
     [[nodiscard]] Verdict first_failure(Verdict const& earlier, Error const& error) const;
+    /// The failure of the first rank that had one, on every rank. Collective; one meeting.
+    Verdict first_of_all(Verdict const& mine);
     /// What the report needs of the storage before it is closed.
     void note_end();
     void keep_trace();

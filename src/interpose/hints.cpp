@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 
 #include "interpose/messages.hpp"
 #include "interpose/native.hpp"
@@ -94,7 +93,7 @@ Options own_options(std::string const& path, std::vector<KeyValue> const& hints,
     return std::move(chosen.options);
 }
 
-Options agree_on(Options const& own, Context const& context) {
+Options agree_on(Options const& own, Context& context) {
     if (context.ranks() == 1) return own;
     std::array<std::byte, orchestra::program_id_length_max + 1> id{};
     std::vector<std::byte> bytes;
@@ -107,25 +106,23 @@ Options agree_on(Options const& own, Context const& context) {
     }
     bytes = context.from_rank_0(std::move(bytes));
     remember_program(reinterpret_cast<char const*>(bytes.data()));
-    return options_from_bytes(std::span{bytes}.subspan(id.size())).value_or(own);
+    context.use(options_from_bytes(std::span{bytes}.subspan(id.size())).value_or(own));
+    return *context.last_options();
 }
 
-// In one reduction, after which every rank knows, too, that all have got here.
-void settle_options(File& file) {
-    auto const& context = file.context();
-    std::int64_t known = knows(file.options().strategy) ? 1 : 0;
-    if (context.ranks() > 1) {
-        auto const unit = context.rank() == 0 ? static_cast<std::int64_t>(file.local_layout_unit())
-                                              : std::numeric_limits<std::int64_t>::max();
-        std::array least{known, unit};
-        PMPI_Allreduce(MPI_IN_PLACE, least.data(), 2, MPI_INT64_T, MPI_MIN, context.comm());
-        known = least[0];
-        if (known != 0 && least[1] != 0)
-            file.use_local_layout(static_cast<std::uint64_t>(least[1]));
+// In one meeting, after which every rank knows, too, that all have got here.
+bool settle_options(File& file, bool new_options) {
+    OpenNotice all{.knows_strategy = knows(file.options().strategy), .new_options = new_options};
+    if (file.context().ranks() > 1) {
+        if (file.context().rank() == 0) all.local_layout_unit = file.local_layout_unit();
+        file.meet(all);
+        if (all.new_options) return false;
+        if (all.local_layout_unit != 0) file.use_local_layout(all.local_layout_unit);
     }
-    if (known == 0) leave_out_unshared_plugin(file);
+    if (!all.knows_strategy) leave_out_unshared_plugin(file);
     if (OnlineTuner::wanted(file.options()))
         print_once(file.context().begin_measuring(file.options()));
+    return true;
 }
 
 bool has_new_hints(File const& file, MPI_Info info) {
@@ -161,9 +158,9 @@ void pass_hints_on(File& file) {
 void take_hints(File& file) {
     auto const kept_back = file.view()->kept_back;
     let_go_of_view(file);  // its ranks may meet elsewhere from now on
-    auto const& context = file.context();
+    auto& context = file.context();
     file.use(agree_on(own_options(file.path(), file.hints(), context.comm()), context));
-    settle_options(file);
+    settle_options(file, /*new_options=*/false);
     if (kept_back && !file.view()->mirrored) file.keep_back_again();
 }
 

@@ -26,11 +26,12 @@ Options own_options(std::string const& path, std::vector<KeyValue> const& hints,
 
 /// Rank 0's word: ranks may see different environments and files, but must do the same. With it
 /// comes which program they are. Collective.
-Options agree_on(Options const& own, Context const& context);
+Options agree_on(Options const& own, Context& context);
 
-/// What must be known of new options before the first call: which ranks have the strategy, and what
-/// was learnt earlier where calls are measured. Collective; no rank returns before all have come.
-void settle_options(File& file);
+/// What must be known of the file's options before the first call: which ranks have the strategy,
+/// and what was learnt earlier where calls are measured. Collective; no rank returns before all
+/// have come. False where rank 0 has `new_options`: other ones than the file was made with.
+bool settle_options(File& file, bool new_options);
 
 /// They say something that the file does not know yet. Local.
 bool has_new_hints(File const& file, MPI_Info info);

@@ -15,10 +15,12 @@ class InCall {
 public:
     InCall(File& file, std::uint16_t operation, std::optional<MPI_Offset> offset = {}) {
         file.finish_nonblocking();
-        if (file.context().ranks() == 1) return;
-        note_ = &file.team().rendezvous().note();
-        note_->enter(call_tag(file.number(), operation), file.next_call(),
-                     offset ? static_cast<std::uint64_t>(*offset) : CallSeen::no_offset);
+        enter(file, operation, file.next_call(),
+              offset ? static_cast<std::uint64_t>(*offset) : CallSeen::no_offset);
+    }
+    /// In the open, which is no call on the file yet.
+    static InCall open(File& file) {
+        return InCall{file, unisono_entry_File_open, /*number=*/0, CallSeen::no_offset};
     }
     ~InCall() {
         if (note_ != nullptr) note_->leave();
@@ -27,6 +29,15 @@ public:
     InCall& operator=(InCall const&) = delete;
 
 private:
+    InCall(File& file, std::uint16_t operation, std::uint64_t number, std::uint64_t offset) {
+        enter(file, operation, number, offset);
+    }
+    void enter(File& file, std::uint16_t operation, std::uint64_t number, std::uint64_t offset) {
+        if (file.context().ranks() == 1) return;
+        note_ = &file.team().rendezvous().note();
+        note_->enter(call_tag(file.number(), operation), number, offset);
+    }
+
     CallNote* note_ = nullptr;  // belongs to the context, which outlives its files
 };
 

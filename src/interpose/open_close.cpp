@@ -66,6 +66,21 @@ void report_left_alone(MPI_Comm comm, char const* path, Options const& options,
                            .left_alone = why});
 }
 
+// Before the first call on a file that was taken over. Collective. False where rank 0 has
+// `new_options`.
+bool prepare(File& file, bool new_options) {
+    auto const in_call = InCall::open(file);
+    auto const leads = file.context().rank() == 0;
+    if ((file.access_mode() & MPI_MODE_CREATE) != 0 && leads && !new_options) file.stripe();
+    // No rank returns before all have opened their descriptors: the program may unlink the path.
+    if (!settle_options(file, leads && new_options)) return false;
+    if ((file.access_mode() & MPI_MODE_APPEND) == 0) return true;
+    MPI_Offset end = 0;
+    UNISONO_NATIVE(File_get_position)(file.handle(), &end);
+    file.set_pointer(end);
+    return true;
+}
+
 // Null: the MPI library keeps the file, and the report says why. Collective.
 std::shared_ptr<File> take_over(MPI_File handle, MPI_Comm comm, char const* path, int access_mode,
                                 std::vector<KeyValue> const& hints, Options const& own) {
@@ -73,27 +88,19 @@ std::shared_ptr<File> take_over(MPI_File handle, MPI_Comm comm, char const* path
         report_left_alone(comm, path, own, "its ranks differ");
         return nullptr;
     }
-    auto context = Context::of(comm);
-    auto options = agree_on(own, *context);
-    if (options.native_only) {
-        report_left_alone(comm, path, options, options.left_alone_by);
-        return nullptr;
-    }
-    auto file = std::make_shared<File>(handle, comm, std::move(context), path, access_mode,
-                                       std::move(options));
-    file->keep_hints(hints);
-    return file;
-}
-
-// Before the first call on a file that was taken over. Collective.
-void prepare(File& file) {
-    if ((file.access_mode() & MPI_MODE_CREATE) != 0 && file.context().rank() == 0) file.stripe();
-    // No rank returns before all have opened their descriptors: the program may unlink the path.
-    settle_options(file);
-    if ((file.access_mode() & MPI_MODE_APPEND) == 0) return;
-    MPI_Offset end = 0;
-    UNISONO_NATIVE(File_get_position)(file.handle(), &end);
-    file.set_pointer(end);
+    auto const context = Context::of(comm);
+    auto const with = [&](Options const& options, bool new_options) {
+        auto file = std::make_shared<File>(handle, comm, context, path, access_mode, options);
+        file->keep_hints(hints);
+        return prepare(*file, new_options) ? file : nullptr;
+    };
+    // Mostly rank 0 has the same to say as the last time, and nobody has to wait for that.
+    if (auto const last = context->last_options(); last && !last->native_only)
+        if (auto file = with(*last, own != *last)) return file;
+    auto const options = agree_on(own, *context);
+    if (!options.native_only) return with(options, /*new_options=*/false);
+    report_left_alone(comm, path, options, options.left_alone_by);
+    return nullptr;
 }
 
 // The ranks that are in another call stop deposits, and this one no longer has the file.
@@ -122,7 +129,6 @@ int File_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, M
     }
     auto file = take_over(*handle, comm, path, access_mode, hints, own);
     if (file == nullptr) return result;
-    prepare(*file);
     timed.file = file;
     remember(std::move(file));
     return result;

@@ -222,6 +222,32 @@ TEST(unisono_hints_come_back, under_unisono, own_hints) {
     close_file(file);
 }
 
+// Ranks ask for rank 0's options only where they are new.
+TEST(each_open_has_its_own_hints, under_unisono, own_hints) {
+    if (strategy_is_forced()) return skip("UNISONO_STRATEGY is set");
+    auto const strategy_of = [&](char const* asked, char const* enabled) {
+        MPI_File file = MPI_FILE_NULL;
+        Info const hints{{"unisono_strategy", asked}, {"unisono_enable", enabled}};
+        Info const others{{"unisono_strategy", "view_based"}};
+        CHECK_MPI(MPI_File_open(context.comm, context.path().c_str(),
+                                MPI_MODE_RDWR | MPI_MODE_CREATE, context.root() ? hints : others,
+                                &file));
+        MPI_Offset const begin = context.rank * 1000;
+        Bytes const data = pattern_bytes(begin, 1000);
+        CHECK_MPI(
+            MPI_File_write_at_all(file, begin, data.data(), 1000, MPI_BYTE, MPI_STATUS_IGNORE));
+        auto strategy = info_value(file, "unisono_strategy");
+        close_file(file);
+        check_file(context, context.path(), 1000 * static_cast<std::size_t>(context.size));
+        return strategy;
+    };
+    for (int round = 0; round < 2; ++round) {
+        for (auto const* asked : {"two_phase", "two_phase", "independent", "two_phase"})
+            CHECK_EQUAL(strategy_of(asked, "true"), asked);
+        strategy_of("two_phase", "false");  // the MPI library's
+    }
+}
+
 TEST(set_info_changes_hints, under_unisono, own_hints) {
     if (strategy_is_forced()) return skip("UNISONO_STRATEGY is set");
     MPI_File file = open_file(context, context.path());
