@@ -11,7 +11,8 @@ namespace unisono {
 /// of that direction was done by every rank for itself, and not measured, and this one asks for one
 /// piece. If all ranks have done so and the agreement comes to the same, the call is over with it:
 /// one meeting where there are two. If not, the same bytes are moved once more, in the agreed way.
-/// One object for each open file; local. Ours.
+/// One object for each open file, which begins with what the last one on its device knew; local.
+/// Ours.
 class AheadOfAgreement {
 public:
     [[nodiscard]] bool may_try(Request const& request) const {

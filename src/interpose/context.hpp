@@ -8,7 +8,9 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
+#include "execute/ahead.hpp"
 #include "interpose/mpi_team.hpp"
 #include "select/online_tuner.hpp"
 
@@ -80,6 +82,14 @@ public:
     [[nodiscard]] std::optional<Options> const& last_options() const { return last_options_; }
     void use(Options const& options) { last_options_ = options; }
 
+    /// How calls on the last file of a device went, for the first ones on the next there. Local.
+    void keep_ahead(std::uint64_t device, AheadOfAgreement const& ahead) {
+        ahead_ = {device, ahead};
+    }
+    [[nodiscard]] AheadOfAgreement ahead_on(std::uint64_t device) const {
+        return ahead_ && ahead_->first == device ? ahead_->second : AheadOfAgreement{};
+    }
+
     /// Numbers for the files that are opened on it, which all ranks do in the same order.
     std::uint32_t next_file() { return ++files_; }
 
@@ -103,6 +113,7 @@ private:
     std::list<Entry> teams_;
     OnlineTuner tuner_;
     std::optional<Options> last_options_;
+    std::optional<std::pair<std::uint64_t, AheadOfAgreement>> ahead_;
     std::uint32_t files_ = 0;
     TuningContext tuning_context_;  // rank 0 only
     std::string tune_path_;         // rank 0 only; empty: nothing is kept

@@ -198,6 +198,7 @@ void File::open_storage() {
     facts_.kernel_knows = status.has_value();
     if (status) {
         identity_ = {status->st_dev, status->st_ino};
+        ahead_ = context_->ahead_on(status->st_dev);
         facts_.has_offsets = S_ISREG(status->st_mode) ||
                              lseek(kernel_descriptor_, 0, SEEK_CUR) >= 0 || errno != ESPIPE;
         facts_.readable = opened.access != O_WRONLY;
@@ -382,6 +383,7 @@ File::Synced File::close() {
     note_end();
     ended.verdict = first_of_all(first_failure(ended.verdict, close_storage()));
     give_back_shared_pointer();  // nobody moves it any more
+    if (identity_) context_->keep_ahead(identity_->first, ahead_);
     return ended;
 }
 
