@@ -199,6 +199,25 @@ def test_programs_that_go_first_are_the_same_programs(capfd):
     assert (said.out, said.err.splitlines()[-1]) == ("a b c\n", "wrong")
 
 
+@pytest.mark.parametrize("wrong", [{}, {"no-such-option": 1}])
+def test_programs_of_a_run_begin_together_or_end_without_one_that_fails(tmp_path, wrong):
+    if not PROGRAM.exists():
+        pytest.skip(f"{PROGRAM} is not built")
+    first = Job("strided", 2, {"file-bytes": "256K", "call-bytes": "128K"}, "write", sync=False, file="first",
+                begins_after_s=0.3)
+    other = Job("strided", 1, {"file-bytes": "128K", "call-bytes": "64K", **wrong}, "write", sync=False, file="other")
+    asked = runner.Settings(BUILD, tmp_path, tmp_path, tmp_path / "lock")
+    work = runner.FigureRun(figure(), asked, Results(definition_of(figure())))
+    pocket = types.SimpleNamespace(mountpoint=tmp_path, environment=None)
+    line = Line("plain", "mpich", {"1": (first, other)})
+    if wrong:
+        with pytest.raises(LaunchError, match="no-such-option"):
+            work._run_jobs(pocket, line, line.jobs["1"])
+        return
+    printed = work._run_jobs(pocket, line, line.jobs["1"])
+    assert printed[0]["began_at"] >= printed[1]["began_at"] and printed[0]["bytes"] == 2 * printed[1]["bytes"]
+
+
 def test_waiting_for_another_large_answer_is_no_lateness():
     """0.2 ms and 0.2 ms for 1 MB."""
     servers = [{"read_bytes": 3e6, "written_bytes": 1e6}, {"read_bytes": 0, "written_bytes": 0}]

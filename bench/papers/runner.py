@@ -55,6 +55,11 @@ def side_of(line: Line) -> Side:
     return dataclasses.replace(side, strategy=strategy, hints=line.hints or side.hints)
 
 
+def ready_of(begin: pathlib.Path) -> pathlib.Path:
+    """What a program makes when it waits for the file `begin`."""
+    return begin.with_suffix(".ready")
+
+
 def program_of(job: Job, side: Side, build: pathlib.Path) -> list[str]:
     """flash-io is with HDF5, and so a program of its own."""
     if job.program == "flash-io":
@@ -305,11 +310,10 @@ class FigureRun:
     def _run_jobs(self, pocket: Pocket, line: Line, jobs: tuple[Job, ...]) -> list[dict]:
         """Starts all of them, and waits for all; the programs begin together."""
         side = side_of(line)
-        ready_s = None
-        if len(jobs) > 1:
-            # Starting a process takes tens of milliseconds; who is not there in time begins late,
-            # and the interval from the first beginning to the last end shows it.
-            ready_s = time.time() + 0.7 + 0.1 * sum(job.ranks for job in jobs)
+        begins = [self.settings.folder / f"begin-{number}" for number in range(len(jobs))]
+        for begin in begins:
+            begin.unlink(missing_ok=True)
+            ready_of(begin).unlink(missing_ok=True)
         started = []
         for number, job in enumerate(jobs):
             report = self.settings.folder / f"report-{number}"
@@ -317,8 +321,8 @@ class FigureRun:
             tools = dataclasses.replace(self.tools, settings=self._settings_of(line, job))
             words = [*program_of(job, side, self.settings.build),
                      *words_of(job, pocket.mountpoint)]
-            if ready_s is not None:
-                words.append(f"--begin-at={ready_s + job.begins_after_s:.3f}")
+            if len(jobs) > 1:
+                words += ["--begin-when", str(begins[number])]
             if side.hints and job.program not in ("alltoall", "flash-io"):
                 words += ["--hints", side.hints.format(ranks=job.ranks)]
             command = [*sides.words_before(side, tools, job.ranks, report), *words]
@@ -328,11 +332,27 @@ class FigureRun:
                 command = testbed.going_first(command)
             started.append((sides.start(command, pocket.environment), report))
         try:
+            if len(jobs) > 1:
+                self._begin_together([process for process, _report in started], begins, jobs)
             return self._outputs(started, side, jobs)
         finally:  # after an interrupt from the keyboard
             for process, _report in started:
                 if process.poll() is None:
                     sides.end_session_of(process)
+
+    def _begin_together(self, processes: list, begins: list[pathlib.Path],
+                        jobs: tuple[Job, ...]) -> None:
+        """Says when, once all are there; or one has ended, for which nobody has to wait."""
+        end_s = time.monotonic() + self.settings.timeout_s
+        while (not all(ready_of(begin).exists() for begin in begins)
+               and all(process.poll() is None for process in processes)
+               and time.monotonic() < end_s):
+            time.sleep(0.005)
+        soon_s = time.time() + 0.05
+        for begin, job in zip(begins, jobs):
+            ready = ready_of(begin)
+            ready.write_text(f"{soon_s + job.begins_after_s:.3f}\n")
+            ready.replace(begin)  # it is there as a whole
 
     @property
     def _counts(self) -> pathlib.Path:

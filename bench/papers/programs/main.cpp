@@ -81,7 +81,7 @@ void run_alltoall(Options const& options, Place place) {
     std::vector<char> out(options.message_bytes * static_cast<std::size_t>(place.ranks), 'u');
     std::vector<char> in(out.size());
     auto const bytes = static_cast<int>(options.message_bytes);
-    wait_until(options.begin_at);
+    wait_for_begin(options.begin_when, place);
     double const began_at = system_clock_s();
     double const begin_s = MPI_Wtime();
     long long rounds = 0;

@@ -38,8 +38,9 @@ void add_time_options(CLI::App& app, Options& options) {
     app.add_option("--seconds", options.run_seconds,
                    "Go on, from the beginning again, until so long")
         ->check(not_negative);
-    app.add_option("--begin-at", options.begin_at,
-                   "Begin when the system clock says so, in seconds since 1970");
+    app.add_option("--begin-when", options.begin_when,
+                   "Make FILE.ready once all ranks are there, and begin at the time that will "
+                   "stand in FILE then, in seconds since 1970");
 }
 
 void add_common_options(CLI::App& app, Options& options) {

@@ -36,7 +36,7 @@ struct Options {
     double compute_seconds = 0;  ///< sleep after each call
     double run_seconds = 0;      ///< from the beginning again until so long; 0: once
     std::uint64_t calls = 0;     ///< from the beginning again until so many; 0: once
-    double begin_at = 0;         ///< seconds of the system clock; 0: at once
+    std::string begin_when;      ///< file that says when to begin; none: at once
     std::vector<std::pair<std::string, std::string>> hints;
     std::uint64_t message_bytes = 0;  ///< of alltoall, for each pair of processes
 };

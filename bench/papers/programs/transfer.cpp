@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <climits>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -68,7 +69,14 @@ double system_clock_s() {
         .count();
 }
 
-void wait_until(double clock_s) { sleep_s(clock_s - system_clock_s()); }
+void wait_for_begin(std::string const& file, Place place) {
+    if (file.empty()) return;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (place.rank == 0) std::ofstream{file + ".ready"};
+    double begin_s = 0;
+    while (!(std::ifstream{file} >> begin_s)) sleep_s(0.002);
+    sleep_s(begin_s - system_clock_s());
+}
 
 Transfer::Transfer(Command const& command, Place place)
     : options_(command.options),
@@ -94,7 +102,7 @@ Measured Transfer::run(bool write) {
     wrong_offset_.reset();
     fill_contents(buffer_, 0, Salt::asked);
     if (options_.warm_up) warm_up();
-    wait_until(options_.begin_at);
+    wait_for_begin(options_.begin_when, place_);
     MPI_Barrier(MPI_COMM_WORLD);
     Priority const priority(options_.realtime);
     measured.began_at = system_clock_s();

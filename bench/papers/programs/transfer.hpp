@@ -22,8 +22,9 @@ struct Measured {
 /// Seconds since 1970.
 double system_clock_s();
 
-/// Until the system clock says so; returns at once if that is past.
-void wait_until(double clock_s);
+/// Makes `file`.ready once all ranks are there, and waits for the time that will stand in `file`,
+/// in seconds of the system clock. Without a name it returns at once. Collective.
+void wait_for_begin(std::string const& file, Place place);
 
 /// One program's accesses to one file, on this rank. All functions are collective over
 /// MPI_COMM_WORLD and throw std::runtime_error or std::system_error.
