@@ -66,7 +66,6 @@ Alone perform_alone(File& file, DataCall const& call, Prepared& prepared, CallRe
         return {own_code(file, call, prepared.refusal, prepared.why)};
     }
     auto const& request = prepared.request;
-    if (request.direction == Direction::write) file.note_written();
     auto const perform = [&](Request const& part) {
         return perform_independent(file, part, record);
     };
@@ -74,6 +73,7 @@ Alone perform_alone(File& file, DataCall const& call, Prepared& prepared, CallRe
     auto const result = request.device == nullptr
                             ? perform(request)
                             : perform_through_host(request, file.options(), record, perform);
+    if (request.direction == Direction::write) file.note_written();
     if (!call.offset && pointer == Pointer::individual && result.bytes != asked)
         file.set_pointer(prepared.first + etypes_of(prepared, result.bytes));
     set_count(status, deliver(prepared, call, result.bytes));
@@ -120,13 +120,13 @@ Alone perform_alone_natively(File& file, DataCall const& call, MPI_Status* statu
     if (file.view()->native_layout_differs || !prepare_bypass(file))
         return {own_code(file, call, MPI_ERR_UNSUPPORTED_OPERATION,
                          "the MPI library would have to do it, and has such data elsewhere")};
-    if (call.direction == Direction::write) file.note_native();
     CallRecord record;
     Alone done;
     {
         UnderWay const access{file.io_counts()};
         done.code = call_alone(file, call, status);
     }
+    if (call.direction == Direction::write) file.note_native();
     record.lap(Phase::native);
     done.bytes = bytes_of(*status);
     file.record([&](FileReport& report) {

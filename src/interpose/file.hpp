@@ -184,9 +184,10 @@ public:
     [[nodiscard]] bool read_only() const { return (access_mode_ & MPI_MODE_RDONLY) != 0; }
 
     /// Something was written to the file, or its size was changed, and has to be synced: unless
-    /// that was refused, as on all files that may not be written. Local.
+    /// that was refused, as on all files that may not be written. After a call that single ranks
+    /// make: another thread's sync may come meanwhile. Local.
     void note_written() { (storage_.backend != nullptr ? written_ : native_wrote_) = !read_only(); }
-    /// The MPI library may have written to it by itself. Local.
+    /// The MPI library may have written to it by itself. The same.
     void note_native() { native_wrote_ = !read_only(); }
 
     [[nodiscard]] BackendCounts const& io_counts() const { return *io_counts_; }

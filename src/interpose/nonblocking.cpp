@@ -73,6 +73,7 @@ void NonblockingCalls::post_independent(std::shared_ptr<PendingCall> call,
         auto const rank = static_cast<std::uint32_t>(file_.context().rank());
         auto const& request = call->prepared.request;
         auto const result = perform_direct(request, request.positions, file_.storage(), record);
+        if (request.direction == Direction::write) file_.note_written();
         record.lap(Phase::file);
         file_.overlap_gain().note(request.direction, request.positions.bytes(), record.whole_s());
         call->outcome = {.local = true, .bytes = result.bytes, .verdict = {result, rank}};

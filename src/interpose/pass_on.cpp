@@ -56,7 +56,14 @@ int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& na
                                             ": the MPI library " + why));
     if (needs.collective)
         if (auto const result = mirror_view(*file); result != MPI_SUCCESS) return result;
-    if (needs.data) file->note_native();
+    // Afterwards, however the call ends.
+    struct Noted {
+        File& file;
+        bool data;
+        ~Noted() {
+            if (data) file.note_native();
+        }
+    } const noted{*file, needs.data};
     std::optional<UnderWay> access;
     if (needs.data) access.emplace(file->io_counts());
     AdmissionGate::Pass pass;

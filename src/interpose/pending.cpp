@@ -139,7 +139,7 @@ std::shared_ptr<PendingCall> begin_beside(std::shared_ptr<File> const& file, Dat
         place(prepared, first);
         if (prepared.refusal != 0 && !call.offset) file->set_pointer(first);
     }
-    if (call.direction == Direction::write) file->note_written();
+    if (collective && call.direction == Direction::write) file->note_written();
     record.lap(Phase::other);
     file->record([&](FileReport& report) { add_call(report[call.direction], record); });
     auto pending = std::make_shared<PendingCall>(file, call, std::move(prepared));

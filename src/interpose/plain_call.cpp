@@ -61,10 +61,10 @@ IoResult perform_by_driver(File const& file, Request request, IoResult const& re
 }
 
 IoResult perform(File& file, DataCall const& call, Transfer const& piece, MPI_Status* status) {
-    if (call.direction == Direction::write) file.note_written();
     auto result = file.storage().backend->perform(call.direction, {&piece, 1});
     if (result.error.code == EFAULT && result.bytes == 0)
         result = perform_by_driver(file, request_of(call.direction, piece), result);
+    if (call.direction == Direction::write) file.note_written();
     set_count(status, result.bytes);
     return result;
 }

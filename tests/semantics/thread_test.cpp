@@ -176,6 +176,21 @@ TEST(hints_change_while_many_threads_write_without_end, under_unisono, deadlock)
     close_file(file);
 }
 
+// A sync that came while it was under way took note of it, and had nothing to sync yet.
+TEST(what_is_written_while_another_thread_syncs_is_left_to_the_next_sync, under_unisono,
+     faults_are_ours) {
+    if (!threads_allowed(context)) return;
+    MPI_File file = open_slow_file(context, 300'000);
+    std::thread writer(
+        [&] { CHECK_MPI(MPI_File_write_at(file, 0, "x", 1, MPI_BYTE, MPI_STATUS_IGNORE)); });
+    std::this_thread::sleep_for(std::chrono::milliseconds{100});
+    CHECK_MPI(MPI_File_sync(file));
+    writer.join();
+    CHECK_MPI(MPI_File_set_info(file, Info{{"unisono_faults", "sync=EIO"}}));
+    CHECK_FAILS(MPI_File_sync(file));
+    close_file(file);
+}
+
 // The first two calls on it, each of which needs what the other one may be making.
 TEST(two_threads_begin_to_use_a_file_of_one_rank, under_unisono, deadlock) {
     if (!threads_allowed(context)) return;
