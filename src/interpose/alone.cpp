@@ -23,6 +23,7 @@ IoResult perform_independent(File const& file, Request const& request, CallRecor
     auto const result = cache != nullptr
                             ? cache->perform_independent(request, record)
                             : perform_direct(request, request.positions, file.storage(), record);
+    if (cache == nullptr) renew_blocks(file, request, result.bytes);
     auto const begin = request.positions.begin;
     for (auto const& other : others) other->take_note_of(request, {begin, begin + result.bytes});
     return result;

@@ -18,6 +18,11 @@ bool has_data_in_blocks(File const& file) {
     return cache != nullptr && cache->in_use();
 }
 
+void renew_blocks(File const& file, Request const& request, std::uint64_t bytes) {
+    if (!file.context().threaded()) return;
+    if (auto const cache = file.cache()) cache->renew(request, bytes);
+}
+
 bool prepare_bypass(File const& file) {
     auto possible = true;
     if (auto const cache = file.cache()) possible = cache->prepare_bypass();

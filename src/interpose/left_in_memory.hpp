@@ -15,6 +15,10 @@ std::vector<std::shared_ptr<CachedFile>> caches_of_others(File const& file);
 /// The handle's own ones hold data. All ranks alike.
 bool has_data_in_blocks(File const& file);
 
+/// This rank has begun an independent call while its handle's own ones held nothing, and has moved
+/// so many bytes: what another thread's collective call holds by now is renewed. Local.
+void renew_blocks(File const& file, Request const& request, std::uint64_t bytes);
+
 /// False where the MPI library would not see what is in memory. Local.
 bool prepare_bypass(File const& file);
 

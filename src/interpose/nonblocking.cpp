@@ -6,6 +6,7 @@
 #include "execute/direct.hpp"
 #include "interpose/conclusion.hpp"
 #include "interpose/guard.hpp"
+#include "interpose/left_in_memory.hpp"
 #include "strategies/all.hpp"
 #include "support/hash.hpp"
 
@@ -73,6 +74,7 @@ void NonblockingCalls::post_independent(std::shared_ptr<PendingCall> call,
         auto const rank = static_cast<std::uint32_t>(file_.context().rank());
         auto const& request = call->prepared.request;
         auto const result = perform_direct(request, request.positions, file_.storage(), record);
+        renew_blocks(file_, request, result.bytes);
         if (request.direction == Direction::write) file_.note_written();
         record.lap(Phase::file);
         file_.overlap_gain().note(request.direction, request.positions.bytes(), record.whole_s());

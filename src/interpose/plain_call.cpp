@@ -7,6 +7,7 @@
 #include "execute/through_host.hpp"
 #include "interpose/conclusion.hpp"
 #include "interpose/errors.hpp"
+#include "interpose/left_in_memory.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -64,6 +65,8 @@ IoResult perform(File& file, DataCall const& call, Transfer const& piece, MPI_St
     auto result = file.storage().backend->perform(call.direction, {&piece, 1});
     if (result.error.code == EFAULT && result.bytes == 0)
         result = perform_by_driver(file, request_of(call.direction, piece), result);
+    if (file.context().threaded() && has_data_in_blocks(file))
+        renew_blocks(file, request_of(call.direction, piece), result.bytes);
     if (call.direction == Direction::write) file.note_written();
     set_count(status, result.bytes);
     return result;

@@ -176,6 +176,35 @@ TEST(hints_change_while_many_threads_write_without_end, under_unisono, deadlock)
     close_file(file);
 }
 
+// Blocks were read meanwhile, in which nobody had asked for its bytes.
+TEST(what_is_written_while_another_thread_reads_ahead_is_read_later, under_unisono,
+     faults_are_ours) {
+    if (!threads_allowed(context)) return;
+    constexpr int bytes = 2000, written_at = 12'000;
+    DealtView const view(context, 64);
+    prepare_file(context, context.path(), std::size_t{100'000} * context.size);
+    MPI_File file = open_with(context, {{"unisono_strategy", "view_based"},
+                                        {"unisono_read_ahead", "enable"},
+                                        {"unisono_faults", "write=delay:300000"}});
+    CHECK_MPI(view.set(file));
+    Bytes const data(bytes, 0);
+    Bytes back(bytes);
+    std::thread writer([&] {
+        CHECK_MPI(
+            MPI_File_write_at(file, written_at, data.data(), bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds{100});
+    auto const read_at = [&](MPI_Offset offset) {
+        CHECK_MPI(
+            MPI_File_read_at_all(file, offset, back.data(), bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    };
+    for (int call = 0; call < 4; ++call) read_at(bytes * call);
+    writer.join();
+    read_at(written_at);
+    check_bytes(back, data, "what was written");
+    close_file(file);
+}
+
 // A sync that came while it was under way took note of it, and had nothing to sync yet.
 TEST(what_is_written_while_another_thread_syncs_is_left_to_the_next_sync, under_unisono,
      faults_are_ours) {

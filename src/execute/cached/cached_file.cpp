@@ -319,7 +319,16 @@ IoResult CachedFile::perform_independent(Request const& request, CallRecord& rec
     std::unique_lock lock{mutex_};
     if (in_use_) return independent(request, request.positions, record);
     lock.unlock();
-    return perform_direct(request, request.positions, storage_, record);
+    auto const result = perform_direct(request, request.positions, storage_, record);
+    renew(request, result.bytes);
+    return result;
+}
+
+void CachedFile::renew(Request const& request, std::uint64_t bytes) {
+    if (request.direction == Direction::read || !in_use_) return;
+    std::lock_guard const lock{mutex_};
+    auto const begin = request.positions.begin;
+    if (in_use_) keep_written(request, {begin, begin + bytes});
 }
 
 void CachedFile::take_note_of(Request const& request, Positions done) {
@@ -368,11 +377,7 @@ IoResult CachedFile::independent(Request const& request, Positions part, CallRec
     auto const result = perform_direct(request, part, storage_, record);
     Positions const done{part.begin, part.begin + result.bytes};
     if (request.direction == Direction::write) {
-        // Between nodes what was read is forgotten; nothing older can be on its way to the file.
-        if (several_nodes() && !written_)
-            may_be_stale_ = true;
-        else
-            remember(request, done, /*in_file=*/true);
+        keep_written(request, done);
         return result;
     }
     // Where no call has written, all is in the file, and what is in memory may be older.
@@ -383,6 +388,15 @@ IoResult CachedFile::independent(Request const& request, Positions part, CallRec
                   look_up(static_cast<std::uint64_t>(file), memory.at(offset), bytes);
               });
     return result;
+}
+
+// An independent write, which is in the file.
+void CachedFile::keep_written(Request const& request, Positions done) {
+    // Between nodes what was read is forgotten; nothing older can be on its way to the file.
+    if (several_nodes() && !written_)
+        may_be_stale_ = true;
+    else
+        remember(request, done, /*in_file=*/true);
 }
 
 // Puts what this rank may already see over what was read from the file.

@@ -129,6 +129,10 @@ public:
     /// perform_direct for an independent call: sees this rank's deferred writes, and is not undone
     /// by them. Local.
     IoResult perform_independent(Request const& request, CallRecord& record);
+    /// Nothing was in use when this rank began an independent call that has moved so many bytes
+    /// past the buffers: if another thread's call uses them by now, and has read what a write has
+    /// replaced, it is replaced there, too. Local.
+    void renew(Request const& request, std::uint64_t bytes);
     /// This rank has done `done` of an independent call by another handle of the file: what it, or
     /// on one node any rank, has written here and not drained is read instead, or replaced. No
     /// other byte: nothing of what only the other handle accesses is kept. Local.
@@ -165,6 +169,7 @@ private:
 
     // Independent calls.
     IoResult independent(Request const& request, Positions part, CallRecord& record);
+    void keep_written(Request const& request, Positions done);
     void look_up(std::uint64_t offset, std::byte* memory, std::uint64_t bytes) const;
     void remember(Request const& request, Positions part, bool in_file);
     void keep_newer(Extent range, std::byte const* memory);
