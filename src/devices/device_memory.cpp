@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,14 +47,20 @@ unsigned long long loads_so_far() {
     return loads;
 }
 
+// No exception goes through the C library, which holds a lock meanwhile.
 std::vector<std::string> loaded_libraries() {
     std::vector<std::string> paths;
-    dl_iterate_phdr(
+    auto const missed = dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void* result) {
-            static_cast<std::vector<std::string>*>(result)->emplace_back(info->dlpi_name);
+            try {
+                static_cast<std::vector<std::string>*>(result)->emplace_back(info->dlpi_name);
+            } catch (std::bad_alloc const&) {
+                return 1;
+            }
             return 0;
         },
         &paths);
+    if (missed != 0) throw std::bad_alloc{};
     return paths;
 }
 

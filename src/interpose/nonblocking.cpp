@@ -1,6 +1,8 @@
 #include "interpose/nonblocking.hpp"
 
 #include <array>
+#include <cerrno>
+#include <new>
 #include <utility>
 
 #include "execute/direct.hpp"
@@ -66,30 +68,40 @@ void NonblockingCalls::post(std::shared_ptr<PendingCall> call) {
     collective_.post([this, call = std::move(call)] { perform(*call); });
 }
 
-void NonblockingCalls::post_independent(std::shared_ptr<PendingCall> call,
-                                        bool part_of_collective) {
-    auto const direction = call->prepared.request.direction;
-    independent(direction).post([this, call = std::move(call), part_of_collective] {
-        CallRecord record;
-        auto const rank = static_cast<std::uint32_t>(file_.context().rank());
-        auto const& request = call->prepared.request;
-        auto const result = perform_direct(request, request.positions, file_.storage(), record);
-        renew_blocks(file_, request, result.bytes);
-        if (request.direction == Direction::write) file_.note_written();
-        record.lap(Phase::file);
-        file_.overlap_gain().note(request.direction, request.positions.bytes(), record.whole_s());
-        call->outcome = {.local = true, .bytes = result.bytes, .verdict = {result, rank}};
-        if (part_of_collective) {
-            file_.note_lost(lost_in(request, result, rank));
-            call->told_later = true;
-        }
-        file_.record([&](FileReport& report) {
-            ++report[request.direction].independent_calls;
-            add_request(report[request.direction], request);
-            add_call_beside(report[request.direction], record, request.positions.bytes());
-        });
+// What may fail comes before the request.
+bool NonblockingCalls::post_independent(std::shared_ptr<PendingCall> const& call,
+                                        bool part_of_collective, MPI_Request* request) {
+    std::function<void()> task = [this, call, part_of_collective] {
+        perform_independent(*call, part_of_collective);
         call->finish(Stage::done);
+    };
+    if (PendingCalls::all().add(call, request) != MPI_SUCCESS) return false;
+    independent(call->prepared.request.direction).post(std::move(task));
+    return true;
+}
+
+void NonblockingCalls::perform_independent(PendingCall& call, bool part_of_collective) try {
+    CallRecord record;
+    auto const rank = static_cast<std::uint32_t>(file_.context().rank());
+    auto const& request = call.prepared.request;
+    auto const result = perform_direct(request, request.positions, file_.storage(), record);
+    if (request.direction == Direction::write) file_.note_written();
+    record.lap(Phase::file);
+    file_.overlap_gain().note(request.direction, request.positions.bytes(), record.whole_s());
+    call.outcome = {.local = true, .bytes = result.bytes, .verdict = {result, rank}};
+    if (part_of_collective) {
+        file_.note_lost(lost_in(request, result, rank));
+        call.told_later = true;
+    }
+    renew_blocks(file_, request, result.bytes);
+    file_.record([&](FileReport& report) {
+        ++report[request.direction].independent_calls;
+        add_request(report[request.direction], request);
+        add_call_beside(report[request.direction], record, request.positions.bytes());
     });
+} catch (std::bad_alloc const&) {  // for what is kept of it
+    call.outcome.verdict = {IoResult{.error = {ENOMEM, "getting memory", Error::whole_file}},
+                            static_cast<std::uint32_t>(file_.context().rank())};
 }
 
 void NonblockingCalls::finish() const {

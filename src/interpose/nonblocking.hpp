@@ -36,8 +36,10 @@ public:
     /// Collective, but waits for nobody.
     void post(std::shared_ptr<PendingCall> call);
     /// This rank's own call, or its part of a collective one that each does by itself: then the
-    /// others hear of lost data at the next sync or close. Local.
-    void post_independent(std::shared_ptr<PendingCall> call, bool part_of_collective);
+    /// others hear of lost data at the next sync or close. False, or an exception: there is no
+    /// request, and nothing was begun. Local.
+    bool post_independent(std::shared_ptr<PendingCall> const& call, bool part_of_collective,
+                          MPI_Request* request);
 
     /// Waits until all that was posted so far is over, or the MPI library's. Other threads may post
     /// independent calls without end. From the program's threads.
@@ -47,6 +49,7 @@ public:
 
 private:
     void perform(PendingCall& call);
+    void perform_independent(PendingCall& call, bool part_of_collective);
     [[nodiscard]] Outcome perform_on(Team& team, Rendezvous& rendezvous, PendingCall& call,
                                      CallRecord& record);
     /// A team that is the thread's own, and its meeting point; the file's where threads call MPI.

@@ -77,6 +77,18 @@ void note_begun(PendingCall& pending) {
     note.leave();
 }
 
+// The call begins where the pointer was.
+void move_pointer_past(PendingCall& pending) {
+    auto const& call = pending.call;
+    auto& file = *pending.file;
+    auto& prepared = pending.prepared;
+    if (prepared.refusal != 0) return;
+    auto const first =
+        call.offset ? *call.offset : file.advance_pointer(etypes_asked(prepared, call));
+    place(prepared, first);
+    if (prepared.refusal != 0 && !call.offset) file.set_pointer(first);
+}
+
 }  // namespace
 
 PendingCall::PendingCall(std::shared_ptr<File> of, DataCall with, Prepared translated)
@@ -131,18 +143,13 @@ std::shared_ptr<PendingCall> begin_beside(std::shared_ptr<File> const& file, Dat
                                           bool collective) {
     CallRecord record;
     auto prepared = prepare(*file, call, Ends::later);
-    auto& request = prepared.request;
-    if (request.device != nullptr || file->by_mpi()) prepared.usable = false;
-    if (prepared.refusal == 0) {
-        auto const first =
-            call.offset ? *call.offset : file->advance_pointer(etypes_asked(prepared, call));
-        place(prepared, first);
-        if (prepared.refusal != 0 && !call.offset) file->set_pointer(first);
-    }
+    if (prepared.request.device != nullptr || file->by_mpi()) prepared.usable = false;
+    // For which there may be no memory: nothing has been done then.
+    auto pending = std::make_shared<PendingCall>(file, call, std::move(prepared));
+    move_pointer_past(*pending);
     if (collective && call.direction == Direction::write) file->note_written();
     record.lap(Phase::other);
     file->record([&](FileReport& report) { add_call(report[call.direction], record); });
-    auto pending = std::make_shared<PendingCall>(file, call, std::move(prepared));
     if (collective && call.direction == Direction::write && file->storage().mappable_write)
         pending->file_bytes = file_bytes_of(file->storage());
     if (collective) tell_of_writes_in_memory(*file, call);
@@ -167,14 +174,16 @@ PendingCalls& PendingCalls::all() {
     return *calls;
 }
 
-int PendingCalls::add(std::shared_ptr<PendingCall> call, MPI_Request* request) {
-    auto const result = PMPI_Grequest_start(query, release, cancel, call.get(), &call->request);
-    if (result != MPI_SUCCESS) return result;
-    *request = call->request;
+int PendingCalls::add(std::shared_ptr<PendingCall> const& call, MPI_Request* request) {
     std::lock_guard const lock{mutex_};
-    calls_.push_back(std::move(call));
+    calls_.push_back(call);
+    auto const result = PMPI_Grequest_start(query, release, cancel, call.get(), &call->request);
+    if (result == MPI_SUCCESS)
+        *request = call->request;
+    else
+        calls_.pop_back();
     count_ = calls_.size();
-    return MPI_SUCCESS;
+    return result;
 }
 
 void PendingCalls::move_on() {
@@ -192,8 +201,8 @@ std::vector<std::shared_ptr<PendingCall>> PendingCalls::move_on_quick_ones() {
     if (!lock) return others;  // another thread does
     for (auto const& call : calls_) {
         if (call->stage == Stage::refused) {
-            call->stage = Stage::begun;
             others.push_back(call);
+            call->stage = Stage::begun;
         }
         if (call->stage != Stage::done) continue;
         conclude(*call);

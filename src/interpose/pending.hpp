@@ -63,7 +63,8 @@ public:
     [[nodiscard]] bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
 
     /// Makes the request that the program gets, and keeps the call until both are through with it.
-    int add(std::shared_ptr<PendingCall> call, MPI_Request* request);
+    /// There is none where that fails, or throws.
+    int add(std::shared_ptr<PendingCall> const& call, MPI_Request* request);
 
     /// From the program's threads: what is done is told to MPI, what helpers cannot do is done.
     void move_on();

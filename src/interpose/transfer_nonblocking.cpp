@@ -59,6 +59,16 @@ int clear_request(File& file, DataCall const& call, MPI_Request* request) {
     return MPI_SUCCESS;
 }
 
+// False: it had better be done at once, and has no request.
+bool post_beside(NonblockingCalls& calls, std::shared_ptr<PendingCall> const& pending, Whose whose,
+                 MPI_Request* request) try {
+    auto const& prepared = pending->prepared;
+    return prepared.refusal == 0 && prepared.usable &&
+           calls.post_independent(pending, whose == Whose::part_of_collective, request);
+} catch (std::bad_alloc const&) {
+    return false;
+}
+
 int begin_alone(std::shared_ptr<File> const& file, DataCall const& call, Whose whose,
                 MPI_Request* request, NativeCall const& native) {
     auto held = file->hold();
@@ -67,15 +77,11 @@ int begin_alone(std::shared_ptr<File> const& file, DataCall const& call, Whose w
         return leave_to_mpi(*file, call, needs_of_independent(call), nonblocking_by_mpi, native);
     }
     if (gains_from_overlap(*file, call)) {
-        auto pending = begin_beside(file, call, /*collective=*/false);
-        if (pending->prepared.refusal == 0 && pending->prepared.usable) {
-            if (auto const result = PendingCalls::all().add(pending, request);
-                result != MPI_SUCCESS)
-                return result;
-            file->nonblocking().post_independent(std::move(pending),
-                                                 whose == Whose::part_of_collective);
-            return MPI_SUCCESS;
-        }
+        auto& calls = file->nonblocking();
+        auto const pending = begin_beside(file, call, /*collective=*/false);
+        if (post_beside(calls, pending, whose, request)) return MPI_SUCCESS;
+        if (pending->prepared.refusal == 0 && !call.offset)
+            file->set_pointer(pending->prepared.first);
         pending->end();
     }
     held = {};

@@ -1,6 +1,7 @@
 #include "support/helper_threads.hpp"
 
-#include <system_error>
+#include <exception>
+#include <new>
 #include <utility>
 
 #include "support/signals_blocked.hpp"
@@ -27,23 +28,25 @@ bool HelperThreads::have_thread() {
     try {
         SignalsBlocked const blocked;
         threads_.emplace_back([this] { run(); });
-    } catch (std::system_error const&) {
+    } catch (std::exception const&) {
         return !threads_.empty();
     }
     return true;
 }
 
+bool HelperThreads::hand_over(std::function<void()>& task) try {
+    std::lock_guard const lock{mutex_};
+    if (!have_thread()) return false;
+    tasks_.push_back(std::move(task));
+    ++posted_;
+    changed_.notify_one();
+    return true;
+} catch (std::bad_alloc const&) {
+    return false;
+}
+
 void HelperThreads::post(std::function<void()> task) {
-    {
-        std::lock_guard const lock{mutex_};
-        if (have_thread()) {
-            tasks_.push_back(std::move(task));
-            ++posted_;
-            changed_.notify_one();
-            return;
-        }
-    }
-    task();
+    if (!hand_over(task)) task();
 }
 
 std::uint64_t HelperThreads::posted() const {
@@ -53,7 +56,7 @@ std::uint64_t HelperThreads::posted() const {
 
 bool HelperThreads::has_done(std::uint64_t tasks) const {
     std::lock_guard const lock{mutex_};
-    return (under_way_.empty() ? begun() : *under_way_.begin()) >= tasks;
+    return (under_way_.empty() ? begun() : under_way_.front()) >= tasks;
 }
 
 void HelperThreads::run() {
@@ -65,11 +68,11 @@ void HelperThreads::run() {
         auto const number = begun();
         auto const task = std::move(tasks_.front());
         tasks_.pop_front();
-        under_way_.insert(number);
+        under_way_.push_back(number);
         lock.unlock();
         task();
         lock.lock();
-        under_way_.erase(number);
+        std::erase(under_way_, number);
     }
 }
 

@@ -5,7 +5,6 @@
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <set>
 #include <thread>
 #include <vector>
 
@@ -16,13 +15,14 @@ namespace unisono {
 /// one thread each ends before the next one begins. Thread-safe.
 class HelperThreads {
 public:
-    explicit HelperThreads(std::size_t at_most) : at_most_{at_most} {}
+    explicit HelperThreads(std::size_t at_most) : at_most_{at_most} { under_way_.reserve(at_most); }
     /// Waits until all is done.
     ~HelperThreads();
     HelperThreads(HelperThreads const&) = delete;
     HelperThreads& operator=(HelperThreads const&) = delete;
 
-    /// Does it here and now where there may be no more threads. `task` must not throw.
+    /// Does it here and now where there may be no more threads, or is no memory. `task` must not
+    /// throw.
     void post(std::function<void()> task);
 
     /// How many were posted so far.
@@ -38,6 +38,7 @@ public:
 private:
     void run();
     [[nodiscard]] bool have_thread();
+    [[nodiscard]] bool hand_over(std::function<void()>& task);
     [[nodiscard]] std::uint64_t begun() const { return posted_ - tasks_.size(); }
 
     std::size_t at_most_;
@@ -45,7 +46,7 @@ private:
     std::condition_variable changed_;
     std::deque<std::function<void()>> tasks_;
     std::uint64_t posted_ = 0;
-    std::set<std::uint64_t> under_way_;  // numbers of those that have begun
+    std::vector<std::uint64_t> under_way_;  // numbers of those that have begun, ascending
     bool ending_ = false;
     std::vector<std::jthread> threads_;
 };

@@ -87,6 +87,10 @@ class NoMemory(ClientTest):
         self.expect(self.run_short(mpi, "irregular", 1 << 16), "no_mem", "no_mem")
 
     @each_mpi
+    def test_none_for_a_nonblocking_write_ends_no_program_and_leaves_no_request(self, mpi):
+        self.expect(self.run_short(mpi, "iwrite_at", 1, 60), "success", "success")
+
+    @each_mpi
     def test_none_to_pack_in_is_an_error_on_all_ranks_of_a_collective_call(self, mpi):
         self.expect(self.run_short(mpi, "write_all", 1 << 20, UNISONO_STRATEGY="independent"),
                     "no_mem", "no_mem")

@@ -1,17 +1,20 @@
 // A program whose rank 1 runs out of memory within one call, as far as Unisono's engine asks for
 // it. usage: no_memory FILE CALL BYTES NTH: of the engine's requests for at least BYTES, the NTH
 // and all that follow are refused. Rank 0 prints what the call came to on each rank, and "went on"
-// when the file could be used afterwards.
+// when the file could be used afterwards. CALL iwrite_at is made NTH times, and of the n-th one the
+// n-th request is the first that is refused.
 #include <errno.h>
 #include <link.h>
 #include <mpi.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 extern "C" void* __libc_malloc(std::size_t bytes);
@@ -97,7 +100,17 @@ struct Scene {
     int write_alone() {
         return MPI_File_write_at(file, 0, memory.data(), 1, regular, MPI_STATUS_IGNORE);
     }
+    // An error leaves no request.
+    int write_beside() {
+        MPI_Request request = MPI_REQUEST_NULL;
+        auto const code = MPI_File_iwrite_at(file, 0, memory.data(), 1, regular, &request);
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});  // a helper is through with it
+        shortage.begun = false;
+        if ((code == MPI_SUCCESS) == (request == MPI_REQUEST_NULL)) return MPI_ERR_REQUEST;
+        return code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code;
+    }
     int perform(std::string const& call) {
+        if (call == "iwrite_at") return write_beside();
         if (call == "read_all") return read_all();
         if (call == "write_at") return write_alone();
         if (call == "set_view")
@@ -124,6 +137,19 @@ int perform_in_need(Scene& scene, std::string const& call, std::size_t bytes_min
     return code;
 }
 
+// From a file that has no helper threads, as after a change of its mode.
+int perform_in_each_need(Scene& scene, std::string const& call, std::size_t bytes_min, long times) {
+    auto code = MPI_SUCCESS;
+    for (long nth = 1; nth <= times; ++nth) {
+        for (int const atomic : {1, 0}) MPI_File_set_atomicity(scene.file, atomic);
+        auto const next = perform_in_need(scene, call, bytes_min, nth);
+        int error_class = MPI_SUCCESS;
+        MPI_Error_class(next, &error_class);
+        if (error_class != MPI_SUCCESS && error_class != MPI_ERR_NO_MEM) code = next;
+    }
+    return code;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -137,7 +163,8 @@ int main(int argc, char** argv) {
                   &scene.file);
     MPI_File_set_view(scene.file, 0, MPI_BYTE, scene.view, "native", MPI_INFO_NULL);
     if (call != "first") scene.write_all(scene.regular);  // with all that a first call needs
-    auto const code = perform_in_need(scene, call, std::stoul(argv[3]), std::stol(argv[4]));
+    auto const perform = call == "iwrite_at" ? perform_in_each_need : perform_in_need;
+    auto const code = perform(scene, call, std::stoul(argv[3]), std::stol(argv[4]));
     char mine[16] = "";
     std::vector<char> all(static_cast<std::size_t>(ranks) * sizeof mine);
     std::snprintf(mine, sizeof mine, "%s", name_of_class(code));
