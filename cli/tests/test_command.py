@@ -43,6 +43,21 @@ def test_help_and_version(unisono):
 def test_a_misspelt_command_is_told_which_one_was_meant(unisono):
     done = unisono("rnu", "--", "true")
     assert done.returncode == 2 and "No such command 'rnu'. Did you mean 'run'?" in done.stderr
+    assert "No such command 'lsit'. Did you mean 'list'?" in unisono("tune", "lsit").stderr
+
+
+@pytest.mark.parametrize("words", [(), ("run",), ("tune", "list")])
+def test_help_is_what_the_commands_own_option_shows(unisono, words):
+    assert unisono("help", *words).stdout == unisono(*words, "--help").stdout != ""
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (("rnu",), "No such command 'rnu'. Did you mean 'run'?"),
+    (("run", "env"), "'unisono run' has no commands of its own."),
+])  # fmt: skip
+def test_help_on_what_is_no_command_is_an_error(unisono, words, said):
+    done = unisono("help", *words)
+    assert (done.returncode, done.stdout) == (2, "") and said in done.stderr
 
 
 def test_a_report_for_programs_is_no_report_file(unisono, tmp_path):

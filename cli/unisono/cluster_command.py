@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from . import cluster as clusters
-from . import run, terminal
+from . import groups, run, terminal
 from .preload import Job
 from .report import counted, human_bytes
 
@@ -21,7 +21,7 @@ _NAME = click.option("--name", metavar="NAME", default=clusters.DEFAULT_NAME, sh
 _PASS_ON = {"allow_interspersed_args": False, "ignore_unknown_options": True}
 
 
-@click.group("cluster", short_help="Nodes on one machine, emulated, for MPI programs.")
+@click.group("cluster", cls=groups.Group, short_help="Nodes on one machine, emulated, for MPI programs.")
 def cluster() -> None:
     """Nodes on one machine, with host names and shaped links, for MPI programs. Needs root."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import shlex
 import subprocess
@@ -18,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from . import (
-    bench, completion, doctor, ending, file_report, job, outputs, places, preload, report, reports, run, schema,
+    bench, completion, doctor, ending, file_report, groups, job, outputs, places, preload, report, reports, run, schema,
     screen, settings, terminal,
 )  # fmt: skip
 from .cluster_command import cluster
@@ -36,20 +35,12 @@ from .version import VERSION
 _ORDER = ("run", "report", "doctor", "compare", "replay", "explain", "strategies", "env", "tune", "bench")
 
 
-class _Group(click.Group):
+class _Group(groups.Group):
     """Turns what the user can act on into one line and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         others = [name for name in super().list_commands(ctx) if name not in _ORDER]
         return [*_ORDER, *others]
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            for near in difflib.get_close_matches(args[0], self.list_commands(ctx), 1):
-                error.message += f" Did you mean '{near}'?"
-            raise
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -84,7 +75,7 @@ def _tell_version(context: click.Context, _parameter: click.Parameter, asked: bo
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_tell_version,
+@click.option("-V", "--version", is_flag=True, expose_value=False, is_eager=True, callback=_tell_version,
               help="Show the version, where it is and for which MPIs.")  # fmt: skip
 def main() -> None:
     """Collective I/O for MPI programs, without changing them.
@@ -103,6 +94,19 @@ main.add_command(pocket)
 main.add_command(orchestra)
 main.add_command(replay_command)
 main.add_command(tune)
+
+
+@main.command("help", options_metavar="")
+@click.argument("words", metavar="[COMMAND]...", nargs=-1, shell_complete=completion.one_of(lambda: main.commands))
+@click.pass_context
+def help_command(context: click.Context, words: tuple[str, ...]) -> None:
+    """Show what a command does, as its --help.
+
+    \b
+    unisono help tune list
+    """
+    assert context.parent is not None, "it is a command of unisono's"
+    click.echo(groups.context_of(words, context.parent).get_help())
 
 
 @main.command("run", context_settings=settings.PASS_ON)

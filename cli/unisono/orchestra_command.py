@@ -12,7 +12,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from . import keys, ranges, terminal
+from . import groups, keys, ranges, terminal
 from . import orchestra as orchestrators
 from .places import Failure
 
@@ -24,7 +24,7 @@ def _print(table: Table) -> None:
     terminal.console(sys.stdout, _WIDTH_WITHOUT_TERMINAL).print(table)
 
 
-@click.group("orchestra", short_help="Let programs take turns at shared data servers.")
+@click.group("orchestra", cls=groups.Group, short_help="Let programs take turns at shared data servers.")
 def orchestra() -> None:
     """Let programs that share data servers take turns when that pays.
 

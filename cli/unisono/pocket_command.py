@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from . import pocket as file_systems
-from . import completion, terminal, trace_picture
+from . import completion, groups, terminal, trace_picture
 from .places import Failure
 from .ranges import Within
 from .report import counted, human_bytes
@@ -25,7 +25,7 @@ def _print(table: Table) -> None:
     terminal.console(sys.stdout, _WIDTH_WITHOUT_TERMINAL).print(table)
 
 
-@click.group("pocket", short_help="Parallel file systems on one machine, emulated.")
+@click.group("pocket", cls=groups.Group, short_help="Parallel file systems on one machine, emulated.")
 def pocket() -> None:
     """Parallel file systems in a folder, with emulated servers, disks and links."""
 

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from . import terminal
+from . import groups, terminal
 from . import tune as records
 from .places import Failure
 from .report import counted, human_bytes
@@ -24,7 +24,7 @@ def _console() -> Console:
     return terminal.console(sys.stdout, _WIDTH_WITHOUT_TERMINAL)
 
 
-@click.group("tune", short_help="Look at what was learnt in earlier runs, or forget it.")
+@click.group("tune", cls=groups.Group, short_help="Look at what was learnt in earlier runs, or forget it.")
 def tune() -> None:
     """What earlier runs have taught: which strategy is fastest (UNISONO_SELECT=measured), and what files took."""
 

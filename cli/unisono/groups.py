@@ -1,0 +1,33 @@
+"""Groups of commands: a name that is not among them, and help on one that is."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+
+class Group(click.Group):
+    """Names what was likely meant."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            for near in difflib.get_close_matches(args[0], self.list_commands(ctx), 1):
+                error.message += f" Did you mean '{near}'?"
+            raise
+
+
+def context_of(words: Iterable[str], context: click.Context) -> click.Context:
+    """Of the command that the words lead to from a group's context."""
+    for word in words:
+        group = context.command
+        if not isinstance(group, click.Group):
+            raise click.UsageError(f"'{context.command_path}' has no commands of its own.", context)
+        name, command, _ = group.resolve_command(context, [word])
+        assert command is not None, "or it has raised"
+        context = click.Context(command, info_name=name, parent=context, **command.context_settings)
+    return context
