@@ -234,6 +234,19 @@ def test_a_named_report_file_is_kept_and_only_its_news_are_shown(unisono, sample
     assert "earlier" in file.read_text()
 
 
+def test_a_folder_for_reports_keeps_each_run_in_a_file_of_its_own(unisono, sample_report, tmp_path):
+    def run(script):
+        done = unisono("run", "--report", "--mpi", _any_mpi(), "--", "sh", "-c", script,
+                       env=ENVIRONMENT | {"UNISONO_REPORT_FILE": str(tmp_path)})  # fmt: skip
+        assert "warning" not in done.stderr
+        return sorted(tmp_path.iterdir())
+
+    run(script := f'cat {sample_report} >> "$UNISONO_REPORT_FILE"')
+    kept = run(script)
+    assert [file.read_text() for file in kept] == [sample_report.read_text()] * 2
+    assert run("true") == kept
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_signals_are_handed_on(number):
     process = subprocess.Popen(
@@ -356,7 +369,7 @@ def test_an_empty_report_file_is_said_to_be_empty(unisono, tmp_path):
     done = unisono("report", file)
     assert done.returncode == 1
     assert f"{file} is empty" in done.stderr
-    assert f"UNISONO_REPORT=json UNISONO_REPORT_FILE={file}" in done.stderr
+    assert f"with UNISONO_REPORT_FILE={file}" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ def report_command(
     names: tuple[str, ...], help_fields: bool, show_schema: bool, files: bool, html: str | None,
     json_file: str | None, trace: str | None,
 ) -> None:  # fmt: skip
-    """Show report files (UNISONO_REPORT=json): what each program's I/O took, why, and what to change; exit code 1
+    """Show report files (UNISONO_REPORT_FILE): what each program's I/O took, why, and what to change; exit code 1
     where a file could not be written."""
     if help_fields:
         report.show_fields(terminal.console(sys.stdout))
@@ -222,7 +222,7 @@ def _records_of(file: str) -> list[report.Record]:
     if not (records := schema.read_records(file)):
         raise Failure(
             f"{file} is empty: a program under Unisono writes into it when it closes a file that it has"
-            f" opened through MPI-IO, with UNISONO_REPORT=json UNISONO_REPORT_FILE={file}", 1,
+            f" opened through MPI-IO, with UNISONO_REPORT_FILE={file}", 1,
         )  # fmt: skip
     return records
 

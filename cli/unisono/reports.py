@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,15 +47,19 @@ def collect_in(folder: Path, variables: dict[str, str], timeline: bool = False,
 
 
 def _writable(named: str | None) -> Path | None:
+    """In a folder, a file of this run's own."""
     if not named:
         return None
-    path = Path(named)
+    path = Path(named).absolute()
     if path.exists() and not path.is_file() and not path.is_dir():
         why = "no regular file, so what comes there cannot be read again"
     else:
         try:
+            if path.is_dir():
+                tempfile.TemporaryFile(dir=path).close()
+                return path / f"run.{os.uname().nodename}:{os.getpid()}.json"
             with open(path, "a+b"):
-                return path.absolute()
+                return path
         except OSError as error:
             why = f"{error.strerror} (errno {error.errno})"
     click.echo(f"unisono: warning: UNISONO_REPORT_FILE={named}: {why}: the report is shown, but not kept", err=True)

@@ -19,6 +19,7 @@ constexpr std::string_view own_prefix = "unisono_";
 constexpr std::string_view variable_prefix = "UNISONO_";
 constexpr std::string_view test_prefix = "UNISONO_TEST_";
 constexpr std::string_view report_prefix = "UNISONO_REPORT";
+constexpr std::string_view report_file_variable = "UNISONO_REPORT_FILE";
 constexpr std::string_view system_romio_hints = "/etc/romio-hints";
 
 std::string own_hint_names() {
@@ -267,6 +268,9 @@ ChosenOptions OptionSources::options_for(std::string_view path,
     apply(info, "MPI_Info");
     pass_on(options.native_hints, apply(hints_for(cray_hints_.file, path), cray_hints_.name));
 
+    // Who names a file only wants what `unisono report` reads in it.
+    if (std::ranges::find(variables_, report_file_variable, &KeyValue::first) != variables_.end())
+        options.report = "json";
     for (auto const& [name, value] : variables_) {
         auto const* const known = find(known_variables(), name);
         Setting setting{value, name, strategies_, &chosen.messages};

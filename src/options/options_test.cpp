@@ -107,6 +107,16 @@ TEST(Options, variables_are_the_last_word) {
     EXPECT_EQ(chosen.options.layout, "stripe_bytes=64K,servers=4");
 }
 
+// It said nothing, and nothing came.
+TEST(Options, a_report_file_alone_gets_reports) {
+    World world;
+    EXPECT_EQ(world.open("x").options.report, "none");
+    world.variables["UNISONO_REPORT_FILE"] = "r.json";
+    EXPECT_EQ(world.open("x").options.report, "json");
+    world.variables["UNISONO_REPORT"] = "none";
+    EXPECT_EQ(world.open("x").options.report, "none");
+}
+
 // A layout that a hint gave was reported as that of a variable that nobody had set.
 TEST(Options, a_layout_is_named_as_it_was_given) {
     World world;
