@@ -9,7 +9,7 @@ import check_exports
 
 GOOD_SHIM = "int MPI_File_write_all(void) { return 0; } int PMPI_File_write_all(void) { return 0; }"
 LARGE = "int MPI_File_write_all_c(void) { return 0; } int PMPI_File_write_all_c(void) { return 0; }"
-GOOD_ENGINE = "int unisono_start_engine(void) { return 0; }"
+GOOD_ENGINE = "int unisono_start(void) { return 0; }"
 
 
 @pytest.fixture

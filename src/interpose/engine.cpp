@@ -157,16 +157,16 @@ bool switched_off() {
 }  // namespace unisono::interpose
 
 // One statement written for each entry point. NOLINTNEXTLINE(readability-function-size)
-extern "C" __attribute__((visibility("default"))) int unisono_start_engine(
+extern "C" __attribute__((visibility("default"))) int unisono_start(
     char const* const* names, int count, unisono_function const* native, unisono_function* taken,
-    int const* watched_backwards) {
+    int const* watched_backwards, int standard_error) {
     using namespace unisono::interpose;
     auto const places = places_by_name({names, static_cast<std::size_t>(count)}, taken);
     for (std::size_t entry = 0; entry < places.size(); ++entry)
         if (places[entry] != nullptr) native_functions[entry] = native[places[entry] - taken];
     made_backwards = watched_backwards;
     make_ready_for_exceptions();
-    has_standard_error();
+    note_standard_error(standard_error != 0);
     if (switched_off()) {
         if (auto const* const traces = secure_getenv("UNISONO_REPORT_TRACES"))
             unisono::leave_mark(traces, "disabled");

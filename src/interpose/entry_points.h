@@ -124,11 +124,11 @@ typedef long (*unisono_long_function)(long, long, long, long, long, long, long);
    library has none); replaces those in `taken` that Unisono does. Both have an entry for each of
    the `count` `names`: the shim may be of another MPI's ABI, or of the build before an upgrade,
    with other entry points. `made_backwards` stays valid: whether the program has made a datatype
-   whose stride or extent is negative (null: nobody has looked). Returns 0, or non-zero when
-   Unisono has to stay out of this process. With other arguments it needs another name, which
-   shims of earlier builds do not find. */
-typedef int (*unisono_start_engine_function)(char const* const* names, int count,
-                                             unisono_function const* native,
-                                             unisono_function* taken, int const* made_backwards);
+   whose stride or extent is negative (null: nobody has looked). `standard_error`: whether the
+   process began with one. Returns 0, or non-zero when Unisono has to stay out of this process.
+   With other arguments it needs another name, which shims of earlier builds do not find. */
+typedef int (*unisono_start_function)(char const* const* names, int count,
+                                      unisono_function const* native, unisono_function* taken,
+                                      int const* made_backwards, int standard_error);
 
 /* NOLINTEND(modernize-use-using) */

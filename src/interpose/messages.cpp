@@ -14,9 +14,12 @@
 
 namespace unisono::interpose {
 
-bool has_standard_error() {
-    static bool const there = fcntl(STDERR_FILENO, F_GETFD) >= 0;
-    return there;
+static bool standard_error = true;
+
+bool has_standard_error() { return standard_error; }
+
+void note_standard_error(bool process_began_with_it) {
+    standard_error = process_began_with_it && fcntl(STDERR_FILENO, F_GETFD) >= 0;
 }
 
 void print_once(std::vector<std::string> const& messages) {

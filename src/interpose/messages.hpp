@@ -8,9 +8,12 @@
 
 namespace unisono::interpose {
 
-/// Whether there was a standard error when this was asked first: before the first file is opened,
-/// which gets its number else, and whose bytes all that is said would be from then on.
+/// Whether there is a standard error. Else what is opened first gets its number, and all that is
+/// said: a pipe of the MPI library's, if the process began without one, or the program's file.
 bool has_standard_error();
+
+/// To be called before the first file is opened.
+void note_standard_error(bool process_began_with_it);
 
 /// Lines for standard error, each once per process. Thread-safe.
 void print_once(std::vector<std::string> const& messages);

@@ -12,6 +12,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +185,22 @@ __attribute__((constructor)) static void note_folder(void) {
         started_in = getcwd(NULL, 0);
 }
 
+// Else the MPI library, or the program, opens something of that number, which must not get our
+// lines.
+static int standard_error;
+
+__attribute__((constructor)) static void note_standard_error(void) {
+    standard_error = fcntl(STDERR_FILENO, F_GETFD) >= 0;
+}
+
+__attribute__((format(printf, 1, 2))) static void say(char const* format, ...) {
+    va_list values;
+    if (!standard_error) return;
+    va_start(values, format);
+    vfprintf(stderr, format, values);
+    va_end(values);
+}
+
 // For `unisono run --report`, which would otherwise not know why there is no report.
 static void leave_mark(char const* name) {
     char const* folder = secure_getenv("UNISONO_REPORT_TRACES");
@@ -224,8 +241,7 @@ static void step_aside(struct mpi_library library, char const* why) {
     leave_mark("other-mpi");
     if (!is_first_rank()) return;
     read_version(library.handle, version, sizeof version);
-    fprintf(stderr, "unisono: %s (%s%s): the program runs without Unisono\n", why, library.name,
-            version);
+    say("unisono: %s (%s%s): the program runs without Unisono\n", why, library.name, version);
 }
 
 // NULL where that engine was not built, or cannot be loaded.
@@ -279,13 +295,13 @@ static int has_other(char const* mpi) {
 }
 
 static void start_engine(void* engine) {
-    unisono_start_engine_function engine_start;
-    void* symbol = dlsym(engine, "unisono_start_engine");
+    unisono_start_function engine_start;
+    void* symbol = dlsym(engine, "unisono_start");
     memcpy(&engine_start, &symbol, sizeof symbol);
     unisono_function taken[unisono_entry_count];
     memcpy(taken, functions, sizeof taken);
     if (symbol != NULL && engine_start(native_names, unisono_entry_count, native_functions, taken,
-                                       watched_backwards) == 0)
+                                       watched_backwards, standard_error) == 0)
         memcpy(functions, taken, sizeof taken);
 }
 
@@ -306,20 +322,18 @@ static void start(void) {
         return;
     }
     leave_mark("no-engine");
-    fprintf(stderr, "unisono: cannot load its engine (%s): the program runs without Unisono\n",
-            dlerror());
+    say("unisono: cannot load its engine (%s): the program runs without Unisono\n", dlerror());
 }
 
 // A program that looks whether its MPI has large counts, as mpi4py's wheels do, has found ours.
 static void end_for_lack_of(char const* name) {
     struct mpi_library const library = find_library();
     if (library.engine == NULL || strcmp(library.engine, UNISONO_MPI_NAME) == 0)
-        fprintf(stderr, "unisono: no MPI library in this process has %s\n", name);
+        say("unisono: no MPI library in this process has %s\n", name);
     else
-        fprintf(stderr,
-                "unisono: the program's MPI (%s) lacks %s, which the program has found in "
-                "libunisono-" UNISONO_MPI_NAME ": preload libunisono-%s.so instead\n",
-                library.name, name, library.engine);
+        say("unisono: the program's MPI (%s) lacks %s, which the program has found in "
+            "libunisono-" UNISONO_MPI_NAME ": preload libunisono-%s.so instead\n",
+            library.name, name, library.engine);
     signal(SIGABRT, SIG_DFL);  // Open MPI's handler would hide that line behind many
     abort();
 }

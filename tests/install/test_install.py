@@ -201,11 +201,11 @@ def test_preload_library_of_another_build_took_one_entry_point_for_another():
     script = '''
 import ctypes, sys
 ctypes.CDLL("libmpich.so.12", ctypes.RTLD_GLOBAL)
-start = ctypes.CDLL(sys.argv[1]).unisono_start_engine
+start = ctypes.CDLL(sys.argv[1]).unisono_start
 def taken(*names):
     native = (ctypes.c_void_p * len(names))(*range(1, len(names) + 1))
     own = (ctypes.c_void_p * (len(names) + 1))()
-    assert start((ctypes.c_char_p * len(names))(*names), len(names), native, own, None) == 0
+    assert start((ctypes.c_char_p * len(names))(*names), len(names), native, own, None, 1) == 0
     return own[:]
 first, second, beyond = taken(b"PMPI_File_open", b"PMPI_Send")
 assert first and second and first != second and not beyond
