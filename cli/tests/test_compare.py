@@ -413,9 +413,18 @@ def test_without_a_report_there_is_nothing_to_compare(unisono, tmp_path):
 
 
 @needs_library
-def test_a_command_that_holds_unisono_already_is_refused(compared):
-    done = compared("echo same > data", LD_PRELOAD="/nowhere/libunisono-mpich.so")
+def test_a_command_that_holds_unisono_already_is_refused(unisono, tmp_path):
+    done = unisono("compare", "--mpi", LIBRARIES[0], "--", "env", "LD_PRELOAD=/no/libunisono-mpich.so", "true", cwd=tmp_path,
+                   env=ENVIRONMENT)  # fmt: skip
     assert done.returncode == 2 and "take it out" in done.stderr
+
+
+@needs_library
+def test_one_side_is_without_what_a_site_has_switched_on_for_everybody(compared, place):
+    done = compared('echo "${SIDE:-native} ${UNISONO_DISABLE:-0}" >> ../sides; echo same > data',
+                    LD_PRELOAD=str(places.preload_library(LIBRARIES[0])))  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert set((place.parent / "sides").read_text().splitlines()) == {"native 1", "own 0"}
 
 
 @needs_library

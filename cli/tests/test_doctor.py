@@ -274,11 +274,32 @@ def test_more_ranks_than_cores_are_noticed(monkeypatch):
     ("", []),
     ("libdarshan.so", [doctor.OK]),
     ("/no/such/libscorep.so", [doctor.WRONG, doctor.OK]),
-    ("libunisono-mpich.so", [doctor.WRONG]),
+    ("libunisono-mpich.so", [doctor.OK]),
+    ("/usr/lib/libm.so:/no/such/libunisono-mpich.so", [doctor.WRONG]),
 ])  # fmt: skip
 def test_what_is_preloaded_already_is_looked_at(monkeypatch, preload, states):
     monkeypatch.setenv("LD_PRELOAD", preload)
-    assert [finding.state for finding in doctor._preloaded()] == states
+    assert [finding.state for finding in doctor._preloaded(None)][-len(states):] == states
+
+
+# Of what a site had set up by a TaskProlog it said that it was wrong.
+@pytest.mark.parametrize(("served", "wanted", "state", "said"), [
+    (["mpich", "openmpi"], "openmpi", doctor.OK, "for all programs here (mpich, openmpi)"),
+    (["mpich"], "abi", doctor.OK, "(mpich)"),
+    (["mpich"], "openmpi", doctor.NOTE, "not for openmpi"),
+])  # fmt: skip
+def test_what_a_site_has_switched_on_is_right_where_it_serves_the_program(monkeypatch, served, wanted, state, said):
+    monkeypatch.setenv("LD_PRELOAD", ":".join(f"libunisono-{name}.so" for name in served))
+    found, = doctor._preloaded(wanted)
+    assert found.state == state and said in found.said
+
+
+@needs_mpi
+def test_a_library_of_another_installation_is_told(monkeypatch, tmp_path):
+    (tmp_path / f"libunisono-{READY[0]}.so").touch()
+    for folder, states in ((tmp_path, [doctor.NOTE, doctor.OK]), (places.PREFIX / "lib", [doctor.OK])):
+        monkeypatch.setenv("LD_PRELOAD", f"{folder}/libunisono-{READY[0]}.so")
+        assert [finding.state for finding in doctor._preloaded(READY[0])] == states
 
 
 def test_huge_pages_are_named_as_the_kernel_has_them(monkeypatch, tmp_path):

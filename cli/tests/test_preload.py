@@ -101,6 +101,23 @@ def test_the_environments_preload_stays_unless_it_is_taken_back(launcher, monkey
         assert "LD_PRELOAD=/lib/mpich.so" in rewrite([launcher["mpich"], "env", option, "true"]).command
 
 
+# Of another build it took the same calls a second time.
+def test_what_a_site_has_for_all_programs_is_not_loaded_as_well(launcher, monkeypatch):
+    monkeypatch.setenv("LD_PRELOAD", "/site/libunisono-mpich.so:/site/libunisono-openmpi.so /his.so")
+    assert rewrite([launcher["mpich"], "true"]).command[1:] == [ENV, "LD_PRELOAD=/lib/mpich.so:/his.so", "true"]
+
+
+def test_a_command_without_unisono_keeps_what_else_is_preloaded(launcher, monkeypatch):
+    def without():
+        return preload.rewrite([launcher["mpich"], "true"], {"UNISONO_DISABLE": "1"}, lambda _mpi: None).command[1:]
+
+    assert without() == [ENV, "UNISONO_DISABLE=1", "true"]
+    monkeypatch.setenv("LD_PRELOAD", "/site/libunisono-mpich.so:/his.so")
+    assert without() == [ENV, "LD_PRELOAD=/his.so", "UNISONO_DISABLE=1", "true"]
+    monkeypatch.setenv("LD_PRELOAD", "/site/libunisono-mpich.so")
+    assert without() == [ENV, "LD_PRELOAD=", "UNISONO_DISABLE=1", "true"]
+
+
 def test_a_launcher_may_be_wrapped(launcher):
     job = rewrite(["timeout", "60", launcher["mpich"], "-n", "2", "true"])
     assert job.command[:5] == ["timeout", "60", launcher["mpich"], "-n", "2"]

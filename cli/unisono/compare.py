@@ -91,8 +91,8 @@ def sides_of(command: list[str], variables: dict[str, str], mpi: str | None, str
     """The side of the first run, which is not counted, and those that are compared."""
     if "--" in command and shutil.which(command[0]) is None:
         raise Failure(f"'{command[0]}' stands before the --; quote patterns: --file 'chk_*'")
-    if any("libunisono-" in word for word in [os.environ.get("LD_PRELOAD", ""), *command]):
-        raise Failure("Unisono is in LD_PRELOAD, or in the command: take it out, so that one side is without it")
+    if any("libunisono-" in word for word in command):
+        raise Failure("Unisono is in the command: take it out, so that one side is without it")
     collected = reports.collect_in(folder, variables)
     # Only the first run leaves traces, which tell why there is no report: measured ones run as usual.
     traces = {"UNISONO_REPORT_TRACES": str(collected.traces)}
@@ -109,7 +109,9 @@ def sides_of(command: list[str], variables: dict[str, str], mpi: str | None, str
         raise Failure("; ".join(first.job.warnings))
     if first.job.linked:
         raise Failure("the program is linked with Unisono: give one that is not, so that one side is without it")
-    native = Side(f"{_MPI_NAMES[first.job.mpi]}'s own", preload.Job(command, first.job.mpi))
+    # Switched off, too, as a batch system may preload it where ranks start.
+    without = preload.rewrite(command, {"UNISONO_DISABLE": "1"}, lambda _mpi: None, mpi)
+    native = Side(f"{_MPI_NAMES[first.job.mpi]}'s own", without)
     chosen = [side(name, measured | {"UNISONO_STRATEGY": name}) for name in strategies]
     return first, [native, side("Unisono", measured), *chosen]
 

@@ -80,7 +80,7 @@ def examine(path: str | None, command: list[str]) -> list[Finding]:
             words = None if usual else _trial_launcher(before, segment)
             others = None if wanted or words else _of_another_mpi(name)
             findings += [others] if others else _trial(name, folder, words)
-    return [*findings, *_preloaded(), _shared_memory(), *_huge_pages(), _cores(segment), _io_uring(), _fuse(),
+    return [*findings, *_preloaded(wanted), _shared_memory(), *_huge_pages(), _cores(segment), _io_uring(), _fuse(),
             *_settings(str(path or folder))]  # fmt: skip
 
 
@@ -286,20 +286,41 @@ def _exported(folder: Path) -> Iterator[Finding]:
                       "for jobs on several nodes, mount it here, too, and use that path; docs/use/recipes.md")  # fmt: skip
 
 
-def _preloaded() -> Iterator[Finding]:
-    entries = re.split(r"[: ]+", os.environ.get("LD_PRELOAD", "").strip(": "))
-    names = [Path(entry).name for entry in entries if entry]
-    for entry in entries:
-        if os.sep in entry and not Path(entry).exists():
-            yield Finding("LD_PRELOAD", WRONG, f"{entry} is not there", "take it out of LD_PRELOAD")
-    if any(name.startswith("libunisono-") for name in names):
-        yield Finding("LD_PRELOAD", WRONG, "it holds Unisono, so launchers and shells load it as well",
-                      "unset it; `unisono run` gives it to the ranks alone")  # fmt: skip
+def _preloaded(wanted: str | None) -> Iterator[Finding]:
+    entries = preload.entries(os.environ.get("LD_PRELOAD", ""))
+    names = [Path(entry).name for entry in entries]
+    there = [entry for entry in entries if os.sep not in entry or Path(entry).exists()]
+    for entry in [entry for entry in entries if entry not in there]:
+        yield Finding("LD_PRELOAD", WRONG, f"{entry} is not there", "take it out of LD_PRELOAD")
+    yield from _switched_on([entry for entry in there if preload.engine_of(entry)], wanted)
     tools = [tool for word, tool in _TOOLS.items() if any(word in name for name in names)]
     if tools:
         yield Finding("LD_PRELOAD", OK, f"{', '.join(tools)}: `unisono run` puts Unisono before it: it counts"
                       " Unisono's file accesses, but not the MPI-IO calls that Unisono does",
                       "to have these calls counted, preload by hand: the tool first, then Unisono")  # fmt: skip
+
+
+def _switched_on(own: list[str], wanted: str | None) -> Iterator[Finding]:
+    """For all programs, by who has set LD_PRELOAD: `own` are Unisono's libraries there."""
+    served = {name for entry in own if (name := preload.engine_of(entry))}
+    also = {"mpich", "abi"} if served & {"mpich", "abi"} else set()  # each serves both
+    others = [entry for entry in own if os.sep in entry and not _is_of_this_installation(Path(entry))]
+    if others:
+        yield Finding("LD_PRELOAD", NOTE, f"{others[0]} is of another installation than this command ({places.PREFIX})",
+                      "`unisono run` gives ranks its own instead; else use that installation's command")  # fmt: skip
+    if own and wanted and wanted not in served | also:
+        yield Finding("LD_PRELOAD", NOTE, f"Unisono is switched on here, but not for {wanted}, which this command's program uses",
+                      f"add libunisono-{wanted}.so, or start it by `unisono run`")  # fmt: skip
+    elif own:
+        yield Finding("LD_PRELOAD", OK, f"Unisono is switched on for all programs here ({', '.join(sorted(served))})",
+                      "if that is not wanted: UNISONO_DISABLE=1, or unset LD_PRELOAD")  # fmt: skip
+
+
+def _is_of_this_installation(library: Path) -> bool:
+    try:
+        return library.samefile(places.library(library.name))
+    except Failure:
+        return False
 
 
 def _shared_memory() -> Finding:

@@ -8,6 +8,7 @@ travel in the command line because launchers do not all hand their environment t
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -39,7 +40,7 @@ class Job:
 class _Rewriter:
     family: Family
     settings: dict[str, str]
-    library: Callable[[str], Path]
+    library: Callable[[str], Path | None]
     forced_mpi: str | None
     job: Job
     variables: dict[str, str] = field(default_factory=dict)  # that all programs get, by wrappers and options so far
@@ -72,7 +73,7 @@ class _Rewriter:
         start = launchers.skip_wrappers(segment.program, launchers.TRANSPARENT)
         wrappers, program = segment.program[:start], segment.program[start:]
         program = [located(program[0], segment.folders), *program[1:]]
-        library = str(self.library(self._mpi_for(program)))
+        library = self.library(self._mpi_for(program))
         before = _preload_before(wrappers, self.variables | segment.variables)
         return [*wrappers, *_environment(library, before, self.settings), *program]
 
@@ -125,10 +126,10 @@ class _Rewriter:
 def rewrite(
     command: list[str],
     settings: dict[str, str],
-    library: Callable[[str], Path],
+    library: Callable[[str], Path | None],
     forced_mpi: str | None = None,
 ) -> Job:
-    """`settings` are the variables for the ranks; `library` finds the library for an MPI."""
+    """`settings` are the variables for the ranks; `library` finds the library for an MPI; None: ranks get none."""
     if not command:
         raise Failure("nothing to run: give the command behind --, for instance -- mpiexec -n 4 ./app")
     start = launchers.skip_wrappers(command, launchers.BEFORE_LAUNCHERS)
@@ -192,8 +193,20 @@ def _preloaded_by_stdbuf(stdbuf: str) -> str:
     return library if os.path.exists(library) else ""
 
 
-def _environment(library: str, before: str, settings: dict[str, str]) -> list[str]:
-    preload = f"{library}:{before}" if before else library
+def entries(preload: str) -> list[str]:
+    """Of LD_PRELOAD."""
+    return [entry for entry in re.split("[: ]+", preload) if entry]
+
+
+def engine_of(entry: str) -> str | None:
+    """The MPI that it is Unisono's library for, whichever installation's."""
+    return next((name for name in mpi.ENGINES if Path(entry).name == f"libunisono-{name}.so"), None)
+
+
+def _environment(library: Path | None, before: str, settings: dict[str, str]) -> list[str]:
+    """Without the libraries by which a site has Unisono in all programs: one of another build would take the same calls."""
+    others = [entry for entry in entries(before) if engine_of(entry) is None]
+    preloaded = [f"LD_PRELOAD={':'.join([*([str(library)] if library else []), *others])}"] if library or before else []
     # Found here, as the launcher may be told to search elsewhere for its programs.
     env = shutil.which("env") or "env"
-    return [env, f"LD_PRELOAD={preload}", *(f"{k}={v}" for k, v in settings.items())]
+    return [env, *preloaded, *(f"{k}={v}" for k, v in settings.items())]

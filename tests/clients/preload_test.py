@@ -78,13 +78,13 @@ class MpiJobs(ClientTest):
     def job(self, mpi, ranks):
         return Job(BUILD, mpi, ranks, [program("client_cpp", mpi), self.file], self.directory)
 
-
-class MpiPrograms(MpiJobs):
     def assert_native(self, job):
         job.require_success()
         self.assertEqual(job.strategy(), "", job.transcript())
         self.assertEqual(job.reports(), [], job.transcript())
 
+
+class MpiPrograms(MpiJobs):
     @unittest.skipUnless(len(MPIS) > 1, "needs two MPIs")
     def test_the_library_of_the_other_mpi_says_so_and_steps_aside(self):
         for mpi, other in (MPIS, MPIS[::-1]):
@@ -189,6 +189,42 @@ class MpiPrograms(MpiJobs):
         job.run([library(mpi)])
         job.require_success()
         self.assertEqual(job.errors, native.errors, job.transcript())
+
+
+@unittest.skipUnless({"mpich", "openmpi"} <= set(MPIS), "needs MPICH and Open MPI")
+class ForEverybody(MpiJobs):
+    """Both libraries in all ranks, as a site has them by the TaskProlog of docs/use/recipes.md."""
+
+    @staticmethod
+    def exports_for(folder):
+        recipes = (Path(__file__).parents[2] / "docs/use/recipes.md").read_text()
+        script = recipes.split("## For everybody")[1].split("```sh\n")[1].split("```")[0]
+        said = subprocess.run(["sh", "-c", script.replace("/opt/unisono/lib", str(folder))], text=True, check=True,
+                              stdout=subprocess.PIPE, env={"LD_PRELOAD": "/its/own.so"}, stderr=subprocess.DEVNULL).stdout
+        return dict(line.removeprefix("export ").split("=", 1) for line in said.splitlines())
+
+    @each_mpi
+    def test_each_program_is_served_by_its_own_and_nothing_is_said(self, mpi):
+        for order in (1, -1):
+            job = self.job(mpi, 2).run([library(name) for name in MPIS[::order]])
+            job.require_success()
+            self.assertNotEqual(job.strategy(), "", job.transcript())
+            self.assertEqual(job.lines_from_unisono(), [])
+
+    @each_mpi
+    def test_the_prolog_switches_it_on_and_a_user_off(self, mpi):
+        exports = self.exports_for(BUILD / "lib")
+        self.assertEqual(exports["LD_PRELOAD"], f"{library('mpich')}:{library('openmpi')}:/its/own.so")
+        on, off = self.job(mpi, 2), self.job(mpi, 2)
+        on.environment["LD_PRELOAD"] = off.environment["LD_PRELOAD"] = exports["LD_PRELOAD"].removesuffix(":/its/own.so")
+        on.run([]).require_success()
+        self.assertNotEqual(on.strategy(), "", on.transcript())
+        on.report_path.unlink()
+        off.environment["UNISONO_DISABLE"] = "1"
+        self.assert_native(off.run([]))
+
+    def test_the_prolog_says_nothing_where_the_libraries_are_not_there(self):
+        self.assertEqual(self.exports_for(self.directory / "none"), {})
 
 
 class RanksThatDiffer(MpiJobs):
