@@ -289,6 +289,24 @@ def test_small_independent_writes_are_to_be_made_collective(quiet):
                               "MPI_File_set_view for all pieces, then one MPI_File_write_all")]  # fmt: skip
 
 
+# Each call takes a lock, and so would collective ones.
+def test_small_independent_writes_in_atomic_mode_are_to_leave_it(quiet):
+    independent(quiet, 20000, 1024)
+    quiet["settings"] = ["atomic mode (MPI_File_set_atomicity)"]
+    assert advice(quiet)[0][2] == ("MPI_File_set_atomicity(file, 0), where no ranks' data meet; MPI_File_set_view for all"
+                                   " pieces, then one MPI_File_write_all")  # fmt: skip
+
+
+# It was said that all ranks meet, and nothing to change.
+def test_ranks_that_wait_in_close_for_the_one_that_writes_all_are_told(quiet):
+    independent(quiet, 100, 1 << 20)
+    quiet["write"]["bytes"]["most"] = quiet["write"]["bytes"]["asked"]
+    quiet["seconds"]["close"] = {"mean": 20.0, "longest": 20.0}
+    assert advice(quiet)[0][2] == "give ranks equal parts: the others wait for the one with 4.0 times the mean"
+    quiet["write"]["calls"] |= {"collective": 100, "independent": 0}
+    assert advice(quiet)[0][2] == ""
+
+
 def test_collective_calls_are_not_recommended_for_a_file_of_one_rank(quiet):
     independent(quiet, 20000, 1024)
     quiet |= {"ranks": 1, "opened_by": 1}

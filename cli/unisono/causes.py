@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from .job import Job, Place
+from .job import UNEVEN, Job, Place
 from .report import DIRECTIONS, Record, counted, short_bytes, human_seconds, own_bytes, was_used
 
 _WORTH_SHARE = 0.05  # of the time of I/O: what costs less is not said
@@ -178,6 +178,7 @@ def _small_independent(file: _File) -> _Found:
 
 
 _ATOMIC = "atomic mode"
+_SET_ATOMIC = "atomic mode (MPI_File_set_atomicity)"
 
 
 def _atomic(file: _File) -> _Found:
@@ -319,6 +320,8 @@ def _tell_small_independent(claim: _Claim) -> tuple[str, str, str]:
         change = f"gather {short_bytes(_MiB)} or more in memory for each {claim.call}"
     else:
         change = f"MPI_File_set_view for all pieces, then one {claim.call}_all"
+    if any(_SET_ATOMIC in record["settings"] for record in claim.records):
+        change = f"{_LESS_ATOMIC}; {change}"
     return (f"in small {calls}", f"{count:,} {calls} of {size}, over all ranks.", change)
 
 
@@ -466,9 +469,12 @@ def _of_other_calls(job: Job) -> Iterator[Cause]:
                 "MPI_File_sync once, after the last write that must survive a crash" if again else "")  # fmt: skip
     durable = [words for words in job.distinct("settings") if "sync_at_close" in words.lower()]
     written = any(was_used(record["write"]) for record in job.records)
+    alone = [name for name in DIRECTIONS if job.total(name, "calls/independent")]
+    busiest = max(map(job.busiest, alone), default=1.0)
+    share = f"give ranks equal parts: the others wait for the one with {busiest:.1f} times the mean" if busiest >= UNEVEN else ""
     yield Cause(closing, "closing files", f"{counted(files, 'call')} of MPI_File_close: all ranks meet"
-                f"{', and what is in memory is written' if written else ''}.",
-                f"take back {durable[-1]}" if durable else "")  # fmt: skip
+                f"{', and what is still in memory is written' if written else ''}.",
+                f"take back {durable[-1]}" if durable else share)  # fmt: skip
     yield Cause(others, "setting views and the like", "MPI_File_set_view, MPI_File_get_size and the like: all ranks agree"
                 " on most of them.", "")  # fmt: skip
 

@@ -12,6 +12,8 @@ from .report import DIRECTIONS, Record, busy_s, phases, value_at, was_used
 # Time that is spent in a phase of one direction, or of calls that move no data (direction "").
 Place = tuple[str, str]
 
+UNEVEN = 1.2  # times the mean: what one rank has more than that is said
+
 
 class Job:
     """`wall_s`: how long the program ran, where somebody has measured it."""
@@ -120,6 +122,17 @@ class Job:
     def total(self, name: str, key: str) -> Any:
         """A counter of one direction, over all files."""
         return sum(value_at(record[name], key) for record in self.records)
+
+    def shared_by_ranks(self, name: str) -> list[Record]:
+        """Whose reports have all of several ranks' parts, and bytes of this direction."""
+        return [record for record in self.records
+                if record[name]["bytes"]["asked"] and 1 < record["ranks"] == record["opened_by"]]  # fmt: skip
+
+    def busiest(self, name: str) -> float:
+        """How many times the mean the rank has that reads or writes most; 1: nobody knows."""
+        shared = self.shared_by_ranks(name)
+        asked = sum(record[name]["bytes"]["asked"] / record["ranks"] for record in shared)
+        return sum(record[name]["bytes"]["most"] for record in shared) / asked if asked else 1.0
 
     def tally(self, name: str, key: str) -> Counter[str]:
         """Counters by reason, over all files."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from .causes import Cause, causes
-from .job import Job
+from .job import UNEVEN, Job
 from .report import (
     DIRECTIONS, Record, calls_of, counted, done_bytes, fields, human_seconds, phases, short_bytes, size_range,
 )  # fmt: skip
@@ -20,7 +20,6 @@ _WORTH_SHARE = 0.05  # of the program's time: less is not worth tuning
 _WORTH_S = 0.1
 _ROW_SHARE = 0.03  # of the time of I/O: a smaller part has no line of its own
 _REST_SHARE = 0.005  # that is: 0%
-_UNEVEN = 1.2
 
 # What the phases of data calls, and of others, are called in the table of times.
 PHASE_LABELS = {
@@ -225,13 +224,9 @@ def _sizes(job: Job, name: str) -> str:
 
 
 def _busiest(job: Job, name: str) -> str:
-    """Where one rank has much more to read or write than the mean; in each file it may be another one."""
-    shared = [record for record in job.records
-              if record[name]["bytes"]["asked"] and 1 < record["ranks"] == record["opened_by"]]  # fmt: skip
-    asked = sum(record[name]["bytes"]["asked"] / record["ranks"] for record in shared)
-    ratio = sum(record[name]["bytes"]["most"] for record in shared) / asked if asked else 1
-    of_a_file = " of a file" if len(shared) > 1 else ""
-    return f"the busiest rank{of_a_file} has {ratio:.1f} times the mean" if ratio >= _UNEVEN else ""
+    """In each file it may be another one."""
+    ratio, of_a_file = job.busiest(name), " of a file" if len(job.shared_by_ranks(name)) > 1 else ""
+    return f"the busiest rank{of_a_file} has {ratio:.1f} times the mean" if ratio >= UNEVEN else ""
 
 
 def _strategies(job: Job, name: str) -> Iterator[str]:

@@ -94,6 +94,7 @@ FileReport File::own_report() const {
     auto report = report_;
     report.program = program_report();
     report.settings = options_.settings;
+    if (atomic_) report.settings.emplace_back("atomic mode (MPI_File_set_atomicity)");
     if (report.recording.kept()) report.recording.hints = hints_;
     if (gate_ != nullptr) report.gate = gate_report(gate_->counts());
     if (storage_.backend != nullptr) report.backend = storage_.backend->name();

@@ -194,6 +194,7 @@ def test_calls_left_to_the_mpi_library_for_atomic_mode_say_so(job):
 def test_calls_in_atomic_mode_were_said_to_be_as_somebody_had_asked(job):
     _, report = job("atomic")
     assert report["write"]["strategies"]["independent"]["why"] == ["atomic mode"]
+    assert report["settings"][-1] == "atomic mode (MPI_File_set_atomicity)"
 
 
 def entries_of(tracks):
