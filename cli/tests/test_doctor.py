@@ -326,6 +326,25 @@ def test_the_settings_in_force_are_shown_with_their_sources(monkeypatch, tmp_pat
     monkeypatch.setenv("UNISONO_SITE_FILE", str(site))
     monkeypatch.setenv("UNISONO_STRATEGY", "two_phase")
     monkeypatch.setenv("UNISONO_ROOT", "/opt/unisono")  # as modulefiles do
-    said = [finding.said for finding in doctor._settings("/scratch/x")]
+    said = [finding.said for finding in doctor._settings("/scratch/x", [])]
     assert said[0].endswith(f"the last wins: site file {site}, UNISONO_STRATEGY")
     assert "cb_nodes=3" in said[1] and "unisono_strategy=two_phase" in said[1]
+
+
+# All was said to be well, as the trial's program is another one.
+@pytest.mark.parametrize(("command", "left_alone"), [
+    ("mpiexec.mpich -n 2 env A=1 ./solver-2.1 in", True), ("python3 ./solver-2.1.py", True), ("./solver", False), ("", False),
+])  # fmt: skip
+def test_a_program_that_the_site_leaves_alone_is_told(monkeypatch, tmp_path, executable, command, left_alone):
+    for name in [name for name in os.environ if name.startswith("UNISONO_")]:
+        monkeypatch.delenv(name)
+    (tmp_path / "site").write_text("leave_alone_program solver-2.1*\n")
+    monkeypatch.setenv("UNISONO_SITE_FILE", str(tmp_path / "site"))
+    monkeypatch.chdir(tmp_path)
+    for name in ("solver", "solver-2.1", "solver-2.1.py"):
+        executable(name)
+    words = command.split()
+    segment = launchers.parse_segment(words[1:], launchers.HYDRA) if words[:1] == ["mpiexec.mpich"] else None
+    notes = [found.said for found in doctor._settings("x", doctor._program_of(words, segment)) if found.state == doctor.NOTE]
+    expected = f"the MPI library does all calls: a line leave_alone_program of {tmp_path}/site"
+    assert notes == [expected] * left_alone

@@ -30,6 +30,7 @@ _NAME_A_FOLDER = "name a folder where the program's files will be"
 _MOVE = "move Unisono, or install it anew"
 _RIGHT_LAUNCHER = "use the launcher of the MPI that the program is linked with"
 _MAKE_SPACE = f"free space there, or {_NAME_A_FOLDER}"
+_TAKE_ALL_THE_SAME = "UNISONO_DISABLE=0 takes them all the same"
 _NO_SPACE = re.compile(r"No space left|quota exceeded", re.IGNORECASE)
 # What launchers say of any program that has called MPI_Abort, and settings that Unisono ignores.
 _SAYS_NOTHING = re.compile(r"^unisono: (.* ignored(; valid: .*)?|unknown variable .*)$"
@@ -81,7 +82,7 @@ def examine(path: str | None, command: list[str]) -> list[Finding]:
             others = None if wanted or words else _of_another_mpi(name)
             findings += [others] if others else _trial(name, folder, words)
     return [*findings, *_preloaded(wanted), _shared_memory(), *_huge_pages(), _cores(segment), _io_uring(), _fuse(),
-            *_settings(str(path or folder))]  # fmt: skip
+            *_settings(str(path or folder), _program_of(command, segment))]  # fmt: skip
 
 
 # ---- the command -----------------------------------------------------------------------------------
@@ -249,7 +250,7 @@ def _of_trial(subject: str, code: int | None, output: str, records: list[report.
 def _what_was_done(record: report.Record, name: str) -> Iterator[Finding]:
     if record["left_alone"]:
         yield Finding("files here", NOTE, f"left to the MPI library: {record['left_alone']}",
-                      "UNISONO_DISABLE=0 takes them all the same")  # fmt: skip
+                      _TAKE_ALL_THE_SAME)  # fmt: skip
         return
     strategies = ", ".join(f"{used} ({'; '.join(use['why'])})" for used, use in record["write"]["strategies"].items())
     told = [f"layout {record['layout']}"] if record["layout"] else []  # else there are no servers
@@ -396,11 +397,21 @@ def _fuse() -> Finding:
 # ---- settings --------------------------------------------------------------------------------------
 
 
-def _settings(path: str) -> Iterator[Finding]:
+def _program_of(command: list[str], segment: launchers.Segment | None) -> list[str]:
+    """The executable of the command's first program, and its words."""
+    words = segment.program if segment else command
+    words = words[launchers.skip_wrappers(words, launchers.TRANSPARENT) :]
+    executable = shutil.which(words[0]) if words else None
+    return [os.path.realpath(executable), *words] if executable else []
+
+
+def _settings(path: str, program: list[str]) -> Iterator[Finding]:
     for complaint in places.complaints(path):
         yield Finding("settings", WRONG, complaint, "correct it or take it back; docs/use/hints.md lists all")
-    in_force = places.settings_for(path)
-    built_in = in_force.pop("site file", "")
+    in_force = places.settings_for(path, program=program)
+    built_in, left_alone = in_force.pop("site file", ""), in_force.pop("left alone", "")
+    if left_alone:
+        yield Finding("settings", NOTE, f"the MPI library does all calls: {left_alone}", _TAKE_ALL_THE_SAME)
     site = os.environ.get("UNISONO_SITE_FILE") or built_in
     sources = [f"site file {site}"] if site and Path(site).exists() else []
     sources += [name for name in ("ROMIO_HINTS", "UNISONO_HINTS", "MPICH_MPIIO_HINTS") if os.environ.get(name)]

@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,9 +113,10 @@ def plugins_not_used(prefix: Path = PREFIX) -> list[str]:
     return [line for line in complaints(prefix=prefix) if line.startswith("plug-in not used: ")]
 
 
-def settings_for(path: str, prefix: Path = PREFIX) -> dict[str, str]:
-    """What is in force for that file and is not the default, and the "site file" that is built in."""
-    said = _helper(prefix, "--settings", path) or ""
+def settings_for(path: str, prefix: Path = PREFIX, program: Iterable[str] = ()) -> dict[str, str]:
+    """What is in force for that file and is not the default, the "site file" that is built in, and why the file, or all
+    files of the program, are "left alone". `program`: its executable, and the words that it is run by."""
+    said = _helper(prefix, "--settings", path, *program) or ""
     return dict(line.split("\t", 1) for line in said.splitlines())
 
 
