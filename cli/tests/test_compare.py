@@ -192,6 +192,7 @@ def test_a_program_that_never_writes_the_same_is_not_blamed_on_unisono(compared,
     done = compared("echo $N > data")
     assert done.returncode == 0, done.stderr
     assert "Contents: not comparable: two runs of the same kind differ as well" in done.stdout
+    assert done.stdout.count(f"{place}/data") == 1, "named twice"
     assert runs(place) == 8, "one more, to find out"
     assert left(place) == []
 

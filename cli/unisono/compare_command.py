@@ -128,14 +128,15 @@ def _show(outcome: Outcome) -> None:
     for side in outcome.sides:
         table.add_row(*_row(side, outcome.sides[0]))
     console.print(table)
-    lines = [f"Contents: {outcome.contents}{_of_files(outcome.files)}.", *outcome.notes]
+    lines = [f"Contents: {outcome.contents}{_of_files(outcome)}.", *outcome.notes]
     for style, line in [("bold", line) for line in _verdicts(outcome)] + [("", line) for line in lines]:
         # Where there is no terminal, whoever reads it may want whole lines.
         console.print(escape(line), style=style, highlight=False, soft_wrap=not console.is_terminal)
 
 
-def _of_files(files: list[Path]) -> str:
-    if not files:
+def _of_files(outcome: Outcome) -> str:
+    files = outcome.files
+    if not files or str(files[0]) in outcome.contents:
         return ""
     more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
     return f" ({files[0]}{more})"
