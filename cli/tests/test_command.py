@@ -46,6 +46,12 @@ def test_a_misspelt_command_is_told_which_one_was_meant(unisono):
     assert "No such command 'lsit'. Did you mean 'list'?" in unisono("tune", "lsit").stderr
 
 
+@pytest.mark.parametrize("group", [(), ("tune",), ("pocket",), ("cluster",), ("orchestra",)])
+def test_what_commands_do_is_said_in_whole_sentences(unisono, group):
+    _, commands = unisono(*group, "--help").stdout.split("\nCommands:\n")
+    assert commands.rstrip().endswith(".") and "..." not in commands
+
+
 @pytest.mark.parametrize("words", [(), ("run",), ("tune", "list")])
 def test_help_is_what_the_commands_own_option_shows(unisono, words):
     assert unisono("help", *words).stdout == unisono(*words, "--help").stdout != ""

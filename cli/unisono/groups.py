@@ -9,8 +9,17 @@ from typing import Any
 import click
 
 
+_WHOLE = 1000  # more than any sentence has
+
+
 class Group(click.Group):
-    """Names what was likely meant."""
+    """Names what was likely meant, and says of each command a whole sentence."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(_WHOLE)) for name, command in commands
+                                if command is not None and not command.hidden])  # fmt: skip
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         try:
