@@ -537,6 +537,12 @@ def test_waiting_within_calls_was_left_out_where_all_ranks_aggregate(quiet):
     assert advice(quiet)[0] == (5, "Ranks wait for each other in collective calls, of which each does a part for all.", "")
 
 
+def test_waiting_within_calls_was_told_twice_in_the_same_words(quiet):
+    set_times(quiet["write"], waiting=5.0)
+    quiet["read"] = copy.deepcopy(quiet["write"])
+    assert [cause[0] for cause in advice(quiet)] == [10]
+
+
 def test_atomic_mode_was_not_blamed_for_what_it_takes(quiet):
     write = quiet["write"]
     write["strategies"] = {"independent": {"calls": 100, "why": ["atomic mode"]}}

@@ -431,7 +431,8 @@ _RULES: list[tuple[Callable[[_File], _Found], _Told]] = [
 ]
 
 # Told once of reads and writes together.
-_WHATEVER_DIRECTION = (_tell_late, _tell_crowded, _tell_uneven, _tell_turns, _tell_few_aggregators, _tell_striping)
+_WHATEVER_DIRECTION = (_tell_late, _tell_crowded, _tell_uneven, _tell_waiting, _tell_turns, _tell_few_aggregators,
+                       _tell_striping)  # fmt: skip
 
 
 def _claims(job: Job) -> Iterator[tuple[_Told, _Claim]]:
