@@ -531,6 +531,14 @@ def test_waiting_within_calls_is_for_aggregators_where_ranks_have_cores(quiet, a
     assert advice(quiet) == [(5, evidence, "")]
 
 
+def test_a_hint_that_allows_few_aggregators_is_to_be_tried_without(quiet):
+    quiet |= {"aggregators": 1, "settings": ["cb_nodes=1 (MPI_Info)"]}
+    set_times(quiet["write"], waiting=5.0)
+    assert advice(quiet)[0][2] == "try it without cb_nodes=1 (MPI_Info)"
+    quiet["write"]["strategies"] = {"disk_first": {"calls": 100, "why": ["asked for"]}}
+    assert advice(quiet)[0][2] == ""
+
+
 def test_waiting_within_calls_was_left_out_where_all_ranks_aggregate(quiet):
     """So that something else was said to be most of the time."""
     set_times(quiet["write"], waiting=5.0, file=1.0)

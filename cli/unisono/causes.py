@@ -360,8 +360,12 @@ def _tell_few_aggregators(claim: _Claim) -> tuple[str, str, str]:
 _LIKE_SERVERS = {"disk_first", "resonant"}  # as many aggregators as data servers, whatever hints say
 
 
+def _has_one_for_each_server(claim: _Claim) -> bool:
+    return any(_LIKE_SERVERS.intersection(record[name]["strategies"]) for record in claim.records for name in DIRECTIONS)
+
+
 def _for_more_aggregators(claim: _Claim, nodes: int) -> str:
-    if any(_LIKE_SERVERS.intersection(record[name]["strategies"]) for record in claim.records for name in DIRECTIONS):
+    if _has_one_for_each_server(claim):
         return ""
     settings = claim.job.distinct("settings")
     listed, count = _last_setting(settings, "cb_config_list"), _last_setting(settings, "cb_nodes")
@@ -378,7 +382,9 @@ def _tell_waiting(claim: _Claim) -> tuple[str, str, str]:
         return ("waiting for other ranks in calls",
                 "Ranks wait for each other in collective calls, of which each does a part for all.", "")  # fmt: skip
     access = "accesses" if claim.about.startswith("1 ") else "access"
-    return (f"waiting for {claim.about}", f"Ranks wait for {claim.about}, which {access} the file for them.", "")
+    setting = _last_setting(claim.job.distinct("settings"), "cb_config_list", "cb_nodes")
+    return (f"waiting for {claim.about}", f"Ranks wait for {claim.about}, which {access} the file for them.",
+            f"try it without {setting}" if setting and not _has_one_for_each_server(claim) else "")  # fmt: skip
 
 
 def _tell_exchange(claim: _Claim) -> tuple[str, str, str]:
