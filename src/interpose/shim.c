@@ -127,12 +127,29 @@ static struct mpi_library find_library(void) {
     return renamed.name == NULL ? unknown : renamed;
 }
 
+// Where the program's MPI lacks MPI-4's large counts, and the program has found those of this
+// library, as mpi4py's wheels do, the plain calls serve: a count that fits travels in the same
+// register. They are the first of that name, which another MPI's preload library may have.
+static int plain_calls_serve;
+
+static void serve_by_plain_call(int entry) {
+    char name[64];
+    size_t const length = strlen(native_names[entry]) - strlen("_c");
+    if (strcmp(native_names[entry] + length, "_c") != 0) return;
+    snprintf(name, sizeof name, "%.*s", (int)(length - strlen("P")),
+             native_names[entry] + strlen("P"));
+    void* symbol = dlsym(RTLD_DEFAULT, name);
+    memcpy(&functions[entry], &symbol, sizeof symbol);
+    plain_calls_serve = 1;
+}
+
 static void find_native(void* library) {
     for (int i = 0; i < entry_count; ++i) {
         void* symbol = dlsym(RTLD_NEXT, native_names[i]);
         if (symbol == NULL && library != NULL) symbol = dlsym(library, native_names[i]);
         memcpy(&native_functions[i], &symbol, sizeof symbol);
         functions[i] = native_functions[i];
+        if (symbol == NULL) serve_by_plain_call(i);
     }
 }
 
@@ -325,7 +342,7 @@ static void start(void) {
     say("unisono: cannot load its engine (%s): the program runs without Unisono\n", dlerror());
 }
 
-// A program that looks whether its MPI has large counts, as mpi4py's wheels do, has found ours.
+// A program has found a call here that its MPI lacks.
 static void end_for_lack_of(char const* name) {
     struct mpi_library const library = find_library();
     if (library.engine == NULL || strcmp(library.engine, UNISONO_MPI_NAME) == 0)
@@ -336,6 +353,16 @@ static void end_for_lack_of(char const* name) {
             library.name, name, library.engine);
     signal(SIGABRT, SIG_DFL);  // Open MPI's handler would hide that line behind many
     abort();
+}
+
+// Of a call with large counts, by its 2nd to 4th arguments.
+static void refuse_what_does_not_fit(int entry, long second, long third, long fourth) {
+    char const* name = native_names[entry];
+    if (strstr(name, "extent") != NULL) return;  // it has no count
+    long const count = strstr(name, "_File_") == NULL ? second
+                       : strstr(name, "_at") == NULL  ? third
+                                                      : fourth;
+    if (count > INT_MAX) end_for_lack_of(name);
 }
 
 enum Name { plain, profiling };  // MPI_ or PMPI_
@@ -383,20 +410,32 @@ static unisono_long_function early_long_function_of(int entry, enum Name called)
     return with_seven;
 }
 
-#define UNISONO_EXPORT(name, find)                                            \
-    EXPORT long MPI_##name(long a, long b, long c, long d, long e, long f) {  \
-        return find(unisono_entry_##name, plain)(a, b, c, d, e, f);           \
-    }                                                                         \
-    EXPORT long PMPI_##name(long a, long b, long c, long d, long e, long f) { \
-        return find(unisono_entry_##name, profiling)(a, b, c, d, e, f);       \
+#define UNISONO_HAS_LARGE_COUNT(name) \
+    (sizeof #name > 2 && #name[sizeof #name - 3] == '_' && #name[sizeof #name - 2] == 'c')
+// Once the function is known.
+#define UNISONO_REFUSE_WHAT_DOES_NOT_FIT(name, b, c, d)     \
+    if (UNISONO_HAS_LARGE_COUNT(name) && plain_calls_serve) \
+    refuse_what_does_not_fit(unisono_entry_##name, b, c, d)
+
+#define UNISONO_EXPORT_AS(prefix, name, find, called)                          \
+    EXPORT long prefix##name(long a, long b, long c, long d, long e, long f) { \
+        unisono_function const function = find(unisono_entry_##name, called);  \
+        UNISONO_REFUSE_WHAT_DOES_NOT_FIT(name, b, c, d);                       \
+        return function(a, b, c, d, e, f);                                     \
     }
-#define UNISONO_EXPORT_LONG_ENTRY(name)                                                      \
-    EXPORT long MPI_##name(long a, long b, long c, long d, long e, long f, long g) {         \
-        return early_long_function_of(unisono_entry_##name, plain)(a, b, c, d, e, f, g);     \
-    }                                                                                        \
-    EXPORT long PMPI_##name(long a, long b, long c, long d, long e, long f, long g) {        \
-        return early_long_function_of(unisono_entry_##name, profiling)(a, b, c, d, e, f, g); \
+#define UNISONO_EXPORT(name, find)             \
+    UNISONO_EXPORT_AS(MPI_, name, find, plain) \
+    UNISONO_EXPORT_AS(PMPI_, name, find, profiling)
+#define UNISONO_EXPORT_LONG_AS(prefix, name, called)                                   \
+    EXPORT long prefix##name(long a, long b, long c, long d, long e, long f, long g) { \
+        unisono_long_function const function =                                         \
+            early_long_function_of(unisono_entry_##name, called);                      \
+        UNISONO_REFUSE_WHAT_DOES_NOT_FIT(name, b, c, d);                               \
+        return function(a, b, c, d, e, f, g);                                          \
     }
+#define UNISONO_EXPORT_LONG_ENTRY(name)       \
+    UNISONO_EXPORT_LONG_AS(MPI_, name, plain) \
+    UNISONO_EXPORT_LONG_AS(PMPI_, name, profiling)
 #define UNISONO_FILE_FUNCTION_OF(entry, called) function_of(entry)
 #define UNISONO_EXPORT_FILE_ENTRY(name) UNISONO_EXPORT(name, UNISONO_FILE_FUNCTION_OF)
 #define UNISONO_EXPORT_EARLY_ENTRY(name) UNISONO_EXPORT(name, early_function_of)

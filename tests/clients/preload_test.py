@@ -99,13 +99,37 @@ class MpiPrograms(MpiJobs):
                     self.assertIn(f"libunisono-{other}", lines[0])
                     self.assertIn(LIBRARY_OF_MPI[mpi], lines[0])
 
+    def write_by_a_large_count(self, count, libraries, **variables):
+        """As mpi4py's wheels do, which take what they find: with Open MPI, that of MPICH's preload library."""
+        script = f'''
+import ctypes
+mpi = ctypes.CDLL("libmpi.so.40", ctypes.RTLD_GLOBAL)
+first = ctypes.CDLL(None)
+def handle(name): return ctypes.byref(ctypes.c_char.in_dll(mpi, name))
+file = ctypes.c_void_p()
+mpi.MPI_Init(None, None)
+first.MPI_File_open(handle("ompi_mpi_comm_world"), b"{self.file}", 5, handle("ompi_mpi_info_null"), ctypes.byref(file))
+first.MPI_File_write_at_all_c(file, ctypes.c_long(2), b"abc", ctypes.c_long({count}), handle("ompi_mpi_byte"), None)
+first.MPI_File_close(ctypes.byref(file))
+mpi.MPI_Finalize()
+'''
+        preload = ":".join(str(library(name)) for name in libraries)
+        return subprocess.run([sys.executable, "-c", script], text=True, capture_output=True, timeout=60, check=False,
+                              env=os.environ | {"LD_PRELOAD": preload} | variables)
+
     @unittest.skipUnless({"mpich", "openmpi"} <= set(MPIS), "needs MPICH and Open MPI")
-    def test_what_ends_a_program_that_has_found_large_counts_in_the_wrong_library(self):
-        """As mpi4py's wheels do: the line did not say what to do, and Open MPI wrote a page more."""
-        program = ("import ctypes; ctypes.CDLL('libmpi.so.40', ctypes.RTLD_GLOBAL).MPI_Init(None, None); "
-                   "ctypes.CDLL(None).MPI_File_write_at_all_c(None, None, None, None, None, None)")
-        done = subprocess.run([sys.executable, "-c", program], text=True, capture_output=True, timeout=60, check=False,
-                              env=os.environ | {"LD_PRELOAD": str(library("mpich"))})
+    def test_large_counts_that_only_the_wrong_library_has_ended_programs(self):
+        for libraries in (["mpich"], ["mpich", "openmpi"], ["openmpi", "mpich"]):
+            with self.subTest(libraries=libraries):
+                done = self.write_by_a_large_count(3, libraries, UNISONO_REPORT="summary")
+                self.assertEqual((done.returncode, self.file.read_bytes()), (0, b"\0\0abc"), done.stderr)
+                self.assertIn("in 1 collective call" if "openmpi" in libraries else "the program runs without Unisono", done.stderr)
+                self.file.unlink()
+
+    @unittest.skipUnless({"mpich", "openmpi"} <= set(MPIS), "needs MPICH and Open MPI")
+    def test_what_ends_a_program_whose_large_count_does_not_fit_into_its_librarys(self):
+        """The line did not say what to do, and Open MPI wrote a page more."""
+        done = self.write_by_a_large_count(1 << 31, ["mpich"])
         self.assertEqual(done.returncode, -signal.SIGABRT, done.stderr)
         lines = done.stderr.splitlines()
         self.assertIn("preload libunisono-openmpi.so instead", lines[-1])
