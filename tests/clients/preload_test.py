@@ -220,11 +220,11 @@ class ForEverybody(MpiJobs):
     """Both libraries in all ranks, as a site has them by the TaskProlog of docs/use/recipes.md."""
 
     @staticmethod
-    def exports_for(folder):
+    def exports_for(folder, before="/its/own.so"):
         recipes = (Path(__file__).parents[2] / "docs/use/recipes.md").read_text()
         script = recipes.split("## For everybody")[1].split("```sh\n")[1].split("```")[0]
         said = subprocess.run(["sh", "-c", script.replace("/opt/unisono/lib", str(folder))], text=True, check=True,
-                              stdout=subprocess.PIPE, env={"LD_PRELOAD": "/its/own.so"}, stderr=subprocess.DEVNULL).stdout
+                              stdout=subprocess.PIPE, env={"LD_PRELOAD": before}, stderr=subprocess.DEVNULL).stdout
         return dict(line.removeprefix("export ").split("=", 1) for line in said.splitlines())
 
     @each_mpi
@@ -247,8 +247,9 @@ class ForEverybody(MpiJobs):
         off.environment["UNISONO_DISABLE"] = "1"
         self.assert_native(off.run([]))
 
-    def test_the_prolog_says_nothing_where_the_libraries_are_not_there(self):
+    def test_the_prolog_says_nothing_where_the_libraries_are_not_there_or_loaded_already(self):
         self.assertEqual(self.exports_for(self.directory / "none"), {})
+        self.assertEqual(self.exports_for(BUILD / "lib", before=str(library("mpich"))), {})
 
 
 class RanksThatDiffer(MpiJobs):
