@@ -60,11 +60,12 @@ def marks(traces: Path) -> list[str]:
 
 def why_nothing(ending: Ending, static: bool) -> str:
     """Of a program that has left neither a report nor a mark."""
+    failed = ending.code != 0  # perhaps before the program began
     if static:
         why = "the program is statically linked: Unisono cannot be loaded into it"
-    else:
-        why = (
-            "the program opened no file through MPI-IO (or the first rank of one ran on another"
-            " machine: then name a report file that all machines see in UNISONO_REPORT_FILE)"
-        )
-    return why if ending.code == 0 else f"{why}; it {describe(ending)}"
+        return f"{why}; it {describe(ending)}" if failed else why
+    opened = f"{describe(ending)}, and had opened" if failed else "opened"
+    return (
+        f"the program {opened} no file through MPI-IO (or the first rank of one ran on another"
+        " machine: then name a report file that all machines see in UNISONO_REPORT_FILE)"
+    )
