@@ -247,10 +247,18 @@ def test_a_folder_for_reports_keeps_each_run_in_a_file_of_its_own(unisono, sampl
         assert "warning" not in done.stderr
         return sorted(tmp_path.iterdir())
 
+    assert run("true") == []
     run(script := f'cat {sample_report} >> "$UNISONO_REPORT_FILE"')
     kept = run(script)
     assert [file.read_text() for file in kept] == [sample_report.read_text()] * 2
     assert run("true") == kept
+
+
+def test_a_named_report_file_is_not_left_empty(unisono, tmp_path):
+    (tmp_path / "his").touch()
+    for name in ("his", "new"):
+        unisono("run", "--report", "--mpi", _any_mpi(), "--", "true", env=ENVIRONMENT | {"UNISONO_REPORT_FILE": str(tmp_path / name)})
+    assert [file.name for file in tmp_path.iterdir()] == ["his"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ class Collected:
     file: Path
     traces: Path
     offset: int  # what the file had before
+    new: bool  # the file was not there
     timeline: bool = False  # also what happened when
     calls: bool = False  # also what collective calls asked for
 
@@ -33,7 +34,10 @@ class Collected:
         if not self.file.exists():
             return []
         before, self.offset = self.offset, self.file.stat().st_size
-        return report.read_records(str(self.file), before)
+        records = report.read_records(str(self.file), before)
+        if self.new and self.offset == 0:
+            self.file.unlink()
+        return records
 
 
 def collect_in(folder: Path, variables: dict[str, str], timeline: bool = False,
@@ -42,8 +46,10 @@ def collect_in(folder: Path, variables: dict[str, str], timeline: bool = False,
     of earlier runs."""
     traces = folder / "traces"
     traces.mkdir()
-    file = _writable(variables.get("UNISONO_REPORT_FILE")) or folder / "report.json"
-    return Collected(file, traces, file.stat().st_size if file.exists() else 0, timeline, calls)
+    named = variables.get("UNISONO_REPORT_FILE")
+    new = not named or not os.path.isfile(named)
+    file = _writable(named) or folder / "report.json"
+    return Collected(file, traces, file.stat().st_size if file.exists() else 0, new, timeline, calls)
 
 
 def _writable(named: str | None) -> Path | None:
@@ -56,8 +62,9 @@ def _writable(named: str | None) -> Path | None:
     else:
         try:
             if path.is_dir():
-                tempfile.TemporaryFile(dir=path).close()
-                return path / f"run.{os.uname().nodename}:{os.getpid()}.json"
+                path /= f"run.{os.uname().nodename}:{os.getpid()}.{time.time_ns()}.json"
+                with open(path, "xb"):  # where others may write, they must not have put a link there
+                    return path
             with open(path, "a+b"):
                 return path
         except OSError as error:
