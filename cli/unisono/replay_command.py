@@ -10,7 +10,6 @@ import click
 
 from . import bench, compare, compare_command, completion, ranges, replay, settings
 from .fresh import FreshFiles
-from .places import Failure
 
 
 def _check_folder(_context: click.Context, _parameter: click.Parameter, value: str) -> Path:
