@@ -1,18 +1,10 @@
 #include "execute/agree.hpp"
 
-#include <sys/stat.h>
-
 #include "access/fingerprint.hpp"
 #include "execute/direct.hpp"
 #include "execute/through_host.hpp"
 
 namespace unisono {
-
-std::uint64_t file_bytes_of(Storage const& storage) {
-    struct stat status {};
-    return fstat(storage.descriptor, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
-}
-
 namespace {
 
 // The native library must not be measured past the end of the file, and only bytes that are there

@@ -5,9 +5,6 @@
 
 namespace unisono {
 
-/// The file's size; 0 where nobody can tell: then nothing counts as being there. Local.
-std::uint64_t file_bytes_of(Storage const& storage);
-
 /// All ranks' proposals, merged. This rank's says what it asks for, and what its storage, the file
 /// and the caller know. Collective.
 Proposal agree_before(CollectiveFile const& file, Request const& request, CallerFacts const& caller,

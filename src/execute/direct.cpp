@@ -1,5 +1,7 @@
 #include "execute/direct.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <new>
@@ -176,6 +178,11 @@ IoResult perform_direct(Request const& request, Positions part, Storage const& s
         total.error = {ENOMEM, "getting memory", total.stopped_at};
     }
     return total;
+}
+
+std::uint64_t file_bytes_of(Storage const& storage) {
+    struct stat status {};
+    return fstat(storage.descriptor, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
 Verdict lost_in(Request const& request, IoResult const& result, std::uint32_t rank) {

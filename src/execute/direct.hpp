@@ -17,6 +17,9 @@ namespace unisono {
 IoResult perform_direct(Request const& request, Positions part, Storage const& storage,
                         CallRecord& record);
 
+/// The file's size; 0 where nobody can tell: then nothing counts as being there. Local.
+std::uint64_t file_bytes_of(Storage const& storage);
+
 /// What is to be told to other ranks, later, of a write of this rank's that came to `result`: an
 /// error and what it hit, or nothing.
 Verdict lost_in(Request const& request, IoResult const& result, std::uint32_t rank);

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <utility>
 
-#include "execute/agree.hpp"
+#include "execute/direct.hpp"
 #include "interpose/alone.hpp"
 #include "interpose/conclusion.hpp"
 #include "interpose/errors.hpp"

@@ -1,7 +1,6 @@
 #include "execute/staged/staged.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <cerrno>
 
@@ -71,10 +70,8 @@ void grow_file(StagedCall const& call) {
 
 // After the meeting: mappings may write as far as the file goes now.
 void note_file_size(StagedCall const& call) {
-    struct stat status {};
-    if (fstat(call.storage.descriptor, &status) != 0) return;
     auto const end = call.facts.touched.end;
-    if (static_cast<std::uint64_t>(status.st_size) >= end) *call.storage.mmap_safe_bytes = end;
+    if (file_bytes_of(call.storage) >= end) *call.storage.mmap_safe_bytes = end;
 }
 
 bool grows_first(Facts const& facts) {
