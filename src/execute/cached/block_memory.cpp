@@ -95,6 +95,12 @@ BlockBuffer BlockMemory::buffer(std::uint64_t block) const {
     return buffer(BlockTable::Entry{block, *slot});
 }
 
+std::unique_lock<BlockBuffer const> BlockMemory::locked(BlockBuffer const& buffer) const {
+    std::unique_lock lock{buffer, std::try_to_lock};
+    while (!lock && !lock.try_lock()) team_.give_way();
+    return lock;
+}
+
 std::uint64_t BlockMemory::bytes_in(Blocks blocks, Tiling const& view, Positions positions,
                                     std::size_t aggregator) const {
     std::uint64_t bytes = 0;

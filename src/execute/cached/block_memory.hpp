@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -73,6 +74,8 @@ public:
 
     /// Of a block that has been placed, on this node.
     [[nodiscard]] BlockBuffer buffer(std::uint64_t block) const;
+    /// Waits until it is this rank's alone.
+    [[nodiscard]] std::unique_lock<BlockBuffer const> locked(BlockBuffer const& buffer) const;
     /// Of what was in a slot of the block's owner.
     [[nodiscard]] BlockBuffer buffer(BlockTable::Entry const& entry) const;
     /// What makes file offsets addresses in the block's buffer.

@@ -1,9 +1,6 @@
 #include "execute/cached/cached_file.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "execute/direct.hpp"
@@ -24,8 +21,11 @@ CachedFile::CachedFile(Team& team, Rendezvous& rendezvous, Storage const& storag
       storage_{storage},
       memory_{team},
       deferred_{storage, memory_, team.rank()},
-      window_calls_{first_window_calls},
-      kind_{Team::deposits_of(number)} {}
+      newer_{team, memory_},
+      reader_{team, memory_, storage},
+      mail_{team, memory_, views_, number},
+      own_end_{storage},
+      window_calls_{first_window_calls} {}
 
 CachedFile::~CachedFile() = default;
 
@@ -39,20 +39,20 @@ bool CachedFile::prepare_bypass() {
 CacheNeeds CachedFile::needs(Request const& request, Options const& options,
                              CallRecord const& record) {
     std::lock_guard const lock{mutex_};
-    soon_s_ = options.write_behind_s;
-    auto const call = looked_at(request, record);
+    last_calls_.set_soon(options.write_behind_s);
+    auto const call = LastCalls::look_at(request, record);
     CacheNeeds needs{.drain = may_be_stale_,
                      .misfit = misfit_,
-                     .advance = advance_of(request.direction, call),
-                     .repeats = repeats_with(request.direction, call)};
+                     .advance = last_calls_.advance_of(request.direction, call),
+                     .repeats = last_calls_.repeats_with(request.direction, call)};
     if (!several_nodes()) return needs;
     auto const ranks = team_.topology().ranks_near(team_.rank()).size();
     auto const more_bytes = request.direction == Direction::write
                                 ? OwnWrites::memory_bytes_for(request.view, request.positions)
                                 : 0;
     auto const most_bytes = options.pool_bytes / ranks;
-    auto const left_bytes = most_bytes - std::min(most_bytes, own_writes_.memory_bytes());
-    needs.drain = needs.drain || own_writes_.any_in_file();
+    auto const left_bytes = most_bytes - std::min(most_bytes, newer_.own().memory_bytes());
+    needs.drain = needs.drain || newer_.own().any_in_file();
     needs.write_through = !storage_.write_only && more_bytes > left_bytes;
     if (more_bytes != 0) needs.calls_in_memory = left_bytes / more_bytes;
     return needs;
@@ -70,7 +70,7 @@ bool CachedFile::prepare(Facts const& facts, Plan const& plan, CallRecord& recor
     unsaved_s_most_ = plan.unsaved_s;
     {
         std::lock_guard const lock{mutex_};
-        clear(memory_.release(std::exchange(turned_, {})), record);
+        clear(memory_.release(reader_.end_turns()), record);
     }
     return reserve(memory_.blocks_of(facts.touched));
 }
@@ -108,7 +108,7 @@ Performed CachedFile::perform(Facts const& facts, bool write_through, Request co
     for (auto next = first; next < last;) {
         BlockTable::Blocks const blocks{next, std::min(last, next + round_blocks)};
         next = blocks.last;
-        make_room(blocks, record);
+        clear(memory_.place(blocks), record);
         if (writes) {
             for (auto block = blocks.first; block < blocks.last; ++block)
                 if (memory_.is_mine(block)) deferred_.note_dirty(block, now(record));
@@ -147,7 +147,7 @@ void CachedFile::begin(BlockCall& call) {
         call.record.lap(Phase::file);
         written_ = true;
     }
-    note(call.request, call.record);
+    last_calls_.note(call.request.direction, LastCalls::look_at(call.request, call.record));
     if (!several_nodes()) return;
     auto const mine = views_.interval_of(call.request.view, call.request.positions);
     call.intervals = team_.gather_values(std::span<ViewInterval const>{&mine, 1});
@@ -169,7 +169,7 @@ IoResult CachedFile::finish_write(Facts const& facts, bool write_through, Reques
         deferred_.flush_all();
         written_through_ = true;
     } else if (keeps_own_writes()) {
-        remember(request, request.positions, /*in_file=*/false);
+        newer_.remember(request);
     }
     record.lap(Phase::file);
     return result;
@@ -181,17 +181,14 @@ IoResult CachedFile::grow_file(Facts const& facts, Request const& request,
                                CallRecord& record) const {
     auto const& [begin, end] = request.positions;
     if (begin == end || touched(request.view, {begin, end}).end != facts.touched.end) return {};
-    struct stat status {};
-    if (fstat(storage_.descriptor, &status) == 0 &&
-        static_cast<std::uint64_t>(status.st_size) >= facts.touched.end)
-        return {};
+    if (file_bytes_of(storage_) >= facts.touched.end) return {};
     return perform_direct(request, {end - 1, end}, storage_, record);
 }
 
 void CachedFile::finish_call(Facts const& facts, CallRecord& record) {
     std::lock_guard const lock{mutex_};
     if (std::exchange(written_through_, false)) {
-        if (!own_writes_.any_in_file()) own_writes_.clear();
+        if (!newer_.own().any_in_file()) newer_.own().clear();
     } else if (facts.direction == Direction::write && !window_open_) {
         unsaved_elsewhere_ += facts.bytes;
         if (too_much_unsaved(windows_)) save();
@@ -246,11 +243,6 @@ IoResult CachedFile::read_missing(BlockTable::Blocks blocks, Extent asked) {
     return result;
 }
 
-// Finds room for the round's blocks, and writes what was there.
-void CachedFile::make_room(BlockTable::Blocks blocks, CallRecord& record) {
-    clear(memory_.place(blocks), record);
-}
-
 // Writes what is dirty of blocks that are given up.
 void CachedFile::clear(std::span<BlockTable::Entry const> replaced, CallRecord& record) {
     if (replaced.empty()) return;
@@ -289,20 +281,20 @@ void CachedFile::drain(CallRecord& record) {
     deferred_.flush_all();
     memory_.for_own_buffers([](std::uint64_t, BlockBuffer const& buffer) { buffer.forget(); });
     memory_.clear();
-    turned_ = {};
+    reader_.end_turns();
     record.lap(Phase::file);
     agree_on_errors();
     record.lap(Phase::waiting);
     if (several_nodes()) {
-        auto const list = own_writes_.to_rewrite();
+        auto const list = newer_.own().to_rewrite();
         if (!list.empty()) deferred_.write(list);
         agree_on_errors();
-        own_writes_.clear();
+        newer_.own().clear();
     }
     record.lap(Phase::file);
     in_use_ = written_ = may_be_stale_ = false;
-    team_.finish_deposits(kind_);
-    own_end_ = 0;
+    mail_.finish();
+    own_end_.forget();
     unsaved_elsewhere_ = 0;
     windows_.reset();
 }
@@ -335,58 +327,26 @@ void CachedFile::take_note_of(Request const& request, Positions done) {
     std::lock_guard const lock{mutex_};
     if (!in_use_ || done.empty()) return;
     auto const writes = request.direction == Direction::write;
-    if (in_turns() && !writes) return;  // nothing was written here
-    if (writes && (in_turns() || (several_nodes() && !written_))) may_be_stale_ = true;
-    auto const memory = request.in_memory(done);
-    walk_both(
-        request.view, done, memory.tiling, memory.positions,
-        [&](std::int64_t file, std::int64_t at, std::uint64_t bytes) {
-            auto const offset = static_cast<std::uint64_t>(file);
-            if (in_turns())
-                renew_in_turns({offset, offset + bytes}, memory.at(at));
-            else if (!several_nodes())
-                take_note_in_buffers(request.direction, {offset, offset + bytes}, memory.at(at));
-            else if (writes)
-                own_writes_.replace(offset, memory.at(at), bytes);
-            else
-                own_writes_.overlay(offset, memory.at(at), bytes);
-        });
-}
-
-// `memory` has what is, or was, at the beginning of the range.
-void CachedFile::take_note_in_buffers(Direction direction, Extent range, std::byte* memory) const {
-    memory_.for_blocks(range, [&](std::uint64_t block, Extent part) {
-        auto const buffer = memory_.buffer(block);
-        auto const lock = locked(buffer);
-        auto const place = memory_.within_block(part, block);
-        auto* const first = memory + (part.begin - range.begin);
-        auto const in_memory = [&](BufferRange run) { return first + (run.begin - place.begin); };
-        if (direction == Direction::read) {
-            for (auto const& run : buffer.written(place))
-                std::memcpy(in_memory(run), buffer.data() + run.begin, run.bytes());
-            return;
-        }
-        buffer.renew(first, place);
-        for (auto const& run : buffer.written(place)) buffer.store(in_memory(run), run);
-    });
+    if (writes && (reader_.in_turns() || (several_nodes() && !written_))) may_be_stale_ = true;
+    if (reader_.in_turns()) {  // nothing was written here
+        if (writes) reader_.renew_in_turns(request, done);
+    } else if (writes) {
+        newer_.replace(request, done);
+    } else {
+        newer_.look_up_written(request, done);
+    }
 }
 
 IoResult CachedFile::independent(Request const& request, Positions part, CallRecord& record) {
     if (request.direction == Direction::read)
-        if (auto const result = grow_to_own_end(); result.error) return result;
+        if (auto const result = own_end_.grow_file(); result.error) return result;
     auto const result = perform_direct(request, part, storage_, record);
     Positions const done{part.begin, part.begin + result.bytes};
     if (request.direction == Direction::write) {
         keep_written(request, done);
-        return result;
+    } else if (written_) {  // else all is in the file, and what is in memory may be older
+        newer_.look_up(request, done);
     }
-    // Where no call has written, all is in the file, and what is in memory may be older.
-    if (!written_) return result;
-    auto const memory = request.in_memory(done);
-    walk_both(request.view, done, memory.tiling, memory.positions,
-              [&](std::int64_t file, std::int64_t offset, std::uint64_t bytes) {
-                  look_up(static_cast<std::uint64_t>(file), memory.at(offset), bytes);
-              });
     return result;
 }
 
@@ -396,67 +356,7 @@ void CachedFile::keep_written(Request const& request, Positions done) {
     if (several_nodes() && !written_)
         may_be_stale_ = true;
     else
-        remember(request, done, /*in_file=*/true);
-}
-
-// Puts what this rank may already see over what was read from the file.
-void CachedFile::look_up(std::uint64_t offset, std::byte* memory, std::uint64_t bytes) const {
-    if (several_nodes()) return own_writes_.overlay(offset, memory, bytes);
-    memory_.for_blocks({offset, offset + bytes}, [&](std::uint64_t block, Extent range) {
-        auto const from = memory_.buffer(block);
-        auto const begin = memory_.begin_of(block);
-        for (auto const& known : from.known(memory_.within_block(range, block)))
-            std::memcpy(memory + (begin + known.begin - offset), from.data() + known.begin,
-                        known.bytes());
-    });
-}
-
-// Keeps this rank's view of what it has written.
-void CachedFile::remember(Request const& request, Positions part, bool in_file) {
-    auto const memory = request.in_memory(part);
-    walk_both(request.view, part, memory.tiling, memory.positions,
-              [&](std::int64_t file, std::int64_t from, std::uint64_t bytes) {
-                  auto const offset = static_cast<std::uint64_t>(file);
-                  if (!several_nodes())
-                      put(offset, memory.at(from), bytes);
-                  else if (in_file)
-                      keep_newer({offset, offset + bytes}, memory.at(from));
-                  else
-                      own_writes_.put(offset, memory.at(from), bytes, in_file);
-              });
-}
-
-// An independent write, between nodes: of what is in no buffer nothing older can reach the file any
-// more, and nothing is kept but what this rank would read instead.
-void CachedFile::keep_newer(Extent range, std::byte const* memory) {
-    auto const replace_before = [&](std::uint64_t offset) {
-        own_writes_.replace(range.begin, memory, offset - range.begin);
-        memory += offset - range.begin;
-        range.begin = offset;
-    };
-    memory_.for_blocks(range, [&](std::uint64_t, Extent part) {
-        replace_before(part.begin);
-        own_writes_.put(part.begin, memory, part.bytes(), /*in_file=*/true);
-        memory += part.bytes();
-        range.begin = part.end;
-    });
-    replace_before(range.end);
-}
-
-// An independent write, which is in the file already, also to the buffers. It is dirty there when
-// an older value of its bytes may be on its way to the file; else it must not go there once more,
-// after what others may do to the file.
-void CachedFile::put(std::uint64_t offset, std::byte const* memory, std::uint64_t bytes) const {
-    memory_.for_blocks({offset, offset + bytes}, [&](std::uint64_t block, Extent range) {
-        auto const to = memory_.buffer(block);
-        auto const lock = locked(to);
-        auto const* const from = memory + (range.begin - offset);
-        auto const place = memory_.within_block(range, block);
-        if (written_)
-            to.store(from, place);
-        else
-            to.store_valid(from, place);
-    });
+        newer_.note_write(request, done, written_);
 }
 
 }  // namespace unisono

@@ -3,13 +3,16 @@
 #include <atomic>
 #include <mutex>
 #include <optional>
-#include <vector>
 
 #include "exchange/view_directory.hpp"
 #include "execute/cached/block_exchange.hpp"
 #include "execute/cached/block_memory.hpp"
+#include "execute/cached/block_reader.hpp"
 #include "execute/cached/deferred_writes.hpp"
-#include "execute/cached/own_writes.hpp"
+#include "execute/cached/deposit_mail.hpp"
+#include "execute/cached/last_calls.hpp"
+#include "execute/cached/newer_bytes.hpp"
+#include "execute/cached/own_end.hpp"
 #include "execute/performed.hpp"
 #include "unisono/plan.hpp"
 
@@ -139,17 +142,14 @@ public:
     void take_note_of(Request const& request, Positions done);
 
 private:
-    struct DepositHead;
-
     [[nodiscard]] bool several_nodes() const { return team_.topology().nodes() > 1; }
     // It may have to read them, or to write older ones of its own once more.
-    [[nodiscard]] bool keeps_own_writes() const {
-        return several_nodes() && (!storage_.write_only || own_writes_.any_in_file());
+    [[nodiscard]] bool keeps_own_writes() {
+        return several_nodes() && (!storage_.write_only || newer_.own().any_in_file());
     }
 
     // Agreed calls.
     bool reserve(BlockTable::Blocks blocks);
-    void make_room(BlockTable::Blocks blocks, CallRecord& record);
     void clear(std::span<BlockTable::Entry const> replaced, CallRecord& record);
     void begin(BlockCall& call);
     void barrier(CallRecord& record);
@@ -167,64 +167,17 @@ private:
     void meet_before_drain();
     void agree_on_errors();
 
-    // Independent calls.
     IoResult independent(Request const& request, Positions part, CallRecord& record);
     void keep_written(Request const& request, Positions done);
-    void look_up(std::uint64_t offset, std::byte* memory, std::uint64_t bytes) const;
-    void remember(Request const& request, Positions part, bool in_file);
-    void keep_newer(Extent range, std::byte const* memory);
-    void put(std::uint64_t offset, std::byte const* memory, std::uint64_t bytes) const;
-    void take_note_in_buffers(Direction direction, Extent range, std::byte* memory) const;
 
     // Calls in a window.
-    struct LastCall {
-        std::uint64_t bytes = 0;
-        Extent touched;
-        double at_s = 0;
-    };
-    static LastCall looked_at(Request const& request, CallRecord const& record);
-    [[nodiscard]] std::uint64_t advance_of(Direction direction, LastCall const& call) const;
-    [[nodiscard]] std::uint32_t repeats_with(Direction direction, LastCall const& call) const;
-    void note(Direction direction, LastCall const& call);
-    void note(Request const& request, CallRecord const& record);
     void tell_others(Request const& request, IoResult const& result);
     void go_on_in_window();
     [[nodiscard]] std::uint64_t blocks_open(Direction direction) const;
-    bool open_blocks(BlockTable::Blocks blocks, CallRecord& record);
-    void open_for_deposits(CallRecord const& record);
     std::uint64_t earned_calls(bool misfit, std::uint64_t growth = 2);
     void leave_behind(Extent range, Direction direction, CallRecord& record);
-    bool fits(Request const& request);
+    bool fits(Request const& request, Extent touched);
     IoResult move_directly(Request const& request, CallRecord& record);
-    void send_deposit(std::size_t aggregator, BlockTable::Blocks blocks, Request const& request);
-    void take_deposit(std::uint32_t from, Message const& message);
-    void take_deposits();
-    void send_closings();
-    void send_with(DepositHead const& head, Message message);
-    void note_own_end(Request const& request, std::uint64_t end);
-    IoResult grow_to_own_end();
-
-    // Blocks that are read ahead.
-    [[nodiscard]] bool in_turns() const { return turned_.count() > 0; }
-    void go_on_to(std::uint64_t block);
-    void leave_turns();
-    [[nodiscard]] bool all_are_past(std::uint64_t block) const;
-    [[nodiscard]] BlockBuffer buffer_of(std::uint64_t block) const;
-    [[nodiscard]] std::uint64_t turn_of(std::uint64_t block) const {
-        return (block - window_.placed.first) / window_.placed.count();
-    }
-    [[nodiscard]] bool take_turn(std::uint64_t block, BlockBuffer const& buffer) const;
-    [[nodiscard]] std::uint64_t filled_end(std::uint64_t block) const;
-    [[nodiscard]] bool filling_stopped(std::uint64_t block) const;
-    void renew_in_turns(Extent range, std::byte const* memory) const;
-    /// Waits until it is this rank's alone.
-    [[nodiscard]] std::unique_lock<BlockBuffer const> locked(BlockBuffer const& buffer) const;
-    [[nodiscard]] std::uint64_t filled(std::uint64_t block, std::uint64_t wanted_end,
-                                       CallRecord& record);
-    void fill(std::uint64_t block, BlockBuffer const& to, std::uint64_t wanted_end);
-    bool fill_if_free(std::uint64_t block, std::uint64_t wanted_end);
-    void read_ahead(std::uint64_t offset);
-    bool read_after(std::uint64_t block);
 
     Team& team_;
     Rendezvous& rendezvous_;
@@ -243,20 +196,22 @@ private:
     BlockMemory memory_;
     DeferredWrites deferred_;
     ViewDirectory views_;
-    OwnWrites own_writes_;
+    NewerBytes newer_;
+    BlockReader reader_;
+    DepositMail mail_;
+    OwnEnd own_end_;  // since the last drain
+    LastCalls last_calls_;
     Verdict agreed_error_;  // of all ranks, up to the last drain
 
     struct Window {
         Direction direction = Direction::write;
-        Extent range;               // whose blocks are all in buffers,
-        BlockTable::Blocks placed;  // or in those of these ones after them
+        Extent range;  // where writes find their blocks
         std::uint64_t calls_left = 0;
         bool direct = false;  // and no blocks
         bool used = false;    // some calls were made in it
         std::uint64_t choice = 0;
     };
     Window window_;
-    BlockTable::Blocks turned_;   // their buffers have had others, which nobody is to find there
     bool window_open_ = false;    // until all have said that their part is over
     bool misfit_ = false;         // of this rank's calls in the last window
     std::uint64_t window_calls_;  // that the next window may have at most
@@ -268,15 +223,7 @@ private:
     [[nodiscard]] std::uint64_t unsaved_with(std::optional<Windows> const& windows) const;
     [[nodiscard]] bool too_much_unsaved(std::optional<Windows> const& windows) const;
     void save();
-    std::optional<Windows> windows_;             // that there were
-    std::vector<std::size_t> closings_missing_;  // by rank of another node
-    std::uint64_t own_end_ = 0;                  // of this rank's deposits since the last drain
-    std::byte own_last_{};                       // the byte before it
-    Team::Kind kind_;                            // of messages with deposits
-    std::uint32_t repeats_ = 0;                  // of the last write, as in Facts
-    double soon_s_ = 0;
-    std::optional<LastCall> last_write_;  // this rank's
-    std::optional<LastCall> last_read_;   // the same, if no write came after it
+    std::optional<Windows> windows_;  // that there were
 };
 
 }  // namespace unisono

@@ -15,11 +15,7 @@
 // Source: View-based collective I/O (CCGrid 2008), section IV, has the buffers and the static map;
 // its ranks still wait for their answer in every call. That they need not is ours.
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cstring>
-#include <functional>
 
 #include "execute/cached/cached_file.hpp"
 #include "execute/direct.hpp"
@@ -50,51 +46,9 @@ bool worth_whole_blocks(Facts const& facts, std::uint64_t advance) {
 
 }  // namespace
 
-/// What a message to another node's aggregator begins with; packed data follow.
-struct CachedFile::DepositHead {
-    std::uint32_t aggregator = 0;
-    bool closing = false;  ///< the last message before the next agreed call, without data
-    ViewInterval interval;
-};
-
-CachedFile::LastCall CachedFile::looked_at(Request const& request, CallRecord const& record) {
-    LastCall call{.bytes = request.positions.bytes(), .at_s = record.now_s()};
-    if (!request.positions.empty()) call.touched = touched(request.view, request.positions);
-    return call;
-}
-
-std::uint64_t CachedFile::advance_of(Direction direction, LastCall const& call) const {
-    auto const& last = direction == Direction::read ? last_read_ : last_write_;
-    if (!last || call.bytes != last->bytes) return CacheNeeds::no_repeat;
-    if (call.bytes == 0) return 0;
-    auto const begin = call.touched.begin;
-    return begin < last->touched.begin ? CacheNeeds::no_repeat : begin - last->touched.begin;
-}
-
-std::uint32_t CachedFile::repeats_with(Direction direction, LastCall const& call) const {
-    auto const repeats = direction == Direction::write &&
-                         advance_of(direction, call) != CacheNeeds::no_repeat &&
-                         call.at_s - last_write_->at_s <= soon_s_;
-    return repeats ? repeats_ + 1 : 0;
-}
-
 void CachedFile::note_call(Request const& request, CallRecord const& record) {
     std::lock_guard const lock{mutex_};
-    note(request, record);
-}
-
-void CachedFile::note(Request const& request, CallRecord const& record) {
-    note(request.direction, looked_at(request, record));
-}
-
-void CachedFile::note(Direction direction, LastCall const& call) {
-    if (direction == Direction::read) {
-        last_read_ = call;
-        return;
-    }
-    repeats_ = repeats_with(direction, call);
-    last_write_ = call;
-    last_read_.reset();
+    last_calls_.note(request.direction, LastCalls::look_at(request, record));
 }
 
 std::uint64_t CachedFile::blocks_open(Direction direction) const {
@@ -128,16 +82,20 @@ void CachedFile::open_window(Facts const& facts, CacheNeeds const& agreed, CallR
     leave_behind(range, facts.direction, record);
     auto const blocks = memory_.blocks_of(range);
     BlockTable::Blocks const placed{first, std::min(last, blocks.last)};
-    if (!open_blocks(placed, record)) return;
+    if (!reserve(placed)) return;
     std::lock_guard const lock{mutex_};
-    window_ = {.direction = facts.direction, .range = range, .placed = placed, .calls_left = calls};
+    clear(memory_.place(placed), record);
+    window_ = {.direction = facts.direction, .range = range, .calls_left = calls};
     window_open_ = true;
     misfit_ = false;
-    if (!reads) open_for_deposits(record);
-    if (placed.last == blocks.last) return;
-    turned_ = placed;
-    go_on_to(first);
-    barrier(record);  // nobody counts on where others were before
+    if (reads) {
+        reader_.open(range, placed);
+        if (reader_.in_turns()) barrier(record);  // nobody counts on where others were before
+        return;
+    }
+    for (auto block = placed.first; block < placed.last; ++block)
+        if (memory_.is_mine(block)) deferred_.renew(block, now(record));
+    if (several_nodes()) mail_.open(range.bytes());
 }
 
 void CachedFile::open_direct_window(Facts const& facts, CacheNeeds const& agreed,
@@ -149,26 +107,6 @@ void CachedFile::open_direct_window(Facts const& facts, CacheNeeds const& agreed
                .direct = true,
                .choice = choice};
     misfit_ = false;
-}
-
-bool CachedFile::open_blocks(BlockTable::Blocks blocks, CallRecord& record) {
-    if (!reserve(blocks)) return false;
-    std::lock_guard const lock{mutex_};
-    make_room(blocks, record);
-    return true;
-}
-
-void CachedFile::open_for_deposits(CallRecord const& record) {
-    auto const blocks = memory_.blocks_of(window_.range);
-    for (auto block = blocks.first; block < blocks.last; ++block)
-        if (memory_.is_mine(block)) deferred_.renew(block, now(record));
-    if (!several_nodes()) return;
-    team_.expect_messages(window_.range.bytes());
-    closings_missing_.assign(team_.topology().ranks(), 0);
-    memory_.for_own_aggregators([&](std::size_t) {
-        for (std::uint32_t rank = 0; rank < closings_missing_.size(); ++rank)
-            closings_missing_[rank] += memory_.on_my_node(rank) ? 0 : 1;
-    });
 }
 
 // Windows grow as long as they foresee what the ranks write.
@@ -207,13 +145,12 @@ void CachedFile::begin_in_window() {
 }
 
 bool CachedFile::begin_directly(Direction direction, Extent range, double now_s) {
-    LastCall const call{.bytes = range.bytes(), .touched = range, .at_s = now_s};
+    LastCalls::Call const call{.bytes = range.bytes(), .touched = range, .at_s = now_s};
     std::lock_guard const lock{mutex_};
-    if (!window_.direct || !in_window(direction) ||
-        advance_of(direction, call) == CacheNeeds::no_repeat)
+    if (!window_.direct || !in_window(direction) || !last_calls_.repeats(direction, call))
         return false;
     go_on_in_window();
-    note(direction, call);
+    last_calls_.note(direction, call);
     return true;
 }
 
@@ -225,23 +162,20 @@ void CachedFile::go_on_in_window() {
     ++call_;
 }
 
-bool CachedFile::fits(Request const& request) {
+bool CachedFile::fits(Request const& request, Extent touched) {
     if (request.positions.empty()) return true;
     if (!request.view.ascending()) return false;
-    if (several_nodes() && !views_.knows(views_.interval_of(request.view, request.positions)))
-        return false;
-    auto const range = touched(request.view, request.positions);
-    if (range.begin < window_.range.begin || range.end > window_.range.end) return false;
-    // A block's turn comes when all ranks are past the one before it, this one as well.
-    return !in_turns() || memory_.blocks_of(range).count() <= window_.placed.count();
+    if (request.direction == Direction::read) return reader_.may_read(touched);
+    return touched.begin >= window_.range.begin && touched.end <= window_.range.end &&
+           (!several_nodes() || views_.knows(views_.interval_of(request.view, request.positions)));
 }
 
 // An error is this rank's at once, and the others' with those of deferred writes.
 IoResult CachedFile::move_directly(Request const& request, CallRecord& record) {
-    auto const call = looked_at(request, record);
+    auto const call = LastCalls::look_at(request, record);
     std::unique_lock lock{mutex_};
-    if (advance_of(request.direction, call) == CacheNeeds::no_repeat) misfit_ = true;
-    note(request.direction, call);
+    if (!last_calls_.repeats(request.direction, call)) misfit_ = true;
+    last_calls_.note(request.direction, call);
     lock.unlock();
     auto const result = perform_direct(request, request.positions, storage_, record);
     if (result.error) note_lost(request, result);
@@ -261,32 +195,31 @@ void CachedFile::tell_others(Request const& request, IoResult const& result) {
 IoResult CachedFile::deposit(Request const& request, CallRecord& record) {
     if (window_.direct) return move_directly(request, record);
     std::lock_guard const lock{mutex_};
-    if (!fits(request)) {
+    auto const call = LastCalls::look_at(request, record);
+    if (!fits(request, call.touched)) {
         misfit_ = true;
         auto const result = independent(request, request.positions, record);
         tell_others(request, result);
         return result;
     }
     written_.store(true, std::memory_order_relaxed);
-    note(request, record);
-    auto const& positions = request.positions;
-    if (!positions.empty()) {
-        auto const range = last_write_->touched;
-        auto const blocks = memory_.blocks_of(range);
+    last_calls_.note(request.direction, call);
+    if (call.bytes > 0) {
+        auto const blocks = memory_.blocks_of(call.touched);
         memory_.for_each_aggregator([&](std::size_t i) {
             if (memory_.on_my_node(memory_.aggregator(i)))
                 store(memory_, blocks, request, i);
             else
-                send_deposit(i, blocks, request);
+                mail_.send(i, blocks, request);
         });
-        if (keeps_own_writes()) remember(request, positions, /*in_file=*/false);
-        note_own_end(request, range.end);
+        if (keeps_own_writes()) newer_.remember(request);
+        own_end_.note(request, call.touched.end);
     }
     record.lap(Phase::copying);
-    take_deposits();
+    mail_.take();
     record.lap(Phase::exchange);
     write_behind(record, until_agreed);
-    return {.bytes = positions.bytes()};
+    return {.bytes = call.bytes};
 }
 
 // What has to go to the file goes there in the background.
@@ -294,43 +227,6 @@ void CachedFile::write_behind(CallRecord& record, std::uint64_t calls_dirty_at_m
     deferred_.reap(/*all=*/false);
     start_writes(record, calls_dirty_at_most);
     record.lap(Phase::file);
-}
-
-void CachedFile::send_deposit(std::size_t aggregator, BlockTable::Blocks blocks,
-                              Request const& request) {
-    auto const bytes = memory_.bytes_in(blocks, request.view, request.positions, aggregator);
-    if (bytes == 0) return;
-    DepositHead const head{.aggregator = static_cast<std::uint32_t>(aggregator),
-                           .interval = views_.interval_of(request.view, request.positions)};
-    Message message(sizeof head + bytes);
-    pack(memory_, blocks, request, aggregator, message.data() + sizeof head);
-    send_with(head, std::move(message));
-}
-
-void CachedFile::send_with(DepositHead const& head, Message message) {
-    std::memcpy(message.data(), &head, sizeof head);
-    team_.send(memory_.aggregator(head.aggregator), kind_, std::move(message));
-}
-
-// What ranks of other nodes have sent so far.
-void CachedFile::take_deposits() {
-    if (!several_nodes()) return;
-    while (auto const received = team_.receive_any(kind_))
-        take_deposit(received->from, received->message);
-}
-
-void CachedFile::take_deposit(std::uint32_t from, Message const& message) {
-    DepositHead head;
-    std::memcpy(static_cast<void*>(&head), message.data(), sizeof head);
-    if (head.closing) {
-        assert(closings_missing_[from] > 0);
-        --closings_missing_[from];
-        return;
-    }
-    auto const view = views_.tiling(head.interval);
-    auto const range = touched(view, head.interval.positions);
-    store_packed(memory_, memory_.blocks_of(range), view, head.interval.positions, head.aggregator,
-                 message.data() + sizeof head);
 }
 
 // On one node whatever lies in the window can be put there; pieces of other sizes may want buffers.
@@ -348,12 +244,11 @@ void CachedFile::note_new_views() {
 // Without the lock while it waits: other threads may have to go on before the others come.
 void CachedFile::end_window() {
     std::unique_lock lock{mutex_};
-    leave_turns();
+    reader_.close();
     window_ = {};
     if (!std::exchange(window_open_, false)) return;
-    if (several_nodes()) send_closings();
-    for (take_deposits(); std::ranges::any_of(closings_missing_, std::identity{});
-         take_deposits()) {
+    if (several_nodes()) mail_.close();
+    while (!mail_.take()) {
         lock.unlock();
         team_.idle();
         lock.lock();
@@ -361,43 +256,16 @@ void CachedFile::end_window() {
     if (flush_online_) deferred_.start({.call = call_}, {});
 }
 
-// Every rank tells the other nodes' aggregators that nothing more will come.
-void CachedFile::send_closings() {
-    for (std::size_t i = 0; i < memory_.aggregators().size(); ++i) {
-        if (memory_.on_my_node(memory_.aggregator(i))) continue;
-        send_with({.aggregator = static_cast<std::uint32_t>(i), .closing = true},
-                  Message(sizeof(DepositHead)));
-    }
-}
-
-void CachedFile::note_own_end(Request const& request, std::uint64_t end) {
-    if (end < own_end_) return;
-    own_end_ = end;
-    auto const last = request.positions.end;
-    auto const memory = request.in_memory({last - 1, last});
-    own_last_ = *memory.at(offset_of(memory.tiling, memory.positions.begin));
-}
-
 // Others read as far as the file goes.
 void CachedFile::begin_reading() {
     std::lock_guard const lock{mutex_};
-    if (auto const grown = grow_to_own_end(); grown.error)
+    if (auto const grown = own_end_.grow_file(); grown.error)
         deferred_.note(Verdict{grown, team_.rank()});
 }
 
 IoResult CachedFile::settle_size() {
     std::lock_guard const lock{mutex_};
-    return grow_to_own_end();
-}
-
-// Its last byte makes the file long enough.
-IoResult CachedFile::grow_to_own_end() {
-    struct stat status {};
-    if (own_end_ == 0 || (fstat(storage_.descriptor, &status) == 0 &&
-                          static_cast<std::uint64_t>(status.st_size) >= own_end_))
-        return {};
-    Transfer const last_byte{own_end_ - 1, &own_last_, 1};
-    return storage_.backend->perform(Direction::write, {&last_byte, 1});
+    return own_end_.grow_file();
 }
 
 }  // namespace unisono
