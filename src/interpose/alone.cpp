@@ -74,7 +74,7 @@ Alone perform_alone(File& file, DataCall const& call, Prepared& prepared, CallRe
     auto const result = request.device == nullptr
                             ? perform(request)
                             : perform_through_host(request, file.options(), record, perform);
-    if (request.direction == Direction::write) file.note_written();
+    if (request.direction == Direction::write) file.durability().note_written();
     if (!call.offset && pointer == Pointer::individual && result.bytes != asked)
         file.set_pointer(prepared.first + etypes_of(prepared, result.bytes));
     set_count(status, deliver(prepared, call, result.bytes));
@@ -127,7 +127,7 @@ Alone perform_alone_natively(File& file, DataCall const& call, MPI_Status* statu
         UnderWay const access{file.io_counts()};
         done.code = call_alone(file, call, status);
     }
-    if (call.direction == Direction::write) file.note_native();
+    if (call.direction == Direction::write) file.durability().note_native();
     record.lap(Phase::native);
     done.bytes = bytes_of(*status);
     file.record([&](FileReport& report) {

@@ -2,6 +2,7 @@
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
 #include "interpose/native.hpp"
+#include "interpose/open_files.hpp"
 #include "interpose/pass_on.hpp"
 #include "interpose/timed.hpp"
 
@@ -17,7 +18,7 @@ int File_sync(MPI_File handle) {
     // Where the file may not be written the MPI library has a word to say, or none.
     if (!synced.native && !file->read_only()) return result;
     auto const native = UNISONO_NATIVE(File_sync)(handle);
-    if (synced.native && native != MPI_SUCCESS) file->note_failed_native_sync();
+    if (synced.native && native != MPI_SUCCESS) file->durability().note_failed_native_sync();
     return result == MPI_SUCCESS ? native : result;
 }
 

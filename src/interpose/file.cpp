@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <shared_mutex>
-#include <unordered_map>
 
 #include "backends/choice.hpp"
 #include "backends/descriptor.hpp"
@@ -80,16 +78,6 @@ OpenedFor open_descriptor(std::string const& path, int access_mode) {
     return open_for(O_WRONLY);
 }
 
-struct Table {
-    std::shared_mutex mutex;
-    std::unordered_map<std::uintptr_t, std::shared_ptr<File>> files;
-};
-
-Table& table() {
-    static auto* const table = new Table;  // files may be used until the very end of the process
-    return *table;
-}
-
 // Every rank by itself, at once, and nothing else.
 Options for_atomic_mode(Options options) {
     options.strategy = independent.name;
@@ -112,8 +100,6 @@ std::string hints_that_change_speeds(Options const& options) {
 
 std::atomic<std::uint64_t> files_so_far = 0;
 
-std::uintptr_t key(MPI_File handle) { return reinterpret_cast<std::uintptr_t>(handle); }
-
 }  // namespace
 
 File::File(MPI_File handle, MPI_Comm comm, std::shared_ptr<Context> context, std::string path,
@@ -126,7 +112,8 @@ File::File(MPI_File handle, MPI_Comm comm, std::shared_ptr<Context> context, std
       options_{options},
       reports_{options_.report != "none"},
       order_{++files_so_far},
-      number_{context_->next_file()} {
+      number_{context_->next_file()},
+      durability_{*context_, storage_, read_only()} {
     report_.file = path_;
     report_.nodes = context_->machines();
     report_.opened_by = static_cast<std::uint32_t>(context_->ranks());
@@ -328,60 +315,16 @@ void File::note_lost(Verdict const& verdict) {
     deferred_.merge(verdict);
 }
 
-Verdict File::first_failure(Verdict const& earlier, Error const& error) const {
-    if (earlier.code != 0) return earlier;
-    return {IoResult{.error = error}, static_cast<std::uint32_t>(context_->rank())};
+Durability::Synced File::sync() {
+    return durability_.sync(settle(), meeting_point(), kernel_descriptor_, by_mpi_);
 }
 
-Verdict File::first_of_all(Verdict const& mine) {
-    FirstFailure all{mine};
-    meet(all);
-    return all.verdict;
-}
-
-File::Synced File::sync() {
-    auto const settled = settle();
-    auto const wrote = written_.exchange(false);
-    struct stat status {};
-    // Elsewhere each rank may have a cache of its own.
-    auto const alone = by_mpi_ || fstat(kernel_descriptor_, &status) != 0;
-    SyncNotice all{.wrote = wrote,
-                   .native_wrote = native_wrote_.exchange(false),
-                   .failed = settled.code != 0 || failed_sync_.code != 0,
-                   .alone = alone,
-                   .least_device = status.st_dev,
-                   .least_inode = status.st_ino};
-    meet(all);
-    Synced synced{.verdict = settled, .native = all.native_wrote};
-    auto const earlier = std::exchange(failed_sync_, {});
-    if (!all.wrote) {
-        if (!synced.native) {
-            failed_sync_ = earlier;
-            if (settled.code == 0) synced.verdict = earlier;
-        }
-        if (all.failed) synced.verdict = first_of_all(synced.verdict);
-        return synced;
-    }
-    Error error;
-    auto const syncs = all.one_file() ? context_->leads_its_machine() : wrote || earlier.code != 0;
-    if (syncs) error = storage_.backend->sync();
-    // ROMIO syncs what this handle has written, and no size that the program's own one was given.
-    if (by_mpi_ && wrote && !error && kernel_descriptor_ >= 0)
-        error = make_posix_backend(kernel_descriptor_)->sync();
-    if (error) failed_sync_ = first_failure({}, error);
-    synced.verdict = first_of_all(first_failure(settled, error));
-    return synced;
-}
-
-void File::note_failed_native_sync() {
-    failed_sync_ = first_failure({}, {EIO, "the MPI library's sync", Error::whole_file});
-}
-
-File::Synced File::close() {
+Durability::Synced File::close() {
     end_nonblocking();
-    auto ended = options_.sync_at_close ? sync() : Synced{.verdict = settle()};
+    auto ended = options_.sync_at_close ? sync() : Durability::Synced{.verdict = settle()};
     note_end();
-    ended.verdict = first_of_all(first_failure(ended.verdict, close_storage()));
+    ended.verdict =
+        first_of_all(meeting_point(), durability_.first_failure(ended.verdict, close_storage()));
     give_back_shared_pointer();  // nobody moves it any more
     if (identity_) context_->keep_ahead(identity_->first, ahead_);
     return ended;
@@ -513,7 +456,8 @@ void File::use(Options options) {
         cache_.reset();  // it may be another team's from now on
     }
     // Only the one that has written through the MPI library can sync that.
-    if (by_mpi_ && written_) note_lost(first_failure({}, storage_.backend->sync()));
+    if (by_mpi_ && durability_.wrote())
+        note_lost(durability_.first_failure({}, storage_.backend->sync()));
     options_ = std::move(options);
     atomic_options_ = for_atomic_mode(options_);
     give_back_shared_pointer();
@@ -542,65 +486,6 @@ void File::set_atomic(bool atomic, bool by_locks) {
     storage_.range_locks =
         atomic && by_locks ? std::make_shared<RangeLocks>(kernel_descriptor_) : nullptr;
     atomic_options_ = for_atomic_mode(options_);
-}
-
-void remember(std::shared_ptr<File> file) {
-    std::unique_lock const lock{table().mutex};
-    for (auto const& [handle, other] : table().files)
-        if (other->is_same_as(*file)) {
-            other->note_open_again();
-            file->note_open_again();
-        }
-    table().files[key(file->handle())] = std::move(file);
-}
-
-void for_opened_otherwise(File const& file, std::function<void(File const&)> const& use) {
-    if (!file.is_open_again()) return;
-    std::shared_lock const lock{table().mutex};
-    for (auto const& [handle, other] : table().files)
-        if (other.get() != &file && other->is_same_as(file)) use(*other);
-}
-
-std::shared_ptr<File> find(MPI_File handle) {
-    // Where one thread calls MPI it is the one that changes the table.
-    static bool const alone = !threads_may_call_at_once();
-    std::shared_lock lock{table().mutex, std::defer_lock};
-    if (!alone) lock.lock();
-    auto const entry = table().files.find(key(handle));
-    return entry == table().files.end() ? nullptr : entry->second;
-}
-
-namespace {
-
-template <class Wanted>
-std::vector<std::shared_ptr<File>> open_files_that(Wanted&& are_wanted) {
-    std::vector<std::shared_ptr<File>> files;
-    {
-        std::shared_lock const lock{table().mutex};
-        for (auto const& [handle, file] : table().files)
-            if (are_wanted(*file)) files.push_back(file);
-    }
-    std::ranges::sort(files, {}, &File::order);
-    return files;
-}
-
-}  // namespace
-
-std::vector<std::shared_ptr<File>> open_files() {
-    return open_files_that([](File const&) { return true; });
-}
-
-std::vector<std::shared_ptr<File>> open_files_on(MPI_Comm comm) {
-    return open_files_that([comm](File const& file) { return file.opened_on() == comm; });
-}
-
-std::shared_ptr<File> forget(MPI_File handle) {
-    std::unique_lock const lock{table().mutex};
-    auto const entry = table().files.find(key(handle));
-    if (entry == table().files.end()) return nullptr;
-    auto file = std::move(entry->second);
-    table().files.erase(entry);
-    return file;
 }
 
 }  // namespace unisono::interpose

@@ -19,6 +19,7 @@
 #include "execute/collective.hpp"
 #include "interpose/context.hpp"
 #include "interpose/datatypes.hpp"
+#include "interpose/durability.hpp"
 #include "interpose/overlap_gain.hpp"
 #include "interpose/shared_pointer.hpp"
 #include "interpose/stall_watch.hpp"
@@ -125,10 +126,14 @@ public:
     void note_open_again() { open_again_ = true; }
     [[nodiscard]] std::uint64_t path_hash() const { return path_hash_; }
     [[nodiscard]] MpiTeam& team() const;
+    /// Where its ranks meet; null: there is one only.
+    [[nodiscard]] Rendezvous* meeting_point() const {
+        return context_->ranks() > 1 ? &team().rendezvous() : nullptr;
+    }
     /// What all ranks have to say, merged into what this one says. Collective; one meeting.
     template <class Said>
     void meet(Said& said) {
-        if (context_->ranks() > 1) team().rendezvous().meet(said);
+        if (auto* const at = meeting_point()) at->meet(said);
     }
     /// Whether layout() waits for nobody. Equal on all ranks.
     [[nodiscard]] bool knows_layout() const { return layout_.has_value(); }
@@ -183,31 +188,15 @@ public:
 
     [[nodiscard]] bool read_only() const { return (access_mode_ & MPI_MODE_RDONLY) != 0; }
 
-    /// Something was written to the file, or its size was changed, and has to be synced: unless
-    /// that was refused, as on all files that may not be written. After a call that single ranks
-    /// make: another thread's sync may come meanwhile. Local.
-    void note_written() { (storage_.backend != nullptr ? written_ : native_wrote_) = !read_only(); }
-    /// The MPI library may have written to it by itself. The same.
-    void note_native() { native_wrote_ = !read_only(); }
-
+    /// What was written to it has to be synced; sync() does. Local.
+    [[nodiscard]] Durability& durability() { return durability_; }
     [[nodiscard]] BackendCounts const& io_counts() const { return *io_counts_; }
 
-    struct Synced {
-        Verdict verdict;
-        bool native = false;  ///< the MPI library has something to sync, too
-    };
-    /// Makes durable what was written through Unisono: drains, then one rank of each node syncs,
-    /// or each one that has written where what they write does not meet in the kernel. Collective;
-    /// the outcome is agreed by all ranks. Cost: one meeting when nothing was written since the
-    /// last time, two else. After a failure the next one fails, too, unless something was written
-    /// since: Linux takes for clean what it could not write, and would call it synced.
-    Synced sync();
-    /// The MPI library's own sync, which has its turn after that, has failed. Local.
-    void note_failed_native_sync();
-
+    /// Durability::sync, after a drain.
+    Durability::Synced sync();
     /// The end of the file: drains, syncs if the hints ask for it, lets go of the file.
     /// Collective; the outcome is agreed by all ranks. Cost: one meeting.
-    Synced close();
+    Durability::Synced close();
 
     [[nodiscard]] std::shared_ptr<FileView const> view() const;
     /// A view of all bytes from one on.
@@ -376,9 +365,6 @@ private:
     }
     /// While it lives, nobody has a hold(), nor gets one.
     [[nodiscard]] std::unique_lock<std::shared_mutex> hold_alone() const;
-    [[nodiscard]] Verdict first_failure(Verdict const& earlier, Error const& error) const;
-    /// The failure of the first rank that had one, on every rank. Collective; one meeting.
-    Verdict first_of_all(Verdict const& mine);
     /// What the report needs of the storage before it is closed.
     void note_end();
     void keep_trace();
@@ -442,24 +428,7 @@ private:
     std::unique_ptr<StallWatch> stall_watch_;  // where several ranks have it open
     std::shared_ptr<CachedFile> cache_;        // refers to storage_
     Verdict deferred_;  // not of the cache that there is now; perhaps of this rank only
-    std::atomic<bool> written_ = false;       // since the last sync, on this rank
-    std::atomic<bool> native_wrote_ = false;  // perhaps; the same
-    Verdict failed_sync_;                     // the last sync, on this rank
+    Durability durability_;
 };
-
-/// Remembers, finds and forgets files by handle; a handle that is unknown belongs to the MPI
-/// library alone. Thread-safe, for threads that may call MPI.
-void remember(std::shared_ptr<File> file);
-std::shared_ptr<File> find(MPI_File handle);
-std::shared_ptr<File> forget(MPI_File handle);
-/// Calls use(other) for this rank's other handles of the same file. Nobody opens or closes any
-/// meanwhile: those of other communicators are other threads', and end with their last owner. Cost:
-/// none where there never was one.
-void for_opened_otherwise(File const& file, std::function<void(File const&)> const& use);
-/// All that are open, in the order in which they were opened.
-std::vector<std::shared_ptr<File>> open_files();
-/// Of these the ones that were opened on it: those of other communicators may be other threads', to
-/// close, and end with their last owner.
-std::vector<std::shared_ptr<File>> open_files_on(MPI_Comm comm);
 
 }  // namespace unisono::interpose

@@ -4,9 +4,9 @@
 #include <deque>
 
 #include "interpose/errors.hpp"
-#include "interpose/file.hpp"
 #include "interpose/in_call.hpp"
 #include "interpose/messages.hpp"
+#include "interpose/open_files.hpp"
 
 namespace unisono::interpose {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "interpose/errors.hpp"
-#include "interpose/file.hpp"
 #include "interpose/messages.hpp"
+#include "interpose/open_files.hpp"
 #include "support/text.hpp"
 
 namespace unisono::interpose {

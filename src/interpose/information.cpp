@@ -1,6 +1,7 @@
 #include "interpose/file_calls.hpp"
 #include "interpose/hints.hpp"
 #include "interpose/native.hpp"
+#include "interpose/open_files.hpp"
 #include "interpose/timed.hpp"
 
 namespace unisono::interpose {

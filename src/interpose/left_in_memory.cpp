@@ -1,6 +1,7 @@
 #include "interpose/left_in_memory.hpp"
 
 #include "interpose/messages.hpp"
+#include "interpose/open_files.hpp"
 
 namespace unisono::interpose {
 

@@ -85,7 +85,7 @@ void NonblockingCalls::perform_independent(PendingCall& call, bool part_of_colle
     auto const rank = static_cast<std::uint32_t>(file_.context().rank());
     auto const& request = call.prepared.request;
     auto const result = perform_direct(request, request.positions, file_.storage(), record);
-    if (request.direction == Direction::write) file_.note_written();
+    if (request.direction == Direction::write) file_.durability().note_written();
     record.lap(Phase::file);
     file_.overlap_gain().note(request.direction, request.positions.bytes(), record.whole_s());
     call.outcome = {.local = true, .bytes = result.bytes, .verdict = {result, rank}};

@@ -4,6 +4,7 @@
 #include "interpose/lone_rank.hpp"
 #include "interpose/messages.hpp"
 #include "interpose/native.hpp"
+#include "interpose/open_files.hpp"
 #include "interpose/program.hpp"
 #include "interpose/roll_call.hpp"
 #include "interpose/timed.hpp"
@@ -104,7 +105,7 @@ std::shared_ptr<File> take_over(MPI_File handle, MPI_Comm comm, char const* path
 }
 
 // The ranks that are in another call stop deposits, and this one no longer has the file.
-File::Synced close(File& file) try { return file.close(); } catch (CallsDiffer const&) {
+Durability::Synced close(File& file) try { return file.close(); } catch (CallsDiffer const&) {
     file.team().stop_deposits();
     throw;
 }

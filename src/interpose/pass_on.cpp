@@ -9,6 +9,7 @@
 #include "interpose/left_in_memory.hpp"
 #include "interpose/native.hpp"
 #include "interpose/numbers.hpp"
+#include "interpose/open_files.hpp"
 #include "interpose/program.hpp"
 
 namespace unisono::interpose {
@@ -61,7 +62,7 @@ int pass_on(MPI_File handle, Needs needs, char const* name, NativeCall const& na
         File& file;
         bool data;
         ~Noted() {
-            if (data) file.note_native();
+            if (data) file.durability().note_native();
         }
     } const noted{*file, needs.data};
     std::optional<UnderWay> access;

@@ -12,6 +12,7 @@
 #include "interpose/errors.hpp"
 #include "interpose/left_in_memory.hpp"
 #include "interpose/mail_carrier.hpp"
+#include "interpose/open_files.hpp"
 #include "interpose/operations.hpp"
 
 namespace unisono::interpose {
@@ -147,7 +148,7 @@ std::shared_ptr<PendingCall> begin_beside(std::shared_ptr<File> const& file, Dat
     // For which there may be no memory: nothing has been done then.
     auto pending = std::make_shared<PendingCall>(file, call, std::move(prepared));
     move_pointer_past(*pending);
-    if (collective && call.direction == Direction::write) file->note_written();
+    if (collective && call.direction == Direction::write) file->durability().note_written();
     record.lap(Phase::other);
     file->record([&](FileReport& report) { add_call(report[call.direction], record); });
     if (collective && call.direction == Direction::write && file->storage().mappable_write)

@@ -67,7 +67,7 @@ IoResult perform(File& file, DataCall const& call, Transfer const& piece, MPI_St
         result = perform_by_driver(file, request_of(call.direction, piece), result);
     if (file.context().threaded() && has_data_in_blocks(file))
         renew_blocks(file, request_of(call.direction, piece), result.bytes);
-    if (call.direction == Direction::write) file.note_written();
+    if (call.direction == Direction::write) file.durability().note_written();
     set_count(status, result.bytes);
     return result;
 }

@@ -6,6 +6,7 @@
 #include "interpose/file_calls.hpp"
 #include "interpose/native.hpp"
 #include "interpose/numbers.hpp"
+#include "interpose/open_files.hpp"
 #include "interpose/pass_on.hpp"
 #include "interpose/timed.hpp"
 

@@ -11,6 +11,7 @@
 #include "interpose/guard.hpp"
 #include "interpose/mail_carrier.hpp"
 #include "interpose/native.hpp"
+#include "interpose/open_files.hpp"
 #include "interpose/pending.hpp"
 
 namespace unisono::interpose {

@@ -8,6 +8,7 @@
 #include "interpose/errors.hpp"
 #include "interpose/file_calls.hpp"
 #include "interpose/native.hpp"
+#include "interpose/open_files.hpp"
 #include "interpose/timed.hpp"
 #include "support/signals_blocked.hpp"
 
@@ -29,7 +30,7 @@ int File_set_size(MPI_File handle, MPI_Offset size) {
                                                    "MPI_File_set_size", negative);
             refused != MPI_SUCCESS)
             return refused;
-        file->note_written();
+        file->durability().note_written();
     }
     auto const result = UNISONO_NATIVE(File_set_size)(handle, size);
     // In Intel MPI each rank cuts the file by itself, and the calls that follow may meet nobody.
@@ -90,7 +91,7 @@ int File_preallocate(MPI_File handle, MPI_Offset size) {
                                                  read_only ? not_writable : negative);
         refused != MPI_SUCCESS)
         return refused;
-    file->note_written();
+    file->durability().note_written();
     if (all.objection.must_be_native) return UNISONO_NATIVE(File_preallocate)(handle, size);
     IoResult result;
     if (file->context().rank() == 0 && size > 0)

@@ -3,6 +3,7 @@
 #include "interpose/hints.hpp"
 #include "interpose/in_call.hpp"
 #include "interpose/left_in_memory.hpp"
+#include "interpose/open_files.hpp"
 #include "interpose/plain_call.hpp"
 #include "interpose/transfer.hpp"
 
@@ -38,7 +39,7 @@ int collective_on(File& file, DataCall const& call, Prepared& prepared, CallReco
     if (!prepared.usable && prepared.refusal == 0 && in_window(file, call.direction))
         pack(prepared, call);
     if (prepared.refusal == 0) place(prepared, call.offset ? *call.offset : file.pointer());
-    if (call.direction == Direction::write) file.note_written();
+    if (call.direction == Direction::write) file.durability().note_written();
     tell_of_writes_in_memory(file, call);
     int native_result = MPI_SUCCESS;
     auto caller = caller_facts(file, prepared);

@@ -1,5 +1,6 @@
 #include "interpose/alone.hpp"
 #include "interpose/errors.hpp"
+#include "interpose/open_files.hpp"
 #include "interpose/plain_call.hpp"
 #include "interpose/transfer.hpp"
 

@@ -2,6 +2,7 @@
 #include "interpose/errors.hpp"
 #include "interpose/left_in_memory.hpp"
 #include "interpose/nonblocking.hpp"
+#include "interpose/open_files.hpp"
 #include "interpose/program.hpp"
 #include "interpose/transfer.hpp"
 #include "strategies/all.hpp"
