@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace unisono {
@@ -41,5 +43,20 @@ constexpr std::uint64_t round_up(std::uint64_t a, std::uint64_t unit) {
 }
 
 enum class Direction : std::uint8_t { read, write };
+
+/// One value for each direction.
+template <class Value>
+class ByDirection {
+public:
+    [[nodiscard]] constexpr Value& operator[](Direction direction) {
+        return values_[static_cast<std::size_t>(direction)];
+    }
+    [[nodiscard]] constexpr Value const& operator[](Direction direction) const {
+        return values_[static_cast<std::size_t>(direction)];
+    }
+
+private:
+    std::array<Value, 2> values_{};
+};
 
 }  // namespace unisono

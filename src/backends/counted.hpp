@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -18,7 +17,7 @@ struct IoCounts {
 };
 struct BackendCounts {
     bool kept = true;  ///< else only `under_way` is: somebody wants to know them
-    std::array<IoCounts, 2> by_direction;
+    ByDirection<IoCounts> by_direction;
     std::atomic<std::uint64_t> syncs = 0;
     /// Somebody else's, who wants to see now: calls under way that wait for the storage, in the low
     /// half, and how many have ended in the high half. May be null.
@@ -27,7 +26,7 @@ struct BackendCounts {
     std::function<void(Direction, std::span<Transfer const>)> on_access;
 
     IoCounts& operator[](Direction direction) {
-        return by_direction[static_cast<std::size_t>(direction)];
+        return by_direction[direction];
     }
 };
 

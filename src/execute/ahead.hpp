@@ -1,7 +1,5 @@
 #pragma once
 
-#include <array>
-
 #include "execute/request.hpp"
 #include "unisono/plan.hpp"
 
@@ -16,7 +14,7 @@ namespace unisono {
 class AheadOfAgreement {
 public:
     [[nodiscard]] bool may_try(Request const& request) const {
-        return by_itself_[index(request.direction)] && request.device == nullptr &&
+        return by_itself_[request.direction] && request.device == nullptr &&
                (request.positions.empty() ||
                 touched(request.view, request.positions).bytes() == request.positions.bytes());
     }
@@ -26,13 +24,11 @@ public:
         return plan.way == Plan::Way::direct && plan.waits_for.empty();
     }
     /// The next call waits for the others first.
-    void forget(Direction direction) { by_itself_[index(direction)] = false; }
-    void note(Direction direction, Plan const& plan) { by_itself_[index(direction)] = suits(plan); }
+    void forget(Direction direction) { by_itself_[direction] = false; }
+    void note(Direction direction, Plan const& plan) { by_itself_[direction] = suits(plan); }
 
 private:
-    static std::size_t index(Direction direction) { return direction == Direction::read ? 0 : 1; }
-
-    std::array<bool, 2> by_itself_{};  // the last call, by direction
+    ByDirection<bool> by_itself_;  // the last call
 };
 
 }  // namespace unisono

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -14,14 +13,14 @@ namespace unisono::interpose {
 class OverlapGain {
 public:
     [[nodiscard]] bool expected(Direction direction, std::uint64_t bytes) const {
-        return bytes >= large || took_s_[place(direction)].load(relaxed) >= slow_s;
+        return bytes >= large || took_s_[direction].load(relaxed) >= slow_s;
     }
 
     /// A call took so long, by whichever thread. One that was slow counts for some calls to come:
     /// others find in memory what it has read along.
     void note(Direction direction, std::uint64_t bytes, double seconds) {
         if (bytes >= large) return;
-        auto& took_s = took_s_[place(direction)];
+        auto& took_s = took_s_[direction];
         took_s.store(std::max(seconds, took_s.load(relaxed) * 7 / 8), relaxed);
     }
 
@@ -32,9 +31,7 @@ private:
 
     static constexpr auto relaxed = std::memory_order_relaxed;
 
-    static std::size_t place(Direction direction) { return static_cast<std::size_t>(direction); }
-
-    std::array<std::atomic<double>, 2> took_s_{};
+    ByDirection<std::atomic<double>> took_s_;
 };
 
 }  // namespace unisono::interpose

@@ -226,11 +226,11 @@ void Run::judge_faults() {
         judgement_.file_error = true;
         auto const known =
             std::ranges::find(faults, verdict.code, &AccessFault::code) != faults.end();
-        if (!known || failed[0] + failed[1] == 0)
+        if (!known || failed[Direction::read] + failed[Direction::write] == 0)
             judgement_.complaints.push_back("errno " + std::to_string(verdict.code) +
                                             " from nowhere");
     }
-    if (failed[1] == 0 || judgement_.file_error) return;
+    if (failed[Direction::write] == 0 || judgement_.file_error) return;
     if (auto const missing = compare(file_.contents(), states_.back()); !missing.empty())
         judgement_.complaints.push_back("an access failed, and nobody was told: " + missing);
 }

@@ -26,7 +26,7 @@ struct Ended {
     double virtual_s = 0;                 ///< that it took on the virtual clock
     std::vector<std::uint64_t> awaits;    ///< of each rank
     std::vector<std::uint64_t> accesses;  ///< of each rank to the file
-    std::array<std::uint64_t, 2> failed{};  ///< accesses that conditions had fail: reads, writes
+    ByDirection<std::uint64_t> failed;  ///< accesses that conditions had fail
     std::vector<std::string> failures;      ///< what ranks threw
     /// Not empty: none of the ranks that are left could ever go on; where each of them stood.
     std::vector<std::string> deadlock;
@@ -158,11 +158,11 @@ public:
     [[nodiscard]] std::uint64_t messages_to_it() const { return messages_to_it_; }
     /// It did fail.
     void note_failed(Direction direction) {
-        ++all_.ended_.failed[direction == Direction::write ? 1 : 0];
+        ++all_.ended_.failed[direction];
     }
     /// How many accesses of all ranks have failed so far.
     [[nodiscard]] std::uint64_t failed(Direction direction) const {
-        return all_.ended_.failed[direction == Direction::write ? 1 : 0];
+        return all_.ended_.failed[direction];
     }
     [[nodiscard]] Conditions const& conditions() const { return all_.conditions_; }
     [[nodiscard]] std::uint64_t below(std::uint64_t limit) { return random_.below(limit); }

@@ -25,7 +25,7 @@ public:
     /// How much further on in the file the call begins than the last one of its direction, if it is
     /// as long; else CacheNeeds::no_repeat. A write makes what was read before it no last call.
     [[nodiscard]] std::uint64_t advance_of(Direction direction, Call const& call) const {
-        auto const& last = direction == Direction::read ? read_ : write_;
+        auto const& last = last_[direction];
         if (!last || call.bytes != last->bytes) return CacheNeeds::no_repeat;
         if (call.bytes == 0) return 0;
         auto const begin = call.touched.begin;
@@ -37,27 +37,24 @@ public:
     /// How many writes, with this one, came soon after one that they repeat, as in Facts.
     [[nodiscard]] std::uint32_t repeats_with(Direction direction, Call const& call) const {
         auto const soon = direction == Direction::write && repeats(direction, call) &&
-                          call.at_s - write_->at_s <= soon_s_;
+                          call.at_s - last_[direction]->at_s <= soon_s_;
         return soon ? repeats_ + 1 : 0;
     }
     void set_soon(double soon_s) { soon_s_ = soon_s; }
 
     /// The call is the last one now.
     void note(Direction direction, Call const& call) {
-        if (direction == Direction::read) {
-            read_ = call;
-            return;
+        if (direction == Direction::write) {
+            repeats_ = repeats_with(direction, call);
+            last_[Direction::read].reset();
         }
-        repeats_ = repeats_with(direction, call);
-        write_ = call;
-        read_.reset();
+        last_[direction] = call;
     }
 
 private:
     double soon_s_ = 0;
     std::uint32_t repeats_ = 0;  // of the last write
-    std::optional<Call> write_;
-    std::optional<Call> read_;  // if no write came after it
+    ByDirection<std::optional<Call>> last_;
 };
 
 }  // namespace unisono
