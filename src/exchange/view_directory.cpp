@@ -38,19 +38,9 @@ ViewKey key_of(Shape const& shape, std::int64_t start) {
 
 template <MaybeConst<Shape> Any, class Visitor>
 void visit_members(Any& shape, Visitor& visit) {
-    visit(shape.kind);
-    visit(shape.ascending);
-    visit(shape.depth);
-    visit(shape.start);
-    visit(shape.bytes);
-    visit(shape.pieces);
-    visit(shape.alignment);
-    visit(shape.low);
-    visit(shape.high);
-    visit(shape.count);
-    visit(shape.stride);
-    visit(shape.offsets);
-    visit(shape.data_before);
+    visit(shape.kind, shape.ascending, shape.depth, shape.start, shape.bytes, shape.pieces,
+          shape.alignment, shape.low, shape.high, shape.count, shape.stride, shape.offsets,
+          shape.data_before);
 }
 
 void write(ByteWriter& writer, Shape const& shape) {

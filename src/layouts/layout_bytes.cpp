@@ -14,18 +14,12 @@ struct Content {
 
 template <MaybeConst<Striping> Any, class Visitor>
 void visit_members(Any& striping, Visitor& visit) {
-    visit(striping.end);
-    visit(striping.unit);
-    visit(striping.object_bytes);
-    visit(striping.width);
-    visit(striping.servers);
+    visit(striping.end, striping.unit, striping.object_bytes, striping.width, striping.servers);
 }
 
 template <MaybeConst<Content> Any, class Visitor>
 void visit_members(Any& content, Visitor& visit) {
-    visit(content.source);
-    visit(content.reason);
-    visit(content.stripings);
+    visit(content.source, content.reason, content.stripings);
 }
 
 std::vector<std::byte> to_bytes(Layout const& layout) {

@@ -5,35 +5,24 @@ namespace unisono {
 
 template <MaybeConst<Use> Any, class Visitor>
 void visit_members(Any& use, Visitor& visit) {
-    visit(use.calls);
-    visit(use.why);
+    visit(use.calls, use.why);
 }
 
 template <MaybeConst<SelectionReport::Tried> Any, class Visitor>
 void visit_members(Any& tried, Visitor& visit) {
-    visit(tried.candidate);
-    visit(tried.calls);
-    visit(tried.remembered);
-    visit(tried.bytes_per_s);
+    visit(tried.candidate, tried.calls, tried.remembered, tried.bytes_per_s);
 }
 
 template <MaybeConst<SelectionReport::Reopened> Any, class Visitor>
 void visit_members(Any& reopened, Visitor& visit) {
-    visit(reopened.call);
-    visit(reopened.why);
+    visit(reopened.call, reopened.why);
 }
 
 template <MaybeConst<SelectionReport> Any, class Visitor>
 void visit_members(Any& selection, Visitor& visit) {
-    visit(selection.calls);
-    visit(selection.tried);
-    visit(selection.untried);
-    visit(selection.winner);
-    visit(selection.why);
-    visit(selection.calls_done);
-    visit(selection.seconds);
-    visit(selection.examination_seconds);
-    visit(selection.reopened);
+    visit(selection.calls, selection.tried, selection.untried, selection.winner, selection.why,
+          selection.calls_done, selection.seconds, selection.examination_seconds,
+          selection.reopened);
 }
 
 template <class Any, class Visitor>
@@ -42,30 +31,21 @@ void visit_members(Any& timeline, Visitor& visit) { visit(timeline.tracks); }
 
 template <class Any, class Visitor>
 requires requires(Any track) { track.entries; }
-void visit_members(Any& track, Visitor& visit) {
-    visit(track.rank);
-    visit(track.entries);
-}
+void visit_members(Any& track, Visitor& visit) { visit(track.rank, track.entries); }
 
 template <MaybeConst<Recording> Any, class Visitor>
 void visit_members(Any& recording, Visitor& visit) {
-    visit(recording.by_rank);
-    visit(recording.access);
-    visit(recording.hints);
+    visit(recording.by_rank, recording.access, recording.hints);
 }
 
 template <MaybeConst<Recording::View> Any, class Visitor>
 void visit_members(Any& view, Visitor& visit) {
-    visit(view.shape);
-    visit(view.extent);
+    visit(view.shape, view.extent);
 }
 
 template <MaybeConst<Recording::Track> Any, class Visitor>
 void visit_members(Any& track, Visitor& visit) {
-    visit(track.rank);
-    visit(track.views);
-    visit(track.calls);
-    visit(track.left_out);
+    visit(track.rank, track.views, track.calls, track.left_out);
 }
 
 #define UNISONO_VISIT(type, member, ...) visit(report.member);
@@ -77,22 +57,13 @@ void visit_members(Any& report, Visitor& visit) {
 
 template <MaybeConst<GateReport> Any, class Visitor>
 void visit_members(Any& gate, Visitor& visit) {
-    visit(gate.accesses);
-    visit(gate.waits);
-    visit(gate.waited);
-    visit(gate.locality);
+    visit(gate.accesses, gate.waits, gate.waited, gate.locality);
 }
 
 template <MaybeConst<ProgramReport> Any, class Visitor>
 void visit_members(Any& program, Visitor& visit) {
-    visit(program.id);
-    visit(program.name);
-    visit(program.mpi);
-    visit(program.ranks);
-    visit(program.cores);
-    visit(program.began);
-    visit(program.seconds);
-    visit(program.core_wait_s);
+    visit(program.id, program.name, program.mpi, program.ranks, program.cores, program.began,
+          program.seconds, program.core_wait_s);
 }
 
 template <MaybeConst<FileReport> Any, class Visitor>

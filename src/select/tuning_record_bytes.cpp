@@ -5,22 +5,13 @@ namespace unisono {
 
 template <MaybeConst<TuningRecord> Any, class Visitor>
 void visit_members(Any& record, Visitor& visit) {
-    visit(record.where.machine);
-    visit(record.where.software);
-    visit(record.where.storage_key);
-    visit(record.calls);
-    visit(record.scores);
-    visit(record.frozen);
-    visit(record.replaces);
-    visit(record.updated_s);
+    visit(record.where.machine, record.where.software, record.where.storage_key, record.calls,
+          record.scores, record.frozen, record.replaces, record.updated_s);
 }
 
 template <MaybeConst<Memory> Any, class Visitor>
 void visit_members(Any& memory, Visitor& visit) {
-    visit(memory.library.family);
-    visit(memory.library.name);
-    visit(memory.frozen);
-    visit(memory.records);
+    visit(memory.library.family, memory.library.name, memory.frozen, memory.records);
 }
 
 std::vector<std::byte> to_bytes(Memory const& memory) { return bytes_of(memory); }

@@ -12,7 +12,7 @@
 
 // Small values as bytes, to be sent between ranks of one program (same build, same machine type).
 // A struct takes part by a function visit_members(value, visitor) beside it, which calls visitor
-// for each member; the same function serves both directions, for a value that is MaybeConst<T>.
+// with its members; the same function serves both directions, for a value that is MaybeConst<T>.
 
 namespace unisono {
 
@@ -27,25 +27,30 @@ concept ByteContainer = std::ranges::sized_range<T> && !PlainBytes<T>;
 
 class ByteWriter {
 public:
+    template <class... Members>
+    void operator()(Members const&... members) {
+        (write(members), ...);
+    }
+
+    std::vector<std::byte> bytes;
+
+private:
     template <class T>
-    void operator()(T const& value) {
+    void write(T const& value) {
         if constexpr (PlainBytes<T>) {
             auto const* const begin = reinterpret_cast<std::byte const*>(&value);
             bytes.insert(bytes.end(), begin, begin + sizeof value);
         } else if constexpr (ByteContainer<T>) {
-            (*this)(static_cast<std::uint64_t>(value.size()));
-            for (auto const& element : value) (*this)(element);
+            write(static_cast<std::uint64_t>(value.size()));
+            for (auto const& element : value) write(element);
         } else {
             visit_members(value, *this);
         }
     }
     template <class First, class Second>
-    void operator()(std::pair<First, Second> const& value) {
-        (*this)(value.first);
-        (*this)(value.second);
+    void write(std::pair<First, Second> const& value) {
+        (*this)(value.first, value.second);
     }
-
-    std::vector<std::byte> bytes;
 };
 
 /// Once the bytes have run out, values stay as they are and complete() is false.
@@ -53,8 +58,17 @@ class ByteReader {
 public:
     explicit ByteReader(std::span<std::byte const> bytes) : rest_(bytes) {}
 
+    template <class... Members>
+    void operator()(Members&... members) {
+        (read(members), ...);
+    }
+
+    /// Nothing was missing and nothing is left over.
+    [[nodiscard]] bool complete() const { return intact_ && rest_.empty(); }
+
+private:
     template <class T>
-    void operator()(T& value) {
+    void read(T& value) {
         if constexpr (PlainBytes<T>) {
             intact_ = intact_ && sizeof value <= rest_.size();
             if (!intact_) return;
@@ -67,28 +81,22 @@ public:
         }
     }
     template <class First, class Second>
-    void operator()(std::pair<First, Second>& value) {
-        (*this)(value.first);
-        (*this)(value.second);
+    void read(std::pair<First, Second>& value) {
+        (*this)(value.first, value.second);
     }
-
-    /// Nothing was missing and nothing is left over.
-    [[nodiscard]] bool complete() const { return intact_ && rest_.empty(); }
-
-private:
     template <class Container>
     void read_elements(Container& container) {
         std::uint64_t count = 0;
-        (*this)(count);
+        read(count);
         if (intact_) container.clear();  // defaults such as "auto" give way
         for (std::uint64_t i = 0; i < count && intact_; ++i) {
             if constexpr (requires { typename Container::mapped_type; }) {
                 std::pair<typename Container::key_type, typename Container::mapped_type> entry;
-                (*this)(entry);
+                read(entry);
                 container.insert(std::move(entry));
             } else {
                 typename Container::value_type element{};
-                (*this)(element);
+                read(element);
                 container.push_back(std::move(element));
             }
         }

@@ -16,8 +16,7 @@ struct Part {
 
 template <MaybeConst<Part> Any, class Visitor>
 void visit_members(Any& part, Visitor& visit) {
-    visit(part.name);
-    visit(part.numbers);
+    visit(part.name, part.numbers);
 }
 
 std::vector<Part> const parts{{"a", {{"one", {1, 2}}, {"none", {}}}}, {"", {}}};
