@@ -35,11 +35,9 @@ TEST(collective_read_sees_own_independent_write) {
     DealtView const view(context, 48);
     MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, mine_bytes);
-    Bytes back(mine_bytes);
     CHECK_MPI(MPI_File_write(file, data.data(), 1000, MPI_BYTE, MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_File_write_at(file, 1000, data.data() + 1000, 3000, MPI_BYTE, MPI_STATUS_IGNORE));
-    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
-    check_bytes(back, data, "collective read");
+    check_read_at_all(file, 0, data, "collective read");
     close_file(file);
 }
 
@@ -49,18 +47,15 @@ TEST(the_last_own_write_wins, all_but_native_openmpi, rank_goes_early) {
     Bytes const first = view.data(0, mine_bytes, 1), second = view.data(0, mine_bytes, 2),
                 third = view.data(0, mine_bytes, 3);
     Bytes expected = first;
-    Bytes back(mine_bytes);
     CHECK_MPI(
         MPI_File_write_at_all(file, 0, first.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_File_write_at(file, 50, second.data() + 50, 500, MPI_BYTE, MPI_STATUS_IGNORE));
     std::copy_n(second.begin() + 50, 500, expected.begin() + 50);
-    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
-    check_bytes(back, expected, "independent over collective");
+    check_read_at_all(file, 0, expected, "independent over collective");
     CHECK_MPI(
         MPI_File_write_at_all(file, 300, third.data() + 300, 900, MPI_BYTE, MPI_STATUS_IGNORE));
     std::copy_n(third.begin() + 300, 900, expected.begin() + 300);
-    CHECK_MPI(MPI_File_read_at(file, 0, back.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
-    check_bytes(back, expected, "collective over independent");
+    check_read_at(file, 0, expected, "collective over independent");
     close_file(file);
     context.barrier();
     Bytes const whole = read_whole(context.path());
@@ -78,9 +73,7 @@ TEST(own_writes_survive_a_change_of_view, all_but_native_openmpi, rank_goes_earl
     CHECK_MPI(MPI_File_write_all(file, data.data(), 1600, MPI_BYTE, MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
     Bytes back(16);
-    CHECK_MPI(
-        MPI_File_read_at(file, fine.offset(32), back.data(), 16, MPI_BYTE, MPI_STATUS_IGNORE));
-    check_bytes(back, fine.data(32, 16), "own block through another view");
+    check_read_at(file, fine.offset(32), fine.data(32, 16), "own block through another view");
     CHECK_MPI(coarse.set(file));
     sync_on_all(context, file);
     back.resize(1600);
@@ -92,12 +85,10 @@ TEST(own_writes_survive_a_change_of_view, all_but_native_openmpi, rank_goes_earl
 void read_as_neighbour(Context const& context, MPI_File file, unsigned salt) {
     auto const neighbour = (context.rank + 1) % context.size;
     DealtView const theirs(neighbour, context.size, 40);
-    Bytes back(mine_bytes);
     CHECK_MPI(theirs.set(file));
-    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
-    check_bytes(back, theirs.data(0, mine_bytes, salt), "collective read of the neighbour's");
-    CHECK_MPI(MPI_File_read_at(file, 0, back.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
-    check_bytes(back, theirs.data(0, mine_bytes, salt), "independent read of the neighbour's");
+    check_read_at_all(file, 0, theirs.data(0, mine_bytes, salt),
+                      "collective read of the neighbour's");
+    check_read_at(file, 0, theirs.data(0, mine_bytes, salt), "independent read of the neighbour's");
 }
 
 TEST(others_see_it_after_sync_barrier_sync) {
@@ -148,15 +139,12 @@ TEST(a_second_handle_sees_it_after_sync) {
     CHECK_MPI(view.set(reader));
     for (unsigned salt = 0; salt < 2; ++salt) {
         Bytes const data = view.data(0, mine_bytes, salt);
-        Bytes back(mine_bytes);
         CHECK_MPI(
             MPI_File_write_at_all(writer, 0, data.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
         CHECK_MPI(MPI_File_sync(writer));
         context.barrier();
         CHECK_MPI(MPI_File_sync(reader));
-        CHECK_MPI(
-            MPI_File_read_at_all(reader, 0, back.data(), mine_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
-        check_bytes(back, data, "read through the second handle");
+        check_read_at_all(reader, 0, data, "read through the second handle");
         context.barrier();
     }
     close_file(reader);

@@ -306,10 +306,7 @@ TEST(what_another_handle_writes_is_not_undone, under_unisono, only_unisono_defer
     context.barrier();
     MPI_File alone = open_once_more(MPI_COMM_SELF, context);
     MPI_Offset const own = (97LL * context.size + context.rank) * Records::bytes;
-    Bytes back(bytes);
-    CHECK_MPI(
-        MPI_File_read_at(alone, own, back.data(), Records::bytes, MPI_BYTE, MPI_STATUS_IGNORE));
-    check_bytes(back, pattern_bytes(own, bytes), "this rank's own");
+    check_read_at(alone, own, pattern_bytes(own, bytes), "this rank's own");
     auto const whose = (context.rank + (on_one_node() ? 1 : 0)) % context.size;
     MPI_Offset const at = (98LL * context.size + whose) * Records::bytes;
     Bytes const newer(bytes, 9);
@@ -319,12 +316,10 @@ TEST(what_another_handle_writes_is_not_undone, under_unisono, only_unisono_defer
     records.write(10);
     CHECK_MPI(MPI_File_close(&alone));
     close_file(records.file);
-    context.barrier();
-    if (!context.root()) return;
     auto expected = pattern_bytes(0, static_cast<std::size_t>(records.end()));
     auto const row = bytes * static_cast<std::size_t>(context.size);
     std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(98 * row), row, std::uint8_t{9});
-    check_bytes(read_whole(context.path()), expected, "the whole file");
+    check_file(context, context.path(), expected);
 }
 
 // The same by a call that would be done beside the program.
@@ -365,16 +360,12 @@ TEST(calls_of_another_handle_keep_their_order, under_unisono, only_unisono_defer
     auto const next = records.end() + 100LL * ((context.rank + 1) % context.size);
     CHECK_MPI(MPI_File_write_at_all(other, next, second.data(), 100, MPI_BYTE, MPI_STATUS_IGNORE));
     sync_on_all(context, other);
-    Bytes back(100);
-    CHECK_MPI(MPI_File_read_at(other, at, back.data(), 100, MPI_BYTE, MPI_STATUS_IGNORE));
-    check_bytes(back, second, "what was written last, read");
+    check_read_at(other, at, second, "what was written last, read");
     close_file(records.file);
     close_file(other);
-    context.barrier();
-    if (!context.root()) return;
     auto expected = pattern_bytes(0, static_cast<std::size_t>(records.end()));
     expected.resize(expected.size() + 100 * static_cast<std::size_t>(context.size), 2);
-    check_bytes(read_whole(context.path()), expected, "the whole file");
+    check_file(context, context.path(), expected);
 }
 
 // The MPI library would not see what is in memory; where Unisono has the pointer, it does.

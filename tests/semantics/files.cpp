@@ -154,10 +154,15 @@ void prepare_file(Context const& context, std::string const& path, std::size_t b
     context.barrier();
 }
 
+void check_file(Context const& context, std::string const& path, Bytes const& expected,
+                char const* what) {
+    context.barrier();
+    if (context.root()) check_bytes(read_whole(path), expected, what);
+    context.barrier();
+}
+
 void check_file(Context const& context, std::string const& path, std::size_t bytes, unsigned salt) {
-    context.barrier();
-    if (context.root()) check_bytes(read_whole(path), pattern_bytes(0, bytes, salt), "the file");
-    context.barrier();
+    check_file(context, path, pattern_bytes(0, bytes, salt));
 }
 
 std::size_t matching_prefix(Bytes const& actual, Bytes const& expected) {
@@ -176,6 +181,27 @@ void check_bytes(Bytes const& actual, Bytes const& expected, char const* what) {
     if (at < actual.size() && at < expected.size())
         text += ": " + std::to_string(actual[at]) + ", expected " + std::to_string(expected[at]);
     record_failure(__FILE__, __LINE__, text);
+}
+
+namespace {
+
+void check_read(decltype(MPI_File_read_at)& read, MPI_File file, MPI_Offset at,
+                Bytes const& expected, char const* what) {
+    Bytes actual(expected.size());
+    MPI_Status status;
+    CHECK_MPI(read(file, at, actual.data(), static_cast<int>(actual.size()), MPI_BYTE, &status));
+    CHECK_EQUAL(count_of(status), static_cast<long long>(expected.size()));
+    check_bytes(actual, expected, what);
+}
+
+}  // namespace
+
+void check_read_at_all(MPI_File file, MPI_Offset at, Bytes const& expected, char const* what) {
+    check_read(MPI_File_read_at_all, file, at, expected, what);
+}
+
+void check_read_at(MPI_File file, MPI_Offset at, Bytes const& expected, char const* what) {
+    check_read(MPI_File_read_at, file, at, expected, what);
 }
 
 long long count_of(MPI_Status const& status, MPI_Datatype type) {

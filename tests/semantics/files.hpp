@@ -120,12 +120,21 @@ void write_whole(std::string const& path, Bytes const& content);
 void prepare_file(Context const& context, std::string const& path, std::size_t bytes,
                   unsigned salt = 0);
 
-/// Checks on rank 0, by system calls, that the file is `bytes` pattern bytes long and no more.
+/// Checks on rank 0, by system calls, that this is the whole file, once all have come.
+void check_file(Context const& context, std::string const& path, Bytes const& expected,
+                char const* what = "the file");
+/// The same of so many pattern bytes.
 void check_file(Context const& context, std::string const& path, std::size_t bytes,
                 unsigned salt = 0);
 
 /// Compares and records the first difference.
 void check_bytes(Bytes const& actual, Bytes const& expected, char const* what);
+
+/// Checks what all ranks read together, or this one alone, from a place of its view on, in etypes.
+void check_read_at_all(MPI_File file, MPI_Offset at, Bytes const& expected,
+                       char const* what = "what was read");
+void check_read_at(MPI_File file, MPI_Offset at, Bytes const& expected,
+                   char const* what = "what was read");
 
 /// Index of the first difference, or the shorter length.
 std::size_t matching_prefix(Bytes const& actual, Bytes const& expected);

@@ -25,10 +25,7 @@ void check_strided(Context const& context, int piece) {
     CHECK_MPI(MPI_File_write_all(file, data.data(), bytes, MPI_BYTE, &status));
     CHECK_EQUAL(count_of(status), bytes);
     CHECK_MPI(MPI_File_sync(file));
-    Bytes back(data.size());
-    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), bytes, MPI_BYTE, &status));
-    CHECK_EQUAL(count_of(status), bytes);
-    check_bytes(back, data, "what was read");
+    check_read_at_all(file, 0, data);
     close_file(file);
     check_file(context, context.path(), static_cast<std::size_t>(bytes) * context.size);
 }
@@ -44,9 +41,7 @@ TEST(an_independent_list_arrives) {
     MPI_File file = open_file(context, view);
     Bytes const data = view.data(0, 100000);
     CHECK_MPI(MPI_File_write_at(file, 0, data.data(), 100000, MPI_BYTE, MPI_STATUS_IGNORE));
-    Bytes back(data.size());
-    CHECK_MPI(MPI_File_read_at(file, 0, back.data(), 100000, MPI_BYTE, MPI_STATUS_IGNORE));
-    check_bytes(back, data, "what was read");
+    check_read_at(file, 0, data);
     close_file(file);
     check_file(context, context.path(), 100000u * static_cast<unsigned>(context.size));
 }

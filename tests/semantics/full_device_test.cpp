@@ -130,10 +130,9 @@ void write_records_behind(Context const& context, bool in_blocks) {
     CHECK_EQUAL(write_records(context, file, few), 0);
     CHECK_MPI(MPI_File_sync(file));
     CHECK_EQUAL(size_of(file), 1LL * record_bytes * few * context.size);
-    Bytes back(static_cast<std::size_t>(record_bytes) * few * context.size);
-    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), static_cast<int>(back.size()), MPI_BYTE,
-                                   MPI_STATUS_IGNORE));
-    check_bytes(back, pattern_bytes(0, back.size()), "with room");
+    check_read_at_all(file, 0,
+                      pattern_bytes(0, static_cast<std::size_t>(record_bytes) * few * context.size),
+                      "with room");
     close_file(file);
 }
 
@@ -157,10 +156,7 @@ TEST(a_device_that_is_always_full, under_unisono, false_counts) {
     auto const synced = MPI_File_sync(file);
     CHECK(same_on_all(context, error_class(synced)));
     if (synced != MPI_SUCCESS) CHECK_EQUAL(error_class(synced), MPI_ERR_NO_SPACE);
-    Bytes back(record_bytes, 1);
-    CHECK_MPI(
-        MPI_File_read_at_all(file, 0, back.data(), record_bytes, MPI_BYTE, MPI_STATUS_IGNORE));
-    check_bytes(back, Bytes(record_bytes, 0), "/dev/full");
+    check_read_at_all(file, 0, Bytes(record_bytes, 0), "/dev/full");
     close_file(file);
 }
 

@@ -131,9 +131,7 @@ TEST(a_handler_on_file_null_hears_only_of_what_the_program_opens) {
     CHECK_MPI(MPI_File_get_errhandler(MPI_FILE_NULL, &kept));
     CHECK(kept == handler);
     CHECK_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN));
-    Bytes back(1000);
-    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 1000, MPI_BYTE, MPI_STATUS_IGNORE));
-    check_bytes(back, pattern_bytes(0, 1000), "without a descriptor of Unisono's");
+    check_read_at_all(file, 0, pattern_bytes(0, 1000), "without a descriptor of Unisono's");
     MPI_Errhandler_free(&handler);
     close_file(file);
 }
@@ -154,9 +152,7 @@ TEST(few_data_of_a_rank_without_a_descriptor_ended_the_program) {
         expected.insert(expected.end(), &data[row * 20 + 6], &data[row * 20 + 14]);
     auto const offset = MPI_Offset{64} * context.rank;
     CHECK_MPI(MPI_File_write_at_all(file, offset, data.data(), 1, type, MPI_STATUS_IGNORE));
-    Bytes back(64);
-    CHECK_MPI(MPI_File_read_at_all(file, offset, back.data(), 64, MPI_BYTE, MPI_STATUS_IGNORE));
-    check_bytes(back, expected, "of an array");
+    check_read_at_all(file, offset, expected, "of an array");
     close_file(file);
 }
 
@@ -179,9 +175,7 @@ TEST(nonblocking_calls_of_a_rank_without_a_descriptor, under_unisono,
     CHECK_MPI(MPI_File_write_all_end(file, &data[2000], &status));
     CHECK_EQUAL(count_of(status, MPI_BYTE), 2000);
     CHECK_EQUAL(position_of(file), 4000);
-    Bytes back(4000);
-    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 4000, MPI_BYTE, MPI_STATUS_IGNORE));
-    check_bytes(back, data, "what was written");
+    check_read_at_all(file, 0, data, "what was written");
     close_file(file);
 }
 

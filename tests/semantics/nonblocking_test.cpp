@@ -38,10 +38,7 @@ struct Pending {
         for (int call = 0; call < calls; ++call) begin(call);
     }
     void check_and_close() {
-        Bytes back(data.size());
-        CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), static_cast<int>(back.size()),
-                                       MPI_BYTE, MPI_STATUS_IGNORE));
-        check_bytes(back, data, "what was written");
+        check_read_at_all(file, 0, data, "what was written");
         close_file(file);
     }
 
@@ -392,9 +389,7 @@ TEST(tested_by_one_rank_before_the_others_come, under_unisono, "the backend is U
     context.barrier();
     if (done == 0) CHECK_MPI(MPI_Wait(&request, &status));
     CHECK_EQUAL(count_of(status, MPI_BYTE), 2000);
-    Bytes back(2000);
-    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 2000, MPI_BYTE, MPI_STATUS_IGNORE));
-    check_bytes(back, data, "what was written");
+    check_read_at_all(file, 0, data, "what was written");
     close_file(file);
 }
 
@@ -687,10 +682,7 @@ TEST(small_requests_waited_for_slow_storage_one_after_the_other, under_unisono, 
         CHECK_MPI(MPI_Wait(&request, &status));
         CHECK_EQUAL(count_of(status, MPI_BYTE), 100);
     }
-    Bytes back(data.size());
-    CHECK_MPI(MPI_File_read_at(file, 0, back.data(), static_cast<int>(back.size()), MPI_BYTE,
-                               MPI_STATUS_IGNORE));
-    check_bytes(back, data, "what was written");
+    check_read_at(file, 0, data, "what was written");
     close_file(file);
 }
 

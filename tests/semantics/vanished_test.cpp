@@ -24,10 +24,7 @@ TEST(collective_data_is_written_synced_and_read) {
     CHECK_MPI(MPI_File_write_all(file, data.data(), 10000, MPI_BYTE, &status));
     CHECK_EQUAL(count_of(status), 10000);
     CHECK_MPI(MPI_File_sync(file));
-    Bytes back(data.size());
-    CHECK_MPI(MPI_File_read_at_all(file, 0, back.data(), 10000, MPI_BYTE, &status));
-    CHECK_EQUAL(count_of(status), 10000);
-    check_bytes(back, data, "what was read");
+    check_read_at_all(file, 0, data);
     CHECK_MPI(MPI_File_sync(file));
     close_file(file);
 }
@@ -41,9 +38,7 @@ TEST(independent_and_nonblocking_data_is_too) {
     CHECK_MPI(MPI_File_iwrite_at(file, begin + 1000, data.data(), 1000, MPI_BYTE, &request));
     CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_File_sync(file));
-    Bytes back(data.size());
-    CHECK_MPI(MPI_File_read_at(file, begin + 500, back.data(), 1000, MPI_BYTE, MPI_STATUS_IGNORE));
-    check_bytes(back, data, "what was read");
+    check_read_at(file, begin + 500, data);
     close_file(file);
 }
 
