@@ -10,10 +10,11 @@ import subprocess
 import sys
 import termios
 import time
+from pathlib import Path
 
 import pytest
 
-from unisono import places, report
+from unisono import ending, places, report
 
 BUILD = places.PREFIX  # the tests' package is the one in the build directory
 
@@ -439,6 +440,12 @@ def test_report_closed_to_the_program_what_its_launcher_or_shell_had_opened(unis
 def test_ranks_that_each_have_a_command_miss_no_report_but_the_first(unisono, rank, lines):
     done = unisono("run", "--report", "--mpi", "mpich", "--", "true", env=ENVIRONMENT | {"PMI_RANK": rank})
     assert (done.returncode, done.stderr.count("no report")) == (0, lines)
+
+
+def test_the_command_knew_the_first_rank_by_other_variables_than_the_library():
+    shim = (Path(__file__).parents[2] / "src/interpose/shim.c").read_text()
+    told_by = re.search(r"is_first_rank\(void\) \{(.*?)\};", shim, re.DOTALL)[1]
+    assert tuple(re.findall(r'"(\w+)"', told_by)) == ending.RANKS
 
 
 def test_a_mistake_in_a_site_file_that_the_user_names_ends_the_command(unisono, tmp_path):

@@ -21,12 +21,12 @@ _MARKS = {
     "not-opened": "MPI_File_open failed",
 }
 
-_RANKS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")  # as in src/interpose/shim.c
+RANKS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")  # as in src/interpose/shim.c
 
 
 def is_first_rank() -> bool:
     """Where a launcher has started this command once for each rank: that one gets the report."""
-    return next((os.environ[name] for name in _RANKS if name in os.environ), "0") == "0"
+    return next((os.environ[name] for name in RANKS if name in os.environ), "0") == "0"
 
 
 def describe(ending: Ending) -> str:
