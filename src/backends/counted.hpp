@@ -25,9 +25,7 @@ struct BackendCounts {
     /// Is told of each list before it is accessed, by whatever thread does that. May be empty.
     std::function<void(Direction, std::span<Transfer const>)> on_access;
 
-    IoCounts& operator[](Direction direction) {
-        return by_direction[direction];
-    }
+    IoCounts& operator[](Direction direction) { return by_direction[direction]; }
 };
 
 /// A call that waits for the storage.

@@ -26,8 +26,8 @@ struct Ended {
     double virtual_s = 0;                 ///< that it took on the virtual clock
     std::vector<std::uint64_t> awaits;    ///< of each rank
     std::vector<std::uint64_t> accesses;  ///< of each rank to the file
-    ByDirection<std::uint64_t> failed;  ///< accesses that conditions had fail
-    std::vector<std::string> failures;      ///< what ranks threw
+    ByDirection<std::uint64_t> failed;    ///< accesses that conditions had fail
+    std::vector<std::string> failures;    ///< what ranks threw
     /// Not empty: none of the ranks that are left could ever go on; where each of them stood.
     std::vector<std::string> deadlock;
 };
@@ -157,9 +157,7 @@ public:
     /// Messages that have been sent to this rank.
     [[nodiscard]] std::uint64_t messages_to_it() const { return messages_to_it_; }
     /// It did fail.
-    void note_failed(Direction direction) {
-        ++all_.ended_.failed[direction];
-    }
+    void note_failed(Direction direction) { ++all_.ended_.failed[direction]; }
     /// How many accesses of all ranks have failed so far.
     [[nodiscard]] std::uint64_t failed(Direction direction) const {
         return all_.ended_.failed[direction];
