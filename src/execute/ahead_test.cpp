@@ -107,6 +107,30 @@ TEST(Ahead, a_contiguous_call_after_another_one_is_one_meeting) {
     expect_written(file, {each_bytes, each_bytes, each_bytes});
 }
 
+// A wrong view on one rank must come out before any rank has written.
+TEST(Ahead, the_next_file_begins_as_the_last_one_ended_unless_it_gets_a_view) {
+    TemporaryFile const file;
+    on_open_file(
+        file, [](Storage&) {},
+        [](CollectiveFile const& here) {
+            std::vector<std::byte> data(each_bytes);
+            auto const meetings_of_next_call = [&] {
+                CallRecord record;
+                perform_collective(here, request_for(here.team.rank(), 0, each_bytes, data), {},
+                                   record);
+                return record.traffic.meetings;
+            };
+            EXPECT_EQ(meetings_of_next_call(), 2U);
+            *here.ahead = here.ahead->for_next_file();
+            EXPECT_EQ(meetings_of_next_call(), 1U);
+            here.ahead->note_view();
+            EXPECT_EQ(meetings_of_next_call(), 1U) << "ranks have been in a call of this file";
+            *here.ahead = here.ahead->for_next_file();
+            here.ahead->note_view();
+            EXPECT_EQ(meetings_of_next_call(), 2U);
+        });
+}
+
 void expect_two_meetings_each(CollectiveFile const& here) {
     std::vector<std::byte> data(each_bytes);
     for (std::uint64_t call = 0; call < 3; ++call) {

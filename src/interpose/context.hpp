@@ -84,7 +84,7 @@ public:
 
     /// How calls on the last file of a device went, for the first ones on the next there. Local.
     void keep_ahead(std::uint64_t device, AheadOfAgreement const& ahead) {
-        ahead_ = {device, ahead};
+        ahead_ = {device, ahead.for_next_file()};
     }
     [[nodiscard]] AheadOfAgreement ahead_on(std::uint64_t device) const {
         return ahead_ && ahead_->first == device ? ahead_->second : AheadOfAgreement{};

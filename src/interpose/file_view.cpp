@@ -44,6 +44,7 @@ void File::use(std::shared_ptr<FileView> view) {
     std::lock_guard const lock{mutex_};
     view_ = std::move(view);
     pointer_ = 0;
+    ahead_.note_view();
 }
 
 void File::mark_mirrored() {
