@@ -96,7 +96,7 @@ std::shared_ptr<File> take_over(MPI_File handle, MPI_Comm comm, char const* path
         return prepare(*file, new_options) ? file : nullptr;
     };
     // Mostly rank 0 has the same to say as the last time, and nobody has to wait for that.
-    if (auto const last = context->last_options(); last && !last->native_only)
+    if (auto const& last = context->last_options(); last && !last->native_only)
         if (auto file = with(*last, own != *last)) return file;
     auto const options = agree_on(own, *context);
     if (!options.native_only) return with(options, /*new_options=*/false);

@@ -37,6 +37,11 @@ static int out_of_step(char const* what, unsigned seconds) {
     if (strcmp(what, "close") == 0) return MPI_File_close(&file);
     if (strcmp(what, "finalize") == 0) return MPI_Finalize();
     if (strcmp(what, "sync") == 0) return MPI_File_sync(file);
+    if (strcmp(what, "hints") == 0) {
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "cb_nodes", "1");
+        return MPI_File_set_info(file, info);
+    }
     if (strcmp(what, "read") == 0)
         return MPI_File_read_at_all(file, 0, data, 64, MPI_BYTE, MPI_STATUS_IGNORE);
     if (strcmp(what, "other") == 0) return write_at(other);

@@ -70,8 +70,8 @@ class Stall(OutOfStep):
 
     @each_mpi
     def test_a_rank_that_will_never_come_is_told_of_at_once(self, mpi):
-        job = self.run_job(mpi, "sync", UNISONO_STALL="abort", UNISONO_STALL_S="500")
-        self.expect_end(job, 1, "rank 2: in MPI_File_sync, collective call 2",
+        job = self.run_job(mpi, "hints", UNISONO_STALL="abort", UNISONO_STALL_S="500")
+        self.expect_end(job, 1, "rank 2: in MPI_File_set_info, collective call 2",
                         "these calls never meet")
 
     def test_a_rank_in_finalize_is_told_of(self):
@@ -135,6 +135,7 @@ class Stall(OutOfStep):
 
 class Mismatch(OutOfStep):
     OTHER = {"read": "MPI_File_read_at_all on PATH", "view": "MPI_File_set_view on PATH",
+             "sync": "MPI_File_sync on PATH",
              "other": "MPI_File_write_at_all on PATH-other"}
 
     def expect_refusal(self, job, called):
