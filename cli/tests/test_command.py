@@ -220,6 +220,17 @@ def test_the_exit_code_is_the_programs_whatever_others_write_into_its_report_fil
     assert (done.returncode, done.stderr) == (7, f"unisono: no report: {tmp_path}/io.json line 1: not a report of Unisono\n")
 
 
+def test_a_folder_of_reports_is_shown_as_its_files(unisono, sample_report, tmp_path):
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    assert "has no report" in unisono("report", folder).stderr
+    for name in ("first.json", "second.json"):
+        shutil.copy(sample_report, folder / name)
+    (folder / "other.txt").write_text("no report")
+    one, both = (unisono("report", name).stdout for name in (folder / "first.json", folder))
+    assert one and both == one + one
+
+
 def test_the_fields_of_a_report_are_listed(unisono):
     done = unisono("report", "--help-fields", env=ENVIRONMENT)
     said = re.sub(r"[│\s]+", " ", done.stdout)

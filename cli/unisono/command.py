@@ -195,7 +195,7 @@ def _run_with_report(command: list[str], variables: dict[str, str], mpi: str | N
 @click.option("--schema", "show_schema", is_flag=True, help="Print the JSON schema of what --json writes.")
 @click.option("--files", is_flag=True, help="Also all numbers of each file.")
 @outputs.options
-@click.argument("names", metavar="FILE...", nargs=-1, type=click.Path(exists=True, dir_okay=False))
+@click.argument("names", metavar="FILE...", nargs=-1, type=click.Path(exists=True))
 def report_command(
     names: tuple[str, ...], help_fields: bool, show_schema: bool, files: bool, html: str | None,
     json_file: str | None, trace: str | None,
@@ -208,14 +208,24 @@ def report_command(
         click.echo(json.dumps(schema.schema(), indent=1))
     elif not names:
         raise click.UsageError("name a report file, or --help-fields, or --schema")
+    reported = [file for name in names for file in _files_at(name)]
     wanted = outputs.Outputs(html, json_file, trace)
-    wanted.refuse_clashes(*names)
+    wanted.refuse_clashes(*reported)
     shown = _Shown(not wanted.any or files, files, wanted)
-    by_file = [job.jobs_of(_records_of(name)) for name in names]
+    by_file = [job.jobs_of(_records_of(file)) for file in reported]
     for jobs in by_file:
         shown.on_screen(jobs, terminal.console(sys.stdout))
     if lost := wanted.write([one for jobs in by_file for one in jobs]):
         raise Failure("\nunisono: ".join(lost), 1)
+
+
+def _files_at(name: str) -> list[str]:
+    """Of a folder, as UNISONO_REPORT_FILE may be one, all reports in it."""
+    if not Path(name).is_dir():
+        return [name]
+    if not (found := sorted(map(str, Path(name).glob("*.json")))):
+        raise Failure(f"{name} has no report: no file there ends with .json", 1)
+    return found
 
 
 def _records_of(file: str) -> list[report.Record]:
