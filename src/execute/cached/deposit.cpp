@@ -248,7 +248,7 @@ void CachedFile::end_window() {
     window_ = {};
     if (!std::exchange(window_open_, false)) return;
     if (several_nodes()) mail_.close();
-    while (!mail_.take()) {
+    for (mail_.take(); mail_.more_may_come(); mail_.take()) {
         lock.unlock();
         team_.idle();
         lock.lock();

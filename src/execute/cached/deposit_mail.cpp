@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <functional>
 
 #include "execute/cached/block_exchange.hpp"
 
@@ -39,10 +40,13 @@ void DepositMail::send_with(Head const& head, Message message) {
     team_.send(memory_.aggregator(head.aggregator), kind_, std::move(message));
 }
 
-bool DepositMail::take() {
-    if (closings_missing_.empty()) return true;
+void DepositMail::take() {
+    if (closings_missing_.empty()) return;
     while (auto const received = team_.receive_any(kind_)) store(received->from, received->message);
-    return std::ranges::count(closings_missing_, 0U) == std::ssize(closings_missing_);
+}
+
+bool DepositMail::more_may_come() const {
+    return std::ranges::any_of(closings_missing_, std::identity{});
 }
 
 void DepositMail::store(std::uint32_t from, Message const& message) {

@@ -21,8 +21,10 @@ public:
     void open(std::uint64_t window_bytes);
     /// Sends what the request has for the blocks of an aggregator of another node.
     void send(std::size_t aggregator, BlockTable::Blocks blocks, Request const& request);
-    /// Stores what has come so far for this rank's blocks. False while more of the window may come.
-    bool take();
+    /// Stores what has come so far for this rank's blocks.
+    void take();
+    /// Some rank of another node has not closed the window yet. Cost: O(ranks).
+    [[nodiscard]] bool more_may_come() const;
     /// Tells the aggregators of other nodes that nothing more will come of this rank.
     void close();
     /// Nothing is on its way, on all ranks: forgets whom messages went to.
