@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace unisono {
 
@@ -17,16 +18,16 @@ public:
     }
     /// Of all time.
     [[nodiscard]] std::size_t seen() const { return seen_; }
-    /// The best one, second best one, and so on of the last `most`.
+    /// The best one, second best one, and so on of the last `most`; infinite where there is none yet.
     [[nodiscard]] double best(std::size_t which) const {
         auto sorted = s_per_byte_;
-        std::sort(sorted.begin(),
-                  sorted.begin() + static_cast<std::ptrdiff_t>(std::min(seen_, most)));
+        std::ranges::sort(sorted);
         return sorted[which];
     }
 
 private:
-    std::array<double, most> s_per_byte_{};
+    static constexpr auto none = std::numeric_limits<double>::infinity();
+    std::array<double, most> s_per_byte_{none, none, none, none};
     std::size_t seen_ = 0;
 };
 
