@@ -236,21 +236,20 @@ int Request_free(MPI_Request* request) {
 }
 
 #ifdef UNISONO_REQUESTS_OF_MPI_4_1
-int Request_get_status_all(int count, MPI_Request const requests[], int* done,
-                           MPI_Status statuses[]) {
+int Request_get_status_all(int count, RequestsAsked requests, int* done, MPI_Status statuses[]) {
     return ask_about_all(count, requests, Complete::stays, done, statuses, [&] {
         return UNISONO_NATIVE(Request_get_status_all)(count, requests, done, statuses);
     });
 }
 
-int Request_get_status_any(int count, MPI_Request const requests[], int* index, int* done,
+int Request_get_status_any(int count, RequestsAsked requests, int* index, int* done,
                            MPI_Status* status) {
     return ask_about_any(count, requests, Complete::stays, index, done, [&] {
         return UNISONO_NATIVE(Request_get_status_any)(count, requests, index, done, status);
     });
 }
 
-int Request_get_status_some(int count, MPI_Request const requests[], int* done, int indices[],
+int Request_get_status_some(int count, RequestsAsked requests, int* done, int indices[],
                             MPI_Status statuses[]) {
     return ask_about_some(count, requests, Complete::stays, done, indices, statuses, [&] {
         return UNISONO_NATIVE(Request_get_status_some)(count, requests, done, indices, statuses);

@@ -22,11 +22,14 @@ int Request_get_status(MPI_Request request, int* done, MPI_Status* status);
 /// What a write has come to that nobody waits for is told at the next sync or close.
 int Request_free(MPI_Request* request);
 #ifdef UNISONO_REQUESTS_OF_MPI_4_1
-int Request_get_status_all(int count, MPI_Request const requests[], int* done,
-                           MPI_Status statuses[]);
-int Request_get_status_any(int count, MPI_Request const requests[], int* index, int* done,
+template <class First, class Second, class... More>
+Second second_argument_of(int (*)(First, Second, More...));
+/// Of constant requests, but in MPICH 4.2.
+using RequestsAsked = decltype(second_argument_of(&PMPI_Request_get_status_all));
+int Request_get_status_all(int count, RequestsAsked requests, int* done, MPI_Status statuses[]);
+int Request_get_status_any(int count, RequestsAsked requests, int* index, int* done,
                            MPI_Status* status);
-int Request_get_status_some(int count, MPI_Request const requests[], int* done, int indices[],
+int Request_get_status_some(int count, RequestsAsked requests, int* done, int indices[],
                             MPI_Status statuses[]);
 #endif
 
