@@ -104,8 +104,8 @@ struct Plan {
     std::uint64_t window_bytes = 0;  ///< staged: collective buffer, one window a round
     std::uint64_t list_extents_max =
         0;  ///< staged: extents in one request; 0: as many as there are
-    /// staged reads: what aggregators read only warms the servers' caches; when all have issued
-    /// their requests, every rank reads its own bytes from the file.
+    /// staged reads: what aggregators read for others only warms the servers' caches; when all have
+    /// issued their requests, every rank reads from the file what it has not read as an aggregator.
     bool prefetch_then_read = false;
     /// staged: nodes send, not ranks (unisono_intra_node_aggregation). Not the strategy's business:
     /// whoever has it planned says it.

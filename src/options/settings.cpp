@@ -26,7 +26,7 @@ constexpr std::array<Choice, 4> selections{{
 }};
 constexpr std::array<Choice, 2> resonant_reads{{
     {"exchange", "agents send what they have read"},
-    {"direct", "agents warm the servers' caches, then every rank reads for itself"},
+    {"direct", "agents warm the servers' caches, then every rank reads what is still missing"},
 }};
 constexpr std::array<Choice, 2> resonant_groups{{
     {"by_size", "ranks that take turns are in groups of as many as their servers"},

@@ -63,9 +63,10 @@ private:
     std::vector<std::uint32_t> serves_;  // how many servers, by rank
 };
 
-// Differs (section 3.3): pieces of different ranks that touch become one request; reads come from
-// the agent, where the paper's agents warm the servers' caches and all ranks read for themselves
-// (unisono_resonant_read=direct). Several agents of a server are not timed against each other.
+// Differs (section 3.3): pieces of different ranks that touch become one request; others' data
+// comes from the agent, where the paper's agents warm the servers' caches with it and its owners
+// read it for themselves (unisono_resonant_read=direct). Several agents of a server are not timed
+// against each other (3.4).
 //
 // One or more agents for each server, each with a contiguous range of its object, ascending.
 Plan plan_agents(Facts const& facts, Options const& options) {

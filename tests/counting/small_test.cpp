@@ -266,6 +266,19 @@ TEST(Counting, the_second_phase_of_resonant_meets_in_every_round) {
     EXPECT_EQ(record.traffic.meetings, 2 + record.rounds);
 }
 
+// Resonant I/O, section 3.3: in the second phase each process reads what "it needs but has not
+// requested in the first". Where all that a server has is its agent's (figures 1 and 3b) nothing is
+// left; of stripe units that four ranks share three quarters are read by their owners as well.
+TEST(Counting, the_second_phase_of_resonant_reads_nothing_again_for_the_agents) {
+    auto scene = scaled("coll_perf", 4);
+    scene.direction = Direction::read;
+    scene.requests = block_requests(unit, {0, 1, 2, 3}, 4, 4);
+    scene.options.prefetch_then_read = true;
+    EXPECT_EQ(count_call(scene, "resonant").file_bytes(), 16 * unit);
+    scene.requests = block_requests(unit / 4, {0, 1, 2, 3}, 16, 4);
+    EXPECT_EQ(count_call(scene, "resonant").file_bytes(), (16 + 12) * unit);
+}
+
 // Four pieces of 16 bytes every 128 bytes, 128 in a stripe unit. 62.5 units: 16, 16, 15.5 and 15 on
 // the servers, so 32 + 32 + 31 + 30 lists of 64.
 TEST(Counting, resonant_lists_have_at_most_64_extents) {

@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "execute/direct.hpp"
+#include "execute/staged/shared_memory_exchange.hpp"
 #include "execute/staged/window_exchange.hpp"
 #include "execute/staged/window_io.hpp"
 
@@ -46,6 +47,8 @@ private:
     void start_reading(Round const& round);
     void take_answers();
     void prefetch_then_read();
+    void read_for_itself(Round const& round, std::size_t aggregator);
+    void keep_own_part(Round const& round, WindowIo& io);
 
     StagedCall& call_;
     NearAndFar<StagedCall, Round> exchange_;
@@ -187,8 +190,8 @@ void Rounds::start_reading(Round const& round) {
     call_.record.lap(Phase::file);
 }
 
-// The direct second phase: what the aggregators read warms the servers' caches and is thrown away,
-// its errors with it.
+// The direct second phase: every rank reads for itself what it has not read as an aggregator. What
+// aggregators read for others warms the servers' caches and is thrown away, its errors with it.
 void Rounds::prefetch_then_read() {
     while (call_.any_round_left()) {
         auto const round = call_.next_round();
@@ -198,15 +201,31 @@ void Rounds::prefetch_then_read() {
         call_.rendezvous.meet(nothing);  // all have issued their requests
         call_.record.lap(Phase::waiting);
         call_.for_each_window(round, [&](std::size_t aggregator) {
-            call_.for_own_parts(
-                round, aggregator, round.bytes(aggregator), [&](Positions part, std::uint64_t) {
-                    result_.add(perform_direct(call_.request, part, call_.storage, call_.record));
-                });
+            if (call_.plan.aggregators[aggregator] != call_.team.rank())
+                read_for_itself(round, aggregator);
         });
-        for (auto& io : own_) io.drop_reading(round);
-        call_.record.lap(Phase::file);
+        for (auto& io : own_) keep_own_part(round, io);
         call_.end_round();
     }
+}
+
+void Rounds::read_for_itself(Round const& round, std::size_t aggregator) {
+    call_.for_own_parts(
+        round, aggregator, round.bytes(aggregator), [&](Positions part, std::uint64_t) {
+            result_.add(perform_direct(call_.request, part, call_.storage, call_.record));
+        });
+}
+
+// A window that is not all there is read once more: the rank's own bytes may be, or have an error.
+void Rounds::keep_own_part(Round const& round, WindowIo& io) {
+    auto const aggregator = io.aggregator();
+    io.finish_reading(round);
+    call_.record.lap(Phase::file);
+    if (round.empty(aggregator)) return;
+    if (call_.valid_bytes(round, aggregator) < round.bytes(aggregator))
+        return read_for_itself(round, aggregator);
+    SharedMemoryExchange{call_}.take(round, aggregator);
+    call_.record.lap(Phase::copying);
 }
 
 // Nothing is moved by anybody. The ranks that lack the windows say why.

@@ -30,8 +30,6 @@ public:
     void start_reading(Round const& round);
     /// Waits for that, and says in the window how much of it is there. What was missed.
     IoResult finish_reading(Round const& round);
-    /// Waits for that; nobody looks at it.
-    void drop_reading(Round const& round) { finish(round.side()); }
 
 private:
     /// How long it takes to read so much tells how fast servers are.
