@@ -104,7 +104,7 @@ Access access(Place place, Values const& values) {
 extern constinit Program const btio{
     .name = "btio",
     .summary = "cells of a diagonal multi-partition of a cube, appended step by step",
-    .source = "View-based (CCGrid 2008), IV.A; NAS parallel benchmarks, BT",
+    .source = "View-based (CCGrid 2008), VI.A; NAS parallel benchmarks, BT",
     .parameters = parameters,
     .access = access,
 };

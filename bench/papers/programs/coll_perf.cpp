@@ -20,7 +20,7 @@ Access access(Place place, Values const& values) {
 extern constinit Program const coll_perf{
     .name = "coll-perf",
     .summary = "3-D blocks of a cube of ints, one call",
-    .source = "Resonant I/O (IPDPS 2009), 4.2.1; View-based (CCGrid 2008), IV.C",
+    .source = "Resonant I/O (IPDPS 2009), 4.2.1; View-based (CCGrid 2008), VI.C",
     .parameters = parameters,
     .access = access,
 };

@@ -53,7 +53,7 @@ Access access(Place place, Values const& values) {
 extern constinit Program const mpi_tile_io{
     .name = "mpi-tile-io",
     .summary = "2-D tiles of a dense array, whole or some rows in a call",
-    .source = "View-based (CCGrid 2008), IV.B; IOrchestrator (SC 2010), IV.A",
+    .source = "View-based (CCGrid 2008), VI.B; IOrchestrator (SC 2010), IV.A",
     .parameters = parameters,
     .access = access,
 };
