@@ -134,7 +134,8 @@ def counts(known: Known) -> str:
     for paper in papers(known):
         found = [verdict for figure, one in of_paper(paper, known) for verdict in theirs(figure, one)]
         words = Counter(verdict.word for verdict in found if not verdict.claim.in_words)
-        said = [verdict for verdict in found if verdict.claim.in_words]
+        said = [verdict for verdict in found
+                if verdict.claim.in_words and verdict.word not in (judge.VOID, judge.NOT_MEASURED)]
         agree = sum(verdict.word == judge.AGREES for verdict in said)
         sums = (sum(words[word] for word in outcome) for outcome in OUTCOMES.values())
         rows.append([paper, *map(str, sums), f"{agree} of {len(said)}"])

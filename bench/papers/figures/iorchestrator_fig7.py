@@ -29,8 +29,8 @@ FIGURE = Figure(
     x_label="what runs",
     ceiling_seeds=0,  # where nothing seeks: iorchestrator-no-seeks
     run_seconds=10,
-    differs="Files of 320 MiB instead of 10 GB, read for 6 seconds; all with barriers; "
-            + ASKS_FOR_PIECES,
+    differs="Files of 320 MiB instead of 10 GB, which begin 1 GiB apart on each disk, read for 6 seconds; all with"
+            " barriers; " + ASKS_FOR_PIECES,
     lines=(
         Line("together or alone", "mpich", MIX, hints=PIECES),
         *(Line(f"together, {how}", "mpich", {"all three": PROGRAMS}, hints=PIECES, orchestra=orchestra)

@@ -19,8 +19,8 @@ FIGURE = Figure(
     x_label="total",
     run_seconds=2,
     nodes=8,
-    differs="16 processes on 8 servers instead of 64 on 32; 64 to 256 MiB instead of 64 to 4000;"
-            " blocks of 16 KiB, 16 MiB in a call (the paper says neither).",
+    differs="16 processes on 8 servers instead of 32 (how many processes, the paper says of IOR only: 64); 64 to"
+            " 256 MiB instead of 64 to 4000; blocks of 16 KiB, 16 MiB in a call (the paper says neither).",
     lines=(
         Line("ROMIO", "mpich-tuned", strided(), hints=AGGREGATORS),
         Line("lacio", "unisono-mpich:lacio", strided(), hints=AGGREGATORS),
