@@ -18,8 +18,9 @@ Extent touched_by(std::vector<std::uint32_t> const& ranks, Facts const& facts) {
 // of the one of them that asks for most.
 //   node 0    =====   =====  ==       |------ a0 ------|
 //   node 1       ===     ==      ===     |------- a1 -------|     realms of nodes may overlap
-// Differs (section 2.2): cb_config_list allows several aggregators for each node; windows are read
-// whole only where at least half of them is wanted.
+// Differs (section 2.2): cb_config_list allows several aggregators for each node; lists of extents,
+// in rounds of cb_buffer_size, where the paper has one request per piece; windows are read whole
+// where at least half of them is wanted.
 Plan plan_core_first(Facts const& facts, Options const& options) {
     Plan plan{.way = Plan::Way::staged,
               .within_nodes = true,

@@ -29,10 +29,11 @@ std::uint64_t block_bytes(Facts const& facts, Options const& options) {
 //   file      |-- 0 --|-- 1 --|-- 2 --|-- 3 --|-- 4 --|
 //   owner         a0      a1      a2      a0      a1
 // Each keeps some of its blocks in memory from call to call.
-// Differs from the paper: a view travels once, by content, those of a node as one message; what is
-// dirty and what is valid is known byte by byte; blocks are also written while the program computes
-// (its future work; unisono_flush=close for its own way); calls that repeat are not agreed on
-// (execute/cached/: deposit.cpp, withdrawal.cpp; unisono_write_behind=disable and
+// Differs: a view travels once, by content, those of a node as one message (section V.A); which
+// ranks aggregate is as for two_phase, in the paper all do (III.D); what is dirty and what is valid
+// is known byte by byte, and nothing is read before a write (V.C); blocks are also written while
+// the program computes (its future work; unisono_flush=close for its own way); calls that repeat
+// are not agreed on (execute/cached/: deposit.cpp, withdrawal.cpp; unisono_write_behind=disable and
 // unisono_read_ahead=disable for the paper's way).
 Plan plan_view_based(Facts const& facts, Options const& options) {
     Plan plan{.way = Plan::Way::cached, .aggregators = choose_aggregators(facts, options)};
@@ -56,7 +57,7 @@ std::string_view unfit_view_based(Facts const& facts) {
 constinit Strategy const view_based{
     .name = "view_based",
     .summary = "fixed blocks in collective buffers that live across calls; views known beforehand",
-    .source = "View-based collective I/O, CCGrid 2008",
+    .source = "View-based collective I/O, CCGrid 2008, sections IV and V",
     .unfit = unfit_view_based,
     .plan = plan_view_based,
     // The time of a call is not that of what it leaves for later: comparing it would be unfair.
