@@ -24,8 +24,8 @@ private:
 
 /// The paper's mean as it is written (iorchestrator-sc10, section III.B).
 using NewestHeavyMean = EighthsMean<7>;
-/// That of Linux's anticipatory scheduler (2.6.21, block/as-iosched.c), which the paper says its
-/// own is similar to.
+/// That of Linux (block/cfq-iosched.c, 2.6.28.5), which the paper says its own is similar to; but
+/// also that it gives recent samples greater weight.
 using NewestLightMean = EighthsMean<1>;
 
 /// Both readings of the paper's mean, of the same samples.
