@@ -8,12 +8,12 @@
 // together count as close; the statistics travel once per window; programs are known by their job
 // and not by their files.
 //
-// The paper's mean gives 7/8 to the newest sample, and is "similar to the one developed in Linux",
-// where that is 1/8: both readings are here, as policies of their own. A third one is about SL_i,
-// the locality "observed for all programs" (section III.B): while slices keep the programs apart it
-// says nothing of what they would be together, and the conditions, read literally, take the slices
-// away again; the paper's figure 3 has them go on. There SL_i stays as it was when all were served
-// together.
+// The paper's mean gives 7/8 to the newest sample, "giving recent statistics greater weight", and
+// is "similar to the one developed in Linux", where that is 1/8: both readings are here, as
+// policies of their own. A third one is about SL_i, the locality "for all programs" (section
+// III.B): while slices keep the programs apart it says nothing of what they would be together, and
+// the conditions, read literally, take the slices away again; the paper's figure 3 has them go on.
+// There SL_i stays as it was when all were served together.
 #include <numeric>
 #include <set>
 

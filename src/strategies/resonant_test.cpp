@@ -19,8 +19,8 @@ TEST(Resonant, the_agent_of_a_server_is_the_process_whose_segments_it_has) {
     EXPECT_EQ(plan.list_extents_max, 64u);
 }
 
-// Two processes, 128 KiB segments: "two I/O nodes are dedicated to requests from one process".
-// Nothing crosses: rank 0's are servers 0 and 1.
+// Two processes, 128 KiB segments (section 1.2): "two I/O nodes are dedicated to service requests
+// from one process". Nothing crosses: rank 0's are servers 0 and 1.
 TEST(Resonant, two_processes_are_agents_of_the_two_servers_that_each_asks) {
     auto scene = interleaved(2, 4, 1);
     scene.requests = block_requests(2 * block, {0, 1}, 4, 2);

@@ -5,7 +5,7 @@
 namespace unisono {
 namespace {
 
-// LACIO, figures 3 and 5b: "file server 0 leading to serving aggregator 0, 1 and 2".
+// LACIO, figures 3 and 5b: it "leads to file server 0 serving aggregator 0, 1 and 2".
 TEST(TwoPhase, conventional_domains_make_every_server_serve_three_aggregators) {
     auto const scene = lacio_figure_3();
     auto const plan = plan_for(two_phase, scene);
