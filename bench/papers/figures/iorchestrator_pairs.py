@@ -117,8 +117,8 @@ two_instances = functools.partial(
     x_label="program",
     ceiling_seeds=0,  # where nothing seeks: iorchestrator-no-seeks
     run_seconds=7,
-    differs="Files of 240 MiB instead of 10 GB, which begin 1 GiB apart on each disk; 10 MiB in a collective call of"
-            " noncontig instead of 8; writes include MPI_File_sync; " + ASKS_FOR_PIECES,
+    differs="Files of 240 MiB instead of 10 GB, which begin 1 GiB apart on each disk, so the parts of ior-mpi-io's"
+            " processes lie 8 MiB apart there and not 330 MB; 10 MiB in a collective call of noncontig instead of 8; writes include MPI_File_sync; " + ASKS_FOR_PIECES,
 )
 
 WITH_BARRIERS = two_instances(
