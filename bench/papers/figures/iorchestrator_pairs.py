@@ -118,7 +118,8 @@ two_instances = functools.partial(
     ceiling_seeds=0,  # where nothing seeks: iorchestrator-no-seeks
     run_seconds=7,
     differs="Files of 240 MiB instead of 10 GB, which begin 1 GiB apart on each disk, so the parts of ior-mpi-io's"
-            " processes lie 8 MiB apart there and not 330 MB; 10 MiB in a collective call of noncontig instead of 8; writes include MPI_File_sync; " + ASKS_FOR_PIECES,
+            " processes lie 8 MiB apart there and not 330 MB; 10 MiB in a collective call of noncontig instead of 8; writes"
+            " include MPI_File_sync; " + ASKS_FOR_PIECES,
 )
 
 WITH_BARRIERS = two_instances(
@@ -133,7 +134,8 @@ WITH_BARRIERS = two_instances(
         gain("write", "mpi-tile-io", 1.15, ENOUGH),
         gain("read", "ior-mpi-io", 1.0, ""),
         *(Claim(f"orchestrated, reads gain up to 1.89 times{how}", 1.89,
-                "section IV.B; of reads and writes of all cases", f"two, read, orchestrated{kept}", "best", "two, read", why=why)
+                "section IV.B; of reads and writes of all cases", f"two, read, orchestrated{kept}", "best",
+                "two, read", why=why)
           for how, kept, why in (("", "", SELDOM), (" with slices kept", ", slices kept", ""))),
         *mean_gains(1.43, {**CAUSES,
                            "read, orchestrated, Linux's weights": MOST, "read, our default": MOST}),
