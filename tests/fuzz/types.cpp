@@ -1,6 +1,7 @@
 #include "types.hpp"
 
 #include <algorithm>
+#include <concepts>
 #include <numeric>
 #include <utility>
 
@@ -71,8 +72,12 @@ void TypeMap::place(TypeMap const& child, std::int64_t offset, std::uint64_t cou
 
 namespace {
 
+std::string text_of(std::string const& text) { return text; }
+
+std::string text_of(std::integral auto number) { return std::to_string(number); }
+
 template <class T>
-std::string list(std::vector<T> const& values) {
+std::string text_of(std::vector<T> const& values) {
     std::string text = "[";
     for (auto const& value : values) {
         if (text.size() > 1) text += ",";
@@ -84,59 +89,91 @@ std::string list(std::vector<T> const& values) {
 template <class... Parts>
 std::string call(std::string name, std::string const& child, Parts const&... parts) {
     name += "(";
-    ((name += parts, name += ", "), ...);
+    ((name += text_of(parts) + ", "), ...);
     return name + child + ")";
 }
 
-/// Makes the child, hands it to `construct`, frees it: what a program does.
+/// `construct` makes it of the child's handle, which is freed then: what a program does.
 template <class Construct>
-std::function<MPI_Datatype()> from_child(TypePtr child, Construct construct) {
-    return [child, construct] {
-        Datatype const inner(child);
-        MPI_Datatype made = MPI_DATATYPE_NULL;
-        construct(inner.get(), &made);
-        return made;
-    };
-}
-
-TypePtr finish(TypeMap map, std::string text, TypePtr const& child, bool plain,
-               std::function<MPI_Datatype()> make) {
+TypePtr derived(TypePtr const& child, bool plain, TypeMap map, std::string text,
+                Construct construct) {
     auto type = std::make_shared<Type>();
     type->map = std::move(map);
     type->text = std::move(text);
     type->depth = child->depth + 1;
     type->plain = plain && child->plain && type->map.size_bytes() > 0;
     type->same_in_external32 = child->same_in_external32;
-    type->make = std::move(make);
+    type->make = [child, construct] {
+        Datatype const inner(child);
+        MPI_Datatype made = MPI_DATATYPE_NULL;
+        construct(inner.get(), &made);
+        return made;
+    };
     return type;
 }
 
-struct Basic {
-    char const* name;
-    MPI_Datatype handle;
-    std::vector<Run> runs;
-    std::int64_t extent;
-    bool plain;
-    bool same_in_external32 = true;
-};
+TypePtr make_basic(char const* name, MPI_Datatype handle, std::vector<Run> const& runs,
+                   std::int64_t extent, bool plain = true, bool same_in_external32 = true) {
+    auto type = std::make_shared<Type>();
+    for (auto const& run : runs) type->map.append(run);
+    type->map.upper = extent;
+    type->text = name;
+    type->plain = plain;
+    type->same_in_external32 = same_in_external32;
+    type->predefined = true;
+    type->make = [handle] { return handle; };
+    return type;
+}
 
-std::vector<Basic> const& basics() {
-    static std::vector<Basic> const table = {
-        {"BYTE", MPI_BYTE, {{0, 1, 1}}, 1, true},
-        {"CHAR", MPI_CHAR, {{0, 1, 1}}, 1, true},
-        {"SHORT", MPI_SHORT, {{0, 2, 2}}, 2, true},
-        {"INT", MPI_INT, {{0, 4, 4}}, 4, true},
-        {"FLOAT", MPI_FLOAT, {{0, 4, 4}}, 4, true},
-        {"DOUBLE", MPI_DOUBLE, {{0, 8, 8}}, 8, true},
-        {"INT64_T", MPI_INT64_T, {{0, 8, 8}}, 8, true},
-        {"C_DOUBLE_COMPLEX", MPI_C_DOUBLE_COMPLEX, {{0, 16, 16}}, 16, true},
-        {"2INT", MPI_2INT, {{0, 4, 4}, {4, 4, 4}}, 8, false},
-        {"FLOAT_INT", MPI_FLOAT_INT, {{0, 4, 4}, {4, 4, 4}}, 8, false},
-        {"SHORT_INT", MPI_SHORT_INT, {{0, 2, 2}, {4, 4, 4}}, 8, false, false},
-        {"DOUBLE_INT", MPI_DOUBLE_INT, {{0, 8, 8}, {8, 4, 4}}, 16, false, false},
-        {"LONG_INT", MPI_LONG_INT, {{0, 8, 8}, {8, 4, 4}}, 16, false, false},
+std::vector<TypePtr> const& basics() {
+    static std::vector<TypePtr> const made = {
+        make_basic("BYTE", MPI_BYTE, {{0, 1, 1}}, 1),
+        make_basic("CHAR", MPI_CHAR, {{0, 1, 1}}, 1),
+        make_basic("SHORT", MPI_SHORT, {{0, 2, 2}}, 2),
+        make_basic("INT", MPI_INT, {{0, 4, 4}}, 4),
+        make_basic("FLOAT", MPI_FLOAT, {{0, 4, 4}}, 4),
+        make_basic("DOUBLE", MPI_DOUBLE, {{0, 8, 8}}, 8),
+        make_basic("INT64_T", MPI_INT64_T, {{0, 8, 8}}, 8),
+        make_basic("C_DOUBLE_COMPLEX", MPI_C_DOUBLE_COMPLEX, {{0, 16, 16}}, 16),
+        make_basic("2INT", MPI_2INT, {{0, 4, 4}, {4, 4, 4}}, 8, false),
+        make_basic("FLOAT_INT", MPI_FLOAT_INT, {{0, 4, 4}, {4, 4, 4}}, 8, false),
+        make_basic("SHORT_INT", MPI_SHORT_INT, {{0, 2, 2}, {4, 4, 4}}, 8, false, false),
+        make_basic("DOUBLE_INT", MPI_DOUBLE_INT, {{0, 8, 8}, {8, 4, 4}}, 16, false, false),
+        make_basic("LONG_INT", MPI_LONG_INT, {{0, 8, 8}, {8, 4, 4}}, 16, false, false),
     };
-    return table;
+    return made;
+}
+
+/// Blocks of equal length, `stride` bytes apart.
+TypeMap strided(TypeMap const& child, int count, int length, std::int64_t stride) {
+    TypeMap map;
+    for (int i = 0; i < count; ++i)
+        map.place(child, i * stride, static_cast<std::uint64_t>(length));
+    return map;
+}
+
+/// Blocks whose displacements count in `unit` bytes.
+template <class Displacement>
+TypeMap blocks(TypeMap const& child, std::vector<int> const& lengths,
+               std::vector<Displacement> const& displacements, std::int64_t unit) {
+    TypeMap map;
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+        map.place(child, displacements[i] * unit, static_cast<std::uint64_t>(lengths[i]));
+    return map;
+}
+
+template <class Displacement>
+TypeMap blocks(TypeMap const& child, int length, std::vector<Displacement> const& displacements,
+               std::int64_t unit) {
+    return blocks(child, std::vector<int>(displacements.size(), length), displacements, unit);
+}
+
+char const* name_of_order(int order) { return order == MPI_ORDER_C ? "C" : "Fortran"; }
+
+/// As MPI counts.
+template <class T>
+int count_of(std::vector<T> const& values) {
+    return static_cast<int>(values.size());
 }
 
 /// Appends the elements of an N-dimensional array whose indices are listed per dimension, in the
@@ -185,10 +222,6 @@ std::vector<int> owned_indices(int size, int distribution, int argument, int pro
     return indices;
 }
 
-}  // namespace
-
-namespace {
-
 /// A complex number is two.
 std::uint64_t number_bytes(Run const& run) {
     return run.element_bytes == 16 ? 8 : run.element_bytes;
@@ -216,121 +249,65 @@ std::uint64_t whole_numbers(TypeMap const& map, std::uint64_t bytes) {
 
 std::size_t basic_count() { return basics().size(); }
 
-namespace {
-
-TypePtr make_basic(Basic const& entry) {
-    auto type = std::make_shared<Type>();
-    for (auto const& run : entry.runs) type->map.append(run);
-    type->map.upper = entry.extent;
-    type->text = entry.name;
-    type->plain = entry.plain;
-    type->same_in_external32 = entry.same_in_external32;
-    type->predefined = true;
-    type->make = [handle = entry.handle] { return handle; };
-    return type;
-}
-
-}  // namespace
-
-TypePtr basic(std::size_t index) {
-    static std::vector<TypePtr> const made = [] {
-        std::vector<TypePtr> types;
-        for (auto const& entry : basics()) types.push_back(make_basic(entry));
-        return types;
-    }();
-    return made.at(index);
-}
+TypePtr basic(std::size_t index) { return basics().at(index); }
 
 TypePtr basic_byte() { return basic(0); }
 
 TypePtr contiguous(int count, TypePtr child) {
-    TypeMap map;
-    map.place(child->map, 0, static_cast<std::uint64_t>(count));
-    return finish(std::move(map), call("contiguous", child->text, std::to_string(count)), child,
-                  true, from_child(child, [count](MPI_Datatype inner, MPI_Datatype* made) {
-                      MPI_Type_contiguous(count, inner, made);
-                  }));
+    return derived(child, true, strided(child->map, 1, count, 0),
+                   call("contiguous", child->text, count),
+                   [=](auto inner, auto made) { MPI_Type_contiguous(count, inner, made); });
 }
 
 TypePtr vector(int count, int block_length, int stride, TypePtr child) {
-    TypeMap map;
-    for (int i = 0; i < count; ++i) {
-        map.place(child->map, std::int64_t{i} * stride * child->map.extent(),
-                  static_cast<std::uint64_t>(block_length));
-    }
-    auto text = call("vector", child->text, std::to_string(count), std::to_string(block_length),
-                     std::to_string(stride));
-    return finish(std::move(map), std::move(text), child, stride >= block_length,
-                  from_child(child, [=](MPI_Datatype inner, MPI_Datatype* made) {
-                      MPI_Type_vector(count, block_length, stride, inner, made);
-                  }));
+    return derived(
+        child, stride >= block_length,
+        strided(child->map, count, block_length, stride * child->map.extent()),
+        call("vector", child->text, count, block_length, stride),
+        [=](auto inner, auto made) { MPI_Type_vector(count, block_length, stride, inner, made); });
 }
 
 TypePtr hvector(int count, int block_length, MPI_Aint stride, TypePtr child) {
-    TypeMap map;
-    for (int i = 0; i < count; ++i) {
-        map.place(child->map, i * stride, static_cast<std::uint64_t>(block_length));
-    }
-    auto text = call("hvector", child->text, std::to_string(count), std::to_string(block_length),
-                     std::to_string(stride));
-    return finish(std::move(map), std::move(text), child, false,
-                  from_child(child, [=](MPI_Datatype inner, MPI_Datatype* made) {
-                      MPI_Type_create_hvector(count, block_length, stride, inner, made);
-                  }));
+    return derived(child, false, strided(child->map, count, block_length, stride),
+                   call("hvector", child->text, count, block_length, stride),
+                   [=](auto inner, auto made) {
+                       MPI_Type_create_hvector(count, block_length, stride, inner, made);
+                   });
 }
 
 TypePtr indexed(std::vector<int> lengths, std::vector<int> displacements, TypePtr child) {
-    TypeMap map;
-    for (std::size_t i = 0; i < lengths.size(); ++i) {
-        map.place(child->map, displacements[i] * child->map.extent(),
-                  static_cast<std::uint64_t>(lengths[i]));
-    }
-    auto text = call("indexed", child->text, list(lengths), list(displacements));
-    return finish(std::move(map), std::move(text), child, false,
-                  from_child(child, [=](MPI_Datatype inner, MPI_Datatype* made) {
-                      MPI_Type_indexed(static_cast<int>(lengths.size()), lengths.data(),
-                                       displacements.data(), inner, made);
-                  }));
+    return derived(
+        child, false, blocks(child->map, lengths, displacements, child->map.extent()),
+        call("indexed", child->text, lengths, displacements), [=](auto inner, auto made) {
+            MPI_Type_indexed(count_of(lengths), lengths.data(), displacements.data(), inner, made);
+        });
 }
 
 TypePtr hindexed(std::vector<int> lengths, std::vector<MPI_Aint> displacements, TypePtr child) {
-    TypeMap map;
-    for (std::size_t i = 0; i < lengths.size(); ++i) {
-        map.place(child->map, displacements[i], static_cast<std::uint64_t>(lengths[i]));
-    }
-    auto text = call("hindexed", child->text, list(lengths), list(displacements));
-    return finish(std::move(map), std::move(text), child, false,
-                  from_child(child, [=](MPI_Datatype inner, MPI_Datatype* made) {
-                      MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(),
-                                               displacements.data(), inner, made);
-                  }));
+    return derived(child, false, blocks(child->map, lengths, displacements, 1),
+                   call("hindexed", child->text, lengths, displacements),
+                   [=](auto inner, auto made) {
+                       MPI_Type_create_hindexed(count_of(lengths), lengths.data(),
+                                                displacements.data(), inner, made);
+                   });
 }
 
 TypePtr indexed_block(int length, std::vector<int> displacements, TypePtr child) {
-    TypeMap map;
-    for (auto const displacement : displacements) {
-        map.place(child->map, displacement * child->map.extent(),
-                  static_cast<std::uint64_t>(length));
-    }
-    auto text = call("indexed_block", child->text, std::to_string(length), list(displacements));
-    return finish(std::move(map), std::move(text), child, false,
-                  from_child(child, [=](MPI_Datatype inner, MPI_Datatype* made) {
-                      MPI_Type_create_indexed_block(static_cast<int>(displacements.size()), length,
-                                                    displacements.data(), inner, made);
-                  }));
+    return derived(child, false, blocks(child->map, length, displacements, child->map.extent()),
+                   call("indexed_block", child->text, length, displacements),
+                   [=](auto inner, auto made) {
+                       MPI_Type_create_indexed_block(count_of(displacements), length,
+                                                     displacements.data(), inner, made);
+                   });
 }
 
 TypePtr hindexed_block(int length, std::vector<MPI_Aint> displacements, TypePtr child) {
-    TypeMap map;
-    for (auto const displacement : displacements) {
-        map.place(child->map, displacement, static_cast<std::uint64_t>(length));
-    }
-    auto text = call("hindexed_block", child->text, std::to_string(length), list(displacements));
-    return finish(std::move(map), std::move(text), child, false,
-                  from_child(child, [=](MPI_Datatype inner, MPI_Datatype* made) {
-                      MPI_Type_create_hindexed_block(static_cast<int>(displacements.size()), length,
-                                                     displacements.data(), inner, made);
-                  }));
+    return derived(child, false, blocks(child->map, length, displacements, 1),
+                   call("hindexed_block", child->text, length, displacements),
+                   [=](auto inner, auto made) {
+                       MPI_Type_create_hindexed_block(count_of(displacements), length,
+                                                      displacements.data(), inner, made);
+                   });
 }
 
 TypePtr structure(std::vector<int> lengths, std::vector<MPI_Aint> displacements,
@@ -343,14 +320,14 @@ TypePtr structure(std::vector<int> lengths, std::vector<MPI_Aint> displacements,
         bare->same_in_external32 = bare->same_in_external32 && children[i]->same_in_external32;
         names += (i == 0 ? "" : "; ") + children[i]->text;
     }
-    bare->text = call("struct", "{" + names + "}", list(lengths), list(displacements));
+    bare->text = call("struct", "{" + names + "}", lengths, displacements);
     bare->plain = false;
     bare->make = [lengths, displacements, children] {
         std::vector<MPI_Datatype> inner;
         for (auto const& child : children) inner.push_back(child->make());
         MPI_Datatype made = MPI_DATATYPE_NULL;
-        MPI_Type_create_struct(static_cast<int>(lengths.size()), lengths.data(),
-                               displacements.data(), inner.data(), &made);
+        MPI_Type_create_struct(count_of(lengths), lengths.data(), displacements.data(),
+                               inner.data(), &made);
         for (std::size_t i = 0; i < children.size(); ++i) {
             if (!children[i]->predefined) MPI_Type_free(&inner[i]);
         }
@@ -366,14 +343,12 @@ TypePtr subarray(std::vector<int> sizes, std::vector<int> subsizes, std::vector<
         owned[d].resize(static_cast<std::size_t>(subsizes[d]));
         std::iota(owned[d].begin(), owned[d].end(), starts[d]);
     }
-    auto map = select_from_array(sizes, owned, order, child->map);
-    auto text = call("subarray", child->text, list(sizes), list(subsizes), list(starts),
-                     std::string(order == MPI_ORDER_C ? "C" : "Fortran"));
-    return finish(std::move(map), std::move(text), child, child->predefined,
-                  from_child(child, [=](MPI_Datatype inner, MPI_Datatype* made) {
-                      MPI_Type_create_subarray(static_cast<int>(sizes.size()), sizes.data(),
-                                               subsizes.data(), starts.data(), order, inner, made);
-                  }));
+    return derived(child, child->predefined, select_from_array(sizes, owned, order, child->map),
+                   call("subarray", child->text, sizes, subsizes, starts, name_of_order(order)),
+                   [=](auto inner, auto made) {
+                       MPI_Type_create_subarray(count_of(sizes), sizes.data(), subsizes.data(),
+                                                starts.data(), order, inner, made);
+                   });
 }
 
 TypePtr darray(int processes, int rank, std::vector<int> sizes, std::vector<int> distributions,
@@ -385,7 +360,6 @@ TypePtr darray(int processes, int rank, std::vector<int> sizes, std::vector<int>
             owned_indices(sizes[d], distributions[d], arguments[d], grid[d], remaining % grid[d]);
         remaining /= grid[d];
     }
-    auto map = select_from_array(sizes, owned, order, child->map);
     std::string kinds;
     for (std::size_t d = 0; d < sizes.size(); ++d) {
         kinds += distributions[d] == MPI_DISTRIBUTE_NONE    ? 'n'
@@ -393,32 +367,28 @@ TypePtr darray(int processes, int rank, std::vector<int> sizes, std::vector<int>
                                                             : 'c';
         kinds += arguments[d] == MPI_DISTRIBUTE_DFLT_DARG ? "" : std::to_string(arguments[d]);
     }
-    auto text = call("darray", child->text, std::to_string(rank) + " of " + list(grid), list(sizes),
-                     kinds, std::string(order == MPI_ORDER_C ? "C" : "Fortran"));
-    return finish(std::move(map), std::move(text), child, false,
-                  from_child(child, [=](MPI_Datatype inner, MPI_Datatype* made) {
-                      MPI_Type_create_darray(processes, rank, static_cast<int>(sizes.size()),
-                                             sizes.data(), distributions.data(), arguments.data(),
-                                             grid.data(), order, inner, made);
-                  }));
+    return derived(child, false, select_from_array(sizes, owned, order, child->map),
+                   call("darray", child->text, std::to_string(rank) + " of " + text_of(grid), sizes,
+                        kinds, name_of_order(order)),
+                   [=](auto inner, auto made) {
+                       MPI_Type_create_darray(processes, rank, count_of(sizes), sizes.data(),
+                                              distributions.data(), arguments.data(), grid.data(),
+                                              order, inner, made);
+                   });
 }
 
 TypePtr resized(MPI_Aint lower, MPI_Aint extent, TypePtr child) {
     TypeMap map = child->map;
     map.lower = lower;
     map.upper = lower + extent;
-    auto text = call("resized", child->text, std::to_string(lower), std::to_string(extent));
-    return finish(std::move(map), std::move(text), child, false,
-                  from_child(child, [=](MPI_Datatype inner, MPI_Datatype* made) {
-                      MPI_Type_create_resized(inner, lower, extent, made);
-                  }));
+    return derived(
+        child, false, std::move(map), call("resized", child->text, lower, extent),
+        [=](auto inner, auto made) { MPI_Type_create_resized(inner, lower, extent, made); });
 }
 
 TypePtr duplicate(TypePtr child) {
-    return finish(child->map, call("dup", child->text), child, true,
-                  from_child(child, [](MPI_Datatype inner, MPI_Datatype* made) {
-                      MPI_Type_dup(inner, made);
-                  }));
+    return derived(child, true, child->map, call("dup", child->text),
+                   [](auto inner, auto made) { MPI_Type_dup(inner, made); });
 }
 
 }  // namespace fuzz
