@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "calls.hpp"
 #include "check.hpp"
@@ -43,7 +44,8 @@ std::string text_of(int code) {
     return std::string(text, static_cast<std::size_t>(length));
 }
 
-std::string expected_found(std::string const& what, std::uint64_t expected, std::uint64_t found) {
+std::string expected_found(std::string const& what, std::integral auto expected,
+                           std::integral auto found) {
     return what + ": expected " + std::to_string(expected) + ", found " + std::to_string(found);
 }
 
@@ -150,6 +152,11 @@ Performer::~Performer() {
 
 void Performer::complain(std::string text) {
     if (!complaint_) complaint_ = Complaint{step_number_, std::move(text)};
+}
+
+void Performer::expect_equal(char const* what, std::integral auto expected,
+                             std::integral auto found) {
+    if (!std::cmp_equal(expected, found)) complain(expected_found(what, expected, found));
 }
 
 void Performer::expect_success(int code, char const* call) {
@@ -490,10 +497,7 @@ void Performer::check_outcome(Step const& step, FileState const& file, Outcome c
     if (outcome.error_class != file.fault->error_class) {
         complain("the call failed with another error class: " + text_of(call_code_));
     }
-    if (error_handler_calls != 1) {
-        complain(expected_found("calls of the error handler", 1,
-                                static_cast<std::uint64_t>(error_handler_calls)));
-    }
+    expect_equal("calls of the error handler", 1, error_handler_calls);
     error_handler_calls = 0;
     auto const& access = step.accesses[m];
     auto const& view = file.state[m].view;
@@ -570,21 +574,14 @@ void Performer::check_counts(Access const& access, std::uint64_t bytes) {
     int count = -1;
     MPI_Get_count(&status_, type.get(), &count);
     int const expected = bytes % size == 0 ? static_cast<int>(bytes / size) : MPI_UNDEFINED;
-    if (count != expected) {
-        complain("MPI_Get_count: expected " + std::to_string(expected) + ", found " +
-                 std::to_string(count));
-    }
+    expect_equal("MPI_Get_count", expected, count);
     MPI_Count large = -1;
     MPI_Get_elements_x(&status_, MPI_BYTE, &large);
-    if (static_cast<std::uint64_t>(large) != bytes)
-        complain(expected_found("MPI_Get_elements_x", bytes, static_cast<std::uint64_t>(large)));
+    expect_equal("MPI_Get_elements_x", bytes, large);
     if (bytes != access.bytes() || !access.memory->plain) return;
     int elements = -1;
     MPI_Get_elements(&status_, type.get(), &elements);
-    if (elements != static_cast<int>(elements_of(access))) {
-        complain(expected_found("MPI_Get_elements", elements_of(access),
-                                static_cast<std::uint64_t>(elements)));
-    }
+    expect_equal("MPI_Get_elements", elements_of(access), elements);
 }
 
 /// After a failed call the file may hold old or new bytes: look, and go on from there. The failed
@@ -605,10 +602,7 @@ void Performer::check_position(FileState const& file, Open const& open) {
     if (!member.position_known || member.view.empty()) return;
     MPI_Offset position = -1;
     expect_success(MPI_File_get_position(open.handle, &position), "MPI_File_get_position");
-    if (static_cast<std::uint64_t>(position) != member.position) {
-        complain(
-            expected_found("file pointer", member.position, static_cast<std::uint64_t>(position)));
-    }
+    expect_equal("file pointer", member.position, position);
 }
 
 void Performer::perform_seek(Step const& step, Open& open) {
@@ -629,9 +623,7 @@ void Performer::check_shared_position(FileState const& file, Open const& open) {
     MPI_Offset position = -1;
     expect_success(MPI_File_get_position_shared(open.handle, &position),
                    "MPI_File_get_position_shared");
-    if (static_cast<std::uint64_t>(position) != *file.shared_position)
-        complain(expected_found("shared file pointer", *file.shared_position,
-                                static_cast<std::uint64_t>(position)));
+    expect_equal("shared file pointer", *file.shared_position, position);
     MPI_Barrier(open.control);  // before anybody moves it
 }
 
@@ -641,10 +633,7 @@ void Performer::perform_byte_offset(Step const& step, Open& open) {
     MPI_Offset found = -1;
     expect_success(MPI_File_get_byte_offset(open.handle, query.offset, &found),
                    "MPI_File_get_byte_offset");
-    if (static_cast<std::uint64_t>(found) != query.position) {
-        complain(expected_found("MPI_File_get_byte_offset", query.position,
-                                static_cast<std::uint64_t>(found)));
-    }
+    expect_equal("MPI_File_get_byte_offset", query.position, found);
 }
 
 void Performer::perform_set_view(Step const& step, FileState const& file, Open& open) {
@@ -769,9 +758,8 @@ void Performer::perform_forbidden(Step const& step, FileState const& file, Open&
         complain("the open mode forbids this call, but it succeeded");
     } else if (ours && class_of(code) != (access.writes ? MPI_ERR_READ_ONLY : MPI_ERR_ACCESS)) {
         complain("the open mode forbids this call: unexpected " + text_of(code));
-    } else if (ours && access.flavour == Flavour::blocking && error_handler_calls != 1) {
-        complain(expected_found("calls of the error handler", 1,
-                                static_cast<std::uint64_t>(error_handler_calls)));
+    } else if (ours && access.flavour == Flavour::blocking) {
+        expect_equal("calls of the error handler", 1, error_handler_calls);
     }
     if (buffer.damage(before)) complain("a forbidden call changed the buffer");
     error_handler_calls = 0;

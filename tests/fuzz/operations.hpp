@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <concepts>
 #include <functional>
 #include <map>
 #include <optional>
@@ -69,6 +70,7 @@ private:
 
     int in_turn(Open const& open, std::function<int()> const& call) const;
     void complain(std::string text);
+    void expect_equal(char const* what, std::integral auto expected, std::integral auto found);
     void expect_success(int code, char const* call);
     void make_communicator(FileState const& file, Open& open);
     void make_initial(FileState const& file) const;
