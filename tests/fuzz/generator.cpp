@@ -35,24 +35,15 @@ bool any_collective(Step const& step) {
 
 /// OMPIO loses bytes beside those that two ranks write in one call, so natively nobody overlaps.
 void part_writers(Step& step, FileState const& file) {
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> taken;
+    std::vector<Touched> taken;
     for (std::size_t m = 0; m < step.accesses.size(); ++m) {
         auto& access = step.accesses[m];
-        if (!access.takes_part || !access.writes || access.bytes() == 0) continue;
-        auto const& view = file.state[m].view;
-        auto mine = taken;
-        view.for_each_extent(
-            access.offset * view.etype_bytes(), access.bytes(),
-            [&](auto offset, auto, auto bytes) { mine.emplace_back(offset, offset + bytes); });
-        std::sort(mine.begin(), mine.end());
-        bool const apart = std::adjacent_find(mine.begin(), mine.end(), [](auto a, auto b) {
-                               return b.first < a.second;
-                           }) == mine.end();
-        if (apart) {
-            taken = std::move(mine);
-        } else {
+        if (!access.writes) continue;
+        Touched mine(access, file.state[m].view);
+        if (std::ranges::any_of(taken, [&](auto const& other) { return other.meets(mine); }))
             access.count = 0;
-        }
+        else
+            taken.push_back(std::move(mine));
     }
 }
 
