@@ -8,11 +8,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -62,49 +63,41 @@ int usage() {
 }
 
 bool parse(int argc, char** argv, Arguments& arguments) {
+    auto& options = arguments.options;
+    std::map<std::string_view, bool*> const switches = {
+        {"--native", &options.native},     {"--faults", &options.faults},
+        {"--canary", &options.canary},     {"--pocket", &options.pocket},
+        {"--verbose", &arguments.verbose}, {"--power-cuts", &options.power_cuts}};
+    std::map<std::string_view, std::string*> const texts = {{"--folder", &options.folder},
+                                                            {"--skip", &options.skip},
+                                                            {"--deal", &options.deal},
+                                                            {"--progress", &arguments.progress}};
+    std::map<std::string_view, std::uint64_t*> const numbers = {{"--seed", &arguments.seed},
+                                                                {"--cases", &arguments.cases},
+                                                                {"--steps", &options.steps_max}};
     for (int i = 1; i < argc; ++i) {
-        std::string const name = argv[i];
-        if (name == "--native") {
-            arguments.options.native = true;
-        } else if (name == "--faults") {
-            arguments.options.faults = true;
-        } else if (name == "--canary") {
-            arguments.options.canary = true;
-        } else if (name == "--pocket") {
-            arguments.options.pocket = true;
-        } else if (name == "--power-cuts") {
-            arguments.options.power_cuts = true;
-        } else if (name == "--verbose") {
-            arguments.verbose = true;
-        } else if (i + 1 == argc) {
-            return false;
-        } else if (name == "--folder") {
-            arguments.options.folder = argv[++i];
-        } else if (name == "--seed") {
-            arguments.seed = std::strtoull(argv[++i], nullptr, 10);
-        } else if (name == "--cases") {
-            arguments.cases = std::strtoull(argv[++i], nullptr, 10);
-        } else if (name == "--seconds") {
-            arguments.seconds = std::strtod(argv[++i], nullptr);
-        } else if (name == "--threads") {
-            arguments.threads = thread_level(argv[++i]);
-        } else if (name == "--beside") {
-            arguments.beside = std::atoi(argv[++i]);
-        } else if (name == "--steps") {
-            arguments.options.steps_max = std::strtoull(argv[++i], nullptr, 10);
-        } else if (name == "--skip") {
-            arguments.options.skip = argv[++i];
-        } else if (name == "--deal") {
-            arguments.options.deal = argv[++i];
-        } else if (name == "--progress") {
-            arguments.progress = argv[++i];
-        } else {
-            return false;
+        std::string_view const name = argv[i];
+        if (auto const known = switches.find(name); known != switches.end()) {
+            *known->second = true;
+            continue;
         }
+        if (++i == argc) return false;
+        if (auto const text = texts.find(name); text != texts.end())
+            *text->second = argv[i];
+        else if (auto const number = numbers.find(name); number != numbers.end())
+            *number->second = std::strtoull(argv[i], nullptr, 10);
+        else if (name == "--seconds")
+            arguments.seconds = std::strtod(argv[i], nullptr);
+        else if (name == "--threads")
+            arguments.threads = thread_level(argv[i]);
+        else if (name == "--beside")
+            arguments.beside = std::atoi(argv[i]);
+        else
+            return false;
     }
-    arguments.options.beside = arguments.beside > 1;
-    if (arguments.options.beside) arguments.options.skip += unfit_for_threads;
-    return !arguments.options.folder.empty() && arguments.threads >= 0 && arguments.beside > 0;
+    options.beside = arguments.beside > 1;
+    if (options.beside) options.skip += unfit_for_threads;
+    return !options.folder.empty() && arguments.threads >= 0 && arguments.beside > 0;
 }
 
 /// A file that survives this process: after a hang or a crash it says where each rank was, thread
@@ -135,8 +128,7 @@ private:
 /// Runs one case after another. Of several at once in a process each is a thread's own.
 class Runner {
 public:
-    Runner(Arguments arguments, char const* program, int thread)
-        : arguments_(std::move(arguments)), program_(program), thread_(thread) {
+    Runner(Arguments arguments, int thread) : arguments_(std::move(arguments)), thread_(thread) {
         constexpr std::uint64_t seeds_of_a_thread = 1'000'000'000;
         arguments_.seed += static_cast<std::uint64_t>(thread) * seeds_of_a_thread;
         MPI_Comm_dup(MPI_COMM_WORLD, &on_.everyone);
@@ -249,39 +241,11 @@ private:
             std::printf("%s %2zu  %s\n", i + 1 == complaint.step ? "-->" : "   ", i + 1,
                         history[i].c_str());
         }
-        std::printf("%s\n", replay(seed).c_str());
         std::fflush(stdout);
-    }
-
-    /// What to type to see this again.
-    [[nodiscard]] std::string replay(std::uint64_t seed) const {
-        std::string text = "replay: ";
-        text += std::strstr(program_, ".openmpi") != nullptr
-                    ? "mpiexec.openmpi --oversubscribe --allow-run-as-root"
-                    : "mpiexec.mpich";
-        text += " -n " + std::to_string(ranks_) + " env";
-        for (char const* name : {"LD_PRELOAD", "UNISONO_TOPOLOGY"}) {
-            char const* const value = std::getenv(name);
-            if (value != nullptr) text += std::string(" ") + name + "=" + value;
-        }
-        text += std::string(" ") + program_ + " --folder " + arguments_.options.folder;
-        text += " --seed " + std::to_string(seed);
-        if (arguments_.options.native) text += " --native";
-        if (arguments_.options.faults) text += " --faults";
-        if (arguments_.options.pocket) text += " --pocket";
-        if (arguments_.options.power_cuts) text += " --power-cuts";
-        static char const* const levels[] = {"single", "funneled", "serialized", "multiple"};
-        for (char const* const level : levels)
-            if (thread_level(level) == arguments_.threads)
-                text += std::string(" --threads ") + level;
-        if (!arguments_.options.skip.empty()) text += " --skip " + arguments_.options.skip;
-        if (!arguments_.options.deal.empty()) text += " --deal " + arguments_.options.deal;
-        return text;
     }
 
     Communicators on_{.world = MPI_COMM_WORLD, .self = MPI_COMM_SELF};
     Arguments arguments_;
-    char const* program_;
     int thread_;
     int rank_ = 0;
     int ranks_ = 1;
@@ -291,9 +255,9 @@ private:
 };
 
 /// The exit code.
-int run_all(Arguments const& arguments, char const* program) {
+int run_all(Arguments const& arguments) {
     std::deque<Runner> runners;
-    for (int i = 0; i < arguments.beside; ++i) runners.emplace_back(arguments, program, i);
+    for (int i = 0; i < arguments.beside; ++i) runners.emplace_back(arguments, i);
     {
         std::vector<std::jthread> threads;
         for (std::size_t i = 1; i < runners.size(); ++i)
@@ -327,7 +291,7 @@ int main(int argc, char** argv) {
     auto const& options = arguments.options;
     auto const seed = arguments.seed;
     auto const abandons = !options.native && !options.skips("pending");
-    int const code = fuzz::run_all(arguments, argv[0]);
+    int const code = fuzz::run_all(arguments);
     std::optional<fuzz::Abandoned> abandoned;
     if (code == 0 && abandons) abandoned.emplace(seed, options.folder, MPI_COMM_WORLD);
     MPI_Finalize();
