@@ -5,23 +5,15 @@ from __future__ import annotations
 import shlex
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 from . import places
-from .places import Failure
+from .places import Entry, Failure
 
 MPIS = ("mpich", "openmpi")
 _FLASH_IO = "flash-io"
 REPLAY = "replay"  # of recorded calls: not listed
 _PROGRAMS_OF_THEIR_OWN = {_FLASH_IO: "unisono-bench-flash-io", REPLAY: "unisono-replay"}
-
-
-@dataclass(frozen=True)
-class Benchmark:
-    name: str
-    summary: str
-    source: str
 
 
 def program(mpi: str, name: str = "") -> Path:
@@ -41,14 +33,14 @@ def choose_mpi(wanted: str | None, name: str = "") -> str:
     return wanted
 
 
-def benchmarks() -> list[Benchmark]:
+def benchmarks() -> list[Entry]:
     """All of them, as the program itself lists them. Raises Failure if it was not built."""
     listed = subprocess.run([program(choose_mpi(None)), "--list"], text=True, capture_output=True,
                             check=False, timeout=60)  # fmt: skip
-    found = [Benchmark(*line.split("\t")) for line in listed.stdout.splitlines()]
+    found = places.entries(listed.stdout)
     if any(program(mpi, _FLASH_IO).exists() for mpi in MPIS):
-        found.append(Benchmark(_FLASH_IO, "checkpoint of a block-structured code, with HDF5",
-                               "Orthrus (ISC 2014), table 2"))  # fmt: skip
+        found.append(Entry(_FLASH_IO, "checkpoint of a block-structured code, with HDF5",
+                           "Orthrus (ISC 2014), table 2"))  # fmt: skip
     return found
 
 

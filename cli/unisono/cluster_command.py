@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from typing import Any
 
 import click
@@ -14,7 +13,6 @@ from . import groups, run, terminal
 from .preload import Job
 from .report import counted, human_bytes
 
-_WIDTH_WITHOUT_TERMINAL = 120
 _NAME = click.option("--name", metavar="NAME", default=clusters.DEFAULT_NAME, show_default=True,
                      help="Which one, where there are several.")  # fmt: skip
 # The first word that is no option of ours begins the command.
@@ -91,7 +89,7 @@ def _print(one: dict[str, Any]) -> None:
         table.add_row(node["host"], node["address"], str(node["processes"]),
                       human_bytes(node["sent_bytes"]), human_bytes(node["received_bytes"]),
                       f"{node['missing']}; 'down' cleans up" if node["missing"] else "up")  # fmt: skip
-    terminal.console(sys.stdout, _WIDTH_WITHOUT_TERMINAL).print(table)
+    terminal.show(table)
 
 
 @cluster.command("run", context_settings=_PASS_ON)

@@ -261,10 +261,7 @@ def strategies_command() -> None:
     known = places.known_strategies()
     if known is None:
         raise Failure("the list is not there: bin/unisono-strategies is missing")
-    table = terminal.table("name", "what it does", "source")
-    for entry in known:
-        table.add_row(escape(entry.name), escape(entry.summary), escape(entry.source))
-    terminal.console(sys.stdout).print(table)
+    terminal.console(sys.stdout).print(terminal.listing(known))
     for line in places.plugins_not_used():
         click.echo(f"unisono: {line}", err=True)
 
@@ -323,7 +320,7 @@ def bench_command(
     unisono bench -n 4 demo -- --path /scratch/file --segment-bytes 64K
     """
     if name is None:
-        _list_benchmarks()
+        terminal.console(sys.stdout).print(terminal.listing(bench.benchmarks(), "written after"))
         return
     if name not in (known := bench.names()):
         raise Failure(f"unknown benchmark '{name}'; valid: {', '.join(known)}")
@@ -336,10 +333,3 @@ def bench_command(
         sys.exit(run.run_and_wait(preload.Job(words, mpi)))
     variables = settings.variables(strategy=strategy, backend=None, hints=None, topology=None)
     sys.exit(run.run_and_wait(_prepare(words, variables, mpi)))
-
-
-def _list_benchmarks() -> None:
-    table = terminal.table("name", "what it does", "written after")
-    for entry in bench.benchmarks():
-        table.add_row(escape(entry.name), escape(entry.summary), escape(entry.source))
-    terminal.console(sys.stdout).print(table)

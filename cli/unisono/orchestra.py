@@ -47,17 +47,10 @@ class Gate:
         return self.folder / "orchestra.json"
 
 
-@dataclass(frozen=True)
-class PolicyEntry:
-    name: str
-    summary: str
-    source: str
-
-
-def policies() -> list[PolicyEntry]:
+def policies() -> list[places.Entry]:
     """The table that the daemon was built with, the default first."""
     listed = subprocess.run([program(), "list"], capture_output=True, text=True, check=True)
-    return [PolicyEntry(*line.split("\t")) for line in listed.stdout.splitlines()]
+    return places.entries(listed.stdout)
 
 
 def mount_for(mountpoint: str | None) -> pocket.Mount:

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.markup import escape
-from rich.table import Table
 
 from . import groups, keys, ranges, terminal
 from . import orchestra as orchestrators
 from .places import Failure
 
-_WIDTH_WITHOUT_TERMINAL = 120
 _PLACE = click.argument("place", required=False)
-
-
-def _print(table: Table) -> None:
-    terminal.console(sys.stdout, _WIDTH_WITHOUT_TERMINAL).print(table)
 
 
 @click.group("orchestra", cls=groups.Group, short_help="Let programs take turns at shared data servers.")
@@ -96,10 +89,7 @@ def down_command(place: str | None) -> None:
 @orchestra.command("policies")
 def policies_command() -> None:
     """List the policies."""
-    table = terminal.table("name", "what it does", "source")
-    for entry in orchestrators.policies():
-        table.add_row(escape(entry.name), escape(entry.summary), escape(entry.source))
-    _print(table)
+    terminal.show(terminal.listing(orchestrators.policies()))
 
 
 @orchestra.command("key")
@@ -138,7 +128,7 @@ def _show(state: dict[str, Any]) -> None:
                       f"{row['mb_s']:.1f}", f"{row['slowdown']:.2f}" if row["slowdown"] else "?",
                       f"{row['held']:.0f}", escape(row["why"]))  # fmt: skip
     if table.row_count:
-        _print(table)
+        terminal.show(table)
     else:
         click.echo("no program wants anything")
     shares = ", ".join(f"{share:.0%}" if share else "?" for share in state["efficiency"]) or "?"

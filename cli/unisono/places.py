@@ -36,10 +36,17 @@ def said_of(error: OSError) -> str:
 
 
 @dataclass(frozen=True)
-class StrategyEntry:
+class Entry:
+    """Of a table that a program was built with: a strategy, a policy, a benchmark."""
+
     name: str
     summary: str
     source: str
+
+
+def entries(listed: str) -> list[Entry]:
+    """As the program lists them. A plug-in says of itself what it likes."""
+    return [Entry(*(line.split("\t") + ["", ""])[:3]) for line in listed.splitlines() if line]
 
 
 def library(name: str, prefix: Path = PREFIX) -> Path:
@@ -88,17 +95,12 @@ def _helper(prefix: Path, *words: str, **variables: str) -> str | None:
     return listed.stdout
 
 
-def known_strategies(prefix: Path = PREFIX) -> list[StrategyEntry] | None:
+def known_strategies(prefix: Path = PREFIX) -> list[Entry] | None:
     """The table that the libraries were built with; None where its helper is missing."""
     listed = _helper(prefix)
     if listed is None:
         return None
-    entries = []
-    for line in listed.splitlines():
-        name, summary, source = (line.split("\t") + ["", ""])[:3]
-        if name:
-            entries.append(StrategyEntry(name, summary, source))
-    return entries or None
+    return entries(listed) or None
 
 
 def complaints(path: str = "", variables: dict[str, str] | None = None, prefix: Path = PREFIX) -> list[str]:

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.markup import escape
-from rich.table import Table
 
 from . import pocket as file_systems
 from . import completion, groups, terminal, trace_picture
 from .places import Failure
 from .ranges import Within
 from .report import counted, human_bytes
-
-_WIDTH_WITHOUT_TERMINAL = 120
-
-
-def _print(table: Table) -> None:
-    terminal.console(sys.stdout, _WIDTH_WITHOUT_TERMINAL).print(table)
 
 
 @click.group("pocket", cls=groups.Group, short_help="Parallel file systems on one machine, emulated.")
@@ -91,7 +83,7 @@ def status_command() -> None:
                  stripe, str(mount.pid or ""), file_systems.state(mount)]  # fmt: skip
         table.add_row(*(escape(cell) for cell in cells))
     if table.row_count:
-        _print(table)
+        terminal.show(table)
     else:
         click.echo("no pocket file system is mounted")
 
@@ -137,7 +129,7 @@ def stats_command(mountpoint: str, as_json: bool, reset: bool) -> None:
         table = terminal.table("(emulated)", *(f"server {number}" for number in range(len(servers))))
         for name, label in _ROWS.items():
             table.add_row(label, *(_cell(name, server[name]) for server in servers))
-        _print(table)
+        terminal.show(table)
         late = values["lateness_us"]
         click.echo(f"lateness of {counted(late['requests'], 'request')}: median {late['median']} us,"
                    f" 99 % {late['p99']} us, longest {late['longest']} us")  # fmt: skip
@@ -176,7 +168,7 @@ def _print_end(entries: list[file_systems.TraceEntry], count: int = 40) -> None:
         table.add_row(f"{(entry.time_us - entries[0].time_us) / 1e3:.3f}", str(entry.server),
                       str(entry.lba), str(entry.bytes), entry.operation,
                       escape(f"{entry.program} {entry.process}"))  # fmt: skip
-    _print(table)
+    terminal.show(table)
     if len(entries) > count:
         click.echo(f"the last {count} of {len(entries):,} requests; --output has all")
 
@@ -252,7 +244,7 @@ def profiles_command(name: str | None) -> None:
         table.add_row("off", "nothing is emulated")
         for known in file_systems.profile_names():
             table.add_row(known, escape(_read_profile(known)["summary"]))
-        _print(table)
+        terminal.show(table)
         return
     if name == "off":
         click.echo("nothing is emulated")
@@ -265,7 +257,7 @@ def profiles_command(name: str | None) -> None:
                     value = figure["value"]
                     table.add_row(f"{section}.{key}", value if isinstance(value, str) else f"{value:,}",
                                   escape(figure["source"]))  # fmt: skip
-    _print(table)
+    terminal.show(table)
 
 
 def _read_profile(name: str) -> dict[str, Any]:

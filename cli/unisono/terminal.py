@@ -11,8 +11,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.markup import escape
 from rich.segment import Segment
 from rich.table import Column, Table
+
+from .places import Entry
 
 _WIDTH_WITHOUT_TERMINAL = 100
 # What a terminal would obey, or show in another order, and halves of characters, which nobody can write. Not the halves
@@ -43,6 +46,18 @@ def console(stream: Any, width_without_terminal: int = _WIDTH_WITHOUT_TERMINAL) 
 def table(*names: str, **more: Any) -> Table:
     """Words that are longer than their column go on in the next line: nothing is left out."""
     return Table(*(Column(name, overflow="fold") for name in names), **more)
+
+
+def show(shown: Table) -> None:
+    """On standard output; wide where nobody knows how wide that is."""
+    console(sys.stdout, 120).print(shown)
+
+
+def listing(entries: Iterable[Entry], origin: str = "source") -> Table:
+    listed = table("name", "what it does", origin)
+    for entry in entries:
+        listed.add_row(escape(entry.name), escape(entry.summary), escape(entry.source))
+    return listed
 
 
 def replace_closed_streams() -> None:
