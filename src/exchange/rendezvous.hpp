@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 #include <type_traits>
+#include <variant>
 
 #include "exchange/call_note.hpp"
 #include "exchange/meeting.hpp"
@@ -55,8 +56,7 @@ public:
     /// between nodes; equal on all ranks.
     template <class Payload>
     void meet(Payload& mine) {
-        static_assert(std::is_trivially_copyable_v<Payload> &&
-                      sizeof(Payload) <= Meeting::payload_bytes);
+        static_assert(std::is_trivially_copyable_v<Payload> && sizeof(Payload) <= payload_bytes);
         team_.note_meeting();
         auto const side = ++turn_ % 2;
         std::memcpy(slots_[index_].payload[side], &mine, sizeof(Payload));
@@ -93,11 +93,13 @@ public:
     [[nodiscard]] std::size_t local_ranks() const { return count_; }
 
 private:
+    static constexpr std::size_t payload_bytes = 192;
+
     struct alignas(64) Slot {
         std::atomic<std::uint64_t> arrived;
         CallTag call[2];  // what for; beside what others look at anyway
         bool differ[2];   // only of what the leader publishes: its payload is a Difference
-        alignas(64) std::byte payload[2][Meeting::payload_bytes];
+        alignas(64) std::byte payload[2][payload_bytes];
         CallNote note;
     };
 
@@ -127,13 +129,13 @@ private:
         wait_for_all();
         auto const on_node = difference_on_node(side);
         if (!on_node.any()) merge_local(mine, side);
-        Meeting meeting{mine, team_.rank(), slots_[0].call[side], on_node};
+        Meeting meeting{team_.rank(), slots_[0].call[side], on_node, mine};
         team_.merge_over_leaders(meeting);
         if (meeting.difference.any()) {
             publish(meeting.difference, side);
             throw CallsDiffer{meeting.difference};
         }
-        meeting.take(mine);
+        mine = std::get<Payload>(meeting.payload);
         publish(mine, side);
     }
 
