@@ -3,7 +3,6 @@ programs that check their bytes."""
 
 import contextlib
 import os
-import pathlib
 import random
 import signal
 import threading
@@ -19,23 +18,14 @@ SEED = 6
 OPTIONS = ("--policy", "even", "--window-ms", 100, "--lease-ms", int(LEASE_S * 1000))
 
 
-def daemons(folder):
-    """Process numbers by kind, of those that are at work for this folder."""
-    found = {}
-    for process in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            words = (process / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        name = words[0].rsplit(b"/", 1)[-1].decode()
-        if name in KINDS and str(folder).encode() in words:
-            found[name] = int(process.name)
-    return found
+def daemons(gate):  # noqa: F811
+    """Process numbers by kind, of those that are at work for its folder."""
+    return {kind: process for kind in KINDS if (process := gate.daemon(kind))}
 
 
 def make_whole(gate):  # noqa: F811
     """Starts what is not there."""
-    there = daemons(gate.folder)
+    there = daemons(gate)
     if "unisono-orchestrator" not in there:
         gate.up(*OPTIONS)
     elif "unisono-node-daemon" not in there:
@@ -68,12 +58,12 @@ def kill_again_and_again(gate):  # noqa: F811
         make_whole(gate)
         third = gate.program(f"third-{number}")
         time.sleep(dice.choice([0, 0.1, 1]) * dice.random())
-        there = daemons(gate.folder)
+        there = daemons(gate)
         victims = dice.choice([[], ["unisono-orchestrator"], ["unisono-node-daemon"], list(there)])
         for victim in victims:
             os.kill(there[victim], signal.SIGKILL)
         third.kill()
-        wait_until(lambda: not daemons(gate.folder).keys() & set(victims), "they are dead")
+        wait_until(lambda: not daemons(gate).keys() & set(victims), "they are dead")
         time.sleep(dice.choice([0, 0.1, 1.3]) * dice.random())
     make_whole(gate)
 
