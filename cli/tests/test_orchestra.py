@@ -47,8 +47,8 @@ def test_a_link_in_the_place_of_a_log_is_not_followed(mount, tmp_path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_what_others_have_put_there_is_not_believed(mount, tmp_path, monkeypatch):
-    monkeypatch.setattr(orchestra, "_is_alive", lambda pid, state_file: True)
     gate = orchestra.gate_in_servers(mount)
+    monkeypatch.setattr(orchestra.places, "words_of_daemon", lambda program, pid: [os.fsencode(gate.state_file)])
     gate.state_file.write_text('{"pid": 1}')
     assert orchestra.state(gate) == {"pid": 1}
     os.chown(gate.folder, 65534, 65534)

@@ -105,7 +105,8 @@ def state(gate: Gate) -> dict[str, Any] | None:
         found = json.loads(gate.state_file.read_text())
     except (OSError, ValueError):
         return None
-    return found if _is_alive(found.get("pid"), gate.state_file) else None
+    alive = os.fsencode(gate.state_file) in places.words_of_daemon(_PROGRAM, found.get("pid"))
+    return found if alive else None
 
 
 def _is_folder_of(folder: Path, *users: int) -> bool:
@@ -115,16 +116,6 @@ def _is_folder_of(folder: Path, *users: int) -> bool:
     except OSError:
         return False
     return stat.S_ISDIR(found.st_mode) and found.st_uid in users
-
-
-def _is_alive(pid: Any, state_file: Path) -> bool:
-    if not isinstance(pid, int):
-        return False
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return False
-    return os.path.basename(words[0]) == _PROGRAM.encode() and os.fsencode(state_file) in words
 
 
 def up(gate: Gate, options: list[str]) -> None:

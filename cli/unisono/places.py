@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 # This file is PREFIX/lib/unisono/python/unisono/places.py.
 PREFIX = Path(__file__).resolve().parents[4]
@@ -47,6 +48,15 @@ class Entry:
 def entries(listed: str) -> list[Entry]:
     """As the program lists them. A plug-in says of itself what it likes."""
     return [Entry(*(line.split("\t") + ["", ""])[:3]) for line in listed.splitlines() if line]
+
+
+def words_of_daemon(program: str, pid: Any) -> list[bytes]:
+    """The command line of that process, if it runs that program; numbers are used again."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") if isinstance(pid, int) else [b""]
+    except OSError:
+        return []
+    return words if os.path.basename(words[0]) == program.encode() else []
 
 
 def library(name: str, prefix: Path = PREFIX) -> Path:

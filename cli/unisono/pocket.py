@@ -35,14 +35,8 @@ class Mount:
     def pid(self) -> int | None:
         """The daemon's, if it is alive and this mount's."""
         pid = self.record.get("pid")
-        if not isinstance(pid, int):
-            return None
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        except OSError:
-            return None
-        ours = os.path.basename(words[0]) == _PROGRAM.encode()
-        return pid if ours and self.is_recorded_at(self.mountpoint) else None
+        alive = places.words_of_daemon(_PROGRAM, pid) and self.is_recorded_at(self.mountpoint)
+        return pid if alive else None
 
     def is_recorded_at(self, path: str) -> bool:
         """Records have U+FFFD where a name is no UTF-8."""
