@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <nlohmann/json.hpp>
+
+#include "support/signals_blocked.hpp"
 
 namespace unisono::testbed {
 
@@ -38,14 +39,9 @@ Emulator::Emulator(Profile const& profile, std::uint32_t servers, ServerOptions 
         own.seed = options.seed * 1000 + number;
         servers_.push_back(std::make_unique<ServerThread>(number, profile, own));
     }
-    // Signals are for the program's main thread.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    SignalsBlocked const signals_blocked;  // they are for the program's main thread
     for (auto const& server : servers_)
         server->thread = std::thread([this, &server = *server] { run(server); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 Emulator::~Emulator() {

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
+
+#include "support/signals_blocked.hpp"
 
 namespace unisono::testbed {
 
@@ -27,13 +28,8 @@ Time now() {
 }  // namespace
 
 Gate::Gate(std::uint32_t servers, double capacity_bytes) : server_gate_(servers, capacity_bytes) {
-    // Signals are for the program's main thread.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    SignalsBlocked const signals_blocked;  // they are for the program's main thread
     thread_ = std::thread([this] { run(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void Gate::stop() {

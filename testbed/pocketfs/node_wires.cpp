@@ -10,7 +10,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
+
+#include "support/signals_blocked.hpp"
 
 namespace unisono::testbed {
 namespace {
@@ -36,13 +37,8 @@ NodeWires::NodeWires(std::uint32_t servers)
     if (stat("/proc/self/ns/net", &own) == 0) own_network_ = own.st_ino;
     epoll_event event{.events = EPOLLIN, .data = {.fd = stop_}};
     epoll_ctl(epoll_, EPOLL_CTL_ADD, stop_, &event);
-    // Signals are for the program's main thread.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    SignalsBlocked const signals_blocked;  // they are for the program's main thread
     thread_ = std::thread([this] { run(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 NodeWires::~NodeWires() {
