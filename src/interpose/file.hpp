@@ -267,13 +267,8 @@ public:
         std::optional<std::uint64_t> bytes;   ///< that were moved; neither: the MPI library does it
         bool begun = true;                    ///< false: it failed, and may be left without an end
     };
-    void set_split_call(SplitCall call) { split_call_ = std::move(call); }
-    /// Null: there was none, or its second half, too.
-    [[nodiscard]] SplitCall const* split_call() const {
-        return split_call_ ? &*split_call_ : nullptr;
-    }
-    SplitCall take_split_call() { return *std::exchange(split_call_, {}); }
-    [[nodiscard]] bool in_split_call() const { return split_call_ && split_call_->begun; }
+    /// From its first half to its second one; else nothing.
+    [[nodiscard]] std::optional<SplitCall>& split_call() { return split_call_; }
 
     /// Its nonblocking calls that are done beside the program; where NonblockingCalls::possible().
     NonblockingCalls& nonblocking();

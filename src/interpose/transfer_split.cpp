@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "interpose/conclusion.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/left_in_memory.hpp"
@@ -21,6 +23,8 @@ int refuse_split(File& file, std::uint16_t operation, std::string const& why) {
     return fail(file, mpich ? MPI_ERR_IO : MPI_ERR_REQUEST, operation_name(operation), why);
 }
 
+bool in_split_call(File& file) { return file.split_call() && file.split_call()->begun; }
+
 int refuse_second_split(File& file, DataCall const& call) {
     return refuse_split(file, call.operation,
                         "a split call has begun and not ended: a file has one at a time");
@@ -37,7 +41,7 @@ int do_at_once(File& file, DataCall const& call, NativeCall const& native, Way&&
     });
     File::SplitCall begun{.operation = call.operation, .begun = result == MPI_SUCCESS};
     if (!passed_on) begun.bytes = bytes_of(status);
-    file.set_split_call(std::move(begun));
+    file.split_call() = std::move(begun);
     return result;
 }
 
@@ -46,11 +50,11 @@ int do_at_once(File& file, DataCall const& call, NativeCall const& native, Way&&
 int transfer_begin(DataCall const& call, NativeCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native();
-    if (file->in_split_call()) return refuse_second_split(*file, call);
+    if (in_split_call(*file)) return refuse_second_split(*file, call);
     if (file->taken_over() && can_overlap(*file) && !may_deposit(file->call_options())) {
         if (has_data_in_blocks(*file)) file->drain();  // they are not this call's own
         auto pending = begin_beside(file, call, /*collective=*/true);
-        file->set_split_call({.operation = call.operation, .beside = pending});
+        file->split_call() = {.operation = call.operation, .beside = pending};
         file->nonblocking().post(std::move(pending));
         return MPI_SUCCESS;
     }
@@ -62,7 +66,7 @@ int transfer_begin(DataCall const& call, NativeCall const& native) {
 int transfer_begin_ordered(DataCall const& call, OrderedCall const& native) {
     auto const file = find(call.handle);
     if (file == nullptr) return native.ordered();
-    if (file->in_split_call()) return refuse_second_split(*file, call);
+    if (in_split_call(*file)) return refuse_second_split(*file, call);
     return do_at_once(*file, call, native.ordered,
                       [&](MPI_Status* status, NativeCall const& begin) {
                           return transfer_ordered(call, status, {begin, native.at});
@@ -106,14 +110,14 @@ int transfer_end(MPI_File handle, Direction direction, std::uint16_t operation, 
                  NativeCall const& native) {
     auto const file = find(handle);
     if (file == nullptr) return native();
-    auto const* const begun_call = file->split_call();
-    if (begun_call == nullptr)
+    auto const& begun_call = file->split_call();
+    if (!begun_call)
         return refuse_split(*file, operation, "no split call has begun, or it has ended already");
     if (!is_end_of(begun_call->operation, operation))
         return refuse_split(*file, operation,
                             "the split call that has begun is " +
                                 std::string{operation_name(begun_call->operation)});
-    auto const first_half = file->take_split_call();
+    auto const first_half = *std::exchange(file->split_call(), {});
     if (first_half.beside != nullptr) return end_beside(*file, *first_half.beside, status);
     if (!first_half.bytes) {
         CallRecord record;
