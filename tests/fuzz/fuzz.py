@@ -13,9 +13,10 @@ that shows it again.
     fuzz.py --seconds 20 --native                without Unisono, to check the fuzzer itself
     fuzz.py --seconds 10 --native --canary       spoils a byte per case: each must be noticed
 
-Many cases share one launch, because a launch costs more than a case. A launch that does not end in
-time is a failure: the progress file says which seed and step each rank was at, and BUILD/fuzz-hangs
-keeps what its processes were doing.
+Many cases share one launch, because a launch costs more than a case. BUILD/fuzz-failures keeps all that a
+launch that failed has said, and how to do it again. A launch that does not end in time is a failure:
+the progress file says which seed and step each rank was at, and BUILD/fuzz-hangs keeps what its
+processes were doing.
 """
 
 import argparse
@@ -187,6 +188,15 @@ def others_were_tried(reports):
     return any(len(kind["tried"]) > 1 for direction in directions for kind in direction["selections"])
 
 
+def save_failure(batch, output):
+    """All that a failed launch has said: what is shown of it lacks the middle."""
+    folder = batch.arguments.build / "fuzz-failures"
+    folder.mkdir(exist_ok=True)
+    file = folder / f"{batch.mpi}-{batch.seed}.txt"
+    file.write_text(f"{batch}\n{shlex.join(batch.command(batch.arguments.batch_seconds, None))}\n{output}")
+    print(f"  all of it: {file}", flush=True)
+
+
 def shown(lines):
     """What a failed launch has said, without the middle of a long case."""
     return lines if len(lines) <= 120 else lines[:20] + ["..."] + lines[-100:]
@@ -264,6 +274,7 @@ class Fuzzer:
         if code is None or not VERDICT.search(output):
             print("  seed and step per rank: " + ", ".join(f"{s}/{n}" for s, n in places))
         print("\n".join("  | " + line for line in shown(output.strip().splitlines())))
+        save_failure(batch, output)
         if self.arguments.pocket:
             print("  mount:  " + shlex.join(pocket_command(self.arguments, "up", batch.folder)))
         if self.arguments.beside > 1:
