@@ -79,6 +79,9 @@ void end_in_collective_call(char const* call, File const* file, MPI_Comm comm,
     else if (comm != MPI_COMM_NULL)
         PMPI_Comm_rank(comm, &rank);
     say_without_memory(call, file == nullptr ? "a file" : file->path().c_str(), why, rank);
+    // The program's own thread may be in MPI: the launcher ends the others.
+    if (HelperThreads::is_one() && !(file != nullptr && file->context().helpers_may_call_mpi()))
+        std::abort();
     end_program(file == nullptr ? comm : file->context().comm(), error_class);
 }
 

@@ -54,8 +54,8 @@ CallPlace place_of_call(First const& first, Rest const&...) {
 int end_by_exception(EntryPoint const& entry, CallPlace const& place,
                      std::exception const& exception);
 
-/// The end of the program, by MPI_Abort and with a line: this rank was in the middle of a
-/// collective call, where others wait for it. `file` may be null.
+/// The end of the program, with a line, and by MPI_Abort where this thread may call MPI: this rank
+/// was in the middle of a collective call, where others wait for it. `file` may be null.
 [[noreturn]] void end_in_collective_call(char const* call, File const* file, MPI_Comm comm,
                                          std::exception const& exception);
 

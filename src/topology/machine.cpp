@@ -1,6 +1,10 @@
+#include <dirent.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <string_view>
 
 #include "unisono/topology.hpp"
 
@@ -9,12 +13,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Not by fs::directory_iterator, which ends the program where there is no memory.
 std::vector<fs::path> entries(fs::path const& folder) {
+    std::unique_ptr<DIR, decltype([](DIR* open) { closedir(open); })> const listing{
+        opendir(folder.c_str())};
     std::vector<fs::path> found;
-    std::error_code none_there;
-    for (fs::directory_iterator entry{folder, none_there}, end; entry != end;
-         entry.increment(none_there))
-        found.push_back(entry->path());
+    while (auto const* const entry = listing ? readdir(listing.get()) : nullptr)
+        if (std::string_view const name{entry->d_name}; name != "." && name != "..")
+            found.push_back(folder / name);
     return found;
 }
 

@@ -130,6 +130,20 @@ class NoMemory(ClientTest):
                         self.expect(job, "no_mem", "no_mem")
 
 
+    @each_mpi
+    def test_none_to_pack_in_is_an_error_on_all_ranks_of_a_nonblocking_collective_call(self, mpi):
+        self.expect(self.run_short(mpi, "iwrite_at_all", 1 << 20, UNISONO_STRATEGY="independent"),
+                    "no_mem", "no_mem")
+
+    @each_mpi
+    def test_none_in_a_helper_ended_the_program_by_mpi_which_the_programs_thread_was_in(self, mpi):
+        for nth in (40, 80):
+            with self.subTest(nth=nth):
+                job = self.run_short(mpi, "iwrite_at_all", 1, nth)
+                job.require("Assertion" not in job.errors, "two threads were in MPI")
+                self.expect_abort(job)
+
+
 class Deposits(ClientTest):
     """Writes that repeat, while ranks are in their window; see deposits.c."""
 

@@ -109,8 +109,15 @@ struct Scene {
         if ((code == MPI_SUCCESS) == (request == MPI_REQUEST_NULL)) return MPI_ERR_REQUEST;
         return code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code;
     }
+    int write_beside_all() {
+        MPI_Request request = MPI_REQUEST_NULL;
+        auto code = MPI_File_iwrite_at_all(file, 0, memory.data(), 1, regular, &request);
+        while (request != MPI_REQUEST_NULL) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+        return code;
+    }
     int perform(std::string const& call) {
         if (call == "iwrite_at") return write_beside();
+        if (call == "iwrite_at_all") return write_beside_all();
         if (call == "read_all") return read_all();
         if (call == "write_at") return write_alone();
         if (call == "set_view")
