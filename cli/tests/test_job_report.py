@@ -262,6 +262,16 @@ def test_cores_that_other_programs_have_are_said_to_be_scarce(quiet):
     assert "scarce" not in flat(quiet)
 
 
+# After each sync the rank that had waited for the other one's fsync had no core, and was told to do less.
+@pytest.mark.parametrize(("core_wait_s", "blamed"), [(6, "other processes or threads have their cores"),
+                                                     (0, "Rank 3 comes late"), (1, "Rank 3 comes late")])
+def test_a_rank_that_has_no_core_was_told_to_do_less(quiet, core_wait_s, blamed):
+    set_times(quiet["write"], arrival=1.5)  # 15 ms a call
+    quiet["write"]["latest"] = {"rank": 3, "seconds": 0.1}
+    quiet["program"]["core_wait_seconds"] = core_wait_s
+    assert blamed in advice(quiet)[0][1]
+
+
 def test_cores_are_counted_per_node(quiet):
     quiet["program"]["cores"] = 2
     quiet["nodes"] = 2

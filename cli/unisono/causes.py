@@ -115,6 +115,12 @@ class _File:
         spent = self.direction["seconds"]["arrival"]["mean"]
         return spent / self.collective if self.collective else 0.0
 
+    @property
+    def late_by_scheduler(self) -> bool:
+        """Ranks come to calls no later than it may take to get a core, where these are scarce."""
+        waited = self.direction["seconds"]["arrival"]["mean"] <= self.job.core_wait_s
+        return (self.job.crowded or (self.job.cores_are_others and waited)) and self.arrival_s <= _SLICE_S
+
 
 # ---- rules: each takes what it explains; what they return is (what it is about, seconds, counts) -----
 
@@ -136,7 +142,7 @@ def _late(file: _File) -> _Found:
     late = file.direction["latest"]
     if not late or late["seconds"] > _LATE_SHARE * file.direction["seconds"]["arrival"]["mean"]:
         return
-    if not file.job.crowded or file.arrival_s > _SLICE_S:
+    if not file.late_by_scheduler:
         where = "" if file.record["ranks"] == file.job.ranks else f" of the {file.record['ranks']:,} with the file"
         yield f"rank {late['rank']}{where}", file.take("arrival"), {"own_s": late["seconds"]}
 
@@ -144,6 +150,11 @@ def _late(file: _File) -> _Found:
 def _crowded(file: _File) -> _Found:
     if file.job.crowded:
         yield "", file.take("arrival", "waiting"), {}
+
+
+def _cores_of_others(file: _File) -> _Found:
+    if file.late_by_scheduler:
+        yield "", file.take("arrival"), {}
 
 
 def _small_calls(file: _File) -> _Found:
@@ -290,6 +301,12 @@ def _tell_crowded(claim: _Claim) -> tuple[str, str, str]:
     return (f"because {shared}", f"{shared}{on}: each waits while others run.", more)
 
 
+def _tell_cores_of_others(claim: _Claim) -> tuple[str, str, str]:
+    return ("waiting for ranks that have no core",
+            "Ranks come late to collective calls while other processes or threads have their cores.",
+            "leave each rank a core")  # fmt: skip
+
+
 def _tell_small_calls(claim: _Claim) -> tuple[str, str, str]:
     size = short_bytes(claim.counts["bytes"] / claim.counts["rank_calls"])
     calls = counted(int(claim.counts["calls"]), "collective call")
@@ -421,6 +438,7 @@ _RULES: list[tuple[Callable[[_File], _Found], _Told]] = [
     (_late, _tell_late),
     (_small_calls, _tell_small_calls),
     (_crowded, _tell_crowded),
+    (_cores_of_others, _tell_cores_of_others),
     (_uneven, _tell_uneven),
     (_small_independent, _tell_small_independent),
     (_turns, _tell_turns),
@@ -437,8 +455,8 @@ _RULES: list[tuple[Callable[[_File], _Found], _Told]] = [
 ]
 
 # Told once of reads and writes together.
-_WHATEVER_DIRECTION = (_tell_late, _tell_crowded, _tell_uneven, _tell_waiting, _tell_turns, _tell_few_aggregators,
-                       _tell_striping)  # fmt: skip
+_WHATEVER_DIRECTION = (_tell_late, _tell_crowded, _tell_cores_of_others, _tell_uneven, _tell_waiting, _tell_turns,
+                       _tell_few_aggregators, _tell_striping)  # fmt: skip
 
 
 def _claims(job: Job) -> Iterator[tuple[_Told, _Claim]]:

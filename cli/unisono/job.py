@@ -12,6 +12,8 @@ from .report import DIRECTIONS, Record, busy_s, phases, value_at, was_used
 # Time that is spent in a phase of one direction, or of calls that move no data (direction "").
 Place = tuple[str, str]
 
+_WORTH_SHARE = 0.05  # of the program's time: less is not worth tuning
+_WORTH_S = 0.1
 UNEVEN = 1.2  # times the mean: what one rank has more than that is said
 
 
@@ -58,10 +60,20 @@ class Job:
     def crowded(self) -> bool:
         return 0 < self.cores < self.ranks_per_node
 
-    @property
+    @cached_property
     def core_wait_s(self) -> float:
         """That a rank was ready to run, and had no core."""
         return max(record["program"]["core_wait_seconds"] for record in self.records)
+
+    @property
+    def cores_are_others(self) -> bool:
+        """Each rank could have a core, but for much of the time other processes or threads have them. Where the ranks
+        are too many, that is among the causes."""
+        return not self.crowded and self.is_much(self.core_wait_s)
+
+    def is_much(self, spent_s: float) -> bool:
+        """So much of the program's time that it is worth a word."""
+        return spent_s >= _WORTH_S and spent_s >= _WORTH_SHARE * self.wall_s
 
     @cached_property
     def wall_s(self) -> float:

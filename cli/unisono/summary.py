@@ -16,8 +16,6 @@ from .report import (
 _REASONS_AT_MOST = 2
 _SIZES_AT_MOST = 6
 _WAYS_AT_MOST = 4
-_WORTH_SHARE = 0.05  # of the program's time: less is not worth tuning
-_WORTH_S = 0.1
 _ROW_SHARE = 0.03  # of the time of I/O: a smaller part has no line of its own
 _REST_SHARE = 0.005  # that is: 0%
 
@@ -47,12 +45,8 @@ Line = tuple[str, str]
 # ---- the verdict -------------------------------------------------------------------------------------
 
 
-def _is_much(job: Job, spent_s: float) -> bool:
-    return spent_s >= _WORTH_S and spent_s >= _WORTH_SHARE * job.wall_s
-
-
 def _is_worth_tuning(job: Job) -> bool:
-    return _is_much(job, job.io_s) or _is_much(job, job.longest_io_s)
+    return job.is_much(job.io_s) or job.is_much(job.longest_io_s)
 
 
 def _share(job: Job, spent_s: float) -> str:
@@ -78,7 +72,7 @@ def judgement(job: Job, found: list[Cause]) -> str:
     took = f"I/O took {_of_the_wall(job)}"
     if not _is_worth_tuning(job):
         return f"{took}: not worth tuning."
-    if not _is_much(job, job.io_s):
+    if not job.is_much(job.io_s):
         longest = f"{human_seconds(job.longest_io_s)}{_share(job, job.longest_io_s)}"
         return f"{took} on average, up to {longest} on single ranks."
     if not found:
@@ -101,7 +95,7 @@ def trouble(job: Job) -> Iterator[str]:
         ranks, opened_by = partial[0]["ranks"], counted(partial[0]["opened_by"], "rank")
         yield f"Of such files, what follows is of {ranks:,} of {opened_by}."
     yield from _slower(job)
-    if _is_much(job, job.core_wait_s) and not job.crowded:  # else that is among the causes
+    if job.cores_are_others:
         waited = f"{human_seconds(job.core_wait_s)}{_share(job, job.core_wait_s)}"
         yield f"Cores were scarce: a rank waited {waited} for one that other processes or threads had."
 
