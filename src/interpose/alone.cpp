@@ -16,16 +16,14 @@ namespace unisono::interpose {
 namespace {
 
 IoResult perform_independent(File const& file, Request const& request, CallRecord& record) {
-    auto const others = caches_of_others(file);
     if (request.direction == Direction::read)
-        for (auto const& other : others) other->settle_size();
+        for (auto const& other : caches_of_others(file)) other->settle_size();
     auto const cache = file.cache();
     auto const result = cache != nullptr
                             ? cache->perform_independent(request, record)
                             : perform_direct(request, request.positions, file.storage(), record);
     if (cache == nullptr) renew_blocks(file, request, result.bytes);
-    auto const begin = request.positions.begin;
-    for (auto const& other : others) other->take_note_of(request, {begin, begin + result.bytes});
+    tell_other_handles(file, request, result.bytes);
     return result;
 }
 

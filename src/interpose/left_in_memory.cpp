@@ -24,6 +24,12 @@ void renew_blocks(File const& file, Request const& request, std::uint64_t bytes)
     if (auto const cache = file.cache()) cache->renew(request, bytes);
 }
 
+void tell_other_handles(File const& file, Request const& request, std::uint64_t bytes) {
+    auto const begin = request.positions.begin;
+    for (auto const& other : caches_of_others(file))
+        other->take_note_of(request, {begin, begin + bytes});
+}
+
 bool prepare_bypass(File const& file) {
     auto possible = true;
     if (auto const cache = file.cache()) possible = cache->prepare_bypass();

@@ -19,6 +19,10 @@ bool has_data_in_blocks(File const& file);
 /// so many bytes: what another thread's collective call holds by now is renewed. Local.
 void renew_blocks(File const& file, Request const& request, std::uint64_t bytes);
 
+/// This rank has moved so many bytes of an independent call: what other handles hold of them, also
+/// since it has begun, is replaced, or read instead. Local.
+void tell_other_handles(File const& file, Request const& request, std::uint64_t bytes);
+
 /// False where the MPI library would not see what is in memory. Local.
 bool prepare_bypass(File const& file);
 

@@ -94,6 +94,7 @@ void NonblockingCalls::perform_independent(PendingCall& call, bool part_of_colle
         call.told_later = true;
     }
     renew_blocks(file_, request, result.bytes);
+    tell_other_handles(file_, request, result.bytes);
     file_.record([&](FileReport& report) {
         ++report[request.direction].independent_calls;
         add_request(report[request.direction], request);

@@ -346,6 +346,30 @@ TEST(what_another_handle_writes_beside_the_program_is_not_undone, under_unisono,
     check_bytes(whole, newer, "what was written last");
 }
 
+// A handle began to keep blocks while another's write was on its way, and had what this replaced
+// until a sync.
+TEST(what_another_handle_writes_meanwhile_is_read, under_unisono, only_unisono_defers) {
+    if (!strategy_is_free(context) || !on_one_node()) return;
+    constexpr int bytes = 300'000;  // enough to be written beside the program
+    MPI_File file = open_deferred(context, no_fault);
+    Bytes seen(bytes, 1);
+    CHECK_MPI(MPI_File_write_at_all(file, 0, seen.data(), bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    sync_on_all(context, file);
+    MPI_File alone = MPI_FILE_NULL;
+    Info const slow{{"unisono_faults", "write=delay:300000"}};
+    CHECK_MPI(MPI_File_open(MPI_COMM_SELF, context.path().c_str(), MPI_MODE_RDWR, slow, &alone));
+    Bytes const newer(bytes, 9);
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (context.root())
+        CHECK_MPI(MPI_File_iwrite_at(alone, 0, newer.data(), bytes, MPI_BYTE, &request));
+    CHECK_MPI(MPI_File_read_at_all(file, 0, seen.data(), bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    context.barrier();
+    check_read_at_all(file, 0, newer, "what was written meanwhile");
+    CHECK_MPI(MPI_File_close(&alone));
+    close_file(file);
+}
+
 // What the first handle has in memory is no reason to keep what only the other one accesses.
 TEST(calls_of_another_handle_keep_their_order, under_unisono, only_unisono_defers) {
     if (!strategy_is_free(context)) return;
