@@ -182,6 +182,11 @@ void Context::keep_last_tuning_records() {
     }
 }
 
+std::uint32_t Context::nodes(Placement placement) const {
+    if (placement == Placement{}) return machine_count_;
+    return place_ranks(introduced_.machine_labels, placement).nodes();
+}
+
 MpiTeam& Context::team(Placement placement) {
     for (auto& entry : teams_)
         if (entry.placement == placement) return entry.team;

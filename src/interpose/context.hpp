@@ -53,8 +53,8 @@ public:
     /// The sum of lower ranks' values. Collective: one prefix sum.
     [[nodiscard]] std::uint64_t sum_before(std::uint64_t mine) const;
 
-    /// On how many machines its ranks run.
-    [[nodiscard]] std::uint32_t machines() const { return machine_count_; }
+    /// On how many nodes its ranks run, placed like this. Local.
+    [[nodiscard]] std::uint32_t nodes(Placement placement) const;
     /// No lower rank runs on this rank's machine.
     [[nodiscard]] bool leads_its_machine() const { return leads_its_machine_; }
 

@@ -98,6 +98,12 @@ std::string hints_that_change_speeds(Options const& options) {
     return text;
 }
 
+Placement placement_by(Options const& options) {
+    return {.messages_only = options.exchange == "messages",
+            .pretended_nodes = options.pretended_nodes,
+            .pretended_fragments = options.pretended_fragments};
+}
+
 std::atomic<std::uint64_t> files_so_far = 0;
 
 }  // namespace
@@ -115,7 +121,7 @@ File::File(MPI_File handle, MPI_Comm comm, std::shared_ptr<Context> context, std
       number_{context_->next_file()},
       durability_{*context_, storage_, read_only()} {
     report_.file = path_;
-    report_.nodes = context_->machines();
+    report_.nodes = context_->nodes(placement_by(options));
     report_.opened_by = static_cast<std::uint32_t>(context_->ranks());
     if (context_->rank() == 0 && !options_.report_traces.empty())
         trace_ = std::make_unique<Trace>(options_.report_traces);
@@ -351,9 +357,7 @@ Error File::close_storage() {
 // Of a file of one rank, several threads may be the first one to need it.
 MpiTeam& File::team_for(Options const& options) const {
     std::lock_guard const lock{team_mutex_};
-    return context_->team({.messages_only = options.exchange == "messages",
-                           .pretended_nodes = options.pretended_nodes,
-                           .pretended_fragments = options.pretended_fragments});
+    return context_->team(placement_by(options));
 }
 
 MpiTeam& File::team() const {

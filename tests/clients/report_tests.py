@@ -83,6 +83,12 @@ def test_a_report_says_what_strace_saw(job, tmp_path, strategy):
     assert len(calls_in(traces, "f(?:data)?sync", tmp_path / "file")) == report["syncs"] > 0
 
 
+@pytest.mark.parametrize("mode", ["close", "alone"])
+def test_a_program_with_independent_calls_only_was_on_one_of_its_pretended_nodes(job, mode):
+    _, report = job(mode, UNISONO_TOPOLOGY="nodes=3")
+    assert report["nodes"] == 3
+
+
 def test_small_pieces_are_counted_as_the_program_has_them(job):
     _, report = job("close", UNISONO_STRATEGY="two_phase")
     assert report["write"]["pieces"] == PIECES

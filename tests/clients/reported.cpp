@@ -10,6 +10,7 @@
 //   repeated     no such pieces, but 40 calls of 1 KiB a rank
 //   nonblocking  writes once more with MPI_File_iwrite_at_all, and closes
 //   beside       writes with MPI_File_iwrite_at_all only, and closes
+//   alone        writes with MPI_File_write_at only, and closes
 //   hinted       makes the same calls once more with the hint cb_nodes=1, and closes
 //   independent  rank 0 writes once more by itself and reads, which fails; all close
 //   finalize     ends without closing
@@ -112,6 +113,9 @@ int main(int argc, char** argv) {
         timed(spent.data, [&] {
             if (mode == "beside")
                 write_beside(file, first, data);
+            else if (mode == "alone")
+                MPI_File_write_at(file, first, data.data(), pieces, MPI_UINT64_T,
+                                  MPI_STATUS_IGNORE);
             else
                 MPI_File_write_at_all(file, first, data.data(), pieces, MPI_UINT64_T,
                                       MPI_STATUS_IGNORE);
@@ -151,7 +155,8 @@ int main(int argc, char** argv) {
         sleep(20);
     }
     if (mode == "close" || mode == "reversed" || mode == "nonblocking" || mode == "beside" ||
-        mode == "independent" || mode == "atomic" || mode.starts_with("limited")) {
+        mode == "independent" || mode == "alone" || mode == "atomic" ||
+        mode.starts_with("limited")) {
         timed(spent.other, [&] { MPI_File_sync(file); });
         timed(spent.other, [&] { MPI_File_close(&file); });
         print_mean(spent, rank, ranks);
