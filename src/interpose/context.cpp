@@ -63,19 +63,47 @@ bool threads_may_call_at_once() {
     return level == MPI_THREAD_MULTIPLE;
 }
 
-std::shared_ptr<Context> Context::of(MPI_Comm comm) {
+namespace {
+
+Holder* kept_with(MPI_Comm comm) {
     void* value = nullptr;
     int found = 0;
     PMPI_Comm_get_attr(comm, attribute_key(), static_cast<void*>(&value), &found);
-    if (found == 0) {
-        value = new Holder{introduce(comm, threads_may_call_at_once()), nullptr};
-        PMPI_Comm_set_attr(comm, attribute_key(), value);
+    return found == 0 ? nullptr : static_cast<Holder*>(value);
+}
+
+// A duplicate of MPI_COMM_WORLD, such as HDF5 and PnetCDF make for each file.
+bool has_all_ranks(MPI_Comm comm) {
+    int initialised = 0, result = MPI_UNEQUAL;
+    PMPI_Initialized(&initialised);
+    if (initialised != 0) PMPI_Comm_compare(comm, MPI_COMM_WORLD, &result);
+    return result == MPI_CONGRUENT;
+}
+
+// Of the ranks of `comm`, with a context unless threads may open files on several duplicates at
+// once. Without such threads all ranks do that in the same order, and come to the same here.
+Holder holder_for(MPI_Comm comm) {
+    auto const of_all = has_all_ranks(comm);
+    if (auto const* const world = of_all ? kept_with(MPI_COMM_WORLD) : nullptr;
+        world != nullptr && !world->ranks.threads_of_some)
+        return *world;
+    Holder made{introduce(comm, threads_may_call_at_once()), nullptr};
+    if (made.ranks.threads_of_some) return made;
+    made.context = std::make_shared<Context>(comm, made.ranks);
+    if (of_all) PMPI_Comm_set_attr(MPI_COMM_WORLD, attribute_key(), new Holder{made});
+    return made;
+}
+
+}  // namespace
+
+std::shared_ptr<Context> Context::of(MPI_Comm comm) {
+    auto* holder = kept_with(comm);
+    if (holder == nullptr) {
+        holder = new Holder{holder_for(comm)};
+        PMPI_Comm_set_attr(comm, attribute_key(), holder);
     }
-    auto& holder = *static_cast<Holder*>(value);
-    auto const made = [&] { return std::make_shared<Context>(comm, holder.ranks); };
-    if (holder.ranks.threads_of_some) return made();
-    if (holder.context == nullptr) holder.context = made();
-    return holder.context;
+    if (holder->ranks.threads_of_some) return std::make_shared<Context>(comm, holder->ranks);
+    return holder->context;
 }
 
 Context::Context(MPI_Comm comm, Introduction ranks) : introduced_{std::move(ranks)} {

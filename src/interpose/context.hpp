@@ -21,10 +21,10 @@ bool threads_may_call_at_once();
 
 /// Unisono's own communicator over the ranks of one of the program's, and the teams made on it.
 ///
-/// Kept with the program's communicator as an attribute, so that opening many files on it costs
-/// one duplicate in all. Programs with MPI_THREAD_MULTIPLE may do collective calls on two files of
-/// one communicator at once: there, every file has a context of its own, and only where the ranks
-/// run is kept.
+/// Kept with the program's communicator as an attribute, and shared by those that have the ranks of
+/// MPI_COMM_WORLD in their order, so that opening many files costs one duplicate in all. Programs
+/// with MPI_THREAD_MULTIPLE may do collective calls on two files at once: there, every file has a
+/// context of its own, and only where the ranks of its communicator run is kept.
 class Context {
 public:
     /// The context of `comm`. Collective over `comm`, at least the first time.

@@ -14,7 +14,7 @@
 #define EXPORT __attribute__((visibility("default")))
 enum { line_bytes = 128 };
 
-static struct { uint64_t opens, closes, collective, written, read, messages; } counts;
+static struct { uint64_t opens, closes, collective, written, read, messages, splits; } counts;
 
 static void* next(char const* name) {
     void* symbol = dlsym(RTLD_NEXT, name);
@@ -64,6 +64,12 @@ WRAP(int, MPI_Isend,
     return CALL_NEXT(MPI_Isend, data, count, type, to, tag, comm, request);
 }
 
+/* Not what an MPI library splits for itself. */
+EXPORT int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* made) {
+    ++counts.splits;
+    return CALL_NEXT(PMPI_Comm_split, comm, color, key, made);
+}
+
 /* For a program that asks. */
 EXPORT uint64_t counting_tool_messages(void) { return counts.messages; }
 EXPORT uint64_t counting_tool_written(void) {
@@ -96,10 +102,10 @@ static void write_log(char const* path) {
     char line[line_bytes + 1];
     int rank = 0;
     MPI_File log;
-    int const length =
-        snprintf(line, sizeof line, "opens=%ju closes=%ju collective=%ju written=%ju read=%ju",
-                 (uintmax_t)counts.opens, (uintmax_t)counts.closes, (uintmax_t)counts.collective,
-                 (uintmax_t)counts.written, (uintmax_t)counts.read);
+    int const length = snprintf(
+        line, sizeof line, "opens=%ju closes=%ju collective=%ju written=%ju read=%ju splits=%ju",
+        (uintmax_t)counts.opens, (uintmax_t)counts.closes, (uintmax_t)counts.collective,
+        (uintmax_t)counts.written, (uintmax_t)counts.read, (uintmax_t)counts.splits);
     memset(line + length, ' ', line_bytes - (size_t)length);
     line[line_bytes - 1] = '\n';
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);

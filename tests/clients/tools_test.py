@@ -33,10 +33,10 @@ class Jobs(ClientTest):
 class CountingTool(Jobs):
     """The program reads back what it wrote; Unisono's report says what it did."""
 
-    def counts(self, mpi, libraries):
+    def counts(self, mpi, libraries, command=None, **environment):
         log = self.directory / "log"
         log.unlink(missing_ok=True)
-        job = self.job(mpi, COUNTING_TOOL_LOG=str(log))
+        job = self.job(mpi, command, COUNTING_TOOL_LOG=str(log), **environment)
         job.report_path.unlink(missing_ok=True)
         job.run(libraries).require_success()
         lines = log.read_text().splitlines()
@@ -78,6 +78,13 @@ class CountingTool(Jobs):
         self.assertGreater(first["collective"], 0)
         behind, job = self.counts(mpi, both["Unisono first"])
         self.assertEqual(behind["collective"], 0, job.transcript())
+
+
+    @each_mpi
+    def test_each_duplicate_of_the_world_was_divided_into_nodes_anew(self, mpi):
+        counted, job = self.counts(mpi, [library(mpi), self.tool(mpi)], [program("duplicates", mpi), self.file],
+                                   UNISONO_TOPOLOGY="nodes=2")
+        self.assertEqual(counted["splits"], 2 * RANKS, job.transcript())
 
 
 class Carried(Jobs):
