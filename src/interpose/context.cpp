@@ -72,6 +72,12 @@ Holder* kept_with(MPI_Comm comm) {
     return found == 0 ? nullptr : static_cast<Holder*>(value);
 }
 
+Holder* keep_with(MPI_Comm comm, Holder const& holder) {
+    auto* const kept = new Holder{holder};
+    PMPI_Comm_set_attr(comm, attribute_key(), kept);
+    return kept;
+}
+
 // A duplicate of MPI_COMM_WORLD, such as HDF5 and PnetCDF make for each file.
 bool has_all_ranks(MPI_Comm comm) {
     int initialised = 0, result = MPI_UNEQUAL;
@@ -90,7 +96,7 @@ Holder holder_for(MPI_Comm comm) {
     Holder made{introduce(comm, threads_may_call_at_once()), nullptr};
     if (made.ranks.threads_of_some) return made;
     made.context = std::make_shared<Context>(comm, made.ranks);
-    if (of_all) PMPI_Comm_set_attr(MPI_COMM_WORLD, attribute_key(), new Holder{made});
+    if (of_all && comm != MPI_COMM_WORLD) keep_with(MPI_COMM_WORLD, made);
     return made;
 }
 
@@ -98,10 +104,7 @@ Holder holder_for(MPI_Comm comm) {
 
 std::shared_ptr<Context> Context::of(MPI_Comm comm) {
     auto* holder = kept_with(comm);
-    if (holder == nullptr) {
-        holder = new Holder{holder_for(comm)};
-        PMPI_Comm_set_attr(comm, attribute_key(), holder);
-    }
+    if (holder == nullptr) holder = keep_with(comm, holder_for(comm));
     if (holder->ranks.threads_of_some) return std::make_shared<Context>(comm, holder->ranks);
     return holder->context;
 }
