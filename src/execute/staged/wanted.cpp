@@ -8,7 +8,6 @@ namespace {
 
 constexpr std::uint64_t least_cell_bytes = 4096;
 constexpr std::uint64_t cells_most = 16384;
-constexpr int steps_most = 4;
 
 /// Cells of equal size over extents that begin and end at their multiples.
 class Cells {
@@ -84,7 +83,7 @@ std::vector<Extent> find_wanted(Team& team, Team::Among among, Facts const& fact
     auto cell_bytes = cell_bytes_for(facts.touched.bytes());
     std::vector<Extent> wanted{
         {facts.touched.begin / cell_bytes * cell_bytes, round_up(facts.touched.end, cell_bytes)}};
-    for (int step = 0; step < steps_most; ++step) {
+    while (true) {
         Cells cells{std::move(wanted), cell_bytes};
         cells.mark(request);
         team.unite(cells.bits(), among);

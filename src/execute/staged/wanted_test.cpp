@@ -108,6 +108,13 @@ TEST(FindWanted, takes_few_steps_for_bytes_a_terabyte_apart) {
     EXPECT_LE(reductions, 3u);
 }
 
+TEST(FindWanted, left_holes_for_a_million_rounds_between_many_pieces_far_apart) {
+    std::mt19937_64 engine{3};
+    Scattered const call{engine, 2, 200, 8, std::uint64_t{1} << 60};
+    auto const wanted = found(call, make_topology({0, 1}), Team::Among::all);
+    EXPECT_LE(bytes_of(wanted[0]), 400u * 4096);
+}
+
 TEST(FindWanted, is_not_asked_where_holes_are_smaller_than_cells) {
     Facts facts{.touched = {0, 1 << 20}, .bytes = 1 << 16, .pieces = 1024};
     EXPECT_FALSE(worth_looking_for_holes(facts)) << "960 bytes between pieces";
