@@ -2,6 +2,7 @@
 // is loaded from where UNISONO_TEST_GPU says.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <functional>
