@@ -172,7 +172,7 @@ TEST(tested_until_they_are_complete, all_but_native_mpich, undone_or_hung) {
 TEST(asked_about_several_at_once, all_but_native_mpich, undone_or_hung) {
     Pending pending(context, "data", 4);
     pending.begin_all();
-    auto const* const requests = pending.requests.data();
+    auto* const requests = pending.requests.data();  // MPICH 4.2 takes no constant ones
     int done = 0, index = -1, some = 0;
     int indices[4];
     MPI_Status statuses[4];
