@@ -18,7 +18,8 @@ public:
     }
     /// Of all time.
     [[nodiscard]] std::size_t seen() const { return seen_; }
-    /// The best one, second best one, and so on of the last `most`; infinite where there is none yet.
+    /// The best one, second best one, and so on of the last `most`; infinite where there is none
+    /// yet.
     [[nodiscard]] double best(std::size_t which) const {
         auto sorted = s_per_byte_;
         std::ranges::sort(sorted);
