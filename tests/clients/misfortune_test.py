@@ -92,8 +92,9 @@ class NoMemory(ClientTest):
 
     @each_mpi
     def test_none_to_pack_in_is_an_error_on_all_ranks_of_a_collective_call(self, mpi):
-        self.expect(self.run_short(mpi, "write_all", 1 << 20, UNISONO_STRATEGY="independent"),
-                    "no_mem", "no_mem")
+        for call in ("write_all", "iwrite_at_all"):
+            with self.subTest(call=call):
+                self.expect(self.run_short(mpi, call, 1 << 20, UNISONO_STRATEGY="independent"), "no_mem", "no_mem")
 
     @each_mpi
     def test_none_to_pack_in_is_an_error_of_the_rank_that_writes_alone(self, mpi):
@@ -128,12 +129,6 @@ class NoMemory(ClientTest):
                         self.expect_abort(job)
                     elif "success" not in job.output:
                         self.expect(job, "no_mem", "no_mem")
-
-
-    @each_mpi
-    def test_none_to_pack_in_is_an_error_on_all_ranks_of_a_nonblocking_collective_call(self, mpi):
-        self.expect(self.run_short(mpi, "iwrite_at_all", 1 << 20, UNISONO_STRATEGY="independent"),
-                    "no_mem", "no_mem")
 
     @each_mpi
     def test_none_in_a_helper_ended_the_program_by_mpi_which_the_programs_thread_was_in(self, mpi):

@@ -79,7 +79,6 @@ class CountingTool(Jobs):
         behind, job = self.counts(mpi, both["Unisono first"])
         self.assertEqual(behind["collective"], 0, job.transcript())
 
-
     @each_mpi
     def test_each_duplicate_of_the_world_was_divided_into_nodes_anew(self, mpi):
         counted, job = self.counts(mpi, [library(mpi), self.tool(mpi)], [program("duplicates", mpi), self.file],
