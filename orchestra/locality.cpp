@@ -40,28 +40,34 @@ void Locality::forget(std::string_view program) {
 }
 
 bool Locality::admitted(std::string_view program, std::optional<std::uint64_t> address,
-                        std::uint64_t bytes, Time now, Grant const& grant) {
-    auto& its = entry(program);
-    ++its.numbers.requests;
-    its.numbers.bytes += bytes;
-    if (address) {
-        auto const sector = *address / sector_bytes;
-        if (last_sector_) gap_sectors_.add(distance(sector, *last_sector_));
-        if (its.last_sector) its.numbers.gap_sectors.add(distance(sector, *its.last_sector));
-        last_sector_ = its.last_sector = sector;
-    }
-    measure_reuse(its, now, grant);
-    its.last_admitted = now;
+                        std::uint64_t bytes, Time now) {
+    auto& its = entry(program).numbers;
+    ++its.requests;
+    its.bytes += bytes;
     if (!first_since_) first_since_ = now;
     bool const continues = address && last_end_ == address;
     if (address) last_end_ = *address + bytes;
     return continues;
 }
 
+void Locality::on_disk(std::string_view program, std::optional<std::uint64_t> address, Time now,
+                       Grant const& grant) {
+    std::optional<std::uint64_t> sector;
+    if (address) sector = *address / sector_bytes;
+    if (sector && last_sector_) gap_sectors_.add(distance(*sector, *last_sector_));
+    if (sector) last_sector_ = sector;
+    if (program.empty()) return;
+    auto& its = entry(program);
+    if (sector && its.last_sector) its.numbers.gap_sectors.add(distance(*sector, *its.last_sector));
+    if (sector) its.last_sector = sector;
+    measure_reuse(its, now, grant);
+    its.last_on_disk = now;
+}
+
 // Only between two requests of one turn: else it would be the time that others had.
 void Locality::measure_reuse(Entry& its, Time now, Grant const& grant) {
-    if (grant.turn == Turn::own && its.last_admitted && *its.last_admitted >= grant.since)
-        its.numbers.reuse_ms.add(to_ms(now - *its.last_admitted));
+    if (grant.turn == Turn::own && its.last_on_disk && *its.last_on_disk >= grant.since)
+        its.numbers.reuse_ms.add(to_ms(now - *its.last_on_disk));
     if (grant.turn != Turn::pool) return;
     if (last_of_pool_ && *last_of_pool_ >= grant.since)
         pool_reuse_ms_.add(to_ms(now - *last_of_pool_));

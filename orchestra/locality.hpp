@@ -28,17 +28,20 @@ struct ProgramAtServer {
 /// sectors, whichever is the larger: "the LBA of a request is the logical block address of the
 /// requested data".
 ///
-/// Differs: requests are seen where they enter the server, not below its cache; and besides the
-/// paper's means there are steady ones of what the server's time was used for, which need no table
-/// of seek times. Not thread-safe.
+/// Differs: besides the paper's means there are steady ones of what the server's time was used for,
+/// which need no table of seek times. Not thread-safe.
 class Locality {
 public:
-    /// A request goes to the disk's scheduler. `address` is a disk byte; none: it has no address (a
-    /// flush).
+    /// A request enters the server. `address` is a disk byte; none: it has no address (a flush).
     ///
     /// @return it begins where the request before it, anybody's, ended: no head has to move for it
     bool admitted(std::string_view program, std::optional<std::uint64_t> address,
-                  std::uint64_t bytes, Time now, Grant const& grant);
+                  std::uint64_t bytes, Time now);
+
+    /// A request is sent to the disk, below the server's cache: this is what the paper's kernels
+    /// tell of. An empty name: it is not known whose it is.
+    void on_disk(std::string_view program, std::optional<std::uint64_t> address, Time now,
+                 Grant const& grant);
 
     struct Done {
         std::uint64_t bytes = 0;
@@ -60,7 +63,7 @@ private:
     struct Entry {
         ProgramAtServer numbers;
         std::optional<std::uint64_t> last_sector;
-        std::optional<Time> last_admitted;
+        std::optional<Time> last_on_disk;
     };
 
     Entry& entry(std::string_view program);

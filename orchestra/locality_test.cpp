@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include "orchestra/program_files.hpp"
+
 namespace unisono::orchestra {
 namespace {
 
@@ -18,16 +20,15 @@ std::uint64_t at_sector(std::uint64_t sector) { return sector * 512; }
 //   gaps of A:    128, |256 - 128| = 128, so SL_A = 128
 TEST(Locality, gaps_are_the_papers_means_of_distances_between_requests) {
     Locality server;
-    server.admitted("A", at_sector(0), 65536, 0, open_gate);
-    server.admitted("A", at_sector(128), 65536, 1, open_gate);
-    server.admitted("B", at_sector(10000), 65536, 2, open_gate);
-    server.admitted("A", at_sector(256), 65536, 3, open_gate);
+    server.on_disk("A", at_sector(0), 0, open_gate);
+    server.on_disk("A", at_sector(128), 1, open_gate);
+    server.on_disk("B", at_sector(10000), 2, open_gate);
+    server.on_disk("A", at_sector(256), 3, open_gate);
     std::printf("expectation: SL = 9607.75, SL_A = 128\nresult:      SL = %g, SL_A = %g\n",
                 server.gap_sectors().as_written(), server.find("A")->gap_sectors.as_written());
     EXPECT_DOUBLE_EQ(server.gap_sectors().as_written(), 9607.75);
     EXPECT_DOUBLE_EQ(server.find("A")->gap_sectors.as_written(), 128);
     EXPECT_EQ(server.find("B")->gap_sectors.count(), 0U) << "one request has no distance";
-    EXPECT_EQ(server.find("A")->requests, 3U);
     EXPECT_EQ(server.find("C"), nullptr);
 }
 
@@ -38,10 +39,10 @@ TEST(Locality, reuse_distances_are_those_within_a_turn) {
     Locality server;
     Grant const first{Turn::own, 5 * millisecond};
     Grant const second{Turn::own, 99 * millisecond};
-    for (Time const ms : {10, 12, 20}) server.admitted("A", 0, 1, ms * millisecond, first);
-    server.admitted("A", 0, 1, 50 * millisecond, {Turn::other, 40 * millisecond});
-    server.admitted("A", 0, 1, 100 * millisecond, second);
-    server.admitted("A", 0, 1, 104 * millisecond, second);
+    for (Time const ms : {10, 12, 20}) server.on_disk("A", 0, ms * millisecond, first);
+    server.on_disk("A", 0, 50 * millisecond, {Turn::other, 40 * millisecond});
+    server.on_disk("A", 0, 100 * millisecond, second);
+    server.on_disk("A", 0, 104 * millisecond, second);
     std::printf("expectation: RD = 4.40625\nresult:      RD = %g\n",
                 server.find("A")->reuse_ms.as_written());
     EXPECT_DOUBLE_EQ(server.find("A")->reuse_ms.as_written(), 4.40625);
@@ -50,10 +51,21 @@ TEST(Locality, reuse_distances_are_those_within_a_turn) {
 TEST(Locality, the_pool_is_one_object) {
     Locality server;
     Grant const pool{Turn::pool, 0};
-    server.admitted("A", 0, 1, 1 * millisecond, pool);
-    server.admitted("B", 0, 1, 4 * millisecond, pool);
+    server.on_disk("A", 0, 1 * millisecond, pool);
+    server.on_disk("B", 0, 4 * millisecond, pool);
     EXPECT_DOUBLE_EQ(server.pool_reuse_ms().as_written(), 3);
     EXPECT_EQ(server.find("A")->reuse_ms.count(), 0U);
+}
+
+// A write that the kernel sends later, of a file that nobody known has used.
+TEST(Locality, what_nobody_is_known_to_have_asked_for_counts_for_all_only) {
+    Locality server;
+    server.on_disk("A", at_sector(0), 0, open_gate);
+    server.on_disk("", at_sector(1000), 1, open_gate);
+    server.on_disk("A", at_sector(128), 2, open_gate);
+    EXPECT_EQ(server.gap_sectors().count(), 2U);
+    EXPECT_EQ(server.find("A")->gap_sectors.as_written(), 128);
+    EXPECT_EQ(server.find(""), nullptr);
 }
 
 // Requests of A and B take turns at a server and are served one after the other: ends at 10, 20, 30
@@ -89,7 +101,7 @@ TEST(Locality, a_slow_transfer_in_order_is_no_seek) {
     Time now = 0;
     auto const request = [&](std::uint64_t address, Time took) {
         Time const begun = now;
-        bool const continues = server.admitted("A", address, 1 << 20, begun, open_gate);
+        bool const continues = server.admitted("A", address, 1 << 20, begun);
         now += took;
         server.finished("A", {1 << 20, begun, continues}, now, open_gate);
     };
@@ -127,7 +139,7 @@ TEST(Locality, requests_that_take_long_are_no_pause) {
 TEST(Locality, time_in_which_nobody_wanted_anything_is_no_requests_fault) {
     Locality server;
     server.finished("A", {65536, 0}, 10 * millisecond, open_gate);
-    server.admitted("A", 0, 65536, 300 * millisecond, open_gate);
+    server.admitted("A", 0, 65536, 300 * millisecond);
     server.finished("A", {65536, 300 * millisecond}, 301 * millisecond, open_gate);
     EXPECT_EQ(server.find("A")->open_ms.count(), 0U);
 }
@@ -140,6 +152,25 @@ TEST(Locality, what_was_let_in_before_a_turn_does_not_count_in_it) {
     EXPECT_EQ(server.find("A"), nullptr) << "began before the turn";
     server.finished("A", {1, 0}, 22 * millisecond, turn);
     EXPECT_DOUBLE_EQ(server.find("A")->dedicated_ms.value(), 2);
+}
+
+TEST(ProgramFiles, a_file_is_whose_who_used_it_last) {
+    ProgramFiles files;
+    EXPECT_EQ(files.user_of(1), "");
+    files.used("A", 1);
+    files.used("B", 1);
+    files.used("B", 2);
+    EXPECT_EQ(files.user_of(1), "B");
+    files.forget("B");
+    EXPECT_EQ(files.user_of(1), "");
+    EXPECT_EQ(files.user_of(2), "");
+}
+
+TEST(ProgramFiles, of_a_program_with_too_many_files_the_later_ones_are_nobodys) {
+    ProgramFiles files;
+    for (std::uint64_t file = 0; file <= ProgramFiles::files_max; ++file) files.used("A", file);
+    EXPECT_EQ(files.user_of(0), "A");
+    EXPECT_EQ(files.user_of(ProgramFiles::files_max), "");
 }
 
 // 8, then 16: 8/8 + 16 * 7/8 = 15, and 8 * 7/8 + 16/8 = 9.

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace unisono::orchestra {
@@ -20,11 +21,22 @@ public:
     void used(std::string_view program, std::uint64_t file) {
         auto found = files_.find(program);
         if (found == files_.end()) found = files_.emplace(std::string(program), Set{}).first;
-        if (found->second.size() < files_max) found->second.insert(file);
+        auto& files = found->second;
+        if (files.size() >= files_max && !files.contains(file)) return;
+        files.insert(file);
+        auto& user = last_user_[file];
+        if (user != program) user = program;
     }
     void forget(std::string_view program) {
         auto const found = files_.find(program);
-        if (found != files_.end()) files_.erase(found);
+        if (found == files_.end()) return;
+        files_.erase(found);
+        std::erase_if(last_user_, [&](auto const& entry) { return entry.second == program; });
+    }
+    /// Who used it last; empty if that is not known.
+    [[nodiscard]] std::string_view user_of(std::uint64_t file) const {
+        auto const found = last_user_.find(file);
+        return found == last_user_.end() ? std::string_view{} : found->second;
     }
     [[nodiscard]] std::vector<std::uint64_t> of(std::string_view program) const {
         auto const found = files_.find(program);
@@ -35,6 +47,7 @@ public:
 private:
     using Set = std::set<std::uint64_t>;
     std::map<std::string, Set, std::less<>> files_;
+    std::unordered_map<std::uint64_t, std::string> last_user_;
 };
 
 }  // namespace unisono::orchestra

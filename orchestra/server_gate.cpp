@@ -49,11 +49,17 @@ bool ServerGate::arrived(ServerRequest const& server_request, Time now) {
 AdmissionToken ServerGate::admit(ServerRequest const& server_request, bool waited, Time now) {
     if (waited) slice_scheduler_.released(server_request.program);
     bool const continues = locality_[server_request.server].admitted(
-        server_request.program, server_request.address, server_request.bytes, now,
-        slice_scheduler_.grant(server_request.program));
+        server_request.program, server_request.address, server_request.bytes, now);
     return {.program = std::string(server_request.program),
             .server = server_request.server,
             .done = {.bytes = server_request.bytes, .admitted = now, .continues = continues}};
+}
+
+void ServerGate::on_disk(ServerRequest const& server_request, Time now) {
+    auto const program = server_request.program.empty() ? files_.user_of(server_request.file)
+                                                        : server_request.program;
+    locality_[server_request.server].on_disk(program, server_request.address, now,
+                                             slice_scheduler_.grant(program));
 }
 
 void ServerGate::finished(AdmissionToken const& token, Time now) {

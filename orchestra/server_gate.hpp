@@ -51,6 +51,9 @@ public:
     }
     /// It enters its server. `waited`: arrived() has said no.
     AdmissionToken admit(ServerRequest const& server_request, bool waited, Time now);
+    /// It, or a part of it, is sent to the server's disk. Without a program's name it is the one
+    /// that used the file last.
+    void on_disk(ServerRequest const& server_request, Time now);
     void finished(AdmissionToken const& token, Time now);
 
     [[nodiscard]] SliceScheduler& slice_scheduler() { return slice_scheduler_; }

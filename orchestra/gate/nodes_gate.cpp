@@ -105,6 +105,7 @@ void NodesGate::admit(Slot const& slot, Access& access, Time when) {
     access.server_request.program = slot.program;
     bool const is_held = access.waits && !access.given_up;
     access.admitted = server_gate_.admit(access.server_request, is_held, when);
+    server_gate_.on_disk(access.server_request, when);  // as far as can be seen from here
 }
 
 // Its accesses are over, but say nothing about the servers.

@@ -230,8 +230,8 @@ std::uint64_t Server::read_missing(std::uint64_t key, Progress& progress, PageRa
         while (end < range.end && end - page < most &&
                cache_.state(end) == PageCache::State::absent)
             ++end;
-        auto const block =
-            add_block(Operation::read, page * page_bytes, (end - page) * page_bytes, context, true);
+        auto const block = add_block(Operation::read, progress.request.file, page * page_bytes,
+                                     (end - page) * page_bytes, context, true);
         blocks_[block].first_page = page;
         blocks_[block].pages = end - page;
         for (auto missing = page; missing < end; ++missing) cache_.begin_read(missing, block);
@@ -283,7 +283,9 @@ void Server::flush(std::uint64_t key, Progress& progress) {
 
 void Server::flush_drive(std::uint64_t key, Progress& progress) {
     progress.flushing = true;
-    await(add_block(Operation::flush, 0, 0, context_of(progress.request), true), key, progress);
+    await(add_block(Operation::flush, progress.request.file, 0, 0, context_of(progress.request),
+                    true),
+          key, progress);
 }
 
 void Server::bypass_cache(std::uint64_t key, Progress& progress) {
@@ -292,7 +294,8 @@ void Server::bypass_cache(std::uint64_t key, Progress& progress) {
     auto const begin = request.address / sector_bytes * sector_bytes;
     auto const end = request.address + request.bytes;
     for (auto at = begin; at < end; at += most)
-        await(add_block(request.operation, at, std::min(most, end - at), context_of(request), true),
+        await(add_block(request.operation, request.file, at, std::min(most, end - at),
+                        context_of(request), true),
               key, progress);
 }
 
@@ -312,12 +315,13 @@ std::uint64_t Server::context_of(ServerRequest const& request) const {
     }
 }
 
-std::uint64_t Server::add_block(Operation operation, std::uint64_t address, std::uint64_t bytes,
-                                std::uint64_t context, bool synchronous) {
+std::uint64_t Server::add_block(Operation operation, std::uint64_t file, std::uint64_t address,
+                                std::uint64_t bytes, std::uint64_t context, bool synchronous) {
     auto const id = next_block_++;
     Command const command{id, operation, address / sector_bytes,
                           (bytes + sector_bytes - 1) / sector_bytes};
     blocks_[id].request = {command, context, synchronous, options_.context != ContextKind::request};
+    blocks_[id].file = file;
     scheduler_->add(now_, blocks_[id].request);
     ++counters_.block_requests;
     return id;
@@ -334,7 +338,10 @@ void Server::dispatch() {
     while (drive_->free_slots() > 0) {
         auto const request = scheduler_->next(now_);
         if (!request) return;
-        drive_->submit(now_, request->command);
+        auto const& command = request->command;
+        drive_->submit(now_, command);
+        if (seen_ && command.operation != Operation::flush)
+            seen_({now_, blocks_.at(command.id).file, command.sector * sector_bytes});
     }
 }
 
@@ -372,8 +379,8 @@ std::uint64_t Server::write_out(std::uint64_t begin, bool synchronous, std::uint
     while (end - begin < most && cache_.state(end) == PageCache::State::dirty &&
            cache_.file(end) == file)
         ++end;
-    auto const block = add_block(Operation::write, begin * page_bytes, (end - begin) * page_bytes,
-                                 context, synchronous);
+    auto const block = add_block(Operation::write, file, begin * page_bytes,
+                                 (end - begin) * page_bytes, context, synchronous);
     blocks_[block].first_page = begin;
     blocks_[block].pages = end - begin;
     for (auto page = begin; page < end; ++page) cache_.begin_write(page, block);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <queue>
 #include <string>
@@ -28,6 +29,13 @@ struct ServerRequest {
     std::uint64_t file = 0;
     std::uint64_t process = 0;
     std::uint64_t client = 0;
+};
+
+/// A request of the server's kernel to its drive.
+struct DiskRequest {
+    Time sent = 0;
+    std::uint64_t file = 0;
+    std::uint64_t address = 0;  ///< disk byte
 };
 
 /// What the scheduler takes for a process. A server that makes a thread per request shows its
@@ -62,6 +70,10 @@ struct ServerCounters {
 class Server {
 public:
     Server(Profile const& profile, ServerOptions const& options);
+
+    /// Calls `seen` for each read and write that is sent to the drive, in their order; from
+    /// advance().
+    void watch_disk(std::function<void(DiskRequest const&)> seen) { seen_ = std::move(seen); }
 
     /// A request that reaches the server's interface at `arrival`, which is now or later.
     /// The address range is on the disk.
@@ -108,6 +120,7 @@ private:
 
     struct Block {
         BlockRequest request;
+        std::uint64_t file = 0;
         std::uint64_t first_page = 0;
         std::uint64_t pages = 0;  // 0: not through the page cache
         bool writeback = false;
@@ -132,8 +145,8 @@ private:
     void bypass_cache(std::uint64_t key, Progress& progress);
     void finish(std::uint64_t key);
 
-    std::uint64_t add_block(Operation operation, std::uint64_t address, std::uint64_t bytes,
-                            std::uint64_t context, bool synchronous);
+    std::uint64_t add_block(Operation operation, std::uint64_t file, std::uint64_t address,
+                            std::uint64_t bytes, std::uint64_t context, bool synchronous);
     void await(std::uint64_t block, std::uint64_t key, Progress& progress);
     void block_done(std::uint64_t id);
     void dispatch();
@@ -179,6 +192,7 @@ private:
     bool expired_ = false;  // everything is to be written out
     std::uint64_t previous_end_ = 0;
     std::vector<Finished>* finished_ = nullptr;
+    std::function<void(DiskRequest const&)> seen_;
     ServerCounters counters_;
 };
 

@@ -76,6 +76,35 @@ ServerRequest read_at(std::uint64_t file, std::uint64_t address, std::uint64_t f
             .client = file};
 }
 
+// The second read is for what was read ahead, or is in memory from the first one.
+TEST(Server, who_watches_the_disk_sees_what_the_cache_does_not_have) {
+    Alone alone(shipped_profile("barracuda-7200.10"), {.scheduler = "cfq"});
+    std::vector<DiskRequest> seen;
+    alone.server.watch_disk([&](DiskRequest const& request) { seen.push_back(request); });
+    alone.run_one(read_at(7, 0));
+    ASSERT_FALSE(seen.empty());
+    EXPECT_EQ(seen.front().file, 7U);
+    EXPECT_EQ(seen.front().address, 0U);
+    EXPECT_LE(seen.front().sent, alone.now);
+    auto const first = seen.size();
+    alone.run_one(read_at(7, 0));
+    EXPECT_EQ(seen.size(), first);
+}
+
+TEST(Server, who_watches_the_disk_sees_writes_when_they_are_sent_and_whose_they_are) {
+    Alone alone(shipped_profile("barracuda-7200.10"), {.scheduler = "cfq"});
+    std::vector<DiskRequest> seen;
+    alone.server.watch_disk([&](DiskRequest const& request) { seen.push_back(request); });
+    auto request = read_at(7, 1 << 20);
+    request.operation = Operation::write;
+    alone.run_one(request);
+    EXPECT_TRUE(seen.empty()) << "it is in memory";
+    alone.run_one({.operation = Operation::flush, .file = 7});
+    ASSERT_EQ(seen.size(), 1U) << "and the flush of the drive itself is no request";
+    EXPECT_EQ(seen.front().file, 7U);
+    EXPECT_EQ(seen.front().address, 1U << 20);
+}
+
 TEST(Server, a_read_from_the_page_cache_takes_the_servers_own_time) {
     auto const profile = shipped_profile("barracuda-7200.10");
     Alone alone(profile, {});

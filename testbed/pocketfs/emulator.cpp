@@ -38,6 +38,8 @@ Emulator::Emulator(Profile const& profile, std::uint32_t servers, ServerOptions 
         auto own = options;
         own.seed = options.seed * 1000 + number;
         servers_.push_back(std::make_unique<ServerThread>(number, profile, own));
+        servers_.back()->model.watch_disk(
+            [this, number](DiskRequest const& request) { gate_.on_disk(number, request); });
     }
     SignalsBlocked const signals_blocked;  // they are for the program's main thread
     for (auto const& server : servers_)

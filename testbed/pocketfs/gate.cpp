@@ -65,6 +65,13 @@ void Gate::enter(ServerRequest const& server_request, Go go) {
     go(std::move(token));
 }
 
+void Gate::on_disk(std::uint32_t server, DiskRequest const& request) {
+    if (!watched_) return;
+    std::lock_guard const lock(mutex_);
+    server_gate_.on_disk({.server = server, .address = request.address, .file = request.file},
+                         request.sent);
+}
+
 void Gate::finished(AdmissionToken const& token, Time time) {
     if (token.program.empty()) return;
     std::lock_guard const lock(mutex_);

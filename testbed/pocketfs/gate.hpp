@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "model/server.hpp"
 #include "model/time.hpp"
 #include "orchestra/server_gate.hpp"
 
@@ -38,6 +39,8 @@ public:
 
     /// Calls `go`, now or when the program's turn comes.
     void enter(ServerRequest const& server_request, Go go);
+    /// What is below the servers' caches. With a server's mutex held.
+    void on_disk(std::uint32_t server, DiskRequest const& request);
     void finished(AdmissionToken const& token, Time now);
 
     /// For the orchestrator, as orchestra::show(Report); from now on there is one.

@@ -47,6 +47,21 @@ TEST(Gate, without_an_orchestrator_nothing_is_held_or_counted) {
     EXPECT_TRUE(read_report(gate).programs.empty());
 }
 
+// Two requests that the disk sees as one, and one of a file that nobody has used.
+TEST(Gate, distances_are_those_of_what_the_disk_sees) {
+    Gate gate(1, 1e9);
+    read_report(gate);
+    enter(gate, "A").get();
+    enter(gate, "A").get();
+    gate.on_disk(0, {.sent = 0, .file = 1, .address = 0});
+    gate.on_disk(0, {.sent = 0, .file = 2, .address = 512 * 100});
+    gate.on_disk(0, {.sent = 0, .file = 1, .address = 512 * 8});
+    auto const report = read_report(gate);
+    EXPECT_EQ(report.find("A")->servers[0].requests, 2);
+    EXPECT_EQ(report.find("A")->servers[0].gap_sectors, 8);
+    EXPECT_EQ(report.gap_sectors[0], 100.0 / 8 + 92 * 7.0 / 8);
+}
+
 TEST(Gate, holds_whose_turn_it_is_not_and_lets_them_in_when_the_lease_is_over) {
     Gate gate(1, 1e9);
     ASSERT_EQ(gate.adopt(only("A", 1, 10 * second)), 0);

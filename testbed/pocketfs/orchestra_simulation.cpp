@@ -22,6 +22,10 @@ OrchestraSimulation::OrchestraSimulation(Profile const& profile, std::uint32_t s
     for (std::uint32_t number = 0; number < servers; ++number) {
         options.seed = seed + number;
         servers_.push_back(std::make_unique<Server>(profile, options));
+        servers_.back()->watch_disk([this, number](DiskRequest const& request) {
+            server_gate_.on_disk(
+                {.server = number, .address = request.address, .file = request.file}, request.sent);
+        });
     }
 }
 
