@@ -118,13 +118,19 @@ void TestFile::flip_byte(std::uint64_t offset) const {
 }
 
 void TestFile::fill(Piece part, Comb coverage, Salt salt) const {
-    std::vector<std::byte> buffer(chunk_bytes);
+    std::vector<std::byte> buffer(std::min(chunk_bytes, part.bytes));
     for_each_chunk(part, [&](Piece chunk) {
         for_each_stretch(chunk, coverage, [&](std::uint64_t at, std::uint64_t bytes, bool covered) {
             fill_contents(std::span{buffer}.subspan(at - chunk.offset, bytes), at,
                           covered ? salt : Salt::earlier);
         });
         write(std::span{buffer}.first(chunk.bytes), chunk.offset);
+    });
+}
+
+void TestFile::fill_leaving_holes(Piece part, Comb coverage, Salt salt) const {
+    for_each_stretch(part, coverage, [&](std::uint64_t at, std::uint64_t bytes, bool covered) {
+        if (covered) fill({at, bytes}, Comb{}, salt);
     });
 }
 

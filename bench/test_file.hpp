@@ -34,6 +34,8 @@ public:
     /// Fills [part.offset, part.offset + part.bytes) with the contents of `salt`; where `coverage`
     /// has a hole, always with the earlier contents.
     void fill(Piece part, Comb coverage, Salt salt) const;
+    /// The same, but touches no hole.
+    void fill_leaving_holes(Piece part, Comb coverage, Salt salt) const;
 
     struct Finding {
         std::optional<std::uint64_t> wrong_offset;  ///< first byte that is not what it should be

@@ -8,15 +8,16 @@ from .iorchestrator_fig8 import SELDOM
 from .testbeds import (ASKS_FOR_PIECES, IORCHESTRATOR_LARGE, OURS, PAPER, PAPER_KEPT, PAPER_LINUX,
                        PIECES)
 
-GIB = 1 << 30
+FILE_ON_DISK_BYTES = 1600 << 20  # a sixth of 10 GB
 BARRIER = ("--barrier",)
 SPREAD = ("--memory=noncontiguous",)
 
-# 240 MiB in each file, 120 in that of mpi-tile-io: several windows of the orchestrator. A call of
-# noncontig is for 10 MiB: the paper's 8 MB are no whole number of rows.
+# 240 MiB in each file, 120 in that of mpi-tile-io: several windows of the orchestrator. Parts of
+# ior-mpi-io's processes lie as far apart as in 10 GB. A call of noncontig is for 10 MiB: the paper's
+# 8 MB are no whole number of rows.
 PROGRAMS = {
     "mpi-io-test": {"segment-bytes": "64K", "file-bytes": "240M"},
-    "ior-mpi-io": {"transfer-bytes": "64K", "file-bytes": "240M"},
+    "ior-mpi-io": {"transfer-bytes": "64K", "file-bytes": "240M", "part-step-bytes": "2G"},
     "hpio": {"region-count": 768, "region-bytes": "64K", "region-spacing": 10},
     "noncontig": {"elmtcount": 8192, "call-bytes": "10M", "file-bytes": "240M"},
     "mpi-tile-io": {"tiles-x": 5, "width": 1024, "height": 3072, "overlap-x": 8,
@@ -54,10 +55,9 @@ ORCHESTRATED = ("orchestrated", LINUX.removeprefix(", "), "our default")
 
 def two(program: str, options: dict, direction: str, access: str = "independent",
         flags: tuple[str, ...] = BARRIER) -> tuple[Job, Job]:
-    """Files of their own. They begin 1 GiB apart on each disk: so far apart are what two programs read, where files of
-    10 GB on six servers lie one behind the other (1.7 GB), as in the paper."""
+    """Files of their own, one behind the other on each disk as if they were of 10 GB."""
     first, second = (Job(program, 5, options, direction, access=access, flags=flags,
-                         file=f"{program}-{number}", address_bytes=number * GIB)
+                         file=f"{program}-{number}", address_bytes=number * FILE_ON_DISK_BYTES)
                      for number in (1, 2))
     return first, second
 
@@ -117,9 +117,9 @@ two_instances = functools.partial(
     x_label="program",
     ceiling_seeds=0,  # where nothing seeks: iorchestrator-no-seeks
     run_seconds=7,
-    differs="Files of 240 MiB instead of 10 GB, which begin 1 GiB apart on each disk, so the parts of ior-mpi-io's"
-            " processes lie 8 MiB apart there and not 330 MB; 10 MiB in a collective call of noncontig instead of 8; writes"
-            " include MPI_File_sync; " + ASKS_FOR_PIECES,
+    differs="240 MiB of a file instead of 10 GB, which begin as far apart as those would (likewise the parts of"
+            " ior-mpi-io's processes); 10 MiB in a collective call of noncontig instead of 8; writes include"
+            " MPI_File_sync; " + ASKS_FOR_PIECES,
 )
 
 WITH_BARRIERS = two_instances(

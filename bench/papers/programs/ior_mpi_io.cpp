@@ -1,6 +1,7 @@
 #include <array>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -12,7 +13,9 @@ namespace {
 
 constexpr std::array parameters{
     Parameter{"transfer-bytes", 64 * KiB, "of each process in one call"},
-    Parameter{"file-bytes", 256 * MiB, "the whole file; the papers: 64M to 16G", any_number},
+    Parameter{"file-bytes", 256 * MiB, "of all processes; the papers: 64M to 16G", any_number},
+    Parameter{"part-step-bytes", 0, "from a process' part to the next; 0: they follow each other",
+              any_number},
     Parameter{"random", 0, "1: transfers of the whole file dealt to processes at random"},
 };
 
@@ -47,13 +50,21 @@ Access access(Place place, Values const& values) {
     std::uint64_t const transfer_bytes = values["transfer-bytes"];
     std::uint64_t const calls =
         parts_of(values["file-bytes"], ranks * transfer_bytes, "file-bytes");
+    std::uint64_t const part_bytes = calls * transfer_bytes;
+    std::uint64_t const step_bytes =
+        values["part-step-bytes"] == 0 ? part_bytes : values["part-step-bytes"];
+    if (step_bytes < part_bytes)
+        throw std::invalid_argument("--part-step-bytes must be at least what a process has");
     auto const own = std::make_shared<Transfers const>(
         values["random"] != 0 ? dealt(calls, place) : own_part(calls, place));
 
     Access access = neighbouring_blocks(place, calls, transfer_bytes);
     access.file_piece = [=](std::uint64_t index) -> Piece {
-        return {(*own)[index] * transfer_bytes, transfer_bytes};
+        auto const transfer = (*own)[index];
+        return {transfer / calls * step_bytes + transfer % calls * transfer_bytes, transfer_bytes};
     };
+    access.file_bytes = (ranks - 1) * step_bytes + part_bytes;
+    access.coverage = {part_bytes, step_bytes};
     return access;
 }
 

@@ -93,7 +93,9 @@ void Transfer::prepare() {
     TestFile const file(options_.path);
     bool const enough = file.size_bytes() >= access_.file_bytes;
     MPI_Barrier(MPI_COMM_WORLD);  // nobody makes it longer before all have looked
-    if (!enough) file.fill(slice_of(access_.file_bytes, place_), access_.coverage, Salt::asked);
+    if (!enough)
+        file.fill_leaving_holes(slice_of(access_.file_bytes, place_), access_.coverage,
+                                Salt::asked);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 

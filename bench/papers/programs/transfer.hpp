@@ -35,7 +35,7 @@ public:
     Transfer(Transfer const&) = delete;
     Transfer& operator=(Transfer const&) = delete;
 
-    /// Writes the file that a read expects, by POSIX calls, unless it is long enough already.
+    /// Writes what a read expects, by POSIX calls, unless the file is long enough already.
     void prepare();
     Measured run(bool write);
 
