@@ -7,11 +7,12 @@ BUILD   := build
 SECONDS ?= 1800
 BENCH   ?= default
 PAPERS  ?= telling
+RELEASE ?= trixie
 
 .DEFAULT_GOAL := help
 # The parts of one target use the whole machine already, and follow on each other.
 .NOTPARALLEL:
-.PHONY: help setup abi-header configure build demo unit test test-ceph test-mpis test-suites test-packages \
+.PHONY: help setup abi-header configure build demo unit test test-ceph test-mpis test-suites test-packages test-release \
         bench papers scale fuzz simulate install uninstall wheel deb sanitize tidy format format-check clean
 
 BENCH_OPTIONS_full    := --full
@@ -83,6 +84,10 @@ test-packages: abi-header configure ## Try Debian packages in a clean system, mo
 	@tools/setup.sh tests/packages/debian-packages.txt
 	@$(BUILD_TARGETS) product
 	@UNISONO_BUILD_DIR="$(BUILD_PATH)" $(PYTHON) -m pytest -v -p no:cacheprovider tests/packages
+
+test-release: setup ## Run the demo and all tests in a new system of Debian RELEASE=trixie (an hour; root)
+	@tools/setup.sh tests/packages/debian-packages.txt
+	@tools/test_release.sh "$(RELEASE)" demo test
 
 bench: setup configure ## Measure against the MPI libraries (30 minutes; BENCH=cluster between nodes, applications, full)
 	@$(BUILD_TARGETS) product bench/all bench/papers/programs/all
