@@ -25,8 +25,9 @@ function(unisono_find_mpi name module)
   add_library(unisono_mpi_headers_${name} INTERFACE)
   target_include_directories(unisono_mpi_headers_${name} SYSTEM INTERFACE ${PC_${name}_INCLUDE_DIRS})
   target_compile_definitions(unisono_mpi_headers_${name} INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
-  # The first library that the MPI's pkg-config file names is the MPI library.
+  # The first library that the MPI's pkg-config file names is the MPI library, or MPICH's for Fortran.
   get_target_property(libraries PkgConfig::PC_${name} INTERFACE_LINK_LIBRARIES)
+  list(FILTER libraries EXCLUDE REGEX fort)
   list(GET libraries 0 library)
   set(UNISONO_MPI_LIBRARY_${name} ${library} PARENT_SCOPE)
   set(UNISONO_MPIS ${UNISONO_MPIS} ${name} PARENT_SCOPE)

@@ -13,11 +13,14 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 system=$(mktemp -d --tmpdir "unisono-$release-XXXXXX")
 trap 'rm -rf --one-file-system "$system"' EXIT
-mmdebstrap --variant=apt --include=make,git,ca-certificates "$release" "$system"
+mmdebstrap --variant=apt --include=make,git,mount,ca-certificates "$release" "$system"
 git clone --quiet --no-hardlinks . "$system/root/unisono"
 
+# Its folder becomes the root of a mount namespace, as tests mount things there.
 # shellcheck disable=SC2016  # $1 and $@ are those of the inner shell
 unshare --mount --propagation private --pid --fork --kill-child bash -c '
+    set -e
+    mount --bind "$1" "$1"
     cd "$1"
     shift
     mount -t proc proc proc
@@ -26,5 +29,7 @@ unshare --mount --propagation private --pid --fork --kill-child bash -c '
     mount -t devpts -o newinstance,ptmxmode=0666 devpts dev/pts
     mount -t tmpfs tmpfs dev/shm
     mount -t tmpfs tmpfs run
+    pivot_root . .
+    umount --lazy .
     exec chroot . env -i HOME=/root PATH="$PATH" LANG=C.UTF-8 TERM="${TERM:-dumb}" \
         make -C /root/unisono "$@"' bash "$system" "$@"

@@ -483,9 +483,16 @@ struct Sample {
     Type type;
     Map map;
     // MPI_Pack is no help with everything: Open MPI 4.1.4 packs 3 bytes with stride -1 forwards,
-    // and MPICH 4.0.2 divides by the size of parts without data.
+    // and MPICH 4.0.2 divides by the size of parts without data. Open MPI 5.0.7 packs two numbers
+    // of 8 bytes that are resized to 52 as if the second one were at 48.
     bool packed_right_by_mpi = true;
 };
+
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5
+constexpr std::int64_t extents_packed_right = 16;  // multiples of it
+#else
+constexpr std::int64_t extents_packed_right = 1;
+#endif
 
 class RandomTypes {
 public:
@@ -523,7 +530,7 @@ private:
                 for (auto const offset : child->map)
                     sample.map.push_back(place + i * extent + offset);
             if (length == 0 || child->map.empty() || extent <= 0 || place <= previous ||
-                !child->packed_right_by_mpi)
+                extent % extents_packed_right != 0 || !child->packed_right_by_mpi)
                 sample.packed_right_by_mpi = false;
             previous = place;
         }

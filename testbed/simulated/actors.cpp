@@ -6,6 +6,8 @@
 #include <simgrid/s4u.hpp>
 #include <utility>
 
+#include "simgrid/version.h"  // needs what the others define
+
 namespace unisono::simulated {
 
 namespace s4u = simgrid::s4u;
@@ -26,14 +28,20 @@ public:
 
 private:
     Engine() {
+        // Who stands where is told by this program's own report. And SimGrid 4 says that an option
+        // has another name now.
+        xbt_log_control_set("root.thresh:critical");
+        xbt_log_control_set("ker_engine.app:file:/dev/null");
         s4u::Engine::set_config("contexts/stack-size", 256);  // KiB
         // Waits are a few microseconds long; the default takes all within 10 for the same moment.
         s4u::Engine::set_config("surf/precision", 1e-9);
-        // Who stands where is told by this program's own report.
-        xbt_log_control_set("root.thresh:critical");
-        xbt_log_control_set("ker_engine.app:file:/dev/null");
+#if SIMGRID_VERSION >= 40000
+        auto* const zone = engine_.get_netzone_root()->add_netzone_empty("all");
+        host_ = zone->add_host("host", 1e9);
+#else
         auto* const zone = s4u::create_empty_zone("all");
         host_ = zone->create_host("host", 1e9);
+#endif
         zone->seal();
     }
 
