@@ -14,7 +14,7 @@ fi
 system=$(mktemp -d --tmpdir "unisono-$release-XXXXXX")
 trap 'rm -rf --one-file-system "$system"' EXIT
 mmdebstrap --variant=apt --include=make,git,mount,ca-certificates "$release" "$system"
-git clone --quiet --no-hardlinks . "$system/root/unisono"
+git clone --quiet --no-hardlinks . "$system/unisono"
 
 # Its folder becomes the root of a mount namespace, as tests mount things there.
 # shellcheck disable=SC2016  # $1 and $@ are those of the inner shell
@@ -32,4 +32,4 @@ unshare --mount --propagation private --pid --fork --kill-child bash -c '
     pivot_root . .
     umount --lazy .
     exec chroot . env -i HOME=/root PATH="$PATH" LANG=C.UTF-8 TERM="${TERM:-dumb}" \
-        make -C /root/unisono "$@"' bash "$system" "$@"
+        make -C /unisono "$@"' bash "$system" "$@"
