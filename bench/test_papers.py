@@ -807,8 +807,8 @@ def test_program_says_what_is_wrong_with_its_options(tmp_path):
 
 
 @pytest.mark.parametrize("program, words, why", [
-    ("hpio", "--region-count 0 --region-spacing 10 --read", "0 not in range 1"),  # a file without an end
-    ("btio", "--steps 0", "0 not in range 1"), ("mpi-tile-io", "--element-bytes 0", "0 not in range 1"),
+    ("hpio", "--region-count 0 --region-spacing 10 --read", "Value 0 not in range"),  # a file without an end
+    ("btio", "--steps 0", "Value 0 not in range"), ("mpi-tile-io", "--element-bytes 0", "Value 0 not in range"),
     ("btio", "--side 4294967360", "4294967360 not in range"),  # it was 64
     ("mpi-tile-io", "--tiles-x 4294967296", "4294967296 not in range"),
     ("mpi-tile-io", "--tiles-x 2 --width 2147483000", "too wide or high"), ("noncontig", "--elmtcount 1073741824 --call-bytes 8G "

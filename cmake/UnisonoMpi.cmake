@@ -7,6 +7,7 @@
 #   unisono_mpi_headers_NAME  headers only, for the engine, which must not need a particular libmpi
 #   unisono_mpi_NAME          headers and library of that MPI, to link programs with; not always for abi
 #   UNISONO_MPI_LIBRARY_NAME  that library's file
+#   UNISONO_MPI_VERSION_NAME  its version, of those of UNISONO_MPIS
 #   UNISONO_MPIEXEC_NAME      its launcher, with what a test machine needs (root, more ranks than cores)
 find_package(PkgConfig REQUIRED)
 set(UNISONO_MPIS "")
@@ -30,6 +31,7 @@ function(unisono_find_mpi name module)
   list(FILTER libraries EXCLUDE REGEX fort)
   list(GET libraries 0 library)
   set(UNISONO_MPI_LIBRARY_${name} ${library} PARENT_SCOPE)
+  set(UNISONO_MPI_VERSION_${name} ${PC_${name}_VERSION} PARENT_SCOPE)
   set(UNISONO_MPIS ${UNISONO_MPIS} ${name} PARENT_SCOPE)
   message(STATUS "MPI ${name}: ${UNISONO_MPIEXEC_PROGRAM_${name}}")
 endfunction()

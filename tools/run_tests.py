@@ -33,6 +33,7 @@ AT_LOW_PRIORITY = ["nice", "--adjustment", "15"]
 STEADY_DEVICES = ["env", "UCX_NET_DEVICES=lo"]
 LINE_BYTES_MAX = 1 << 24
 CLEAN_UP_S = 10
+SKIPPED = 77  # what a part ends with that cannot be done here
 
 CTEST_SUMMARY = re.compile(r"\d+% tests passed, \d+ tests failed out of \d+")
 PYTEST_SUMMARY = re.compile(r"=+ (\d+ \w+(, )?)+ in [\d.]+s.* =+")
@@ -48,12 +49,13 @@ class Part:
     command: list[str]
     passed: bool = False
     seconds: float = 0.0
+    last_line: str = ""
     summary: list[str] = dataclasses.field(default_factory=list)
     skipped: list[str] = dataclasses.field(default_factory=list)
 
     def take(self, line: str) -> None:
         """Keeps what the end of the test run is to say of this line of output."""
-        line = line.rstrip()
+        line = self.last_line = line.rstrip()
         if CTEST_SUMMARY.match(line) or PYTEST_SUMMARY.fullmatch(line):
             self.summary.append(line)
         for pattern in (CTEST_SKIPPED, PYTEST_SKIPPED):
@@ -72,7 +74,10 @@ class Part:
             with open(log_folder / f"{self.name}.log", "w") as log:
                 async for line in process.stdout:
                     self.take_and_pass_on(line.decode(errors="replace"), log, shown)
-            self.passed = await process.wait() == 0
+            code = await process.wait()
+            self.passed = code in (0, SKIPPED)
+            if code == SKIPPED:
+                self.skipped.append(self.last_line)
         finally:
             if process.returncode is None:
                 await end_group(process)

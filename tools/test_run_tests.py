@@ -36,10 +36,11 @@ def test_skipped_tests_are_listed():
 
 
 def test_exit_code_decides(tmp_path):
-    for code, passed in ((0, True), (3, False)):
+    for code, passed in ((0, True), (3, False), (77, True)):
         part = Part("part", ["sh", "-c", f"echo said; exit {code}"])
         asyncio.run(part.run(tmp_path, {}))
         assert part.passed == passed
+        assert part.skipped == (["said"] if code == 77 else [])
         assert (tmp_path / "part.log").read_text() == "said\n"
 
 

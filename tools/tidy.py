@@ -4,7 +4,8 @@
 Sources that are compiled alike are looked at several at a time, through a file that includes them:
 most of the time goes into headers. Where something is found, each half of them is looked at again.
 What passed is not looked at again until it, a header, or the settings change. The whole run is
-bounded by --seconds: what could not be checked within that time counts as failed.
+bounded by --seconds: what could not be checked within that time counts as failed. Exit code 77: another
+version is there, which finds other things.
 """
 
 import argparse
@@ -139,6 +140,10 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
 
+    said = subprocess.run(["clang-tidy", "--version"], check=True, capture_output=True, text=True).stdout
+    if not re.search(r"version 14\.", said):
+        print("tidy: needs clang-tidy 14, and this is", *re.findall(r"version \S+", said))
+        return 77
     subprocess.run(["cmake", "--preset", "tidy"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     units = units_of(BUILD)
     checker = Checker(BUILD, time.monotonic() + options.seconds)

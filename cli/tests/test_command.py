@@ -109,7 +109,8 @@ def test_pretended_nodes_may_send_fragments(unisono):
 
 
 @pytest.mark.parametrize("mpi", MPIS)
-def test_each_program_of_a_job_and_files_of_programs(unisono, mpi, tmp_path):
+def test_each_program_of_a_job_and_files_of_programs(unisono, mpi, tmp_path, starts_several_programs):
+    starts_several_programs(*map(str, launch(mpi, 1)))
     show = ["sh", "-c", "echo $0 $LD_PRELOAD"]
     library = f"{BUILD}/lib/libunisono-{mpi}.so"
     done = unisono("run", "--", *launch(mpi, 1), *show, "a", ":", "-n", 1, *show, "b",

@@ -288,8 +288,9 @@ def test_a_bad_file_costs_one_line_and_nothing_else(job, damage):
 
 
 @on_each_mpi
-def test_only_rank_0_reads_and_the_others_follow(job):
+def test_only_rank_0_reads_and_the_others_follow(job, starts_several_programs):
     """Rank 1 has another file, which would freeze another choice."""
+    starts_several_programs(*job.command()[:job.command().index("-n")], "-n", "1")
     job.run()
     kept = tune.read(job.store)
     kept.records[0]["candidates"] = {

@@ -33,6 +33,10 @@ class _Console(Console):
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
+    def on_broken_pipe(self) -> None:
+        """Rich since 13.8 ends the program here. Called while the error is handled."""
+        raise  # noqa: PLE0704
+
 
 def console(stream: Any, width_without_terminal: int = _WIDTH_WITHOUT_TERMINAL) -> Console:
     """As wide as the terminal, or as COLUMNS says; 0 there, or of a terminal, means that nobody knows."""

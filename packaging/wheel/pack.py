@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-SYSTEMS_OWN = ("libgnutls.so.30", "libfuse3.so.3")
+SYSTEMS_OWN = ("libgnutls.so.30", "libfuse3.so.3", "libfuse3.so.4")
 ON_EVERY_LINUX = re.compile(r"(libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s|ld-linux-[\w-]+)\.so\.\d+")
 
 

@@ -15,6 +15,7 @@
 #include "interpose/messages.hpp"
 #include "interpose/numbers.hpp"
 #include "interpose/program.hpp"
+#include "interpose/world.hpp"
 #include "select/tune_store.hpp"
 
 namespace unisono::interpose {
@@ -57,9 +58,8 @@ int attribute_key() {
 
 // Sessions: nothing can be asked before MPI_Init, and threads may be used.
 bool threads_may_call_at_once() {
-    int initialised = 0, level = MPI_THREAD_MULTIPLE;
-    PMPI_Initialized(&initialised);
-    if (initialised != 0) PMPI_Query_thread(&level);
+    int level = MPI_THREAD_MULTIPLE;
+    if (world_is_there()) PMPI_Query_thread(&level);
     return level == MPI_THREAD_MULTIPLE;
 }
 
@@ -80,9 +80,8 @@ Holder* keep_with(MPI_Comm comm, Holder const& holder) {
 
 // A duplicate of MPI_COMM_WORLD, such as HDF5 and PnetCDF make for each file.
 bool has_all_ranks(MPI_Comm comm) {
-    int initialised = 0, result = MPI_UNEQUAL;
-    PMPI_Initialized(&initialised);
-    if (initialised != 0) PMPI_Comm_compare(comm, MPI_COMM_WORLD, &result);
+    int result = MPI_UNEQUAL;
+    if (world_is_there()) PMPI_Comm_compare(comm, MPI_COMM_WORLD, &result);
     return result == MPI_CONGRUENT;
 }
 

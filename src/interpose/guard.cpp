@@ -11,6 +11,7 @@
 #include "interpose/errors.hpp"
 #include "interpose/messages.hpp"
 #include "interpose/open_files.hpp"
+#include "interpose/world.hpp"
 #include "support/text.hpp"
 
 namespace unisono::interpose {
@@ -38,9 +39,7 @@ int refuse_different_calls(EntryPoint const& entry, MPI_File handle, CallsDiffer
 }
 
 [[noreturn]] void end_program(MPI_Comm comm, int error_class) {
-    int initialised = 0;
-    PMPI_Initialized(&initialised);
-    if (comm == MPI_COMM_NULL && initialised != 0) comm = MPI_COMM_WORLD;
+    if (comm == MPI_COMM_NULL && world_is_there()) comm = MPI_COMM_WORLD;
     if (comm != MPI_COMM_NULL) PMPI_Abort(comm, error_class);
     std::abort();
 }

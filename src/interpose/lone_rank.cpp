@@ -1,6 +1,5 @@
 #include "interpose/lone_rank.hpp"
 
-#include <mpi.h>
 #include <unistd.h>
 
 #include <array>
@@ -53,17 +52,10 @@ Launcher const* launcher_of_several() {
     return found;
 }
 
-bool is_alone() {
-    int initialised = 0, ranks = 0;
-    PMPI_Initialized(&initialised);
-    if (initialised != 0) PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    return ranks == 1;
-}
-
 }  // namespace
 
 void refuse_lone_rank(std::string_view path, Options const& options) {
-    if (options.allow_lone_ranks || !is_alone()) return;
+    if (options.allow_lone_ranks || ranks_of_program(0) != 1) return;
     auto const* const launcher = launcher_of_several();
     if (launcher == nullptr) return;
     if (number_in(launcher->rank).value_or(0) == 0) {

@@ -5,6 +5,7 @@
 
 #include "interpose/native.hpp"
 #include "interpose/numbers.hpp"
+#include "interpose/world.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -95,10 +96,8 @@ private:
 // program, which has not opened this. Where another thread may open a file meanwhile, that handler
 // has to stay, so nothing is opened.
 MPI_File open_alone(std::string const& path, int access_mode, bool threaded) {
-    int initialised = 0;
-    PMPI_Initialized(&initialised);
     MPI_File file = MPI_FILE_NULL;
-    if (initialised == 0) return file;
+    if (!world_is_there()) return file;
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     PMPI_File_get_errhandler(MPI_FILE_NULL, &handler);
     auto const in_the_way = handler != numbers().errors_return;

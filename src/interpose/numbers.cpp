@@ -3,6 +3,8 @@
 #include <array>
 #include <string_view>
 
+#include "interpose/world.hpp"
+
 #ifndef MPI_ERRORS_ABORT  // before MPI-4
 #define MPI_ERRORS_ABORT MPI_ERRORS_ARE_FATAL
 #endif
@@ -16,9 +18,7 @@ namespace {
 // Intel MPI: where keys have other numbers, the rest has, too. (MPI_COMBINER_F90_* have as well,
 // which Unisono treats alike.) A program of sessions alone has no communicator to ask.
 bool are_as_in_header() {
-    int initialised = 0;
-    PMPI_Initialized(&initialised);
-    if (initialised == 0) {
+    if (!world_is_there()) {
         std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
         int length = 0;
         PMPI_Get_library_version(text.data(), &length);

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <sstream>
 
+#include "interpose/world.hpp"
 #include "orchestra/program_id.hpp"
 #include "support/clock.hpp"
 #include "support/file_content.hpp"
@@ -57,9 +58,7 @@ Cpus own_cpus() {
 
 // None where the program has sessions only: there is no communicator of all its ranks.
 std::uint32_t of_all_ranks(int (*ask)(MPI_Comm, int*), int otherwise) {
-    int initialised = 0;
-    PMPI_Initialized(&initialised);
-    if (initialised != 0) ask(MPI_COMM_WORLD, &otherwise);
+    if (world_is_there()) ask(MPI_COMM_WORLD, &otherwise);
     return static_cast<std::uint32_t>(otherwise);
 }
 

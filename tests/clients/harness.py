@@ -54,6 +54,8 @@ class Job:
         inherited.update({name: os.environ[name]
                           for name in ("UNISONO_STRATEGY", "UNISONO_EXCHANGE", "UNISONO_TOPOLOGY")
                           if name in os.environ})
+        # Open MPI 5.0.7 complains of networks on which it finds no way.
+        inherited["OMPI_MCA_btl_tcp_if_include"] = "lo"
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, errors="replace",
                                    env=inherited, cwd=self.folder, start_new_session=True)
