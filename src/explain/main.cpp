@@ -74,7 +74,7 @@ Options options_for(std::vector<std::string> const& texts) {
         if (message.find("(MPI_Info)") != std::string::npos) throw std::invalid_argument(message);
         std::fprintf(stderr, "%s\n", message.c_str());
     }
-    return chosen.options;
+    return *chosen.options;
 }
 
 Layout layout_for(std::string const& text) {

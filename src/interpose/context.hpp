@@ -78,9 +78,11 @@ public:
     /// Threads of Unisono's own may call MPI beside the program. Equal on all ranks.
     [[nodiscard]] bool helpers_may_call_mpi() const { return introduced_.threads_of_all; }
 
-    /// The options that rank 0 had for the last file; equal on all ranks.
-    [[nodiscard]] std::optional<Options> const& last_options() const { return last_options_; }
-    void use(Options const& options) { last_options_ = options; }
+    /// The options that rank 0 had for the last file, or null; equal on all ranks.
+    [[nodiscard]] std::shared_ptr<Options const> const& last_options() const {
+        return last_options_;
+    }
+    void use(std::shared_ptr<Options const> options) { last_options_ = std::move(options); }
 
     /// How calls on the last file of a device went, for the first ones on the next there. Local.
     void keep_ahead(std::uint64_t device, AheadOfAgreement const& ahead) {
@@ -112,7 +114,7 @@ private:
     bool leads_its_machine_ = true;
     std::list<Entry> teams_;
     OnlineTuner tuner_;
-    std::optional<Options> last_options_;
+    std::shared_ptr<Options const> last_options_;
     std::optional<std::pair<std::uint64_t, AheadOfAgreement>> ahead_;
     std::uint32_t files_ = 0;
     TuningContext tuning_context_;  // rank 0 only

@@ -109,25 +109,25 @@ std::atomic<std::uint64_t> files_so_far = 0;
 }  // namespace
 
 File::File(MPI_File handle, MPI_Comm comm, std::shared_ptr<Context> context, std::string path,
-           int access_mode, Options const& options)
+           int access_mode, std::shared_ptr<Options const> options)
     : handle_{handle},
       opened_on_{comm},
       context_{std::move(context)},
       path_{std::move(path)},
       access_mode_{access_mode},
-      options_{options},
-      reports_{options_.report != "none"},
+      options_{std::move(options)},
+      reports_{options_->report != "none"},
       order_{++files_so_far},
       number_{context_->next_file()},
       durability_{*context_, storage_, read_only()} {
     report_.file = path_;
-    report_.nodes = context_->nodes(placement_by(options));
+    report_.nodes = context_->nodes(placement_by(*options_));
     report_.opened_by = static_cast<std::uint32_t>(context_->ranks());
-    if (context_->rank() == 0 && !options_.report_traces.empty())
-        trace_ = std::make_unique<Trace>(options_.report_traces);
+    if (context_->rank() == 0 && !options_->report_traces.empty())
+        trace_ = std::make_unique<Trace>(options_->report_traces);
     io_counts_->kept = reports_ || trace_ != nullptr;
-    if (options_.report == "json" && options_.report_timeline) keep_timeline();
-    if (options_.report == "json" && options_.report_calls) keep_calls();
+    if (options_->report == "json" && options_->report_timeline) keep_timeline();
+    if (options_->report == "json" && options_->report_calls) keep_calls();
     open_storage();
     be_seen();
     make_backend();
@@ -244,20 +244,21 @@ void File::be_seen() {
     if (context_->ranks() == 1) return;
     if (team().topology().nodes() > 1) whole_path_ = whole_path();
     io_counts_->under_way = &team().rendezvous().note().accesses;
-    stall_watch_ = std::make_unique<StallWatch>(team(), context_->comm(), number_, path_, options_);
+    stall_watch_ =
+        std::make_unique<StallWatch>(team(), context_->comm(), number_, path_, *options_);
 }
 
 // Only trying tells whether the MPI library can open a file once more.
 void File::make_backend() {
     storage_.backend.reset();
-    auto choice = choose_backend(facts_, options_);
+    auto choice = choose_backend(facts_, *options_);
     std::unique_ptr<Backend> by_mpi;
     auto const name = choice.by_mpi() ? name_for_mpi() : std::nullopt;
     if (name) by_mpi = make_mpiio_backend(*name, access_mode_, context_->threaded());
     if (choice.by_mpi() && by_mpi == nullptr) {
         auto facts = facts_;
         facts.mpi_library_opens = false;
-        choice = choose_backend(facts, options_);
+        choice = choose_backend(facts, *options_);
     }
     by_mpi_ = by_mpi != nullptr;
     storage_.page_locks = by_mpi_ || kernel_descriptor_ < 0
@@ -267,7 +268,7 @@ void File::make_backend() {
     storage_.backend =
         unisono::make_backend(choice, {.descriptor = storage_.descriptor,
                                        .mpiio = std::move(by_mpi),
-                                       .faults = options_.faults,
+                                       .faults = options_->faults,
                                        .mmap_safe_bytes = storage_.mmap_safe_bytes,
                                        .device = identity_ ? identity_->first : 0,
                                        .ranks = static_cast<std::uint32_t>(context_->ranks()),
@@ -327,7 +328,7 @@ Durability::Synced File::sync() {
 
 Durability::Synced File::close() {
     end_nonblocking();
-    auto ended = options_.sync_at_close ? sync() : Durability::Synced{.verdict = settle()};
+    auto ended = options_->sync_at_close ? sync() : Durability::Synced{.verdict = settle()};
     note_end();
     ended.verdict =
         first_of_all(meeting_point(), durability_.first_failure(ended.verdict, close_storage()));
@@ -362,7 +363,7 @@ MpiTeam& File::team_for(Options const& options) const {
 
 MpiTeam& File::team() const {
     auto* known = team_.load(std::memory_order_acquire);
-    if (known == nullptr) team_ = known = &team_for(options_);
+    if (known == nullptr) team_ = known = &team_for(*options_);
     return *known;
 }
 
@@ -370,14 +371,14 @@ Layout const& File::layout() {
     if (layout_) return *layout_;
     layout_ = layout_by([this](auto bytes) { return context_->from_rank_0(std::move(bytes)); });
     // Nothing depends on what nodes are called or have where the file system is a node's own.
-    if (layout_->source != "local" || !options_.cb_config_list.empty()) team().learn_nodes();
+    if (layout_->source != "local" || !options_->cb_config_list.empty()) team().learn_nodes();
     return *layout_;
 }
 
 // With a list of aggregators' nodes ranks have to be told what nodes are called.
 std::uint64_t File::local_layout_unit() const {
-    if (!storage_.local || !options_.cb_config_list.empty()) return 0;
-    auto const found = find_layout(kernel_descriptor_, facts_.file_system, options_);
+    if (!storage_.local || !options_->cb_config_list.empty()) return 0;
+    auto const found = find_layout(kernel_descriptor_, facts_.file_system, *options_);
     return found.source == "local" ? found.unit_at(0) : 0;
 }
 
@@ -389,7 +390,7 @@ void File::use_local_layout(std::uint64_t unit) {
 Layout File::layout_by(FromRank0 const& from_rank_0) {
     Layout found;
     if (context_->rank() == 0)
-        found = find_layout(kernel_descriptor_, facts_.file_system, options_);
+        found = find_layout(kernel_descriptor_, facts_.file_system, *options_);
     if (context_->ranks() > 1) {
         auto const bytes = from_rank_0(to_bytes(found));
         if (context_->rank() != 0) found = layout_from_bytes(bytes).value_or(Layout{});
@@ -413,17 +414,17 @@ std::string File::describe_place() const {
 }
 
 std::string File::describe_storage() const {
-    auto text = describe_place() + hints_that_change_speeds(options_);
-    if (options_.pretended_nodes != 0) text += "; pretended nodes";
+    auto text = describe_place() + hints_that_change_speeds(*options_);
+    if (options_->pretended_nodes != 0) text += "; pretended nodes";
     return text;
 }
 
 std::uint64_t File::storage_key() {
     if (storage_key_) return *storage_key_;
     auto const& layout = this->layout();
-    if (!OnlineTuner::wanted(options_)) {  // nothing is remembered, and there measured only
+    if (!OnlineTuner::wanted(*options_)) {  // nothing is remembered, and there measured only
         if (layout.source == "local") return 0;
-        storage_key_ = hash64("unasked " + layout.describe() + hints_that_change_speeds(options_));
+        storage_key_ = hash64("unasked " + layout.describe() + hints_that_change_speeds(*options_));
         return *storage_key_;
     }
     std::string text;
@@ -438,11 +439,11 @@ std::uint64_t File::storage_key() {
 }
 
 void File::stripe() {
-    if (options_.striping_unit == 0 && options_.striping_factor == 0) return;
+    if (options_->striping_unit == 0 && options_->striping_factor == 0) return;
     struct stat status {};
     if (kernel_descriptor_ < 0 || fstat(kernel_descriptor_, &status) != 0) return;
     if (status.st_size != 0) return;
-    auto const why = apply_striping(kernel_descriptor_, options_);
+    auto const why = apply_striping(kernel_descriptor_, *options_);
     if (!why.empty()) record([&](FileReport& report) { report.notes.push_back(why); });
 }
 
@@ -451,9 +452,9 @@ void File::keep_hints(std::vector<KeyValue> const& latest) {
     for (auto const& hint : latest) set_hint(hints_, hint);
 }
 
-void File::use(Options options) {
+void File::use(std::shared_ptr<Options const> options) {
     settle_for_later();
-    auto& next_team = team_for(options);
+    auto& next_team = team_for(*options);
     auto const alone = end_nonblocking();
     {
         std::lock_guard const lock{mutex_};
@@ -463,7 +464,7 @@ void File::use(Options options) {
     if (by_mpi_ && durability_.wrote())
         note_lost(durability_.first_failure({}, storage_.backend->sync()));
     options_ = std::move(options);
-    atomic_options_ = for_atomic_mode(options_);
+    make_atomic_options();
     give_back_shared_pointer();
     keeps_views_back_.reset();
     team_ = &next_team;
@@ -489,7 +490,13 @@ void File::set_atomic(bool atomic, bool by_locks) {
     atomic_ = atomic;
     storage_.range_locks =
         atomic && by_locks ? std::make_shared<RangeLocks>(kernel_descriptor_) : nullptr;
-    atomic_options_ = for_atomic_mode(options_);
+    make_atomic_options();
+}
+
+void File::make_atomic_options() {
+    atomic_options_ = storage_.range_locks == nullptr
+                          ? nullptr
+                          : std::make_unique<Options const>(for_atomic_mode(*options_));
 }
 
 }  // namespace unisono::interpose

@@ -90,7 +90,7 @@ class File {
 public:
     /// `comm`: the one that the program has opened it on.
     File(MPI_File handle, MPI_Comm comm, std::shared_ptr<Context> context, std::string path,
-         int access_mode, Options const& options);
+         int access_mode, std::shared_ptr<Options const> options);
     ~File();
     File(File const&) = delete;
     File& operator=(File const&) = delete;
@@ -108,7 +108,7 @@ public:
     [[nodiscard]] int access_mode() const { return access_mode_; }
     [[nodiscard]] Context& context() const { return *context_; }
     [[nodiscard]] std::shared_ptr<Context> const& shared_context() const { return context_; }
-    [[nodiscard]] Options const& options() const { return options_; }
+    [[nodiscard]] Options const& options() const { return *options_; }
     [[nodiscard]] Storage const& storage() const { return storage_; }
     /// The storage's descriptor, or -1 when it is not the kernel's but that of a preloaded client:
     /// for what does not go through the C library's functions.
@@ -161,7 +161,7 @@ public:
     void stripe();
 
     /// Options from now on; equal on all ranks. Drains, and makes the backend anew. Collective.
-    void use(Options options);
+    void use(std::shared_ptr<Options const> options);
 
     /// While it lives, what single ranks' calls use stays: another thread's collective call may
     /// want to change it (use(), set_atomic()). Once in a thread, and not while anybody waits for
@@ -290,7 +290,7 @@ public:
     [[nodiscard]] bool atomic() const { return atomic_; }
     /// The options for data calls: in atomic mode each rank accesses its own, under a lock.
     [[nodiscard]] Options const& call_options() const {
-        return storage_.range_locks != nullptr ? atomic_options_ : options_;
+        return storage_.range_locks != nullptr ? *atomic_options_ : *options_;
     }
     /// Unisono does the data calls on this file; equal on all ranks.
     [[nodiscard]] bool taken_over() const {
@@ -349,6 +349,7 @@ private:
     /// Collective when the placement is new.
     [[nodiscard]] MpiTeam& team_for(Options const& options) const;
     void make_backend();
+    void make_atomic_options();
     /// It stays where it is, and only collective calls move it from now on. All ranks do at the
     /// same place among collective calls, when none moves it.
     void give_back_shared_pointer();
@@ -378,11 +379,11 @@ private:
     std::string driver_;      // of the MPI library's, and a colon; or empty
     std::uint64_t path_hash_ = hash64(path_);
     int access_mode_;
-    Options options_;
-    bool reports_;                                  // whatever hints come later
-    Options atomic_options_;                        // while there are range locks
-    mutable std::atomic<MpiTeam*> team_ = nullptr;  // for these options
-    mutable std::mutex team_mutex_;                 // guards the making of it
+    std::shared_ptr<Options const> options_;         // mostly those of other files as well
+    bool reports_;                                   // whatever hints come later
+    std::unique_ptr<Options const> atomic_options_;  // where there are range locks
+    mutable std::atomic<MpiTeam*> team_ = nullptr;   // for these options
+    mutable std::mutex team_mutex_;                  // guards the making of it
     std::uint64_t order_;
     std::uint32_t number_;
     std::uint64_t calls_ = 0;  // collective ones

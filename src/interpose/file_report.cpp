@@ -93,7 +93,7 @@ void File::add_selections() {
 FileReport File::own_report() const {
     auto report = report_;
     report.program = program_report();
-    report.settings = options_.settings;
+    report.settings = options_->settings;
     if (atomic_) report.settings.emplace_back("atomic mode (MPI_File_set_atomicity)");
     if (report.recording.kept()) report.recording.hints = hints_;
     if (gate_ != nullptr) report.gate = gate_report(gate_->counts());
@@ -123,7 +123,7 @@ void File::report_if_fatal(std::string const& error) {
     auto report = own_report();
     report.unfinished = "rank " + std::to_string(context_->rank()) +
                         " was to end the program by MPI_ERRORS_ARE_FATAL: " + error;
-    print_report(options_, report);
+    print_report(*options_, report);
     trace_.reset();
 }
 
@@ -144,8 +144,8 @@ void File::finish_report(std::string const& unfinished) {
     if (layout_ && last_bytes_)
         if (auto note = striping_note(*layout_, *last_bytes_, merged.ranks); !note.empty())
             merged.notes.push_back(std::move(note));
-    if (unfinished.empty()) RunHistory::of_this_program().note(merged, options_, storage_text_);
-    print_report(options_, merged);
+    if (unfinished.empty()) RunHistory::of_this_program().note(merged, *options_, storage_text_);
+    print_report(*options_, merged);
     trace_.reset();
 }
 

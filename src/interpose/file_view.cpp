@@ -113,7 +113,7 @@ void File::learn_to_keep_views_back(Notice const& agreed) {
 bool File::may_keep_back(std::string const& representation) const {
     auto const native = representation == "native" || representation == "internal";
     auto const by_locks = !atomic_ || storage_.range_locks != nullptr;
-    auto const unlikely = !native_nonblocking() && options_.overlap != Switch::disable;
+    auto const unlikely = !native_nonblocking() && options_->overlap != Switch::disable;
     return native && by_locks && (unlikely || NonblockingCalls::possible(*this));
 }
 

@@ -59,7 +59,7 @@ void leave_out_unshared_plugin(File& file) {
     if (file.context().rank() == 0)
         print_once({"unisono: " + options.strategy + ": not every rank has loaded this plug-in"});
     options.strategy = "auto";
-    file.use(std::move(options));
+    file.use(std::make_shared<Options const>(std::move(options)));
 }
 
 bool knows(std::string const& strategy) {
@@ -84,16 +84,17 @@ std::vector<KeyValue> pairs_of(MPI_Info info) {
     return pairs;
 }
 
-Options own_options(std::string const& path, std::vector<KeyValue> const& hints, MPI_Comm comm) {
-    auto const& sources = option_sources();
+std::shared_ptr<Options const> own_options(std::string_view path,
+                                           std::vector<KeyValue> const& hints, MPI_Comm comm) {
+    auto chosen = option_sources().options_for(path, hints);
     auto messages = plugin_messages();
-    auto chosen = sources.options_for(path, hints);
     messages.insert(messages.end(), chosen.messages.begin(), chosen.messages.end());
     if (!messages.empty() && is_first_of(comm)) print_once(messages);
     return std::move(chosen.options);
 }
 
-Options agree_on(Options const& own, Context& context) {
+std::shared_ptr<Options const> agree_on(std::shared_ptr<Options const> const& own,
+                                        Context& context) {
     if (context.ranks() == 1) return own;
     std::array<std::byte, orchestra::program_id_length_max + 1> id{};
     std::vector<std::byte> bytes;
@@ -101,13 +102,16 @@ Options agree_on(Options const& own, Context& context) {
         auto const program = own_program();
         std::memcpy(id.data(), program.data(), program.size());
         bytes.assign(id.begin(), id.end());
-        auto const options = to_bytes(own);
+        auto const options = to_bytes(*own);
         bytes.insert(bytes.end(), options.begin(), options.end());
     }
     bytes = context.from_rank_0(std::move(bytes));
     remember_program(reinterpret_cast<char const*>(bytes.data()));
-    context.use(options_from_bytes(std::span{bytes}.subspan(id.size())).value_or(own));
-    return *context.last_options();
+    auto const options = std::span{bytes}.subspan(id.size());
+    context.use(context.rank() == 0
+                    ? own
+                    : std::make_shared<Options const>(options_from_bytes(options).value_or(*own)));
+    return context.last_options();
 }
 
 // In one meeting, after which every rank knows, too, that all have got here.

@@ -2,7 +2,9 @@
 
 #include <mpi.h>
 
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "interpose/file.hpp"
@@ -22,11 +24,13 @@ bool set_in(MPI_Info info, std::string const& key, std::string const& value);
 /// What this rank would do with a file: its environment, files of site and user, the program's
 /// hints. Loads plug-ins the first time. Rank 0 of `comm` says what was wrong with them, once per
 /// process. Local.
-Options own_options(std::string const& path, std::vector<KeyValue> const& hints, MPI_Comm comm);
+std::shared_ptr<Options const> own_options(std::string_view path,
+                                           std::vector<KeyValue> const& hints, MPI_Comm comm);
 
 /// Rank 0's word: ranks may see different environments and files, but must do the same. With it
 /// comes which program they are. Collective.
-Options agree_on(Options const& own, Context& context);
+std::shared_ptr<Options const> agree_on(std::shared_ptr<Options const> const& own,
+                                        Context& context);
 
 /// What must be known of the file's options before the first call: which ranks have the strategy,
 /// and what was learnt earlier where calls are measured. Collective; no rank returns before all

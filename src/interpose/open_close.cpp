@@ -68,13 +68,13 @@ void report_left_alone(MPI_Comm comm, char const* path, Options const& options,
 }
 
 // Before the first call on a file that was taken over. Collective. False where rank 0 has
-// `new_options`.
+// `new_options`; the others have none.
 bool prepare(File& file, bool new_options) {
     auto const in_call = InCall::open(file);
-    auto const leads = file.context().rank() == 0;
-    if ((file.access_mode() & MPI_MODE_CREATE) != 0 && leads && !new_options) file.stripe();
+    auto const stripes = file.context().rank() == 0 && !new_options;
+    if ((file.access_mode() & MPI_MODE_CREATE) != 0 && stripes) file.stripe();
     // No rank returns before all have opened their descriptors: the program may unlink the path.
-    if (!settle_options(file, leads && new_options)) return false;
+    if (!settle_options(file, new_options)) return false;
     if ((file.access_mode() & MPI_MODE_APPEND) == 0) return true;
     MPI_Offset end = 0;
     UNISONO_NATIVE(File_get_position)(file.handle(), &end);
@@ -84,23 +84,25 @@ bool prepare(File& file, bool new_options) {
 
 // Null: the MPI library keeps the file, and the report says why. Collective.
 std::shared_ptr<File> take_over(MPI_File handle, MPI_Comm comm, char const* path, int access_mode,
-                                std::vector<KeyValue> const& hints, Options const& own) {
+                                std::vector<KeyValue> const& hints,
+                                std::shared_ptr<Options const> const& own) {
     if (!all_take_part(comm, /*takes_part=*/true)) {
-        report_left_alone(comm, path, own, "its ranks differ");
+        report_left_alone(comm, path, *own, "its ranks differ");
         return nullptr;
     }
     auto const context = Context::of(comm);
-    auto const with = [&](Options const& options, bool new_options) {
+    auto const with = [&](std::shared_ptr<Options const> const& options, bool new_options) {
         auto file = std::make_shared<File>(handle, comm, context, path, access_mode, options);
         file->keep_hints(hints);
         return prepare(*file, new_options) ? file : nullptr;
     };
     // Mostly rank 0 has the same to say as the last time, and nobody has to wait for that.
     if (auto const& last = context->last_options(); last && !last->native_only)
-        if (auto file = with(*last, own != *last)) return file;
+        if (auto file = with(last, context->rank() == 0 && own != last && *own != *last))
+            return file;
     auto const options = agree_on(own, *context);
-    if (!options.native_only) return with(options, /*new_options=*/false);
-    report_left_alone(comm, path, options, options.left_alone_by);
+    if (!options->native_only) return with(options, /*new_options=*/false);
+    report_left_alone(comm, path, *options, options->left_alone_by);
     return nullptr;
 }
 
@@ -119,13 +121,13 @@ int File_open(MPI_Comm comm, char const* path, int access_mode, MPI_Info info, M
     auto const hints = pairs_of(info);
     // Says what is wrong before the MPI library's open, which ends programs over some hints.
     auto own = own_options(path, hints, comm);
-    refuse_lone_rank(path, own);
-    auto const result = open_natively(comm, path, access_mode, info, own, handle);
+    refuse_lone_rank(path, *own);
+    auto const result = open_natively(comm, path, access_mode, info, *own, handle);
     if (!concerns_unisono(result, handle, access_mode)) {
         if ((access_mode & MPI_MODE_SEQUENTIAL) != 0 && result == MPI_SUCCESS)
-            report_left_alone(comm, path, own, "MPI_MODE_SEQUENTIAL");
-        else if (!own.report_traces.empty())
-            leave_mark(own.report_traces, "not-opened");
+            report_left_alone(comm, path, *own, "MPI_MODE_SEQUENTIAL");
+        else if (!own->report_traces.empty())
+            leave_mark(own->report_traces, "not-opened");
         return result;
     }
     auto file = take_over(*handle, comm, path, access_mode, hints, own);

@@ -185,6 +185,7 @@ OptionSources::OptionSources(Surroundings const& surroundings, std::span<Choice 
         auto value = value_of(known.name.data());
         if (!value.empty()) variables_.emplace_back(known.name, std::move(value));
     }
+    of_unnamed_files_ = choose({});
 }
 
 void OptionSources::complain_of_unknown(std::vector<std::string> const& variables) {
@@ -244,29 +245,40 @@ void OptionSources::read_romio_hints(Surroundings const& surroundings, std::stri
 
 ChosenOptions OptionSources::options_for(std::string_view path,
                                          std::span<KeyValue const> info) const {
-    ChosenOptions chosen{.options = {}, .messages = messages_};
-    auto& options = chosen.options;
+    SaidOfFile const said{
+        .leave_alone = std::ranges::any_of(
+            site_.file.leave_alone, [&](auto const& glob) { return glob_matches(glob, path); }),
+        .site = hints_for(site_.file, path),
+        .hints = hints_for(hints_.file, path),
+        .info = info,
+        .cray_hints = hints_for(cray_hints_.file, path)};
+    auto const named = said.leave_alone || !said.site.empty() || !said.hints.empty() ||
+                       !said.info.empty() || !said.cray_hints.empty();
+    return named ? choose(said) : of_unnamed_files_;
+}
+
+ChosenOptions OptionSources::choose(SaidOfFile const& said) const {
+    auto const chosen_options = std::make_shared<Options>();
+    ChosenOptions chosen{.options = chosen_options, .messages = messages_};
+    auto& options = *chosen_options;
     auto const apply = [&](std::span<KeyValue const> hints, std::string_view source) {
         return apply_hints(options, hints, source, strategies_, chosen.messages);
     };
 
-    options.native_only =
-        leaves_program_alone_ || std::ranges::any_of(site_.file.leave_alone, [&](auto const& glob) {
-            return glob_matches(glob, path);
-        });
+    options.native_only = leaves_program_alone_ || said.leave_alone;
     if (options.native_only)
         options.left_alone_by = std::string{"a line leave_alone"} +
                                 (leaves_program_alone_ ? "_program" : "") + " of " + site_.name;
     auto const weaker = {
-        std::pair{hints_for(site_.file, path), std::string_view(site_.name)},
+        std::pair{said.site, std::string_view(site_.name)},
         std::pair{std::span<KeyValue const>(romio_hints_), std::string_view(romio_name_)},
-        std::pair{hints_for(hints_.file, path), std::string_view(hints_.name)}};
+        std::pair{said.hints, std::string_view(hints_.name)}};
     for (auto const& [hints, source] : weaker) pass_on(options.native_hints, apply(hints, source));
     std::erase_if(options.native_hints,
-                  [&](auto const& hint) { return has_key(info, hint.first); });
+                  [&](auto const& hint) { return has_key(said.info, hint.first); });
 
-    apply(info, "MPI_Info");
-    pass_on(options.native_hints, apply(hints_for(cray_hints_.file, path), cray_hints_.name));
+    apply(said.info, "MPI_Info");
+    pass_on(options.native_hints, apply(said.cray_hints, cray_hints_.name));
 
     // Who names a file only wants what `unisono report` reads in it.
     if (std::ranges::find(variables_, report_file_variable, &KeyValue::first) != variables_.end())
@@ -285,7 +297,8 @@ ChosenOptions OptionSources::options_for(std::string_view path,
 }
 
 std::vector<std::string> OptionSources::complaints() const {
-    auto [options, messages] = options_for("", {});
+    auto [chosen, messages] = options_for("", {});
+    auto options = *chosen;
     for (auto const* source : {&site_, &hints_, &cray_hints_})
         for (auto const& spec : source->file.specs)
             if (spec.hints.data() != hints_for(source->file, "").data())  // else it was said above

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,7 +40,7 @@ struct Surroundings {
 /// The options for one file, and lines to print (without a newline; most are warnings, but the
 /// answer to `help` is one too). The same line may come for every file: print each once.
 struct ChosenOptions {
-    Options options;
+    std::shared_ptr<Options const> options;  ///< never null
     std::vector<std::string> messages;
 };
 
@@ -59,7 +60,7 @@ public:
 
     /// The options for the file that the program opens as `path` with these hints. Errors: none;
     /// what cannot be understood is ignored, with a message if it was meant for Unisono, and not
-    /// among the native hints either.
+    /// among the native hints either. Files that no hint names share their options.
     [[nodiscard]] ChosenOptions options_for(std::string_view path,
                                             std::span<KeyValue const> info) const;
 
@@ -73,6 +74,12 @@ private:
         HintFile file;
     };
 
+    /// What is said about one file in particular.
+    struct SaidOfFile {
+        bool leave_alone = false;
+        std::span<KeyValue const> site, hints, info, cray_hints;
+    };
+
     using Parser = Parsed<HintFile> (*)(std::string_view text, std::string_view name);
 
     /// A file that no variable names need not be there, but then it has to be readable.
@@ -83,6 +90,7 @@ private:
     void read_romio_hints(Surroundings const& surroundings, std::string const& path);
     void complain(std::vector<std::string> const& complaints);
     void complain_of_unknown(std::vector<std::string> const& variables);
+    [[nodiscard]] ChosenOptions choose(SaidOfFile const& said) const;
 
     std::vector<Choice> strategies_;
     HintSource site_;
@@ -93,6 +101,7 @@ private:
     HintSource cray_hints_;
     std::vector<KeyValue> variables_;  ///< those of UNISONO_* that are options
     std::vector<std::string> messages_;
+    ChosenOptions of_unnamed_files_;
 };
 
 /// What is in force, under the names of MPI_File_get_info. Choices left to Unisono say so ("auto",

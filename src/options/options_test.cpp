@@ -45,8 +45,13 @@ struct World {
                  .program = [this] { return program; }},
                 strategies};
     }
-    [[nodiscard]] ChosenOptions open(std::string_view path, Hints const& info = {}) const {
-        return sources().options_for(path, info);
+    struct Opened {
+        Options options;
+        std::vector<std::string> messages;
+    };
+    [[nodiscard]] Opened open(std::string_view path, Hints const& info = {}) const {
+        auto const chosen = sources().options_for(path, info);
+        return {*chosen.options, chosen.messages};
     }
 };
 
@@ -54,6 +59,19 @@ TEST(Options, are_the_defaults_where_nothing_is_said) {
     auto const chosen = World{}.open("/data/x");
     EXPECT_EQ(chosen.options, Options{});
     EXPECT_TRUE(chosen.messages.empty());
+}
+
+TEST(Options, files_share_those_that_no_hint_is_about) {
+    World world;
+    world.variables = {{"UNISONO_HINTS", "*.h5:cb_nodes=7"}, {"UNISONO_BACKEND", "posix"}};
+    auto const sources = world.sources();
+    auto const first = sources.options_for("/d/step1", {}).options;
+    EXPECT_EQ(first->backend, "posix");
+    EXPECT_EQ(first->cb_nodes, 0u);
+    EXPECT_EQ(sources.options_for("/d/step2", {}).options, first);  // one object
+    EXPECT_EQ(sources.options_for("/d/a.h5", {}).options->cb_nodes, 7u);
+    EXPECT_EQ(sources.options_for("/d/step3", Hints{{"cb_nodes", "2"}}).options->cb_nodes, 2u);
+    EXPECT_EQ(first->cb_nodes, 0u);
 }
 
 TEST(Options, stronger_sources_override_weaker_ones) {

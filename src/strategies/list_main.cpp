@@ -57,7 +57,7 @@ int show_settings(char const* path, std::span<char*> program) {
     load_plugins();
     auto surroundings = unisono::Surroundings::real();
     if (!program.empty()) surroundings.program = [program] { return name_of(program); };
-    auto const options = sources(surroundings).options_for(path, {}).options;
+    auto const options = *sources(surroundings).options_for(path, {}).options;
     std::printf("site file\t%s\n", unisono::OptionSources::default_site_file().c_str());
     auto const usual = unisono::effective_hints({});
     for (auto const& hint : unisono::effective_hints(options)) {
