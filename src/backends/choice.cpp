@@ -104,7 +104,8 @@ BackendChoice choose_backend(FileFacts const& facts, Options const& options) {
     auto const by_mpi = facts.mpi_library_opens && (options.backend == "mpiio" || !facts.open);
     BackendChoice choice{.why = reason(facts, options, by_mpi)};
     if (!by_mpi && !facts.open) return choice;
-    choice.layers = {by_mpi ? Layer::mpiio : Layer::posix};
+    choice.layers.reserve(5);  // as many as there are mostly
+    choice.layers.push_back(by_mpi ? Layer::mpiio : Layer::posix);
     if (!options.faults.empty()) choice.layers.push_back(Layer::faults);
     if (!by_mpi) add_layers(choice, facts, options);
     if (facts.open) choice.layers.push_back(Layer::gate);

@@ -46,20 +46,20 @@ bool opens_by_driver(std::string const& driver, std::string const& path, int acc
     return opened != MPI_FILE_NULL && UNISONO_NATIVE(File_close)(&opened) == MPI_SUCCESS;
 }
 
-// "ufs:/scratch/x" names a driver of ROMIO; the path is behind it. For others it is a path.
-std::string without_driver(std::string const& path, MPI_File handle, int access_mode,
-                           bool threaded) {
+// "ufs:/scratch/x" names a driver of ROMIO; the path is behind it. For others it is a path. The
+// driver with its colon, or nothing.
+std::string driver_in(std::string const& path, MPI_File handle, int access_mode, bool threaded) {
     auto const colon = path.find(':');
     auto const slash = path.find('/');
     auto const may_have_driver =
         colon != std::string::npos && colon > 1 && (slash == std::string::npos || colon < slash);
-    if (!may_have_driver) return path;
+    if (!may_have_driver) return {};
+    auto const driver = path.substr(0, colon + 1);
     auto const behind = path.substr(colon + 1);
-    auto const has_driver =
-        access(path.c_str(), F_OK) != 0 || opened_by_romio(handle) ||
-        (access(behind.c_str(), F_OK) == 0 &&
-         opens_by_driver(path.substr(0, colon + 1), behind, access_mode, threaded));
-    return has_driver ? behind : path;
+    auto const has_driver = access(path.c_str(), F_OK) != 0 || opened_by_romio(handle) ||
+                            (access(behind.c_str(), F_OK) == 0 &&
+                             opens_by_driver(driver, behind, access_mode, threaded));
+    return has_driver ? driver : "";
 }
 
 struct OpenedFor {
@@ -68,9 +68,9 @@ struct OpenedFor {
 };
 
 // Mapping needs a descriptor that can read, also for a program that only writes.
-OpenedFor open_descriptor(std::string const& path, int access_mode) {
+OpenedFor open_descriptor(char const* path, int access_mode) {
     auto const open_for = [&](int access) {
-        return OpenedFor{open(path.c_str(), access | O_CLOEXEC), access};
+        return OpenedFor{open(path, access | O_CLOEXEC), access};
     };
     if ((access_mode & MPI_MODE_RDONLY) != 0) return open_for(O_RDONLY);
     auto const both = open_for(O_RDWR);
@@ -177,9 +177,8 @@ std::unique_lock<std::shared_mutex> File::hold_alone() const {
 }
 
 void File::open_storage() {
-    auto const path = without_driver(path_, handle_, access_mode_, context_->threaded());
-    driver_ = path_.substr(0, path_.size() - path.size());
-    auto const opened = open_descriptor(path, access_mode_);
+    driver_ = driver_in(path_, handle_, access_mode_, context_->threaded());
+    auto const opened = open_descriptor(path_.c_str() + driver_.size(), access_mode_);
     storage_.descriptor = opened.descriptor;
     if (storage_.descriptor < 0) return;
     auto const status = status_by_kernel(storage_.descriptor);
@@ -203,6 +202,7 @@ void File::open_storage() {
     storage_.grows_alone = facts_.file_system.grows_alone;
     storage_.write_only = (access_mode_ & MPI_MODE_WRONLY) != 0;
     storage_.read_only = read_only();
+    static auto const runtime = orchestra::chosen_runtime();
     gate_ = std::make_shared<orchestra::FileGate>(
         orchestra::FileGate::Setup{.descriptor = storage_.descriptor,
                                    .identity = identity_,
@@ -211,7 +211,8 @@ void File::open_storage() {
                                        [context = context_.get()] {
                                            if (!HelperThreads::is_one()) context->progress();
                                        },
-                                   .program = own_program});
+                                   .program = own_program,
+                                   .runtime = runtime});
     storage_.gate = gate_;
 }
 
@@ -244,8 +245,7 @@ void File::be_seen() {
     if (context_->ranks() == 1) return;
     if (team().topology().nodes() > 1) whole_path_ = whole_path();
     io_counts_->under_way = &team().rendezvous().note().accesses;
-    stall_watch_ =
-        std::make_unique<StallWatch>(team(), context_->comm(), number_, path_, *options_);
+    stall_watch_.emplace(team(), context_->comm(), number_, path_, *options_);
 }
 
 // Only trying tells whether the MPI library can open a file once more.

@@ -353,7 +353,8 @@ private:
     /// It stays where it is, and only collective calls move it from now on. All ranks do at the
     /// same place among collective calls, when none moves it.
     void give_back_shared_pointer();
-    void replace_shared_pointer(std::unique_ptr<SharedPointer> next);
+    template <class... Place>
+    void replace_shared_pointer(Place&&... place);
     Error close_storage();
     /// For what threads of the program change. Cost: none where one thread calls MPI.
     [[nodiscard]] std::unique_lock<std::mutex> guard() const {
@@ -399,7 +400,7 @@ private:
     mutable std::mutex mutex_;        // guards what follows
     std::shared_ptr<FileView> view_ = std::make_shared<FileView>();
     MPI_Offset pointer_ = 0;
-    std::unique_ptr<SharedPointer> shared_pointer_ = std::make_unique<SharedPointer>();
+    std::optional<SharedPointer> shared_pointer_{std::in_place};  // never without one
     std::optional<bool> keeps_views_back_;
     int refused_view_ = 0;
     bool has_new_hints_ = false;
@@ -421,8 +422,8 @@ private:
     std::optional<std::uint64_t> storage_key_;
     std::set<Signature> examined_;  // classes of this file's calls
     bool atomic_ = false;
-    std::unique_ptr<StallWatch> stall_watch_;  // where several ranks have it open
-    std::shared_ptr<CachedFile> cache_;        // refers to storage_
+    std::optional<StallWatch> stall_watch_;  // where several ranks have it open
+    std::shared_ptr<CachedFile> cache_;      // refers to storage_
     Verdict deferred_;  // not of the cache that there is now; perhaps of this rank only
     Durability durability_;
 };

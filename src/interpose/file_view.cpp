@@ -77,6 +77,14 @@ MPI_Offset File::advance_pointer(MPI_Offset etypes) {
     return std::exchange(pointer_, pointer_ + etypes);
 }
 
+// It stays where it is.
+template <class... Place>
+void File::replace_shared_pointer(Place&&... place) {
+    auto const reached = shared_pointer_->reached();
+    shared_pointer_.emplace(std::forward<Place>(place)...);
+    shared_pointer_->begin_after_all(reached);
+}
+
 // The pointer needs a place that all ranks see, whose counts nobody uses yet.
 void File::propose_to_keep_views_back(Notice& notice) {
     auto const one_node = team().topology().nodes() == 1;
@@ -84,7 +92,7 @@ void File::propose_to_keep_views_back(Notice& notice) {
     if (counters != nullptr) {
         if (context_->rank() == 0)
             for (auto& count : counters->of) count = 0;
-        replace_shared_pointer(std::make_unique<SharedPointer>(*counters));
+        replace_shared_pointer(*counters);
     }
     // Not by std::random_device, which needs glibc 2.36.
     constexpr auto bytes = ssize_t{sizeof notice.secret};
@@ -107,7 +115,7 @@ void File::learn_to_keep_views_back(Notice const& agreed) {
     if (!agreed.keep_views_back) return give_back_shared_pointer();
     if (!shared_pointer_->counted())
         replace_shared_pointer(
-            std::make_unique<SharedPointer>(CounterFile::beside(whole_path(), agreed.secret)));
+            std::make_unique<CounterFile>(CounterFile::beside(whole_path(), agreed.secret)));
 }
 
 bool File::may_keep_back(std::string const& representation) const {
@@ -149,13 +157,7 @@ void File::keep_shared_pointer() {
 void File::give_back_shared_pointer() {
     shared_pointer_->end();
     if (auto* const counters = shared_pointer_->counters()) team().give_back(counters);
-    replace_shared_pointer(std::make_unique<SharedPointer>());
-}
-
-// It stays where it is.
-void File::replace_shared_pointer(std::unique_ptr<SharedPointer> next) {
-    next->begin_after_all(shared_pointer_->reached());
-    shared_pointer_ = std::move(next);
+    replace_shared_pointer();
 }
 
 }  // namespace unisono::interpose

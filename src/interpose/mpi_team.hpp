@@ -42,6 +42,7 @@ public:
     void idle() override;
     /// Now and then while this rank is idle, from then on.
     void call_when_idle(std::function<void()> call) { when_idle_ = std::move(call); }
+    [[nodiscard]] bool calls_when_idle() const { return static_cast<bool>(when_idle_); }
     /// The same for all teams, and often.
     static void call_in_every_wait(void (*call)()) { in_every_wait = call; }
     /// What call_when_idle() was given, from a rank that waits elsewhere.

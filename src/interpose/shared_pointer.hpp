@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <utility>
 #include <variant>
 
 #include "backends/counter_file.hpp"
@@ -33,7 +33,7 @@ public:
     /// Nobody has to count: it is moved by collective calls alone, or not at all.
     SharedPointer() = default;
     explicit SharedPointer(Counters& counters) : place_{&counters} {}
-    explicit SharedPointer(std::string const& path) : place_{std::make_unique<CounterFile>(path)} {}
+    explicit SharedPointer(std::unique_ptr<CounterFile> file) : place_{std::move(file)} {}
 
     /// A value, or the errno for which there is none.
     struct Value {

@@ -16,19 +16,6 @@
 
 namespace unisono::interpose {
 
-struct StallWatch::Watched {
-    enum class By : std::uint8_t { nobody, rank, thread };
-
-    MpiTeam& team;
-    MPI_Comm comm;
-    std::uint32_t file;
-    std::string path;
-    double limit_s;
-    By by;
-    bool abort;
-    StallObserver observer{file};
-};
-
 namespace {
 
 using Watched = StallWatch::Watched;
@@ -158,27 +145,27 @@ void start_thread(Watching& all) try {
 
 }  // namespace
 
-StallWatch::StallWatch(MpiTeam& team, MPI_Comm comm, std::uint32_t file, std::string path,
+StallWatch::StallWatch(MpiTeam& team, MPI_Comm comm, std::uint32_t file, std::string const& path,
                        Options const& options)
-    : watched_{new Watched{.team = team,
-                           .comm = comm,
-                           .file = file,
-                           .path = std::move(path),
-                           .limit_s = static_cast<double>(options.stall_s),
-                           .by = who_looks(options),
-                           .abort = options.stall == "abort"}} {
+    : watched_{.team = team,
+               .comm = comm,
+               .file = file,
+               .path = path,
+               .limit_s = static_cast<double>(options.stall_s),
+               .by = who_looks(options),
+               .abort = options.stall == "abort"} {
     auto& all = watching();
     std::lock_guard const lock{all.mutex};
-    all.files.push_back(watched_.get());
-    if (watched_->by == By::rank) team.call_when_idle(OwnLook{team});
-    if (watched_->by == By::thread && !all.thread.joinable()) start_thread(all);
+    all.files.push_back(&watched_);
+    if (watched_.by == By::rank && !team.calls_when_idle()) team.call_when_idle(OwnLook{team});
+    if (watched_.by == By::thread && !all.thread.joinable()) start_thread(all);
 }
 
 StallWatch::~StallWatch() {
     std::jthread last;  // ends after the lock, which it needs
     auto& all = watching();
     std::lock_guard const lock{all.mutex};
-    std::erase(all.files, watched_.get());
+    std::erase(all.files, &watched_);
     auto const needs_thread = [](auto const* watched) { return watched->by == By::thread; };
     if (std::ranges::none_of(all.files, needs_thread)) last = std::move(all.thread);
 }

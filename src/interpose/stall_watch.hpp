@@ -3,7 +3,6 @@
 #include <mpi.h>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "exchange/call_note.hpp"
@@ -20,16 +19,28 @@ namespace unisono::interpose {
 /// system: who wants to know of that, or to end it, gets a thread while such files are open.
 class StallWatch {
 public:
-    StallWatch(MpiTeam& team, MPI_Comm comm, std::uint32_t file, std::string path,
+    /// `path` stays where it is.
+    StallWatch(MpiTeam& team, MPI_Comm comm, std::uint32_t file, std::string const& path,
                Options const& options);
     ~StallWatch();
     StallWatch(StallWatch const&) = delete;
     StallWatch& operator=(StallWatch const&) = delete;
 
-    struct Watched;
+    struct Watched {
+        enum class By : std::uint8_t { nobody, rank, thread };
+
+        MpiTeam& team;
+        MPI_Comm comm;
+        std::uint32_t file;
+        std::string const& path;
+        double limit_s;
+        By by;
+        bool abort;
+        StallObserver observer{file};
+    };
 
 private:
-    std::unique_ptr<Watched> watched_;
+    Watched watched_;
 };
 
 /// Ends the thread, whatever files are still open. Before MPI_Finalize.
