@@ -116,21 +116,26 @@ File::File(MPI_File handle, MPI_Comm comm, std::shared_ptr<Context> context, std
       path_{std::move(path)},
       access_mode_{access_mode},
       options_{std::move(options)},
-      reports_{options_->report != "none"},
       order_{++files_so_far},
       number_{context_->next_file()},
       durability_{*context_, storage_, read_only()} {
-    report_.file = path_;
-    report_.nodes = context_->nodes(placement_by(*options_));
-    report_.opened_by = static_cast<std::uint32_t>(context_->ranks());
-    if (context_->rank() == 0 && !options_->report_traces.empty())
-        trace_ = std::make_unique<Trace>(options_->report_traces);
-    io_counts_->kept = reports_ || trace_ != nullptr;
-    if (options_->report == "json" && options_->report_timeline) keep_timeline();
-    if (options_->report == "json" && options_->report_calls) keep_calls();
+    io_counts_->kept = options_->report != "none";
+    if (io_counts_->kept) begin_report();
     open_storage();
     be_seen();
     make_backend();
+}
+
+void File::begin_report() {
+    reported_ = std::make_unique<Reported>();
+    auto& report = reported_->report;
+    report.file = path_;
+    report.nodes = context_->nodes(placement_by(*options_));
+    report.opened_by = static_cast<std::uint32_t>(context_->ranks());
+    if (context_->rank() == 0 && !options_->report_traces.empty())
+        reported_->trace = std::make_unique<Trace>(options_->report_traces);
+    if (options_->report == "json" && options_->report_timeline) keep_timeline();
+    if (options_->report == "json" && options_->report_calls) keep_calls();
 }
 
 File::~File() {
@@ -402,7 +407,7 @@ Layout File::layout_by(FromRank0 const& from_rank_0) {
     if (found.source != "local")
         record([&](FileReport& report) {
             report.layout = found.describe();
-            layout_of_accesses_ = found;
+            reported_->layout_of_accesses = found;
         });
     return found;
 }

@@ -312,15 +312,15 @@ public:
 
     /// Of what only a report tells: stands still where none is wanted.
     [[nodiscard]] CallRecord::Clock clock_of_reports() const {
-        return reports_ ? steady_clock_s : [] { return 0.0; };
+        return reported_ != nullptr ? steady_clock_s : [] { return 0.0; };
     }
     /// Adds to the report, when one is wanted.
     template <class Add>
     void record(Add&& add) {
-        if (!reports_) return;
+        if (reported_ == nullptr) return;
         std::lock_guard const lock{mutex_};
-        add(report_);
-        if (trace_ != nullptr && trace_->due()) keep_trace();
+        add(reported_->report);
+        if (reported_->trace != nullptr && reported_->trace->due()) keep_trace();
     }
     /// Prints the report, on one rank; `unfinished`: why, if the file was not closed. Collective
     /// when a report is wanted.
@@ -330,11 +330,23 @@ public:
     void report_if_fatal(std::string const& error);
     /// This file's calls of that class were examined: a report says how.
     void note_examined(Signature const& signature_class) {
-        record([&](FileReport&) { examined_.insert(signature_class); });
+        record([&](FileReport&) { reported_->examined.insert(signature_class); });
     }
 
 private:
+    /// What is kept where a report is wanted.
+    struct Reported {
+        FileReport report;
+        std::optional<std::uint64_t> last_bytes;  ///< size of the file when it was closed
+        std::unique_ptr<Trace> trace;             ///< rank 0's, where there is a place for it
+        Layout layout_of_accesses;                ///< for the timeline
+        std::string storage_text;                 ///< for the history of runs
+        std::set<Signature> examined;             ///< classes of this file's calls
+    };
+
     void open_storage();
+    /// Whatever hints come later.
+    void begin_report();
     /// Wherever the program's folder is later, and the same whatever name other ranks have for it.
     /// Cost: 3 us, so opens ask for it only between nodes, and where the MPI library opens it
     /// again.
@@ -381,7 +393,6 @@ private:
     std::uint64_t path_hash_ = hash64(path_);
     int access_mode_;
     std::shared_ptr<Options const> options_;         // mostly those of other files as well
-    bool reports_;                                   // whatever hints come later
     std::unique_ptr<Options const> atomic_options_;  // where there are range locks
     mutable std::atomic<MpiTeam*> team_ = nullptr;   // for these options
     mutable std::mutex team_mutex_;                  // guards the making of it
@@ -406,11 +417,7 @@ private:
     bool has_new_hints_ = false;
     bool native_nonblocking_ = false;
     std::vector<KeyValue> hints_;
-    FileReport report_;
-    std::optional<std::uint64_t> last_bytes_;  // size of the file when it was closed
-    std::unique_ptr<Trace> trace_;             // rank 0's, where there is a place for it
-    Layout layout_of_accesses_;                // for the timeline
-    std::string storage_text_;                 // for the history of runs
+    std::unique_ptr<Reported> reported_;
     std::shared_ptr<BackendCounts> io_counts_ = std::make_shared<BackendCounts>();
     std::optional<SplitCall> split_call_;
     std::uint32_t nonblocking_ended_ = 0;  // collective, unlike making one: equal on all ranks
@@ -420,7 +427,6 @@ private:
     GatheredFacts gathered_;
     AheadOfAgreement ahead_;
     std::optional<std::uint64_t> storage_key_;
-    std::set<Signature> examined_;  // classes of this file's calls
     bool atomic_ = false;
     std::optional<StallWatch> stall_watch_;  // where several ranks have it open
     std::shared_ptr<CachedFile> cache_;      // refers to storage_

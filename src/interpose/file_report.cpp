@@ -38,17 +38,19 @@ void add_access(DirectionReport& report, std::span<Transfer const> list, Layout 
 }  // namespace
 
 void File::keep_timeline() {
+    auto& report = reported_->report;
     auto const rank = rank_of_program(context_->rank());
     auto const entries = timeline_entries_at_most(ranks_of_program(context_->ranks()), order_ - 1);
-    report_.timeline.keep(rank, entries);
-    for (auto* const direction : {&report_.read, &report_.write}) {
+    report.timeline.keep(rank, entries);
+    for (auto* const direction : {&report.read, &report.write}) {
         direction->timeline.keep(rank, entries);
         direction->beside_timeline.keep(rank, entries);
         direction->accesses.keep(rank, entries);
     }
     io_counts_->on_access = [this](Direction direction, std::span<Transfer const> list) {
-        record(
-            [&](FileReport& report) { add_access(report[direction], list, layout_of_accesses_); });
+        record([&](FileReport& kept) {
+            add_access(kept[direction], list, reported_->layout_of_accesses);
+        });
     };
 }
 
@@ -57,21 +59,21 @@ void File::keep_calls() {
                                    : (access_mode_ & MPI_MODE_WRONLY) != 0 ? "w"
                                                                            : "rw";
     auto const ranks = static_cast<std::uint64_t>(context_->ranks());
-    report_.recording.keep(static_cast<std::uint32_t>(context_->rank()),
-                           recording_bytes_at_most(ranks, order_ - 1), opened_for);
+    reported_->report.recording.keep(static_cast<std::uint32_t>(context_->rank()),
+                                     recording_bytes_at_most(ranks, order_ - 1), opened_for);
 }
 
 void File::note_end() {
-    if (!reports_) return;
+    if (reported_ == nullptr) return;
     struct stat status {};
     if (fstat(storage_.descriptor, &status) == 0)
-        last_bytes_ = static_cast<std::uint64_t>(status.st_size);
-    if (storage_.backend != nullptr) report_.backend = storage_.backend->name();
-    if (context_->rank() == 0) storage_text_ = describe_place();
+        reported_->last_bytes = static_cast<std::uint64_t>(status.st_size);
+    if (storage_.backend != nullptr) reported_->report.backend = storage_.backend->name();
+    if (context_->rank() == 0) reported_->storage_text = describe_place();
 }
 
 void File::add_selections() {
-    for (auto const& signature_class : examined_) {
+    for (auto const& signature_class : reported_->examined) {
         auto const explained = context_->tuner().explain(signature_class);
         if (explained.calls_done == 0) continue;
         SelectionReport selection{.calls = describe_class(signature_class),
@@ -86,12 +88,12 @@ void File::add_selections() {
                 {tried.candidate, tried.calls, tried.remembered, tried.bytes_per_s});
         for (auto const& reopened : explained.reopened)
             selection.reopened.push_back({reopened.call, reopened.why});
-        report_[signature_class.direction].selections.push_back(std::move(selection));
+        reported_->report[signature_class.direction].selections.push_back(std::move(selection));
     }
 }
 
 FileReport File::own_report() const {
-    auto report = report_;
+    auto report = reported_->report;
     report.program = program_report();
     report.settings = options_->settings;
     if (atomic_) report.settings.emplace_back("atomic mode (MPI_File_set_atomicity)");
@@ -114,21 +116,21 @@ void File::keep_trace() {
     auto report = own_report();
     report.forget_details();
     report.unfinished = "it is open still";
-    trace_->keep(report);
+    reported_->trace->keep(report);
 }
 
 void File::report_if_fatal(std::string const& error) {
-    if (!reports_ || !handler_ends_program(handle_)) return;
+    if (reported_ == nullptr || !handler_ends_program(handle_)) return;
     std::lock_guard const lock{mutex_};
     auto report = own_report();
     report.unfinished = "rank " + std::to_string(context_->rank()) +
                         " was to end the program by MPI_ERRORS_ARE_FATAL: " + error;
     print_report(*options_, report);
-    trace_.reset();
+    reported_->trace.reset();
 }
 
 void File::finish_report(std::string const& unfinished) {
-    if (!reports_) return;
+    if (reported_ == nullptr) return;
     if (context_->rank() == 0) add_selections();
     auto merged = own_report();
     merged.unfinished = unfinished;
@@ -141,12 +143,14 @@ void File::finish_report(std::string const& unfinished) {
     if (context_->rank() != 0) return;
     for (auto* const direction : {&merged.read, &merged.write})
         if (direction->seconds[Phase::arrival].longest_s <= 0) direction->latest = {};
-    if (layout_ && last_bytes_)
-        if (auto note = striping_note(*layout_, *last_bytes_, merged.ranks); !note.empty())
+    if (layout_ && reported_->last_bytes)
+        if (auto note = striping_note(*layout_, *reported_->last_bytes, merged.ranks);
+            !note.empty())
             merged.notes.push_back(std::move(note));
-    if (unfinished.empty()) RunHistory::of_this_program().note(merged, *options_, storage_text_);
+    if (unfinished.empty())
+        RunHistory::of_this_program().note(merged, *options_, reported_->storage_text);
     print_report(*options_, merged);
-    trace_.reset();
+    reported_->trace.reset();
 }
 
 }  // namespace unisono::interpose

@@ -28,7 +28,7 @@ std::shared_ptr<FileView const> File::view() const {
 }
 
 std::optional<File::PlainView> File::plain_view() const {
-    if (reports_ || open_again_ || atomic_ || storage_.backend == nullptr) return {};
+    if (reported_ != nullptr || open_again_ || atomic_ || storage_.backend == nullptr) return {};
     auto const lock = guard();
     auto const& [shape, origin, extent] = view_->tiling;
     if (!view_->usable || shape->empty() || !view_->tiling.dense() || view_->external32() ||
