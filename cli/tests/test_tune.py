@@ -189,9 +189,12 @@ class Job:
         preload = f"{BUILD}/lib/libunisono-{self.mpi}.so:{BUILD}/lib/libunisono-yield.so"
         return [
             *launcher(self.mpi, f"LD_PRELOAD={preload}", "UNISONO_SELECT=measured", *settings),
-            str(PROGRAM.with_suffix(f".{self.mpi}")), "--pattern", "strided-1k", "--mode", "fresh",
-            "--bytes", "400000", "--repeats", "12", "--path", str(self.folder / "data"),
+            *self.program(),
         ]  # fmt: skip
+
+    def program(self):
+        return [str(PROGRAM.with_suffix(f".{self.mpi}")), "--pattern", "strided-1k", "--mode", "fresh",
+                "--bytes", "400000", "--repeats", "12", "--path", str(self.folder / "data")]  # fmt: skip
 
     def run(self, *settings, **variables):
         environment = ENVIRONMENT | {"UNISONO_TUNE": str(self.store)} | variables
@@ -236,6 +239,15 @@ def test_the_next_run_begins_with_what_this_one_learnt(job):
         "also what was learnt after the last close but one that wrote")  # fmt: skip
     reasons = [use["why"] for use in job.reports()[0]["strategies"].values()]
     assert reasons == [["fastest in earlier runs"]]
+
+
+@on_each_mpi
+def test_what_was_learnt_last_was_lost_where_a_communicator_is_never_freed(job, monkeypatch):
+    program = BUILD / "programs" / f"kept.{job.mpi}"
+    monkeypatch.setattr(job, "program", lambda: [str(program), str(job.folder / "data")])
+    learnt = sum(one["calls"] for one in job.selection()["tried"])
+    (kept,) = tune.read(job.store).records
+    assert sum(score["calls"] for score in kept["candidates"].values()) == learnt
 
 
 @on_each_mpi

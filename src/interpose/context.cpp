@@ -28,17 +28,26 @@ struct Holder {
     std::shared_ptr<Context> context;  // none where threads may call at once
 };
 
+// Those with a context. Where there are any, threads do not call at once.
+std::set<Holder*>& kept() {
+    static auto* const holders = new std::set<Holder*>;  // files may be opened until the very end
+    return *holders;
+}
+
 // MPI_Finalize deletes the attributes of the predefined communicators when none can be freed any
 // more: what belongs to those ends with the process.
 int forget_context(MPI_Comm comm, int, void* value, void*) {
+    if (comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF) {
+        end_contexts();  // once more: callbacks of MPI_Finalize may have closed files
+        return MPI_SUCCESS;
+    }
+    before_free(comm);
     auto* const holder = static_cast<Holder*>(value);
-    auto const finalizing = comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF;
-    if (!finalizing) before_free(comm);
-    if (holder->context != nullptr) holder->context->keep_last_tuning_records();
-    if (!finalizing)
-        delete holder;
-    else if (holder->context != nullptr)  // MPICH complains of datatypes that are left
-        holder->context->free_datatypes();
+    if (holder->context != nullptr) {
+        holder->context->keep_last_tuning_records();
+        kept().erase(holder);
+    }
+    delete holder;
     return MPI_SUCCESS;
 }
 
@@ -55,6 +64,10 @@ int attribute_key() {
 }
 
 }  // namespace
+
+void end_contexts() {
+    for (auto* const holder : kept()) holder->context->end();
+}
 
 // Sessions: nothing can be asked before MPI_Init, and threads may be used.
 bool threads_may_call_at_once() {
@@ -73,9 +86,10 @@ Holder* kept_with(MPI_Comm comm) {
 }
 
 Holder* keep_with(MPI_Comm comm, Holder const& holder) {
-    auto* const kept = new Holder{holder};
-    PMPI_Comm_set_attr(comm, attribute_key(), kept);
-    return kept;
+    auto* const own = new Holder{holder};
+    if (own->context != nullptr) kept().insert(own);
+    PMPI_Comm_set_attr(comm, attribute_key(), own);
+    return own;
 }
 
 // A duplicate of MPI_COMM_WORLD, such as HDF5 and PnetCDF make for each file.
@@ -125,7 +139,8 @@ Context::~Context() {
     PMPI_Comm_free(&comm_);
 }
 
-void Context::free_datatypes() {
+void Context::end() {
+    keep_last_tuning_records();
     for (auto& entry : teams_) entry.team.free_datatype();
 }
 

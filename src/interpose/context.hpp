@@ -19,6 +19,10 @@ namespace unisono::interpose {
 /// Whether several of this rank's threads may call MPI at once.
 bool threads_may_call_at_once();
 
+/// What those do that are kept with communicators before MPI_Finalize: the program may never free
+/// these. Local.
+void end_contexts();
+
 /// Unisono's own communicator over the ranks of one of the program's, and the teams made on it.
 ///
 /// Kept with the program's communicator as an attribute, and shared by those that have the ranks of
@@ -70,8 +74,8 @@ public:
     /// The last time, from where no exception may get out.
     void keep_last_tuning_records();
 
-    /// What MPI_Finalize would find of it; no team may meet any more. Local.
-    void free_datatypes();
+    /// Remembers what was learnt, and frees what MPI_Finalize would complain of. Local.
+    void end();
 
     /// Calls of several threads may be under way at once, on some rank. Equal on all ranks.
     [[nodiscard]] bool threaded() const { return introduced_.threads_of_some; }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <deque>
 
+#include "interpose/context.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/in_call.hpp"
 #include "interpose/messages.hpp"
@@ -41,6 +42,7 @@ int before_finalize() {
     }
     for (auto const& file : files) file->finish_report("MPI_Finalize was called before");
     end_stall_watch();
+    end_contexts();
     return MPI_SUCCESS;
 }
 
