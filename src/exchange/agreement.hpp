@@ -163,6 +163,20 @@ struct Proposal {
     }
 };
 
+/// Of what ranks must give alike.
+struct Digest {
+    std::uint64_t least = 0;
+    std::uint64_t most = 0;
+
+    Digest() = default;
+    explicit Digest(std::uint64_t own) : least{own}, most{own} {}
+    void merge(Digest const& later) {
+        least = std::min(least, later.least);
+        most = std::max(most, later.most);
+    }
+    [[nodiscard]] bool alike() const { return least == most; }
+};
+
 /// What one rank brings to a collective call that moves no data: a new view, space for the file.
 struct Notice {
     Objection objection;
@@ -171,6 +185,7 @@ struct Notice {
     bool new_hints = false;              ///< of some rank
     bool keep_views_back = true;         ///< all ranks can do without the MPI library's knowing
     std::uint64_t secret = 0;            ///< the largest of those that ranks have thought of
+    Digest representation;
 
     void merge(Notice const& later) {
         objection.merge(later.objection);
@@ -179,6 +194,7 @@ struct Notice {
         new_hints = new_hints || later.new_hints;
         keep_views_back = keep_views_back && later.keep_views_back;
         secret = std::max(secret, later.secret);
+        representation.merge(later.representation);
     }
 };
 
@@ -228,15 +244,13 @@ struct CallArguments {
     Objection objection;
     std::uint64_t etypes = 0;  ///< that an ordered call asks for; UINT64_MAX: or more
     std::int64_t begin = 0;    ///< the shared file pointer, in etypes, after what a rank did before
-    std::uint64_t least_digest = 0;  ///< of what ranks must give alike
-    std::uint64_t most_digest = 0;
+    Digest digest;
 
     void merge(CallArguments const& later) {
         objection.merge(later.objection);
         if (__builtin_add_overflow(etypes, later.etypes, &etypes)) etypes = UINT64_MAX;
         begin = std::max(begin, later.begin);  // it only grows
-        least_digest = std::min(least_digest, later.least_digest);
-        most_digest = std::max(most_digest, later.most_digest);
+        digest.merge(later.digest);
     }
 };
 

@@ -9,10 +9,8 @@
 namespace unisono::interpose {
 
 CallArguments arguments_with(File& file, std::span<std::uint64_t const> arguments, int refusal) {
-    auto const digest = hash64(arguments);
     return {.objection = {.refusal = refusal, .refusing_rank = file.team().rank()},
-            .least_digest = digest,
-            .most_digest = digest};
+            .digest = Digest{hash64(arguments)}};
 }
 
 int refuse_unless_alike(File& file, CallArguments const& agreed, char const* call,
@@ -21,7 +19,7 @@ int refuse_unless_alike(File& file, CallArguments const& agreed, char const* cal
         return fail(
             file, agreed.objection.refusal, call,
             std::string{fault} + " on rank " + std::to_string(agreed.objection.refusing_rank));
-    if (agreed.least_digest != agreed.most_digest)
+    if (!agreed.digest.alike())
         return fail(file, MPI_ERR_NOT_SAME, call, "ranks give different arguments");
     return MPI_SUCCESS;
 }

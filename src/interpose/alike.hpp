@@ -14,7 +14,7 @@ namespace unisono::interpose {
 /// What this rank brings to the ranks' meeting; `refusal`: an MPI error class, or 0. Local.
 CallArguments arguments_with(File& file, std::span<std::uint64_t const> arguments, int refusal);
 
-/// What the ranks have agreed on (CallArguments::objection and digests) as the call's result, which
+/// What the ranks have agreed on (CallArguments::objection and digest) as the call's result, which
 /// the error handler has seen; `fault`: why some rank's arguments are refused.
 int refuse_unless_alike(File& file, CallArguments const& agreed, char const* call,
                         char const* fault);

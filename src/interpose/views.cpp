@@ -8,6 +8,7 @@
 #include "interpose/open_files.hpp"
 #include "interpose/program.hpp"
 #include "interpose/timed.hpp"
+#include "support/hash.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -140,6 +141,7 @@ Notice notice_of(File const& file, FileView const* view, bool new_hints) {
         return notice;
     }
     notice.objection.refusal = view->refusal;
+    notice.representation = Digest{hash64(view->native_representation())};
     notice.defer_native_view = view->costly;
     notice.native_layout_differs = view->native_layout_differs;
     notice.objection.must_be_native = !view->usable || !view->known_representation();
@@ -208,6 +210,9 @@ int File_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
     if (auto const cache = file->cache()) cache->note_new_views();
     if (alone) return set_view_alone(*file, std::move(view), notice, etype, filetype, info);
     if (notice.objection.refusal != 0) return refuse_view(*file, notice.objection);
+    if (!notice.representation.alike())
+        return fail(*file, MPI_ERR_NOT_SAME, "MPI_File_set_view",
+                    "ranks give different data representations");
     file->note_refused_view(0);
     auto const must_be_native = notice.objection.must_be_native;
     view->kept_back = *file->keeps_views_back() && file->may_keep_back(known_as) && !must_be_native;

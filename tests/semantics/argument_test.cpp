@@ -103,6 +103,21 @@ TEST(one_rank_passes_another_size_or_mode, under_unisono, "the libraries hang, o
     close_file(file);
 }
 
+// The others waited for ever. For a later view they do not wait.
+TEST(one_rank_gives_its_first_view_in_another_representation, under_unisono,
+     "the libraries take it, or hang", 2) {
+    for (auto const* const other : {"external32", "unheard-of"})
+        for (int culprit : {0, context.size - 1}) {
+            MPI_File file = open_file(context, context.path());
+            auto const* const name = context.rank == culprit ? other : "native";
+            CHECK_EQUAL(
+                error_class(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, name, MPI_INFO_NULL)),
+                MPI_ERR_NOT_SAME);
+            check_that_all_is_well(context, file);
+            close_file(file);
+        }
+}
+
 // It was to be synced, which the libraries refuse.
 TEST(a_refused_size_of_a_read_only_file_made_its_close_fail) {
     prepare_file(context, context.path(), 100);
