@@ -58,7 +58,7 @@ public:
     /// Completes the topology with what nodes are called and what they have. Collective the first
     /// time; cost then: 80 bytes a node, by its first rank.
     void learn_nodes();
-    /// Local; leaders may not meet any more.
+    /// Local. It is made anew if leaders meet once more.
     void free_datatype() { merging_.reset(); }
 
     /// Local: long messages of this rank go in fragments from now on, or whole. Others receive

@@ -1,6 +1,7 @@
 """Packs the wheel, installs it into a fresh virtual environment without a network, and uses it."""
 
 import pathlib
+import os
 import re
 import sys
 
@@ -84,12 +85,19 @@ def test_uninstalling_leaves_what_was_there_before(wheel, tmp_path):
     assert files() == before
 
 
+of_the_system_that_wheels_are_made_on = pytest.mark.skipif(
+    tuple(map(int, os.confstr("CS_GNU_LIBC_VERSION").split()[1].split("."))) > (2, 36),
+    reason="wheels for others are made on Debian 12: what is made on newer systems needs more")
+
+
+@of_the_system_that_wheels_are_made_on
 def test_tag_is_the_one_that_auditwheel_arrives_at(wheel, tmp_path):
     said = run([fetch_from_pypi("auditwheel==6.*", tmp_path) / "auditwheel", "show", wheel])
     tag = re.search(r'This constrains the platform tag to "(\w+)"', " ".join(said.split()))[1]
     assert wheel.name.endswith(f"-py3-none-{tag}.whl")
 
 
+@of_the_system_that_wheels_are_made_on
 def test_wheel_fits_fewer_systems_than_the_documentation_says(wheel):
     told = (ROOT / "docs/use/quick-start.md").read_text()
     assert re.search(r"manylinux_\d+_\d+", wheel.name)[0] in told
