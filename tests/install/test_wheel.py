@@ -1,7 +1,7 @@
 """Packs the wheel, installs it into a fresh virtual environment without a network, and uses it."""
 
-import pathlib
 import os
+import pathlib
 import re
 import sys
 
