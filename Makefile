@@ -39,7 +39,7 @@ help:            ## List the targets
 	@echo
 	@awk -F ':|## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$NF }' Makefile
 	@echo
-	@echo "On a fresh Debian 12 machine, 'make demo' and 'make test' do everything."
+	@echo "On a fresh Debian 12 or 13 machine, 'make demo' and 'make test' do everything."
 
 setup:           ## Install the Debian packages that are missing (or say which, when not root)
 	@tools/setup.sh
