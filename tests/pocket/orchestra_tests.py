@@ -17,7 +17,8 @@ GATE = "user.pocketfs.gate"
 
 
 def unisono(*words, check=True):
-    done = subprocess.run([BUILD / "bin" / "unisono", *map(str, words)], text=True,
+    # Python's environment: readline, which pytest loads, puts COLUMNS into the process's own.
+    done = subprocess.run([BUILD / "bin" / "unisono", *map(str, words)], text=True, env=dict(os.environ),
                           capture_output=True, timeout=90, check=False)  # fmt: skip
     assert not check or done.returncode == 0, done.stderr
     return done
