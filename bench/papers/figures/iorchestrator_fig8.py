@@ -28,13 +28,13 @@ ALONE = {"30G": pair("30G")[1:]}
 
 # As docs/understand/orchestra.md found: SL_i is nearly the newest gap, so servers differ by more than 20 %.
 SELDOM = ("both are seldom eligible: the mean is nearly the newest gap, and servers differ by more than"
-          " 20 %")
+          " 20 %; and slices end themselves")
 SLICES_END = "read literally, slices end themselves: while they last SL_i is one program's; with slices kept 2 times"
 LESS_LOST = "two programs lose less by distance here (0.70 left; 0.52), so there is less to win back"
 
 
 def claims_for(line: str, how: str, why: str, own: bool = False,
-               lost: str = "no turns were taken") -> tuple[Claim, ...]:
+               lost: str = "turns were taken now and then") -> tuple[Claim, ...]:
     return (
         Claim(f"orchestrated {how}: 2.5 times at 30 GB", 2.5, "section IV.D", line, "30G",
               "two programs", why=why, own=own),
