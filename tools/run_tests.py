@@ -6,7 +6,7 @@ that bear company (their label is "patient") at a low one, and tests that hardly
 Each part's output goes to BUILD/test-logs/PART.log and to the terminal: as it comes, or, of parts that
 are done beside others, when all of those are over. At the end come the tests that were skipped, the
 parts with their outcome and time, and the summary lines of ctest and pytest. The exit code is 0 only
-if every part passed.
+if every part passed, or could not be done here.
 """
 
 import argparse
