@@ -34,15 +34,14 @@ def executable(tmp_path):
 
 @pytest.fixture
 def unisono():
-    """Runs the command as a user would. The environment is Python's: readline, which pytest loads, puts
-    COLUMNS into the process's own."""
+    """Runs the command as a user would."""
 
-    def call(*arguments, env=None, **options):
+    def call(*arguments, **options):
         folders = [_BUILD, *_BUILD.parents]
         if "user" in options and not all(folder.stat().st_mode & 0o001 for folder in folders):
             pytest.skip("needs a build that other users can read")
         return subprocess.run(
-            [_BUILD / "bin" / "unisono", *map(str, arguments)], env=dict(os.environ) if env is None else env,
+            [_BUILD / "bin" / "unisono", *map(str, arguments)],
             capture_output=True, text=True, timeout=120, check=False, **options,
         )  # fmt: skip
 
