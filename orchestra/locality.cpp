@@ -22,6 +22,11 @@ double distance(std::uint64_t a, std::uint64_t b) {
     return static_cast<double>(a > b ? a - b : b - a);
 }
 
+void add_gap(PapersMean& mean, std::optional<std::uint64_t>& last, std::uint64_t sector) {
+    if (last) mean.add(distance(sector, *last));
+    last = sector;
+}
+
 }  // namespace
 
 Locality::Entry& Locality::entry(std::string_view program) {
@@ -52,14 +57,10 @@ bool Locality::admitted(std::string_view program, std::optional<std::uint64_t> a
 
 void Locality::on_disk(std::string_view program, std::optional<std::uint64_t> address, Time now,
                        Grant const& grant) {
-    std::optional<std::uint64_t> sector;
-    if (address) sector = *address / sector_bytes;
-    if (sector && last_sector_) gap_sectors_.add(distance(*sector, *last_sector_));
-    if (sector) last_sector_ = sector;
+    if (address) add_gap(gap_sectors_, last_sector_, *address / sector_bytes);
     if (program.empty()) return;
     auto& its = entry(program);
-    if (sector && its.last_sector) its.numbers.gap_sectors.add(distance(*sector, *its.last_sector));
-    if (sector) its.last_sector = sector;
+    if (address) add_gap(its.numbers.gap_sectors, its.last_sector, *address / sector_bytes);
     measure_reuse(its, now, grant);
     its.last_on_disk = now;
 }

@@ -47,12 +47,19 @@ class Part:
 
     name: str
     command: list[str]
-    passed: bool = False  # or left out
-    left_out: bool = False
+    code: int | None = None  # its exit code
     seconds: float = 0.0
     last_line: str = ""
     summary: list[str] = dataclasses.field(default_factory=list)
     skipped: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def left_out(self) -> bool:
+        return self.code == SKIPPED
+
+    @property
+    def passed(self) -> bool:
+        return self.code == 0 or self.left_out
 
     def take(self, line: str) -> None:
         """Keeps what the end of the test run is to say of this line of output."""
@@ -75,9 +82,7 @@ class Part:
             with open(log_folder / f"{self.name}.log", "w") as log:
                 async for line in process.stdout:
                     self.take_and_pass_on(line.decode(errors="replace"), log, shown)
-            code = await process.wait()
-            self.left_out = code == SKIPPED
-            self.passed = code == 0 or self.left_out
+            self.code = await process.wait()
             if self.left_out:
                 self.skipped.append(self.last_line)
         finally:
