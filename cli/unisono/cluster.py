@@ -43,10 +43,10 @@ _LAUNCHERS = ("mpiexec", "mpirun", "mpiexec.mpich", "mpirun.mpich", "mpiexec.hyd
               "mpiexec.openmpi", "mpirun.openmpi", "orterun")  # fmt: skip
 
 _REMOTE_SHELL = """#!/bin/sh
-# HOST COMMAND...: what a launcher takes for rsh.
+# HOST COMMAND...: what a launcher takes for rsh. The node has a /sys of its own, where UCX looks for interfaces.
 host=$1
 shift
-exec nsenter --net={namespaces}/unisono-"$host" --uts={folder}/uts-"$host" -- sh -c "$*"
+exec ip netns exec unisono-"$host" nsenter --uts={folder}/uts-"$host" -- sh -c "$*"
 """
 _RANK_WRAPPER = """#!/bin/sh
 # COMMAND...: one rank, with test equipment behind what it preloads already.
@@ -309,7 +309,7 @@ def _write_scripts(cluster: Cluster) -> None:
     cluster.launchers.mkdir(exist_ok=True)
     equipment = [places.library(f"libunisono-{name}.so") for name in ("yield", "cluster")]
     _write_script(cluster.folder / "rsh",
-                  _REMOTE_SHELL.format(namespaces=_NAMESPACES, folder=cluster.folder))  # fmt: skip
+                  _REMOTE_SHELL.format(folder=cluster.folder))  # fmt: skip
     _write_script(cluster.folder / "rank",
                   _RANK_WRAPPER.format(preload=":".join(map(str, equipment))))  # fmt: skip
     command = shlex.quote(str(places.PREFIX / "bin" / "unisono"))

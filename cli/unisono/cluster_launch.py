@@ -38,7 +38,7 @@ def launch_command(site: Site, family: Family, launcher: str, words: list[str]) 
         raise Failure("on a pocket cluster the programs must be on the command line, not in a file")
     options = {word for segment in segments for word in segment.options if word.startswith("-")}
     names = {option.lstrip("-").partition("=")[0] for option in options}
-    command = [launcher, *_site_options(site, family)]
+    command = [*_site_variables(site, family), launcher, *_site_options(site, family)]
     if not names & _NAMES_HOSTS:
         ranks = sum(_ranks_of(segment) for segment in segments)
         share = 0 if names & _PLACES_RANKS else -(-ranks // len(site.hosts))
@@ -75,17 +75,27 @@ def _site_options(site: Site, family: Family) -> list[str]:
             "-genv", "UCX_TLS", "tcp,self", "-genv", "UCX_NET_DEVICES", site.interface,
         ]  # fmt: skip
     if family is OPEN_MPI:
-        settings = {
-            "plm": "rsh",
-            "plm_rsh_agent": site.remote_shell,
-            "plm_rsh_no_tree_spawn": "1",
-            "oob_tcp_if_include": site.network,
-            "pml": "ob1",
-            "btl": "self,vader,tcp",
-            "btl_tcp_if_include": site.network,
-            "btl_vader_single_copy_mechanism": "none",
-            "mpi_yield_when_idle": "1",
-        }
-        options = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
-        return options + [word for key, value in settings.items() for word in ("--mca", key, value)]
+        return ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
     raise Failure("a pocket cluster knows the launchers of MPICH and Open MPI only")
+
+
+def _site_variables(site: Site, family: Family) -> list[str]:
+    """Open MPI 4 takes its own, and 5 those of its launcher, PRRTE; neither minds the other's."""
+    if family is not OPEN_MPI:
+        return []
+    settings = {
+        "OMPI_MCA_plm": "rsh",
+        "OMPI_MCA_plm_rsh_agent": site.remote_shell,
+        "OMPI_MCA_plm_rsh_no_tree_spawn": "1",
+        "OMPI_MCA_oob_tcp_if_include": site.network,
+        "PRTE_MCA_plm": "ssh",
+        "PRTE_MCA_plm_ssh_agent": site.remote_shell,
+        "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
+        "PRTE_MCA_prte_if_include": site.interface,
+        "OMPI_MCA_pml": "ob1",
+        "OMPI_MCA_btl": "self,vader,tcp",
+        "OMPI_MCA_btl_tcp_if_include": site.network,
+        "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+    }
+    return ["env", *(f"{name}={value}" for name, value in settings.items())]
