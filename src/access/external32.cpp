@@ -5,13 +5,21 @@
 #include <bit>
 #include <cassert>
 #include <cstring>
+#include <limits>
 
 namespace unisono {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
+#ifdef __x86_64__
 __extension__ using Binary128 = __float128;
+constexpr std::size_t long_double_bytes = 10;  // x87's; six more are nobody's
+#else
+using Binary128 = long double;
+constexpr std::size_t long_double_bytes = sizeof(long double);
+static_assert(std::numeric_limits<long double>::digits == 113);
+#endif
 
 void reverse(std::byte* to, std::byte const* from, std::size_t bytes) {
     std::reverse_copy(from, from + bytes, to);
@@ -55,11 +63,9 @@ void extended_from_file(std::byte* to, std::byte const* from) {
     reverse(bytes.data(), from, bytes.size());
     Binary128 quadruple = 0;
     std::memcpy(&quadruple, bytes.data(), sizeof quadruple);
-    // Its last six bytes are nobody's.
-    constexpr std::size_t used_bytes = 10;
     auto const value = converted<long double>(quadruple);
-    std::memcpy(to, &value, used_bytes);
-    std::memset(to + used_bytes, 0, sizeof value - used_bytes);
+    std::memcpy(to, &value, long_double_bytes);
+    std::memset(to + long_double_bytes, 0, sizeof value - long_double_bytes);
 }
 
 void to_file(Unit const& unit, std::byte* to, std::byte const* from) {

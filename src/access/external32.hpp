@@ -18,7 +18,7 @@ struct Unit {
         number,    ///< the same bytes in the other order
         integer,   ///< where files have fewer bytes, the higher ones are left out
         natural,   ///< the same, without a sign
-        extended,  ///< x87's long double; IEEE's binary128 in files
+        extended,  ///< long double, on x86 that of x87; IEEE's binary128 in files
     };
     Kind kind = Kind::bytes;
     std::uint8_t native_bytes = 1;

@@ -6,8 +6,12 @@
 
 namespace unisono {
 
-/// What storage writes at once, at the least.
-inline constexpr std::uint64_t storage_page_bytes = 4096;
+/// What storage writes at once, at the least: the largest page that kernels for this processor have.
+#ifdef __x86_64__
+inline constexpr std::uint64_t storage_page_bytes = 4 << 10;
+#else
+inline constexpr std::uint64_t storage_page_bytes = 64 << 10;
+#endif
 
 /// Cuts `touched` into `count` realms of about equal size whose inner cuts are multiples of `unit`.
 ///
