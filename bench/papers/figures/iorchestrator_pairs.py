@@ -37,7 +37,7 @@ SHAPES = {
 
 
 ENOUGH = "two together write faster than one alone, but for hpio: turns have nothing to give"
-MOST = ("mpi-io-test gains (with slices kept 1.3), ior-mpi-io and mpi-tile-io have less alone than two have together"
+MOST = ("mpi-io-test gains (with slices kept 1.4), ior-mpi-io and mpi-tile-io have less alone than two have together"
         " and lose by turns")
 UNKNOWN = "not known"
 NOTHING = "turns can give no more here than there is: what one has alone"
