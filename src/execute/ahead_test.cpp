@@ -232,7 +232,7 @@ public:
         Descriptor const other{open(path_.c_str(), O_RDWR | O_CLOEXEC)};
         struct flock lock {};
         lock.l_type = F_WRLCK;
-        lock.l_len = storage_page_bytes;
+        lock.l_len = client_page_bytes;
         // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg)
         EXPECT_EQ(fcntl(other.get(), F_OFD_GETLK, &lock), 0);
         unlocked_ += lock.l_type == F_UNLCK ? 1 : 0;

@@ -145,7 +145,7 @@ PageLock::PageLock(Request const& request, Storage const& storage, bool shared) 
     auto const needed = shared && !request.positions.empty() && storage.range_locks == nullptr;
     if (!needed || storage.page_locks == nullptr) return;
     auto const range = touched(request.view, request.positions);
-    pages_ = {round_down(range.begin, storage_page_bytes), round_up(range.end, storage_page_bytes)};
+    pages_ = {round_down(range.begin, client_page_bytes), round_up(range.end, client_page_bytes)};
     held_.emplace(*storage.page_locks, Direction::write, pages_);
 }
 

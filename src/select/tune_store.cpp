@@ -135,12 +135,13 @@ TunePaths tune_paths(Options const& options) {
 
 std::string describe_machine() {
     std::ifstream information{"/proc/cpuinfo"};
-    std::string processor = "unknown processor";
-    for (std::string line; std::getline(information, line);)
-        if (line.starts_with("model name")) {
-            processor = line.substr(std::min(line.find(':') + 2, line.size()));
-            break;
-        }
+    std::string processor;
+    for (std::string line; std::getline(information, line) && !line.empty();)
+        for (auto const* key : {"model name", "CPU implementer", "CPU part"})  // on ARM two numbers
+            if (line.starts_with(key))
+                processor += (processor.empty() ? "" : " ") +
+                             line.substr(std::min(line.find(':') + 2, line.size()));
+    if (processor.empty()) processor = "unknown processor";
     return processor + ", " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " cores";
 }
 

@@ -153,7 +153,7 @@ public:
           plan_{plan},
           group_{group},
           asked_{facts, group},
-          page_bytes_{pages_must_not_be_shared(facts) ? storage_page_bytes : 1} {
+          page_bytes_{pages_must_not_be_shared(facts) ? client_page_bytes : 1} {
         for (auto const i : group.aggregators)
             if (!plan.realms[i].empty())
                 owned_.push_back({i, &plan.realms[i], touched(plan.realms[i])});

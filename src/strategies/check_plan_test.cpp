@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "strategies/realms.hpp"
 #include "strategies/test_scenes.hpp"
 
 namespace unisono {
@@ -248,15 +249,17 @@ TEST(CheckPlan, sees_that_views_do_not_ascend) {
 
 // The client of each wrote the page back as a whole: what one had written was lost.
 TEST(CheckPlan, names_the_page_that_nodes_share_where_these_write_whole_ones_back) {
-    constexpr std::uint64_t page = 4096;
+    constexpr auto page = client_page_bytes;
+    auto const second_page_is_shared = "nodes share the page at byte " + std::to_string(page);
     Call call{{100, 40 * page + 7}};
     call.facts.page_cached = true;
     auto const& touched = call.facts.touched;
-    auto plan = staged({contiguous_realm({100, 5000}), contiguous_realm({5000, 3 * page}),
-                        contiguous_realm({3 * page, touched.end})});
+    auto plan =
+        staged({contiguous_realm({100, page + 900}), contiguous_realm({page + 900, 3 * page}),
+                contiguous_realm({3 * page, touched.end})});
     EXPECT_EQ(check_plan(call.facts, plan), "") << "ranks 0 and 1 are on one node";
     plan.aggregators = {0, 2, 3};
-    EXPECT_EQ(check_plan(call.facts, plan), "nodes share the page at byte 4096");
+    EXPECT_EQ(check_plan(call.facts, plan), second_page_is_shared);
     call.facts.direction = Direction::read;
     EXPECT_EQ(check_plan(call.facts, plan), "");
 
@@ -269,7 +272,7 @@ TEST(CheckPlan, names_the_page_that_nodes_share_where_these_write_whole_ones_bac
     };
     EXPECT_EQ(check_plan(call.facts, stripes(2 * page)), "");
     EXPECT_EQ(check_plan(call.facts, stripes(1000)), "nodes share the page at byte 0");
-    EXPECT_EQ(check_plan(call.facts, stripes(page + 512)), "nodes share the page at byte 4096");
+    EXPECT_EQ(check_plan(call.facts, stripes(page + 512)), second_page_is_shared);
 
     plan.within_nodes = true;
     EXPECT_EQ(check_plan(call.facts, plan),

@@ -51,7 +51,7 @@ std::uint64_t stripe_unit_to_cut_at(Facts const& facts) {
 std::uint64_t cut_unit(Facts const& facts, Options const& options) {
     auto unit = stripe_unit_to_cut_at(facts);
     if (unit == 0) unit = options.striping_unit != 0 ? options.striping_unit : storage_page_bytes;
-    return pages_must_not_be_shared(facts) ? round_up(unit, storage_page_bytes) : unit;
+    return pages_must_not_be_shared(facts) ? round_up(unit, client_page_bytes) : unit;
 }
 
 bool pages_must_not_be_shared(Facts const& facts) {
@@ -100,7 +100,7 @@ std::string_view unfit_for_servers(Facts const& facts) {
         return "it is not known which server has which byte";
     auto const stripes_may_cut_pages =
         facts.layout->stripings().size() != 1 ||
-        facts.layout->unit_at(facts.touched.begin) % storage_page_bytes != 0;
+        facts.layout->unit_at(facts.touched.begin) % client_page_bytes != 0;
     if (pages_must_not_be_shared(facts) && stripes_may_cut_pages)
         return "this file system writes whole pages back, and stripes cut them";
     return unfit_to_stage(facts);

@@ -6,11 +6,14 @@
 
 namespace unisono {
 
-/// What storage writes at once, at the least: the largest page that kernels for this processor have.
-#ifdef __x86_64__
+/// What storage writes at once, at the least.
 inline constexpr std::uint64_t storage_page_bytes = 4 << 10;
+
+/// What clients that write whole pages back write at once: the largest page of this processor.
+#ifdef __x86_64__
+inline constexpr std::uint64_t client_page_bytes = 4 << 10;
 #else
-inline constexpr std::uint64_t storage_page_bytes = 64 << 10;
+inline constexpr std::uint64_t client_page_bytes = 64 << 10;
 #endif
 
 /// Cuts `touched` into `count` realms of about equal size whose inner cuts are multiples of `unit`.

@@ -8,10 +8,13 @@ namespace unisono::testbed {
 
 namespace {
 
+// FOPEN_PARALLEL_DIRECT_WRITES, which headers have since Linux 6.2.
+constexpr std::uint32_t parallel_direct_writes = 1U << 6;
+
 fuse_open_out open_out(std::uint64_t handle) {
     fuse_open_out out{};
     out.fh = handle;
-    out.open_flags = FOPEN_DIRECT_IO | FOPEN_PARALLEL_DIRECT_WRITES;
+    out.open_flags = FOPEN_DIRECT_IO | parallel_direct_writes;
     return out;
 }
 
