@@ -375,14 +375,15 @@ def _tell_few_aggregators(claim: _Claim) -> tuple[str, str, str]:
 
 
 _LIKE_SERVERS = {"disk_first", "resonant"}  # as many aggregators as data servers, whatever hints say
+_LIKE_STRIPES = {"two_phase", "lacio"}  # without hints one for each node, unless a call touches fewer stripes
 
 
-def _has_one_for_each_server(claim: _Claim) -> bool:
-    return any(_LIKE_SERVERS.intersection(record[name]["strategies"]) for record in claim.records for name in DIRECTIONS)
+def _is_by(strategies: set[str], claim: _Claim) -> bool:
+    return any(strategies.intersection(record[name]["strategies"]) for record in claim.records for name in DIRECTIONS)
 
 
 def _for_more_aggregators(claim: _Claim, nodes: int) -> str:
-    if _has_one_for_each_server(claim):
+    if _is_by(_LIKE_SERVERS, claim):
         return ""
     settings = claim.job.distinct("settings")
     listed, count = _last_setting(settings, "cb_config_list"), _last_setting(settings, "cb_nodes")
@@ -391,7 +392,9 @@ def _for_more_aggregators(claim: _Claim, nodes: int) -> str:
         changes.append(f"cb_config_list=*:1 instead of {listed}")
     if count and int(count.partition("=")[2].split()[0]) < nodes:
         changes.append(f"cb_nodes={nodes} instead of {count}")
-    return ", and ".join(changes) or f"UNISONO_HINTS='*:cb_nodes={nodes}'"
+    if changes:
+        return ", and ".join(changes)
+    return "larger calls: these touch fewer stripes than there are nodes" if _is_by(_LIKE_STRIPES, claim) else ""
 
 
 def _tell_waiting(claim: _Claim) -> tuple[str, str, str]:
@@ -401,7 +404,7 @@ def _tell_waiting(claim: _Claim) -> tuple[str, str, str]:
     access = "accesses" if claim.about.startswith("1 ") else "access"
     setting = _last_setting(claim.job.distinct("settings"), "cb_config_list", "cb_nodes")
     return (f"waiting for {claim.about}", f"Ranks wait for {claim.about}, which {access} the file for them.",
-            f"try it without {setting}" if setting and not _has_one_for_each_server(claim) else "")  # fmt: skip
+            f"try it without {setting}" if setting and not _is_by(_LIKE_SERVERS, claim) else "")  # fmt: skip
 
 
 def _tell_exchange(claim: _Claim) -> tuple[str, str, str]:
