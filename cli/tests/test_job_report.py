@@ -638,6 +638,18 @@ def test_what_measuring_cost_is_not_said_again_with_each_file_of_a_communicator(
     assert f"trying others took {selection['examination_seconds']:.1f}" in text
 
 
+def test_who_did_most_calls_was_left_out_where_many_were_tried(quiet):
+    """Four were shown, by name; with the others went who won."""
+    tried = ("disk_first", "lacio", "resonant", "transpose")
+    quiet["write"]["strategies"] = {name: {"calls": 1, "why": ["tried"]} for name in tried}
+    quiet["write"]["strategies"]["two_phase"] = {"calls": 146, "why": ["fastest so far"]}
+    quiet["write"]["selections"] = [{"calls": "writes", "tried": ["two_phase", *tried], "winner": "two_phase",
+                                     "why": "2 times as fast as lacio", "examination_seconds": 0.2}]  # fmt: skip
+    text = flat(quiet)
+    assert "by two_phase in 146 calls (fastest so far) by disk_first in 1 call (tried) by lacio in 1 call" in text
+    assert "measured: two_phase won, 2 times as fast as lacio" in text
+
+
 def test_a_strategy_that_was_refused_is_said_with_the_reason(quiet):
     quiet["write"]["refusals"] = {"lacio": {"calls": 3, "why": ["it is not known where bytes are"]}}
     assert "not by lacio, which was asked for, in 3 calls (it is not known where bytes are)" in flat(quiet)

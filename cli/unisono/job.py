@@ -154,14 +154,15 @@ class Job:
         return tally
 
     def uses(self, name: str, key: str) -> dict[str, Record]:
-        """By strategy: calls, and the distinct reasons."""
+        """By strategy, who did most first: calls, and the distinct reasons."""
         uses: dict[str, Record] = {}
         for record in self.records:
             for strategy, use in record[name][key].items():
                 known = uses.setdefault(strategy, {"calls": 0, "why": {}})
                 known["calls"] += use["calls"]
                 known["why"] |= dict.fromkeys(use["why"])
-        return {strategy: use | {"why": list(use["why"])} for strategy, use in uses.items()}
+        ordered = sorted(uses.items(), key=lambda item: -item[1]["calls"])
+        return {strategy: use | {"why": list(use["why"])} for strategy, use in ordered}
 
     def selections(self, name: str) -> list[Record]:
         """How measuring chose, each class of calls once: the files of a communicator have one table, which grows."""

@@ -226,6 +226,9 @@ def _busiest(job: Job, name: str) -> str:
 def _strategies(job: Job, name: str) -> Iterator[str]:
     for strategy, use in job.uses(name, "strategies").items():
         yield f"by {strategy} in {calls_of(use['calls'])}" + (f" ({_joined(use['why'])})" if use["why"] else "")
+
+
+def _refusals(job: Job, name: str) -> Iterator[str]:
     for strategy, use in job.uses(name, "refusals").items():
         yield f"not by {strategy}, which was asked for, in {calls_of(use['calls'])} ({_joined(use['why'])})"
 
@@ -238,6 +241,13 @@ def _measured(job: Job, name: str) -> Iterator[str]:
         yield f"measured: {selection['winner']} won, {selection['why']}; trying others took {lost}"
 
 
+def _ways(job: Job, name: str) -> list[str]:
+    """Of many strategies those that did most calls."""
+    strategies = list(_strategies(job, name))
+    others = [*_refusals(job, name), *dict.fromkeys(_measured(job, name))]
+    return [*strategies[: max(1, _WAYS_AT_MOST - len(others))], *others][:_WAYS_AT_MOST]
+
+
 def _data(job: Job) -> Iterator[Line]:
     for name in job.used():
         asked, spent_s = job.total(name, "bytes/asked"), job.direction_s(name)
@@ -248,7 +258,7 @@ def _data(job: Job) -> Iterator[Line]:
         what = f"{short_bytes(done)}{rate}, in {calls}" if calls else "nothing: all calls failed"
         first = [what, _sizes(job, name), _busiest(job, name)]
         yield "Wrote" if name == "write" else "Read", "; ".join(filter(None, first))
-        for way in [*_strategies(job, name), *dict.fromkeys(_measured(job, name))][:_WAYS_AT_MOST]:
+        for way in _ways(job, name):
             yield "", way
 
 
