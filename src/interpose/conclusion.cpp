@@ -143,7 +143,8 @@ void record_collective(File& file, Prepared const& prepared, Outcome const& outc
             add_native(direction, bytes);
         else
             add_request(direction, request);
-        direction.strategies[std::string{outcome.strategy}].add(1, outcome.why);
+        if (!outcome.strategy.empty())  // else the call was refused before there was one
+            direction.strategies[std::string{outcome.strategy}].add(1, outcome.why);
         if (!outcome.refusal_of_strategy.empty())
             direction.refusals[file.options().strategy].add(1, outcome.refusal_of_strategy);
         (beside == Beside::nothing ? add_call : add_call_beside)(direction, record, bytes);

@@ -161,6 +161,12 @@ def test_a_failure_of_one_rank_in_calls_that_repeat_counts_once(job):
     assert wrote["calls"]["failed"] + wrote["calls"]["failed_independent"] == 1
 
 
+def test_a_call_that_was_refused_was_said_to_be_by_a_strategy_without_a_name(job):
+    _, report = job("refused")
+    assert report["write"]["calls"]["failed"] == 1
+    assert "" not in report["write"]["strategies"]
+
+
 def test_hints_that_are_too_long_for_the_mpi_library_are_left_out(job):
     hosts = ",".join(f"node{number:04}.cluster:1" for number in range(200))
     made, report = job("close", UNISONO_HINTS=f"*:cb_config_list={hosts}")

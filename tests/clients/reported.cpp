@@ -11,6 +11,7 @@
 //   nonblocking  writes once more with MPI_File_iwrite_at_all, and closes
 //   beside       writes with MPI_File_iwrite_at_all only, and closes
 //   alone        writes with MPI_File_write_at only, and closes
+//   refused      makes one more call, at a negative offset, and closes
 //   hinted       makes the same calls once more with the hint cb_nodes=1, and closes
 //   independent  rank 0 writes once more by itself and reads, which fails; all close
 //   finalize     ends without closing
@@ -130,6 +131,10 @@ int main(int argc, char** argv) {
         for (int call = 0; call < calls; ++call)
             MPI_File_write_at_all(file, MPI_Offset{call} * pieces, data.data(), pieces,
                                   MPI_UINT64_T, MPI_STATUS_IGNORE);
+        MPI_File_close(&file);
+    }
+    if (mode == "refused") {
+        MPI_File_write_at_all(file, -1, data.data(), pieces, MPI_UINT64_T, MPI_STATUS_IGNORE);
         MPI_File_close(&file);
     }
     if (mode == "nonblocking") write_beside(file, MPI_Offset{calls} * pieces, data);
