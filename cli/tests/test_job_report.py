@@ -495,10 +495,17 @@ def test_waiting_for_turns_is_counted_once_though_a_gate_knows_no_directions(qui
 
 
 def test_small_pieces_are_blamed_for_copying_and_large_ones_are_not(quiet):
+    """Nor was it said then that so much of the time went there."""
     set_times(quiet["write"], copying=5.0)
-    assert advice(quiet) == []
+    assert advice(quiet) == [(5, "400 MiB were copied to or from collective buffers.", "")]
     quiet["write"]["pieces"] = 400 << 14
     assert advice(quiet)[0][1] == "6,553,600 pieces of 64 B are copied one by one."
+
+
+def test_converting_data_was_no_cause_though_most_of_the_time_went_there(quiet):
+    set_times(quiet["write"], other=6.0, file=1.0)
+    assert advice(quiet)[0] == (6, "Views and datatypes are looked at, and data in external32 are converted.", "")
+    assert verdict(quiet) == "I/O took 7 of 60 s (12%); 6 s of it looking at what is asked for."
 
 
 def test_few_aggregators_on_many_nodes_are_to_be_more(quiet):

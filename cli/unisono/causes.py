@@ -256,6 +256,15 @@ def _holes(file: _File) -> _Found:
         yield setting, file.take("file", "waiting"), {"pieces": pieces, "bytes": moved}
 
 
+def _buffers(file: _File) -> _Found:
+    """What of it is not due to small pieces."""
+    yield "", file.take("copying"), {"bytes": own_bytes(file.direction)}
+
+
+def _questions(file: _File) -> _Found:
+    yield "", file.take("other"), {}
+
+
 def _storage(file: _File) -> _Found:
     yield file.record["backend"], file.take("file"), {"bytes": file.direction["bytes"]["moved"]}
 
@@ -427,6 +436,14 @@ def _tell_holes(claim: _Claim) -> tuple[str, str, str]:
             "" if is_set else change)  # fmt: skip
 
 
+def _tell_buffers(claim: _Claim) -> tuple[str, str, str]:
+    return ("copying data", f"{short_bytes(claim.counts['bytes'])} were copied to or from collective buffers.", "")
+
+
+def _tell_questions(_claim: _Claim) -> tuple[str, str, str]:
+    return ("looking at what is asked for", "Views and datatypes are looked at, and data in external32 are converted.", "")
+
+
 def _tell_storage(claim: _Claim) -> tuple[str, str, str]:
     amount, rate = short_bytes(claim.counts["bytes"]), claim.rate("file")
     if claim.direction == "write" and any("view_based" in record["write"]["strategies"] for record in claim.records):
@@ -454,6 +471,8 @@ _RULES: list[tuple[Callable[[_File], _Found], _Told]] = [
     (_striping, _tell_striping),
     (_holes, _tell_holes),
     (_small_accesses, _tell_small_calls),
+    (_buffers, _tell_buffers),
+    (_questions, _tell_questions),
     (_storage, _tell_storage),
 ]
 
