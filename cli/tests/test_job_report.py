@@ -634,6 +634,15 @@ def test_a_file_whose_layout_nobody_asked_for_was_said_to_be_accessed_otherwise(
     assert "2 files; through posix (asked for), 2 layouts" in flat(quiet, elsewhere)
 
 
+def test_who_gathers_all_data_on_one_rank_was_not_told_that_others_have_no_file(quiet):
+    alone = [quiet | {"ranks": 1, "opened_by": 1, "file": name} for name in ("/a", "/b")]
+    assert "File /a, opened by 1 of 4 ranks; through" in flat(alone[0])
+    assert "File /a, opened 2 times, each by 1 of 4 ranks; through" in flat(alone[0], alone[0])
+    assert "Files 2 files, each opened by 1 of 4 ranks; through" in flat(*alone)
+    assert "2 files, each opened by 1 to 2 of 4 ranks; through" in flat(alone[0], alone[1] | {"ranks": 2, "opened_by": 2})
+    assert "opened by" not in flat(*alone, quiet)
+
+
 def test_what_measuring_cost_is_not_said_again_with_each_file_of_a_communicator(sample_report):
     """Their table grows: who added the numbers up had most of them several times."""
     first = json.loads(sample_report.read_text())

@@ -165,11 +165,24 @@ def _access(job: Job) -> str:
     return f"{text}, {others:,} otherwise" if others else text
 
 
+def _openers(job: Job) -> str:
+    """Empty where some file was opened by all ranks."""
+    fewest, most = (choose(record["opened_by"] for record in job.records) for choose in (min, max))
+    if most == job.ranks:
+        return ""
+    number = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    return f"by {number} of {counted(job.ranks, 'rank')}"
+
+
 def _files(job: Job) -> Iterator[Line]:
     names = job.distinct("file")
     text = names[0] if len(names) == 1 else f"{len(names):,} files"
+    openers = _openers(job)
     if len(job.records) > len(names):
         text += f", opened {counted(len(job.records), 'time')}" + (" in all" if len(names) > 1 else "")
+        text += f", each {openers}" if openers else ""
+    elif openers:
+        text += f", {'each ' if len(names) > 1 else ''}opened {openers}"
     if access := _access(job):
         text += f"; {access}"
     aggregators = max(record["aggregators"] for record in job.records)
