@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "devices/device_memory.hpp"
 #include "interpose/alone.hpp"
 #include "interpose/conclusion.hpp"
@@ -89,6 +91,17 @@ int begin_alone(std::shared_ptr<File> const& file, DataCall const& call, Whose w
     return complete_at_once(*file, call, Pointer::individual_at_start, whose, request);
 }
 
+// Else a report would have these calls as those of single ranks, and not say why.
+void note_apart(File& file) {
+    if (NonblockingCalls::possible(file) || file.options().overlap == Switch::disable) return;
+    file.record([](FileReport& report) {
+        constexpr auto const* why =
+            "nonblocking collective calls: between nodes Unisono does them together only with "
+            "MPI_THREAD_MULTIPLE, or with UNISONO_OVERLAP=enable (docs/use/limits.md)";
+        if (std::ranges::find(report.notes, why) == report.notes.end()) report.notes.push_back(why);
+    });
+}
+
 }  // namespace
 
 int transfer_nonblocking(DataCall const& call, MPI_Request* request, NativeCall const& native) {
@@ -109,7 +122,10 @@ int transfer_nonblocking_collective(DataCall const& call, MPI_Request* request,
     // To write what is in memory to the file would wait for others, and so would telling the MPI
     // library of the view.
     auto const overlaps = can_overlap(*file);
-    if (!overlaps) file->note_native_nonblocking();
+    if (!overlaps) {
+        file->note_native_nonblocking();
+        note_apart(*file);
+    }
     if (has_data_in_blocks(*file) || (!overlaps && file->view()->kept_back)) {
         add_to_recording(*file, call, /*has_place=*/true);
         auto const whose = file->context().ranks() > 1 ? Whose::part_of_collective : Whose::own;

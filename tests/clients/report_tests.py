@@ -174,6 +174,13 @@ def test_hints_that_are_too_long_for_the_mpi_library_are_left_out(job):
     assert made.errors.count("the hint cb_config_list of 3799 characters is not given to the MPI library") == 1
 
 
+@pytest.mark.parametrize(("overlap", "alone", "notes"), [("automatic", 3 * RANKS, 1), ("enable", 0, 0)])
+def test_nonblocking_collectives_that_each_rank_did_by_itself_were_shown_as_its_own_calls(job, overlap, alone, notes):
+    _, report = job("beside", UNISONO_TOPOLOGY="nodes=3", UNISONO_OVERLAP=overlap)
+    assert report["write"]["calls"]["independent"] == alone
+    assert len(report["notes"]) == sum("MPI_THREAD_MULTIPLE" in note for note in report["notes"]) == notes
+
+
 def test_nonblocking_collectives_are_done_beside_the_program(job):
     _, report = job("nonblocking")
     wrote = report["write"]
