@@ -180,6 +180,15 @@ def test_what_goes_on_beside_the_program_is_part_of_its_speed(quiet, waiting):
     assert file_report._rate(write) == "511.99 MiB/s"
 
 
+def test_a_program_that_waits_for_nonblocking_calls_was_told_that_its_io_is_not_worth_tuning(quiet):
+    set_times(quiet["write"], other=0.02)
+    quiet["write"]["beside_seconds"] = {"mean": 20.0, "longest": 20.0}
+    waits = "20 s more went on beside the program; its waits in MPI_Wait are not seen."
+    assert verdict(quiet) == f"I/O took 20 ms of 60 s (0%). {waits}"
+    set_times(quiet["write"], file=10.0)
+    assert verdict(quiet) == f"I/O took 10 of 60 s (17%); 10 s of it in the file system. {waits}"
+
+
 def test_no_speed_is_said_of_the_file_system_where_threads_did_a_part(quiet):
     quiet["write"]["beside_seconds"] = {"mean": 2.0, "longest": 2.0}
     assert "The file system: 400 MiB written, through posix." in flat(quiet)

@@ -93,6 +93,11 @@ class Job:
         """Seconds of a rank of the job on average: files are not always opened by all."""
         return spent["mean"] * self._share_of(record)
 
+    @cached_property
+    def beside_s(self) -> float:
+        """What threads of Unisono's did for nonblocking and split calls, of a rank on average."""
+        return sum(self.mean_of(record, record[name]["beside_seconds"]) for record in self.records for name in DIRECTIONS)
+
     def elapsed_s(self, longest: Iterable[tuple[Record, float]]) -> float:
         """From begin to end, by what the slowest rank of each file took: files of all ranks one after the other,
         those of few ranks side by side, as far as can be."""

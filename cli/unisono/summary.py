@@ -63,21 +63,28 @@ def _of_the_wall(job: Job) -> str:
     return f"{spent} of {wall}{_share(job, job.io_s)}"
 
 
+def _beside(job: Job) -> str:
+    """A sentence on nonblocking and split calls, for which the program may or may not have waited."""
+    if not job.is_much(job.beside_s):
+        return ""
+    return f" {human_seconds(job.beside_s)} more went on beside the program; its waits in MPI_Wait are not seen."
+
+
 def judgement(job: Job, found: list[Cause]) -> str:
     """The verdict in a sentence; `found`: worthwhile_causes(job)."""
     if all(record["left_alone"] for record in job.records):
         return f"The MPI library did all calls by itself: {_left_alone(job)}."
     if not job.used():
         return f"No data were read or written; opening and closing took {_of_the_wall(job)}."
-    took = f"I/O took {_of_the_wall(job)}"
+    took, beside = f"I/O took {_of_the_wall(job)}", _beside(job)
     if not _is_worth_tuning(job):
-        return f"{took}: not worth tuning."
+        return f"{took}.{beside}" if beside else f"{took}: not worth tuning."
     if not job.is_much(job.io_s):
         longest = f"{human_seconds(job.longest_io_s)}{_share(job, job.longest_io_s)}"
-        return f"{took} on average, up to {longest} on single ranks."
+        return f"{took} on average, up to {longest} on single ranks.{beside}"
     if not found:
-        return f"{took}."
-    return f"{took}; {human_seconds(found[0].seconds)} of it {found[0].brief}."
+        return f"{took}.{beside}"
+    return f"{took}; {human_seconds(found[0].seconds)} of it {found[0].brief}.{beside}"
 
 
 def trouble(job: Job) -> Iterator[str]:
