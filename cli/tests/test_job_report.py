@@ -321,6 +321,8 @@ def test_ranks_that_wait_in_close_for_the_one_that_writes_all_are_told(quiet):
     independent(quiet, 100, 1 << 20)
     quiet["write"]["bytes"]["most"] = quiet["write"]["bytes"]["asked"]
     quiet["seconds"]["close"] = {"mean": 20.0, "longest": 20.0}
+    assert advice(quiet)[0][2] == "", "it was told although no rank spent longer than others"
+    quiet["write"]["seconds"]["whole"]["longest"] = 40.0
     assert advice(quiet)[0][2] == "give ranks equal parts: the others wait for the one with 4.0 times the mean"
     quiet["write"]["calls"] |= {"collective": 100, "independent": 0}
     assert advice(quiet)[0][2] == ""

@@ -500,6 +500,12 @@ def _claims(job: Job) -> Iterator[tuple[_Told, _Claim]]:
         yield told, claim
 
 
+def _longer_s(job: Job, name: str) -> float:
+    """Than the mean, the rank that spent most in calls of a direction."""
+    spent = [record[name]["seconds"]["whole"] for record in job.records]
+    return sum(seconds["longest"] - seconds["mean"] for seconds in spent)
+
+
 def _of_other_calls(job: Job) -> Iterator[Cause]:
     files = len(job.records)
     opening, syncing, closing, others = (job.seconds["", phase] for phase in ("open", "sync", "close", "other"))
@@ -516,7 +522,8 @@ def _of_other_calls(job: Job) -> Iterator[Cause]:
                 "MPI_File_sync once, after the last write that must survive a crash" if again else "")  # fmt: skip
     durable = [words for words in job.distinct("settings") if "sync_at_close" in words.lower()]
     written = any(was_used(record["write"]) for record in job.records)
-    alone = [name for name in DIRECTIONS if job.total(name, "calls/independent")]
+    # Who spent no longer than the others kept nobody waiting, however much he had.
+    alone = [name for name in DIRECTIONS if job.total(name, "calls/independent") and _longer_s(job, name) >= closing / 2]
     busiest = max(map(job.busiest, alone), default=1.0)
     share = f"give ranks equal parts: the others wait for the one with {busiest:.1f} times the mean" if busiest >= UNEVEN else ""
     yield Cause(closing, "closing files", f"{counted(files, 'call')} of MPI_File_close: all ranks meet"
