@@ -178,6 +178,17 @@ def test_several_files_become_one_page_and_the_screen_stays_empty(unisono, recor
     assert page.count("<article>") == 2 and "/data/one.h5" in page and "/data/two.h5" in page
 
 
+def test_a_trace_of_reports_without_a_timeline_was_an_empty_one(unisono, record, tmp_path):
+    (tmp_path / "with").write_text(json.dumps(record))
+    record["timeline"] = record["write"]["timeline"] = []
+    (tmp_path / "without").write_text(json.dumps(record))
+    done = unisono("report", "--trace", tmp_path / "trace", "--json", tmp_path / "json", tmp_path / "without")
+    assert done.returncode == 1 and "UNISONO_REPORT_TIMELINE=true" in done.stderr
+    assert not (tmp_path / "trace").exists() and (tmp_path / "json").exists()
+    done = unisono("report", "--trace", tmp_path / "trace", tmp_path / "with", tmp_path / "without")
+    assert done.returncode == 0 and (tmp_path / "trace").exists(), done.stderr
+
+
 def test_the_exit_code_is_the_programs_though_a_page_could_not_be_written(unisono, sample_report, tmp_path):
     page = tmp_path / "page"
     script = f'cat {sample_report} >> "$UNISONO_REPORT_FILE"; mkdir {page}; exit 7'

@@ -18,7 +18,7 @@ from rich.markup import escape
 
 from . import (
     bench, completion, doctor, ending, file_report, groups, job, outputs, places, preload, report, reports, run, schema,
-    screen, settings, terminal,
+    screen, settings, terminal, timeline,
 )  # fmt: skip
 from .cluster_command import cluster
 from .compare_command import compare
@@ -215,7 +215,13 @@ def report_command(
     by_file = [job.jobs_of(_records_of(file)) for file in reported]
     for jobs in by_file:
         shown.on_screen(jobs, terminal.console(sys.stdout))
-    if lost := wanted.write([one for jobs in by_file for one in jobs]):
+    everything = [one for jobs in by_file for one in jobs]
+    lost: list[str] = []
+    if wanted.trace and not any(map(timeline.calls, everything)):
+        lost = [f"{wanted.trace}: not written: there is no timeline in these reports; unisono run --trace has one, and"
+                " UNISONO_REPORT_TIMELINE=true"]  # fmt: skip
+        wanted.trace = None
+    if lost := lost + wanted.write(everything):
         raise Failure("\nunisono: ".join(lost), 1)
 
 
