@@ -22,7 +22,8 @@
     X(std::uint64_t, failed_independent_calls, 0, "calls/failed_independent", count, sum,          \
       "failed on single ranks", "the same of single ranks, over all ranks")                        \
     X(std::uint64_t, independent_calls, 0, "calls/independent", count, sum, "independent calls",   \
-      "data calls of single ranks that Unisono did, over all ranks")                               \
+      "data calls of single ranks that Unisono did, over all ranks; also a rank's part of a"       \
+      " nonblocking collective call that each did by itself")                                      \
     X(Reasons, native_calls, {}, "calls/native", reasons, largest, "left to the MPI library",      \
       "collective calls that Unisono did not try to do, by reason")                                \
     X(Reasons, native_independent_calls, {}, "calls/native_independent", reasons, sum,             \
