@@ -9,6 +9,7 @@ command, which holds for its commands as well); the pages go to OUT.
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 import tempfile
@@ -30,11 +31,15 @@ def contexts(command, name: str, parent=None) -> Iterator:
             yield from contexts(subcommand, below, context)
 
 
+def paragraphs_of(command) -> list[str]:
+    """Of its docstring, without the indentation of the source, which help2man would take for a meaning."""
+    return inspect.cleandoc(command.help).split("\n\n")
+
+
 def help_of(context) -> str:
-    """As --help has it; only examples are indented."""
-    paragraphs = context.command.help.split("\n\n")
-    said = ["\n".join(f"  {line}" for line in one.splitlines()[1:]) if one.startswith("\b") else one
-            for one in paragraphs]  # fmt: skip
+    """As --help has it; only examples are indented, each a paragraph, or help2man would join them."""
+    said = ["\n\n".join(f"  {line}" for line in one.splitlines()[1:]) if one.startswith("\b") else one
+            for one in paragraphs_of(context.command)]  # fmt: skip
     formatter = context.make_formatter()
     context.command.format_usage(context, formatter)
     formatter.write("\n" + "\n\n".join(said) + "\n")
@@ -45,7 +50,7 @@ def help_of(context) -> str:
 def write_page(context, includes: Path, out: Path, version: str) -> None:
     name = context.command_path.replace(" ", "-")
     topic = context.command_path.split()[1]
-    summary = context.command.help.split("\n\n")[0].replace("\n", " ").split(". ")[0].rstrip(".")
+    summary = paragraphs_of(context.command)[0].replace("\n", " ").split(". ")[0].rstrip(".")
     with tempfile.TemporaryDirectory() as folder:
         text, program = Path(folder, "help"), Path(folder, name)
         text.write_text(help_of(context))

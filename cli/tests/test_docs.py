@@ -1,6 +1,7 @@
 """What users are told about must be what there is."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,13 @@ def test_every_command_has_a_page_with_its_options_files_and_neighbours(words, c
     assert [name for name in neighbours if not (MAN_PAGES / f"{name}.1").exists()] == []
     for document in re.findall(r"PREFIX/share/doc/unisono/(docs/\S+\.md)", page):
         assert (ROOT / document).exists()
+
+
+@pytest.mark.parametrize("page", sorted(MAN_PAGES.glob("unisono-*.1")), ids=lambda page: page.name)
+def test_examples_were_joined_to_one_command_and_paragraphs_broken(page):
+    lines = page.read_text().splitlines()
+    assert not [line for line, following in pairwise(lines) if line.startswith("unisono ") and following.startswith("unisono ")]
+    assert "  " not in lines[lines.index(".SH NAME") + 1]
 
 
 @pytest.mark.parametrize("part", ["file", "direction"])
