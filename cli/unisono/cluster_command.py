@@ -34,7 +34,7 @@ def cluster() -> None:
 @click.option("--limit", "limit_s", metavar="SECONDS", type=click.IntRange(1), default=600,
               show_default=True, help="No launch of an MPI program lives longer.")  # fmt: skip
 def up_command(**wishes: Any) -> None:
-    """Make one; returns when it can be used."""
+    """Make a pocket cluster; returns when it can be used."""
     made = clusters.up(**wishes)
     which = "" if made.name == clusters.DEFAULT_NAME else f"--name {made.name} "
     click.echo(f"{counted(len(made.nodes), 'node')}, {made.nodes[0].host} to {made.nodes[-1].host};"
@@ -44,7 +44,7 @@ def up_command(**wishes: Any) -> None:
 @cluster.command("down")
 @_NAME
 def down_command(name: str) -> None:
-    """Remove one, or what is left of it, and end what runs on its nodes."""
+    """Remove a pocket cluster, or what is left of it, and end what runs on its nodes."""
     if not clusters.down(name):
         click.echo(f"unisono: nothing to do: no cluster '{name}'", err=True)
 

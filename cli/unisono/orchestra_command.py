@@ -80,7 +80,7 @@ def join_command(address: str, place: str, key_file: str | None) -> None:
 @orchestra.command("down")
 @_PLACE
 def down_command(place: str | None) -> None:
-    """End it, and its node daemons; everyone is served again at once."""
+    """End an orchestrator and its node daemons; everyone is served again at once."""
     gate = orchestrators.gate_at(place)
     if not orchestrators.down(gate):
         click.echo(f"unisono: nothing to do: no orchestrator at {gate.path}", err=True)

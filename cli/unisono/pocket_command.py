@@ -56,7 +56,7 @@ def _handed_on_options(function: Any) -> Any:
 def up_command(
     mountpoint: str, backing: str, profile: str, power_cuts: bool, **given: str | None
 ) -> None:
-    """Mount one; returns when it can be used."""
+    """Mount a pocket file system; returns when it can be used."""
     options = ["--power-cuts"] if power_cuts else []
     for name, value in given.items():
         if value is not None:
@@ -67,14 +67,14 @@ def up_command(
 @pocket.command("down")
 @click.argument("mountpoint")
 def down_command(mountpoint: str) -> None:
-    """Unmount one and end its daemon, whatever state they are in."""
+    """Unmount a pocket file system and end its daemon, whatever state they are in."""
     if not file_systems.down(mountpoint):
         click.echo(f"unisono: nothing to do: no pocket file system at {mountpoint}", err=True)
 
 
 @pocket.command("status")
 def status_command() -> None:
-    """List those that are mounted."""
+    """List the pocket file systems that are mounted."""
     table = terminal.table("mountpoint", "backing", "profile", "servers", "stripe", "daemon", "state")
     for mount in file_systems.mounts():
         record = mount.record
