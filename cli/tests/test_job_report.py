@@ -545,6 +545,17 @@ def test_a_list_that_allows_few_aggregators_is_to_be_changed_as_no_other_hint_he
     assert advice(quiet)[0][2] == change
 
 
+def test_resonant_has_several_aggregators_for_a_server_where_a_hint_says_so(quiet):
+    """It was taken for disk_first, which has one in any case."""
+    quiet |= {"nodes": 4, "aggregators": 2}
+    quiet["write"]["strategies"] = {"resonant": {"calls": 100, "why": ["asked for"]}}
+    quiet["write"]["bytes"]["sent"] = 1 << 30
+    set_times(quiet["write"], exchange=5.0)
+    assert advice(quiet)[0][2] == "UNISONO_HINTS='*:cb_nodes=4'"
+    quiet["settings"] = ["cb_config_list=hostA:1 (site)", "cb_nodes=2 (MPI_Info)"]  # it does not know lists
+    assert advice(quiet)[0][2] == "cb_nodes=4 instead of cb_nodes=2 (MPI_Info)"
+
+
 def test_no_hint_is_advised_to_a_strategy_that_has_an_aggregator_for_each_server(quiet):
     quiet |= {"nodes": 4, "aggregators": 2}
     quiet["write"]["strategies"] = {"disk_first": {"calls": 100, "why": ["asked for"]}}

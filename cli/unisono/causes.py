@@ -383,7 +383,8 @@ def _tell_few_aggregators(claim: _Claim) -> tuple[str, str, str]:
             _for_more_aggregators(claim, nodes))  # fmt: skip
 
 
-_LIKE_SERVERS = {"disk_first", "resonant"}  # as many aggregators as data servers, whatever hints say
+_LIKE_SERVERS = {"disk_first", "resonant"}  # as many aggregators as data servers, whatever cb_config_list says
+_MORE_BY_HINT = {"resonant"}  # for each server cb_nodes / servers
 _LIKE_STRIPES = {"two_phase", "lacio"}  # without hints one for each node, unless a call touches fewer stripes
 
 
@@ -392,17 +393,17 @@ def _is_by(strategies: set[str], claim: _Claim) -> bool:
 
 
 def _for_more_aggregators(claim: _Claim, nodes: int) -> str:
-    if _is_by(_LIKE_SERVERS, claim):
-        return ""
-    settings = claim.job.distinct("settings")
+    settings, changes = claim.job.distinct("settings"), []
     listed, count = _last_setting(settings, "cb_config_list"), _last_setting(settings, "cb_nodes")
-    changes = []
-    if listed and not listed.startswith("cb_config_list=*"):  # which leaves no node out
+    by_servers, by_hint = _is_by(_LIKE_SERVERS, claim), _is_by(_MORE_BY_HINT, claim)
+    if listed and not by_servers and not listed.startswith("cb_config_list=*"):  # which leaves no node out
         changes.append(f"cb_config_list=*:1 instead of {listed}")
-    if count and int(count.partition("=")[2].split()[0]) < nodes:
+    if count and (by_hint or not by_servers) and int(count.partition("=")[2].split()[0]) < nodes:
         changes.append(f"cb_nodes={nodes} instead of {count}")
     if changes:
         return ", and ".join(changes)
+    if by_hint and not count:
+        return f"UNISONO_HINTS='*:cb_nodes={nodes}'"
     return "larger calls: these touch fewer stripes than there are nodes" if _is_by(_LIKE_STRIPES, claim) else ""
 
 
