@@ -12,7 +12,7 @@ RELEASE ?= trixie
 .DEFAULT_GOAL := help
 # The parts of one target use the whole machine already, and follow on each other.
 .NOTPARALLEL:
-.PHONY: help setup abi-header configure build demo unit test test-ceph test-mpis test-suites test-packages test-release \
+.PHONY: help setup abi-header configure build demo unit test test-ceph test-mpis test-suites test-packages test-release test-arm \
         bench papers scale fuzz simulate install uninstall wheel deb sanitize tidy format format-check clean
 
 BENCH_OPTIONS_full    := --full
@@ -88,6 +88,10 @@ test-packages: abi-header configure ## Try Debian packages in a clean system, mo
 test-release: setup ## Run the demo and all tests in a new system of Debian RELEASE=trixie (an hour; root)
 	@tools/setup.sh tests/packages/debian-packages.txt
 	@tools/test_release.sh "$(RELEASE)" demo test
+
+test-arm: setup ## Build for 64-bit ARM, and run unit tests and the fuzzer there, by emulation (half an hour; root)
+	@tools/setup.sh tools/debian-packages-arm.txt
+	@tools/test_arm.sh
 
 bench: setup configure ## Measure against the MPI libraries (30 minutes; BENCH=cluster between nodes, applications, full)
 	@$(BUILD_TARGETS) product bench/all bench/papers/programs/all

@@ -1,16 +1,14 @@
 #!/bin/bash
-# Builds the last commit for 64-bit ARM and runs tests there, in a new Debian 12 system: compilers are this
-# machine's, and QEMU runs what they make. It orders memory accesses as this machine does, so what an ARM
-# processor may do beyond that is not tried.
-#   tools/test_arm64.sh PATTERN    of the names of tests, as ctest -R has it
+# Builds the last commit for 64-bit ARM, and runs unit tests and the fuzzer there, in a new Debian 12 system:
+# compilers are this machine's, and QEMU runs what they make. It orders memory accesses as this machine
+# does: what ARM processors may do beyond that is not tried.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-pattern=$1
 handlers=/proc/sys/fs/binfmt_misc
 handler=$handlers/unisono-arm64
 if [ "$(id -u)" -ne 0 ]; then
-    echo "test_arm64: only root can make a system of its own" >&2
+    echo "test_arm: only root can make a system of its own" >&2
     exit 1
 fi
 system=$(mktemp -d --tmpdir unisono-arm64-XXXXXX)
@@ -39,8 +37,14 @@ mountpoint -q $handlers || mount -t binfmt_misc binfmt_misc $handlers
 compgen -G "$handlers/*aarch64*" >/dev/null ||
     printf '%s' ":${handler##*/}:M::$magic:$mask:$(command -v qemu-aarch64-static):OCF" >$handlers/register
 
-# shellcheck disable=SC2016  # $1 is the inner shell's
+# Without tests of what QEMU 7.2 has not: seccomp, errors of MADV_POPULATE_*, /proc/self/stat; nor has it
+# process_vm_readv, of Open MPI's.
+without='*Death.*:SharedSegment.*:FileMapping*.f*:*/FileMapping*.f*:OnNode.*:ProcessStat.*'
 tools/in_system.sh "$system" env CC=aarch64-linux-gnu-gcc CXX=aarch64-linux-gnu-g++ FC=aarch64-linux-gnu-gfortran \
-    PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig sh -c '
-    cd /unisono && cmake --preset default && cmake --build build &&
-    ctest --test-dir build --output-on-failure --no-tests=error -R "$1"' sh "$pattern"
+    PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig \
+    GTEST_FILTER="-$without" OMPI_MCA_btl_vader_single_copy_mechanism=none sh -ec '
+    cd /unisono
+    cmake --preset default
+    cmake --build build --target unit_tests unit_tests_mpi product tests/fuzz/all
+    ctest --test-dir build --output-on-failure --no-tests=error -R "^unit"
+    python3 tests/fuzz/fuzz.py --build build --mpi both --seconds 300'
