@@ -10,8 +10,8 @@ fail() { echo "failed: $*" >&2; exit 1; }
 
 cp -r "$MATERIAL" "$root/material"
 # What it needs from Debian, so that it is the only one that comes and goes below.
-inside apt-get install -q -y --no-install-recommends mpich openmpi-bin python3-click python3-rich \
-    libfuse3-3 libgnutls30
+inside apt-get satisfy -q -y --no-install-recommends \
+    "mpich, openmpi-bin, $(dpkg-deb --field "$MATERIAL"/unisono_*.deb Depends)"
 files > "$root/before"
 inside apt-get install -q -y --no-install-recommends "/material/$(basename "$MATERIAL"/unisono_*.deb)"
 
