@@ -37,12 +37,12 @@ mountpoint -q $handlers || mount -t binfmt_misc binfmt_misc $handlers
 compgen -G "$handlers/*aarch64*" >/dev/null ||
     printf '%s' ":${handler##*/}:M::$magic:$mask:$(command -v qemu-aarch64-static):OCF" >$handlers/register
 
-# Without tests of what QEMU 7.2 has not: seccomp, errors of MADV_POPULATE_*, /proc/self/stat; nor has it
-# process_vm_readv, of Open MPI's.
+# Without tests of what QEMU 7.2 has not: seccomp, errors of MADV_POPULATE_*, /proc/self/stat. Nor has it
+# process_vm_readv, for Open MPI; and over TCP, which UCX would take then, MPICH 4.0 hangs at its end now and then.
 without='*Death.*:SharedSegment.*:FileMapping*.f*:*/FileMapping*.f*:OnNode.*:ProcessStat.*'
 tools/in_system.sh "$system" env CC=aarch64-linux-gnu-gcc CXX=aarch64-linux-gnu-g++ FC=aarch64-linux-gnu-gfortran \
     PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig \
-    GTEST_FILTER="-$without" OMPI_MCA_btl_vader_single_copy_mechanism=none sh -ec '
+    GTEST_FILTER="-$without" OMPI_MCA_btl_vader_single_copy_mechanism=none UCX_TLS=self,posix sh -ec '
     cd /unisono
     cmake --preset default
     cmake --build build --target unit_tests unit_tests_mpi product tests/fuzz/all
