@@ -17,8 +17,11 @@ struct Meeting {
     Difference difference;   ///< the first that was found; then the payload says nothing
     std::variant<Proposal, Notice, OpenNotice, SyncNotice, CallArguments, Verdict, FirstFailure>
         payload;
+    std::uint32_t number = 0;   ///< of meetings between leaders, where these count them
+    std::uint32_t leaders = 1;  ///< who have brought that one
 
     void merge(Meeting const& later) {
+        leaders += later.number == number ? later.leaders : 0;
         if (difference.any()) return;
         if (!call.goes_with(later.call) || payload.index() != later.payload.index())
             difference = {rank, later.rank, call, later.call};

@@ -13,7 +13,7 @@
 #include "interpose/finalize.hpp"
 #include "interpose/guard.hpp"
 #include "interpose/messages.hpp"
-#include "interpose/numbers.hpp"
+#include "interpose/own_communicator.hpp"
 #include "interpose/program.hpp"
 #include "interpose/world.hpp"
 #include "select/tune_store.hpp"
@@ -124,7 +124,7 @@ std::shared_ptr<Context> Context::of(MPI_Comm comm) {
 
 Context::Context(MPI_Comm comm, Introduction ranks) : introduced_{std::move(ranks)} {
     PMPI_Comm_dup(comm, &comm_);
-    PMPI_Comm_set_errhandler(comm_, numbers().errors_return);
+    end_program_by_errors_on(comm_);
     PMPI_Comm_size(comm_, &ranks_);
     PMPI_Comm_rank(comm_, &rank_);
     auto const& machines = introduced_.machine_labels;

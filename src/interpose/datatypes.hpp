@@ -63,7 +63,8 @@ bool predefined(MPI_Datatype type);
 bool plainly_made(MPI_Datatype type);
 
 /// MPI_SUCCESS if data can be moved with `type`; MPI_ERR_TYPE if it is null, not committed or no
-/// datatype at all. `quiet` is any communicator whose error handler is MPI_ERRORS_RETURN.
+/// datatype at all. `quiet` is any communicator whose error handler is MPI_ERRORS_RETURN, or one of
+/// Unisono's own (end_program_by_errors_on()).
 /// Local, no communication; costs an empty MPI_Pack.
 int unusable(MPI_Datatype type, MPI_Comm quiet);
 

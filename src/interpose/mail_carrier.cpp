@@ -55,7 +55,7 @@ void MailCarrier::carry_all() {
 void MailCarrier::carry() {
     begin_to_send();
     std::erase_if(sending_, [&](auto& sending) {
-        auto const left = is_over(sending.request);
+        auto const left = is_over(sending.request, comm_);
         if (left) mail_.note_left();
         return left;
     });
@@ -85,13 +85,15 @@ void MailCarrier::begin_to_receive(RelayedMail::Channel channel) {
         auto& receiving = receiving_.emplace_back();
         receiving.letter = {static_cast<std::uint32_t>(status.MPI_SOURCE), channel, {}};
         receiving.letter.message.resize(static_cast<std::size_t>(bytes));
-        PMPI_Imrecv(receiving.letter.message.data(), bytes, MPI_BYTE, &matched, &receiving.request);
+        require_success(PMPI_Imrecv(receiving.letter.message.data(), bytes, MPI_BYTE, &matched,
+                                    &receiving.request),
+                        comm_);
     }
 }
 
 // In the order in which they were sent: a long one may be over later than a short one after it.
 void MailCarrier::hand_in() {
-    while (!receiving_.empty() && is_over(receiving_.front().request)) {
+    while (!receiving_.empty() && is_over(receiving_.front().request, comm_)) {
         mail_.deliver(std::move(receiving_.front().letter));
         receiving_.pop_front();
     }

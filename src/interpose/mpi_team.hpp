@@ -139,7 +139,7 @@ private:
     void find_minimum(std::span<std::uint64_t> values) const;
     void start_sending(std::uint32_t to, Kind kind, Message message) override;
     void finish_messages();
-    static void drop_sent(std::deque<Sending>& sending);
+    void drop_sent(std::deque<Sending>& sending) const;
     void finish_oldest(std::deque<Sending>& sending);
     void send_answers();
     void finish_answers();
@@ -171,6 +171,7 @@ private:
     std::unique_ptr<Rendezvous> rendezvous_;
     std::bitset<std::tuple_size_v<decltype(Shared::pointers)>> pointers_taken_;
     std::optional<Merging> merging_;
+    std::uint32_t meetings_ = 0;                    // of leaders
     std::deque<Sending> sending_;                   // addresses stay: MPI writes to them
     std::map<Kind, std::deque<Sending>> deposits_;  // likewise
     std::map<std::uint32_t, Answers> answers_;      // by the receiver's node

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "interpose/mpi_team.hpp"
+#include "interpose/own_communicator.hpp"
 
 namespace unisono::interpose {
 namespace {
@@ -22,19 +23,22 @@ constexpr std::size_t fragments_of(std::size_t bytes) {
     return 1 + div_ceil(bytes - in_first_fragment, fragment_bytes);
 }
 
-void wait_for(std::vector<MPI_Request>& requests) {
-    PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+// Requests on messages of `own`.
+void wait_for(std::vector<MPI_Request>& requests, MPI_Comm own) {
+    auto const count = static_cast<int>(requests.size());
+    require_success(PMPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE), own);
 }
 
-bool is_done(MPI_Request& request) {
+bool is_done(MPI_Request& request, MPI_Comm own) {
     int done = 0;
-    PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    require_success(PMPI_Test(&request, &done, MPI_STATUS_IGNORE), own);
     return done != 0;
 }
 
-bool are_done(std::vector<MPI_Request>& requests) {
+bool are_done(std::vector<MPI_Request>& requests, MPI_Comm own) {
     int done = 0;
-    PMPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
+    auto const count = static_cast<int>(requests.size());
+    require_success(PMPI_Testall(count, requests.data(), &done, MPI_STATUSES_IGNORE), own);
     return done != 0;
 }
 
@@ -89,8 +93,8 @@ void MpiTeam::send_answers() {
     constexpr std::size_t at_once = 4;
     for (auto lane = answers_.begin(); lane != answers_.end();) {
         auto& [unsent, under_way] = lane->second;
-        std::erase_if(under_way, [](Part& part) {
-            auto const left = is_done(part.request);
+        std::erase_if(under_way, [this](Part& part) {
+            auto const left = is_done(part.request, comm_);
             if (left) --part.sending->in_turn;
             return left;
         });
@@ -117,7 +121,7 @@ Message MpiTeam::receive(std::uint32_t from, Kind kind) {
             return receiving.from == from && receiving.kind == kind;
         });
         auto const begun = oldest != receiving_.end();
-        if (begun && are_done(oldest->requests)) return take(oldest).message;
+        if (begun && are_done(oldest->requests, comm_)) return take(oldest).message;
         auto const may_begin = from_any || !begun;
         auto const source = from_any ? MPI_ANY_SOURCE : static_cast<int>(from);
         if (!may_begin || !start_receiving(source, kind)) idle();
@@ -135,7 +139,7 @@ std::optional<Team::Received> MpiTeam::receive_any(Kind kind) {
     for (auto receiving = receiving_.begin(); receiving != receiving_.end(); ++receiving) {
         if (receiving->kind != kind || std::ranges::count(waited_for, receiving->from) != 0)
             continue;
-        if (are_done(receiving->requests)) return take(receiving);
+        if (are_done(receiving->requests, comm_)) return take(receiving);
         waited_for.push_back(receiving->from);
     }
     return std::nullopt;
@@ -154,7 +158,8 @@ bool MpiTeam::start_receiving(int from, Kind kind) {
     int bytes = 0;
     PMPI_Get_count(&status, MPI_BYTE, &bytes);
     message.resize(static_cast<std::size_t>(bytes));
-    PMPI_Mrecv(message.data(), bytes, MPI_BYTE, &matched, MPI_STATUS_IGNORE);
+    require_success(PMPI_Mrecv(message.data(), bytes, MPI_BYTE, &matched, MPI_STATUS_IGNORE),
+                    comm_);
     rendezvous_->note().note_message();
     if (message.size() != fragment_bytes) return true;
     auto const first = std::exchange(message, {});
@@ -183,7 +188,7 @@ void MpiTeam::finish_sends(std::size_t still_under_way) {
 // After calls that did not go together some may not be whole. All of them is on its way.
 void MpiTeam::finish_messages() {
     finish_sends(0);
-    for (auto& receiving : receiving_) wait_for(receiving.requests);
+    for (auto& receiving : receiving_) wait_for(receiving.requests, comm_);
     for (auto& [kind, sending] : deposits_)
         while (!sending.empty()) finish_oldest(sending);
 }
@@ -195,14 +200,14 @@ void MpiTeam::finish_deposits(Kind kind) {
 }
 
 // Nobody waits for deposits, so their memory is given back when there are more.
-void MpiTeam::drop_sent(std::deque<Sending>& sending) {
-    while (!sending.empty() && are_done(sending.front().requests)) sending.pop_front();
+void MpiTeam::drop_sent(std::deque<Sending>& sending) const {
+    while (!sending.empty() && are_done(sending.front().requests, comm_)) sending.pop_front();
 }
 
 void MpiTeam::finish_oldest(std::deque<Sending>& sending) {
     auto& oldest = sending.front();
-    while (oldest.in_turn > 0 || (!answers_.empty() && !are_done(oldest.requests))) idle();
-    wait_for(oldest.requests);
+    while (oldest.in_turn > 0 || (!answers_.empty() && !are_done(oldest.requests, comm_))) idle();
+    wait_for(oldest.requests, comm_);
     sending.pop_front();
 }
 

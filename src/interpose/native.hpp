@@ -5,6 +5,7 @@
 #include <array>
 
 #include "interpose/entry_points.h"
+#include "interpose/own_communicator.hpp"
 #include "interpose/thrown.hpp"
 
 namespace unisono::interpose {
@@ -42,10 +43,10 @@ private:
 
 namespace unisono::interpose {
 
-/// Whether the MPI library has done with a request of Unisono's own; then it is null.
-inline bool is_over(MPI_Request& request) {
+/// Whether the MPI library has done with a request of Unisono's own on `comm`; then it is null.
+inline bool is_over(MPI_Request& request, MPI_Comm comm) {
     int over = 0;
-    UNISONO_NATIVE(Test)(&request, &over, MPI_STATUS_IGNORE);
+    require_success(UNISONO_NATIVE(Test)(&request, &over, MPI_STATUS_IGNORE), comm);
     return over != 0;
 }
 

@@ -120,7 +120,7 @@ void complain_of_waiting(MPI_Comm comm) {
 // slept, as the clock goes on while a job is suspended.
 void wait_with_patience(MPI_Request& request, MPI_Comm comm) {
     auto const late = std::chrono::steady_clock::now() + 100ms;
-    for (auto slept = 0ms; !is_over(request);) {
+    for (auto slept = 0ms; !is_over(request, comm);) {
         if (std::chrono::steady_clock::now() < late) {
             sched_yield();
             continue;

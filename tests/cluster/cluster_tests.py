@@ -183,6 +183,16 @@ def test_nodes_have_names_and_unisono_run_works_there(cluster):
     assert sorted(done.stdout.split()) == sorted(list(hosts) * 2), done.stderr
 
 
+@pytest.mark.skipif("mpich" not in MPIS, reason="Open MPI ends the program by itself")
+def test_who_had_lost_the_other_nodes_went_on_with_random_bytes_for_what_they_said(cluster, tmp_path):
+    leader = RANKS // NODES
+    done = unisono("cluster", "run", "--name", NAME, "--", "mpiexec.mpich", "-n", RANKS, "env",
+                   f"LD_PRELOAD={BUILD}/lib/libunisono-mpich.so", BUILD / "programs/lost_connection.mpich",
+                   tmp_path / "file", leader, check=False)
+    assert f"rank {leader} went on" not in done.stdout, done.stderr
+    assert done.returncode != 0
+
+
 # ---- up and down ---------------------------------------------------------------------------------
 
 
