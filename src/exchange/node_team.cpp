@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "support/hash.hpp"
+#include "support/scarce_descriptors.hpp"
 #include "support/wait_until.hpp"
 #include "unisono/extent.hpp"
 
@@ -43,6 +44,9 @@ NodeTeam::Name NodeTeam::name_of(std::uint32_t rank) const {
 }
 
 namespace {
+
+// Its own, and a socket's.
+constexpr std::size_t descriptors_of_a_segment = 2;
 
 // Where what was tried can fail for ever: the others learn of it when this program ends.
 void retry_unless_descriptors_lack(NodeTeam& team) {
@@ -78,6 +82,7 @@ NodeMemory NodeTeam::allocate_control() {
         if (memory.bytes.empty()) throw std::bad_alloc{};
         return memory;
     }
+    make_room_for_descriptors(descriptors_of_a_segment);
     auto segment = rank_ == 0 ? SharedSegment::create(control_bytes()) : SharedSegment{};
     if (rank_ == 0 && segment.bytes().empty()) throw std::bad_alloc{};
     memory.segment = share(std::move(segment), control_bytes());
@@ -89,6 +94,7 @@ NodeMemory NodeTeam::allocate_control() {
 NodeMemory NodeTeam::allocate(std::size_t bytes) {
     if (ranks() == 1) return NodeMemory::of_one_rank(bytes);
     NodeMemory memory;
+    make_room_for_descriptors(descriptors_of_a_segment);
     auto segment = rank_ == 0 ? SharedSegment::create(bytes) : SharedSegment{};
     if (!all(rank_ != 0 || !segment.bytes().empty())) return {};
     memory.segment = share(std::move(segment), bytes);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 namespace unisono {
 
 /// Takes a descriptor of our own to numbers that the program cannot reach, where it has come to the
@@ -8,5 +10,9 @@ namespace unisono {
 /// the limit may not be raised: then it is closed, errno EMFILE. Thread-safe. Cost: none, or three
 /// system calls.
 int out_of_the_way(int descriptor);
+
+/// So many more can be made now, where the program has used up its limit: that becomes four times
+/// as high, if it may be raised. Thread-safe. Cost: two system calls for each.
+void make_room_for_descriptors(std::size_t count);
 
 }  // namespace unisono

@@ -43,5 +43,19 @@ TEST(OutOfTheWay, keeps_what_is_in_nobodys_way) {
     close(descriptor);
 }
 
+[[noreturn]] void use_up_and_exit(rlim_t hard_limit) {
+    rlimit const limit{few, hard_limit};
+    setrlimit(RLIMIT_NOFILE, &limit);
+    while (open_null() >= 0) {
+    }
+    make_room_for_descriptors(2);
+    exit(open_null() < 0 ? 1 : open_null() < 0 ? 2 : 3);
+}
+
+TEST(RoomForDescriptors, is_there_where_the_limit_may_be_raised) {
+    EXPECT_EXIT(use_up_and_exit(4 * few), testing::ExitedWithCode(3), "");
+    EXPECT_EXIT(use_up_and_exit(few), testing::ExitedWithCode(1), "");
+}
+
 }  // namespace
 }  // namespace unisono

@@ -1,8 +1,10 @@
 // RLIMIT_FSIZE with SIGXFSZ ignored: the kernel itself cuts the write short. Open MPI 4.1.4
 // natively returns success and full counts for such a call and loses most of the data; MPICH 4.0.2
 // returns an error with full counts.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -103,6 +105,45 @@ TEST(pieces_with_holes_across_the_limit, under_unisono, success_or_full_counts) 
     CHECK_MPI(MPI_File_read_at(file, 0, back.data(), used * pieces, MPI_BYTE, MPI_STATUS_IGNORE));
     CHECK(matching_prefix(back, data) >= static_cast<std::size_t>(std::max(0LL, count)));
     CHECK(size_of(file) <= limit_bytes);
+    close_file(file);
+}
+
+/// The program has all descriptors that it may have in use, until destroyed.
+class AllDescriptors {
+public:
+    AllDescriptors() {
+        getrlimit(RLIMIT_NOFILE, &before_);
+        auto lower = before_;
+        lower.rlim_cur = 200;
+        CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &lower), 0);
+        for (int one = open_one(); one >= 0; one = open_one()) all_.push_back(one);
+    }
+    ~AllDescriptors() {
+        for (int const one : all_) close(one);
+        setrlimit(RLIMIT_NOFILE, &before_);
+    }
+    AllDescriptors(AllDescriptors const&) = delete;
+    AllDescriptors& operator=(AllDescriptors const&) = delete;
+
+private:
+    static int open_one() { return open("/dev/null", O_RDONLY); }
+
+    rlimit before_{};
+    std::vector<int> all_;
+};
+
+TEST(a_nonblocking_call_ended_programs_that_had_all_descriptors_in_use) {
+    DealtView const view(context, 1000);
+    MPI_File file = open_file(context, view);
+    Bytes const data = view.data(0, 64000);
+    CHECK_MPI(MPI_File_write_at_all(file, 0, data.data(), 64000, MPI_BYTE, MPI_STATUS_IGNORE));
+    {
+        AllDescriptors const in_use;
+        MPI_Request request = MPI_REQUEST_NULL;
+        CHECK_MPI(MPI_File_iwrite_at_all(file, 0, data.data(), 64000, MPI_BYTE, &request));
+        CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    }
+    check_read_at_all(file, 0, data, "afterwards");
     close_file(file);
 }
 
