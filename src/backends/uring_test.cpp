@@ -1,5 +1,6 @@
 #include "backends/uring.hpp"
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #include "backends/posix.hpp"
 #include "backends/test_support.hpp"
+#include "support/descriptor.hpp"
 
 namespace unisono {
 
@@ -46,8 +48,17 @@ TEST_F(UringDeath, system_calls_where_rings_cannot_be_used) {
     EXPECT_EXIT(expect_system_calls_without(SYS_io_uring_enter), testing::ExitedWithCode(0), "");
 }
 
+void forbid_rings() { forbid_system_call(SYS_io_uring_enter); }
+
+// As a program that becomes a daemon, and opens something else.
+void take_rings_numbers() {
+    auto const null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int number = 0; number < 1024; ++number)
+        if (path_of(number) == "anon_inode:[io_uring]") dup2(null, number);
+}
+
 // Two accesses are under way in the ring when the kernel stops accepting calls for it.
-void lose_the_ring_under_way() {
+void lose_the_ring_under_way(void (*lose)()) {
     TemporaryFile const file(test_folders().front());
     auto const backend = uring(file.fd());
     if (!backend) std::_Exit(0);
@@ -56,9 +67,10 @@ void lose_the_ring_under_way() {
     for (std::uint64_t i = 0; i < 400; ++i) list.push_back({i * 20, &memory[i * 10], 10});
     auto const first = backend->start(Direction::write, list);
     auto const second = backend->start(Direction::write, list);
-    forbid_system_call(SYS_io_uring_enter);
+    lose();
     bool const all = first->wait().bytes == 4000 && second->wait().bytes == 4000 &&
-                     backend->perform(Direction::write, list).bytes == 4000;
+                     backend->perform(Direction::write, list).bytes == 4000 &&
+                     backend->name() == "posix";
     auto const contents = file.contents();
     bool right = contents.size() == 399 * 20 + 10;
     for (std::size_t i = 0; right && i < contents.size(); ++i) {
@@ -69,7 +81,11 @@ void lose_the_ring_under_way() {
 }
 
 TEST_F(UringDeath, system_calls_take_over_when_rings_are_forbidden_later) {
-    EXPECT_EXIT(lose_the_ring_under_way(), testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(lose_the_ring_under_way(forbid_rings), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(UringDeath, system_calls_take_over_when_the_program_takes_the_rings_number) {
+    EXPECT_EXIT(lose_the_ring_under_way(take_rings_numbers), testing::ExitedWithCode(0), "");
 }
 
 class UringPipe : public testing::Test {
