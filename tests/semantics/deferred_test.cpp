@@ -287,9 +287,6 @@ TEST(a_communicator_goes_that_has_the_handle_of_an_earlier_one, under_unisono,
     check_file(context, context.path(), static_cast<long long>(mine_bytes) * context.size);
 }
 
-// Between nodes a rank knows of its own writes only.
-bool on_one_node() { return std::getenv("UNISONO_TOPOLOGY") == nullptr; }
-
 MPI_File open_once_more(MPI_Comm comm, Context const& context) {
     MPI_File file = MPI_FILE_NULL;
     CHECK_MPI(MPI_File_open(comm, context.path().c_str(), MPI_MODE_RDWR, MPI_INFO_NULL, &file));
@@ -307,7 +304,8 @@ TEST(what_another_handle_writes_is_not_undone, under_unisono, only_unisono_defer
     MPI_File alone = open_once_more(MPI_COMM_SELF, context);
     MPI_Offset const own = (97LL * context.size + context.rank) * Records::bytes;
     check_read_at(alone, own, pattern_bytes(own, bytes), "this rank's own");
-    auto const whose = (context.rank + (on_one_node() ? 1 : 0)) % context.size;
+    // Between nodes a rank knows of its own writes only.
+    auto const whose = (context.rank + (on_one_node(context) ? 1 : 0)) % context.size;
     MPI_Offset const at = (98LL * context.size + whose) * Records::bytes;
     Bytes const newer(bytes, 9);
     CHECK_MPI(
@@ -325,7 +323,7 @@ TEST(what_another_handle_writes_is_not_undone, under_unisono, only_unisono_defer
 // The same by a call that would be done beside the program.
 TEST(what_another_handle_writes_beside_the_program_is_not_undone, under_unisono,
      only_unisono_defers) {
-    if (!strategy_is_free(context) || !on_one_node()) return;
+    if (!strategy_is_free(context) || !on_one_node(context)) return;
     constexpr int bytes = 300'000;
     Records records(context, no_fault);
     records.write(bytes / Records::bytes / context.size + 1);
@@ -349,7 +347,7 @@ TEST(what_another_handle_writes_beside_the_program_is_not_undone, under_unisono,
 // A handle began to keep blocks while another's write was on its way, and had what this replaced
 // until a sync.
 TEST(what_another_handle_writes_meanwhile_is_read, under_unisono, only_unisono_defers) {
-    if (!strategy_is_free(context) || !on_one_node()) return;
+    if (!strategy_is_free(context) || !on_one_node(context)) return;
     constexpr int bytes = 300'000;  // enough to be written beside the program
     MPI_File file = open_deferred(context, no_fault);
     Bytes seen(bytes, 1);

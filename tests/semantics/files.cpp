@@ -257,4 +257,14 @@ std::string info_value(MPI_File file, std::string const& key) {
 
 bool strategy_is_forced() { return getenv("UNISONO_STRATEGY") != nullptr; }
 
+bool on_one_node(Context const& context) {
+    auto const value = [](char const* name) {
+        auto const* const text = getenv(name);
+        return std::string{text == nullptr ? "" : text};
+    };
+    auto const topology = value("UNISONO_TOPOLOGY");
+    auto const pretended = topology != "" && topology != "nodes=1";
+    return context.size == 1 || !(pretended || value("UNISONO_EXCHANGE") == "messages");
+}
+
 }  // namespace semantics

@@ -150,5 +150,7 @@ long long size_of(MPI_File file);
 std::string info_value(MPI_File file, std::string const& key);
 /// By the environment, which goes before hints.
 bool strategy_is_forced();
+/// Unisono takes all ranks to be on one node; likewise.
+bool on_one_node(Context const& context);
 
 }  // namespace semantics

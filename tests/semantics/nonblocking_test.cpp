@@ -467,8 +467,8 @@ MPI_File open_faulty(Context const& context, std::string const& name) {
 // Between nodes, where only the program's own thread may call MPI, and the MPI library has not been
 // told of the view.
 bool each_rank_does_its_part(Context const& context) {
-    return std::getenv("UNISONO_TOPOLOGY") != nullptr &&
-           std::getenv("UNISONO_OVERLAP") == nullptr && context.thread_level < MPI_THREAD_MULTIPLE;
+    return !on_one_node(context) && std::getenv("UNISONO_OVERLAP") == nullptr &&
+           context.thread_level < MPI_THREAD_MULTIPLE;
 }
 
 // What is large goes on beside the program.

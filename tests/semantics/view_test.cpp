@@ -1,6 +1,5 @@
 // New views: ranks set them without waiting for each other, and what was wrong with one comes out
 // at the next call that they make together.
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 
@@ -137,8 +136,8 @@ TEST(nothing_but_the_file_is_left, under_unisono,
     context.barrier();
 }
 
+// On one node it is in memory, and needs no place.
 TEST(a_shared_pointer_without_a_place_is_an_error, under_unisono, "Unisono's own message", 2) {
-    if (getenv("UNISONO_TOPOLOGY") == nullptr) return skip("on one node it is in memory");
     auto const folder = context.path("folder");
     if (context.root()) std::filesystem::create_directory(folder);
     context.barrier();
@@ -149,8 +148,12 @@ TEST(a_shared_pointer_without_a_place_is_an_error, under_unisono, "Unisono's own
     context.barrier();
     std::uint8_t const byte = 1;
     auto const code = MPI_File_write_shared(file, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE);
-    CHECK_EQUAL(error_class(code), MPI_ERR_NO_SUCH_FILE);
-    CHECK(error_text(code).find("hidden file") != std::string::npos);
+    if (on_one_node(context)) {
+        CHECK_MPI(code);
+    } else {
+        CHECK_EQUAL(error_class(code), MPI_ERR_NO_SUCH_FILE);
+        CHECK(error_text(code).find("hidden file") != std::string::npos);
+    }
     CHECK_MPI(MPI_File_write_all(file, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE));
     close_file(file);
 }
