@@ -3,9 +3,11 @@
 #include <atomic>
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
 #include "exchange/call_note.hpp"
@@ -19,9 +21,9 @@ namespace unisono {
 /// Waiting spins briefly, then yields and drives MPI progress.
 ///
 /// A rank may be one meeting ahead of the slowest at most, hence two payload slots. Who meets says
-/// for which call: ranks that are there for another one, as in a program that calls collective
-/// functions in different orders, all get CallsDiffer instead of what others brought for something
-/// else.
+/// for which call, and what it brings: ranks that are there for another one, as in a program that
+/// calls collective functions in different orders, all get CallsDiffer instead of what others
+/// brought for something else.
 class Rendezvous {
 public:
     static std::size_t bytes_needed(std::size_t local_ranks) {
@@ -44,7 +46,7 @@ public:
     void barrier() {
         team_.note_barrier();
         auto const side = ++turn_ % 2;
-        arrive(side);
+        arrive(side, nothing);
         wait_for_all();
         auto const difference = difference_on_node(side);
         if (!difference.any()) return;
@@ -60,7 +62,7 @@ public:
         team_.note_meeting();
         auto const side = ++turn_ % 2;
         std::memcpy(slots_[index_].payload[side], &mine, sizeof(Payload));
-        arrive(side);
+        arrive(side, kind_of<Payload>);
         if (team_.topology().nodes() > 1) {
             if (index_ == 0)
                 lead(mine, side);
@@ -94,29 +96,39 @@ public:
 
 private:
     static constexpr std::size_t payload_bytes = 192;
+    static constexpr std::uint8_t nothing = 0;  // to a barrier
+    template <class Payload>
+    static constexpr auto kind_of = static_cast<std::uint8_t>(
+        1 + decltype(Meeting::payload){std::in_place_type<Payload>}.index());
 
     struct alignas(64) Slot {
         std::atomic<std::uint64_t> arrived;
         CallTag call[2];  // what for; beside what others look at anyway
-        bool differ[2];   // only of what the leader publishes: its payload is a Difference
+        std::uint8_t brings[2];
+        bool differ[2];  // only of what the leader publishes: its payload is a Difference
         alignas(64) std::byte payload[2][payload_bytes];
         CallNote note;
     };
 
-    void arrive(std::size_t side) {
+    void arrive(std::size_t side, std::uint8_t brings) {
         auto& own = slots_[index_];
+        own.brings[side] = brings;
         own.call[side] = own.note.tag.load(std::memory_order_relaxed);
         own.arrived.store(turn_, std::memory_order_release);
     }
 
-    // The first rank of this node that is there for another call than the first one.
+    // The first rank of this node that is there for another call than the first one, or for
+    // something else in it.
     [[nodiscard]] Difference difference_on_node(std::size_t side) const {
-        auto const first = slots_[0].call[side];
-        for (std::size_t i = 1; i < count_; ++i)
-            if (auto const other = slots_[i].call[side]; !other.goes_with(first)) {
-                auto const& ranks = team_.topology().ranks_near(team_.rank());
-                return {ranks[0], ranks[i], first, other};
-            }
+        auto const& first = slots_[0];
+        for (std::size_t i = 1; i < count_; ++i) {
+            auto const& other = slots_[i];
+            if (other.call[side].goes_with(first.call[side]) &&
+                other.brings[side] == first.brings[side])
+                continue;
+            auto const& ranks = team_.topology().ranks_near(team_.rank());
+            return {ranks[0], ranks[i], first.call[side], other.call[side]};
+        }
         return {};
     }
 

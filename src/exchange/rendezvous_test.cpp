@@ -178,6 +178,24 @@ TEST(Rendezvous, a_meeting_does_not_take_a_barrier_of_another_call_for_an_answer
     }
 }
 
+// Each took what the other brought for something of its own kind.
+TEST(Rendezvous, ranks_of_a_node_that_meet_for_different_things_in_one_call_learn_of_it) {
+    for (auto const& labels : {std::vector<std::uint32_t>{0, 0}, {0, 0, 1}}) {
+        ThreadTeams teams{make_topology(labels)};
+        teams.run([&](Team& team, Rendezvous& rendezvous) {
+            rendezvous.note().enter(one_call, 1, 0);
+            auto const found = difference_found([&] {
+                Notice notice;
+                CallArguments arguments;
+                if (team.rank() == 1) return rendezvous.meet(notice);
+                rendezvous.meet(arguments);
+            });
+            EXPECT_EQ(found.first_rank, 0U);
+            EXPECT_EQ(found.other_rank, 1U);
+        });
+    }
+}
+
 TEST(Rendezvous, calls_that_go_together_may_have_different_names) {
     ThreadTeams teams{make_topology({0, 1, 0})};
     teams.run([&](Team& team, Rendezvous& rendezvous) {
