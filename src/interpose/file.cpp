@@ -300,12 +300,27 @@ bool File::holds_writes() const {
     return cache != nullptr && cache->holds_writes();
 }
 
-void File::drain() {
+template <class Do>
+void File::between_calls(Do&& what) {
     auto const cache = this->cache();
     if (cache == nullptr) return;
-    CallRecord of_no_data_call;  // it is part of another call's time
-    cache->drain(of_no_data_call);
+    auto const before = team().traffic();
+    what(*cache);  // sends nothing within a data call, which has ended the window
+    auto const traffic = team().traffic() - before;
+    record([&](FileReport& report) {
+        report.write.messages += traffic.messages;
+        report.write.sent_bytes += traffic.message_bytes;
+    });
 }
+
+void File::drain() {
+    CallRecord of_no_data_call;  // it is part of another call's time
+    between_calls([&](CachedFile& cache) { cache.drain(of_no_data_call); });
+}
+
+void File::note_new_views() { between_calls(std::mem_fn(&CachedFile::note_new_views)); }
+
+void File::end_window() { between_calls(std::mem_fn(&CachedFile::end_window)); }
 
 Verdict File::settle() {
     drain();

@@ -175,6 +175,9 @@ public:
     std::shared_ptr<CachedFile> make_cache();
     /// Writes what they hold to the file and empties them. Collective; free when they are empty.
     void drain();
+    /// CachedFile::note_new_views and end_window, if there are any.
+    void note_new_views();
+    void end_window();
     /// Collective calls may have left something in memory that the file lacks. Equal on all ranks.
     [[nodiscard]] bool holds_writes() const;
     /// Drains. The error of deferred writes since the last time, if any: agreed by all ranks.
@@ -368,6 +371,9 @@ private:
     template <class... Place>
     void replace_shared_pointer(Place&&... place);
     Error close_storage();
+    /// Has the buffers do something that no data call counts: their messages are in the report.
+    template <class Do>
+    void between_calls(Do&& what);
     /// For what threads of the program change. Cost: none where one thread calls MPI.
     [[nodiscard]] std::unique_lock<std::mutex> guard() const {
         return context_->threaded() ? std::unique_lock{mutex_} : std::unique_lock<std::mutex>{};

@@ -119,7 +119,7 @@ OrderedBegin advance_shared_pointer(File& file, DataCall const& call, Prepared& 
         refuse(prepared, MPI_ERR_ARG, pointer_beyond);
     if (all.objection.refusal != 0 || prepared.refusal != 0) {
         // All refuse it then; in a window only the rank that has the wrong argument would.
-        if (auto const cache = file.cache()) cache->end_window();
+        file.end_window();
         return {.offset = all.begin};
     }
     if (all.etypes == 0) return {.offset = all.begin};

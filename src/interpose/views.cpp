@@ -207,7 +207,7 @@ int File_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype etype,
     auto notice = notice_of(*file, view.get(), has_new_hints(*file, info));
     auto const alone = !has_to_meet(*file, known_as);
     if (!alone) agree_on_views(*file, notice);
-    if (auto const cache = file->cache()) cache->note_new_views();
+    file->note_new_views();
     if (alone) return set_view_alone(*file, std::move(view), notice, etype, filetype, info);
     if (notice.objection.refusal != 0) return refuse_view(*file, notice.objection);
     if (!notice.representation.alike())

@@ -102,10 +102,12 @@ static void write_log(char const* path) {
     char line[line_bytes + 1];
     int rank = 0;
     MPI_File log;
-    int const length = snprintf(
-        line, sizeof line, "opens=%ju closes=%ju collective=%ju written=%ju read=%ju splits=%ju",
-        (uintmax_t)counts.opens, (uintmax_t)counts.closes, (uintmax_t)counts.collective,
-        (uintmax_t)counts.written, (uintmax_t)counts.read, (uintmax_t)counts.splits);
+    int const length =
+        snprintf(line, sizeof line,
+                 "opens=%ju closes=%ju collective=%ju written=%ju read=%ju messages=%ju splits=%ju",
+                 (uintmax_t)counts.opens, (uintmax_t)counts.closes, (uintmax_t)counts.collective,
+                 (uintmax_t)counts.written, (uintmax_t)counts.read, (uintmax_t)counts.messages,
+                 (uintmax_t)counts.splits);
     memset(line + length, ' ', line_bytes - (size_t)length);
     line[line_bytes - 1] = '\n';
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -79,6 +79,21 @@ class CountingTool(Jobs):
         behind, job = self.counts(mpi, both["Unisono first"])
         self.assertEqual(behind["collective"], 0, job.transcript())
 
+    # Those at the end of calls that repeat, which a sync or close may be, were in no report.
+    def test_messages_between_nodes_are_those_of_the_report(self):
+        for mpi in MPIS:
+            for strategy in ("two_phase", "view_based"):
+                for mode in ("repeated", "close"):
+                    with self.subTest(mpi=mpi, strategy=strategy, mode=mode):
+                        self.file.unlink(missing_ok=True)
+                        counted, job = self.counts(
+                            mpi, [library(mpi), self.tool(mpi)], [program("reported", mpi), mode, self.file],
+                            UNISONO_TOPOLOGY="nodes=3", UNISONO_STRATEGY=strategy)
+                        [report] = [one for one in job.reports() if one["file"] == str(self.file)]
+                        self.assertGreater(counted["messages"], 0, job.transcript())
+                        self.assertEqual(report["write"]["messages"] + report["read"]["messages"],
+                                         counted["messages"], job.transcript())
+
     @each_mpi
     def test_each_duplicate_of_the_world_was_divided_into_nodes_anew(self, mpi):
         counted, job = self.counts(mpi, [library(mpi), self.tool(mpi)], [program("duplicates", mpi), self.file],
