@@ -13,19 +13,22 @@
 #include "interpose/pass_on.hpp"
 
 namespace unisono::interpose {
-namespace {
 
-IoResult perform_independent(File const& file, Request const& request, CallRecord& record) {
-    if (request.direction == Direction::read)
+IoResult access_alone(File& file, Request const& request, CallRecord& record) {
+    auto const writes = request.direction == Direction::write;
+    if (!writes)
         for (auto const& other : caches_of_others(file)) other->settle_size();
     auto const cache = file.cache();
     auto const result = cache != nullptr
                             ? cache->perform_independent(request, record)
                             : perform_direct(request, request.positions, file.storage(), record);
+    if (writes) file.durability().note_written();
     if (cache == nullptr) renew_blocks(file, request, result.bytes);
     tell_other_handles(file, request, result.bytes);
     return result;
 }
+
+namespace {
 
 // The code of an error of this rank's; nothing is raised yet.
 int own_code(File& file, DataCall const& call, int error_class, std::string const& why) {
@@ -65,14 +68,11 @@ Alone perform_alone(File& file, DataCall const& call, Prepared& prepared, CallRe
         return {own_code(file, call, prepared.refusal, prepared.why)};
     }
     auto const& request = prepared.request;
-    auto const perform = [&](Request const& part) {
-        return perform_independent(file, part, record);
-    };
+    auto const perform = [&](Request const& part) { return access_alone(file, part, record); };
     record.lap(Phase::other);
     auto const result = request.device == nullptr
                             ? perform(request)
                             : perform_through_host(request, file.options(), record, perform);
-    if (request.direction == Direction::write) file.durability().note_written();
     if (!call.offset && pointer == Pointer::individual && result.bytes != asked)
         file.set_pointer(prepared.first + etypes_of(prepared, result.bytes));
     set_count(status, deliver(prepared, call, result.bytes));

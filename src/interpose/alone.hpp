@@ -30,6 +30,10 @@ struct Alone {
     Verdict lost{};           ///< of a write
 };
 
+/// Moves data of such a call: what is in memory of the file, by whichever handle, is seen, and
+/// knows of it. Any thread.
+IoResult access_alone(File& file, Request const& request, CallRecord& record);
+
 /// By Unisono; the caller has a hold() of the file. Its time goes on from `record`. Local.
 Alone perform_alone(File& file, DataCall const& call, Prepared& prepared, CallRecord& record,
                     Pointer pointer, MPI_Status* status);

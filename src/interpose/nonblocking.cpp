@@ -5,10 +5,9 @@
 #include <new>
 #include <utility>
 
-#include "execute/direct.hpp"
+#include "interpose/alone.hpp"
 #include "interpose/conclusion.hpp"
 #include "interpose/guard.hpp"
-#include "interpose/left_in_memory.hpp"
 #include "strategies/all.hpp"
 #include "support/hash.hpp"
 
@@ -84,8 +83,7 @@ void NonblockingCalls::perform_independent(PendingCall& call, bool part_of_colle
     CallRecord record;
     auto const rank = static_cast<std::uint32_t>(file_.context().rank());
     auto const& request = call.prepared.request;
-    auto const result = perform_direct(request, request.positions, file_.storage(), record);
-    if (request.direction == Direction::write) file_.durability().note_written();
+    auto const result = access_alone(file_, request, record);
     record.lap(Phase::file);
     file_.overlap_gain().note(request.direction, request.positions.bytes(), record.whole_s());
     call.outcome = {.local = true, .bytes = result.bytes, .verdict = {result, rank}};
@@ -93,8 +91,6 @@ void NonblockingCalls::perform_independent(PendingCall& call, bool part_of_colle
         file_.note_lost(lost_in(request, result, rank));
         call.told_later = true;
     }
-    renew_blocks(file_, request, result.bytes);
-    tell_other_handles(file_, request, result.bytes);
     file_.record([&](FileReport& report) {
         ++report[request.direction].independent_calls;
         add_request(report[request.direction], request);
