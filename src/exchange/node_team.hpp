@@ -37,7 +37,6 @@ public:
     [[nodiscard]] std::uint32_t rank() const override { return rank_; }
     [[nodiscard]] Topology const& topology() const override { return topology_; }
     [[nodiscard]] Rendezvous& rendezvous() { return *rendezvous_; }
-    std::span<std::byte> node_memory(Area area, std::size_t bytes) override;
     std::shared_ptr<std::span<std::byte> const> own_node_memory(std::size_t bytes) override;
     [[nodiscard]] bool carries_messages() const override { return false; }
     void idle() override;
@@ -85,7 +84,6 @@ private:
     std::uint64_t meetings_ = 0;
     std::atomic<std::uint8_t>* turns_ = nullptr;  // sent so far, by sender and receiver
     std::vector<std::uint8_t> turns_taken_;       // by sender
-    NodeMemory areas_[areas];                     // by Area
     std::atomic<int> const* waiting_ = nullptr;
 };
 

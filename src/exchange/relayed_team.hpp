@@ -35,9 +35,6 @@ public:
     [[nodiscard]] std::uint32_t rank() const override { return rank_; }
     [[nodiscard]] Topology const& topology() const override { return topology_; }
     [[nodiscard]] Rendezvous& rendezvous() { return *rendezvous_; }
-    std::span<std::byte> node_memory(Area area, std::size_t bytes) override {
-        return node_.node_memory(area, bytes);
-    }
     std::shared_ptr<std::span<std::byte> const> own_node_memory(std::size_t bytes) override {
         return node_.own_node_memory(bytes);
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -57,14 +58,19 @@ public:
     [[nodiscard]] virtual std::uint32_t rank() const = 0;
     [[nodiscard]] virtual Topology const& topology() const = 0;
 
-    /// Memory shared by the ranks of this node, at least `bytes`, zero when new; stays as it is
-    /// until a call asks for more. Collective over the node. Empty on every rank of the node when
-    /// there is none to be had.
-    virtual std::span<std::byte> node_memory(Area area, std::size_t bytes) = 0;
-
-    /// The same, but the caller's own until it lets go of it; null on every rank of the node when
-    /// there is none to be had.
+    /// Memory shared by the ranks of this node, at least `bytes`, zero when new; the caller's own
+    /// until it lets go of it. Collective over the node. Null on every rank of the node when there
+    /// is none to be had.
     virtual std::shared_ptr<std::span<std::byte> const> own_node_memory(std::size_t bytes) = 0;
+
+    /// The same, but the team's: it stays as it is until a call asks for more. Empty when there is
+    /// none to be had.
+    virtual std::span<std::byte> node_memory(Area area, std::size_t bytes) {
+        auto& memory = areas_[static_cast<std::size_t>(area)];
+        auto const known = [&] { return memory == nullptr ? std::span<std::byte>{} : *memory; };
+        if (known().size() < bytes) memory = own_node_memory(bytes);
+        return known();
+    }
 
     /// Local: whether send() takes more than empty messages of Kind::turn.
     [[nodiscard]] virtual bool carries_messages() const { return true; }
@@ -189,6 +195,7 @@ private:
         traffic_.reduced_bytes += bytes;
     }
 
+    std::array<std::shared_ptr<std::span<std::byte> const>, areas> areas_;  // by Area
     Traffic traffic_;
     bool deposits_stopped_ = false;
 };

@@ -70,8 +70,6 @@ private:
     struct Node {
         std::vector<Line> control;
         std::shared_ptr<Own> latest;
-        std::vector<Line> areas[Team::areas];
-        std::vector<std::vector<Line>> outgrown;  // other ranks may still look at them
         std::size_t asked = 0;
         std::size_t round = 0;
     };
@@ -83,26 +81,6 @@ private:
 
         [[nodiscard]] std::uint32_t rank() const override { return rank_; }
         [[nodiscard]] Topology const& topology() const override { return all_.topology_; }
-        std::span<std::byte> node_memory(Area area, std::size_t bytes) override {
-            if (all_.no_node_memory) return {};
-            auto const node_index = all_.topology_.node_of[rank_];
-            auto& node = all_.nodes_[node_index];
-            std::unique_lock lock{all_.mutex_};
-            // Collective: the last of the node's ranks to ask makes it larger.
-            auto& lines = node.areas[static_cast<std::size_t>(area)];
-            auto const round = node.round;
-            if (++node.asked == all_.topology_.ranks_of[node_index].size()) {
-                if (lines.size() * sizeof(Line) < bytes) {
-                    node.outgrown.push_back(std::move(lines));
-                    lines = std::vector<Line>(bytes / sizeof(Line) + 1);
-                }
-                node.asked = 0;
-                ++node.round;
-                all_.changed_.notify_all();
-            }
-            all_.changed_.wait(lock, [&] { return node.round != round; });
-            return bytes_of(lines);
-        }
         std::shared_ptr<std::span<std::byte> const> own_node_memory(std::size_t bytes) override {
             if (all_.no_node_memory) return nullptr;
             auto const node_index = all_.topology_.node_of[rank_];

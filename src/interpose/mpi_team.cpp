@@ -177,12 +177,6 @@ NodeMemory MpiTeam::allocate(std::size_t bytes) {
     return memory;
 }
 
-std::span<std::byte> MpiTeam::node_memory(Area area, std::size_t bytes) {
-    auto& memory = areas_[static_cast<std::size_t>(area)];
-    if (memory.bytes.size() < bytes) memory = allocate(bytes);
-    return memory.bytes;
-}
-
 std::shared_ptr<std::span<std::byte> const> MpiTeam::own_node_memory(std::size_t bytes) {
     auto const memory = std::make_shared<NodeMemory>(allocate(bytes));
     if (memory->bytes.empty()) return nullptr;

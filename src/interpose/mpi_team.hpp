@@ -37,7 +37,6 @@ public:
 
     [[nodiscard]] std::uint32_t rank() const override { return rank_; }
     [[nodiscard]] Topology const& topology() const override { return topology_; }
-    std::span<std::byte> node_memory(Area area, std::size_t bytes) override;
     std::shared_ptr<std::span<std::byte> const> own_node_memory(std::size_t bytes) override;
     void idle() override;
     /// Now and then while this rank is idle, from then on.
@@ -167,7 +166,6 @@ private:
     std::uint32_t local_index_ = 0;
     std::uint32_t local_ranks_ = 1;
     NodeMemory control_;
-    std::array<NodeMemory, areas> areas_;  // by Area
     std::unique_ptr<Rendezvous> rendezvous_;
     std::bitset<std::tuple_size_v<decltype(Shared::pointers)>> pointers_taken_;
     std::optional<Merging> merging_;
