@@ -5,13 +5,14 @@ usage: stall_test.py BUILD_DIRECTORY MPI [MPI] [TEST]
 """
 
 import itertools
+import threading
 
 from each_mpi import BUILD, MPIS, ClientTest, each_mpi, library, main, program
 from harness import Job
 
 LOOKS = ({}, {"UNISONO_STALL": "warn"})
 # A busy machine has ranks wait for a second, too.
-STALL_S, LATE, SLOWLY = "2", "late 6", "write=delay:4000000"
+STALL_S, LATE = "2", "late 6"
 PLACES = ({}, {"UNISONO_TOPOLOGY": "nodes=2"}, {"UNISONO_EXCHANGE": "messages"})
 
 
@@ -22,6 +23,22 @@ class OutOfStep(ClientTest):
         job = Job(BUILD, mpi, ranks, [program("out_of_step", mpi), self.file, *what.split()], self.directory)
         job.environment.update(environment)
         return job.run([library(mpi)], seconds=200)
+
+    def run_on_slow_storage(self, mpi, slow_s=None, **environment):
+        """All are in step. The first writes end together, when somebody has said something or after so long."""
+        said = self.directory / "said"
+        words = ["sh", "-c", 'exec "$@" 2>>"$0"', said, program("out_of_step", mpi), self.file, "late"]
+        job = Job(BUILD, mpi, 3, words, self.directory)
+        job.environment.update(UNISONO_BACKEND="posix", UNISONO_STALL_S=STALL_S, HELD_WRITES_UNTIL=str(said),
+                               **environment)
+        said.unlink(missing_ok=True)
+        with said.open("a") as end:
+            if slow_s:
+                threading.Timer(slow_s, print, ["over"], {"file": end, "flush": True}).start()
+            job.run([library(mpi), BUILD / "lib" / "libheld-writes.so"], seconds=200)
+        job.errors += said.read_text()
+        job.require_success()
+        return job
 
     def over(self, choices):
         """All choices with one MPI, and the first one with the others: these tests mostly wait."""
@@ -108,19 +125,15 @@ class Stall(OutOfStep):
             self.assertEqual(job.output.splitlines()[-1], f"threads: {threads}, 0")
 
     def test_a_rank_that_waits_for_slow_storage_is_told_from_one_that_is_missing(self):
-        slow = {"UNISONO_FAULTS": SLOWLY, "UNISONO_STALL_S": STALL_S}
         one_writes = {"UNISONO_STRATEGY": "two_phase", "UNISONO_HINTS": "*:cb_nodes=1"}
         for mpi, how in self.over(LOOKS):
-            job = self.run_job(mpi, "late 0", **slow, **one_writes, **how)
-            job.require_success()
+            job = self.run_on_slow_storage(mpi, **one_writes, **how)
             self.assertRegex(self.stalls(job)[0], "; rank 0: in it, accessing the file or "
                              "waiting for its turn to; ranks 1-2: in it$")
 
     def test_nothing_is_said_while_all_ranks_wait_for_slow_storage(self):
-        slow = {"UNISONO_FAULTS": SLOWLY, "UNISONO_STALL_S": STALL_S}
         for mpi, how in self.over(LOOKS):
-            job = self.run_job(mpi, "late 0", UNISONO_STRATEGY="independent", **slow, **how)
-            job.require_success()
+            job = self.run_on_slow_storage(mpi, slow_s=3 * float(STALL_S), UNISONO_STRATEGY="independent", **how)
             self.assertEqual(job.lines_from_unisono(), [], job.transcript())
 
     def test_nothing_is_said_before_its_time_or_where_nobody_wants_to_know(self):
