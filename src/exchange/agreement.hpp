@@ -204,8 +204,12 @@ struct OpenNotice {
     bool new_options = false;  ///< rank 0's are not those that all have
     /// The unit of a local layout, on rank 0; 0: it is none, or more has to be said of it.
     std::uint64_t local_layout_unit = UINT64_MAX;
+    bool local = true;  ///< StorageFacts::local
+    Digest file;        ///< which one it is, if it is local
 
     void merge(OpenNotice const& later) {
+        local = local && later.local;
+        file.merge(later.file);
         knows_strategy = knows_strategy && later.knows_strategy;
         new_options = new_options || later.new_options;
         local_layout_unit = std::min(local_layout_unit, later.local_layout_unit);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "backends/choice.hpp"
@@ -12,6 +13,7 @@
 #include "backends/posix.hpp"
 #include "backends/range_locks.hpp"
 #include "interpose/hints.hpp"
+#include "interpose/machines.hpp"
 #include "interpose/mpiio_backend.hpp"
 #include "interpose/native.hpp"
 #include "interpose/nonblocking.hpp"
@@ -234,6 +236,24 @@ std::optional<std::string> File::name_for_mpi() const {
     if (stat(path.c_str(), &there) != 0 || identity_ != std::pair{there.st_dev, there.st_ino})
         return {};
     return driver_ + path;
+}
+
+std::uint64_t File::local_identity() const {
+    static auto const kernel = hash64(boot_id());
+    if (!identity_) return 0;
+    std::array const parts{kernel, identity_->first, identity_->second};
+    return hash64(parts);
+}
+
+// To read copies that somebody has put there is no mistake.
+void File::note_different_files() {
+    if (read_only()) return;
+    record([](FileReport& report) {
+        auto const* const note =
+            "its ranks have different files of this name: each node has a file system of its own "
+            "there; write where all nodes see the same";
+        if (!std::ranges::count(report.notes, note)) report.notes.emplace_back(note);
+    });
 }
 
 // The MPI library has no descriptor to spare either.

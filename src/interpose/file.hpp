@@ -121,6 +121,10 @@ public:
     [[nodiscard]] bool is_same_as(File const& other) const {
         return identity_ && identity_ == other.identity_;
     }
+    /// Of one on a node's own file system: no other has it, there or on another node.
+    [[nodiscard]] std::uint64_t local_identity() const;
+    /// Ranks have opened others by the same name.
+    void note_different_files();
     /// This rank has, or had, the file open twice at once.
     [[nodiscard]] bool is_open_again() const { return open_again_; }
     void note_open_again() { open_again_ = true; }

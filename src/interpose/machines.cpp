@@ -18,15 +18,20 @@ constexpr std::uint64_t unknown_machine = 0;
 
 // The same where one kernel runs for both, and its sockets pass descriptors.
 std::uint64_t machine_key() {
-    std::ifstream file{"/proc/sys/kernel/random/boot_id"};
-    std::string text;
+    auto const kernel = boot_id();
     struct stat network {};
-    if (!(file >> text) || stat("/proc/self/ns/net", &network) != 0) return unknown_machine;
-    text += ' ' + std::to_string(network.st_ino);
-    return hash64(text) | 1;
+    if (kernel.empty() || stat("/proc/self/ns/net", &network) != 0) return unknown_machine;
+    return hash64(kernel + ' ' + std::to_string(network.st_ino)) | 1;
 }
 
 }  // namespace
+
+std::string boot_id() {
+    std::ifstream file{"/proc/sys/kernel/random/boot_id"};
+    std::string text;
+    file >> text;
+    return text;
+}
 
 std::string processor_name() {
     std::array<char, MPI_MAX_PROCESSOR_NAME + 1> name{};

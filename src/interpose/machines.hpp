@@ -21,6 +21,8 @@ struct Placement {
 
 /// What this process's machine is called. Local.
 std::string processor_name();
+/// No other kernel has it, on this machine or another one; empty: not known. Local.
+std::string boot_id();
 
 /// What the ranks of a communicator tell each other of themselves.
 struct Introduction {

@@ -114,6 +114,19 @@ def test_times_are_the_programs_own_and_the_latest_rank_is_named(job, tmp_path, 
     assert report["write"]["bytes"]["native"] == (PIECES * 8 if strategy == "native" else 0)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a rank a file system of its own")
+def test_a_report_says_that_nodes_have_different_files(job, tmp_path):
+    _, report = job("close")
+    assert report["notes"] == []
+    (folder := tmp_path / "own").mkdir()
+    apart = 'mount -t tmpfs tmpfs "$0" && touch "$0/file" && exec "$@"'
+    made = Job(BUILD, MPI, RANKS, ["unshare", "-m", "sh", "-c", apart, folder, PROGRAM, "close", folder / "file"],
+               tmp_path)  # fmt: skip
+    made.run([made.engine()], seconds=60)
+    [note] = made.reports()[-1]["notes"]
+    assert note.startswith("its ranks have different files of this name"), made.transcript()
+
+
 def test_a_report_says_what_program_it_is_where_it_ran_and_what_was_set(job):
     _, report = job("close", UNISONO_HINTS="*:cb_nodes=2:cb_buffer_size=16777216", UNISONO_SELECT="auto")
     program = report["program"]
