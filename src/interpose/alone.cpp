@@ -169,7 +169,6 @@ void do_own_part(PendingCall& pending) {
     pending.outcome.bytes = done.bytes;
     pending.outcome.verdict = done.lost;
     pending.bytes = bytes_of(status);
-    pending.end();
 }
 
 }  // namespace unisono::interpose

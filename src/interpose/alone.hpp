@@ -40,8 +40,8 @@ Alone perform_alone(File& file, DataCall const& call, Prepared& prepared, CallRe
 Alone perform_alone(File& file, DataCall const& call, Pointer pointer, MPI_Status* status);
 
 /// Does this rank's part of a call that has begun, and that helper threads cannot do, by itself: no
-/// rank need come to it while another one waits for its own. Ends the call. Local; what was not
-/// written is in its outcome.
+/// rank need come to it while another one waits for its own. Local; what was not written is in the
+/// call's outcome.
 void do_own_part(PendingCall& pending);
 
 }  // namespace unisono::interpose

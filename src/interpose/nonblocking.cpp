@@ -62,7 +62,8 @@ NonblockingCalls::NonblockingCalls(File& file, std::uint32_t number)
 }
 
 void NonblockingCalls::post(std::shared_ptr<PendingCall> call) {
-    last_ = call;
+    std::erase_if(posted_, [](auto const& one) { return one->stage == Stage::over; });
+    posted_.push_back(call);
     if (carrier_) carrier_->begin();
     collective_.post([this, call = std::move(call)] { perform(*call); });
 }
@@ -110,10 +111,17 @@ void NonblockingCalls::finish() const {
     while (!collective_.has_done(collective) || !reads_.has_done(reads) ||
            !writes_.has_done(writes)) {
         file_.context().progress();
-        seen.wait_for(last_.get());
+        seen.wait_for(posted_.empty() ? nullptr : posted_.back().get());
         PendingCalls::Waiting::for_a_moment();
     }
     PendingCalls::all().move_on();
+    // Another thread of the program may be at one. Those without a request are split calls, which
+    // end elsewhere.
+    for (auto const& call : posted_)
+        while (call->request != MPI_REQUEST_NULL && call->stage != Stage::over) {
+            PendingCalls::Waiting::for_a_moment();
+            PendingCalls::all().move_on();
+        }
 }
 
 void NonblockingCalls::finish_independent() const {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "exchange/node_team.hpp"
 #include "exchange/relayed_mail.hpp"
@@ -74,7 +75,7 @@ private:
     std::string own_name_;  // of this machine
     Options options_;
     OnlineTuner tuner_;
-    std::shared_ptr<PendingCall> last_;  // of the collective ones that were posted
+    std::vector<std::shared_ptr<PendingCall>> posted_;  // collective ones, the last at least
     GatheredFacts gathered_;
     AheadOfAgreement ahead_;
     std::unique_ptr<NodeTeam> node_team_;

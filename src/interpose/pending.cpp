@@ -50,21 +50,27 @@ void tell_later(PendingCall& call, File& file) {
     if (lost && !call.told_later.exchange(true)) file.note_lost(lost_by(call, file.team().rank()));
 }
 
+// Who finds that it is over finds that it is told, too.
+void end_and_tell(PendingCall& call, bool others_do_not_know) {
+    auto const file = call.file;
+    if (others_do_not_know || call.freed) tell_later(call, *file);
+    call.end();
+    if (call.freed) tell_later(call, *file);  // meanwhile
+}
+
 void conclude(PendingCall& call) {
     auto const file = call.file;
     call.bytes = deliver(call.prepared, call.call, call.outcome.bytes);
     call.code = call.difference.empty()
                     ? code_of(*file, call.call, call.prepared, call.outcome)
                     : code_of(*file, call.call, MPI_ERR_NOT_SAME, call.difference, Told::all_ranks);
-    call.end();
-    if (call.freed) tell_later(call, *file);
+    end_and_tell(call, /*others_do_not_know=*/false);
 }
 
 // The other ranks, if there are any, have a success.
 void do_refused(PendingCall& call) {
-    auto const file = call.file;
     do_own_part(call);
-    if (call.freed || file->context().ranks() > 1) tell_later(call, *file);
+    end_and_tell(call, call.file->context().ranks() > 1);
 }
 
 // All ranks begin a file's collective calls in the same order, so that these count, too.

@@ -3,9 +3,12 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <functional>
+#include <thread>
 
 #include "files.hpp"
 
@@ -357,6 +360,39 @@ TEST(independent_calls_move_it) {
     check_bytes(again.content(), data, "what was read without blocking");
     close_file(file);
     check_file(context, context.path(), 60000u * static_cast<unsigned>(context.size));
+}
+
+// A nonblocking call with it is done by whichever thread of the rank comes by. While one did, a
+// sync by another one found nothing to wait for.
+TEST(a_sync_waits_for_what_another_thread_moves, under_unisono, faults_are_ours) {
+    if (no_gpu(context)) return;
+    if (context.thread_level < MPI_THREAD_MULTIPLE) return skip("no MPI_THREAD_MULTIPLE");
+    MPI_File file = open_with(context, {{"unisono_faults", "write=delay:200000"}});
+    int nothing = 0;
+    MPI_Request never = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_Irecv(&nothing, 1, MPI_INT, context.rank, 0, context.comm, &never));
+    std::atomic<bool> over = false;
+    std::thread other([&] {
+        for (int done = 0; !over; std::this_thread::yield())
+            MPI_Test(&never, &done, MPI_STATUS_IGNORE);
+    });
+    constexpr int bytes = 1000;
+    auto const first = MPI_Offset{bytes} * context.rank;
+    auto const data = pattern_bytes(first, bytes);
+    Memory memory(true, data);
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_File_iwrite_at_all(file, first, memory.data(), bytes, MPI_BYTE, &request));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    CHECK_MPI(MPI_Request_free(&request));
+    CHECK_MPI(MPI_File_sync(file));
+    auto const synced = read_whole(context.path());
+    check_bytes(synced, pattern_bytes(0, std::size_t{bytes} * static_cast<unsigned>(context.size)),
+                "what was written before a sync");
+    over = true;
+    other.join();
+    CHECK_MPI(MPI_Cancel(&never));
+    CHECK_MPI(MPI_Wait(&never, MPI_STATUS_IGNORE));
+    close_file(file);
 }
 
 TEST(ranks_that_ask_for_nothing_take_part) {
