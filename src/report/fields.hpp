@@ -53,7 +53,7 @@
     X(std::uint64_t, lists, 0, "lists", count, sum, "in lists",                                    \
       "lists in which it gave these to the backend")                                               \
     X(std::uint64_t, messages, 0, "messages", count, sum, "messages",                              \
-      "messages between ranks of different nodes")                                                 \
+      "messages between ranks of different nodes, but for those of reductions")                    \
     X(std::uint64_t, meetings, 0, "meetings", count, largest, "meetings of all ranks",             \
       "how often all ranks agreed on something, in data calls")                                    \
     X(std::uint64_t, barriers, 0, "barriers", count, largest, "barriers on a node",                \
