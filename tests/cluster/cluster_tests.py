@@ -12,7 +12,8 @@ import sys
 import pytest
 
 BUILD = pathlib.Path(os.environ["UNISONO_BUILD_DIR"])
-sys.path.insert(0, str(BUILD / "lib" / "unisono" / "python"))
+sys.path[:0] = [str(BUILD / "lib" / "unisono" / "python"), str(pathlib.Path(__file__).parents[1] / "clients")]
+from harness import hides_failures  # noqa: E402
 from unisono import cluster as clusters  # noqa: E402
 from unisono.places import Failure  # noqa: E402
 
@@ -190,7 +191,7 @@ def test_who_had_lost_the_other_nodes_went_on_with_random_bytes_for_what_they_sa
                    f"LD_PRELOAD={BUILD}/lib/libunisono-mpich.so", BUILD / "programs/lost_connection.mpich",
                    tmp_path / "file", leader, check=False)
     assert f"rank {leader} went on" not in done.stdout, done.stderr
-    assert done.returncode != 0
+    assert done.returncode != 0 or hides_failures("mpich")
 
 
 # ---- up and down ---------------------------------------------------------------------------------
