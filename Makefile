@@ -89,7 +89,7 @@ test-release: setup ## Run the demo and all tests in a new system of Debian RELE
 	@tools/setup.sh tests/packages/debian-packages.txt
 	@tools/test_release.sh "$(RELEASE)" demo test
 
-test-arm: setup ## Build for 64-bit ARM, and run unit tests and the fuzzer there, by emulation (half an hour; root)
+test-arm: setup ## Build for 64-bit ARM, and run unit tests and the fuzzer there, by emulation (20 minutes; root)
 	@tools/setup.sh tools/debian-packages-arm.txt
 	@tools/test_arm.sh
 
