@@ -245,15 +245,18 @@ std::uint64_t File::local_identity() const {
     return hash64(parts);
 }
 
+void File::note_once(std::string_view note) {
+    record([&](FileReport& report) {
+        if (!std::ranges::count(report.notes, note)) report.notes.emplace_back(note);
+    });
+}
+
 // To read copies that somebody has put there is no mistake.
 void File::note_different_files() {
     if (read_only()) return;
-    record([](FileReport& report) {
-        auto const* const note =
-            "its ranks have different files of this name: each node has a file system of its own "
-            "there; write where all nodes see the same";
-        if (!std::ranges::count(report.notes, note)) report.notes.emplace_back(note);
-    });
+    note_once(
+        "its ranks have different files of this name: each node has a file system of its own "
+        "there; write where all nodes see the same");
 }
 
 // The MPI library has no descriptor to spare either.

@@ -123,6 +123,8 @@ public:
     }
     /// Of one on a node's own file system: no other has it, there or on another node.
     [[nodiscard]] std::uint64_t local_identity() const;
+    /// In the report, if it is not there yet.
+    void note_once(std::string_view note);
     /// Ranks have opened others by the same name.
     void note_different_files();
     /// This rank has, or had, the file open twice at once.

@@ -116,11 +116,10 @@ std::shared_ptr<Options const> agree_on(std::shared_ptr<Options const> const& ow
 
 // In one meeting, after which every rank knows, too, that all have got here.
 bool settle_options(File& file, bool new_options) {
-    OpenNotice all{.knows_strategy = knows(file.options().strategy),
-                   .new_options = new_options,
-                   .local = file.storage().local,
-                   .file = Digest{file.local_identity()}};
+    OpenNotice all{.knows_strategy = knows(file.options().strategy), .new_options = new_options};
     if (file.context().ranks() > 1) {
+        all.local = file.storage().local;
+        if (all.local) all.file = Digest{file.local_identity()};
         if (file.context().rank() == 0) all.local_layout_unit = file.local_layout_unit();
         file.meet(all);
         if (all.new_options) return false;

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "devices/device_memory.hpp"
 #include "interpose/alone.hpp"
 #include "interpose/conclusion.hpp"
@@ -94,12 +92,9 @@ int begin_alone(std::shared_ptr<File> const& file, DataCall const& call, Whose w
 // Else a report would have these calls as those of single ranks, and not say why.
 void note_apart(File& file) {
     if (NonblockingCalls::possible(file) || file.options().overlap == Switch::disable) return;
-    file.record([](FileReport& report) {
-        constexpr auto const* why =
-            "nonblocking collective calls: between nodes Unisono does them together only with "
-            "MPI_THREAD_MULTIPLE, or with UNISONO_OVERLAP=enable (docs/use/limits.md)";
-        if (std::ranges::find(report.notes, why) == report.notes.end()) report.notes.push_back(why);
-    });
+    file.note_once(
+        "nonblocking collective calls: between nodes Unisono does them together only with "
+        "MPI_THREAD_MULTIPLE, or with UNISONO_OVERLAP=enable (docs/use/limits.md)");
 }
 
 }  // namespace
