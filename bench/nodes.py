@@ -36,10 +36,10 @@ def place(arguments) -> Iterator[list[pathlib.Path]]:
     os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(PRIORITY))
     folder = pathlib.Path(tempfile.mkdtemp(prefix="unisono-bench-"))
     try:
-        with cluster_for(Cluster(arguments.cluster, arguments.rate), arguments.build) as environment:
-            os.environ["PATH"] = environment["PATH"]
+        with cluster_for(Cluster(arguments.cluster, arguments.rate), arguments.build) as cluster:
+            os.environ["PATH"] = cluster.environment()["PATH"]
             pocket = Pocket(commands_of(arguments.build), folder, arguments.build / "bin/unisono",
-                            environment=environment)
+                            cluster=cluster)
             with pocket.mounted(Servers("instant", jitter_us=0), "instant", seed=0):
                 yield [pocket.mountpoint]
     finally:

@@ -40,11 +40,11 @@ def at(place: str, build: pathlib.Path) -> Iterator[tuple[pathlib.Path, dict[str
             yield folder, dict(os.environ)
             return
         on_cluster = place == "cluster"
-        with cluster_for(Cluster(2) if on_cluster else None, build) as environment:
-            pocket = Pocket(commands_of(build), folder, build / "bin" / "unisono", environment=environment)
+        with cluster_for(Cluster(2) if on_cluster else None, build) as cluster:
+            pocket = Pocket(commands_of(build), folder, build / "bin" / "unisono", cluster=cluster)
             profile = "instant" if on_cluster else place
             with pocket.mounted(Servers(profile, jitter_us=0), profile, seed=0):
-                yield pocket.mountpoint, dict(os.environ) | dict(environment or {})
+                yield pocket.mountpoint, dict(os.environ) | dict(pocket.environment or {})
 
 
 def measure(arguments, side: str, ranks: int, folder: pathlib.Path, environment: dict[str, str]) -> float | None:

@@ -79,7 +79,7 @@ def test_sides_and_profiles_exist(which):
 @pytest.mark.parametrize("which", ALL, ids=lambda which: which.name)
 def test_our_own_two_phase_stands_beside_every_strategy(which):
     """So that the engine's part can be told from the idea's."""
-    strategies = [line for line in which.lines if ":" in line.side and not line.lists_of]
+    strategies = [line for line in which.lines if ":" in line.side and not line.counts_messages]
     assert not strategies or any(line.side.endswith(":two_phase") for line in strategies)
 
 
@@ -287,15 +287,43 @@ def test_a_line_may_count_what_is_sent_to_say_what_is_wanted(tmp_path):
     command = ["mpiexec", "env", "LD_PRELOAD=a.so", "X=1", "program"]
     side = runner.side_of(dataclasses.replace(line, side="unisono-mpich:view_based"))
     told = runner.counting(command, side, work.tools, work._counts)
-    assert told[2].startswith("LD_PRELOAD=a.so:") and told[-2:] == ["X=1", "program"]
-    assert f"MESSAGE_BYTES_FILE={tmp_path / 'message-bytes'}" in told
-    assert any(word.startswith("MESSAGE_BYTES_LIST_TAG=") for word in told)
-    work._counts.write_text("1024 7\n512 9\n")  # of two processes: lists, all else
+    assert told[2].startswith("LD_PRELOAD=") and told[2].endswith(":a.so") and told[-2:] == ["X=1", "program"]
+    assert f"MESSAGE_COUNTER_FILE={tmp_path / 'message-counts'}" in told
+    assert any(word.startswith("MESSAGE_COUNTER_LIST_TAG=") for word in told)
+    counts = "1024 7 2 11\n512 9 1 13\n"  # of two processes: bytes of lists, of all else, sends, collective calls
+    work._counts.write_text(counts)
     assert work._value(line, [], JOB) == pytest.approx(1.5 * 80)
     assert not work._counts.exists()
-    work._counts.write_text("0 9\n")  # something else was taken for lists
+    work._counts.write_text("0 9 1 1\n")  # something else was taken for lists
     with pytest.raises(runner.LaunchError, match="none of the messages"):
         work._value(line, [], JOB)
+    for kind, number in (("point-to-point", 3), ("collective", 24)):
+        work._counts.write_text(counts)
+        assert work._value(dataclasses.replace(line, lists_of=0, calls_of=kind), [], JOB) == number
+
+
+def test_a_program_that_writes_and_reads_takes_from_its_first_open_to_its_last_close():
+    """But for what it sleeps between reads. 7 s after it began it opened the file again."""
+    written = {"began_at": 100.0, "open_seconds": 1.0, "seconds": 4.0, "compute_seconds": 2.0,
+               "close_seconds": 1.5, "bytes": 60_000_000}
+    read = {"began_at": 107.0, "open_seconds": 0.5, "seconds": 5.0, "compute_seconds": 3.0,
+            "close_seconds": 0.5, "bytes": 60_000_000}
+    job, = JOB
+    both = dataclasses.replace(job, direction="both", sync=False)
+    assert "--read" not in (words := runner.words_of(both, pathlib.Path("/mnt"))) and "--write" not in words
+    line = Line("ours", "mpich", {"1": (both,)})
+    assert runner.throughput(line, [runner.in_both_directions(written, read)], (both,)) == pytest.approx(120 / 10)
+
+
+def test_segments_that_nodes_send_are_read_from_each_node():
+    class Two:
+        nodes = ["a", "b"]
+
+        def command_on(self, node: int, command: list[str]) -> list[str]:
+            assert command == ["cat", "/proc/net/snmp"]
+            return ["printf", f"Ip: Forwarding\nIp: 1\nTcp: InSegs OutSegs\nTcp: 5 {10 + 20 * node}\n"]
+
+    assert testbed.segments_sent(Two()) == 20
 
 
 def test_a_figure_that_needs_a_cluster_is_skipped_without_root(tmp_path, monkeypatch):
@@ -733,33 +761,35 @@ def bench_program(*words: str) -> subprocess.CompletedProcess:
                           text=True, timeout=200, check=False)
 
 
-def bytes_sent(tmp_path: pathlib.Path, *preloaded: pathlib.Path, **variables: str) -> tuple[int, int]:
-    """By btio with 16^3 points and 4 processes: those that say what is wanted, and all others."""
-    counter = BUILD / "lib" / "libunisono-message-bytes.so"
+def sent_by_btio(tmp_path: pathlib.Path, *preloaded: pathlib.Path, **variables: str) -> tuple[int, ...]:
+    """By btio with 16^3 points and 4 processes: bytes that say what is wanted, and all others; how many messages,
+    and collective calls."""
+    counter = BUILD / "lib" / "libunisono-message-counter.so"
     if not PROGRAM.exists() or not counter.exists():
         pytest.skip(f"{PROGRAM} or {counter} is not built")
-    libraries = ":".join(map(str, (*preloaded, counter, BUILD / "lib" / "libunisono-yield.so")))
+    libraries = ":".join(map(str, (counter, *preloaded, BUILD / "lib" / "libunisono-yield.so")))
     done = subprocess.run(
         ["mpiexec.mpich", "-n", "4", "env", f"LD_PRELOAD={libraries}",
-         f"MESSAGE_BYTES_FILE={tmp_path / 'bytes'}", *map("=".join, variables.items()), PROGRAM, "btio",
+         f"MESSAGE_COUNTER_FILE={tmp_path / 'counts'}", *map("=".join, variables.items()), PROGRAM, "btio",
          "--path", tmp_path / "file", "--side", "16", "--steps", "1", "--write", "--hints", "cb_config_list=*:4"],
         capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
-    rows = [row.split() for row in (tmp_path / "bytes").read_text().splitlines()]
-    return sum(int(lists) for lists, _other in rows), sum(int(other) for _lists, other in rows)
+    rows = [list(map(int, row.split())) for row in (tmp_path / "counts").read_text().splitlines()]
+    return tuple(map(sum, zip(*rows)))
 
 
 def test_romio_sends_sixteen_bytes_for_each_piece(tmp_path):
     """16 * 16 rows, each cut in two, 512 pieces."""
-    lists, other = bytes_sent(tmp_path)
+    lists, other, sends, collective = sent_by_btio(tmp_path)
     assert lists == 512 * 16 and other > 0
+    assert sends > 0 and collective >= 4  # at least an Alltoall of each process
 
 
 def test_views_are_told_from_all_else_that_is_sent(tmp_path):
     """Once each, to the aggregators of three other nodes: fewer bytes than lists, more than none."""
-    lists, other = bytes_sent(
+    lists, other, _sends, _collective = sent_by_btio(
         tmp_path, BUILD / "lib" / "libunisono-preload.so", UNISONO_STRATEGY="view_based",
-        UNISONO_TOPOLOGY="nodes=4", MESSAGE_BYTES_LIST_TAG=str(runner.VIEW_TAG))
+        UNISONO_TOPOLOGY="nodes=4", MESSAGE_COUNTER_LIST_TAG=str(runner.VIEW_TAG))
     assert 0 < lists < 512 * 16 / 2 and other > 0
 
 

@@ -43,7 +43,7 @@ class Job:
     program: str
     ranks: int
     options: Mapping[str, str | int] = field(default_factory=dict)
-    direction: str = "read"  # or "write": over a file that is there
+    direction: str = "read"  # or "write": over a file that is there; or "both": written, then read
     sync: bool = True  # the time of writing contains MPI_File_sync
     access: str = "collective"
     flags: tuple[str, ...] = ()
@@ -73,11 +73,18 @@ class Line:
     calls_only: bool = False  # the time between the calls (--compute-seconds) does not count
     orchestra: tuple[str, ...] | None = None  # options of `unisono orchestra up`; None: without
     testbed: Servers | None = None  # None: the figure's; the profile must be the figure's
-    lists_of: int = 0  # the value is KiB of lists and views that are sent, times this; 0: MB/s
+    # What the value is instead of MB/s, of all processes together:
+    lists_of: int = 0  # KiB of lists and views that are sent, times this
+    calls_of: str = ""  # how often MPI is called for I/O: "point-to-point" (sends) or "collective"
+    segments: bool = False  # TCP segments that a node of the cluster sends, on average
 
     @property
     def gated_in_clients(self) -> bool:
         return "clients" in (self.orchestra or ())
+
+    @property
+    def counts_messages(self) -> bool:
+        return bool(self.lists_of or self.calls_of)
 
 
 @dataclass(frozen=True)

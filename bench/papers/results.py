@@ -65,7 +65,7 @@ def servers_of(definition: dict) -> str:
 
 def _definition_of_line(line: dict) -> dict:
     keys = ["side", "jobs", "hints", "settings", "with_close", "orchestra"]
-    keys += [key for key in ("testbed", "lists_of", "calls_only") if line[key]]
+    keys += [key for key in ("testbed", "lists_of", "calls_of", "segments", "calls_only") if line[key]]
     return {key: line[key] for key in keys}
 
 

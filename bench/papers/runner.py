@@ -75,9 +75,19 @@ def words_of(job: Job, mountpoint: pathlib.Path) -> list[str]:
     if job.program == "flash-io":
         words = [word for name, value in job.options.items() for word in (f"--{name}", str(value))]
         return ["--path", str(mountpoint / job.file), f"--{job.direction}", *words]
+    direction = [f"--{job.direction}"] if job.direction != "both" else []
     sync = ["--sync"] if job.synced else []
-    return ["--path", str(mountpoint / job.file), f"--{job.direction}", "--access", job.access,
+    return ["--path", str(mountpoint / job.file), *direction, "--access", job.access,
             *sync, *job.flags, *words]
+
+
+def in_both_directions(written: dict, read: dict) -> dict:
+    """One line for the whole program, from its first open to its last close. Between reads nothing is
+    computed, as where BTIO reads what it wrote."""
+    end_s = sum(read[part] for part in ("began_at", "open_seconds", "seconds", "close_seconds"))
+    return {**written, "direction": "both", "bytes": written["bytes"] + read["bytes"],
+            "open_seconds": 0.0, "close_seconds": 0.0,
+            "seconds": end_s - read["compute_seconds"] - written["began_at"]}
 
 
 def throughput(line: Line, lines: list[dict], jobs: tuple[Job, ...]) -> float:
@@ -100,17 +110,21 @@ def _interval(printed: dict, line: Line, job: Job) -> tuple[float, float, float]
     return printed["bytes"], begin_s, begin_s + printed["seconds"] - between_s + close_s
 
 
+CALLS = {"point-to-point": 2, "collective": 3}  # where the counter has them
+
+
 def counter_of(tools: Tools) -> pathlib.Path:
-    """Adds up the bytes of messages that processes send: programs/message_bytes.c."""
-    return tools.build / "lib" / "libunisono-message-bytes.so"
+    """Adds up messages that processes send, and collective calls: programs/message_counter.c."""
+    return tools.build / "lib" / "libunisono-message-counter.so"
 
 
 def counting(command: list[str], side: Side, tools: Tools, counts: pathlib.Path) -> list[str]:
-    """The command, with the counter preloaded last and told where to write."""
+    """The command, with the counter preloaded first and told where to write."""
     at = next(at for at, word in enumerate(command) if word.startswith("LD_PRELOAD="))
-    wanted = [f"{command[at]}:{counter_of(tools)}", f"MESSAGE_BYTES_FILE={counts}"]
+    others = command[at].removeprefix("LD_PRELOAD=")
+    wanted = [f"LD_PRELOAD={counter_of(tools)}:{others}", f"MESSAGE_COUNTER_FILE={counts}"]
     if side.unisono:
-        wanted.append(f"MESSAGE_BYTES_LIST_TAG={VIEW_TAG}")
+        wanted.append(f"MESSAGE_COUNTER_LIST_TAG={VIEW_TAG}")
     return [*command[:at], *wanted, *command[at + 1:]]
 
 
@@ -148,7 +162,7 @@ class FigureRun:
                     for jobs in line.jobs.values() for job in jobs}
         if why := self.tools.missing_for(side, *sorted(programs)):
             return why
-        if line.lists_of and not counter_of(self.tools).exists():
+        if line.counts_messages and not counter_of(self.tools).exists():
             return f"{counter_of(self.tools)} is not built"
         if line.orchestra is not None:
             return testbed.reason_without_orchestra(self.settings.build, line.orchestra)
@@ -183,7 +197,7 @@ class FigureRun:
     def _measure_all(self, lines: list[Line]) -> None:
         with (testbed.pocket_for(self.figure, self.settings.build, self.settings.scratch,
                                  self.settings.realtime) as pocket,
-              testbed.cluster_for(self.figure.cluster, self.settings.build) as launchers):
+              testbed.cluster_for(self.figure.cluster, self.settings.build) as cluster):
             prepared = False
             for profile, seed in self.mounts():
                 wanted = [cell for cell in self._in_turn(lines, seed)
@@ -194,7 +208,7 @@ class FigureRun:
                 if not prepared:
                     self._prepare(pocket, lines)
                     prepared = True
-                    pocket.environment = launchers  # from here on
+                    pocket.cluster = cluster  # from here on
                 for servers, cells in self._by_servers(wanted):
                     self._measure(pocket, servers, profile, seed, cells)
                 self.results.save(self.path)
@@ -274,12 +288,14 @@ class FigureRun:
     def _measure_cell(self, pocket: Pocket, profile: str, seed: int, line: Line, x: str) -> None:
         for _ in range(TRIES):
             pocket.begin_run()
+            sent = testbed.segments_sent(pocket.cluster) if line.segments else 0
             try:
                 with pocket.orchestrated(line.orchestra):
                     printed = self._run_jobs(pocket, line, line.jobs[x])
                 statistics = pocket.statistics()
                 self._refuse_unsynced(pocket, profile, line, x, printed, statistics)
-                speed = self._value(line, printed, line.jobs[x])
+                speed = (testbed.segments_sent(pocket.cluster) - sent if line.segments
+                         else self._value(line, printed, line.jobs[x]))
             except LaunchError as error:  # once is enough, it may be a hang
                 self.results.failed[line.name] = f"at {x}, {profile}: {error}"
                 return
@@ -326,7 +342,7 @@ class FigureRun:
             if side.hints and job.program not in ("alltoall", "flash-io"):
                 words += ["--hints", side.hints.format(ranks=job.ranks)]
             command = [*sides.words_before(side, tools, job.ranks, report), *words]
-            if line.lists_of:
+            if line.counts_messages:
                 command = counting(command, side, tools, self._counts)
             if self.settings.realtime:
                 command = testbed.going_first(command)
@@ -356,16 +372,19 @@ class FigureRun:
 
     @property
     def _counts(self) -> pathlib.Path:
-        return self.settings.folder / "message-bytes"
+        return self.settings.folder / "message-counts"
 
     def _value(self, line: Line, printed: list[dict], jobs: tuple[Job, ...]) -> float:
-        if not line.lists_of:
+        if not line.counts_messages:
             return throughput(line, printed, jobs)
-        sent = [int(row.split()[0]) for row in self._counts.read_text().splitlines()]
+        column = CALLS[line.calls_of] if line.calls_of else 0
+        counted = sum(int(row.split()[column]) for row in self._counts.read_text().splitlines())
         self._counts.unlink()
-        if sum(sent) == 0:
+        if line.calls_of:
+            return counted
+        if counted == 0:
             raise LaunchError("none of the messages was one that says what is wanted")
-        return sum(sent) * line.lists_of / 1024
+        return counted * line.lists_of / 1024
 
     def _settings_of(self, line: Line, job: Job) -> dict[str, str]:
         """Variables for Unisono. On a cluster it sees the nodes itself."""
@@ -378,7 +397,8 @@ class FigureRun:
         failures: list[LaunchError] = []
         for (process, report), job in zip(started, jobs):
             try:
-                line = sides.lines_of(process, self.settings.timeout_s)[-1]
+                lines_of_job = sides.lines_of(process, self.settings.timeout_s)
+                line = in_both_directions(*lines_of_job) if job.direction == "both" else lines_of_job[-1]
                 if side.unisono and job.program != "alltoall":
                     line["strategies"] = sides.strategies_in(report)
                 lines.append(line)

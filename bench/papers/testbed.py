@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
+from typing import Protocol
 
 from sides import LaunchError
 
@@ -83,6 +84,16 @@ def reason_without_orchestra(build: pathlib.Path, options: tuple[str, ...]) -> s
     return ""
 
 
+class RunningCluster(Protocol):
+    """As `unisono cluster` has it (cli/unisono/cluster.py)."""
+
+    nodes: list
+
+    def environment(self) -> Mapping[str, str]: ...
+
+    def command_on(self, node: int, command: list[str]) -> list[str]: ...
+
+
 @dataclass
 class Pocket:
     """Folders of one pocket file system; the backing folder outlives its mounts."""
@@ -91,16 +102,21 @@ class Pocket:
     folder: pathlib.Path
     unisono: pathlib.Path
     realtime: bool = False
-    environment: Mapping[str, str] | None = None  # of MPI launchers; None: ours
+    cluster: RunningCluster | None = None  # where programs run
 
     @property
     def mountpoint(self) -> pathlib.Path:
         return self.folder / "mount"
 
+    @property
+    def environment(self) -> Mapping[str, str] | None:
+        """Of MPI launchers; None: ours."""
+        return self.cluster.environment() if self.cluster else None
+
     @contextlib.contextmanager
     def mounted(self, testbed: Servers, profile: str, seed: int) -> Iterator[None]:
         options = testbed.options(seed)
-        if self.environment is not None:
+        if self.cluster:
             options += ["--node", "cluster"]  # file data goes over the nodes' links, too
         self.commands.up(str(self.mountpoint), str(self.folder / "bytes"), profile, options)
         try:
@@ -156,9 +172,8 @@ class Pocket:
 
 
 @contextlib.contextmanager
-def cluster_for(wanted: Cluster | None, build: pathlib.Path) -> Iterator[Mapping[str, str] | None]:
-    """A new cluster; gives the environment in which MPI launchers start on its nodes. None: without
-    one, ours."""
+def cluster_for(wanted: Cluster | None, build: pathlib.Path) -> Iterator[RunningCluster | None]:
+    """A new cluster, if one is wanted. In its environment MPI launchers start on its nodes."""
     if wanted is None:
         yield None
         return
@@ -167,9 +182,20 @@ def cluster_for(wanted: Cluster | None, build: pathlib.Path) -> Iterator[Mapping
     name = next(name for name in (f"papers{letter}" for letter in string.ascii_lowercase) if name not in taken)
     made = commands.up(name, wanted.nodes, wanted.rate)
     try:
-        yield made.environment()
+        yield made
     finally:
         commands.down(name)
+
+
+def segments_sent(cluster: RunningCluster) -> float:
+    """TCP segments that a node has sent so far, on average, as /proc/net/snmp has them there."""
+    def of(node: int) -> int:
+        told = subprocess.run(cluster.command_on(node, ["cat", "/proc/net/snmp"]),
+                              capture_output=True, text=True, check=True).stdout
+        names, values = (row.split() for row in told.splitlines() if row.startswith("Tcp:"))
+        return int(values[names.index("OutSegs")])
+
+    return sum(map(of, range(len(cluster.nodes)))) / len(cluster.nodes)
 
 
 @contextlib.contextmanager

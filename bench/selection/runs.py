@@ -144,9 +144,9 @@ def runner_at(place: Place, build: pathlib.Path, realtime: bool = False) -> Iter
         if not place.profile:
             yield Runner(build, place, folder, None, realtime)
             return
-        with testbed.cluster_for(Cluster(place.nodes) if place.cluster else None, build) as launchers:
+        with testbed.cluster_for(Cluster(place.nodes) if place.cluster else None, build) as cluster:
             pocket = testbed.Pocket(testbed.commands_of(build), folder, build / "bin" / "unisono",
-                                    realtime, launchers)
+                                    realtime, cluster)
             with pocket.mounted(Servers(place.profile, place.servers), place.profile, seed=1):
                 yield Runner(build, place, pocket.mountpoint, pocket, realtime)
     finally:

@@ -2,9 +2,9 @@
 
 from . import (iorchestrator_fig7, iorchestrator_fig8, iorchestrator_fig9, iorchestrator_pairs,
                iorchestrator_today, lacio_fig6, lacio_fig10, lacio_ior, orthrus_fig3, orthrus_fig4,
-               orthrus_fig5, orthrus_fig6, orthrus_table2, quick, resonant_fig2, resonant_fig6, resonant_fig7,
-               resonant_fig8, resonant_fig9, resonant_fig10, resonant_fig11, resonant_fig12,
-               view_based_fig3, view_based_fig5, view_based_fig6, view_based_table1)
+               orthrus_fig5, orthrus_fig6, orthrus_table2, orthrus_table3, quick, resonant_fig2, resonant_fig6,
+               resonant_fig7, resonant_fig8, resonant_fig9, resonant_fig10, resonant_fig11, resonant_fig12,
+               view_based_fig3, view_based_fig5, view_based_fig6, view_based_table1, view_based_table2)
 
 QUICK = quick.FIGURE
 
@@ -36,6 +36,7 @@ ALL = (
     iorchestrator_pairs.WITH_NEITHER,
     iorchestrator_fig8.TODAY,
     iorchestrator_fig9.FIGURE,
+    iorchestrator_fig9.LONGER,
     iorchestrator_today.SCHEDULERS,
     iorchestrator_today.GATES,
     iorchestrator_today.NO_SEEKS,
@@ -49,10 +50,14 @@ ALL = (
     orthrus_fig3.TODAY,
     orthrus_fig4.FIGURE,
     orthrus_fig5.FIGURE,
+    orthrus_fig5.WRITES,
     orthrus_fig6.FIGURE,
     orthrus_table2.FIGURE,
+    orthrus_table3.FIGURE,
+    view_based_fig3.LARGER,
     view_based_fig3.ON_A_CLUSTER,
     view_based_fig5.FIGURE,
     view_based_fig6.ON_A_CLUSTER,
     view_based_table1.FIGURE,
+    view_based_table2.FIGURE,
 )

@@ -1,5 +1,7 @@
 """IOrchestrator, figure 9: two programs, and how long a scheduling window is."""
 
+import dataclasses
+
 from ..experiment import Claim, Figure, Job, Line
 from .iorchestrator_fig8 import SELDOM
 from .testbeds import IORCHESTRATOR_LARGE, OURS, PAPER, PAPER_KEPT, PAPER_LINUX
@@ -8,13 +10,13 @@ GIB = 1 << 30
 PAPERS_GAIN = {125: 1.402, 250: 1.485, 500: 1.586, 1000: 1.596}
 
 
-def reader(number: int) -> Job:
-    return Job("mpi-io-test", 5, {"segment-bytes": "64K", "file-bytes": "320M"},
-               access="independent", flags=("--barrier",), file=f"file-{number}",
-               address_bytes=number * GIB)
+def pair(file_bytes: str) -> dict[str, tuple[Job, ...]]:
+    return {"two programs": tuple(
+        Job("mpi-io-test", 5, {"segment-bytes": "64K", "file-bytes": file_bytes}, access="independent",
+            flags=("--barrier",), file=f"file-{number}", address_bytes=number * GIB) for number in (1, 2))}
 
 
-PAIR = {"two programs": (reader(1), reader(2))}
+PAIR = pair("320M")
 
 
 def line(whose: str, policy: tuple[str, ...], window_ms: int) -> Line:
@@ -47,4 +49,17 @@ FIGURE = Figure(
     claims=(*(claim(window_ms, gain) for window_ms, gain in PAPERS_GAIN.items()),
             *(claim(window_ms, gain, whose, f" and {whose}", "")
               for whose in ("Linux's weights", "slices kept") for window_ms, gain in PAPERS_GAIN.items())),
+)
+
+LONG_WINDOWS = ("without", *(f"{whose}, {window_ms} ms" for whose in ("Linux's weights", "slices kept")
+                             for window_ms in (500, 1000)))
+
+LONGER = dataclasses.replace(
+    FIGURE,
+    name="iorchestrator-fig9-longer",
+    title="two programs, longer windows and runs",
+    run_seconds=18,
+    differs=FIGURE.differs.replace("320 MiB", "1.25 GiB"),
+    lines=tuple(dataclasses.replace(each, jobs=pair("1280M")) for each in FIGURE.lines if each.name in LONG_WINDOWS),
+    claims=tuple(each for each in FIGURE.claims if each.line in LONG_WINDOWS),
 )

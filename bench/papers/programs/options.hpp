@@ -30,6 +30,7 @@ struct Options {
     Memory memory = Memory::contiguous;
     bool barrier = false;        ///< after each call
     bool sync = false;           ///< MPI_File_sync after the last call, within the time
+    bool sync_calls = false;     ///< MPI_File_sync after each call of a write
     bool verify = false;         ///< the contents; the time then contains it
     bool call_seconds = false;   ///< report each call's time
     bool realtime = false;       ///< go before everything else on this machine

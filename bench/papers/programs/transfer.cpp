@@ -202,6 +202,7 @@ void Transfer::move_one_call(MPI_File file, bool write, std::uint64_t call) {
     if (moved != access_.bytes_per_call())
         throw std::runtime_error("the statuses count " + std::to_string(moved) + " of " +
                                  std::to_string(access_.bytes_per_call()) + " bytes");
+    if (options_.sync_calls && write) check_mpi(MPI_File_sync(file), "MPI_File_sync");
     if (options_.barrier) MPI_Barrier(MPI_COMM_WORLD);
     if (options_.verify && !write) note_wrong_in_buffer(call);
 }
