@@ -8,6 +8,9 @@ from .testbeds import IORCHESTRATOR_LARGE, OURS, PAPER, PAPER_KEPT, PAPER_LINUX
 
 GIB = 1 << 30
 PAPERS_GAIN = {125: 1.402, 250: 1.485, 500: 1.586, 1000: 1.596}
+FEW_WINDOWS = {500: "runs of eight windows: 1.25 where they last four times as long (9-longer)",
+               1000: "runs of four windows: 1.19 where they last four times as long (9-longer)"}
+FEW_KEPT = {1000: "runs of four windows: 1.36 where they last four times as long (9-longer)"}
 
 
 def pair(file_bytes: str) -> dict[str, tuple[Job, ...]]:
@@ -47,8 +50,9 @@ FIGURE = Figure(
         *(line("our default", OURS, window_ms) for window_ms in PAPERS_GAIN),
     ),
     claims=(*(claim(window_ms, gain) for window_ms, gain in PAPERS_GAIN.items()),
-            *(claim(window_ms, gain, whose, f" and {whose}", "")
-              for whose in ("Linux's weights", "slices kept") for window_ms, gain in PAPERS_GAIN.items())),
+            *(claim(window_ms, gain, whose, f" and {whose}", why.get(window_ms, ""))
+              for whose, why in (("Linux's weights", FEW_WINDOWS), ("slices kept", FEW_KEPT))
+              for window_ms, gain in PAPERS_GAIN.items())),
 )
 
 LONG_WINDOWS = ("without", *(f"{whose}, {window_ms} ms" for whose in ("Linux's weights", "slices kept")
@@ -61,5 +65,7 @@ LONGER = dataclasses.replace(
     run_seconds=18,
     differs=FIGURE.differs.replace("320 MiB", "1.25 GiB"),
     lines=tuple(dataclasses.replace(each, jobs=pair("1280M")) for each in FIGURE.lines if each.name in LONG_WINDOWS),
-    claims=tuple(each for each in FIGURE.claims if each.line in LONG_WINDOWS),
+    claims=tuple(dataclasses.replace(each, why="read literally, slices end themselves; kept they give 1.46 and 1.36"
+                                     if "Linux" in each.line else "")
+                 for each in FIGURE.claims if each.line in LONG_WINDOWS),
 )

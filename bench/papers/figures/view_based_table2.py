@@ -31,9 +31,13 @@ FIGURE = Figure(
     claims=(
         *(Claim(f"view-based sends so many times as many messages, {ranks} processes",
                 calls["point-to-point"][1] / calls["point-to-point"][0], "table II", "view_based, point-to-point",
-                ranks, "two-phase (ROMIO), point-to-point") for ranks, calls in PAPERS_CALLS.items()),
+                ranks, "two-phase (ROMIO), point-to-point",
+                why="of ROMIO today 1,088 and 6,144 messages (the paper: 288, 2,560), of ours 168 and 12,096 (576,"
+                    " 16,384)") for ranks, calls in PAPERS_CALLS.items()),
         *(Claim(f"two-phase makes so many times as many collective calls, {ranks} processes",
                 calls["collective"][0] / calls["collective"][1], "table II", "two-phase (ROMIO), collective",
-                ranks, "view_based, collective") for ranks, calls in PAPERS_CALLS.items()),
+                ranks, "view_based, collective",
+                why="of ROMIO today 376 and 1,216 calls (the paper: 1,677, 18,884), of ours 120 and 960 (32, 256): all"
+                    " agree before and after each call") for ranks, calls in PAPERS_CALLS.items()),
     ),
 )
