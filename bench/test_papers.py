@@ -148,6 +148,13 @@ def test_best_and_mean_are_over_all_x():
     assert (best.ours.median, mean.ours.median) == (4.0, 3.0)
 
 
+def test_the_best_is_of_what_was_measured_and_a_mean_is_of_everything():
+    """At 2 all runs came too late."""
+    which = figure(ratio(2.0, "best"), ratio(2.0, "mean"))
+    best, mean = judge.verdicts(which, results(which, ours={"1": [2]}, theirs={"1": [1], "2": [1]}))
+    assert best.ours.median == 2.0 and mean.word == judge.NOT_MEASURED
+
+
 def test_speeds_are_held_against_the_papers_and_missing_cells_are_said():
     which = figure(dataclasses.replace(ratio(100), against=""), ratio(2.0, "2"))
     speed, missing = judge.verdicts(which, results(which, ours={"1": [160]}))

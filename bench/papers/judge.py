@@ -54,13 +54,15 @@ def rests_on_void(claim: Claim, figure: Figure, results: Results) -> bool:
 
 
 def measured(claim: Claim, figure: Figure, results: Results) -> Spread | None:
-    """Our number for the claim, seed by seed; None if a cell is missing. Ratios are taken within a
-    seed, because its runs stand next to each other."""
+    """Our number for the claim, seed by seed; None if a cell is missing: the best is that of the x at which
+    both lines were measured. Ratios are taken within a seed, because its runs stand next to each other."""
     profile = claim.on or figure.testbed.profile
     if claim.at not in ("best", "mean"):
         values = _cells(claim, claim.at, profile, results)
         return Spread.of(list(values.values())) if values else None
     columns = [_cells(claim, x, profile, results) for x in _common_xs(claim, figure)]
+    if claim.at == "best":
+        columns = [column for column in columns if column]
     seeds = set.intersection(*map(set, columns)) if columns else set()
     if not seeds:
         return None
