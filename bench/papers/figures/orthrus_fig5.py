@@ -39,6 +39,8 @@ FIGURE = Figure(
     ),
 )
 
+MERGED = "the paper's disk_first sends a request for each piece; ours merges them, and two_phase has as much"
+
 WRITES = dataclasses.replace(
     FIGURE,
     name="orthrus-fig5-write",
@@ -49,11 +51,11 @@ WRITES = dataclasses.replace(
     differs=FIGURE.differs.replace("reads only", "writes only, with MPI_File_sync after each call, as in the paper"),
     claims=(
         Claim("ROMIO writes faster than disk_first with 256 elements", 0.8, "section 3.3", "disk_first", "256", "ROMIO",
-              in_words=True),
+              in_words=True, why=MERGED),
         Claim("ROMIO writes faster than disk_first with 1024 elements", 0.8, "section 3.3", "disk_first", "1024", "ROMIO",
-              in_words=True),
+              in_words=True, why=MERGED),
         Claim("core_first writes faster than ROMIO with 4096 elements", 1.1, "section 3.3", "core_first", "4096", "ROMIO",
-              in_words=True),
+              in_words=True, why="two_phase of our own has 2.2 times ROMIO's speed, too"),
         Claim("core_first has a clear advantage over disk_first at 16384", 1.2, "section 3.3", "core_first", "16384",
               "disk_first", in_words=True),
     ),
