@@ -117,7 +117,7 @@ two_instances = functools.partial(
     testbed=IORCHESTRATOR_LARGE,
     x_label="program",
     ceiling_seeds=0,  # where nothing seeks: iorchestrator-no-seeks
-    run_seconds=7,
+    run_seconds=4.5,
     differs="240 MiB of a file instead of 10 GB, which begin as far apart as those would (likewise the parts of"
             " ior-mpi-io's processes); 10 MiB in a collective call of noncontig instead of 8; writes include"
             " MPI_File_sync; " + ASKS_FOR_PIECES,
