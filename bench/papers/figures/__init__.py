@@ -31,6 +31,7 @@ ALL = (
     resonant_fig10.FIGURE,
     resonant_fig11.FIGURE,
     resonant_fig12.FIGURE,
+    iorchestrator_pairs.LONGER,
     iorchestrator_pairs.WITH_SHAPES,
     iorchestrator_pairs.WITH_COLLECTIVES,
     iorchestrator_pairs.WITH_NEITHER,
