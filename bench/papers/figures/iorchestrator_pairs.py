@@ -154,7 +154,7 @@ WITH_COLLECTIVES = two_instances(
     source="IOrchestrator (SC 2010), figure 5",
     lines=lines(pairs_of("collective", BARRIER)),
     claims=(
-        gain("read", "mpi-io-test", 1.63, "1.24 can be had at most: what one has alone"),
+        gain("read", "mpi-io-test", 1.63, "1.2 can be had at most: what one has alone"),
         gain("write", "mpi-io-test", 1.15, ENOUGH),
         *mean_gains(1.28, {f"{direction}, {how}": LITTLE
                            for direction in ("read", "write") for how in ORCHESTRATED}),

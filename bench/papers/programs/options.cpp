@@ -64,7 +64,8 @@ void add_common_options(CLI::App& app, Options& options) {
         ->transform(CLI::CheckedTransformer(memories).description(""));
     app.add_flag("--barrier", options.barrier, "All processes meet after each call");
     app.add_flag("--sync", options.sync, "MPI_File_sync after the last write, within the time");
-    app.add_flag("--sync-calls", options.sync_calls, "MPI_File_sync after each write, within the time");
+    app.add_flag("--sync-calls", options.sync_calls,
+                 "MPI_File_sync after each write, within the time");
     app.add_option("--compute-seconds", options.compute_seconds, "Sleep after each call")
         ->check(not_negative);
     app.add_flag("--verify", options.verify, "Check the contents; the time then contains it");
