@@ -97,7 +97,7 @@ bench: setup configure ## Measure against the MPI libraries (30 minutes; BENCH=c
 	@$(BUILD_TARGETS) product bench/all bench/papers/programs/all
 	@$(PYTHON) bench/run.py --build "$(BUILD_PATH)" $(BENCH_OPTIONS_$(BENCH))
 
-papers: setup configure ## Redo the papers' figures on emulated disks (95 minutes; PAPERS=all: nine hours; PAPERS=NAME: one)
+papers: setup configure ## Redo the papers' figures on emulated disks (90 minutes; PAPERS=all: ten hours; PAPERS=NAME: one)
 	@$(BUILD_TARGETS) product bench/papers/programs/all
 	@cd bench && $(PYTHON) -m papers --build "$(BUILD_PATH)" $(if $(filter all,$(PAPERS)),--all, \
 	    $(addprefix --figure ,$(filter-out telling,$(PAPERS))))

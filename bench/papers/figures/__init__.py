@@ -8,7 +8,7 @@ from . import (iorchestrator_fig7, iorchestrator_fig8, iorchestrator_fig9, iorch
 
 QUICK = quick.FIGURE
 
-# `make papers`: some 95 minutes.
+# `make papers`: some 90 minutes.
 TELLING = (
     resonant_fig2.FIGURE,
     iorchestrator_pairs.WITH_BARRIERS,
