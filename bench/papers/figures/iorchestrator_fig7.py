@@ -28,7 +28,7 @@ FIGURE = Figure(
     testbed=IORCHESTRATOR_LARGE,
     x_label="what runs",
     ceiling_seeds=0,  # where nothing seeks: iorchestrator-no-seeks
-    run_seconds=10,
+    run_seconds=9,
     differs="Files of 320 MiB instead of 10 GB, which begin 1 GiB apart on each disk, read for 6 seconds; all with"
             " barriers; " + ASKS_FOR_PIECES,
     lines=(

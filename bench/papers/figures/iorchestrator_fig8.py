@@ -53,7 +53,7 @@ FIGURE = Figure(
     testbed=IORCHESTRATOR,
     x_label="distance on each disk",
     ceiling_seeds=0,  # where nothing seeks: iorchestrator-no-seeks
-    run_seconds=14,
+    run_seconds=12,
     differs="The processes read one by one and meet after each call. The files have 1 GB, as the paper's: with"
             " less, the window or two in which nothing is known yet is a part of each run.",
     lines=(

@@ -63,7 +63,7 @@ FIGURE = Figure(
     source="Resonant I/O (IPDPS 2009), figures 2 and 5",
     testbed=RESONANT,
     x_label="segment",
-    run_seconds=2,
+    run_seconds=1.3,
     differs="The file has 64 MiB instead of 10 GB.",
     lines=(*with_two_phase((
         Line("collective, 4 ranks (ROMIO)", "mpich-tuned", demo(4)),

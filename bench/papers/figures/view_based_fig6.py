@@ -36,7 +36,7 @@ FIGURE = Figure(
     source="View-based collective I/O (CCGrid 2008), figure 6",
     testbed=VIEW_BASED,
     x_label="processes",
-    run_seconds=2,
+    run_seconds=1.4,
     differs="256^3 ints (64 MiB) instead of 512^3, 4 to 16 processes instead of 8 to 64; reads come from the"
             " servers' memory, where the warm-up's writes still are; Gigabit"
             " Ethernet to the servers instead of InfiniBand; no network between processes.",
