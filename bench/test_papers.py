@@ -74,6 +74,8 @@ def test_sides_and_profiles_exist(which):
         assert runner.side_of(line).name == line.side.partition(":")[0]
         assert line.testbed is None or line.testbed.profile == which.testbed.profile
         assert not line.gated_in_clients or line.side.startswith("unisono")
+        assert not line.segments or which.cluster, "only a cluster's nodes count what they send"
+        assert [bool(line.lists_of), bool(line.calls_of), line.segments].count(True) <= 1
 
 
 @pytest.mark.parametrize("which", ALL, ids=lambda which: which.name)

@@ -73,9 +73,9 @@ class Line:
     calls_only: bool = False  # the time between the calls (--compute-seconds) does not count
     orchestra: tuple[str, ...] | None = None  # options of `unisono orchestra up`; None: without
     testbed: Servers | None = None  # None: the figure's; the profile must be the figure's
-    # What the value is instead of MB/s, of all processes together:
-    lists_of: int = 0  # KiB of lists and views that are sent, times this
-    calls_of: str = ""  # how often MPI is called for I/O: "point-to-point" (sends) or "collective"
+    # What the value is instead of MB/s; one of them at most:
+    lists_of: int = 0  # KiB of lists and views that all processes send, times this
+    calls_of: str = ""  # how often they call MPI for I/O: "point-to-point" (sends) or "collective"
     segments: bool = False  # TCP segments that a node of the cluster sends, on average
 
     @property

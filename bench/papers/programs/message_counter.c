@@ -1,9 +1,9 @@
-// Test equipment: adds up what a process sends in MPI_File_set_view and collective reads and
-// writes, within the MPI library or Unisono, and counts the collective calls there. Preload it
-// before all else. What a process hands to MPI_Isend is lists of offsets and views, or something
-// else: MPICH's ROMIO sends lists as MPI_OFFSET, Unisono sends views with a tag of their own,
-// MESSAGE_COUNTER_LIST_TAG (Team::Kind::view). At the end one line "list_bytes other_bytes sends
-// collective_calls" goes to the file that MESSAGE_COUNTER_FILE names.
+// Test equipment: adds up what a process sends in MPI_File_set_view, MPI_File_write_all and
+// MPI_File_read_all, within the MPI library or Unisono, and counts the collective calls there.
+// Preload it before all else. What a process hands to MPI_Isend is lists of offsets and views, or
+// something else: MPICH's ROMIO sends lists as MPI_OFFSET, Unisono sends views with a tag of their
+// own, MESSAGE_COUNTER_LIST_TAG (Team::Kind::view). At the end one line "list_bytes other_bytes
+// sends collective_calls" goes to the file that MESSAGE_COUNTER_FILE names.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
