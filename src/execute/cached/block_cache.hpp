@@ -10,6 +10,7 @@
 
 #include "access/copy.hpp"
 #include "exchange/coverage.hpp"
+#include "exchange/node_memory.hpp"
 
 namespace unisono {
 
@@ -78,16 +79,19 @@ private:
 class BlockBuffer {
 public:
     static std::size_t bytes_needed(std::uint64_t block_bytes) {
-        return sizeof(Head) + round_up(block_bytes, 64) + 4 * Coverage::bytes_needed(block_bytes);
+        return round_up(
+            round_up(block_bytes, 64) + sizeof(Head) + 4 * Coverage::bytes_needed(block_bytes),
+            alignment_for(block_bytes));
     }
 
-    /// `memory` is aligned to a cache line, zero at first, and shared by the node.
+    /// `memory` begins the data; it is aligned as node memory is, zero at first, and shared by the
+    /// node.
     BlockBuffer(std::byte* memory, std::uint64_t block_bytes)
         : memory_{memory}, block_bytes_{block_bytes} {
         assert(reinterpret_cast<std::uintptr_t>(memory) % alignof(Head) == 0);
     }
 
-    [[nodiscard]] std::byte* data() const { return memory_ + sizeof(Head); }
+    [[nodiscard]] std::byte* data() const { return memory_; }
     /// To be marked.
     [[nodiscard]] Coverage dirty() const { return to_mark(0); }
     [[nodiscard]] Coverage wanted() const { return to_mark(2); }
@@ -164,9 +168,12 @@ private:
         std::atomic<bool> locked;
     };
 
-    [[nodiscard]] Head& head() const { return *reinterpret_cast<Head*>(memory_); }
+    [[nodiscard]] Head& head() const {
+        return *reinterpret_cast<Head*>(memory_ + round_up(block_bytes_, 64));
+    }
     [[nodiscard]] Coverage::Word* words(std::size_t which) const {
-        return reinterpret_cast<Coverage::Word*>(data() + round_up(block_bytes_, 64) +
+        return reinterpret_cast<Coverage::Word*>(memory_ + round_up(block_bytes_, 64) +
+                                                 sizeof(Head) +
                                                  which * Coverage::bytes_needed(block_bytes_));
     }
     [[nodiscard]] std::uint64_t word_count() const { return div_ceil(block_bytes_, 64); }

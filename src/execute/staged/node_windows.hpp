@@ -39,7 +39,11 @@ private:
     }
     [[nodiscard]] Head* head(std::size_t aggregator, int side) const;
 
+    void take_private_memory(Team const& team, std::uint64_t windows_bytes,
+                             std::uint64_t coverage_bytes);
+
     std::uint64_t window_bytes_;
+    std::uint64_t stride_;  // from one window to the next
     std::size_t sides_;
     std::uint64_t granule_bytes_;
     bool shared_ = true;
@@ -49,6 +53,7 @@ private:
     std::vector<std::byte> private_windows_;
     std::vector<std::byte> private_coverage_;
     std::byte* windows_ = nullptr;
+    std::byte* heads_ = nullptr;
     std::byte* coverage_ = nullptr;
 };
 

@@ -87,6 +87,23 @@ TEST(NodeWindows, are_the_nodes_own_and_apart_from_each_other) {
         }
 }
 
+// FUSE took a request for each 256 pages, so a window of 1 MiB was read in two.
+TEST(NodeWindows, of_1_MiB_lay_in_257_pages) {
+    constexpr std::uint64_t window_bytes = 1 << 20;
+    for (auto const shared : {true, false}) {
+        ThreadTeams teams{make_topology({0, 0})};
+        teams.no_node_memory = !shared;
+        teams.run([&](Team& team, Rendezvous& rendezvous) {
+            NodeWindows const windows{team, {0, 1}, window_bytes, 2, 1};
+            auto const here = windows_here(team, {0, 1}, 2);
+            auto const* const first = shared ? windows.data(0, 0) : nullptr;  // where a page begins
+            for (auto const& seen : here)
+                EXPECT_EQ((windows.data(seen.aggregator, seen.side) - first) % (64 << 10), 0);
+            fill_and_look(team, rendezvous, windows, here, window_bytes);
+        });
+    }
+}
+
 // Sanitizers end the process instead.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(NodeWindows, are_missing_where_there_is_no_memory_at_all) {
