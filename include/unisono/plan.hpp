@@ -27,6 +27,11 @@ struct CellHolder {
     std::uint64_t bytes = 0;
 };
 
+/// What carries messages between nodes, and file data beside them, as some aggregator has seen it:
+/// busy with file data, or faster than the slowest links (1 Gbit/s), or with much room left as
+/// servers are far slower.
+enum class Links : std::uint8_t { unknown, busy, fast, idle };
+
 /// What all ranks know of one collective call once they have agreed. Equal on all ranks.
 struct Facts {
     Direction direction = Direction::write;
@@ -49,8 +54,7 @@ struct Facts {
     bool cacheable = false;   ///< what is written may reach the file after the call
     bool write_only = false;  ///< nobody can read through this file
     bool read_only = false;   ///< nobody can write through this file
-    /// Some aggregator's link had much room left while it read the first bytes of the last call.
-    bool slow_servers = false;
+    Links links = Links::unknown;
     /// Writes in a row, up to this one, that were as long as the one before on every rank and came
     /// soon after it.
     std::uint32_t repeats = 0;

@@ -7,6 +7,7 @@
 
 #include "support/hash.hpp"
 #include "unisono/extent.hpp"
+#include "unisono/plan.hpp"
 #include "unisono/result.hpp"
 
 namespace unisono {
@@ -45,10 +46,10 @@ struct StorageFacts {
     std::uint64_t file_bytes = IoResult::nowhere;  ///< before the call; the least that a rank saw
     bool mappable = true;
     bool local = true;
-    bool page_cached = false;   ///< whole pages are written back
-    bool write_only = true;     ///< nobody reads through this file
-    bool read_only = true;      ///< nobody writes through this file
-    bool slow_servers = false;  ///< Facts::slow_servers, as far as the rank has seen
+    bool page_cached = false;      ///< whole pages are written back
+    bool write_only = true;        ///< nobody reads through this file
+    bool read_only = true;         ///< nobody writes through this file
+    Links links = Links::unknown;  ///< as far as the rank has seen
 
     void merge(StorageFacts const& later) {
         file_bytes = std::min(file_bytes, later.file_bytes);
@@ -57,7 +58,7 @@ struct StorageFacts {
         page_cached = page_cached || later.page_cached;
         write_only = write_only && later.write_only;
         read_only = read_only && later.read_only;
-        slow_servers = slow_servers || later.slow_servers;
+        links = std::max(links, later.links);
     }
 };
 

@@ -47,7 +47,7 @@ Proposal propose(Request const& request, Storage const& storage) {
                     .page_cached = storage.page_cached,
                     .write_only = storage.write_only,
                     .read_only = storage.read_only,
-                    .slow_servers = *storage.slow_servers};
+                    .links = storage.servers_seen->links(request.direction)};
     if (request.positions.empty()) return mine;
     auto const loops = loops_of(request.view, request.positions);
     mine.asked = {.touched = touched(request.view, request.positions),
@@ -105,7 +105,7 @@ Facts facts_of(Proposal const& agreed, CollectiveFile const& file, Request const
             .cacheable = agreed.cache.possible,
             .write_only = agreed.storage.write_only,
             .read_only = agreed.storage.read_only,
-            .slow_servers = agreed.storage.slow_servers,
+            .links = agreed.storage.links,
             .repeats = agreed.cache.repeats,
             .request_hash = asked.request_hash,
             .loops = regular ? loops_of(request.view, request.positions) : Loops{}};

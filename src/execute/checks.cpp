@@ -97,7 +97,7 @@ void compare_calls(Team& team, Options const& options, Request const& request, F
         Common{"the kind of call",
                digest_of_all(facts.direction, facts.rank_ordered, facts.ascending,
                              facts.local_storage, facts.page_cached, facts.mappable,
-                             facts.native_ready, facts.cacheable, facts.slow_servers)},
+                             facts.native_ready, facts.cacheable, facts.links)},
         Common{"the loops of pieces", digest_of_all(facts.loops.piece_bytes, facts.loops.loops)},
         Common{"the strategy", digest_of_all(std::string{strategy.name})},
         Common{

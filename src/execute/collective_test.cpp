@@ -308,14 +308,13 @@ private:
 };
 thread_local double TimedServers::clock_s = 0;
 
-// One of two nodes of a rank each, which read pieces in turn, together 8 MiB, from four servers.
-class ReaderInTurn {
+// One of two nodes of a rank each, which access pieces in turn, together 8 MiB, of four servers.
+class RankInTurn {
 public:
     using Lists = std::vector<std::string>;
     static constexpr std::uint64_t bytes = 8 << 20;
 
-    ReaderInTurn(Team& team, Rendezvous& rendezvous, int fd)
-        : team_{team}, rendezvous_{rendezvous} {
+    RankInTurn(Team& team, Rendezvous& rendezvous, int fd) : team_{team}, rendezvous_{rendezvous} {
         auto backend = std::make_unique<TimedServers>(fd);
         servers = backend.get();
         storage_ = {.descriptor = fd, .backend = std::move(backend)};
@@ -323,27 +322,24 @@ public:
     }
 
     // What the servers are asked for by a call.
-    Lists lists_at(double bytes_per_s, std::uint64_t part) {
+    Lists lists_at(double bytes_per_s, std::uint64_t part, Direction direction = Direction::read) {
         servers->bytes_per_s = bytes_per_s;
         servers->lists.clear();
         CallRecord record{TimedServers::now_s};
-        std::vector<std::byte> buffer(bytes / 2);
+        std::vector<std::byte> own(bytes / 2);
+        auto const contents = initial_contents(bytes);
+        for (std::size_t at = 0; at < own.size(); ++at)
+            own[at] = contents[(at / part * 2 + team_.rank()) * part + at % part];
+        auto buffer = direction == Direction::write ? own : std::vector<std::byte>(own.size());
         Request const request{
-            .direction = Direction::read,
+            .direction = direction,
             .view = {make_dense(part), std::int64_t(team_.rank() * part), std::int64_t(2 * part)},
             .positions = {0, bytes / 2},
             .memory = {make_dense(1), 0, 1},
             .base = reinterpret_cast<std::uintptr_t>(buffer.data())};
         perform_collective({team_, rendezvous_, storage_, layout_, options_, tuner_, gathered_},
                            request, {}, record);
-        auto const contents = initial_contents(bytes);
-        for (std::size_t at = 0; at < buffer.size(); ++at) {
-            auto const offset = (at / part * 2 + team_.rank()) * part + at % part;
-            if (buffer[at] != contents[offset]) {
-                ADD_FAILURE() << "wrong byte at " << offset;
-                break;
-            }
-        }
+        EXPECT_TRUE(buffer == own);
         return servers->lists;
     }
 
@@ -356,13 +352,14 @@ private:
     Storage storage_;
     OnlineTuner tuner_;
     GatheredFacts gathered_;
-    Layout layout_ = Layout::of("test", {Striping::round_robin(64 << 10, {0, 1, 2, 3})});
+    Layout layout_ = Layout::of("pocketfs", {Striping::round_robin(64 << 10, {0, 1, 2, 3})});
 };
 
-// Windows have 1 MiB, or 4 MiB from slow servers. 10 MB/s leave room on a link, 80 MB/s do not.
-TEST(Collective, from_servers_slower_than_links_whole_windows_are_read) {
+// Windows have 1 MiB, or 4 MiB then. 10 MB/s leave the slowest links idle, 80 MB/s keep them busy,
+// and links with 400 MB/s are none of these.
+TEST(Collective, whole_windows_are_read_over_fast_and_idle_links) {
     constexpr std::uint64_t part = 4 << 10;
-    using Lists = ReaderInTurn::Lists;
+    using Lists = RankInTurn::Lists;
     Lists const quarter{"64x2", "64x1", "64x1"};
     Lists const three_dealt{"64x4", "64x4", "64x4", "64x6", "64x5", "64x5",
                             "64x6", "64x5", "64x5", "64x6", "64x5", "64x5"};
@@ -370,6 +367,8 @@ TEST(Collective, from_servers_slower_than_links_whole_windows_are_read) {
     Lists const rest_whole_then_dealt{"768x1", "64x6", "64x5", "64x5", "64x6",
                                       "64x5",  "64x5", "64x6", "64x5", "64x5"};
     Lists const whole{"4096x1"};
+    Lists first_whole{"1024x1"};
+    first_whole.insert(first_whole.end(), three_dealt.begin() + 3, three_dealt.end());
     auto const after_quarter = [&](Lists const& rest) {
         auto all = quarter;
         all.insert(all.end(), rest.begin(), rest.end());
@@ -377,10 +376,11 @@ TEST(Collective, from_servers_slower_than_links_whole_windows_are_read) {
     };
 
     TemporaryFile const file;
-    file.fill(initial_contents(ReaderInTurn::bytes));
+    file.fill(initial_contents(RankInTurn::bytes));
     ThreadTeams teams{make_topology({0, 1})};
     teams.run([&](Team& team, Rendezvous& rendezvous) {
-        ReaderInTurn reader{team, rendezvous, file.descriptor()};
+        RankInTurn reader{team, rendezvous, file.descriptor()};
+        EXPECT_EQ(reader.lists_at(80e6, part), first_whole) << "nobody knows yet";
         EXPECT_EQ(reader.lists_at(80e6, part), after_quarter(three_dealt));
         EXPECT_EQ(reader.lists_at(10e6, part), after_quarter(three_whole));
         EXPECT_EQ(reader.lists_at(10e6, part), whole);
@@ -390,6 +390,10 @@ TEST(Collective, from_servers_slower_than_links_whole_windows_are_read) {
         reader.servers->first_bytes_per_s = 1e6;
         EXPECT_EQ(reader.lists_at(80e6, part), after_quarter(rest_whole_then_dealt));
         EXPECT_EQ(reader.lists_at(80e6, part), after_quarter(three_dealt));
+
+        EXPECT_EQ(reader.lists_at(400e6, part), after_quarter(three_whole));
+        for (int call = 0; call < 16; ++call) EXPECT_EQ(reader.lists_at(80e6, part), whole) << call;
+        EXPECT_EQ(reader.lists_at(80e6, part), after_quarter(three_dealt));
     });
 }
 
@@ -398,14 +402,34 @@ TEST(Collective, from_servers_slower_than_links_whole_windows_are_read) {
 // and taken for slow.
 TEST(Collective, as_many_bytes_of_short_pieces_are_read_at_a_time_as_of_whole_stripes) {
     TemporaryFile const file;
-    file.fill(initial_contents(ReaderInTurn::bytes));
+    file.fill(initial_contents(RankInTurn::bytes));
     ThreadTeams teams{make_topology({0, 1})};
     teams.run([&](Team& team, Rendezvous& rendezvous) {
-        ReaderInTurn reader{team, rendezvous, file.descriptor()};
+        RankInTurn reader{team, rendezvous, file.descriptor()};
+        reader.lists_at(80e6, 16 << 10);  // nobody knows yet whether links are busy
         auto const lists = reader.lists_at(80e6, 16 << 10);
         EXPECT_EQ(lists.size(), 4 * 24u);
         EXPECT_EQ(std::ranges::count(lists, "16x3") + std::ranges::count(lists, "16x2"), 4 * 24);
     });
+}
+
+// Realms of each node's own pieces keep data off links, and make requests short.
+TEST(Collective, short_pieces_are_written_by_their_own_nodes_where_links_are_busy) {
+    constexpr std::uint64_t part = 16 << 10;
+    // The last window is written at once.
+    RankInTurn::Lists const windows(7, "512x1");
+    RankInTurn::Lists const pieces(7, "16x32");
+    TemporaryFile const file;
+    file.fill({});
+    ThreadTeams teams{make_topology({0, 1})};
+    teams.run([&](Team& team, Rendezvous& rendezvous) {
+        RankInTurn writer{team, rendezvous, file.descriptor()};
+        EXPECT_EQ(writer.lists_at(80e6, part, Direction::write), windows) << "nobody knows yet";
+        EXPECT_EQ(writer.lists_at(80e6, part, Direction::write), pieces);
+        EXPECT_EQ(writer.lists_at(400e6, part, Direction::write), pieces);
+        EXPECT_EQ(writer.lists_at(400e6, part, Direction::write), windows);
+    });
+    EXPECT_EQ(file.contents(), initial_contents(RankInTurn::bytes));
 }
 
 TEST(Collective, a_read_stores_what_the_file_holds_and_counts_up_to_its_end) {

@@ -12,6 +12,7 @@
 #include "backends/range_locks.hpp"
 #include "devices/device_memory.hpp"
 #include "exchange/team.hpp"
+#include "execute/servers_seen.hpp"
 #include "report/phases.hpp"
 #include "report/timeline.hpp"
 #include "support/clock.hpp"
@@ -53,8 +54,7 @@ struct Storage {
     std::shared_ptr<RangeLocks> page_locks;
     MmapSafeBytes mmap_safe_bytes =
         std::make_shared<std::atomic<std::uint64_t>>(0);  ///< of collective calls
-    std::shared_ptr<std::atomic<bool>> slow_servers = std::make_shared<std::atomic<bool>>(
-        false);                   ///< see Facts; of the last read through windows
+    std::shared_ptr<ServersSeen> servers_seen = std::make_shared<ServersSeen>();
     bool local = false;           ///< on one node's own file system
     bool write_only = false;      ///< nobody reads what he has written through this file
     bool read_only = false;       ///< nobody writes through this file

@@ -96,6 +96,14 @@ public:
         return ahead_ && ahead_->first == device ? ahead_->second : AheadOfAgreement{};
     }
 
+    /// What has been seen of the servers of a device, as long as no file of another one is opened.
+    /// Local.
+    [[nodiscard]] std::shared_ptr<ServersSeen> servers_on(std::uint64_t device) {
+        if (!servers_ || servers_->first != device)
+            servers_ = {device, std::make_shared<ServersSeen>()};
+        return servers_->second;
+    }
+
     /// Numbers for the files that are opened on it, which all ranks do in the same order.
     std::uint32_t next_file() { return ++files_; }
 
@@ -120,6 +128,7 @@ private:
     OnlineTuner tuner_;
     std::shared_ptr<Options const> last_options_;
     std::optional<std::pair<std::uint64_t, AheadOfAgreement>> ahead_;
+    std::optional<std::pair<std::uint64_t, std::shared_ptr<ServersSeen>>> servers_;
     std::uint32_t files_ = 0;
     TuningContext tuning_context_;  // rank 0 only
     std::string tune_path_;         // rank 0 only; empty: nothing is kept

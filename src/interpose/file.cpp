@@ -198,6 +198,7 @@ void File::open_storage() {
     if (status) {
         identity_ = {status->st_dev, status->st_ino};
         ahead_ = context_->ahead_on(status->st_dev);
+        storage_.servers_seen = context_->servers_on(status->st_dev);
         facts_.has_offsets = S_ISREG(status->st_mode) ||
                              lseek(kernel_descriptor_, 0, SEEK_CUR) >= 0 || errno != ESPIPE;
         facts_.readable = opened.access != O_WRONLY;

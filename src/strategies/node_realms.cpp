@@ -103,7 +103,8 @@ Extent extent_of_cell(Facts const& facts, std::size_t cell) {
 std::uint64_t cell_bytes_of_nodes(Facts const& facts, Options const& options) {
     constexpr std::uint64_t cells_most = 4096;
     auto const checked = options.check != "none";
-    std::uint64_t const least_bytes = checked ? 64 : 16 << 10;
+    std::uint64_t const usual_bytes = facts.links == Links::busy ? 16 << 10 : 64 << 10;
+    auto const least_bytes = checked ? 64 : usual_bytes;
     std::uint64_t const node_bytes_least = checked ? 1 : 4 << 20;
     if (!may_cut_at_nodes(facts, options) || !ranges_of_nodes(facts).empty()) return 0;
     if (facts.bytes / facts.topology->nodes() < node_bytes_least) return 0;

@@ -114,11 +114,17 @@ TEST_F(NodeRealms, are_looked_for_where_calls_are_large_and_nodes_share_the_file
     facts_.layout = &layout_;
     layout_.source = "lustre";
     EXPECT_EQ(cell_bytes_of_nodes(facts_, {}), unit);
+    facts_.links = Links::busy;
+    EXPECT_EQ(cell_bytes_of_nodes(facts_, {}), unit);
     layout_.source = "pocketfs";
     EXPECT_EQ(cell_bytes_of_nodes(facts_, {}), 16u << 10);
     layout_.source = "lustre";
     facts_.direction = Direction::read;
     EXPECT_EQ(cell_bytes_of_nodes(facts_, {}), 16u << 10);
+    facts_.links = Links::unknown;
+    EXPECT_EQ(cell_bytes_of_nodes(facts_, {}), 64u << 10);
+    facts_.links = Links::fast;
+    EXPECT_EQ(cell_bytes_of_nodes(facts_, {}), 64u << 10) << "requests would cost more than links";
     facts_.touched.end = std::uint64_t{1} << 40;
     EXPECT_EQ(cell_bytes_of_nodes(facts_, {}), std::uint64_t{1} << 28) << "4096 cells at most";
     facts_.bytes = 4 << 20;

@@ -67,7 +67,7 @@ SceneFacts::SceneFacts(Scene const& scene) : ranks(scene.requests.size()) {
     facts.cacheable = true;
     facts.local_storage = scene.local_storage;
     facts.page_cached = scene.page_cached;
-    facts.slow_servers = scene.slow_servers;
+    facts.links = scene.links;
     facts.touched = {~std::uint64_t{0}, 0};
     server_bytes.resize(ranks.size() * scene.layout.servers());
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {

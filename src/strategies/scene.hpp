@@ -16,7 +16,7 @@ struct Scene {
     Options options{};
     Direction direction = Direction::write;
     bool local_storage = false;  ///< as Facts have it
-    bool slow_servers = false;
+    Links links = Links::unknown;
     bool page_cached = false;
 };
 

@@ -46,7 +46,6 @@ void WindowIo::start_writing(Round const& round) {
 void WindowIo::start_reading(Round const& round) {
     if (round.empty(aggregator_)) return;
     call_.record.lap(Phase::file);
-    began_s_ = call_.record.now_s();
     start(Direction::read, round, call_.exact_reads() ? marked(round) : touched(round));
 }
 
@@ -99,13 +98,15 @@ bool WindowIo::on_several_servers(std::span<Transfer const> list) const {
 
 // In which lists a window is read. Pieces on several servers go in any order; beside messages to
 // other nodes a few stripes at a time: they wait behind what fills the queue of this node's link,
-// or are dropped there. Servers too slow to fill it are asked for the whole: else their disks seek
-// between aggregators, stripe by stripe (docs/lab/tried.md).
+// or are dropped there. But whole over fast links, and from servers too slow to fill any: else
+// their disks seek between aggregators, stripe by stripe (docs/lab/tried.md). The first window of
+// all tells what links are like.
 Order WindowIo::deal_to_read(Round const& round, Lists& lists) {
     if (call_.exact_reads()) return Order::any;
-    if (!on_several_servers(lists[0]) || servers_are_slow()) return Order::ascending;
+    if (!on_several_servers(lists[0]) || links() == Links::idle) return Order::ascending;
     auto const contiguous = lists[0].size() == 1;
-    if (!is_read_beside_messages(round)) return contiguous ? Order::ascending : Order::any;
+    if (links() != Links::busy || !is_read_beside_messages(round))
+        return contiguous ? Order::ascending : Order::any;
     auto const others_wait = round.number == 0 && bytes_from_elsewhere(round) > 0;
     if (others_wait && contiguous && lists[0][0].bytes >= 4 * telling_bytes)
         rest_ = split_off(lists[0][0], lists[0][0].bytes / 4);
@@ -198,6 +199,7 @@ void WindowIo::take_in_holes(std::vector<Transfer>& list) const {
 
 // In pieces if the plan says so.
 void WindowIo::issue(Side& side, Direction direction, Order order, bool at_once) {
+    side.began_s = call_.record.now_s();
     auto const most = call_.plan.list_extents_max;
     for (std::span<Transfer const> rest : side.lists)
         while (!rest.empty()) {
@@ -217,29 +219,43 @@ IoResult WindowIo::finish_all() {
 // Lists that go side by side may each miss something: the first byte of all counts.
 IoResult WindowIo::finish(int side) {
     IoResult total;
-    auto& pending = sides_[static_cast<std::size_t>(side)].pending;
-    for (auto& list : pending) {
+    auto& accessed = sides_[static_cast<std::size_t>(side)];
+    for (auto& list : accessed.pending) {
         call_.let_messages_pass_until([&] { return list->ended(); });
         total.add(list->wait());
     }
-    pending.clear();
+    accessed.pending.clear();
     if (total.error) failed_at_ = std::min(failed_at_, total.stopped_at);
+    call_.record.lap(Phase::file);
+    learn_from(accessed, total.bytes);
     return total;
 }
 
-// In this call, or in the last one for some aggregator: whose window comes first sees fast disks.
-bool WindowIo::servers_are_slow() const {
-    return call_.facts.slow_servers || *call_.storage.slow_servers;
+// Pages that clients write back later tell nothing of links.
+void WindowIo::learn_from(Side const& side, std::uint64_t bytes) const {
+    constexpr double certainly = 1.5;
+    auto const& facts = call_.facts;
+    auto const over_links = call_.sends_messages() && facts.layout != nullptr &&
+                            facts.layout->known() && !call_.exact_reads() && !facts.page_cached;
+    if (over_links && bytes >= telling_bytes)
+        call_.storage.servers_seen->note_window(facts.direction,
+                                                share_of_link(side, bytes) > certainly);
 }
 
-// No link between nodes carries less than 1 Gbit/s: what comes at a third of that leaves room.
-bool WindowIo::slower_than_links(std::uint64_t bytes, double seconds) const {
-    constexpr double enough_bytes_per_s = 125e6 / 3;
+// As far as this aggregator or any other one has seen: whose window comes first sees fast disks.
+Links WindowIo::links() const {
+    return std::max(call_.storage.servers_seen->links(call_.facts.direction), call_.facts.links);
+}
+
+// What has gone over this node's link, as a share of what the slowest link carries meanwhile.
+double WindowIo::share_of_link(Side const& side, std::uint64_t bytes) const {
+    constexpr double slowest_bytes_per_s = 125e6;
+    auto const seconds = call_.record.now_s() - side.began_s;
     auto const& node_of = call_.team.topology().node_of;
     auto const here = std::ranges::count_if(call_.plan.aggregators, [&](auto rank) {
         return node_of[rank] == node_of[call_.team.rank()];
     });
-    return static_cast<double>(here) * static_cast<double>(bytes) < enough_bytes_per_s * seconds;
+    return static_cast<double>(here) * static_cast<double>(bytes) / (slowest_bytes_per_s * seconds);
 }
 
 // Beside a call's first window nothing else comes, so it tells how fast the servers are, and its
@@ -251,23 +267,21 @@ IoResult WindowIo::finish_first(Round const& round) {
     auto const waits =
         !std::ranges::all_of(side.pending, [](auto const& list) { return list->ended(); });
     auto result = finish(round.side());
-    call_.record.lap(Phase::file);
-    auto slow = waits && slower_than_links(result.bytes, call_.record.now_s() - began_s_);
+    auto slow = waits && share_of_link(side, result.bytes) < much_room;
     auto const tells = result.bytes >= telling_bytes;
     if (rest_ && result.stopped_at == IoResult::nowhere) {
-        side.lists = slow || servers_are_slow() ? Lists{{*rest_}}
-                                                : deal_beside_messages(round, {&*rest_, 1});
+        side.lists = slow || links() != Links::busy ? Lists{{*rest_}}
+                                                    : deal_beside_messages(round, {&*rest_, 1});
         issue(side, Direction::read, Order::ascending, /*at_once=*/false);
-        auto const began_s = call_.record.now_s();
         auto const rest = finish(round.side());
-        call_.record.lap(Phase::file);
-        slow = slow && slower_than_links(rest.bytes, call_.record.now_s() - began_s);
+        slow = slow && share_of_link(side, rest.bytes) < much_room;
         result.add(rest);
     }
     rest_.reset();
     if (tells) {
         auto const first = aggregator_ == call_.own_aggregators().front();
-        *call_.storage.slow_servers = slow || (!first && *call_.storage.slow_servers);
+        auto& known_slow = call_.storage.servers_seen->slow;
+        known_slow = slow || (!first && known_slow);
     }
     return result;
 }

@@ -34,12 +34,14 @@ public:
 private:
     /// How long it takes to read so much tells how fast servers are.
     static constexpr std::uint64_t telling_bytes = 256 << 10;
+    static constexpr double much_room = 1.0 / 3;
     using Lists = std::vector<std::vector<Transfer>>;
 
     /// Lists under way, each ascending; the backend may look at them until their end.
     struct Side {
         Lists lists;
         std::vector<std::unique_ptr<PendingIo>> pending;
+        double began_s = 0;
     };
 
     static Lists deal(std::span<Transfer const> list, std::uint64_t unit, std::size_t units);
@@ -57,14 +59,14 @@ private:
     void take_in_holes(std::vector<Transfer>& list) const;
     void issue(Side& side, Direction direction, Order order, bool at_once);
     IoResult finish_first(Round const& round);
-    [[nodiscard]] bool servers_are_slow() const;
-    [[nodiscard]] bool slower_than_links(std::uint64_t bytes, double seconds) const;
+    [[nodiscard]] Links links() const;
+    [[nodiscard]] double share_of_link(Side const& side, std::uint64_t bytes) const;
+    void learn_from(Side const& side, std::uint64_t bytes) const;
     IoResult finish(int side);
 
     StagedCall& call_;
     std::size_t aggregator_;
     std::uint64_t failed_at_ = IoResult::nowhere;
-    double began_s_ = 0;            // to read a window
     std::optional<Transfer> rest_;  // of a call's first window, after what is tried
     std::array<Side, 2> sides_;
 };
