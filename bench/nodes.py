@@ -40,7 +40,7 @@ def place(arguments) -> Iterator[list[pathlib.Path]]:
             os.environ["PATH"] = cluster.environment()["PATH"]
             pocket = Pocket(commands_of(arguments.build), folder, arguments.build / "bin/unisono",
                             cluster=cluster)
-            with pocket.mounted(Servers("instant", jitter_us=0), "instant", seed=0):
+            with pocket.mounted(Servers(arguments.profile, jitter_us=0), arguments.profile, seed=0):
                 yield [pocket.mountpoint]
     finally:
         shutil.rmtree(folder)

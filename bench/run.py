@@ -35,6 +35,7 @@ MODES = tuple(table.MODE_LETTERS)
 PATTERNS = ("contiguous", "strided-64", "strided-1k", "strided-4k", "strided-64k", "strided-1m",
             "tile", "block-3d", "noncontig", "hpio-64", "hpio-1k", "irregular", "memory-24",
             "calls-contiguous", "calls-strided", "ior-hard", "lattice")
+PROFILES = sorted(path.stem for path in (ROOT / "testbed/profiles").glob("*.json"))
 RANKS = (CORES, 2 * CORES)
 FULL_RANKS = (*RANKS, 4 * CORES)
 KEEPING = (sides.BEHIND, "view_based")  # may leave what was written in memory until the close
@@ -81,6 +82,8 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("--cluster", type=int, default=0, metavar="NODES",
         help="measure on a pocket cluster and a pocket file system (emulated; needs root)")
     add("--rate", type=_rate, default="1gbit", help="of each link of the cluster (default 1gbit)")
+    add("--profile", choices=PROFILES, default="instant", metavar="NAME", help="what the cluster's servers and"
+        f" their own links are like (default instant): {', '.join(PROFILES)}")
     add("--layout", default="", help="UNISONO_LAYOUT on Unisono's sides, for strategies that need"
         " one, e.g. stripe_bytes=64K,servers=4")
     add("--timeout", type=float, default=300.0, metavar="SECONDS", help="of one turn of one side")

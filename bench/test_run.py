@@ -437,6 +437,7 @@ def test_default_arguments_depend_on_full(monkeypatch):
 @pytest.mark.parametrize("words, why", [
     (["--modes", "fresh,nonsense"], "unknown 'nonsense'"), (["--patterns", ","], "it names none"),
     (["--alternations", "0"], "1 or more"), (["--repeats", "-1"], "1 or more"), (["--bytes", "0"], "1 or more"),
+    (["--profile", "floppy"], "invalid choice: 'floppy' (choose from 'barracuda-7200.10'"),
     (["--rate", "1furlong"], "unknown rate '1furlong'"), (["--rate", "fastgbit"], "unknown rate 'fastgbit'")])
 def test_arguments_with_which_nothing_can_be_measured_are_refused(capsys, words, why):
     with pytest.raises(SystemExit):
