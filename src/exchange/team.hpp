@@ -121,9 +121,10 @@ public:
         reduce(values, Reduction::sum, among);
     }
 
-    /// So many bytes are about to be asked for, some of which may go between nodes: may try how the
-    /// network takes long messages best.
-    virtual void expect_messages(std::uint64_t /*bytes*/) {}
+    /// So many bytes are about to be asked for, some of which may go between nodes; they are read
+    /// over links that were seen to be fast, or not. May try how the network takes long messages
+    /// best.
+    virtual void expect_messages(std::uint64_t /*bytes*/, bool /*read_over_fast_links*/) {}
 
     /// Local: starts to send a message; never blocks.
     void send(std::uint32_t to, Kind kind, Message message) {

@@ -52,7 +52,7 @@ public:
     std::optional<Received> receive_any(Kind kind) override;
     void finish_sends(std::size_t still_under_way) override;
     void finish_deposits(Kind kind) override;
-    void expect_messages(std::uint64_t bytes) override;
+    void expect_messages(std::uint64_t bytes, bool read_over_fast_links) override;
 
     /// Completes the topology with what nodes are called and what they have. Collective the first
     /// time; cost then: 80 bytes a node, by its first rank.
@@ -66,7 +66,7 @@ public:
     /// Local: likewise, and the network is not asked how it likes them. On all ranks.
     void always_send_in_fragments(bool fragments) {
         send_in_fragments(fragments);
-        network_asked_ = messages_tried_ = true;
+        fragments_decided_ = true;
     }
     /// Local: no message goes whole that has more bytes. For tests.
     void send_whole_at_most(std::size_t bytes) { whole_most_ = bytes; }
@@ -175,8 +175,10 @@ private:
     std::map<std::uint32_t, Answers> answers_;      // by the receiver's node
     std::list<Receiving> receiving_;                // in the order in which they began
     std::uint64_t expected_bytes_ = 0;
+    bool fragments_decided_ = false;
     bool network_asked_ = false;
     bool messages_tried_ = false;
+    bool fragments_suit_ = false;                               // as far as was asked and tried
     bool in_fragments_ = false;                                 // long messages
     std::size_t whole_most_ = std::numeric_limits<int>::max();  // as MPI counts them
     unsigned idle_calls_ = 0;

@@ -215,29 +215,32 @@ void MpiTeam::finish_oldest(std::deque<Sending>& sending) {
 // answer. That is right where the network's hardware moves them; over TCP it waits behind all that
 // queues on the links, which costs half of their speed (docs/lab/tried.md). TCP is known by how
 // long an empty message takes. Trying both takes as long as a small call, so that waits until it is
-// a hundredth of what was sent.
-void MpiTeam::expect_messages(std::uint64_t bytes) {
+// a hundredth of what was sent. Answers over fast links go whole: in fragments they wait for their
+// turns.
+void MpiTeam::expect_messages(std::uint64_t bytes, bool read_over_fast_links) {
     constexpr std::uint64_t enough_to_ask_for = 256 << 10;  // of each rank
     constexpr std::uint64_t enough_to_try_for = 200 << 20;  // of each node
-    if (topology_.nodes() == 1) return;
+    if (topology_.nodes() == 1 || fragments_decided_) return;
     expected_bytes_ += bytes;
     if (!network_asked_ && expected_bytes_ / topology_.ranks() >= enough_to_ask_for) {
         constexpr double hardware_s = 16e-6;
         auto seconds = local_index_ == 0 ? seconds_to_neighbour() : never_s;
         PMPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MIN, comm_);
-        send_in_fragments(seconds > hardware_s);
+        fragments_suit_ = seconds > hardware_s;
         network_asked_ = true;
     }
-    if (!messages_tried_ && expected_bytes_ / topology_.nodes() >= enough_to_try_for) {
+    if (!messages_tried_ && !read_over_fast_links &&
+        expected_bytes_ / topology_.nodes() >= enough_to_try_for) {
         std::array seconds{0.0, 0.0};
         if (local_index_ == 0) seconds = try_messages();
         PMPI_Allreduce(MPI_IN_PLACE, seconds.data(), 2, MPI_DOUBLE, MPI_MAX, comm_);
         // Over TCP fragments take 0.58 to 0.95 of the time, in shared memory 1.4 to 3 times as
         // long.
         constexpr double clearly = 1.2;
-        send_in_fragments(seconds[1] < clearly * seconds[0]);
+        fragments_suit_ = seconds[1] < clearly * seconds[0];
         messages_tried_ = true;
     }
+    send_in_fragments(fragments_suit_ && !read_over_fast_links);
 }
 
 // How long an empty message takes to the next node and back, at best; never_s on those who answer.

@@ -123,11 +123,34 @@ TEST(MpiTeam, who_is_on_one_machine_sends_whole_messages_however_long_they_take)
     {
         MpiTeam team{comm, place_ranks({0, 0}, {.messages_only = true})};
         team.always_send_in_fragments(false);
-        team.expect_messages(std::uint64_t{1} << 40);
+        team.expect_messages(std::uint64_t{1} << 40, /*read_over_fast_links=*/false);
         if (team.rank() == 0) {
             team.send(1, Team::Kind::data, numbered(bytes));
         } else {
             EXPECT_EQ(bytes_of_next_from(0, comm), bytes);
+            EXPECT_EQ(team.receive(0, Team::Kind::data), numbered(bytes));
+        }
+        team.finish_sends(0);
+    }
+    MPI_Comm_free(&comm);
+}
+
+// Over links of 10 Gbit/s answers took twice as long in fragments, a few at a time.
+TEST(MpiTeam, over_fast_links_answers_went_in_fragments) {
+    constexpr int bytes = 1 << 20;
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (auto const told : {false, true}) {
+        MpiTeam team{comm, place_ranks({0, 0}, {.messages_only = true})};
+        if (told)
+            team.always_send_in_fragments(true);
+        else
+            team.send_in_fragments(true);
+        team.expect_messages(1, /*read_over_fast_links=*/true);
+        if (team.rank() == 0) {
+            team.send(1, Team::Kind::data, numbered(bytes));
+        } else {
+            EXPECT_EQ(bytes_of_next_from(0, comm) == bytes, !told);
             EXPECT_EQ(team.receive(0, Team::Kind::data), numbered(bytes));
         }
         team.finish_sends(0);
@@ -228,7 +251,7 @@ TEST(MpiTeam, messages_go_on_while_the_network_is_asked_and_tried) {
         auto const other = 1 - team.rank();
         team.send(other, Team::Kind::request, numbered(7));  // is not taken for one of the tries
         for (auto const mib : {1U, 1U, 1U, 1U, 1024U, 1U})
-            team.expect_messages(std::uint64_t{mib} << 20);
+            team.expect_messages(std::uint64_t{mib} << 20, /*read_over_fast_links=*/mib % 2 == 0);
         EXPECT_EQ(team.receive(other, Team::Kind::request), numbered(7));
         EXPECT_EQ(team.traffic().messages, 1U);
     }

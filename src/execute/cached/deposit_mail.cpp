@@ -17,7 +17,7 @@ struct DepositMail::Head {
 };
 
 void DepositMail::open(std::uint64_t window_bytes) {
-    team_.expect_messages(window_bytes);
+    team_.expect_messages(window_bytes, /*read_over_fast_links=*/false);
     closings_missing_.assign(team_.topology().ranks(), 0);
     memory_.for_own_aggregators([&](std::size_t) {
         for (std::uint32_t rank = 0; rank < closings_missing_.size(); ++rank)

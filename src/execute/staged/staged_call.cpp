@@ -39,7 +39,9 @@ StagedCall::StagedCall(StagedParts const& parts, std::uint64_t alignment)
                      lowest_bit(alignment | schedule_->alignment()));
     agree_on_windows();
     node_aggregated_ = nodes_send(plan, facts, expected_.mean_message_bytes());
-    if (!plan.within_nodes) team.expect_messages(facts.bytes);
+    auto const read_over_fast_links =
+        request.direction == Direction::read && facts.links == Links::fast;
+    if (!plan.within_nodes) team.expect_messages(facts.bytes, read_over_fast_links);
     auto const one_memory = windows_->shared() && team.topology().nodes() == 1;
     seamless_ = one_memory && request.direction == Direction::write && may_be_seamless(facts) &&
                 is_seamless(team, facts, request);
