@@ -23,7 +23,7 @@ std::uint64_t window_bytes_of_call(Facts const& facts, Options const& options) {
     auto const stripes_bytes = stripes * facts.layout->unit_at(facts.touched.begin);
     if (facts.direction == Direction::read) {
         if (same_bytes_are_read(facts)) return usual;
-        return facts.links >= Links::fast
+        return facts.links == Links::idle
                    ? std::max(usual, most)
                    : std::clamp(stripes_bytes * facts.layout->servers(), usual, most);
     }

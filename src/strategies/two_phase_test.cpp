@@ -44,7 +44,7 @@ TEST(TwoPhase, reads_from_servers_take_several_stripes_of_each_at_a_time) {
     EXPECT_EQ(window_kib(64, 8), 2048u);
     EXPECT_EQ(window_kib(64, 1), 512u);
     EXPECT_EQ(window_kib(4096, 8), 4096u);
-    scene.links = Links::fast;
+    scene.links = Links::idle;
     EXPECT_EQ(window_kib(64, 1), 4096u);
     scene.options.cb_buffer_size = 1024 * kib;
     EXPECT_EQ(window_kib(64, 8), 1024u) << "asked for";
