@@ -34,6 +34,7 @@ public:
 private:
     /// How long it takes to read so much tells how fast servers are.
     static constexpr std::uint64_t telling_bytes = 256 << 10;
+    /// A share of the slowest link that leaves it idle.
     static constexpr double much_room = 1.0 / 3;
     using Lists = std::vector<std::vector<Transfer>>;
 
